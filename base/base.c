@@ -1,0 +1,186 @@
+/* base.c - environment, errors, memory and half precision. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_alloc(void *user, size_t size)
+{
+    (void)user;
+    void *p = NULL;
+    return posix_memalign(&p, BI_ALIGN, size ? size : 1) ? NULL : p;
+}
+
+static void default_free(void *user, void *ptr)
+{
+    (void)user;
+    free(ptr);
+}
+
+struct bi_env bi_env_default(void)
+{
+    return (struct bi_env){.alloc = default_alloc, .free = default_free};
+}
+
+void bi_log(const struct bi_env *env, int level, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    if (!env->log)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    env->log(env->log_user, level, text);
+}
+
+static void set_text(struct bioinfer_error *err, const char *fmt, va_list ap)
+{
+    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+    if (n >= (int)sizeof err->text)
+        memcpy(err->text + sizeof err->text - 4, "...", 4);
+}
+
+int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        err->status = status;
+        va_start(ap, fmt);
+        set_text(err, fmt, ap);
+        va_end(ap);
+    }
+    return status;
+}
+
+int bi_status_from_errno(int error)
+{
+    switch (error) {
+    case ENOMEM:
+        return BIOINFER_NOMEM;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return BIOINFER_NO_SPACE;
+    case EPIPE:
+        return BIOINFER_CLOSED_PIPE;
+    case ENOENT:
+    case ENOTDIR:
+        return BIOINFER_NOT_FOUND;
+    default:
+        return BIOINFER_IO;
+    }
+}
+
+int bi_fail_errno(struct bioinfer_error *err, int error, const char *fmt, ...)
+{
+    int status = bi_status_from_errno(error);
+    if (err) {
+        char reason[96] = "";
+        va_list ap;
+        size_t n;
+        err->status = status;
+        va_start(ap, fmt);
+        set_text(err, fmt, ap);
+        va_end(ap);
+        n = strlen(err->text);
+        snprintf(err->text + n, sizeof err->text - n, ": %s",
+                 strerror_r(error, reason, sizeof reason));
+    }
+    return status;
+}
+
+void *bi_alloc(const struct bi_env *env, size_t size)
+{
+    if (env->fault && env->fault(env->fault_user, BI_FAULT_ALLOC))
+        return NULL;
+    return env->alloc(env->alloc_user, size ? size : 1);
+}
+
+void *bi_zalloc(const struct bi_env *env, size_t size)
+{
+    void *p = bi_alloc(env, size);
+    if (p)
+        memset(p, 0, size);
+    return p;
+}
+
+void *bi_calloc(const struct bi_env *env, size_t n, size_t size)
+{
+    uint64_t total;
+    if (!bi_mul_size(n, size, &total) || total > SIZE_MAX)
+        return NULL;
+    return bi_zalloc(env, (size_t)total);
+}
+
+void bi_free(const struct bi_env *env, void *ptr)
+{
+    if (ptr)
+        env->free(env->alloc_user, ptr);
+}
+
+char *bi_strdup(const struct bi_env *env, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *p = bi_alloc(env, n);
+    if (p)
+        memcpy(p, text, n);
+    return p;
+}
+
+bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_t elem_size)
+{
+    void *old, *grown;
+    uint64_t want = *cap ? *cap : 8, size;
+    memcpy(&old, array, sizeof old); /* array is a T **: read it without aliasing */
+    if (n <= *cap)
+        return true;
+    while (want < n)
+        if (!bi_mul_size(want, 2, &want))
+            return false;
+    if (!bi_mul_size(want, elem_size, &size) || size > SIZE_MAX)
+        return false;
+    if (!(grown = bi_alloc(env, (size_t)size)))
+        return false;
+    if (old)
+        memcpy(grown, old, *cap * elem_size);
+    bi_free(env, old);
+    memcpy(array, &grown, sizeof grown);
+    *cap = (size_t)want;
+    return true;
+}
+
+float bi_f16_to_f32(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exp = h >> 10 & 31, man = h & 0x3FF;
+    union { uint32_t u; float f; } v;
+    if (exp == 31) {
+        v.u = sign | 0x7F800000u | man << 13;
+    } else if (exp) {
+        v.u = sign | (exp + 112) << 23 | man << 13;
+    } else { /* zero and denormals: man * 2^-24 is exact */
+        v.f = (float)man * 0x1p-24f;
+        v.u |= sign;
+    }
+    return v.f;
+}
+
+uint16_t bi_f32_to_f16(float f)
+{
+    union { float f; uint32_t u; } v = {.f = f};
+    uint32_t sign = v.u >> 16 & 0x8000, abs = v.u & 0x7FFFFFFF, r;
+    if (abs >= 0x7F800000) /* infinity, or NaN kept as a quiet NaN */
+        return (uint16_t)(sign | 0x7C00 | (abs > 0x7F800000 ? 0x200 | (abs >> 13 & 0x3FF) : 0));
+    if (abs >= 0x477FF000) /* rounds to beyond 65504 */
+        return (uint16_t)(sign | 0x7C00);
+    if (abs < 0x38800000) { /* below 2^-14: denormal; let the FPU round at 2^-24 */
+        union { float f; uint32_t u; } d = {.u = abs};
+        d.f += 0.5f; /* ulp of [0.5, 1) is 2^-24 */
+        return (uint16_t)(sign | (d.u - 0x3F000000));
+    }
+    r = abs + 0xFFF + (abs >> 13 & 1);
+    return (uint16_t)(sign | (r - 0x38000000) >> 13);
+}

@@ -1,0 +1,131 @@
+/* base.h - status, memory, logging and checked sizes: what every file here starts with.
+ *
+ * struct bi_env carries what a context gives to everything below it: allocator, log
+ * callback, fault injection. It is passed by pointer and never global. */
+#ifndef BI_BASE_H
+#define BI_BASE_H
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../include/bioinfer.h"
+
+#define BI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define BI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define BI_ALIGN 64 /* bytes: every allocation, tensor and buffer starts at a multiple */
+
+/* ---- fault injection and environment ---- */
+
+enum bi_fault { BI_FAULT_ALLOC, BI_FAULT_OPEN, BI_FAULT_READ, BI_FAULT_WRITE,
+                BI_FAULT_SYNC, BI_FAULT_RENAME, BI_FAULT_COUNT };
+
+struct bi_env {
+    void *(*alloc)(void *user, size_t size);
+    void (*free)(void *user, void *ptr);
+    void *alloc_user;
+    void (*log)(void *user, int level, const char *text);
+    void *log_user;
+    /* Tests only: returns 0 or the errno with which call number n of `kind` fails. */
+    int (*fault)(void *user, enum bi_fault kind);
+    void *fault_user;
+};
+
+/* An environment over malloc, silent. */
+struct bi_env bi_env_default(void);
+
+/* Log a line to the context's callback; formatted into a fixed buffer. */
+void bi_log(const struct bi_env *env, int level, const char *fmt, ...) BI_PRINTF(3, 4);
+
+/* ---- errors: the one place that fills a struct bioinfer_error ---- */
+
+/* Returns `status`. Text longer than the buffer is cut with "...". err may be NULL. */
+int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...) BI_PRINTF(3, 4);
+/* The status of an errno: ENOMEM -> NOMEM, ENOSPC/EDQUOT -> NO_SPACE, EPIPE ->
+ * CLOSED_PIPE, ENOENT/ENOTDIR -> NOT_FOUND, else IO. */
+int bi_status_from_errno(int error);
+/* bi_fail with ": strerror" appended, status from the errno. Thread-safe. */
+int bi_fail_errno(struct bioinfer_error *err, int error, const char *fmt, ...)
+    BI_PRINTF(3, 4);
+
+/* ---- memory ---- */
+
+/* 64-byte aligned; NULL when there is none (or the fault hook says so). size 0 gives a
+ * valid pointer. bi_free accepts NULL. */
+void *bi_alloc(const struct bi_env *env, size_t size);
+void *bi_zalloc(const struct bi_env *env, size_t size);
+void *bi_calloc(const struct bi_env *env, size_t n, size_t size); /* checked product */
+void bi_free(const struct bi_env *env, void *ptr);
+char *bi_strdup(const struct bi_env *env, const char *text);
+/* Grow *array (elements of elem_size) to hold at least n; doubles *cap. False: no memory,
+ * the array is untouched. */
+bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_t elem_size);
+
+/* ---- checked sizes: false on overflow, *out untouched ---- */
+
+static inline bool bi_mul_size(uint64_t a, uint64_t b, uint64_t *out)
+{
+    uint64_t r;
+    if (__builtin_mul_overflow(a, b, &r))
+        return false;
+    *out = r;
+    return true;
+}
+
+static inline bool bi_add_size(uint64_t a, uint64_t b, uint64_t *out)
+{
+    uint64_t r;
+    if (__builtin_add_overflow(a, b, &r))
+        return false;
+    *out = r;
+    return true;
+}
+
+/* Round up to a multiple of a power of two. */
+static inline bool bi_round_size(uint64_t a, uint64_t align, uint64_t *out)
+{
+    uint64_t r;
+    if (!bi_add_size(a, align - 1, &r))
+        return false;
+    *out = r & ~(align - 1);
+    return true;
+}
+
+/* True when [off, off + len) lies inside [0, size). */
+static inline bool bi_range_ok(uint64_t off, uint64_t len, uint64_t size)
+{
+    return off <= size && len <= size - off;
+}
+
+/* Little-endian loads from unaligned bytes. */
+static inline uint16_t bi_le16(const void *p)
+{
+    const uint8_t *b = p;
+    return (uint16_t)(b[0] | b[1] << 8);
+}
+
+static inline uint32_t bi_le32(const void *p)
+{
+    const uint8_t *b = p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+           (uint32_t)b[3] << 24;
+}
+
+static inline uint64_t bi_le64(const void *p)
+{
+    return (uint64_t)bi_le32(p) | (uint64_t)bi_le32((const uint8_t *)p + 4) << 32;
+}
+
+/* ---- half precision ---- */
+
+float bi_f16_to_f32(uint16_t h);
+uint16_t bi_f32_to_f16(float f); /* round to nearest even */
+static inline float bi_bf16_to_f32(uint16_t h)
+{
+    union { uint32_t u; float f; } v = {.u = (uint32_t)h << 16};
+    return v.f;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* file.h - reading files by position, writing them so that they appear whole or not.
+ *
+ * Every system call on files in the library is in file.c, behind the environment's fault
+ * hook. Nothing is mapped: a file that someone truncates meanwhile gives a status, not a
+ * SIGBUS. Interrupted and short transfers are continued. */
+#ifndef BI_FILE_H
+#define BI_FILE_H
+
+#include "base.h"
+
+/* ---- reading ---- */
+
+struct bi_file {
+    const struct bi_env *env;
+    int fd;              /* -1 = closed; or bytes in memory when `memory` is set */
+    uint64_t size;       /* at open; the bound of all reads */
+    const uint8_t *memory;
+    char *path;          /* for messages */
+};
+
+/* A regular file. Folders, FIFOs and devices are refused with BIOINFER_IO. */
+int bi_file_open(struct bi_file *file, const struct bi_env *env, const char *path,
+                 struct bioinfer_error *err);
+/* Bytes in memory behind the same interface (fuzzing, tests); not copied, not freed. */
+int bi_file_from_memory(struct bi_file *file, const struct bi_env *env, const char *name,
+                        const void *bytes, size_t size, struct bioinfer_error *err);
+/* All n bytes at `offset`, or a status naming path, offset, expected and got. */
+int bi_file_read(const struct bi_file *file, uint64_t offset, void *dst, size_t n,
+                 struct bioinfer_error *err);
+void bi_file_close(struct bi_file *file); /* safe on BI_FILE_NONE */
+
+/* A closed file: use it to initialise, so that close is always safe. */
+#define BI_FILE_NONE ((struct bi_file){.fd = -1})
+
+/* A whole small file (at most `cap` bytes) as NUL-terminated text. Caller frees *out. */
+int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char **out,
+                  size_t *size, struct bioinfer_error *err);
+bool bi_path_exists(const char *path);
+bool bi_path_is_folder(const char *path);
+
+/* ---- streams: standard input, FIFOs and files read once from front to back ---- */
+
+struct bi_stream {
+    const struct bi_env *env;
+    int fd;
+    bool owned;     /* close it */
+    uint64_t size;  /* 0 = unknown */
+    uint64_t done;  /* bytes read so far */
+    const uint8_t *memory;
+    char *path;
+};
+
+#define BI_STREAM_NONE ((struct bi_stream){.fd = -1})
+
+/* "-" is standard input. Folders are refused. */
+int bi_stream_open(struct bi_stream *stream, const struct bi_env *env, const char *path,
+                   struct bioinfer_error *err);
+int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env,
+                          const char *name, const void *bytes, size_t size,
+                          struct bioinfer_error *err);
+/* Up to n bytes; *got = 0 at the end. */
+int bi_stream_read(struct bi_stream *stream, void *dst, size_t n, size_t *got,
+                   struct bioinfer_error *err);
+void bi_stream_close(struct bi_stream *stream);
+
+/* ---- writing ---- */
+
+struct bi_out {
+    const struct bi_env *env;
+    int fd;
+    bool is_stdout;
+    uint64_t size;     /* bytes written */
+    char *path, *temp; /* temp = path.tmp.<pid>, in the same folder */
+    char *buffer;      /* writes are gathered here */
+    size_t buffered;
+};
+
+#define BI_OUT_NONE ((struct bi_out){.fd = -1})
+
+/* Creates path.tmp.<pid>; "-" is standard output. */
+int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
+                struct bioinfer_error *err);
+int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
+/* Hands gathered bytes to the system. */
+int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
+/* Overwrites bytes already written (files only). */
+int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
+                 struct bioinfer_error *err);
+/* Reads back bytes already written (files only). */
+int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
+                struct bioinfer_error *err);
+/* flush, fsync, rename over path, fsync the folder. */
+int bi_out_finish(struct bi_out *out, struct bioinfer_error *err);
+/* Without finish before, removes the temporary file. Safe on BI_OUT_NONE. */
+void bi_out_close(struct bi_out *out);
+/* fsync a file by path, rename it over `to`, fsync the folder (for files that a library
+ * wrote, such as HDF5). */
+int bi_out_rename(const struct bi_env *env, const char *from, const char *to,
+                  struct bioinfer_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* map.h - hash map from byte strings to 64-bit numbers. Keys are not copied. */
+#ifndef BI_MAP_H
+#define BI_MAP_H
+
+#include "base.h"
+
+struct bi_map_slot {
+    const char *key; /* NULL = free */
+    size_t key_len;
+    uint64_t hash, value;
+};
+
+/* Zero-initialise but for env. */
+struct bi_map {
+    const struct bi_env *env;
+    struct bi_map_slot *slots;
+    size_t n_slots, n_used;
+    uint64_t seed;
+};
+
+/* A 64-bit hash of bytes; not cryptographic, seeded against crafted collisions. */
+uint64_t bi_hash(const void *bytes, size_t n, uint64_t seed);
+
+/* 1 = added, 0 = the key was there (*value_found, when not NULL, gets its value),
+ * BIOINFER_NOMEM. */
+int bi_map_add(struct bi_map *map, const char *key, size_t key_len, uint64_t value,
+               uint64_t *value_found);
+bool bi_map_find(const struct bi_map *map, const char *key, size_t key_len, uint64_t *value);
+void bi_map_free(struct bi_map *map);
+
+#endif

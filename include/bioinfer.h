@@ -1,0 +1,403 @@
+/* bioinfer.h - run biological foundation models. The only installed header.
+ *
+ * Sections: 1 version and status  2 context  3 models  4 records and readers
+ *           5 results  6 sessions  7 writers  8 scoring  9 devices
+ *
+ * Rules that hold for every function:
+ *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
+ *    caller's own struct bioinfer_error (NULL = not wanted).
+ *  - Parameter structs start with struct_size; zero in any other field means "default".
+ *    Fill them with BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu").
+ *  - Strings are UTF-8 (ids: bytes as they stand in the file), NUL-terminated.
+ *  - The library never prints, exits, aborts, installs signal handlers or changes
+ *    process state; there is no global state.
+ *  - A context may be used from any thread. A model is immutable after open: any number
+ *    of threads may share it. Readers, sessions, writers and scorers belong to one thread
+ *    at a time. After fork() the child gets BIOINFER_FORKED from every call that computes.
+ */
+#ifndef BIOINFER_H
+#define BIOINFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined _WIN32
+#define BIOINFER_API
+#else
+#define BIOINFER_API __attribute__((visibility("default")))
+#endif
+
+/* ---- 1 version and status ---------------------------------------------------- */
+
+#define BIOINFER_VERSION_MAJOR 0
+#define BIOINFER_VERSION_MINOR 1
+#define BIOINFER_VERSION_PATCH 0
+
+/* X(NAME, value, word): word is what jsonl/tsv outputs and messages call it */
+#define BIOINFER_STATUS_LIST(X)                                                          \
+    X(OK, 0, "ok")                                                                       \
+    X(INVALID, -1, "invalid_argument")     /* a caller's argument or option */           \
+    X(NOMEM, -2, "oom")                    /* host or device memory */                   \
+    X(IO, -3, "io_error")                  /* the system refused a read or write */      \
+    X(FORMAT, -4, "bad_format")            /* a file is not what it claims to be */      \
+    X(UNSUPPORTED, -5, "unsupported")      /* well-formed, but not for this build */     \
+    X(NOT_FOUND, -6, "not_found")          /* file, model, tensor or device */           \
+    X(MISMATCH, -7, "mismatch")            /* weights do not fit the configuration */    \
+    X(LIMIT, -8, "limit")                  /* beyond a stated limit */                   \
+    X(DEVICE, -9, "device_error")                                                        \
+    X(DEVICE_LOST, -10, "device_lost")                                                   \
+    X(CANCELLED, -11, "cancelled")                                                       \
+    X(FORKED, -12, "forked")                                                             \
+    X(MISUSE, -13, "misuse")               /* calls in the wrong order */                \
+    X(INTERNAL, -14, "internal_error")                                                   \
+    X(NO_SPACE, -15, "no_space")           /* disk full or quota */                      \
+    X(CLOSED_PIPE, -16, "closed_pipe")                                                   \
+    X(EMPTY, -20, "empty")                 /* a record without residues */               \
+    X(TOO_LONG, -21, "too_long")           /* a record beyond --max-length or memory */  \
+    X(BAD_RESIDUE, -22, "bad_residue")     /* a character the model has no token for */  \
+    X(NONFINITE, -23, "nan")               /* a result is not finite */                  \
+    X(DUPLICATE_ID, -24, "duplicate_id")
+
+enum bioinfer_status {
+#define BIOINFER_X(name, value, word) BIOINFER_##name = value,
+    BIOINFER_STATUS_LIST(BIOINFER_X)
+#undef BIOINFER_X
+};
+
+struct bioinfer_error {
+    int status;
+    char text[252];
+};
+
+/* "major.minor.patch" of the library in use. */
+BIOINFER_API const char *bioinfer_version(void);
+/* The word of a status, "unknown" for none of ours. Never NULL. */
+BIOINFER_API const char *bioinfer_status_name(int status);
+
+#if defined __cplusplus
+#define BIOINFER_PARAMS(type, ...) (type{sizeof(type), ##__VA_ARGS__})
+#else
+#define BIOINFER_PARAMS(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
+#endif
+
+/* ---- 2 context ---------------------------------------------------------------- */
+
+typedef struct bioinfer_context bioinfer_context;
+
+enum bioinfer_log_level { BIOINFER_LOG_ERROR, BIOINFER_LOG_WARNING, BIOINFER_LOG_INFO };
+
+struct bioinfer_context_params {
+    size_t struct_size;
+    /* All three or none. alloc must return 64-byte aligned memory; resize is not needed. */
+    void *(*alloc)(void *user, size_t size);
+    void (*free)(void *user, void *ptr);
+    void *alloc_user;
+    /* Called from any thread, one call at a time per context; NULL = silent. */
+    void (*log)(void *user, int level, const char *text);
+    void *log_user;
+    int n_threads;        /* CPU threads per session; 0 = all the process may use */
+    const char *cpu_mask; /* widest CPU kernels to use: "generic", "avx2", "avx512",
+                           * "neon"; NULL = the best this machine has */
+};
+
+/* Makes a context. params may be NULL. */
+BIOINFER_API int bioinfer_context_new(bioinfer_context **out,
+                                      const struct bioinfer_context_params *params,
+                                      struct bioinfer_error *err);
+/* Frees it; everything made from it must be closed before. NULL-safe. */
+BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
+
+/* ---- 3 models ------------------------------------------------------------------ */
+
+typedef struct bioinfer_model bioinfer_model;
+
+struct bioinfer_model_params {
+    size_t struct_size;
+    const char *family;    /* "esm2", ...; NULL = found from the weights */
+    const char *device;    /* "auto" (default), "cpu" */
+    const char *precision; /* "fp32" (default on the CPU) */
+    int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
+    int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
+    int verify;            /* non-zero: check the CRC of every zip record that is read */
+};
+
+/* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name")
+ * looked up in the user's Hugging Face cache; never the network. path NULL = the family's
+ * usual default (then `family` is needed), which for "tiny" is the model installed with
+ * bioinfer. The error text of NOT_FOUND names the command that fetches the weights. */
+BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx,
+                                     const char *path,
+                                     const struct bioinfer_model_params *params,
+                                     struct bioinfer_error *err);
+BIOINFER_API void bioinfer_model_close(bioinfer_model **model); /* NULL-safe */
+
+struct bioinfer_model_info {
+    size_t struct_size;
+    const char *family;       /* "esm2" */
+    const char *name;         /* "esm2_t6_8M", or as the weights call themselves */
+    const char *path;         /* where the weights were found */
+    const char *device;       /* "cpu" */
+    const char *kernels;      /* "avx512" */
+    const char *precision;    /* "fp32" */
+    const char *fingerprint;  /* 32 hex digits over tensors, configuration and build */
+    int n_layers;
+    int width;
+    int n_heads;
+    int vocab_size;
+    int64_t n_parameters;
+    int has_contacts;
+};
+/* Strings live as long as the model. */
+BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
+                                         struct bioinfer_model_info *info);
+
+/* The symbol of token id (0 <= id < vocab_size), NULL outside. */
+BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int id);
+
+/* Families known to this build: name and one line of description; NULL past the end. */
+BIOINFER_API const char *bioinfer_family_name(int index);
+BIOINFER_API const char *bioinfer_family_summary(int index);
+
+/* Writes what a file is to `out` as text through `write` (format, tensors with dtype and
+ * shape, metadata, or record statistics of a FASTA), without opening it as a model. */
+BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path,
+                                    int (*write)(void *user, const char *text, size_t len),
+                                    void *user, struct bioinfer_error *err);
+
+/* ---- 4 records and readers ------------------------------------------------------ */
+
+struct bioinfer_record {
+    const char *id;          /* never NULL */
+    const char *description; /* rest of the header line, "" when none */
+    const char *sequence;    /* residues; not NUL-terminated where length says less */
+    size_t length;           /* in characters */
+    uint64_t ordinal;        /* number in the input, from 0 */
+    int status;              /* not 0: the reader found this record unusable ... */
+    const char *message;     /* ... and says why, naming file, line and column */
+};
+
+/* How characters outside A-Z are taken; the model has its own say on letters. */
+enum bioinfer_residue_policy {
+    BIOINFER_RESIDUES_DEFAULT, /* upper-case; drop white space, gaps and one final '*' */
+    BIOINFER_RESIDUES_RAW      /* as the reference tool would see them */
+};
+
+struct bioinfer_reader_params {
+    size_t struct_size;
+    int residues;          /* enum bioinfer_residue_policy */
+    int no_ratio_limit;    /* non-zero: do not stop at a suspicious compression ratio */
+    uint64_t max_length;   /* residues of one record; 0 = 100,000,000 */
+};
+
+typedef struct bioinfer_reader bioinfer_reader;
+
+/* FASTA from a file, plain, gzip or BGZF; "-" reads standard input. */
+BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx,
+                                      const char *path,
+                                      const struct bioinfer_reader_params *params,
+                                      struct bioinfer_error *err);
+/* 1 = *record is the next one (valid until the next call), 0 = end, < 0 = status.
+ * An unusable record comes with its status set; the reader goes on behind it. */
+BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader,
+                                      struct bioinfer_record *record,
+                                      struct bioinfer_error *err);
+/* Bytes consumed and total bytes of the file as stored (total 0 = unknown). */
+BIOINFER_API void bioinfer_reader_progress(const bioinfer_reader *reader, uint64_t *done,
+                                           uint64_t *total);
+BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
+
+/* ---- 5 results -------------------------------------------------------------------- */
+
+/* One named float32 array of a result, row-major. */
+struct bioinfer_array {
+    const char *kind;  /* "mean", "per-residue", "bos", "logits", "contacts", "attentions" */
+    int layer;         /* 0 = embedding ... n_layers; -1 = not of a layer */
+    int n_dims;
+    int64_t shape[4];
+    const float *data; /* valid during the callback */
+};
+
+struct bioinfer_result {
+    uint64_t ordinal;
+    const char *id;
+    int64_t length;                      /* residues */
+    int status;                          /* 0, or why there are no arrays */
+    const char *message;                 /* "" when status is 0 */
+    int n_arrays;
+    const struct bioinfer_array *arrays; /* in the order asked for */
+    int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
+    int n_kinds;                         /* kinds asked for */
+};
+
+/* ---- 6 sessions --------------------------------------------------------------------- */
+
+enum bioinfer_include {
+    BIOINFER_MEAN = 1 << 0,        /* [D] mean over residues, specials excluded */
+    BIOINFER_PER_RESIDUE = 1 << 1, /* [L, D] */
+    BIOINFER_BOS = 1 << 2,         /* [D] */
+    BIOINFER_LOGITS = 1 << 3,      /* [L, V] before softmax */
+    BIOINFER_CONTACTS = 1 << 4,    /* [L, L] probabilities */
+    BIOINFER_ATTENTIONS = 1 << 5   /* [layers, H, S, S], S = tokens, specials included */
+};
+/* "mean" -> BIOINFER_MEAN ...; 0 when there is no such kind. */
+BIOINFER_API unsigned bioinfer_include_from_name(const char *name);
+BIOINFER_API const char *bioinfer_include_name(unsigned bit);
+
+struct bioinfer_session_params {
+    size_t struct_size;
+    unsigned include;       /* of enum bioinfer_include; 0 = the family's default */
+    const int *layers;      /* whose embeddings: 0 .. n_layers, negative from the end */
+    int n_layers;           /* 0 = the last */
+    int64_t batch_tokens;   /* tokens of a packed batch; 0 = from the model's size */
+    int64_t max_length;     /* residues; longer records get TOO_LONG; 0 = what fits */
+    int64_t memory_limit;   /* bytes of activations; 0 = from the free memory */
+    int raw_residues;       /* letters without a token are an error instead of X */
+    const char *no_rules;   /* fusion rules not to apply: "name,name", "all" */
+    /* Called between batches, on the caller's thread; non-zero return cancels. */
+    int (*progress)(void *user, uint64_t records, uint64_t residues);
+    void *progress_user;
+};
+
+typedef struct bioinfer_session bioinfer_session;
+
+BIOINFER_API int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
+                                      const struct bioinfer_session_params *params,
+                                      struct bioinfer_error *err);
+BIOINFER_API void bioinfer_session_free(bioinfer_session **session);
+
+/* Fills *record with the next one: 1, 0 = end, < 0 = status (the run stops with it).
+ * The record may be reused by the next call. bioinfer_reader_next() fits, with
+ * user = the reader. */
+typedef int (*bioinfer_source)(void *user, struct bioinfer_record *record,
+                               struct bioinfer_error *err);
+/* Takes one result, in input order; non-zero stops the run with that status. */
+typedef int (*bioinfer_sink)(void *user, const struct bioinfer_result *result,
+                             struct bioinfer_error *err);
+
+/* Runs all records of `source` and hands every one to `sink`, unusable ones with their
+ * status. A sequence gives the same bytes alone or in any company. Returns OK when the
+ * run went to its end, whatever the records' own statuses. */
+BIOINFER_API int bioinfer_session_run(bioinfer_session *session, bioinfer_source source,
+                                      void *source_user, bioinfer_sink sink, void *sink_user,
+                                      struct bioinfer_error *err);
+/* The same over an array of records. */
+BIOINFER_API int bioinfer_session_run_records(bioinfer_session *session,
+                                              const struct bioinfer_record *records,
+                                              size_t n_records, bioinfer_sink sink,
+                                              void *sink_user, struct bioinfer_error *err);
+
+struct bioinfer_op_profile {
+    const char *op;     /* "linear", "attention", ... */
+    uint64_t launches;
+    double seconds;
+    double flops;       /* multiply and add count as two */
+    double bytes;
+};
+
+struct bioinfer_profile {
+    size_t struct_size;
+    uint64_t records, residues, tokens, batches;
+    uint64_t plans;                        /* compiled plans */
+    uint64_t uploads, submits, downloads;
+    uint64_t allocations;                  /* after the plan was ready: 0 */
+    uint64_t weight_size;                  /* bytes of packed weights */
+    uint64_t activation_size;              /* bytes of the largest activation block */
+    double seconds;                        /* inside bioinfer_session_run */
+    int n_ops;
+    const struct bioinfer_op_profile *ops; /* valid until the next run */
+};
+/* Figures since the session was made. Turn on per-op times before the first run. */
+BIOINFER_API void bioinfer_session_set_profile(bioinfer_session *session, int on);
+BIOINFER_API int bioinfer_session_get_profile(bioinfer_session *session,
+                                              struct bioinfer_profile *profile);
+
+/* Writes the graph of one sequence of n_residues as text, before (fused = 0) or after the
+ * rules; trace != 0 lists the rules that fired instead. */
+BIOINFER_API int bioinfer_session_dump(bioinfer_session *session, int64_t n_residues,
+                                       int fused, int trace,
+                                       int (*write)(void *user, const char *text, size_t len),
+                                       void *user, struct bioinfer_error *err);
+
+/* ---- 7 writers ------------------------------------------------------------------------ */
+
+typedef struct bioinfer_writer bioinfer_writer;
+
+struct bioinfer_writer_params {
+    size_t struct_size;
+    const char *format;        /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv";
+                                * NULL = by the suffix of path */
+    int suffix_duplicates;     /* non-zero: a repeated id gets _2, _3, ... */
+    int json_floats;           /* non-zero: jsonl numbers as text instead of base64 */
+    const char *model;         /* written as metadata where the format has a place */
+    const char *fingerprint;
+};
+
+/* path "-" is standard output (jsonl and tsv only). Files appear under their final name
+ * only when finish() has succeeded. */
+BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx,
+                                      const char *path,
+                                      const struct bioinfer_writer_params *params,
+                                      struct bioinfer_error *err);
+/* A bioinfer_sink: pass it to bioinfer_session_run with user = the writer. */
+BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
+                                     struct bioinfer_error *err);
+/* Completes the file: index, sync, rename. The writer may only be closed afterwards. */
+BIOINFER_API int bioinfer_writer_finish(bioinfer_writer *writer, struct bioinfer_error *err);
+/* Without finish() before, removes what was written. NULL-safe. */
+BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
+/* NULL past the end; "h5" is listed only in builds that have it. */
+BIOINFER_API const char *bioinfer_writer_format(int index);
+
+/* ---- 8 scoring -------------------------------------------------------------------------- */
+
+/* Zero-shot scores of masked language models. log p runs over the whole vocabulary. */
+enum bioinfer_score_method {
+    BIOINFER_MASKED_MARGINALS = 1, /* log p(mutant) - log p(wild type), position masked */
+    BIOINFER_WT_MARGINALS,         /* the same from one unmasked pass */
+    BIOINFER_PPPL                  /* sum over i of log p(x_i | x with i masked) */
+};
+
+/* log p [length, vocab_size] of a sequence: row i is position i, masked in its own pass
+ * (MASKED_MARGINALS, PPPL) or not (WT_MARGINALS). `positions` (0-based, ascending, each
+ * once) restricts the passes; NULL = all; rows not asked for are NaN. `log_probs` is
+ * caller-owned, length * vocab_size floats. */
+BIOINFER_API int bioinfer_score_table(bioinfer_session *session,
+                                      const struct bioinfer_record *record, int method,
+                                      const int64_t *positions, size_t n_positions,
+                                      float *log_probs, struct bioinfer_error *err);
+/* One mutation string, "A12G" or "A12G:K15R" (position - offset = 0-based index), against a
+ * table of bioinfer_score_table: the sum of its single terms. */
+BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
+                                         const struct bioinfer_record *record,
+                                         const float *log_probs, const char *mutation,
+                                         int64_t offset, double *score,
+                                         struct bioinfer_error *err);
+/* The 0-based positions a mutation string touches: returns their number, or a status.
+ * Writes at most n_max. */
+BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
+                                             int64_t *positions, int n_max,
+                                             struct bioinfer_error *err);
+
+/* ---- 9 devices ------------------------------------------------------------------------------ */
+
+struct bioinfer_device {
+    size_t struct_size;
+    char name[16];         /* what --device takes: "cpu" */
+    char description[128]; /* "AMD EPYC, 2 threads, avx512" */
+    int usable;
+    char reason[160];      /* when not usable */
+    uint64_t memory_size, memory_free;
+};
+/* Device number `index`, from 0; NOT_FOUND past the end. Absent drivers are listed with
+ * usable = 0 and a reason. */
+BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
+                                     struct bioinfer_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
