@@ -1,0 +1,96 @@
+/* checkpoint.h - a set of weight files seen as named, checked tensors.
+ *
+ * Containers (formats: safetensors, PyTorch zip, PyTorch legacy stream; single or sharded
+ * with an index) are told apart by content, never by name. A tensor is a view: dtype,
+ * shape, strides, file and offset, every one checked against the real file size. No byte
+ * of data is read before bi_tensor_read_f32(). Nothing in a file is executed. */
+#ifndef BI_CHECKPOINT_H
+#define BI_CHECKPOINT_H
+
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../base/dtype.h"
+#include "../base/file.h"
+#include "../base/map.h"
+#include "json.h"
+
+enum { BI_MAX_RANK = 8 };
+
+struct bi_tensor {
+    const char *name;
+    enum bi_dtype dtype;
+    int rank;
+    uint64_t shape[BI_MAX_RANK];
+    uint64_t stride[BI_MAX_RANK]; /* in elements */
+    uint64_t n_elements;
+    bool contiguous;              /* row-major without gaps */
+    int file;                     /* index into bi_checkpoint.files */
+    uint64_t offset;              /* in the file, of element [0, ..., 0] */
+    uint32_t crc;                 /* of the zip record it lies in ... */
+    uint64_t record_offset, record_size; /* ... 0 size: no CRC to check */
+};
+
+/* A value of the checkpoint's own configuration (fair-esm `cfg`), flattened:
+ * key "cfg.model.encoder_layers". */
+struct bi_meta {
+    const char *key;
+    enum { BI_META_INT, BI_META_FLOAT, BI_META_BOOL, BI_META_STRING, BI_META_OPAQUE } type;
+    int64_t i;
+    double f;
+    const char *text; /* string; for OPAQUE the class name */
+};
+
+struct bi_checkpoint {
+    const struct bi_env *env;
+    struct bi_arena arena;
+    const char *path;           /* file or folder as found */
+    const char *format;         /* "safetensors", "pytorch zip", "pytorch legacy" */
+    struct bi_file *files;
+    int n_files;
+    struct bi_tensor *tensors;  /* in file order */
+    size_t n_tensors;
+    struct bi_map by_name;
+    const struct bi_json *config;   /* config.json of the folder, NULL without */
+    const char *vocab;              /* vocab.txt as text, NULL without */
+    const struct bi_meta *meta;     /* pickle values (non-tensors), safetensors metadata */
+    size_t n_meta;
+};
+
+struct bi_checkpoint_options {
+    bool strict_pickle;
+    bool verify;
+};
+
+/* `path`: a weight file or a folder in Hugging Face layout (model.safetensors,
+ * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json in this
+ * order). For a single file config.json and vocab.txt are taken from beside it when they
+ * are there. A fair-esm contact head `<stem>-contact-regression.pt` beside the file is
+ * merged. State dicts nested under "model", "state_dict" or "model_state_dict" are
+ * entered, and their names are used without that prefix. */
+int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env,
+                       const char *path, const struct bi_checkpoint_options *options,
+                       struct bioinfer_error *err);
+/* One weight file given as bytes (fuzzing, tests). */
+int bi_checkpoint_open_memory(struct bi_checkpoint **out, const struct bi_env *env,
+                              const char *name, const void *bytes, size_t size,
+                              const struct bi_checkpoint_options *options,
+                              struct bioinfer_error *err);
+const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name);
+const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key);
+/* Elements [first, first + n) in row-major order of the view, as float32. Honours strides;
+ * checks the zip CRC once per record when `verify` is set. Thread-safe. */
+int bi_tensor_read_f32(const struct bi_checkpoint *cp, const struct bi_tensor *tensor,
+                       uint64_t first, uint64_t n, float *dst, struct bioinfer_error *err);
+void bi_checkpoint_close(struct bi_checkpoint **cp);
+
+/* Resolves what a user calls a model: an existing path as it is; "org/name" (optionally
+ * "@revision") in the Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/
+ * hub): refs/<rev> -> snapshots/<commit>. *out is allocated. NOT_FOUND names every place
+ * looked at and the command that fetches it. */
+int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
+                   struct bioinfer_error *err);
+
+/* Prints what a weight file is (bioinfer_file_info). */
+int bi_checkpoint_print(const struct bi_checkpoint *cp, struct bi_buf *out);
+
+#endif
