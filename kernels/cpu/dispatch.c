@@ -1,0 +1,98 @@
+/* dispatch.c - which tables of kernels this machine can run. */
+#include "kernels/cpu/cpu.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined __x86_64__
+
+#include <cpuid.h>
+
+/* XCR0: the register states the system saves on a task switch. */
+static unsigned saved_states(void)
+{
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+#define HAS(word, bits) (((word) & (bits)) == (bits))
+
+static void x86_features(bool *avx2, bool *avx512)
+{
+    enum { XMM_YMM = 0x6, OPMASK_ZMM = 0xe0 };
+    const unsigned ecx1 = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
+    const unsigned ebx7 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    unsigned a, b, c, d;
+
+    *avx2 = *avx512 = false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !HAS(c, ecx1))
+        return;
+    unsigned states = saved_states();
+    if (!HAS(states, XMM_YMM) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return;
+    *avx2 = HAS(b, bit_AVX2);
+    *avx512 = *avx2 && HAS(b, ebx7) && HAS(states, OPMASK_ZMM);
+}
+
+static void brand(char text[49])
+{
+    unsigned a, b, c, d, word[12] = {0};
+    if (__get_cpuid(0x80000000u, &a, &b, &c, &d) && a >= 0x80000004u)
+        for (unsigned i = 0; i < 3; i++)
+            __get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
+                        &word[4 * i + 3]);
+    memcpy(text, word, sizeof word);
+    text[48] = 0;
+}
+
+const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index)
+{
+    const struct bi_cpu_kernels *usable[3];
+    bool avx2, avx512;
+    int n = 0;
+
+    x86_features(&avx2, &avx512);
+    if (avx512)
+        usable[n++] = bi_cpu_kernels_avx512();
+    if (avx2)
+        usable[n++] = bi_cpu_kernels_avx2();
+    usable[n++] = bi_cpu_kernels_generic();
+    return index >= 0 && index < n ? usable[index] : NULL;
+}
+
+#else
+
+static void brand(char text[49])
+{
+#if defined __aarch64__
+    strcpy(text, "aarch64");
+#else
+    strcpy(text, "CPU");
+#endif
+}
+
+const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index)
+{
+#if defined __aarch64__
+    if (index == 0) /* every aarch64 machine has NEON */
+        return bi_cpu_kernels_neon();
+    index--;
+#endif
+    return index == 0 ? bi_cpu_kernels_generic() : NULL;
+}
+
+#endif
+
+void bi_cpu_description(char *text, size_t size)
+{
+    char name[49];
+    brand(name);
+    const char *start = name + strspn(name, " ");
+    size_t n = strlen(start);
+    while (n && start[n - 1] == ' ')
+        n--;
+    snprintf(text, size, "%.*s (%s)", (int)n, n ? start : "CPU",
+             bi_cpu_kernels_usable(0)->name);
+}

@@ -1,0 +1,46 @@
+/* entries.h - the kernels every instruction set has, by the name launches call them. */
+#ifndef BI_CPU_ENTRIES_H
+#define BI_CPU_ENTRIES_H
+
+#include "cpu.h"
+#include "simd.h"
+
+/* PLAIN(name): bi_cpu_<name>_tasks and bi_cpu_<name>_run; SCRATCH(name): also
+ * bi_cpu_<name>_scratch_size; each with the suffix of the set, by BI_ISA_NAME. */
+#define BI_CPU_ENTRY_LIST(PLAIN, SCRATCH)                                                \
+    SCRATCH(linear)                                                                      \
+    PLAIN(embedding)                                                                     \
+    PLAIN(scale_rows)                                                                    \
+    PLAIN(select_rows)                                                                   \
+    PLAIN(unary)                                                                         \
+    PLAIN(add)                                                                           \
+    PLAIN(layernorm)                                                                     \
+    SCRATCH(mean_pool)                                                                   \
+    PLAIN(rope_table)                                                                    \
+    PLAIN(rope)                                                                          \
+    SCRATCH(attention)                                                                   \
+    SCRATCH(scores)                                                                      \
+    PLAIN(softmax)                                                                       \
+    SCRATCH(mix)                                                                         \
+    SCRATCH(contacts)                                                                    \
+    SCRATCH(attention_contacts)
+
+#define BI_CPU_DECLARE_PLAIN(name)                                                       \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads);                \
+    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks,      \
+                                 void *scratch);
+#define BI_CPU_DECLARE_SCRATCH(name)                                                     \
+    BI_CPU_DECLARE_PLAIN(name)                                                           \
+    size_t BI_ISA_NAME(name##_scratch_size)(const void *params, int64_t rows,            \
+                                            int64_t longest);
+BI_CPU_ENTRY_LIST(BI_CPU_DECLARE_PLAIN, BI_CPU_DECLARE_SCRATCH)
+#undef BI_CPU_DECLARE_PLAIN
+#undef BI_CPU_DECLARE_SCRATCH
+
+/* linear.c: packed weights, see struct bi_cpu_kernels */
+size_t BI_ISA_NAME(pack_size)(int64_t n, int64_t k);
+void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows,
+                       const float *w);
+int64_t BI_ISA_NAME(panel)(void);
+
+#endif
