@@ -1,0 +1,250 @@
+/* gunzip.c - a byte stream that is plain, gzip or BGZF.
+ *
+ * file -> in[] (raw bytes) -> zlib -> caller's buffer; plain bytes go past in[] once the
+ * first block, which was read to recognise the format, is used up. */
+#include "gunzip.h"
+
+#include <string.h>
+#include <zlib.h>
+
+enum { IN_SIZE = 1 << 17 }; /* holds any gzip header up to the end of its extra field */
+
+struct bi_gunzip_state {
+    z_stream z;
+    bool in_member, bgzf;
+    uint64_t member_out;
+};
+
+/* zlib's memory comes from the environment too. */
+static voidpf z_alloc(voidpf user, uInt n, uInt size)
+{
+    const struct bi_gunzip *g = user;
+    return bi_calloc(g->env, n, size);
+}
+
+static void z_free(voidpf user, voidpf ptr)
+{
+    const struct bi_gunzip *g = user;
+    bi_free(g->env, ptr);
+}
+
+int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err)
+{
+    *g = (struct bi_gunzip){.env = stream->env, .stream = *stream,
+                            .ratio_limit = BI_GUNZIP_RATIO, .chunk = SIZE_MAX};
+    *stream = BI_STREAM_NONE;
+    if (!(g->in = bi_alloc(g->env, IN_SIZE))) {
+        int st = bi_fail(err, BIOINFER_NOMEM, "%s: input buffer", g->stream.path);
+        bi_gunzip_close(g);
+        return st;
+    }
+    return 0;
+}
+
+void bi_gunzip_close(struct bi_gunzip *g)
+{
+    if (!g->env)
+        return;
+    if (g->state)
+        inflateEnd(&g->state->z);
+    bi_free(g->env, g->state);
+    bi_free(g->env, g->in);
+    bi_stream_close(&g->stream);
+    *g = (struct bi_gunzip){0};
+}
+
+bool bi_gunzip_is_compressed(const struct bi_gunzip *g)
+{
+    return g->state != NULL;
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes of the file used up so far. */
+static uint64_t consumed(const struct bi_gunzip *g)
+{
+    return g->stream.done - (g->end - g->pos);
+}
+
+/* Reads until in[] holds n unused bytes or the file ends. */
+static int need(struct bi_gunzip *g, size_t n, struct bioinfer_error *err)
+{
+    if (g->pos && g->pos + n > IN_SIZE) {
+        memmove(g->in, g->in + g->pos, g->end - g->pos);
+        g->end -= g->pos;
+        g->pos = 0;
+    }
+    while (g->end - g->pos < n) {
+        size_t got;
+        int st = bi_stream_read(&g->stream, g->in + g->end,
+                                min_size(IN_SIZE - g->end, g->chunk), &got, err);
+        if (st)
+            return st;
+        if (!got)
+            break;
+        g->end += got;
+    }
+    return 0;
+}
+
+/* Does the header at in[pos] carry the extra field "BC" of BGZF? */
+static bool has_bgzf_field(const struct bi_gunzip *g)
+{
+    const uint8_t *p = g->in + g->pos;
+    size_t n = g->end - g->pos, at = 12, stop;
+    if (n < 12 || !(p[3] & 4))
+        return false;
+    stop = min_size(n, at + bi_le16(p + 10));
+    while (at + 4 <= stop) {
+        if (p[at] == 'B' && p[at + 1] == 'C' && bi_le16(p + at + 2) == 2)
+            return true;
+        at += 4 + (size_t)bi_le16(p + at + 2);
+    }
+    return false;
+}
+
+static bool is_gzip_magic(const struct bi_gunzip *g)
+{
+    return g->end - g->pos >= 2 && g->in[g->pos] == 0x1F && g->in[g->pos + 1] == 0x8B;
+}
+
+/* Looks at the first bytes and sets zlib up when they are gzip's. */
+static int start(struct bi_gunzip *g, struct bioinfer_error *err)
+{
+    struct bi_gunzip_state *s;
+    int st = need(g, 2, err);
+    if (st || !is_gzip_magic(g))
+        return st;
+    if ((st = need(g, 12, err)))
+        return st;
+    if (g->end - g->pos >= 12 && (g->in[g->pos + 3] & 4) &&
+        (st = need(g, 12u + bi_le16(g->in + g->pos + 10), err)))
+        return st;
+    if (!(s = bi_zalloc(g->env, sizeof *s)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);
+    s->z.zalloc = z_alloc;
+    s->z.zfree = z_free;
+    s->z.opaque = g;
+    if (inflateInit2(&s->z, 15 + 16) != Z_OK) {
+        bi_free(g->env, s);
+        return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);
+    }
+    s->bgzf = has_bgzf_field(g);
+    s->in_member = true;
+    g->state = s;
+    return 0;
+}
+
+/* Behind a member: skips zero padding, opens the next member or sets at_end. */
+static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
+{
+    struct bi_gunzip_state *s = g->state;
+    int st;
+    for (;;) {
+        while (g->pos < g->end && !g->in[g->pos])
+            g->pos++;
+        if (g->pos < g->end)
+            break;
+        if ((st = need(g, 1, err)))
+            return st;
+        if (g->pos == g->end) {
+            if (s->bgzf && s->member_out)
+                bi_log(g->env, BIOINFER_LOG_WARNING,
+                       "%s: BGZF without its end marker: the file may be truncated",
+                       g->stream.path);
+            g->at_end = true;
+            return 0;
+        }
+    }
+    if ((st = need(g, 2, err)))
+        return st;
+    if (!is_gzip_magic(g))
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: trailing garbage after the gzip data at offset %llu (byte 0x%02X)",
+                       g->stream.path,
+                       (unsigned long long)consumed(g),
+                       g->in[g->pos]);
+    inflateReset(&s->z);
+    s->in_member = true;
+    s->member_out = 0;
+    return 0;
+}
+
+/* Inflates into dst[0, n). *got may be set even when a status is returned. */
+static int inflate_some(struct bi_gunzip *g, uint8_t *dst, size_t n, size_t *got,
+                        struct bioinfer_error *err)
+{
+    struct bi_gunzip_state *s = g->state;
+    while (!*got && !g->at_end) {
+        int st, z;
+        size_t in_size, out_size = min_size(n, 1u << 30);
+        if (!s->in_member) {
+            if ((st = next_member(g, err)))
+                return st;
+            continue;
+        }
+        if ((st = need(g, 1, err)))
+            return st;
+        in_size = g->end - g->pos;
+        s->z.next_in = g->in + g->pos;
+        s->z.avail_in = (uInt)in_size;
+        s->z.next_out = dst;
+        s->z.avail_out = (uInt)out_size;
+        z = inflate(&s->z, Z_NO_FLUSH);
+        g->pos = g->end - s->z.avail_in;
+        *got = out_size - s->z.avail_out;
+        g->total_out += *got;
+        s->member_out += *got;
+        if (z == Z_STREAM_END) {
+            s->in_member = false;
+        } else if (z == Z_MEM_ERROR) {
+            return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);
+        } else if (z != Z_OK && z != Z_BUF_ERROR) {
+            return bi_fail(err, BIOINFER_FORMAT, "%s: bad gzip data near offset %llu: %s",
+                           g->stream.path,
+                           (unsigned long long)consumed(g),
+                           s->z.msg ? s->z.msg : "damaged");
+        } else if (!in_size && !*got) {
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: truncated: the gzip data ends inside a member at offset %llu",
+                           g->stream.path, (unsigned long long)g->stream.done);
+        }
+        if (g->ratio_limit && g->total_out > 1u << 20 &&
+            g->total_out / g->ratio_limit > consumed(g))
+            return bi_fail(err, BIOINFER_LIMIT,
+                           "%s: %llu bytes inflate to more than %llu times as many: refused "
+                           "as a decompression bomb (no_ratio_limit allows it)",
+                           g->stream.path,
+                           (unsigned long long)consumed(g),
+                           (unsigned long long)g->ratio_limit);
+    }
+    return 0;
+}
+
+int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
+                   struct bioinfer_error *err)
+{
+    int st = 0;
+    *got = 0;
+    if (g->failed.status)
+        return bi_fail(err, g->failed.status, "%s", g->failed.text);
+    if (!g->started) {
+        st = start(g, &g->failed);
+        g->started = !st;
+    }
+    if (!st && g->state) {
+        st = inflate_some(g, dst, min_size(n, g->chunk), got, &g->failed);
+    } else if (!st && g->pos < g->end) {
+        *got = min_size(n, g->end - g->pos);
+        memcpy(dst, g->in + g->pos, *got);
+        g->pos += *got;
+    } else if (!st) {
+        st = bi_stream_read(&g->stream, dst, min_size(n, g->chunk), got, &g->failed);
+    }
+    if (st && !*got)
+        return bi_fail(err, g->failed.status, "%s", g->failed.text);
+    return 0; /* an error behind *got bytes waits for the next call */
+}
