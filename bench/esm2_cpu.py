@@ -156,6 +156,7 @@ def bench_size(size, args, cache, skip):
     residues = sum(len(s) for _, s in records)
     model, stored = weights(cache, size), cache / f"baseline-{size}-{step}-{args.threads}.json"
     results = json.loads(stored.read_text()) if args.reuse and stored.exists() else {}
+    reused = set(results)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         fasta, one = scratch / "in.fasta", scratch / "one.fasta"
@@ -179,12 +180,14 @@ def bench_size(size, args, cache, skip):
             ratio = ""
             if ours and name != "bioinfer":
                 ratio = f"{r['wall'] / ours['wall']:.2f}x ({r['work'] / ours['wall']:.2f}x)"
-            print(f"{name:14}{r['wall']:9.2f}{residues / r['wall']:12.0f}{work:>18}{r['rss'] / 1e6:9.0f}{ratio:>24}",
+            print(f"{name + '*' * (name in reused):14}{r['wall']:9.2f}{residues / r['wall']:12.0f}{work:>18}{r['rss'] / 1e6:9.0f}{ratio:>24}",
                   flush=True)
         peers = [p for p in results if (scratch / f"{p}.npz").exists()]
         for other in peers[1:]:
             print(f"smallest cosine of the mean embeddings, {other} to {peers[0]}: "
                   f"{agreement(scratch / f'{other}.npz', scratch / f'{peers[0]}.npz'):.9f}")
+        if reused:
+            print("* stored by an earlier run")
         if ours:
             first = min(run_child([args.bioinfer, "esm2", str(one), "--weights", str(model), "--device", "cpu",
                                    "--threads", str(args.threads), "--include", "mean", "-o",
