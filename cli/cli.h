@@ -1,0 +1,190 @@
+/* cli.h - what the files of the command share. Everything else comes from bioinfer.h.
+ *
+ * main.c     dispatch, exit codes, signals, messages     embed.c   bioinfer MODEL INPUT
+ * options.c  the table of options, parsing, --help       score.c   bioinfer score
+ * output.c   text to stdout or, atomically, to a file    info.c    bioinfer info, devices
+ * progress.c the line on a terminal, --profile           csv.c     mutant tables          */
+#ifndef BI_CLI_H
+#define BI_CLI_H
+
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bioinfer.h"
+
+#define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* ---- exit codes: the one list, printed by --help and compared with the man page ---- */
+
+#define CLI_EXIT_LIST(X)                                                                 \
+    X(OK, 0, "every record has its result")                                              \
+    X(RECORDS, 1, "some records have no result; the output holds the others")            \
+    X(USAGE, 64, "the command line is wrong")                                            \
+    X(DATA, 65, "the input is malformed, or holds no record")                            \
+    X(NO_INPUT, 66, "the input does not exist or cannot be opened")                      \
+    X(NO_DEVICE, 69, "the device is missing, unknown or failed")                         \
+    X(INTERNAL, 70, "a fault of bioinfer itself")                                        \
+    X(NO_MEMORY, 71, "out of memory")                                                    \
+    X(NO_OUTPUT, 73, "the output cannot be created")                                     \
+    X(IO, 74, "reading or writing failed, or the disk is full")                          \
+    X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                      \
+    X(INTERRUPTED, 130, "stopped by SIGINT")                                             \
+    X(CLOSED_PIPE, 141, "the reader of standard output went away")                       \
+    X(TERMINATED, 143, "stopped by SIGTERM")
+
+enum cli_exit {
+#define CLI_X(name, value, text) CLI_EXIT_##name = value,
+    CLI_EXIT_LIST(CLI_X)
+#undef CLI_X
+};
+
+/* What was being done when a library call failed: with the status it gives the exit code. */
+enum cli_stage {
+    CLI_AT_SETUP,  /* context */
+    CLI_AT_INPUT,  /* opening the input */
+    CLI_AT_MODEL,  /* opening the weights */
+    CLI_AT_CONFIG, /* session options */
+    CLI_AT_CREATE, /* creating the output */
+    CLI_AT_READ,   /* reading records */
+    CLI_AT_RUN,    /* computing */
+    CLI_AT_WRITE   /* writing results */
+};
+
+/* ---- options ---- */
+
+enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8 };
+
+#define CLI_MAX_LAYERS 256
+
+/* The fields options.c fills; zero or NULL = not given. */
+struct cli_options {
+    int command;            /* enum cli_command */
+    const char *model;      /* family name, NULL for info and devices */
+    const char *input;      /* path, "-" = standard input */
+    const char *weights, *device, *precision, *output, *format;
+    unsigned include;       /* of enum bioinfer_include */
+    int layers[CLI_MAX_LAYERS];
+    int n_layers;
+    int64_t batch_tokens, max_length, threads;
+    const char *cpu_mask, *progress, *dup_ids, *dump_graph;
+    char no_rules[1024];
+    bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
+    bool trace_rules, quiet, strict, help, version;
+    const char *method, *mutations, *mutation_col;
+    int64_t offset;
+    bool has_offset;
+};
+
+/* Fills *options from the command line. False: the message is printed, exit 64. */
+bool cli_parse(struct cli_options *options, int argc, char **argv);
+/* Prints the help text of a command (0 = all) to standard output. */
+void cli_help(int command);
+
+/* ---- one run of the command ---- */
+
+struct cli_progress {
+    bool on, terminal, drawn;
+    double start, shown;                    /* seconds */
+    uint64_t records, residues;             /* done */
+    uint64_t expected;                      /* residues; 0 = estimate from the reader */
+    uint64_t read_residues;                 /* handed to the engine */
+    const struct bioinfer_reader *reader;   /* NULL: no estimate */
+};
+
+struct cli {
+    const struct cli_options *options;
+    struct cli_progress progress;
+    bioinfer_context *ctx;
+    bioinfer_reader *reader;
+    bioinfer_model *model;
+    bioinfer_session *session;
+    struct bioinfer_model_info info;
+    const char *input_name; /* for messages */
+};
+
+/* The signal that asked to stop, 0 = none. */
+int cli_stop_signal(void);
+/* "bioinfer: ..." on standard error, above the progress line. */
+void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* Says err and returns the exit code for its status at this stage. */
+int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
+
+/* The steps every run begins with; each returns an exit code. */
+int cli_open_context(struct cli *cli);
+int cli_open_reader(struct cli *cli);
+int cli_open_model(struct cli *cli);
+int cli_open_session(struct cli *cli, unsigned include);
+void cli_close(struct cli *cli); /* accepts half-open */
+
+int cli_embed(struct cli *cli);
+int cli_score(struct cli *cli);
+int cli_info(struct cli *cli);
+int cli_devices(struct cli *cli);
+
+/* ---- progress.c ---- */
+
+double cli_now(void); /* seconds, monotonic */
+void cli_progress_start(struct cli *cli);
+/* A bioinfer_session_params.progress; user = struct cli. Non-zero once a signal came. */
+int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
+void cli_progress_clear(struct cli *cli);
+void cli_progress_end(struct cli *cli);
+void cli_print_profile(struct cli *cli);
+
+/* ---- output.c: text, to standard output or to a file that appears when complete ---- */
+
+struct cli_output {
+    FILE *file;
+    char *path, *part; /* NULL for standard output */
+    int status;        /* the first failure */
+};
+
+/* path NULL or "-" = standard output. */
+int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err);
+/* Failures are kept and returned by cli_output_finish. */
+void cli_output_write(struct cli_output *out, const char *text, size_t len);
+void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(2, 3);
+int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
+void cli_output_close(struct cli_output *out); /* without finish: removes the file */
+/* The write callback of bioinfer_file_info and bioinfer_session_dump; user = output. */
+int cli_output_callback(void *user, const char *text, size_t len);
+/* A tab-separated field: tabs and line ends become spaces. */
+void cli_output_field(struct cli_output *out, const char *text);
+
+/* ---- csv.c: a table of mutants, kept as it stands ---- */
+
+struct cli_csv_row {
+    const char *text; /* the line without its end; not NUL-terminated */
+    size_t len;
+    const char *end;  /* "\n", "\r\n" or "" */
+    char *value;      /* the wanted column, unquoted; NULL when the row lacks it */
+    long line;        /* where it starts, from 1 */
+    double score;     /* filled by the caller */
+    bool scored;
+};
+
+struct cli_csv {
+    char *data;
+    size_t size;
+    char separator;
+    struct cli_csv_row header;
+    struct cli_csv_row *rows;
+    size_t n_rows, cap;
+};
+
+/* Reads path and finds `column` in its header line. Returns an exit code; the reason is
+ * in err->text. */
+int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
+                 struct bioinfer_error *err);
+void cli_csv_free(struct cli_csv *csv);
+/* A cell that says `text`, quoted where the separator needs it. */
+void cli_csv_cell(struct cli_output *out, char separator, const char *text);
+
+#endif

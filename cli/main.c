@@ -1,0 +1,260 @@
+/* main.c - dispatch, exit codes, signals and messages of the command.
+ *
+ * Standard output carries results only; every word goes to standard error. The first
+ * SIGINT or SIGTERM asks the run to stop at the next batch, the second ends at once. */
+#include "cli.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+    if (stop_signal)
+        _exit(128 + number);
+    stop_signal = number;
+}
+
+int cli_stop_signal(void)
+{
+    return stop_signal;
+}
+
+static void install_signals(void)
+{
+    struct sigaction action = {0}, old;
+    static const int stops[] = {SIGINT, SIGTERM};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < CLI_COUNT(stops); i++) {
+        /* a shell starts background jobs with SIGINT ignored: leave it so */
+        if (!sigaction(stops[i], NULL, &old) && old.sa_handler == SIG_IGN)
+            continue;
+        action.sa_handler = on_signal;
+        sigaction(stops[i], &action, NULL);
+    }
+    action.sa_handler = SIG_IGN; /* a closed pipe is a status, not a death */
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+void cli_say(struct cli *cli, const char *fmt, ...)
+{
+    va_list args;
+
+    if (cli)
+        cli_progress_clear(cli);
+    va_start(args, fmt);
+    fputs("bioinfer: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static int exit_of(enum cli_stage stage, int status)
+{
+    switch (status) { /* the same at every stage */
+    case BIOINFER_OK: return CLI_EXIT_OK;
+    case BIOINFER_NOMEM: return CLI_EXIT_NO_MEMORY;
+    case BIOINFER_CANCELLED: return stop_signal ? 128 + stop_signal : CLI_EXIT_INTERRUPTED;
+    case BIOINFER_CLOSED_PIPE: return CLI_EXIT_CLOSED_PIPE;
+    case BIOINFER_NO_SPACE: return CLI_EXIT_IO;
+    case BIOINFER_DEVICE:
+    case BIOINFER_DEVICE_LOST: return CLI_EXIT_NO_DEVICE;
+    case BIOINFER_FORKED:
+    case BIOINFER_MISUSE:
+    case BIOINFER_INTERNAL: return CLI_EXIT_INTERNAL;
+    }
+    switch (stage) {
+    case CLI_AT_SETUP:
+        return status == BIOINFER_INVALID ? CLI_EXIT_USAGE : CLI_EXIT_NO_DEVICE;
+    case CLI_AT_INPUT:
+        return status == BIOINFER_NOT_FOUND || status == BIOINFER_IO ? CLI_EXIT_NO_INPUT
+                                                                     : CLI_EXIT_DATA;
+    case CLI_AT_MODEL:
+        return status == BIOINFER_INVALID ? CLI_EXIT_USAGE : CLI_EXIT_WEIGHTS;
+    case CLI_AT_CONFIG:
+        return status == BIOINFER_LIMIT ? CLI_EXIT_NO_MEMORY : CLI_EXIT_USAGE;
+    case CLI_AT_CREATE:
+        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED
+                   ? CLI_EXIT_USAGE
+                   : CLI_EXIT_NO_OUTPUT;
+    case CLI_AT_READ:
+        return status == BIOINFER_IO ? CLI_EXIT_IO : CLI_EXIT_DATA;
+    case CLI_AT_RUN:
+        return status == BIOINFER_LIMIT ? CLI_EXIT_NO_MEMORY
+               : status == BIOINFER_IO  ? CLI_EXIT_IO
+               : status <= BIOINFER_EMPTY ? CLI_EXIT_DATA
+                                          : CLI_EXIT_INTERNAL;
+    case CLI_AT_WRITE:
+        return status == BIOINFER_DUPLICATE_ID || status == BIOINFER_INVALID ||
+                       status == BIOINFER_UNSUPPORTED || status == BIOINFER_LIMIT
+                   ? CLI_EXIT_DATA
+                   : CLI_EXIT_IO;
+    }
+    return CLI_EXIT_INTERNAL;
+}
+
+int cli_fail(struct cli *cli, enum cli_stage stage, int status,
+             const struct bioinfer_error *err)
+{
+    const char *text = err && err->text[0] ? err->text : bioinfer_status_name(status);
+    int code = exit_of(stage, status);
+
+    if (status == BIOINFER_CANCELLED)
+        cli_say(cli, "stopped by %s, nothing written",
+                stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
+        cli_say(cli, "%s", text);
+    if (status == BIOINFER_DUPLICATE_ID)
+        cli_say(cli, "--dup-ids suffix makes repeated ids unique");
+    return code;
+}
+
+static void on_log(void *user, int level, const char *text)
+{
+    struct cli *cli = user;
+
+    if (level == BIOINFER_LOG_ERROR)
+        cli_say(cli, "%s", text);
+    else if (level == BIOINFER_LOG_WARNING && !cli->options->quiet)
+        cli_say(cli, "warning: %s", text);
+}
+
+int cli_open_context(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_context_params params =
+        BIOINFER_PARAMS(struct bioinfer_context_params, .log = on_log, .log_user = cli,
+                        .n_threads = (int)o->threads, .cpu_mask = o->cpu_mask);
+    struct bioinfer_error err = {0};
+    int st = bioinfer_context_new(&cli->ctx, &params, &err);
+
+    return st ? cli_fail(cli, CLI_AT_SETUP, st, &err) : CLI_EXIT_OK;
+}
+
+int cli_open_reader(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_reader_params params = BIOINFER_PARAMS(
+        struct bioinfer_reader_params,
+        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT);
+    struct bioinfer_error err = {0};
+    int st;
+
+    cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
+    st = bioinfer_reader_open(&cli->reader, cli->ctx, o->input, &params, &err);
+    return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
+}
+
+/* A device that is not there is told apart from broken weights before they are opened. */
+static int check_device(struct cli *cli)
+{
+    const char *name = cli->options->device;
+    char known[256] = "auto";
+    struct bioinfer_device device;
+
+    if (!name || !strcmp(name, "auto"))
+        return CLI_EXIT_OK;
+    for (int i = 0;; i++) {
+        memset(&device, 0, sizeof device);
+        device.struct_size = sizeof device;
+        if (bioinfer_device_get(cli->ctx, i, &device))
+            break;
+        if (!strcmp(device.name, name)) {
+            if (device.usable)
+                return CLI_EXIT_OK;
+            cli_say(cli, "--device %s: %s", name, device.reason);
+            return CLI_EXIT_NO_DEVICE;
+        }
+        if (device.usable && strlen(known) + strlen(device.name) + 3 < sizeof known)
+            strcat(strcat(known, ", "), device.name);
+    }
+    cli_say(cli, "--device %s: no such device, expected one of: %s", name, known);
+    return CLI_EXIT_NO_DEVICE;
+}
+
+int cli_open_model(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_model_params params = BIOINFER_PARAMS(
+        struct bioinfer_model_params, .family = o->model, .device = o->device,
+        .precision = o->precision, .check_weights = o->check_weights,
+        .strict_pickle = o->strict_pickle, .verify = o->verify);
+    struct bioinfer_error err = {0};
+    int st, code = check_device(cli);
+
+    if (code)
+        return code;
+    st = bioinfer_model_open(&cli->model, cli->ctx, o->weights, &params, &err);
+    if (st)
+        return cli_fail(cli, CLI_AT_MODEL, st, &err);
+    cli->info.struct_size = sizeof cli->info;
+    st = bioinfer_model_get_info(cli->model, &cli->info);
+    return st ? cli_fail(cli, CLI_AT_MODEL, st, NULL) : CLI_EXIT_OK;
+}
+
+int cli_open_session(struct cli *cli, unsigned include)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_session_params params = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .include = include, .layers = o->layers,
+        .n_layers = o->n_layers, .batch_tokens = o->batch_tokens,
+        .max_length = o->max_length, .raw_residues = o->raw_residues,
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = cli_progress_tick,
+        .progress_user = cli);
+    struct bioinfer_error err = {0};
+    int st = bioinfer_session_new(&cli->session, cli->model, &params, &err);
+
+    if (st)
+        return cli_fail(cli, CLI_AT_CONFIG, st, &err);
+    if (o->profile)
+        bioinfer_session_set_profile(cli->session, 1);
+    return CLI_EXIT_OK;
+}
+
+void cli_close(struct cli *cli)
+{
+    bioinfer_session_free(&cli->session);
+    bioinfer_model_close(&cli->model);
+    bioinfer_reader_close(&cli->reader);
+    bioinfer_context_free(&cli->ctx);
+}
+
+/* What stdio still holds is part of the result: a failure to flush it must be heard. */
+static int flush_stdout(int code)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    return code ? code : CLI_EXIT_IO;
+}
+
+int main(int argc, char **argv)
+{
+    static struct cli_options options;
+    struct cli cli = {.options = &options};
+    int code;
+
+    install_signals();
+    if (!cli_parse(&options, argc, argv))
+        return CLI_EXIT_USAGE;
+    if (options.help) {
+        cli_help(options.command);
+        return flush_stdout(CLI_EXIT_OK);
+    }
+    if (options.version) {
+        printf("bioinfer %s\n", bioinfer_version());
+        return flush_stdout(CLI_EXIT_OK);
+    }
+    switch (options.command) {
+    case CLI_SCORE: code = cli_score(&cli); break;
+    case CLI_INFO: code = cli_info(&cli); break;
+    case CLI_DEVICES: code = cli_devices(&cli); break;
+    default: code = cli_embed(&cli); break;
+    }
+    cli_close(&cli);
+    return flush_stdout(code);
+}

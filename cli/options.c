@@ -1,0 +1,556 @@
+/* options.c - the table of options: it drives parsing, --help and the test of the man page. */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_type {
+    FLAG,     /* bool */
+    TEXT,     /* const char * */
+    CHOICE,   /* const char *, one of `choices` */
+    OPTIONAL, /* const char *, one of `choices`, the first when no =VALUE follows */
+    COUNT,    /* int64_t, at least 1 */
+    OFFSET,   /* options.offset */
+    KINDS,    /* options.include */
+    LAYERS,   /* options.layers */
+    RULES     /* options.no_rules, repeatable */
+};
+
+struct option {
+    const char *name;
+    char letter; /* 0 = none */
+    enum option_type type;
+    const char *arg; /* what --help calls the value */
+    size_t field;
+    unsigned commands;
+    const char *choices; /* "a|b|c" */
+    const char *help;
+};
+
+#define FIELD(name) offsetof(struct cli_options, name)
+#define BOTH (CLI_EMBED | CLI_SCORE)
+#define EVERY (CLI_EMBED | CLI_SCORE | CLI_INFO | CLI_DEVICES)
+
+/* clang-format off */
+static const struct option table[] = {
+    {"weights", 0, TEXT, "WHERE", FIELD(weights), BOTH, NULL,
+     "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
+     "'tiny' is the small model that comes with bioinfer"},
+    {"device", 0, TEXT, "NAME", FIELD(device), BOTH, NULL,
+     "where to compute: auto (default) or a name that `bioinfer devices` lists"},
+    {"precision", 0, TEXT, "NAME", FIELD(precision), BOTH, NULL,
+     "arithmetic: fp32 (default on the CPU)"},
+    {"output", 'o', TEXT, "FILE", FIELD(output), BOTH, NULL,
+     "where results go; '-' is standard output"},
+    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED, NULL,
+     "npz, npy, safetensors, h5, jsonl or tsv; default: by the suffix of FILE"},
+    {"include", 0, KINDS, "LIST", 0, CLI_EMBED, NULL,
+     "what to compute: mean, per-residue, bos, logits, contacts, attentions"},
+    {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
+     "whose embeddings: 0 is the input, -1 the last (default)"},
+    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), CLI_EMBED, "error|suffix",
+     "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
+    {"json-floats", 0, FLAG, NULL, FIELD(json_floats), CLI_EMBED, NULL,
+     "write numbers into jsonl as text instead of base64"},
+    {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH, NULL,
+     "take sequences as they stand: no upper-casing, no dropped gaps"},
+    {"strict", 0, FLAG, NULL, FIELD(strict), BOTH, NULL,
+     "stop at the first record without a result, write nothing"},
+    {"method", 0, CHOICE, "NAME", FIELD(method), CLI_SCORE,
+     "masked-marginals|wt-marginals|pppl",
+     "masked-marginals (default), wt-marginals, or pppl"},
+    {"mutations", 0, TEXT, "FILE", FIELD(mutations), CLI_SCORE, NULL,
+     "CSV or TSV of mutants to score; without it every substitution is scored"},
+    {"mutation-col", 0, TEXT, "NAME", FIELD(mutation_col), CLI_SCORE, NULL,
+     "the column that holds them (default: mutant)"},
+    {"offset", 0, OFFSET, "N", 0, CLI_SCORE, NULL,
+     "the number of the first residue (default: 1)"},
+    {"offset-idx", 0, OFFSET, "N", 0, CLI_SCORE, NULL,
+     "the same as --offset"},
+    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH, NULL,
+     "tokens computed at a time; bounds the memory of a run"},
+    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH, NULL,
+     "residues; a longer record gets no result"},
+    {"threads", 0, COUNT, "N", FIELD(threads), BOTH, NULL,
+     "CPU threads (default: all this process may use)"},
+    {"cpu-mask", 0, TEXT, "NAME", FIELD(cpu_mask), BOTH | CLI_DEVICES, NULL,
+     "widest CPU kernels to use: generic, avx2, avx512, neon"},
+    {"check-weights", 0, FLAG, NULL, FIELD(check_weights), BOTH, NULL,
+     "read all weights first and refuse NaN and infinity"},
+    {"strict-pickle", 0, FLAG, NULL, FIELD(strict_pickle), BOTH, NULL,
+     "refuse a PyTorch file that names any class not on the list"},
+    {"verify", 0, FLAG, NULL, FIELD(verify), BOTH, NULL,
+     "check the checksum of every part of a PyTorch file"},
+    {"no-rule", 0, RULES, "NAME", 0, BOTH, NULL,
+     "do not apply this fusion rule; may be repeated; 'all' turns all off"},
+    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), CLI_EMBED, "fused|plain",
+     "print the graph for the first record and stop: fused (default) or plain"},
+    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), CLI_EMBED, NULL,
+     "print the fusion rules that apply to the first record and stop"},
+    {"profile", 0, FLAG, NULL, FIELD(profile), BOTH, NULL,
+     "print time, memory and throughput per operation to standard error"},
+    {"progress", 0, CHOICE, "WHEN", FIELD(progress), BOTH, "auto|on|off",
+     "progress on standard error: auto (default: on a terminal), on, off"},
+    {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
+     "no progress, no summary, no warnings; failures are still named"},
+    {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
+    {"version", 0, FLAG, NULL, FIELD(version), EVERY, NULL, "print the version and stop"},
+};
+
+static const struct command {
+    const char *name;
+    int command;
+    const char *usage, *summary;
+} commands[] = {
+    {"embed", CLI_EMBED, "bioinfer [embed] MODEL INPUT [-o FILE] [options]",
+     "embeddings and other outputs of each sequence"},
+    {"score", CLI_SCORE, "bioinfer score MODEL INPUT [--method NAME] [--mutations FILE] [options]",
+     "zero-shot scores of mutations, or pseudo-perplexity"},
+    {"info", CLI_INFO, "bioinfer info FILE",
+     "what a weight file, a folder of weights or a FASTA file holds"},
+    {"devices", CLI_DEVICES, "bioinfer devices",
+     "where bioinfer can compute on this machine"},
+};
+/* clang-format on */
+
+/* ---- suggestions ---- */
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Edits between two short words; SIZE_MAX when one is too long to be a name. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(a), m = strlen(b);
+
+    if (n >= CLI_COUNT(row) || m >= CLI_COUNT(row))
+        return SIZE_MAX;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t above = row[j];
+            row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[m];
+}
+
+struct nearest {
+    const char *word, *best;
+    size_t edits;
+};
+
+static void consider(struct nearest *n, const char *candidate)
+{
+    size_t d = distance(n->word, candidate), most = strlen(n->word) / 3 + 1;
+    size_t len = strlen(n->word);
+
+    if (len >= 3 && !strncmp(candidate, n->word, len))
+        d = 0; /* a beginning of the name */
+    if (d <= most && (!n->best || d < n->edits)) {
+        n->best = candidate;
+        n->edits = d;
+    }
+}
+
+static bool refuse_word(const char *what, const char *word, const char *prefix,
+                        const struct nearest *n)
+{
+    if (n->best)
+        cli_say(NULL, "unknown %s '%s%s'; did you mean '%s%s'?", what, prefix, word, prefix,
+                n->best);
+    else
+        cli_say(NULL, "unknown %s '%s%s'; see `bioinfer --help`", what, prefix, word);
+    return false;
+}
+
+/* ---- values ---- */
+
+static bool parse_integer(const char *text, int64_t *out)
+{
+    char *end;
+    long long v;
+
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    if (errno || end == text || *end)
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t len = strlen(value);
+
+    for (const char *c = choices; c; c = strchr(c, '|')) {
+        c += *c == '|';
+        if (len && !strncmp(c, value, len) && (c[len] == '|' || !c[len]))
+            return true;
+    }
+    return false;
+}
+
+/* Cuts the next part of a comma list into `part`; false at the end or when too long. */
+static bool next_part(const char **list, char *part, size_t size)
+{
+    size_t n;
+
+    if (!*list)
+        return false;
+    n = strcspn(*list, ",");
+    if (n >= size)
+        n = size - 1;
+    memcpy(part, *list, n);
+    part[n] = 0;
+    *list = strchr(*list, ',');
+    *list += *list != NULL;
+    return true;
+}
+
+static bool parse_kinds(struct cli_options *o, const char *value)
+{
+    char part[64];
+
+    while (next_part(&value, part, sizeof part)) {
+        unsigned bit = bioinfer_include_from_name(part);
+        if (!bit) {
+            struct nearest n = {.word = part};
+            for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
+                consider(&n, bioinfer_include_name(b));
+            return refuse_word("kind of output", part, "", &n);
+        }
+        o->include |= bit;
+    }
+    return true;
+}
+
+static bool parse_layers(struct cli_options *o, const char *value)
+{
+    char part[64];
+    int64_t layer;
+
+    while (next_part(&value, part, sizeof part)) {
+        if (!parse_integer(part, &layer) || layer < -10000 || layer > 10000) {
+            cli_say(NULL, "--layers: '%s' is not a layer number", part);
+            return false;
+        }
+        if (o->n_layers == CLI_MAX_LAYERS) {
+            cli_say(NULL, "--layers: more than %d layers", CLI_MAX_LAYERS);
+            return false;
+        }
+        o->layers[o->n_layers++] = (int)layer;
+    }
+    return true;
+}
+
+static bool parse_rule(struct cli_options *o, const char *value)
+{
+    size_t have = strlen(o->no_rules), len = strlen(value);
+
+    if (!len || have + len + 2 > sizeof o->no_rules) {
+        cli_say(NULL, len ? "--no-rule: too many names" : "--no-rule: the name is empty");
+        return false;
+    }
+    if (have)
+        o->no_rules[have++] = ',';
+    memcpy(o->no_rules + have, value, len + 1);
+    return true;
+}
+
+static bool set_value(struct cli_options *o, const struct option *opt, const char *value)
+{
+    void *field = (char *)o + opt->field;
+    int64_t n;
+
+    switch (opt->type) {
+    case FLAG:
+        *(bool *)field = true;
+        return true;
+    case CHOICE:
+    case OPTIONAL:
+        if (!is_choice(opt->choices, value)) {
+            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value, opt->choices);
+            return false;
+        }
+        *(const char **)field = value;
+        return true;
+    case TEXT:
+        if (!*value) {
+            cli_say(NULL, "--%s: the value is empty", opt->name);
+            return false;
+        }
+        *(const char **)field = value;
+        return true;
+    case COUNT:
+    case OFFSET:
+        if (!parse_integer(value, &n) || n > INT_MAX ||
+            n < (opt->type == COUNT ? 1 : -INT_MAX)) {
+            cli_say(NULL, "--%s: '%s' is not a %snumber up to %d", opt->name, value,
+                    opt->type == COUNT ? "positive " : "", INT_MAX);
+            return false;
+        }
+        if (opt->type == OFFSET) {
+            o->offset = n;
+            o->has_offset = true;
+        } else {
+            *(int64_t *)field = n;
+        }
+        return true;
+    case KINDS: return parse_kinds(o, value);
+    case LAYERS: return parse_layers(o, value);
+    case RULES: return parse_rule(o, value);
+    }
+    return false;
+}
+
+/* ---- the command line ---- */
+
+static const struct option *find_option(const char *name, size_t len)
+{
+    for (size_t i = 0; i < CLI_COUNT(table); i++)
+        if (strlen(table[i].name) == len && !memcmp(table[i].name, name, len))
+            return &table[i];
+    return NULL;
+}
+
+static bool unknown_option(const char *name, size_t len)
+{
+    char word[64] = "";
+    struct nearest n = {.word = word};
+
+    memcpy(word, name, len < sizeof word ? len : sizeof word - 1);
+    for (size_t i = 0; i < CLI_COUNT(table); i++)
+        consider(&n, table[i].name);
+    return refuse_word("option", word, "--", &n);
+}
+
+struct words {
+    const char *word[3];
+    int n;
+    unsigned allowed;         /* commands that know every option given */
+    const struct option *odd; /* the option that narrowed `allowed` last */
+};
+
+static bool take_option(struct cli_options *o, struct words *w, const struct option *opt,
+                        const char *value, int argc, char **argv, int *i)
+{
+    if (opt->type == FLAG && value) {
+        cli_say(NULL, "--%s takes no value", opt->name);
+        return false;
+    }
+    if (opt->type == OPTIONAL && !value) {
+        static const char first[] = "fused";
+        value = first;
+    } else if (opt->type != FLAG && !value) {
+        if (*i + 1 >= argc) {
+            cli_say(NULL, "--%s needs a value", opt->name);
+            return false;
+        }
+        value = argv[++*i];
+    }
+    if ((w->allowed & opt->commands) != w->allowed) {
+        w->allowed &= opt->commands;
+        w->odd = opt;
+    }
+    return set_value(o, opt, value);
+}
+
+static bool take_word(struct words *w, const char *word)
+{
+    if (w->n == (int)CLI_COUNT(w->word)) {
+        cli_say(NULL, "one argument too many: '%s'", word);
+        return false;
+    }
+    w->word[w->n++] = word;
+    return true;
+}
+
+static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv, int *i)
+{
+    for (const char *c = argv[*i] + 1; *c; c++) {
+        const struct option *opt = NULL;
+        for (size_t k = 0; k < CLI_COUNT(table); k++)
+            if (table[k].letter == *c)
+                opt = &table[k];
+        if (!opt) {
+            cli_say(NULL, "unknown option '-%c'; see `bioinfer --help`", *c);
+            return false;
+        }
+        if (opt->type != FLAG) /* -oFILE or -o FILE */
+            return take_option(o, w, opt, c[1] ? c + 1 : NULL, argc, argv, i);
+        if (!take_option(o, w, opt, NULL, argc, argv, i))
+            return false;
+    }
+    return true;
+}
+
+static bool is_family(const char *word)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, word))
+            return true;
+    return false;
+}
+
+static bool unknown_model(const char *word)
+{
+    struct nearest n = {.word = word};
+    const char *name;
+
+    for (size_t i = 0; i < CLI_COUNT(commands); i++)
+        consider(&n, commands[i].name);
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        consider(&n, name);
+    return refuse_word("model or command", word, "", &n);
+}
+
+static const struct command *command_of(int command)
+{
+    for (size_t i = 0; i < CLI_COUNT(commands); i++)
+        if (commands[i].command == command)
+            return &commands[i];
+    return &commands[0];
+}
+
+/* Gives the words their places: [embed|score] MODEL INPUT, info FILE, devices. */
+static bool place_words(struct cli_options *o, const struct words *w)
+{
+    int used = 0, wanted;
+    bool named = false;
+
+    for (size_t i = 0; w->n && i < CLI_COUNT(commands); i++)
+        if (!strcmp(commands[i].name, w->word[0])) {
+            o->command = commands[i].command;
+            used = 1;
+            named = true;
+        }
+    if (o->help || o->version)
+        return true;
+    if (!w->n) {
+        cli_say(NULL, "no model given; see `bioinfer --help`");
+        return false;
+    }
+    if (!named)
+        o->command = CLI_EMBED;
+    if (o->command & BOTH && w->n > used) {
+        if (!is_family(w->word[used]))
+            return unknown_model(w->word[used]);
+        o->model = w->word[used++];
+    }
+    wanted = o->command == CLI_DEVICES ? 0 : 1;
+    if (w->n - used != wanted || (o->command & BOTH && !o->model)) {
+        if (w->n - used > wanted)
+            cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
+        else
+            cli_say(NULL, "something is missing; usage: %s", command_of(o->command)->usage);
+        return false;
+    }
+    o->input = wanted ? w->word[used] : NULL;
+    if (!(w->allowed & (unsigned)o->command)) {
+        cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->odd->name,
+                command_of(o->command)->name);
+        return false;
+    }
+    return true;
+}
+
+/* What one option says about another. */
+static bool check_together(const struct cli_options *o)
+{
+    bool pppl = o->method && !strcmp(o->method, "pppl");
+
+    if (pppl && (o->mutations || o->has_offset)) {
+        cli_say(NULL, "--method pppl scores whole sequences: give the mutants as FASTA "
+                      "records instead of --%s",
+                o->mutations ? "mutations" : "offset");
+        return false;
+    }
+    if (o->mutation_col && !o->mutations) {
+        cli_say(NULL, "--mutation-col needs --mutations");
+        return false;
+    }
+    return true;
+}
+
+bool cli_parse(struct cli_options *o, int argc, char **argv)
+{
+    struct words w = {.allowed = EVERY};
+    bool only_words = false;
+
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (only_words || arg[0] != '-' || !arg[1]) {
+            if (!take_word(&w, arg))
+                return false;
+        } else if (!strcmp(arg, "--")) {
+            only_words = true;
+        } else if (arg[1] == '-') {
+            const char *name = arg + 2, *value = strchr(name, '=');
+            size_t len = value ? (size_t)(value - name) : strlen(name);
+            const struct option *opt = find_option(name, len);
+            if (!opt)
+                return unknown_option(name, len);
+            if (!take_option(o, &w, opt, value ? value + 1 : NULL, argc, argv, &i))
+                return false;
+        } else if (!take_letters(o, &w, argc, argv, &i)) {
+            return false;
+        }
+    }
+    return place_words(o, &w) && (o->help || o->version || check_together(o));
+}
+
+/* ---- help ---- */
+
+static void print_option(const struct option *opt)
+{
+    char left[64];
+    const char *line = opt->help, *end;
+    int used;
+
+    used = snprintf(left, sizeof left, "%c%c%s--%s%s%s", opt->letter ? '-' : ' ',
+                    opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ", opt->name,
+                    opt->arg && opt->arg[0] != '[' ? " " : "", opt->arg ? opt->arg : "");
+    if (used > 25)
+        printf("  %s\n%29s", left, "");
+    else
+        printf("  %-25s  ", left);
+    for (; (end = strchr(line, '\n')); line = end + 1)
+        printf("%.*s\n%29s", (int)(end - line), line, "");
+    printf("%s\n", line);
+}
+
+void cli_help(int command)
+{
+    const char *name;
+
+    printf("Usage:\n");
+    for (size_t i = 0; i < CLI_COUNT(commands); i++)
+        if (!command || commands[i].command == command)
+            printf("  %s\n      %s\n", commands[i].usage, commands[i].summary);
+    if (!command || command & BOTH) {
+        printf("\nINPUT is FASTA: plain, gzip or BGZF; '-' reads standard input.\n\nModels:\n");
+        for (int i = 0; (name = bioinfer_family_name(i)); i++)
+            printf("  %-10s %s\n", name, bioinfer_family_summary(i));
+    }
+    printf("\nOptions:\n");
+    for (size_t i = 0; i < CLI_COUNT(table); i++)
+        if (!command || table[i].commands & (unsigned)command)
+            print_option(&table[i]);
+    printf("\nExit status:\n");
+#define CLI_X(id, value, text) printf("  %3d  %s\n", value, text);
+    CLI_EXIT_LIST(CLI_X)
+#undef CLI_X
+    printf("\n`man bioinfer` tells more.\n");
+}
