@@ -1,0 +1,444 @@
+/* graph.c - building, checking and rewriting the static graph.
+ *
+ * Sections: life, builders, plain ops, uses and replacement, order, verifier. */
+#include "graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../ops/op.h"
+
+/* ---- life ---- */
+
+int bi_graph_new(struct bi_graph **out, const struct bi_env *env, struct bioinfer_error *err)
+{
+    struct bi_graph *g = bi_zalloc(env, sizeof *g);
+    if (!g)
+        return bi_fail(err, BIOINFER_NOMEM, "graph");
+    g->arena.env = env;
+    *out = g;
+    return 0;
+}
+
+void bi_graph_free(struct bi_graph **graph)
+{
+    struct bi_graph *g = *graph;
+    if (!g)
+        return;
+    const struct bi_env *env = g->arena.env;
+    bi_free(env, g->values);
+    bi_free(env, g->nodes);
+    bi_free(env, g->outputs);
+    bi_arena_reset(&g->arena);
+    bi_free(env, g);
+    *graph = NULL;
+}
+
+int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err)
+{
+    return g->status ? bi_fail(err, g->status, "%s", g->error.text) : 0;
+}
+
+bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...)
+{
+    if (!g->status) {
+        va_list ap;
+        g->status = status;
+        g->error.status = status;
+        va_start(ap, fmt);
+        vsnprintf(g->error.text, sizeof g->error.text, fmt, ap);
+        va_end(ap);
+    }
+    return BI_NONE;
+}
+
+/* ---- builders ---- */
+
+static bi_value_id value_add(struct bi_graph *g, const struct bi_value *value)
+{
+    if (g->status)
+        return BI_NONE;
+    if (g->n_values >= INT32_MAX || !bi_grow(g->arena.env, &g->values, &g->cap_values,
+                                             g->n_values + 1, sizeof *g->values))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: values");
+    g->values[g->n_values] = *value;
+    return (bi_value_id)g->n_values++;
+}
+
+static const char *keep(struct bi_graph *g, const char *name)
+{
+    const char *copy = bi_arena_strndup(&g->arena, name, strlen(name));
+    if (!copy)
+        bi_graph_fail(g, BIOINFER_NOMEM, "graph: name");
+    return copy;
+}
+
+bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                     enum bi_axis axis, int64_t n)
+{
+    struct bi_value v = {.kind = BI_VALUE_INPUT, .dtype = dtype, .rank = 1, .axis = axis,
+                         .shape = {n, 1, 1, 1}, .node = BI_NONE};
+    v.name = keep(g, name);
+    return value_add(g, &v);
+}
+
+bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
+                      const int64_t *shape)
+{
+    struct bi_value v = {.kind = BI_VALUE_WEIGHT, .dtype = BI_F32, .rank = rank,
+                         .shape = {1, 1, 1, 1}, .node = BI_NONE, .n_parts = 1,
+                         .parts = {index}};
+    for (size_t i = 0; i < g->n_values; i++) /* one value per weight */
+        if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
+            g->values[i].parts[0] == index)
+            return (bi_value_id)i;
+    for (int i = 0; i < rank; i++)
+        v.shape[i] = shape[i];
+    v.name = keep(g, name);
+    return value_add(g, &v);
+}
+
+void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name)
+{
+    if (g->status)
+        return;
+    if (!bi_grow(g->arena.env, &g->outputs, &g->cap_outputs, g->n_outputs + 1,
+                 sizeof *g->outputs)) {
+        bi_graph_fail(g, BIOINFER_NOMEM, "graph: outputs");
+        return;
+    }
+    g->outputs[g->n_outputs++] = (struct bi_output){value, kind, layer, keep(g, name)};
+}
+
+bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
+                        const struct bi_attr *attr)
+{
+    struct bi_node node = {.op = op};
+    struct bioinfer_error err = {0};
+    int st;
+    for (int i = 0; i < BI_NODE_IN; i++)
+        node.in[i] = i < n_in ? in[i] : BI_NONE;
+    for (int i = 0; i < BI_NODE_OUT; i++)
+        node.out[i] = BI_NONE;
+    if (attr)
+        node.attr = *attr;
+    if (g->status)
+        return BI_NONE;
+    for (int i = 0; i < bi_op_n_in(op); i++)
+        if (node.in[i] == BI_NONE && bi_ops[op]->required >> i & 1)
+            return bi_graph_fail(g, BIOINFER_INTERNAL, "%s: input %d is missing",
+                                 bi_ops[op]->name, i);
+    if (!bi_grow(g->arena.env, &g->nodes, &g->cap_nodes, g->n_nodes + 1, sizeof *g->nodes))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: nodes");
+    for (int i = 0; i < bi_op_n_out(op); i++) {
+        struct bi_value v = {.kind = BI_VALUE_NODE, .dtype = BI_F32,
+                             .node = (int32_t)g->n_nodes, .slot = i};
+        if ((node.out[i] = value_add(g, &v)) == BI_NONE)
+            return BI_NONE;
+    }
+    if ((st = bi_ops[op]->infer(g, &node, &err)))
+        return bi_graph_fail(g, st, "%s", err.text);
+    g->nodes[g->n_nodes++] = node;
+    return node.out[0];
+}
+
+/* ---- plain ops ---- */
+
+#define IN(...) (const bi_value_id[]){__VA_ARGS__}, (int)(sizeof((bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id))
+#define ATTR(...) &(const struct bi_attr){__VA_ARGS__}
+
+bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids)
+{
+    return bi_node_add(g, BI_OP_EMBEDDING, IN(table, ids), NULL);
+}
+
+bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale)
+{
+    return bi_node_add(g, BI_OP_SCALE_ROWS, IN(x, scale), NULL);
+}
+
+bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_SELECT_ROWS, IN(x, index), NULL);
+}
+
+bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w)
+{
+    return bi_node_add(g, BI_OP_MATMUL, IN(x, w), NULL);
+}
+
+bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b)
+{
+    return bi_node_add(g, BI_OP_ADD, IN(a, b), NULL);
+}
+
+bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor)
+{
+    return bi_node_add(g, BI_OP_SCALE, IN(x), ATTR(.factor = factor));
+}
+
+bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_GELU, IN(x), NULL);
+}
+
+bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_SIGMOID, IN(x), NULL);
+}
+
+bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
+                         float eps)
+{
+    return bi_node_add(g, BI_OP_LAYERNORM, IN(x, w, b), ATTR(.eps = eps));
+}
+
+bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows)
+{
+    return bi_node_add(g, BI_OP_ROPE_TABLE, IN(inv_freq), ATTR(.n = (int32_t)rows));
+}
+
+/* Head width of a packed value [T, H d]; infer checks that it divides. */
+static int32_t head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads)
+{
+    return x == BI_NONE ? 0 : (int32_t)(g->values[x].shape[1] / n_heads);
+}
+
+bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_value_id start,
+                    int32_t n_heads)
+{
+    return bi_node_add(g, BI_OP_ROPE, IN(x, table, start),
+                       ATTR(.n_heads = n_heads, .head_dim = head_dim(g, x, n_heads)));
+}
+
+bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value_id start,
+                      int32_t n_heads)
+{
+    return bi_node_add(g, BI_OP_SCORES, IN(q, k, start),
+                       ATTR(.n_heads = n_heads, .head_dim = head_dim(g, q, n_heads),
+                            .scale = 1));
+}
+
+bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start)
+{
+    return bi_node_add(g, BI_OP_SOFTMAX, IN(scores, start), NULL);
+}
+
+bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value_id start)
+{
+    int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
+    return bi_node_add(g, BI_OP_MIX, IN(maps, v, start),
+                       ATTR(.n_heads = n_heads, .head_dim = head_dim(g, v, n_heads)));
+}
+
+bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start,
+                         int32_t n_prefix, int32_t n_suffix)
+{
+    return bi_node_add(g, BI_OP_MEAN_POOL, IN(x, start),
+                       ATTR(.n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
+bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_value_id start,
+                        bi_value_id before, int32_t n_prefix, int32_t n_suffix)
+{
+    int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
+    return bi_node_add(g, BI_OP_CONTACTS, IN(maps, w, start, before),
+                       ATTR(.n_heads = n_heads, .n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
+/* ---- uses and replacement ---- */
+
+int64_t bi_value_elements(const struct bi_value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->rank; i++)
+        n *= v->shape[i];
+    return n;
+}
+
+int64_t bi_value_size(const struct bi_value *v)
+{
+    return bi_value_elements(v) * (int64_t)(bi_dtype_bits(v->dtype) / 8);
+}
+
+void bi_graph_count_uses(struct bi_graph *g)
+{
+    for (size_t i = 0; i < g->n_values; i++)
+        g->values[i].n_uses = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN && !g->nodes[i].dead; k++)
+            if (g->nodes[i].in[k] != BI_NONE)
+                g->values[g->nodes[i].in[k]].n_uses++;
+    for (size_t i = 0; i < g->n_outputs; i++)
+        g->values[g->outputs[i].value].n_uses++;
+}
+
+void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN; k++)
+            if (g->nodes[i].in[k] == from)
+                g->nodes[i].in[k] = to;
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].value == from)
+            g->outputs[i].value = to;
+}
+
+/* Nodes lose their dead ones; values keep their ids and learn the new numbers. */
+static void compact(struct bi_graph *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].dead)
+            continue;
+        for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++)
+            g->values[g->nodes[i].out[k]].node = (int32_t)n;
+        g->nodes[n++] = g->nodes[i];
+    }
+    g->n_nodes = n;
+}
+
+int bi_graph_dce(struct bi_graph *g)
+{
+    int n_dead = 0;
+    bool again = true;
+    while (again) {
+        again = false;
+        bi_graph_count_uses(g);
+        for (size_t i = g->n_nodes; i-- > 0;) {
+            struct bi_node *node = &g->nodes[i];
+            int uses = 0;
+            if (node->dead)
+                continue;
+            for (int k = 0; k < bi_op_n_out(node->op); k++)
+                uses += g->values[node->out[k]].n_uses;
+            if (uses)
+                continue;
+            node->dead = true;
+            n_dead++;
+            for (int k = 0; k < BI_NODE_IN; k++) /* its inputs lose a use: seen in this sweep */
+                if (node->in[k] != BI_NONE)
+                    g->values[node->in[k]].n_uses--;
+            again = true;
+        }
+    }
+    compact(g);
+    bi_graph_count_uses(g);
+    return n_dead;
+}
+
+/* ---- order ---- */
+
+int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err)
+{
+    size_t n = g->n_nodes, done = 0;
+    struct bi_node *sorted = bi_calloc(g->arena.env, n + 1, sizeof *sorted);
+    uint8_t *ready = bi_calloc(g->arena.env, g->n_values + 1, 1);
+    uint8_t *placed = bi_calloc(g->arena.env, n + 1, 1);
+    size_t first = 0;
+    int st = 0;
+    if (!sorted || !ready || !placed) {
+        st = bi_fail(err, BIOINFER_NOMEM, "graph: sort");
+        goto out;
+    }
+    for (size_t i = 0; i < g->n_values; i++)
+        ready[i] = g->values[i].kind != BI_VALUE_NODE;
+    /* Repeatedly take the first node whose inputs are there. Rules append at the end what
+     * belongs in the middle, so a scan from `first` finds it in few steps. */
+    while (done < n) {
+        size_t i = first;
+        bool found = false;
+        for (; i < n; i++) {
+            bool ok = !placed[i];
+            for (int k = 0; ok && k < BI_NODE_IN; k++)
+                ok = g->nodes[i].in[k] == BI_NONE || ready[g->nodes[i].in[k]];
+            if (ok) {
+                found = true;
+                break;
+            }
+        }
+        if (!found) {
+            st = bi_fail(err, BIOINFER_INTERNAL, "graph: a node waits for itself");
+            goto out;
+        }
+        for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++) {
+            ready[g->nodes[i].out[k]] = 1;
+            g->values[g->nodes[i].out[k]].node = (int32_t)done;
+        }
+        placed[i] = 1;
+        sorted[done++] = g->nodes[i];
+        while (first < n && placed[first])
+            first++;
+    }
+    memcpy(g->nodes, sorted, n * sizeof *sorted);
+out:
+    bi_free(g->arena.env, sorted);
+    bi_free(g->arena.env, ready);
+    bi_free(g->arena.env, placed);
+    return st;
+}
+
+/* ---- verifier ---- */
+
+static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err)
+{
+    struct bi_node *node = &g->nodes[at];
+    struct bi_value before[BI_NODE_OUT];
+    const char *name;
+    int st;
+    if ((unsigned)node->op >= BI_OP_COUNT)
+        return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: op %d", at, (int)node->op);
+    name = bi_ops[node->op]->name;
+    for (int k = 0; k < BI_NODE_IN; k++) {
+        bi_value_id id = node->in[k];
+        if (id == BI_NONE) {
+            if (k < bi_op_n_in(node->op) && bi_ops[node->op]->required >> k & 1)
+                return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s: input %d is missing",
+                               at, name, k);
+            continue;
+        }
+        if (k >= bi_op_n_in(node->op) || id < 0 || (size_t)id >= g->n_values)
+            return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s: input %d is value %d",
+                           at, name, k, id);
+        if (g->values[id].kind == BI_VALUE_NODE && (size_t)g->values[id].node >= at)
+            return bi_fail(err, BIOINFER_INTERNAL,
+                           "graph: node %zu: %s: input %d comes from node %d, which runs later",
+                           at, name, k, g->values[id].node);
+    }
+    for (int k = 0; k < bi_op_n_out(node->op); k++) {
+        bi_value_id id = node->out[k];
+        if (id < 0 || (size_t)id >= g->n_values || g->values[id].kind != BI_VALUE_NODE ||
+            g->values[id].node != (int32_t)at || g->values[id].slot != k)
+            return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s: output %d is not its own",
+                           at, name, k);
+        before[k] = g->values[id];
+    }
+    if ((st = bi_ops[node->op]->infer(g, node, err)))
+        return st;
+    for (int k = 0; k < bi_op_n_out(node->op); k++) {
+        const struct bi_value *a = &before[k], *b = &g->values[node->out[k]];
+        if (a->rank != b->rank || a->axis != b->axis || a->dtype != b->dtype ||
+            memcmp(a->shape, b->shape, sizeof a->shape))
+            return bi_fail(err, BIOINFER_INTERNAL,
+                           "graph: node %zu: %s: output %d has shape %s, expected %s", at, name,
+                           k, bi_shape_text(a).text, bi_shape_text(b).text);
+    }
+    return 0;
+}
+
+int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err)
+{
+    int st = bi_graph_status(g, err);
+    for (size_t i = 0; !st && i < g->n_nodes; i++)
+        st = verify_node(g, i, err);
+    for (size_t i = 0; !st && i < g->n_outputs; i++)
+        if (g->outputs[i].value < 0 || (size_t)g->outputs[i].value >= g->n_values)
+            st = bi_fail(err, BIOINFER_INTERNAL, "graph: output %zu (%s) is value %d", i,
+                         g->outputs[i].name, g->outputs[i].value);
+    for (size_t i = 0; !st && i < g->n_values; i++)
+        for (int k = 0; !st && k < g->values[i].rank; k++)
+            if (g->values[i].shape[k] < 0)
+                st = bi_fail(err, BIOINFER_INTERNAL, "graph: value %zu has shape %s", i,
+                             bi_shape_text(&g->values[i]).text);
+    return st;
+}

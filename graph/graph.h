@@ -1,0 +1,146 @@
+/* graph.h - the static graph: values, nodes, and the pure functions over them.
+ *
+ * A model's build() is called with concrete sizes, so every shape is a number. Dimension 0
+ * of a packed value is the bucket's size; the true size of a batch travels as data
+ * (kernels/counts.h), and `axis` says which count limits it.
+ *
+ * Life of a graph: bi_graph_new, inputs, weights and ops by their builders, outputs, verify,
+ * rules (rules.h), dead code, verify, plan (plan.h), free. Everything lives in one arena.
+ *
+ * Builders return a value id; after a failed one (no memory, shapes that do not fit) the
+ * graph keeps its first error, later builders return BI_NONE at once, and
+ * bi_graph_status() tells. So a model's build() reads straight down. */
+#ifndef BI_GRAPH_H
+#define BI_GRAPH_H
+
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../base/dtype.h"
+#include "../kernels/counts.h"
+
+enum bi_op_kind {
+#define OP(NAME, stem, n_in, n_out) BI_OP_##NAME,
+#include "../ops/ops.inc"
+#undef OP
+    BI_OP_COUNT
+};
+
+enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 6, BI_NODE_OUT = 2, BI_WEIGHT_PARTS = 3 };
+
+typedef int32_t bi_value_id;
+
+enum bi_value_kind { BI_VALUE_INPUT, BI_VALUE_WEIGHT, BI_VALUE_NODE };
+
+struct bi_value {
+    enum bi_value_kind kind;
+    enum bi_dtype dtype;
+    int rank;
+    int64_t shape[BI_GRAPH_RANK];
+    enum bi_axis axis; /* of dimension 0 */
+    const char *name;  /* inputs and weights */
+    int32_t node;      /* NODE: its producer ... */
+    int32_t slot;      /* ... and which of its outputs */
+    /* WEIGHT: the model's weights stacked along dimension 0 */
+    int32_t n_parts, parts[BI_WEIGHT_PARTS];
+    int32_t n_uses;    /* by nodes and outputs; kept by bi_graph_count_uses */
+};
+
+/* Attributes; an op uses those its line in ops.inc speaks of. */
+struct bi_attr {
+    float factor, eps, scale; /* SCALE; norms; attention */
+    int32_t act;              /* enum bi_act: LINEAR */
+    int32_t n_heads, head_dim;
+    int32_t n_prefix, n_suffix; /* special tokens around the residues */
+    int32_t first, n;         /* COLUMNS; ROPE_TABLE: n = rows */
+};
+
+struct bi_node {
+    enum bi_op_kind op;
+    bool dead;
+    bi_value_id in[BI_NODE_IN]; /* BI_NONE = left out */
+    bi_value_id out[BI_NODE_OUT];
+    struct bi_attr attr;
+};
+
+struct bi_output {
+    bi_value_id value;
+    int kind;  /* the model's: enum bi_output_kind of models/model.h */
+    int layer;
+    const char *name; /* for the dump */
+};
+
+struct bi_graph {
+    struct bi_arena arena;
+    struct bi_value *values;
+    struct bi_node *nodes;     /* in execution order */
+    struct bi_output *outputs;
+    size_t n_values, cap_values, n_nodes, cap_nodes, n_outputs, cap_outputs;
+    int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
+    int status;
+    struct bioinfer_error error;
+};
+
+int bi_graph_new(struct bi_graph **out, const struct bi_env *env, struct bioinfer_error *err);
+void bi_graph_free(struct bi_graph **graph);
+
+/* The first error of a builder, 0 when there was none. */
+int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
+/* Records a builder's error (the first one stays) and returns BI_NONE. */
+bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...)
+    BI_PRINTF(3, 4);
+
+bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                     enum bi_axis axis, int64_t n);
+/* A weight of the model by its index, rank 1 or 2. */
+bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
+                      const int64_t *shape);
+void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
+
+/* Appends a node; shapes by the op's
+ * infer. Returns its first output. */
+bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
+                        const struct bi_attr *attr);
+
+/* Plain ops (fused ones are made by rules). Shapes as in ops.inc. */
+bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids);
+bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale);
+bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index);
+bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w);
+bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b);
+bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor);
+bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x);
+bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x);
+bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
+                         float eps);
+bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows);
+bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_value_id start,
+                    int32_t n_heads);
+bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value_id start,
+                      int32_t n_heads);
+bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start);
+bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value_id start);
+bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start,
+                         int32_t n_prefix, int32_t n_suffix);
+bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_value_id start,
+                        bi_value_id before, int32_t n_prefix, int32_t n_suffix);
+
+/* ---- whole-graph functions ---- */
+
+void bi_graph_count_uses(struct bi_graph *g);
+/* Every use of `from` (nodes and outputs) becomes a use of `to`. */
+void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
+/* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
+int bi_graph_dce(struct bi_graph *g);
+/* Restores execution order (inputs before users) after insertions; stable. */
+int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err);
+/* Ids in range, producers before users, shapes equal to what infer says, one producer per
+ * value, outputs live. Cheap; run after build, after every rule pass and before planning. */
+int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err);
+/* The stable text form. Nodes and values are numbered in order of appearance. */
+void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out);
+
+/* Bytes of a value (all but views). */
+int64_t bi_value_elements(const struct bi_value *v);
+int64_t bi_value_size(const struct bi_value *v);
+
+#endif

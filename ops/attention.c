@@ -1,0 +1,90 @@
+/* attention.c - softmax(scale q k^T) v within each sequence, one op.
+ *   q, k, v [T, H d], start [B + 1], table [longest, d]? (rotates q and k) -> [T, H d] */
+#include <math.h>
+#include <string.h>
+
+#include "../kernels/attention.h"
+#include "shared.h"
+
+static int attention_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    int st = 0;
+    for (int i = 0; !st && i < 3; i++)
+        st = bi_expect_heads(g, node, i, err);
+    if (!st)
+        st = bi_expect_start(g, node, 3, err);
+    if (!st && bi_in(g, node, 4))
+        st = bi_expect(g, node, 4, 2, node->attr.head_dim, err);
+    if (!st)
+        bi_out_like(g, node, 0, 0);
+    return st;
+}
+
+static void attention_launch(const struct bi_graph *g, const struct bi_node *node,
+                             const struct bi_bind *b, struct bi_launch *launch)
+{
+    (void)g;
+    BI_LAUNCH(launch, "attention", struct bi_attention_params, .counts = b->counts,
+              .q = b->in[0], .k = b->in[1], .v = b->in[2], .start = b->in[3],
+              .table = b->in[4], .y = b->out[0], .ldq = b->in_ld[0], .ldk = b->in_ld[1],
+              .ldv = b->in_ld[2], .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
+              .head_dim = node->attr.head_dim, .scale = node->attr.scale);
+}
+
+/* Element i of head h of x at token t, rotated to position p. */
+static double rotated(const float *x, const float *table, int64_t p, int32_t d, int32_t i)
+{
+    const float *row = table + p * d;
+    int32_t half = d / 2, j = i % half;
+    double c = (double)row[j], s = (double)row[half + j];
+    return i < half ? (double)x[i] * c - (double)x[i + half] * s
+                    : (double)x[i] * c + (double)x[i - half] * s;
+}
+
+static double score(const struct bi_attention_params *p, int32_t h, int64_t start, int64_t t,
+                    int64_t j)
+{
+    int32_t d = p->head_dim;
+    const float *q = p->q + t * p->ldq + h * d, *k = p->k + j * p->ldk + h * d;
+    double sum = 0;
+    for (int32_t i = 0; i < d; i++)
+        sum += p->table ? rotated(q, p->table, t - start, d, i) *
+                              rotated(k, p->table, j - start, d, i)
+                        : (double)q[i] * (double)k[i];
+    return sum * (double)p->scale;
+}
+
+static void attention_reference(const void *params)
+{
+    const struct bi_attention_params *p = params;
+    int32_t d = p->head_dim;
+    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+        for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
+            for (int32_t h = 0; h < p->n_heads; h++) {
+                int64_t start = p->start[s], end = p->start[s + 1];
+                double max = -INFINITY, total = 0, sum[512] = {0};
+                assert(d <= (int32_t)BI_COUNT(sum));
+                for (int64_t j = start; j < end; j++)
+                    max = fmax(max, score(p, h, start, t, j));
+                for (int64_t j = start; j < end; j++) {
+                    double e = exp(score(p, h, start, t, j) - max);
+                    total += e;
+                    for (int32_t i = 0; i < d; i++)
+                        sum[i] += e * (double)p->v[j * p->ldv + h * d + i];
+                }
+                for (int32_t i = 0; i < d; i++)
+                    p->y[t * p->ldy + h * d + i] = (float)(sum[i] / total);
+            }
+}
+
+static void attention_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                           double *bytes)
+{
+    *flops = 4.0 * (double)bi_value_elements(bi_in(g, node, 0)) * (double)g->longest;
+    *bytes = bi_bytes(g, node);
+}
+
+const struct bi_op bi_op_attention = {
+    .name = "attention", .infer = attention_infer, .launch = attention_launch,
+    .reference = attention_reference, .cost = attention_cost, .required = 15,
+};

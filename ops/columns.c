@@ -1,0 +1,27 @@
+/* columns.c - a view: x[:, first : first + n].   x [R, N] -> [R, n]; nothing runs */
+#include "shared.h"
+
+static int columns_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0);
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    if (!st && (node->attr.first < 0 || node->attr.n < 1 ||
+                node->attr.first > x->shape[1] - node->attr.n))
+        st = bi_fail(err, BIOINFER_INTERNAL, "columns: %d + %d of %s", node->attr.first,
+                     node->attr.n, bi_shape_text(x).text);
+    if (!st)
+        bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){x->shape[0], node->attr.n});
+    return st;
+}
+
+static void columns_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                         double *bytes)
+{
+    (void)g;
+    (void)node;
+    *flops = *bytes = 0;
+}
+
+const struct bi_op bi_op_columns = {
+    .name = "columns", .infer = columns_infer, .cost = columns_cost, .view = true, .required = 1,
+};

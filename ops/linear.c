@@ -1,0 +1,72 @@
+/* linear.c - linear: act(x w^T + bias) + residual.   x [R, K], w [N, K], bias [N], residual [R, N] */
+#include <math.h>
+#include <string.h>
+
+#include "../kernels/linear.h"
+#include "shared.h"
+
+static int linear_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1), *r = bi_in(g, node, 3);
+    int64_t shape[2];
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    if (!st)
+        st = bi_expect(g, node, 1, 2, x->shape[1], err);
+    if (!st && bi_in(g, node, 2))
+        st = bi_expect(g, node, 2, 1, w->shape[0], err);
+    if (!st && r)
+        st = bi_expect(g, node, 3, 2, w->shape[0], err);
+    if (!st && r && r->shape[0] != x->shape[0])
+        st = bi_fail(err, BIOINFER_INTERNAL, "linear: residual %s beside x %s",
+                     bi_shape_text(r).text, bi_shape_text(x).text);
+    if (st)
+        return st;
+    shape[0] = x->shape[0];
+    shape[1] = w->shape[0];
+    bi_out_shape(g, node, 0, x->axis, 2, shape);
+    return 0;
+}
+
+static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
+                          const struct bi_bind *b, struct bi_launch *launch)
+{
+    const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
+    BI_LAUNCH(launch, "linear", struct bi_linear_params, .counts = b->counts, .x = b->in[0],
+              .w = b->in[1], .bias = b->in[2], .residual = b->in[3], .y = b->out[0],
+              .ldx = b->in_ld[0], .ldr = b->in_ld[3], .ldy = b->out_ld[0],
+              .rows = x->shape[0], .axis = (int32_t)x->axis, .n = (int32_t)w->shape[0],
+              .k = (int32_t)w->shape[1], .act = node->attr.act);
+}
+
+void bi_ref_linear(const void *params)
+{
+    const struct bi_linear_params *p = params;
+    const float *w = p->w;
+    int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int32_t j = 0; j < p->n; j++) {
+            double sum = p->bias ? (double)p->bias[j] : 0;
+            for (int32_t k = 0; k < p->k; k++)
+                sum += (double)p->x[r * p->ldx + k] * (double)w[(int64_t)j * p->k + k];
+            if (p->act == BI_ACT_GELU)
+                sum = 0.5 * sum * (1 + erf(sum * 0.70710678118654752440));
+            if (p->residual)
+                sum += (double)p->residual[r * p->ldr + j];
+            p->y[r * p->ldy + j] = (float)sum;
+        }
+    }
+}
+
+static void linear_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                        double *bytes)
+{
+    const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
+    *flops = 2.0 * (double)x->shape[0] * (double)bi_value_elements(w);
+    *bytes = bi_bytes(g, node);
+}
+
+const struct bi_op bi_op_linear = {
+    .name = "linear", .infer = linear_infer, .launch = linear_launch,
+    .reference = bi_ref_linear, .cost = linear_cost, .required = 3,
+    .layout = {[1] = BI_LAYOUT_LINEAR},
+};

@@ -1,0 +1,25 @@
+/* matmul.c - matmul: x w^T.   x [R, K], w [N, K] -> [R, N]; runs as linear without bias. */
+#include "shared.h"
+
+static int matmul_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    return bi_op_linear.infer(g, node, err);
+}
+
+static void matmul_launch(const struct bi_graph *g, const struct bi_node *node,
+                          const struct bi_bind *bind, struct bi_launch *launch)
+{
+    bi_op_linear.launch(g, node, bind, launch);
+}
+
+static void matmul_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                        double *bytes)
+{
+    bi_op_linear.cost(g, node, flops, bytes);
+}
+
+const struct bi_op bi_op_matmul = {
+    .name = "matmul", .infer = matmul_infer, .launch = matmul_launch,
+    .reference = bi_ref_linear, .cost = matmul_cost, .required = 3,
+    .layout = {[1] = BI_LAYOUT_LINEAR},
+};

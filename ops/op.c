@@ -1,0 +1,91 @@
+/* op.c - the table of ops and what their files share. */
+#include "op.h"
+
+#include <stdio.h>
+
+const struct bi_op *const bi_ops[BI_OP_COUNT] = {
+#define OP(NAME, stem, n_in, n_out) [BI_OP_##NAME] = &bi_op_##stem,
+#include "ops.inc"
+#undef OP
+};
+
+static const struct {
+    int n_in, n_out;
+} arity[BI_OP_COUNT] = {
+#define OP(NAME, stem, n_in, n_out) [BI_OP_##NAME] = {n_in, n_out},
+#include "ops.inc"
+#undef OP
+};
+
+int bi_op_n_in(enum bi_op_kind op)
+{
+    return arity[op].n_in;
+}
+
+int bi_op_n_out(enum bi_op_kind op)
+{
+    return arity[op].n_out;
+}
+
+void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum bi_axis axis,
+                  int rank, const int64_t *shape)
+{
+    struct bi_value *v = bi_out(g, node, slot);
+    v->dtype = BI_F32;
+    v->axis = axis;
+    v->rank = rank;
+    for (int i = 0; i < BI_GRAPH_RANK; i++)
+        v->shape[i] = i < rank ? shape[i] : 1;
+}
+
+void bi_out_like(struct bi_graph *g, const struct bi_node *node, int slot, int i)
+{
+    const struct bi_value *v = bi_in(g, node, i);
+    bi_out_shape(g, node, slot, v->axis, v->rank, v->shape);
+}
+
+struct bi_shape_text bi_shape_text(const struct bi_value *v)
+{
+    struct bi_shape_text t;
+    size_t n = 0;
+    for (int i = 0; i < v->rank; i++)
+        n += (size_t)snprintf(t.text + n, sizeof t.text - n, "%s%lld", i ? ", " : "[",
+                              (long long)v->shape[i]);
+    snprintf(t.text + n, sizeof t.text - n, v->rank ? "]" : "[]");
+    return t;
+}
+
+int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank,
+              int64_t last, struct bioinfer_error *err)
+{
+    const struct bi_value *v = bi_in(g, node, i);
+    const char *op = bi_ops[node->op]->name;
+    if (!v)
+        return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d is missing", op, i);
+    if (v->rank != rank || (last >= 0 && v->shape[rank - 1] != last))
+        return bi_fail(err, BIOINFER_INTERNAL,
+                       "%s: input %d: shape %s, expected rank %d, last dimension %lld", op, i,
+                       bi_shape_text(v).text, rank, (long long)last);
+    return 0;
+}
+
+int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
+                    struct bioinfer_error *err)
+{
+    const struct bi_value *v = bi_in(g, node, i);
+    if (!v || v->rank != 1 || v->dtype != BI_I32 || v->shape[0] != g->n_seqs + 1)
+        return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d: expected the starts of %lld "
+                       "sequences", bi_ops[node->op]->name, i, (long long)g->n_seqs);
+    return 0;
+}
+
+double bi_bytes(const struct bi_graph *g, const struct bi_node *node)
+{
+    double sum = 0;
+    for (int i = 0; i < bi_op_n_in(node->op); i++)
+        if (node->in[i] != BI_NONE)
+            sum += (double)bi_value_size(&g->values[node->in[i]]);
+    for (int i = 0; i < bi_op_n_out(node->op); i++)
+        sum += (double)bi_value_size(&g->values[node->out[i]]);
+    return sum;
+}

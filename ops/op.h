@@ -1,0 +1,92 @@
+/* op.h - what an op is: shapes, meaning, cost, and how its launch is described.
+ *
+ * An op never talks to a device, so it can be tested, fused, captured and printed without
+ * one. One op = one file ops/<stem>.c; its parameters are in kernels/<entry>.h. */
+#ifndef BI_OP_H
+#define BI_OP_H
+
+#include "../graph/graph.h"
+
+enum { BI_PARAMS_SIZE = 160 };
+
+/* What an input that is a weight must look like in memory. */
+enum bi_layout {
+    BI_LAYOUT_PLAIN,  /* row-major float32 */
+    BI_LAYOUT_LINEAR  /* as the backend packs the matrix of a linear layer */
+};
+
+/* One kernel launch, ready to submit: entry name and parameters with addresses. */
+struct bi_launch {
+    const char *entry;                  /* "linear": resolved by the backend's module() */
+    const struct bi_op *op;
+    const void *function;               /* what module() found */
+    double flops, bytes;                /* at the bucket's sizes */
+    _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
+};
+
+/* Where the values of one node are. ld: elements between rows of a rank 2 value. */
+struct bi_bind {
+    const struct bi_counts *counts;
+    void *in[BI_NODE_IN];
+    int64_t in_ld[BI_NODE_IN];
+    void *out[BI_NODE_OUT];
+    int64_t out_ld[BI_NODE_OUT];
+};
+
+struct bi_op {
+    const char *name;
+    /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. */
+    int (*infer)(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
+    /* Fills launch->entry and launch->params. NULL: a view, nothing to run. */
+    void (*launch)(const struct bi_graph *g, const struct bi_node *node,
+                   const struct bi_bind *bind, struct bi_launch *launch);
+    /* The plain loops that define the op; sums in double; weights in plain layout. */
+    void (*reference)(const void *params);
+    /* Multiply and add count as two. */
+    void (*cost)(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                 double *bytes);
+    enum bi_layout layout[BI_NODE_IN]; /* of inputs that are weights */
+    bool view;                         /* output shares the memory of input 0 */
+    /* An input that must be there: bit i = input i */
+    unsigned required;
+};
+
+extern const struct bi_op *const bi_ops[BI_OP_COUNT];
+#define OP(NAME, stem, n_in, n_out) extern const struct bi_op bi_op_##stem;
+#include "ops.inc"
+#undef OP
+
+int bi_op_n_in(enum bi_op_kind op);
+int bi_op_n_out(enum bi_op_kind op);
+
+/* ---- helpers for the files of ops ---- */
+
+static inline const struct bi_value *bi_in(const struct bi_graph *g,
+                                           const struct bi_node *node, int i)
+{
+    return node->in[i] == BI_NONE ? NULL : &g->values[node->in[i]];
+}
+
+static inline struct bi_value *bi_out(struct bi_graph *g, const struct bi_node *node, int i)
+{
+    return &g->values[node->out[i]];
+}
+
+/* Sets an output to float32 of the given shape. */
+void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum bi_axis axis,
+                  int rank, const int64_t *shape);
+/* Same shape and axis as input i. */
+void bi_out_like(struct bi_graph *g, const struct bi_node *node, int slot, int i);
+/* Checks rank (and, when >= 0, the last dimension) of input i. */
+int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank,
+              int64_t last, struct bioinfer_error *err);
+/* Checks that input i is the [n_seqs + 1] table of sequence starts. */
+int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
+                    struct bioinfer_error *err);
+/* "[1280, 320]" into a static-size buffer. */
+struct bi_shape_text { char text[80]; };
+struct bi_shape_text bi_shape_text(const struct bi_value *v);
+/* Cost of reading every input and writing every output once. */
+double bi_bytes(const struct bi_graph *g, const struct bi_node *node);
+
+#endif

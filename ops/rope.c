@@ -1,0 +1,51 @@
+/* rope.c - rotate queries or keys by their position.   x [T, H d], table [S, d], start [B + 1] */
+#include <string.h>
+
+#include "../kernels/rope.h"
+#include "shared.h"
+
+static int rope_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    int st = bi_expect_heads(g, node, 0, err);
+    if (!st)
+        st = bi_expect(g, node, 1, 2, node->attr.head_dim, err);
+    if (!st)
+        st = bi_expect_start(g, node, 2, err);
+    if (!st && node->attr.head_dim % 2)
+        st = bi_fail(err, BIOINFER_INTERNAL, "rope: head width %d is odd", node->attr.head_dim);
+    if (!st)
+        bi_out_like(g, node, 0, 0);
+    return st;
+}
+
+static void rope_launch(const struct bi_graph *g, const struct bi_node *node,
+                        const struct bi_bind *b, struct bi_launch *launch)
+{
+    (void)g;
+    BI_LAUNCH(launch, "rope", struct bi_rope_params, .counts = b->counts, .x = b->in[0],
+              .table = b->in[1], .start = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
+              .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
+              .head_dim = node->attr.head_dim);
+}
+
+static void rope_reference(const void *params)
+{
+    const struct bi_rope_params *p = params;
+    int32_t d = p->head_dim, half = d / 2;
+    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+        for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
+            for (int32_t h = 0; h < p->n_heads; h++)
+                for (int32_t i = 0; i < half; i++) {
+                    const float *row = p->table + (t - p->start[s]) * d;
+                    double c = (double)row[i], n = (double)row[half + i];
+                    double a = (double)p->x[t * p->ldx + h * d + i];
+                    double b = (double)p->x[t * p->ldx + h * d + i + half];
+                    p->y[t * p->ldy + h * d + i] = (float)(a * c - b * n);
+                    p->y[t * p->ldy + h * d + i + half] = (float)(b * c + a * n);
+                }
+}
+
+const struct bi_op bi_op_rope = {
+    .name = "rope", .infer = rope_infer, .launch = rope_launch, .reference = rope_reference,
+    .cost = bi_cost_bytes, .required = 7,
+};

@@ -1,0 +1,14 @@
+/* sigmoid.c - sigmoid: 1 / (1 + exp(-x)), element by element. */
+#include "../kernels/unary.h"
+#include "shared.h"
+
+static void sigmoid_launch(const struct bi_graph *g, const struct bi_node *node,
+                           const struct bi_bind *bind, struct bi_launch *launch)
+{
+    bi_launch_unary(g, node, bind, launch, BI_UNARY_SIGMOID);
+}
+
+const struct bi_op bi_op_sigmoid = {
+    .name = "sigmoid", .infer = bi_infer_like_first, .launch = sigmoid_launch,
+    .reference = bi_ref_unary, .cost = bi_cost_bytes, .required = 1,
+};
