@@ -1,0 +1,187 @@
+/* plan.c - the memory plan: liveness, then best fit by offset, largest values first. */
+#include "plan.h"
+
+#include <string.h>
+
+#include "../ops/op.h"
+
+/* Views share the memory of their input: the value at the end of the chain. */
+static bi_value_id base_of(const struct bi_graph *g, bi_value_id id)
+{
+    while (g->values[id].kind == BI_VALUE_NODE) {
+        const struct bi_node *n = &g->nodes[g->values[id].node];
+        if (!bi_ops[n->op]->view)
+            break;
+        id = n->in[0];
+    }
+    return id;
+}
+
+static int64_t row_length(const struct bi_value *v)
+{
+    return v->rank >= 2 ? bi_value_elements(v) / (v->shape[0] ? v->shape[0] : 1) : 1;
+}
+
+static int place(struct bi_memory_plan *plan, const struct bi_graph *g,
+                 struct bioinfer_error *err)
+{
+    uint64_t input = BI_ALIGN, output = 0, size; /* struct bi_counts opens the input block */
+    _Static_assert(sizeof(struct bi_counts) <= BI_ALIGN, "counts fit the first line");
+    for (size_t i = 0; i < g->n_values; i++) {
+        const struct bi_value *v = &g->values[i];
+        struct bi_slot *s = &plan->slots[i];
+        s->base = base_of(g, (bi_value_id)i);
+        s->born = s->dies = -1;
+        s->ld = row_length(v);
+        if (!bi_round_size((uint64_t)bi_value_size(v), BI_ALIGN, &size))
+            return bi_fail(err, BIOINFER_LIMIT, "plan: value of shape %s", bi_shape_text(v).text);
+        s->size = size;
+        if (!v->n_uses)
+            continue;
+        if (v->kind == BI_VALUE_WEIGHT) {
+            s->place = BI_PLACE_WEIGHT;
+        } else if (v->kind == BI_VALUE_INPUT) {
+            s->place = BI_PLACE_INPUT;
+            s->offset = input;
+            input += s->size;
+        } else {
+            s->place = BI_PLACE_ACTIVATION;
+        }
+    }
+    for (size_t i = 0; i < g->n_outputs; i++) {
+        struct bi_slot *s = &plan->slots[g->outputs[i].value];
+        if (s->base != g->outputs[i].value || s->place == BI_PLACE_WEIGHT ||
+            s->place == BI_PLACE_INPUT)
+            return bi_fail(err, BIOINFER_INTERNAL, "plan: output %s is not a value of its own",
+                           g->outputs[i].name);
+        if (s->place == BI_PLACE_OUTPUT)
+            continue;
+        s->place = BI_PLACE_OUTPUT;
+        s->offset = output;
+        output += s->size;
+    }
+    plan->input_size = input;
+    plan->output_size = output;
+    return 0;
+}
+
+static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *n = &g->nodes[i];
+        for (int k = 0; k < bi_op_n_out(n->op); k++) {
+            struct bi_slot *s = &plan->slots[n->out[k]];
+            if (s->base == n->out[k])
+                s->born = s->dies = (int32_t)i;
+        }
+        for (int k = 0; k < BI_NODE_IN; k++)
+            if (n->in[k] != BI_NONE)
+                plan->slots[plan->slots[n->in[k]].base].dies = (int32_t)i;
+    }
+    /* a view extends the life of its base by its own uses: base is resolved above */
+    for (size_t i = 0; i < g->n_values; i++) { /* views: offset and row length of the base */
+        struct bi_slot *s = &plan->slots[i];
+        bi_value_id id = (bi_value_id)i;
+        uint64_t offset = 0;
+        if (s->base == id || s->place != BI_PLACE_ACTIVATION)
+            continue;
+        while (id != s->base) {
+            const struct bi_node *n = &g->nodes[g->values[id].node];
+            offset += (uint64_t)n->attr.first * sizeof(float);
+            id = n->in[0];
+        }
+        s->offset = offset; /* relative to the base; made absolute after assignment */
+        s->ld = plan->slots[s->base].ld;
+        s->size = 0;
+        s->place = plan->slots[s->base].place;
+    }
+}
+
+static bool overlap(const struct bi_slot *a, const struct bi_slot *b)
+{
+    return a->born <= b->dies && b->born <= a->dies;
+}
+
+static int assign(struct bi_memory_plan *plan, const struct bi_graph *g,
+                  struct bioinfer_error *err)
+{
+    size_t n = 0, *order = bi_calloc(plan->env, g->n_values + 1, sizeof *order);
+    uint64_t end = 0;
+    if (!order)
+        return bi_fail(err, BIOINFER_NOMEM, "plan: order");
+    for (size_t i = 0; i < g->n_values; i++) {
+        struct bi_slot *s = &plan->slots[i];
+        if (s->place == BI_PLACE_ACTIVATION && s->base == (bi_value_id)i) {
+            size_t at = n++; /* insertion sort, largest first; graphs have few hundred values */
+            while (at && plan->slots[order[at - 1]].size < s->size) {
+                order[at] = order[at - 1];
+                at--;
+            }
+            order[at] = i;
+            plan->unshared_size += s->size;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct bi_slot *s = &plan->slots[order[i]];
+        uint64_t offset = 0;
+        bool moved = true;
+        while (moved) { /* the lowest offset free for its whole life */
+            moved = false;
+            for (size_t k = 0; k < i; k++) {
+                const struct bi_slot *o = &plan->slots[order[k]];
+                if (overlap(s, o) && offset < o->offset + o->size &&
+                    o->offset < offset + s->size) {
+                    offset = o->offset + o->size;
+                    moved = true;
+                }
+            }
+        }
+        s->offset = offset;
+        if (offset + s->size > end)
+            end = offset + s->size;
+    }
+    plan->activation_size = end;
+    for (size_t i = 0; i < g->n_values; i++)
+        if (plan->slots[i].base != (bi_value_id)i && plan->slots[i].place != BI_PLACE_NONE)
+            plan->slots[i].offset += plan->slots[plan->slots[i].base].offset;
+    bi_free(plan->env, order);
+    return 0;
+}
+
+int bi_memory_plan(struct bi_memory_plan *plan, const struct bi_graph *g,
+                   struct bioinfer_error *err)
+{
+    int st;
+    *plan = (struct bi_memory_plan){.env = g->arena.env};
+    plan->slots = bi_calloc(plan->env, g->n_values + 1, sizeof *plan->slots);
+    if (!plan->slots)
+        return bi_fail(err, BIOINFER_NOMEM, "plan: slots");
+    if ((st = place(plan, g, err)))
+        goto out;
+    liveness(plan, g);
+    st = assign(plan, g, err);
+out:
+    if (st)
+        bi_memory_plan_free(plan);
+    return st;
+}
+
+void bi_memory_plan_free(struct bi_memory_plan *plan)
+{
+    if (plan->env)
+        bi_free(plan->env, plan->slots);
+    *plan = (struct bi_memory_plan){0};
+}
+
+bool bi_memory_plan_check(const struct bi_memory_plan *plan, const struct bi_graph *g)
+{
+    for (size_t i = 0; i < g->n_values; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct bi_slot *a = &plan->slots[i], *b = &plan->slots[k];
+            if (a->place == BI_PLACE_ACTIVATION && b->place == BI_PLACE_ACTIVATION &&
+                a->base == (bi_value_id)i && b->base == (bi_value_id)k && overlap(a, b) &&
+                a->offset < b->offset + b->size && b->offset < a->offset + a->size)
+                return false;
+        }
+    return true;
+}

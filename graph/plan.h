@@ -1,0 +1,37 @@
+/* plan.h - the memory plan: where every value lives while it is needed.
+ *
+ * One activation block holds all values that nodes make; its parts are reused as soon as the
+ * last user has run. Inputs and outputs have blocks of their own, so that a batch is one
+ * upload and one download. */
+#ifndef BI_PLAN_H
+#define BI_PLAN_H
+
+#include "graph.h"
+
+enum bi_place { BI_PLACE_NONE, BI_PLACE_WEIGHT, BI_PLACE_INPUT, BI_PLACE_ACTIVATION,
+                BI_PLACE_OUTPUT };
+
+struct bi_slot {
+    enum bi_place place;
+    uint64_t offset; /* bytes in its block */
+    uint64_t size;
+    int64_t ld;      /* elements between rows of a rank 2 value */
+    bi_value_id base; /* the value whose memory this is (views); itself otherwise */
+    int32_t born, dies; /* nodes between which it is alive */
+};
+
+struct bi_memory_plan {
+    const struct bi_env *env;
+    struct bi_slot *slots; /* by value id */
+    uint64_t input_size, activation_size, output_size;
+    uint64_t unshared_size; /* of the activations, were nothing reused */
+};
+
+/* Input offsets start behind struct bi_counts, which opens the input block. */
+int bi_memory_plan(struct bi_memory_plan *plan, const struct bi_graph *g,
+                   struct bioinfer_error *err);
+void bi_memory_plan_free(struct bi_memory_plan *plan);
+/* For tests: no two values that are alive at once overlap. */
+bool bi_memory_plan_check(const struct bi_memory_plan *plan, const struct bi_graph *g);
+
+#endif

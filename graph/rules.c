@@ -1,0 +1,431 @@
+/* rules.c - fusion as a table.
+ *
+ * Sections: patterns, guards, rewrites, the table, the matcher, application.
+ *
+ * A pattern is constant data: an op with patterns for its inputs, or a variable that binds a
+ * value. The matcher alone knows that an inner value needs a single use (else it would have
+ * to be computed twice), that ADD commutes, and that one variable binds one value. Rules know
+ * no device. A rewrite builds the new node and names what it stands for. */
+#include "rules.h"
+
+#include <string.h>
+
+#include "../kernels/linear.h"
+#include "../ops/op.h"
+
+/* ---- patterns ---- */
+
+enum { MAX_VARS = 12, MAX_NODES = 8 };
+
+enum { SHARED = 1 }; /* the value may have other uses: it is cheap, or replaced everywhere */
+
+struct pattern {
+    int op;        /* enum bi_op_kind, or -1: a variable */
+    int var;       /* variable: which one.  op: under which number its node is remembered */
+    int flags;
+    bool optional; /* variable: may be absent */
+    const struct pattern *in[BI_NODE_IN];
+};
+
+struct match {
+    bi_value_id var[MAX_VARS];
+    bool bound[MAX_VARS];
+    const struct bi_node *node[MAX_NODES]; /* by the pattern's var; [0] is the root */
+};
+
+enum var { X, W, B, R, START, TABLE, V, W2, B2, W3, B3, BEFORE };
+
+#define VAR(v) &(const struct pattern){.op = -1, .var = v}
+#define OPT(v) &(const struct pattern){.op = -1, .var = v, .optional = true}
+#define OP_(name, at, flag, ...)                                                         \
+    &(const struct pattern){.op = BI_OP_##name, .var = at, .flags = flag, .in = {__VA_ARGS__}}
+
+/* ---- guards: true when the shapes and attributes allow the rewrite ---- */
+
+static bool bias_is_row(const struct bi_graph *g, const struct match *m)
+{
+    return g->values[m->var[B]].rank == 1 && g->values[m->var[B]].kind == BI_VALUE_WEIGHT;
+}
+
+static bool linear_has_bias_only(const struct bi_graph *g, const struct match *m)
+{
+    (void)g;
+    return m->node[1]->attr.act == BI_ACT_NONE && m->node[1]->in[3] == BI_NONE;
+}
+
+static bool residual_fits(const struct bi_graph *g, const struct match *m)
+{
+    const struct bi_value *r = &g->values[m->var[R]];
+    return linear_has_bias_only(g, m) && r->rank == 2 &&
+           r->shape[1] == g->values[m->node[0]->out[0]].shape[1];
+}
+
+static bool same_shape(const struct bi_graph *g, const struct match *m)
+{
+    return g->values[m->var[R]].rank == 2;
+}
+
+/* Three linears over one x, all of the queries' width, none with more than a bias. */
+static bool stackable(const struct bi_graph *g, const struct match *m)
+{
+    static const int w[] = {W, W2, W3}, b[] = {B, B2, B3};
+    for (int i = 0; i < 3; i++) {
+        const struct bi_value *v = &g->values[m->var[w[i]]];
+        const struct bi_node *n = m->node[1 + i];
+        if (v->kind != BI_VALUE_WEIGHT || v->n_parts != 1 || n->attr.act != BI_ACT_NONE ||
+            n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE))
+            return false;
+        if (m->var[b[i]] != BI_NONE && g->values[m->var[b[i]]].kind != BI_VALUE_WEIGHT)
+            return false;
+    }
+    return true;
+}
+
+static bool not_rotated(const struct bi_graph *g, const struct match *m)
+{
+    (void)g;
+    return m->node[0]->op == BI_OP_ATTENTION ? m->node[0]->in[4] == BI_NONE : true;
+}
+
+/* ---- rewrites: build what replaces the root's first output ---- */
+
+#define NEW(g, op, attr, ...)                                                            \
+    bi_node_add(g, op, (const bi_value_id[]){__VA_ARGS__},                               \
+                (int)(sizeof((const bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id)), attr)
+
+static bi_value_id to_embedding_scale(struct bi_graph *g, const struct match *m)
+{
+    return NEW(g, BI_OP_EMBEDDING, NULL, m->var[W], m->var[X], m->var[R]);
+}
+
+static bi_value_id to_linear(struct bi_graph *g, const struct match *m)
+{
+    return NEW(g, BI_OP_LINEAR, NULL, m->var[X], m->var[W], m->var[B]);
+}
+
+static bi_value_id to_linear_gelu(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = {.act = BI_ACT_GELU};
+    return NEW(g, BI_OP_LINEAR, &a, m->var[X], m->var[W], m->var[B]);
+}
+
+static bi_value_id to_linear_residual(struct bi_graph *g, const struct match *m)
+{
+    return NEW(g, BI_OP_LINEAR, NULL, m->var[X], m->var[W], m->var[B], m->var[R]);
+}
+
+static bi_value_id to_attention(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[2]->attr; /* of the scores */
+    return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START]);
+}
+
+static bi_value_id to_attention_rope(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START],
+               m->var[TABLE]);
+}
+
+static bi_value_id to_attention_scale(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    a.scale *= m->node[1]->attr.factor; /* a rotation commutes with a factor */
+    return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START],
+               m->var[TABLE]);
+}
+
+static bi_value_id to_attention_contacts(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    a.head_dim = m->node[2]->attr.head_dim;
+    a.scale = m->node[2]->attr.scale;
+    return NEW(g, BI_OP_ATTENTION_CONTACTS, &a, m->var[X], m->var[R], m->var[W], m->var[START],
+               BI_NONE, m->var[BEFORE]);
+}
+
+static bi_value_id to_contacts_rope(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    return NEW(g, BI_OP_ATTENTION_CONTACTS, &a, m->var[X], m->var[R], m->var[W], m->var[START],
+               m->var[TABLE], m->var[BEFORE]);
+}
+
+static bi_value_id to_contacts_scale(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    a.scale *= m->node[1]->attr.factor;
+    return NEW(g, BI_OP_ATTENTION_CONTACTS, &a, m->var[X], m->var[R], m->var[W], m->var[START],
+               m->var[TABLE], m->var[BEFORE]);
+}
+
+/* A weight value that stacks three along dimension 0. */
+static bi_value_id stack(struct bi_graph *g, bi_value_id a, bi_value_id b, bi_value_id c)
+{
+    const bi_value_id part[] = {a, b, c};
+    struct bi_value v;
+    if (g->status)
+        return BI_NONE;
+    v = g->values[a];
+    v.shape[0] = 0;
+    v.n_parts = 3;
+    for (int i = 0; i < 3; i++) {
+        v.parts[i] = g->values[part[i]].parts[0];
+        v.shape[0] += g->values[part[i]].shape[0];
+    }
+    v.name = bi_arena_printf(&g->arena, "%s + %s + %s", g->values[a].name, g->values[b].name,
+                             g->values[c].name);
+    if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
+                            sizeof *g->values))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: stacked weight");
+    g->values[g->n_values] = v;
+    return (bi_value_id)g->n_values++;
+}
+
+/* Queries, keys and values as columns of one matmul; every use of the three moves over. */
+static bi_value_id to_stacked(struct bi_graph *g, const struct match *m)
+{
+    struct bi_node root = *m->node[0];
+    bi_value_id part[3] = {m->node[1]->out[0], m->node[2]->out[0], m->node[3]->out[0]}, cut[3];
+    bi_value_id w = stack(g, m->var[W], m->var[W2], m->var[W3]);
+    bi_value_id b =
+        m->var[B] == BI_NONE ? BI_NONE : stack(g, m->var[B], m->var[B2], m->var[B3]);
+    int64_t width[3];
+    int32_t first = 0;
+    bi_value_id all;
+    for (int i = 0; i < 3; i++)
+        width[i] = g->values[part[i]].shape[1];
+    all = NEW(g, BI_OP_LINEAR, NULL, m->var[X], w, b);
+    for (int i = 0; i < 3; i++) {
+        struct bi_attr a = {.first = first, .n = (int32_t)width[i]};
+        cut[i] = NEW(g, BI_OP_COLUMNS, &a, all);
+        first += (int32_t)width[i];
+    }
+    if (g->status)
+        return BI_NONE;
+    for (int i = 0; i < 3; i++)
+        bi_graph_replace(g, part[i], cut[i]);
+    return bi_node_add(g, root.op, (const bi_value_id[]){cut[0], cut[1], cut[2], root.in[3],
+                                                          root.in[4]}, 5, &root.attr);
+}
+
+/* The sum stays a value of its own: the residual stream goes on from it. */
+static bi_value_id to_add_layernorm(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    bi_value_id sum = m->node[1]->out[0];
+    bi_value_id fused = NEW(g, BI_OP_ADD_LAYERNORM, &a, m->var[X], m->var[R], m->var[W],
+                            m->var[B]);
+    if (fused == BI_NONE)
+        return BI_NONE;
+    bi_graph_replace(g, sum, fused);
+    return g->nodes[g->n_nodes - 1].out[1];
+}
+
+static bi_value_id to_norm_pool(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    a.eps = m->node[1]->attr.eps;
+    return NEW(g, BI_OP_NORM_POOL, &a, m->var[X], m->var[W], m->var[B], m->var[START]);
+}
+
+/* ---- the table: first match wins, root first ---- */
+
+struct rule {
+    const char *name;
+    const struct pattern *pattern;
+    bool (*guard)(const struct bi_graph *g, const struct match *m); /* NULL = always */
+    bi_value_id (*rewrite)(struct bi_graph *g, const struct match *m);
+};
+
+#define SCORES_XR OP_(SCORES, 2, SHARED, VAR(X), VAR(R), VAR(START))
+#define ROPED(at, v) OP_(ROPE, at, SHARED, VAR(v), VAR(TABLE), VAR(START))
+
+static const struct rule rules[] = {
+    {"embedding_scale", OP_(SCALE_ROWS, 0, 0, OP_(EMBEDDING, 1, 0, VAR(W), VAR(X)), VAR(R)), NULL,
+     to_embedding_scale},
+    {"linear", OP_(ADD, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)), VAR(B)), bias_is_row, to_linear},
+    {"linear_gelu", OP_(GELU, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))),
+     linear_has_bias_only, to_linear_gelu},
+    {"linear_residual", OP_(ADD, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(R)),
+     residual_fits, to_linear_residual},
+    {"attention",
+     OP_(MIX, 0, 0, OP_(SOFTMAX, 1, 0, OP_(SCORES, 2, 0, VAR(X), VAR(R), VAR(START)), VAR(START)),
+         VAR(V), VAR(START)),
+     NULL, to_attention},
+    {"attention_contacts",
+     OP_(CONTACTS, 0, 0, OP_(SOFTMAX, 1, SHARED, SCORES_XR, VAR(START)), VAR(W), VAR(START),
+         OPT(BEFORE)),
+     NULL, to_attention_contacts},
+    {"attention_rope",
+     OP_(ATTENTION, 0, 0, ROPED(1, X), ROPED(2, R), VAR(V), VAR(START)), not_rotated,
+     to_attention_rope},
+    {"attention_scale",
+     OP_(ATTENTION, 0, 0, OP_(SCALE, 1, SHARED, VAR(X)), VAR(R), VAR(V), VAR(START), OPT(TABLE)),
+     NULL, to_attention_scale},
+    {"contacts_rope",
+     OP_(ATTENTION_CONTACTS, 0, 0, ROPED(1, X), ROPED(2, R), VAR(W), VAR(START), NULL,
+         OPT(BEFORE)),
+     NULL, to_contacts_rope},
+    {"contacts_scale",
+     OP_(ATTENTION_CONTACTS, 0, 0, OP_(SCALE, 1, SHARED, VAR(X)), VAR(R), VAR(W), VAR(START),
+         OPT(TABLE), OPT(BEFORE)),
+     NULL, to_contacts_scale},
+    {"qkv_stack",
+     OP_(ATTENTION, 0, 0, OP_(LINEAR, 1, SHARED, VAR(X), VAR(W), OPT(B)),
+         OP_(LINEAR, 2, SHARED, VAR(X), VAR(W2), OPT(B2)),
+         OP_(LINEAR, 3, SHARED, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE)),
+     stackable, to_stacked},
+    {"norm_pool",
+     OP_(MEAN_POOL, 0, 0, OP_(LAYERNORM, 1, 0, VAR(X), VAR(W), VAR(B)), VAR(START)), NULL,
+     to_norm_pool},
+    {"add_layernorm",
+     OP_(LAYERNORM, 0, 0, OP_(ADD, 1, SHARED, VAR(X), VAR(R)), VAR(W), VAR(B)), same_shape,
+     to_add_layernorm},
+};
+
+_Static_assert(BI_COUNT(rules) <= BI_RULE_MAX, "enlarge BI_RULE_MAX");
+
+/* ---- the matcher ---- */
+
+static bool match_value(const struct bi_graph *g, const struct pattern *p, bi_value_id id,
+                        struct match *m, bool root);
+
+/* Inputs 0 and 1 in the order `swap` says. Depth is that of the constant pattern. */
+static bool match_inputs(const struct bi_graph *g, const struct pattern *p,
+                         const struct bi_node *node, struct match *m, bool swap)
+{
+    for (int i = 0; i < bi_op_n_in((enum bi_op_kind)p->op); i++) {
+        int at = swap && i < 2 ? 1 - i : i;
+        if (!p->in[i]) {
+            if (node->in[at] != BI_NONE)
+                return false;
+        } else if (!match_value(g, p->in[i], node->in[at], m, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool match_value(const struct bi_graph *g, const struct pattern *p, bi_value_id id,
+                        struct match *m, bool root)
+{
+    const struct bi_node *node;
+    struct match saved;
+    if (p->op < 0) {
+        if (m->bound[p->var])
+            return m->var[p->var] == id;
+        if (id == BI_NONE && !p->optional)
+            return false;
+        m->bound[p->var] = true;
+        m->var[p->var] = id;
+        return true;
+    }
+    if (id == BI_NONE || g->values[id].kind != BI_VALUE_NODE || g->values[id].slot)
+        return false;
+    node = &g->nodes[g->values[id].node];
+    if ((int)node->op != p->op || node->dead)
+        return false;
+    if (!root && g->values[id].n_uses != 1 && !(p->flags & SHARED))
+        return false;
+    m->node[p->var] = node;
+    saved = *m;
+    if (match_inputs(g, p, node, m, false))
+        return true;
+    *m = saved;
+    return p->op == BI_OP_ADD && match_inputs(g, p, node, m, true);
+}
+
+static void match_clear(struct match *m)
+{
+    *m = (struct match){0};
+    for (int i = 0; i < MAX_VARS; i++)
+        m->var[i] = BI_NONE;
+}
+
+/* ---- application ---- */
+
+const char *bi_rule_name(int index)
+{
+    return index >= 0 && index < (int)BI_COUNT(rules) ? rules[index].name : NULL;
+}
+
+/* skip -> one flag per rule */
+static int parse_skip(const char *skip, bool *off, struct bioinfer_error *err)
+{
+    while (skip && *skip) {
+        size_t n = strcspn(skip, ",");
+        bool known = n == 0;
+        for (size_t i = 0; i < BI_COUNT(rules); i++)
+            if ((n == 3 && !memcmp(skip, "all", 3)) ||
+                (strlen(rules[i].name) == n && !memcmp(skip, rules[i].name, n)))
+                known = off[i] = true;
+        if (!known)
+            return bi_fail(err, BIOINFER_INVALID, "no fusion rule is called '%.*s'", (int)n,
+                           skip);
+        skip += n + (skip[n] == ',');
+    }
+    return 0;
+}
+
+/* Tries every rule on every node of the pass; returns firings. */
+static int run_pass(struct bi_graph *g, const bool *off, struct bi_rule_trace *trace,
+                    struct bioinfer_error *err, int *st)
+{
+    int fired = 0;
+    size_t n_nodes = g->n_nodes; /* new nodes wait for the next pass */
+    for (size_t i = 0; i < n_nodes && !*st; i++) {
+        for (size_t r = 0; r < BI_COUNT(rules); r++) {
+            bi_value_id from = g->nodes[i].out[0], to;
+            struct match m;
+            match_clear(&m);
+            if (off[r] || g->nodes[i].dead || !g->values[from].n_uses ||
+                !match_value(g, rules[r].pattern, from, &m, true) ||
+                (rules[r].guard && !rules[r].guard(g, &m)))
+                continue;
+            /* rewrites add nodes, which may move the array the match points into */
+            struct bi_node kept[MAX_NODES];
+            for (int k = 0; k < MAX_NODES; k++)
+                if (m.node[k]) {
+                    kept[k] = *m.node[k];
+                    m.node[k] = &kept[k];
+                }
+            to = rules[r].rewrite(g, &m);
+            if ((*st = bi_graph_status(g, err)))
+                break;
+            bi_graph_replace(g, from, to);
+            g->nodes[i].dead = true;
+            bi_graph_count_uses(g);
+            fired++;
+            if (trace) {
+                trace->fired[r]++;
+                if (trace->text)
+                    bi_buf_printf(trace->text, "%s: %s at node %zu\n", rules[r].name,
+                                  bi_ops[kept[0].op]->name, i);
+            }
+            break;
+        }
+    }
+    return fired;
+}
+
+int bi_rules_apply(struct bi_graph *g, const char *skip, struct bi_rule_trace *trace,
+                   struct bioinfer_error *err)
+{
+    bool off[BI_COUNT(rules)] = {false};
+    int fired = 1, st = parse_skip(skip, off, err);
+    if (!st)
+        st = bi_graph_verify(g, err);
+    bi_graph_count_uses(g);
+    while (!st && fired) {
+        fired = run_pass(g, off, trace, err, &st);
+        if (!st) {
+            bi_graph_dce(g);
+            st = bi_graph_sort(g, err);
+        }
+        if (!st)
+            st = bi_graph_verify(g, err);
+        bi_graph_count_uses(g);
+    }
+    return st;
+}
