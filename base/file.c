@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -165,6 +167,17 @@ bool bi_path_is_folder(const char *path)
 {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+int bi_path_real(char **out, const struct bi_env *env, const char *path,
+                 struct bioinfer_error *err)
+{
+    char real[PATH_MAX];
+    if (!realpath(path, real))
+        return bi_fail_errno(err, errno, "%s: cannot follow links", path);
+    if (!(*out = bi_strdup(env, real)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: path", path);
+    return 0;
 }
 
 /* ---- streams ---- */

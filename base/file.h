@@ -37,6 +37,9 @@ int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char
                   size_t *size, struct bioinfer_error *err);
 bool bi_path_exists(const char *path);
 bool bi_path_is_folder(const char *path);
+/* The path with all links resolved. Caller frees *out. */
+int bi_path_real(char **out, const struct bi_env *env, const char *path,
+                 struct bioinfer_error *err);
 
 /* ---- streams: standard input, FIFOs and files read once from front to back ---- */
 

@@ -28,6 +28,7 @@ struct bi_tensor {
     uint64_t offset;              /* in the file, of element [0, ..., 0] */
     uint32_t crc;                 /* of the zip record it lies in ... */
     uint64_t record_offset, record_size; /* ... 0 size: no CRC to check */
+    size_t record;                /* number of that record, for crc_checked */
 };
 
 /* A value of the checkpoint's own configuration (fair-esm `cfg`), flattened:
@@ -54,11 +55,22 @@ struct bi_checkpoint {
     const char *vocab;              /* vocab.txt as text, NULL without */
     const struct bi_meta *meta;     /* pickle values (non-tensors), safetensors metadata */
     size_t n_meta;
+    bool verify;                    /* options.verify */
+    size_t n_records;
+    _Atomic unsigned char *crc_checked; /* [n_records]: CRC found right */
 };
 
 struct bi_checkpoint_options {
     bool strict_pickle;
     bool verify;
+    bool follow_links; /* links in a folder may lead out of it (and of its hub cache) */
+};
+
+/* A file in memory, for bi_checkpoint_open_folder_memory(). */
+struct bi_named_bytes {
+    const char *name;
+    const void *bytes;
+    size_t size;
 };
 
 /* `path`: a weight file or a folder in Hugging Face layout (model.safetensors,
@@ -70,11 +82,16 @@ struct bi_checkpoint_options {
 int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env,
                        const char *path, const struct bi_checkpoint_options *options,
                        struct bioinfer_error *err);
-/* One weight file given as bytes (fuzzing, tests). */
+/* One weight file given as bytes (fuzzing, tests); they must outlive the checkpoint. */
 int bi_checkpoint_open_memory(struct bi_checkpoint **out, const struct bi_env *env,
                               const char *name, const void *bytes, size_t size,
                               const struct bi_checkpoint_options *options,
                               struct bioinfer_error *err);
+/* A folder of files in memory (fuzzing, tests). The bytes must outlive the checkpoint. */
+int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out, const struct bi_env *env,
+                                     const struct bi_named_bytes *files, size_t n_files,
+                                     const struct bi_checkpoint_options *options,
+                                     struct bioinfer_error *err);
 const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name);
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key);
 /* Elements [first, first + n) in row-major order of the view, as float32. Honours strides;

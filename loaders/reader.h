@@ -1,0 +1,100 @@
+/* reader.h - a checkpoint while its files are read; internal to loaders/.
+ *
+ * checkpoint.c sniffs a file and hands it to one reader; the reader checks everything and
+ * reports tensors and metadata through bi_reader_add_*(). */
+#ifndef BI_READER_H
+#define BI_READER_H
+
+#include "checkpoint.h"
+
+enum {
+    BI_MAX_TENSORS = 1000000,
+    BI_MAX_NAME = 1024,
+    BI_MAX_META = 10000,
+    BI_MAX_TEXT = 16 << 20,       /* one string of a pickle or header */
+    BI_MAX_HEADER = 100000000,    /* a safetensors header or JSON document */
+};
+
+struct bi_reader {
+    struct bi_checkpoint *cp;
+    struct bi_checkpoint_options options;
+    size_t tensor_cap, file_cap, meta_cap;
+    struct bi_meta *meta;             /* grows here, moves into the arena at the end */
+    struct bi_map meta_names;
+    const struct bi_folder *folder;   /* where the files come from */
+    /* sharded weights: tensor name -> shard number; NULL: take every tensor */
+    const struct bi_map *weight_map;
+    const char *const *shards;
+    uint64_t shard;
+    size_t n_found;
+    struct bi_map ignored;            /* names that the index does not list */
+};
+
+/* The folder weights come from, or files in memory that stand for one. */
+struct bi_folder {
+    const char *path;                       /* NULL: in memory */
+    const char *root;                       /* links may lead below here only */
+    const struct bi_named_bytes *entries;
+    size_t n_entries;
+};
+
+/* ---- reporting; each returns a status ---- */
+
+/* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here. */
+int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor, const char *name,
+                         size_t name_len, struct bioinfer_error *err);
+/* A piece of metadata; the key is NUL-terminated and lives in the arena, as does text.
+ * A later value of the same key replaces the earlier one; beyond BI_MAX_META: dropped. */
+int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta,
+                       struct bioinfer_error *err);
+/* Row-major strides, n_elements and contiguous from rank and shape; false: overflow. */
+bool bi_tensor_set_dense(struct bi_tensor *tensor);
+
+/* ---- one reader each; `file` is an index into cp->files ---- */
+
+int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *err);
+int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err);
+int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *err);
+/* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept. */
+int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err);
+int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err);
+
+/* ---- Hugging Face folders (hf.c) ---- */
+
+/* Weights of a folder, and its config.json and vocab.txt. */
+int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err);
+/* config.json and vocab.txt when they are there. */
+int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err);
+/* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
+int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name,
+                            struct bioinfer_error *err);
+/* The folder that links of a model in `path` must stay in; *out is allocated. */
+int bi_hub_root(char **out, const struct bi_env *env, const char *path,
+                struct bioinfer_error *err);
+/* 0, or why the real place of `path` is not below the folder `root`. */
+int bi_hub_check_link(const struct bi_env *env, const char *path, const char *root,
+                      struct bioinfer_error *err);
+
+/* ---- helpers ---- */
+
+/* CRC-32 of a range of a file, read in chunks. */
+int bi_file_crc(const struct bi_file *f, uint64_t offset, uint64_t size, uint32_t *crc,
+                struct bioinfer_error *err);
+
+/* Bytes of a file as they may stand in a message: short and printable. */
+struct bi_quoted {
+    char text[88];
+};
+struct bi_quoted bi_quote(const char *text, size_t n);
+
+/* Plain decimal digits without a leading zero. */
+bool bi_text_u64(const char *text, size_t n, uint64_t *out);
+
+/* Ranges sorted by (begin, end, index), in place. */
+struct bi_span {
+    uint64_t begin, end;
+    size_t index;
+};
+void bi_span_sort(struct bi_span *spans, size_t n);
+
+#endif
