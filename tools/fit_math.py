@@ -60,7 +60,7 @@ def remez(f, weight, lo, hi, degree, points=3000, rounds=60):
 def show(name, c, error):
     print(f"{name}: weighted error {float(error):.2e}")
     for k, x in enumerate(c):
-        print(f"    {f32(x).hex():>22}f  {f32(x):+.9e}f  /* {k} */")
+        print(f"    {f32(x):+.9e}f, /* {k} */")
 
 
 def fit_exp():

@@ -1,5 +1,5 @@
 /* dispatch.c - which tables of kernels this machine can run. */
-#include "kernels/cpu/cpu.h"
+#include "cpu.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -93,6 +93,6 @@ void bi_cpu_description(char *text, size_t size)
     size_t n = strlen(start);
     while (n && start[n - 1] == ' ')
         n--;
-    snprintf(text, size, "%.*s (%s)", (int)n, n ? start : "CPU",
+    snprintf(text, size, "%.*s (%s)", n ? (int)n : 3, n ? start : "CPU",
              bi_cpu_kernels_usable(0)->name);
 }

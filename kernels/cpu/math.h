@@ -1,0 +1,56 @@
+/* math.h - exp and gelu of vectors. Polynomials are fitted by tools/fit_math.py; the stated
+ * errors are measured over all floats of the range by tests/ops/math_test.c, which checks
+ * them. One ulp is the spacing of floats at the exact result. NaN gives NaN. */
+#ifndef BI_CPU_MATH_H
+#define BI_CPU_MATH_H
+
+#include "simd.h"
+
+/* e^x; 0 below -103.98, infinity above 88.73, denormal results rounded like others.
+ * Error: at most 1.01 ulp. x = n ln 2 + r; the high part of ln 2 has 16 bits, so n times it is
+ * exact without fused operations. */
+BI_INLINE vf vf_exp(vf x)
+{
+    x = vf_max(vf_set1(-105.0f), vf_min(vf_set1(90.0f), x)); /* in this order for NaN */
+    vf n = vf_round(vf_mul(x, vf_set1(1.44269504f)));
+    vf r = vf_fnma(n, vf_set1(0.693145752f), x);
+    r = vf_fnma(n, vf_set1(1.42860677e-06f), r);
+    vf q = vf_set1(1.381457783e-03f);
+    q = vf_fma(q, r, vf_set1(8.368726820e-03f));
+    q = vf_fma(q, r, vf_set1(4.166838899e-02f));
+    q = vf_fma(q, r, vf_set1(1.666652113e-01f));
+    q = vf_fma(q, r, vf_set1(4.999999404e-01f));
+    q = vf_fma(vf_mul(r, r), q, r);
+    return vf_scale2(vf_add(q, vf_set1(1.0f)), n);
+}
+
+/* gelu(z) = z/2 (1 + erf(z / sqrt 2)), as max(z, 0) - t/2 erfc(t / sqrt 2) with t = |z|: no
+ * cancellation where z < 0. erfc is a power of two whose exponent is a polynomial in t.
+ * Error: z >= 0: 2.4 ulp. z < 0: 4 ulp to -1, 13 ulp to -3; below -3, where gelu > -0.0041,
+ * 5e-9 absolute. z/2 (1 + erf) in floats is off by up to 1e-7 there, even with a perfect erf. */
+BI_INLINE vf vf_gelu(vf z)
+{
+    vf t = vf_min(vf_set1(12.5f), vf_abs(z)); /* erfc is 0 from there on; for NaN: NaN */
+    vf q = vf_set1(-2.000289356e-08f);
+    q = vf_fma(q, t, vf_set1(6.443548273e-07f));
+    q = vf_fma(q, t, vf_set1(-8.776383766e-06f));
+    q = vf_fma(q, t, vf_set1(6.421949365e-05f));
+    q = vf_fma(q, t, vf_set1(-2.390479349e-04f));
+    q = vf_fma(q, t, vf_set1(-8.142329170e-05f));
+    q = vf_fma(q, t, vf_set1(7.042827085e-03f));
+    q = vf_fma(q, t, vf_set1(-5.250303447e-02f));
+    q = vf_fma(q, t, vf_set1(-4.592021108e-01f));
+    q = vf_fma(q, t, vf_set1(-1.151106119f));
+    vf n = vf_round(vf_mul(q, t));
+    vf f = vf_fma(q, t, vf_neg(n));
+    /* 2^f / 2: the halves of the fitted coefficients */
+    vf e = vf_set1(0.5f * 1.326472731e-03f);
+    e = vf_fma(e, f, vf_set1(0.5f * 9.671512991e-03f));
+    e = vf_fma(e, f, vf_set1(0.5f * 5.550733581e-02f));
+    e = vf_fma(e, f, vf_set1(0.5f * 2.402224243e-01f));
+    e = vf_fma(e, f, vf_set1(0.5f * 6.931470037e-01f));
+    e = vf_fma(e, f, vf_set1(0.5f));
+    return vf_fnma(t, vf_scale2(e, n), vf_max(vf_zero(), z));
+}
+
+#endif
