@@ -1,0 +1,360 @@
+/* attention.c - softmax(scale q k^T) v within each sequence, and its parts.
+ *
+ * A task is one head of one sequence for up to MAX_ROWS rows of queries. It walks over the
+ * keys in tiles of KEY_TILE counted from the start of the sequence; per tile it packs keys
+ * (rotated) and values once, then each block of queries takes its scores, moves its running
+ * maximum and sum, and adds its share of the output. Scratch does not grow with the length.
+ *
+ * Sections: tasks, attention, scores, softmax, mix. */
+#include "../attention.h"
+#include "attention_tile.h"
+#include "entries.h"
+#include "math.h"
+
+/* ---- tasks: n_seqs * n_heads * pieces, pieces as the longest sequence needs ---- */
+
+enum { MAX_ROWS = 480, MIN_ROWS = 96 }; /* multiples of every BLOCK */
+
+struct part {
+    int64_t start;  /* first token of the sequence */
+    int64_t length; /* of the sequence */
+    int64_t first;  /* row of the sequence the task begins with */
+    int n, head;    /* n: rows, 0 = nothing to do */
+};
+
+static int64_t count_tasks(const struct bi_counts *counts, int n_heads, int n_threads)
+{
+    const int64_t longest = counts->longest, heads = (int64_t)counts->n_seqs * n_heads;
+    int64_t pieces = (longest + MAX_ROWS - 1) / MAX_ROWS;
+    if (pieces < 1)
+        return 0;
+    while (heads * pieces < 4 * (int64_t)n_threads && longest / pieces > MIN_ROWS)
+        pieces++;
+    return heads * pieces;
+}
+
+static struct part find_part(const struct bi_counts *counts, const int32_t *start, int n_heads,
+                             int64_t task, int64_t n_tasks)
+{
+    const int64_t pieces = n_tasks / ((int64_t)counts->n_seqs * n_heads);
+    const int64_t rows = (counts->longest + pieces - 1) / pieces;
+    const int64_t step = (rows + BLOCK - 1) / BLOCK * BLOCK;
+    const int64_t seq = task / pieces / n_heads;
+    struct part part = {
+        .start = start[seq],
+        .length = start[seq + 1] - start[seq],
+        .first = task % pieces * step,
+        .head = (int)(task / pieces % n_heads),
+    };
+    const int64_t left = part.length - part.first;
+    part.n = (int)(left < 0 ? 0 : left < step ? left : step);
+    return part;
+}
+
+static int min_int(int64_t a, int b)
+{
+    return a < b ? (int)a : b;
+}
+
+/* Floats for `blocks` blocks of queries: q and out, maxima and sums. */
+static size_t block_floats(int d)
+{
+    return (size_t)(d + round_up(d, KEY_GROUP) + 2) * BLOCK;
+}
+
+static size_t scratch_floats(int d, int blocks)
+{
+    const size_t width = (size_t)round_up(d, KEY_GROUP), longer = d > KEY_TILE ? d : KEY_TILE;
+    return 2 * KEY_TILE * width + longer * BLOCK + (size_t)blocks * block_floats(d) + 3 * VW;
+}
+
+/* Where things lie in the scratch of a thread. */
+struct work {
+    float *keys, *values; /* [KEY_TILE][width] */
+    float *scores;        /* [KEY_TILE][BLOCK], and space for packing queries */
+    float *blocks;        /* [blocks] of block_floats() */
+};
+
+BI_INLINE struct work lay_out(void *scratch, int d)
+{
+    const int width = round_up(d, KEY_GROUP);
+    struct work w = {.keys = scratch};
+    w.values = w.keys + KEY_TILE * width;
+    w.scores = w.values + KEY_TILE * width;
+    w.blocks = w.scores + (d > KEY_TILE ? d : KEY_TILE) * BLOCK;
+    return w;
+}
+
+/* y = out / by, rows of queries again. */
+BI_INLINE void unpack_rows(float *y, int64_t ldy, float *out, int n, int d, const vf *by)
+{
+    for (int c = 0; c < d; c++)
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            float *o = out + c * BLOCK + v * VW;
+            vf_store(o, vf_mul(vf_load(o), by[v]));
+        }
+    transpose(y, ldy, out, BLOCK, d, n);
+}
+
+/* ---- attention ---- */
+
+BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d, int nv)
+{
+    float *q = block, *out = q + d * BLOCK;
+    float *top = out + round_up(d, KEY_GROUP) * BLOCK, *total = top + BLOCK;
+    vf high[BLOCK_VECTORS], sum[BLOCK_VECTORS], keep[BLOCK_VECTORS];
+
+    for (int v = 0; v < nv; v++)
+        high[v] = vf_load(top + v * VW);
+    tile_scores(w->scores, q, w->keys, n_keys, d, nv, high);
+    for (int v = 0; v < nv; v++) {
+        keep[v] = exp2_negative(vf_sub(vf_load(top + v * VW), high[v]));
+        sum[v] = vf_mul(vf_load(total + v * VW), keep[v]);
+        vf_store(top + v * VW, high[v]);
+    }
+    tile_exp(w->scores, n_keys, nv, high, sum);
+    for (int v = 0; v < nv; v++)
+        vf_store(total + v * VW, sum[v]);
+    tile_mix(out, w->scores, w->values, n_keys, d, nv, keep);
+}
+
+BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part,
+                      void *scratch, const int d)
+{
+    const struct work w = lay_out(scratch, d);
+    const int width = round_up(d, KEY_GROUP);
+    const size_t size = block_floats(d);
+    const int64_t column = (int64_t)part->head * d;
+
+    for (int r = 0; r < part->n; r += BLOCK) {
+        float *block = w.blocks + (size_t)(r / BLOCK) * size;
+        float *out = block + d * BLOCK, *top = out + width * BLOCK;
+        pack_queries(block, p->q + column, p->ldq, p->table, part->start, part->first + r,
+                     min_int(part->n - r, BLOCK), d, p->scale * LOG2E, w.scores);
+        for (int i = 0; i < width * BLOCK; i++)
+            out[i] = 0;
+        for (int i = 0; i < BLOCK; i++) {
+            top[i] = -FLT_MAX; /* not -inf: the difference of two would be NaN */
+            top[BLOCK + i] = 0;
+        }
+    }
+    for (int64_t first = 0; first < part->length; first += KEY_TILE) {
+        const int n_keys = min_int(part->length - first, KEY_TILE);
+        pack_keys(w.keys, p->k + column, p->ldk, p->table, part->start, first, n_keys, d);
+        pack_values(w.values, p->v + column, p->ldv, part->start + first, n_keys, d);
+        for (int r = 0; r < part->n; r += BLOCK) {
+            float *block = w.blocks + (size_t)(r / BLOCK) * size;
+            if (part->n - r > 2 * VW)
+                attend_tile(block, &w, n_keys, d, 3);
+            else if (part->n - r > VW)
+                attend_tile(block, &w, n_keys, d, 2);
+            else
+                attend_tile(block, &w, n_keys, d, 1);
+        }
+    }
+    for (int r = 0; r < part->n; r += BLOCK) {
+        float *out = w.blocks + (size_t)(r / BLOCK) * size + d * BLOCK;
+        const float *total = out + (width + 1) * BLOCK;
+        vf by[BLOCK_VECTORS];
+        for (int v = 0; v < BLOCK_VECTORS; v++)
+            by[v] = vf_div(vf_set1(1), vf_load(total + v * VW));
+        unpack_rows(p->y + (part->start + part->first + r) * p->ldy + column, p->ldy, out,
+                    min_int(part->n - r, BLOCK), d, by);
+    }
+}
+
+/* Head widths of known models, with loops of fixed length; any other goes the last way. */
+#define ATTEND(name, d)                                                                  \
+    static __attribute__((noinline)) void attend_##name(                                 \
+        const struct bi_attention_params *p, const struct part *part, void *scratch)     \
+    {                                                                                    \
+        attend(p, part, scratch, (d));                                                   \
+    }
+ATTEND(16, 16)
+ATTEND(24, 24)
+ATTEND(32, 32)
+ATTEND(64, 64)
+ATTEND(128, 128)
+ATTEND(any, p->head_dim)
+
+int64_t BI_ISA_NAME(attention_tasks)(const void *params, int n_threads)
+{
+    const struct bi_attention_params *p = params;
+    return count_tasks(p->counts, p->n_heads, n_threads);
+}
+
+void BI_ISA_NAME(attention_run)(const void *params, int64_t task, int64_t n_tasks,
+                                void *scratch)
+{
+    const struct bi_attention_params *p = params;
+    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    if (!part.n)
+        return;
+    switch (p->head_dim) {
+    case 16:
+        attend_16(p, &part, scratch);
+        break;
+    case 24:
+        attend_24(p, &part, scratch);
+        break;
+    case 32:
+        attend_32(p, &part, scratch);
+        break;
+    case 64:
+        attend_64(p, &part, scratch);
+        break;
+    case 128:
+        attend_128(p, &part, scratch);
+        break;
+    default:
+        attend_any(p, &part, scratch);
+    }
+}
+
+size_t BI_ISA_NAME(attention_scratch_size)(const void *params, int64_t rows, int64_t longest)
+{
+    const struct bi_attention_params *p = params;
+    (void)rows;
+    (void)longest;
+    return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
+}
+
+/* ---- scores ---- */
+
+int64_t BI_ISA_NAME(scores_tasks)(const void *params, int n_threads)
+{
+    const struct bi_scores_params *p = params;
+    return count_tasks(p->counts, p->n_heads, n_threads);
+}
+
+void BI_ISA_NAME(scores_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_scores_params *p = params;
+    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const int d = p->head_dim;
+    const struct work w = lay_out(scratch, d);
+    const int64_t column = (int64_t)part.head * d;
+
+    for (int r = 0; r < part.n; r += BLOCK)
+        pack_queries(w.blocks + (size_t)(r / BLOCK) * block_floats(d), p->q + column, p->ldq,
+                     NULL, part.start, part.first + r, min_int(part.n - r, BLOCK), d, p->scale,
+                     w.scores);
+    for (int64_t first = 0; part.n && first < part.length; first += KEY_TILE) {
+        const int n_keys = min_int(part.length - first, KEY_TILE);
+        pack_keys(w.keys, p->k + column, p->ldk, NULL, part.start, first, n_keys, d);
+        for (int r = 0; r < part.n; r += BLOCK) {
+            vf unused[BLOCK_VECTORS] = {vf_zero(), vf_zero(), vf_zero()};
+            tile_scores(w.scores, w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.keys,
+                        n_keys, d, BLOCK_VECTORS, unused);
+            transpose(p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh +
+                          first,
+                      p->ldp, w.scores, BLOCK, n_keys, min_int(part.n - r, BLOCK));
+        }
+    }
+}
+
+size_t BI_ISA_NAME(scores_scratch_size)(const void *params, int64_t rows, int64_t longest)
+{
+    const struct bi_scores_params *p = params;
+    (void)rows;
+    (void)longest;
+    return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
+}
+
+/* ---- softmax: a row at a time ---- */
+
+int64_t BI_ISA_NAME(softmax_tasks)(const void *params, int n_threads)
+{
+    const struct bi_softmax_params *p = params;
+    return count_tasks(p->counts, p->n_heads, n_threads);
+}
+
+static void softmax_row(float *p, const float *x, int64_t n, int64_t width)
+{
+    const int64_t whole = n / VW * VW;
+    const int rest = (int)(n - whole);
+    vf top = vf_set1(-FLT_MAX), sum = vf_zero();
+
+    for (int64_t j = 0; j < whole; j += VW)
+        top = vf_max(top, vf_load(x + j));
+    if (rest)
+        top = vf_max(top, vf_select(vm_first(rest), vf_load_n(x + whole, rest), top));
+    const vf high = vf_set1(vf_hmax(top));
+    for (int64_t j = 0; j < whole; j += VW) {
+        vf y = vf_exp(vf_sub(vf_load(x + j), high));
+        sum = vf_add(sum, y);
+        vf_store(p + j, y);
+    }
+    if (rest) {
+        vf y = vf_exp(vf_sub(vf_load_n(x + whole, rest), high));
+        sum = vf_add(sum, vf_select(vm_first(rest), y, vf_zero()));
+        vf_store_n(p + whole, y, rest);
+    }
+    const vf by = vf_set1(1 / vf_hsum(sum));
+    for (int64_t j = 0; j < whole; j += VW)
+        vf_store(p + j, vf_mul(vf_load(p + j), by));
+    if (rest)
+        vf_store_n(p + whole, vf_mul(vf_load_n(p + whole, rest), by), rest);
+    for (int64_t j = n; j < width; j++)
+        p[j] = 0;
+}
+
+void BI_ISA_NAME(softmax_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_softmax_params *p = params;
+    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    (void)scratch;
+    for (int r = 0; r < part.n; r++) {
+        const int64_t row = (part.start + part.first + r) * p->ldp + part.head * p->ldh;
+        softmax_row(p->p + row, p->x + row, part.length, p->ldh);
+    }
+}
+
+/* ---- mix ---- */
+
+int64_t BI_ISA_NAME(mix_tasks)(const void *params, int n_threads)
+{
+    const struct bi_mix_params *p = params;
+    return count_tasks(p->counts, p->n_heads, n_threads);
+}
+
+void BI_ISA_NAME(mix_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_mix_params *p = params;
+    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const int d = p->head_dim, width = round_up(d, KEY_GROUP);
+    const struct work w = lay_out(scratch, d);
+    const int64_t column = (int64_t)part.head * d;
+    const vf one[BLOCK_VECTORS] = {vf_set1(1), vf_set1(1), vf_set1(1)};
+
+    for (int r = 0; r < part.n; r += BLOCK)
+        memset(w.blocks + (size_t)(r / BLOCK) * block_floats(d), 0,
+               sizeof(float) * (size_t)(width * BLOCK));
+    for (int64_t first = 0; part.n && first < part.length; first += KEY_TILE) {
+        const int n_keys = min_int(part.length - first, KEY_TILE);
+        pack_values(w.values, p->v + column, p->ldv, part.start + first, n_keys, d);
+        for (int r = 0; r < part.n; r += BLOCK) {
+            const int n = min_int(part.n - r, BLOCK);
+            if (n < BLOCK)
+                memset(w.scores, 0, sizeof(float) * KEY_TILE * BLOCK);
+            transpose(w.scores, BLOCK,
+                      p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh +
+                          first,
+                      p->ldp, n, n_keys);
+            tile_mix(w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.scores, w.values,
+                     n_keys, d, BLOCK_VECTORS, one);
+        }
+    }
+    for (int r = 0; r < part.n; r += BLOCK)
+        unpack_rows(p->y + (part.start + part.first + r) * p->ldy + column, p->ldy,
+                    w.blocks + (size_t)(r / BLOCK) * block_floats(d),
+                    min_int(part.n - r, BLOCK), d, one);
+}
+
+size_t BI_ISA_NAME(mix_scratch_size)(const void *params, int64_t rows, int64_t longest)
+{
+    const struct bi_mix_params *p = params;
+    (void)rows;
+    (void)longest;
+    return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
+}
