@@ -39,6 +39,7 @@ static void install_signals(void)
     }
     action.sa_handler = SIG_IGN; /* a closed pipe is a status, not a death */
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL); /* so is a file size limit */
 }
 
 void cli_say(struct cli *cli, const char *fmt, ...)

@@ -1,0 +1,722 @@
+#!/usr/bin/env python3
+"""test_cli.py BIOINFER SOURCE_ROOT [CASE ...] - drives the command as a user does.
+
+Standard library only. Each case is a class; every test runs in a folder of its own, and
+afterwards no temporary file may be left in it.
+"""
+import array
+import ast
+import base64
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+EXE = ROOT = TINY = ""
+FASTA = {"one": "MKTAYIAKQRQISFVKSHFSRQ", "two": "ENFVGGCTPGYQRTADGRCKPTF", "three": "MDILALGWVSMLALF"}
+WIDTH, VOCAB, LAYERS = 320, 33, 6
+SANITIZED = os.environ.get("BIOINFER_SANITIZED") == "1"  # several times slower
+
+
+# ---- readers of what the command writes ----
+
+def floats(raw):
+    out = array.array("f", raw)
+    if sys.byteorder == "big":
+        out.byteswap()
+    return out
+
+
+def read_npy(raw):
+    assert raw[:6] == b"\x93NUMPY", raw[:6]
+    size = struct.unpack("<H", raw[8:10])[0]
+    header = ast.literal_eval(raw[10:10 + size].decode("latin-1"))
+    assert header["descr"] == "<f4" and header["fortran_order"] is False, header
+    data = floats(raw[10 + size:])
+    assert len(data) == math.prod(header["shape"])
+    return header["shape"], data
+
+
+def read_npz(path):
+    with zipfile.ZipFile(path) as z:
+        assert z.testzip() is None
+        return {name.removesuffix(".npy"): read_npy(z.read(name)) for name in z.namelist()
+                if z.read(name)[:6] == b"\x93NUMPY" and b"'<f4'" in z.read(name)[:128]}
+
+
+def read_safetensors(path):
+    raw = open(path, "rb").read()
+    size = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8:8 + size])
+    header.pop("__metadata__", None)
+    out = {}
+    for name, t in header.items():
+        if t["dtype"] == "F32":
+            begin, end = t["data_offsets"]
+            out[name] = (tuple(t["shape"]), floats(raw[8 + size + begin:8 + size + end]))
+    return out
+
+
+def write_safetensors(path, header, data):
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def split_safetensors(path):
+    raw = open(path, "rb").read()
+    size = struct.unpack("<Q", raw[:8])[0]
+    return json.loads(raw[8:8 + size]), raw[8 + size:]
+
+
+def relative(a, b):
+    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)) / sum(y * y for y in b))
+
+
+# ---- the frame of a test ----
+
+class Case(unittest.TestCase):
+    maxDiff = 4000
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="bioinfer-cli-")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.fasta = self.write("in.fasta", "".join(f">{k} text\n{v}\n" for k, v in FASTA.items()))
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, content):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def env(self, **more):
+        env = dict(os.environ, HF_HOME=self.path("no-cache"), **more)
+        env.pop("HF_HUB_CACHE", None)
+        return env
+
+    def run_raw(self, *args, code=0, stdin=b"", **more):
+        p = subprocess.run([EXE, *args], input=stdin, capture_output=True, timeout=600,
+                           cwd=self.dir, env=self.env(), **more)
+        p.words = p.stderr.decode(errors="replace")
+        self.assertEqual(p.returncode, code, f"{args}\n{p.words}\n{p.stdout[:500]!r}")
+        if code not in (0, 141):
+            self.assertTrue(p.words.startswith("bioinfer: ") or "\nbioinfer: " in p.words, p.words)
+        self.assertNotIn("Sanitizer", p.words)
+        return p
+
+    def run_tiny(self, *args, **more):
+        return self.run_raw(*args, "--weights", TINY, **more)
+
+    def files(self):
+        return sorted(os.path.relpath(os.path.join(d, f), self.dir)
+                      for d, _, names in os.walk(self.dir) for f in names)
+
+    def check_fails(self, args, code, *parts):
+        """The exit code, each part in the message, and no file more or less than before."""
+        before = self.files()
+        p = self.run_raw(*args, code=code)
+        for part in parts:
+            self.assertIn(part, p.words)
+        self.assertEqual(self.files(), before)
+        return p
+
+
+# ---- the command lines of the manual ----
+
+class Commands(Case):
+    def test_default_output(self):
+        self.run_tiny("esm2", "in.fasta")
+        out = read_npz(self.path("in.fasta.esm2.npz"))
+        self.assertEqual(list(out), list(FASTA))
+        self.assertEqual(self.files(), ["in.fasta", "in.fasta.esm2.npz"])
+
+    def test_embed_word(self):
+        self.run_tiny("embed", "esm2", "in.fasta", "-o", "out.npz")
+        self.run_tiny("esm2", "in.fasta", "--output=again.npz")
+        self.assertEqual(open(self.path("out.npz"), "rb").read(),
+                         open(self.path("again.npz"), "rb").read())
+
+    def test_per_residue(self):
+        self.run_raw("esm2", "in.fasta", "--weights", TINY, "--device", "cpu", "--include",
+                     "per-residue", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual({k: v[0] for k, v in out.items()},
+                         {k: (len(s), WIDTH) for k, s in FASTA.items()})
+
+    def test_several_kinds(self):
+        self.run_tiny("esm2", "in.fasta", "--include", "mean,logits,contacts", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        expected = {}
+        for k, s in FASTA.items():
+            n = len(s)
+            expected |= {f"{k}/mean": (WIDTH,), f"{k}/logits": (n, VOCAB), f"{k}/contacts": (n, n)}
+        self.assertEqual({k: v[0] for k, v in out.items()}, expected)
+        for key, (shape, data) in out.items():
+            if key.endswith("/contacts"):
+                self.assertTrue(all(0 <= x <= 1 for x in data))
+
+    def test_layers(self):
+        self.run_tiny("esm2", "in.fasta", "--layers", "0,3,-1", "--include", "mean", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual(set(out), {f"{k}/layer_{n}/mean" for k in FASTA for n in (0, 3, LAYERS)})
+
+    def test_layer_twice(self):
+        self.run_tiny("esm2", "in.fasta", "--layers", "0,6,-1", "--include", "mean", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual(set(out), {f"{k}/layer_{n}/mean" for k in FASTA for n in (0, 6)})
+
+    def test_bos_and_attentions(self):
+        self.run_tiny("esm2", "in.fasta", "--include", "bos,attentions", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        n = len(FASTA["two"]) + 2
+        self.assertEqual(out["two/bos"][0], (WIDTH,))
+        self.assertEqual(out["two/attentions"][0], (LAYERS, 20, n, n))
+
+    def test_stdin_gzip_to_h5(self):
+        formats = self.run_raw("esm2", "x", "--format", "nothing", code=64).words
+        if "h5" not in formats:
+            self.skipTest("built without HDF5")
+        self.run_tiny("esm2", "-", "-o", "out.h5",
+                      stdin=gzip.compress(open(self.fasta, "rb").read()))
+        raw = open(self.path("out.h5"), "rb").read()
+        self.assertEqual(raw[:8], b"\x89HDF\r\n\x1a\n")
+        for key in FASTA:
+            self.assertIn(key.encode(), raw)
+        self.assertEqual(self.files(), ["in.fasta", "out.h5"])
+
+    def test_tsv_on_stdout(self):
+        p = self.run_tiny("esm2", "in.fasta", "--format", "tsv")
+        lines = p.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 1 + len(FASTA))
+        self.assertTrue(all(line.count("\t") == lines[0].count("\t") for line in lines))
+        self.assertGreaterEqual(lines[0].count("\t"), WIDTH)
+        self.assertEqual(self.files(), ["in.fasta"])
+
+    def test_jsonl_on_stdout(self):
+        p = self.run_tiny("esm2", "-", "--format", "jsonl", stdin=open(self.fasta, "rb").read())
+        rows = [json.loads(line) for line in p.stdout.splitlines()]
+        self.assertEqual([r["id"] for r in rows], list(FASTA))
+        self.assertEqual([r["len"] for r in rows], [len(s) for s in FASTA.values()])
+        self.assertEqual({r["status"] for r in rows}, {"ok"})
+
+    def test_formats_agree(self):
+        for name in ("a.npz", "a.safetensors", "a.npy", "a.tsv", "a.jsonl"):
+            self.run_tiny("esm2", "in.fasta", "--include", "mean", "-o", name, "--json-floats")
+        npz = read_npz(self.path("a.npz"))
+        st = read_safetensors(self.path("a.safetensors"))
+        shape, npy = read_npy(open(self.path("a.npy"), "rb").read())
+        ids = open(self.path("a.ids.txt")).read().splitlines()
+        self.assertEqual(shape, (len(FASTA), WIDTH))
+        self.assertEqual(ids, list(FASTA))
+        tsv = [line.split("\t") for line in open(self.path("a.tsv")).read().splitlines()]
+        rows = [json.loads(line) for line in open(self.path("a.jsonl"))]
+        for i, key in enumerate(FASTA):
+            want = npz[key][1]
+            self.assertEqual(st[key][1], want)
+            self.assertEqual(npy[i * WIDTH:(i + 1) * WIDTH], want)
+            line = next(r for r in tsv[1:] if key in r)
+            self.assertEqual(array.array("f", map(float, line[-WIDTH:])), want)
+            numbers = find_numbers(rows[i])
+            self.assertEqual(array.array("f", numbers), want)
+
+    def test_jsonl_base64(self):
+        self.run_tiny("esm2", "in.fasta", "--include", "mean", "-o", "a.jsonl")
+        self.run_tiny("esm2", "in.fasta", "--include", "mean", "-o", "a.npz")
+        want = read_npz(self.path("a.npz"))
+        for line in open(self.path("a.jsonl")):
+            row = json.loads(line)
+            self.assertEqual(floats(find_base64(row)), want[row["id"]][1])
+
+    def test_golden_means(self):
+        folder = os.path.join(TINY, "golden")
+        self.run_tiny("esm2", os.path.join(folder, "sequences.fasta"), "--include", "mean",
+                      "-o", self.path("out.npz"))
+        golden = read_safetensors(os.path.join(folder, "golden.safetensors"))
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual(len(out), 12)
+        for key, (shape, data) in out.items():
+            self.assertLess(relative(data, golden[key + "/mean"][1]), 5e-6, key)
+
+    def test_same_bytes_in_any_company(self):
+        args = ("esm2", "in.fasta", "--include", "per-residue,logits", "-o")
+        self.run_tiny(*args, "a.npz")
+        want = read_npz(self.path("a.npz"))
+        for more in (("--batch-tokens", "32"), ("--threads", "1"), ("--batch-tokens", "40000")):
+            self.run_tiny(*args, "b.npz", *more)
+            self.assertEqual(read_npz(self.path("b.npz")), want, more)
+        self.write("alone.fasta", f">two\n{FASTA['two']}\n")
+        self.run_tiny("esm2", "alone.fasta", "--include", "per-residue,logits", "-o", "c.npz")
+        for key, value in read_npz(self.path("c.npz")).items():
+            self.assertEqual(value, want[key], key)
+
+    def test_no_rules_is_close(self):
+        args = ("esm2", "in.fasta", "--include", "mean", "-o")
+        self.run_tiny(*args, "a.npz")
+        self.run_tiny(*args, "b.npz", "--no-rule=all")
+        a, b = read_npz(self.path("a.npz")), read_npz(self.path("b.npz"))
+        for key in FASTA:
+            self.assertLess(relative(a[key][1], b[key][1]), 5e-6)
+
+    def test_tiny_by_name(self):
+        p = self.run_raw("esm2", "in.fasta", "--weights", "tiny", "-o", "out.npz")
+        self.assertIn("tiny", p.words)
+
+    def test_odd_input(self):
+        text = ("\ufeff; a comment\r\n>lower first\r\nmktayiak\r\nqrqisfv\r\n\r\n"
+                ">gaps\r\nMK-TA.YI AK*\r\n>odd\r\nMKBXUZOJ\r\n").encode()
+        self.write("odd.fasta", text)
+        self.run_tiny("esm2", "odd.fasta", "--include", "per-residue", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual({k: v[0][0] for k, v in out.items()}, {"lower": 15, "gaps": 8, "odd": 8})
+
+    def test_devices(self):
+        p = self.run_raw("devices")
+        self.assertRegex(p.stdout.decode(), r"(?m)^cpu\tyes\t")
+
+    def test_info(self):
+        p = self.run_raw("info", os.path.join(TINY, "model.safetensors"))
+        self.assertIn(b"lm_head.dense.weight", p.stdout)
+        self.assertIn(b"320", p.stdout)
+        self.assertIn(b"3", self.run_raw("info", self.fasta).stdout)
+
+    def test_help_and_version(self):
+        self.assertIn(b"esm2", self.run_raw("--help").stdout)
+        self.assertIn(b"--mutations", self.run_raw("score", "--help").stdout)
+        self.assertRegex(self.run_raw("--version").stdout, rb"^bioinfer \d+\.\d+\.\d+\n$")
+
+    def test_profile(self):
+        p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--profile")
+        for part in ("attention", "launches", "activations", "peak memory", "1 uploads"):
+            self.assertIn(part, p.words)
+
+    def test_dump_and_trace(self):
+        plain = self.run_tiny("esm2", "in.fasta", "--dump-graph=plain").stdout
+        fused = self.run_tiny("esm2", "in.fasta", "--dump-graph").stdout
+        self.assertIn(b"softmax", plain)
+        self.assertIn(b"attention", fused)
+        self.assertLess(len(fused.splitlines()), len(plain.splitlines()))
+        self.assertTrue(self.run_tiny("esm2", "in.fasta", "--trace-rules").stdout)
+        self.assertEqual(self.files(), ["in.fasta"])
+
+    def test_progress_and_quiet(self):
+        p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--progress", "on")
+        self.assertIn("residues/s", p.words)
+        p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--quiet")
+        self.assertEqual(p.words, "")
+        p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz")
+        self.assertNotIn("\r", p.words)
+        self.assertIn("3 records, 60 residues", p.words)
+
+
+def find_numbers(row):
+    """The one list of numbers in a jsonl object, wherever it lies."""
+    stack = [row]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, list) and x and all(isinstance(v, (int, float)) for v in x) and len(x) > 8:
+            return x
+        stack += x.values() if isinstance(x, dict) else x if isinstance(x, list) else []
+    raise AssertionError("no numbers")
+
+
+def find_base64(row):
+    stack = [row]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, str) and len(x) > 4 * WIDTH:
+            return base64.b64decode(x, validate=True)
+        stack += x.values() if isinstance(x, dict) else x if isinstance(x, list) else []
+    raise AssertionError("no base64")
+
+
+# ---- scores ----
+
+class Scores(Case):
+    def setUp(self):
+        super().setUp()
+        self.wild = FASTA["one"]
+        self.write("wt.fasta", f">wt\n{self.wild}\n")
+
+    def table(self, raw, separator=","):
+        return list(csv.reader(io.StringIO(raw.decode(), newline=""), delimiter=separator))
+
+    def scan(self, method):
+        p = self.run_tiny("score", "esm2", "wt.fasta", "--method", method)
+        rows = self.table(p.stdout, "\t")
+        self.assertEqual(rows[0], ["id", "position", "wildtype", "mutant", "score"])
+        self.assertEqual(len(rows), 1 + 20 * len(self.wild))
+        out = {f"{r[2]}{r[1]}{r[3]}": float(r[4]) for r in rows[1:]}
+        for i, wild in enumerate(self.wild):
+            self.assertEqual(out[f"{wild}{i + 1}{wild}"], 0)
+        return out
+
+    def test_mutations(self):
+        for method in ("masked-marginals", "wt-marginals"):
+            scan = self.scan(method)
+            self.write("m.csv", "mutant,dms\nM1A,0.5\nK2R:T3S,-1\nQ22A,\n")
+            p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--method", method)
+            rows = self.table(p.stdout)
+            self.assertEqual(rows[0][:2], ["mutant", "dms"])
+            self.assertIn("tiny", rows[0][2])
+            self.assertEqual([r[:2] for r in rows[1:]], [["M1A", "0.5"], ["K2R:T3S", "-1"], ["Q22A", ""]])
+            want = [scan["M1A"], scan["K2R"] + scan["T3S"], scan["Q22A"]]
+            for row, value in zip(rows[1:], want):
+                self.assertAlmostEqual(float(row[2]), value, delta=3e-6)
+
+    def test_methods_differ(self):
+        self.assertNotEqual(self.scan("masked-marginals"), self.scan("wt-marginals"))
+
+    def test_marginals_from_logits(self):
+        """wt-marginals again, from the logits of a plain run."""
+        scan = self.scan("wt-marginals")
+        self.run_tiny("esm2", "wt.fasta", "--include", "logits", "-o", "l.npz")
+        data = read_npz(self.path("l.npz"))["wt"][1]
+        vocab = "LAGVSERTIDPKQNFYMHWC"
+        for i, wild in enumerate(self.wild):
+            row = data[i * VOCAB:(i + 1) * VOCAB]
+            for m in vocab:
+                want = row[4 + vocab.index(m)] - row[4 + vocab.index(wild)]
+                self.assertAlmostEqual(scan[f"{wild}{i + 1}{m}"], want, delta=2e-5)
+
+    def test_table_is_kept(self):
+        text = "\ufeffname\tmutant\tnote\r\n\"a\tb\"\tM1A\tx\r\n\r\nc\tK2R\t\r\n"
+        self.write("m.tsv", text)
+        self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.tsv", "-o", "out.tsv")
+        lines = open(self.path("out.tsv"), "rb").read().decode().split("\r\n")
+        for new, old in zip(lines, text.split("\r\n")):
+            self.assertTrue(new.startswith(old))
+            self.assertEqual(new.count("\t") - old.count("\t"), 1 if old else 0)
+        self.assertEqual(self.files(), ["in.fasta", "m.tsv", "out.tsv", "wt.fasta"])
+
+    def test_column_and_offset(self):
+        self.write("m.csv", 'id,"the, mutation"\n1,M0A\n2,"K1R:T2S"\n')
+        p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--mutation-col",
+                          "the, mutation", "--offset-idx", "0")
+        self.assertEqual(len(self.table(p.stdout)), 3)
+        p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--mutation-col",
+                          "the, mutation", code=1)
+        self.assertIn("--offset 0", p.words)
+        self.write("m.csv", "mutant\nM101A\n")
+        self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--offset", "101")
+
+    def test_bad_rows(self):
+        bad = ["A1G", "M1", "1A", "M99A", "M1A:", "", "M1?", "MM1A", "M1A:K9R", "M99999999999999999999A"]
+        self.write("m.csv", "mutant,n\nM1A,0\n" + "".join(f"{m},{i}\n" for i, m in enumerate(bad)) + "K2R,1\n")
+        p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", code=1)
+        rows = self.table(p.stdout)
+        self.assertEqual(len(rows), len(bad) + 3)
+        self.assertEqual([r[2] for r in rows[2:-1]], [""] * len(bad), rows)
+        self.assertTrue(rows[1][2] and rows[-1][2])
+        for i in range(len(bad)):
+            self.assertIn(f"m.csv:{i + 3}:", p.words)
+        self.check_fails(("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--strict", "-o",
+                          "o.csv", "--weights", TINY), 65, "m.csv:3:")
+
+    def test_pppl(self):
+        p = self.run_tiny("score", "esm2", "in.fasta", "--method", "pppl")
+        rows = self.table(p.stdout, "\t")
+        self.assertEqual(rows[0], ["id", "length", "pll", "pppl"])
+        self.assertEqual([r[0] for r in rows[1:]], list(FASTA))
+        for r in rows[1:]:
+            self.assertLess(float(r[2]), 0)
+            self.assertAlmostEqual(math.exp(-float(r[2]) / int(r[1])), float(r[3]), delta=1e-4)
+            self.assertTrue(1 < float(r[3]) < 100)
+
+    def test_records_that_fail(self):
+        self.write("bad.fasta", f">a\nMKTA\n>empty\n>c\nMK1A\n>d\n{FASTA['two']}\n")
+        p = self.run_tiny("score", "esm2", "bad.fasta", "--method", "pppl", code=1)
+        self.assertEqual([r[0] for r in self.table(p.stdout, "\t")[1:]], ["a", "d"])
+        self.assertIn("empty", p.words)
+
+    def test_bad_tables(self):
+        score = ("score", "esm2", "wt.fasta", "--weights", TINY, "--mutations")
+        self.check_fails(score + ("none.csv",), 66, "none.csv")
+        self.check_fails(score + (self.dir,), 66)
+        self.write("empty.csv", "")
+        self.check_fails(score + ("empty.csv",), 65, "empty.csv")
+        self.write("col.csv", "a,b\nM1A,2\n")
+        self.check_fails(score + ("col.csv",), 65, "mutant", "a,b")
+        self.write("nul.csv", b"mutant\nM1A\0\n")
+        self.check_fails(score + ("nul.csv",), 65)
+        self.write("m.csv", "mutant\nM1A\n")
+        self.check_fails(("score", "esm2", "in.fasta", "--weights", TINY, "--mutations", "m.csv"),
+                         65, "second record")
+        self.check_fails(score + ("m.csv", "-o", "no/out.csv"), 73, "no/out.csv")
+
+
+# ---- what goes wrong, and how it is said ----
+
+class Failures(Case):
+    def test_usage(self):
+        for args, part in (
+                ((), "no model"), (("esm3", "in.fasta"), "did you mean 'esm2'"),
+                (("esm2",), "usage"), (("esm2", "in.fasta", "--formt", "npz"), "--format"),
+                (("esm2", "in.fasta", "--format", "xyz"), "npz"),
+                (("esm2", "in.fasta", "--include", "maen"), "mean"),
+                (("esm2", "in.fasta", "--layers", "x"), "--layers"),
+                (("esm2", "in.fasta", "--threads", "0"), "--threads"),
+                (("esm2", "in.fasta", "--batch-tokens"), "needs a value"),
+                (("esm2", "in.fasta", "--profile=yes"), "no value"),
+                (("esm2", "in.fasta", "--method", "pppl"), "does not belong"),
+                (("score", "esm2", "in.fasta", "--method", "best"), "pppl"),
+                (("score", "esm2", "in.fasta", "--method", "pppl", "--mutations", "x"), "FASTA"),
+                (("esm2", "-"), "-o"), (("esm2", "in.fasta", "-o", "-"), "tsv"),
+                (("esm2", "in.fasta", "-o", "in.fasta", "--format", "tsv"), "same file"),
+                (("esm2", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
+            self.check_fails(args, 64, part)
+
+    def test_wrong_options_of_the_model(self):
+        tiny = ("esm2", "in.fasta", "-o", "out.npz", "--weights", TINY)
+        self.check_fails(tiny + ("--layers", "7"), 64, "7")
+        self.check_fails(tiny + ("--layers", "-8"), 64, "-8")
+        self.check_fails(tiny + ("--no-rule", "no_such_rule"), 64, "no_such_rule")
+        self.check_fails(tiny + ("--precision", "int2"), 64, "int2")
+        self.check_fails(tiny + ("--cpu-mask", "mmx"), 64, "mmx")
+        self.check_fails(("esm2", "in.fasta", "-o", "out.xyz", "--weights", TINY), 64, "xyz")
+
+    def test_device(self):
+        self.check_fails(("esm2", "in.fasta", "--weights", TINY, "--device", "cuda:0"), 69, "cuda:0")
+        self.check_fails(("esm2", "in.fasta", "--weights", TINY, "--device", "abacus"), 69, "cpu")
+
+    def test_input_missing(self):
+        self.check_fails(("esm2", "none.fasta", "--weights", TINY), 66, "none.fasta")
+        self.check_fails(("esm2", "no/none.fasta", "--weights", TINY), 66, "no/none.fasta")
+        self.check_fails(("esm2", self.dir, "--weights", TINY, "-o", self.path("o.npz")), 66)
+        self.check_fails(("info", "none.safetensors"), 66, "none.safetensors")
+
+    def test_input_malformed(self):
+        tiny = ("--weights", TINY, "-o", "out.npz")
+        full = gzip.compress(open(os.path.join(TINY, "heldout.fasta"), "rb").read())
+        for name, content in (("empty.fasta", b""), ("blank.fasta", b"\n \n\n"),
+                              ("headless.fasta", b"MKTAYIAK\n>a\nMKT\n"),
+                              ("truncated.fasta.gz", full[:len(full) // 2]),
+                              ("damaged.fasta.gz", full[:5000] + b"\0\1\2\3" + full[5004:]),
+                              ("trailing.fasta.gz", gzip.compress(b">a\nMKT\n") + b"garbage"),
+                              ("empty.gz", gzip.compress(b""))):
+            self.write(name, content)
+            self.check_fails(("esm2", name) + tiny, 65, name)
+
+    def test_bad_records_cost_themselves(self):
+        self.run_tiny("esm2", "in.fasta", "--include", "per-residue", "-o", "good.npz")
+        good = read_npz(self.path("good.npz"))
+        records = [f">{k}\n{v}\n" for k, v in FASTA.items()]
+        text = (records[0] + ">empty\n\n>digit\nMKT4A\n" + records[1] +
+                ">stop\nMK*TA\n>long\n" + "ACDEFGHIKL" * 30 + "\n" + records[2])
+        self.write("bad.fasta", text)
+        p = self.run_tiny("esm2", "bad.fasta", "--include", "per-residue", "-o", "out.npz",
+                          "--max-length", "100", code=1)
+        self.assertEqual(read_npz(self.path("out.npz")), good)
+        for part in ("empty", "digit", "stop", "long", "4 of 7 records", "too_long", "bad_residue"):
+            self.assertIn(part, p.words)
+        p = self.run_tiny("esm2", "bad.fasta", "--format", "jsonl", "--max-length", "100", code=1)
+        rows = [json.loads(line) for line in p.stdout.splitlines()]
+        self.assertEqual([r["status"] for r in rows],
+                         ["ok", "empty", "bad_residue", "ok", "bad_residue", "too_long", "ok"])
+        self.check_fails(("esm2", "bad.fasta", "--weights", TINY, "--strict"), 65, "empty")
+
+    def test_every_record_fails(self):
+        self.write("bad.fasta", ">a\n>b\n")
+        self.run_tiny("esm2", "bad.fasta", "-o", "out.npz", code=1)
+        self.assertEqual(read_npz(self.path("out.npz")), {})
+
+    def test_duplicate_ids(self):
+        self.write("dup.fasta", ">a\nMKTA\n>a\nMKTAY\n>a\nMKTAYI\n")
+        for name in ("out.npz", "out.safetensors"):
+            self.check_fails(("esm2", "dup.fasta", "--weights", TINY, "-o", name), 65, "a",
+                             "--dup-ids suffix")
+        self.run_tiny("esm2", "dup.fasta", "--include", "per-residue", "-o", "out.npz",
+                      "--dup-ids", "suffix")
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual({k: v[0][0] for k, v in out.items()}, {"a": 4, "a_2": 5, "a_3": 6})
+        p = self.run_tiny("esm2", "dup.fasta", "--format", "tsv")
+        self.assertEqual(len(p.stdout.splitlines()), 4)
+
+    def weights(self, **changes):
+        """A copy of the model's folder: name -> new bytes, None = leave out."""
+        folder = self.path("weights")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        for name in ("config.json", "vocab.txt", "model.safetensors"):
+            change = changes.get(name.split(".")[0], b"")
+            if change is None:
+                continue
+            if change:
+                self.write(f"weights/{name}", change)
+            else:
+                os.symlink(os.path.join(TINY, name), os.path.join(folder, name))
+        return ("esm2", "in.fasta", "-o", "out.npz", "--weights", folder)
+
+    def test_weights_missing(self):
+        for where in ("nowhere/at-all.safetensors", "./none", "facebook/esm2_t6_8M_UR50D"):
+            self.check_fails(("esm2", "in.fasta", "--weights", where), 78, where)
+        p = self.check_fails(("esm2", "in.fasta"), 78)
+        self.assertIn("esm2", p.words)
+        os.mkdir(self.path("hollow"))
+        self.check_fails(("esm2", "in.fasta", "--weights", "hollow"), 78, "hollow")
+
+    def test_weights_broken(self):
+        raw = open(os.path.join(TINY, "model.safetensors"), "rb").read()
+        config = json.load(open(os.path.join(TINY, "config.json")))
+        self.check_fails(self.weights(model=raw[:-1000]), 78, "model.safetensors")
+        self.check_fails(self.weights(model=raw[:100]), 78, "model.safetensors")
+        self.check_fails(self.weights(model=b"\xff" * 4096), 78, "model.safetensors")
+        self.check_fails(self.weights(model=None), 78, "weights")
+        self.check_fails(self.weights(config=b"{"), 78, "config.json")
+        wide = dict(config, intermediate_size=1536)
+        self.check_fails(self.weights(config=json.dumps(wide).encode()), 78, "1280", "1536")
+        deep = dict(config, num_hidden_layers=7)
+        self.check_fails(self.weights(config=json.dumps(deep).encode()), 78, "layer.6")
+
+    def test_weights_with_a_tensor_missing(self):
+        header, data = split_safetensors(os.path.join(TINY, "model.safetensors"))
+        name = "esm.encoder.layer.3.attention.self.query.weight"
+        header["other"] = header.pop(name)
+        args = self.weights(model=b"x")
+        write_safetensors(self.path("weights/model.safetensors"), header, data)
+        self.check_fails(args, 78, "model.safetensors")
+
+    def test_weights_with_nan(self):
+        header, data = split_safetensors(os.path.join(TINY, "model.safetensors"))
+        begin = header["esm.encoder.layer.2.intermediate.dense.weight"]["data_offsets"][0]
+        data = data[:begin + 64] + b"\x00\x7e" + data[begin + 66:]
+        args = self.weights(model=b"x")
+        write_safetensors(self.path("weights/model.safetensors"), header, data)
+        self.check_fails(args + ("--check-weights",), 78, "layer.2")
+        p = self.run_raw(*args, code=1)
+        self.assertIn("nan", p.words)
+        self.assertEqual(read_npz(self.path("out.npz")), {})
+
+    def test_output_not_creatable(self):
+        for where in ("no/such/folder/out.npz", "/proc/out.npz"):
+            self.check_fails(("esm2", "in.fasta", "--weights", TINY, "-o", where), 73, where)
+        os.mkdir(self.path("dir.npz"))
+        self.check_fails(("esm2", "in.fasta", "--weights", TINY, "-o", "dir.npz"), 73, "dir.npz")
+
+    def test_older_output_survives_a_failure(self):
+        self.write("out.npz", "older")
+        self.write("bad.fasta", ">a\nMKT\n>a\nMKT\n")
+        self.run_tiny("esm2", "bad.fasta", "-o", "out.npz", code=65)
+        self.assertEqual(open(self.path("out.npz")).read(), "older")
+        self.run_tiny("esm2", "in.fasta", "-o", "out.npz")
+        self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
+
+
+# ---- the system: pipes, disks, signals ----
+
+class System(Case):
+    def test_closed_pipe(self):
+        for args in (("esm2", os.path.join(TINY, "heldout.fasta"), "--format", "tsv"),
+                     ("score", "esm2", os.path.join(TINY, "golden", "sequences.fasta"),
+                      "--method", "wt-marginals")):
+            p = subprocess.Popen([EXE, *args, "--weights", TINY], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, cwd=self.dir, env=self.env())
+            self.assertTrue(p.stdout.readline())
+            p.stdout.close()
+            words = p.stderr.read()
+            p.stderr.close()
+            self.assertEqual(p.wait(600), 141, words)
+
+    def test_full_stdout(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for args in (("devices",), ("--help",), ("esm2", "in.fasta", "--format", "tsv", "--weights", TINY),
+                     ("score", "esm2", "in.fasta", "--method", "wt-marginals", "--weights", TINY)):
+            with open("/dev/full", "wb") as full:
+                p = subprocess.run([EXE, *args], stdout=full, stderr=subprocess.PIPE, cwd=self.dir,
+                                   env=self.env(), timeout=600)
+            self.assertEqual(p.returncode, 74, (args, p.stderr))
+
+    def full_disk(self, folder, **more):
+        for name in ("out.npz", "out.safetensors", "out.jsonl", "out.npy", "out.tsv"):
+            p = subprocess.run([EXE, "esm2", os.path.join(TINY, "heldout.fasta"), "--weights", TINY,
+                                "--include", "mean" if name[4:] in ("npy", "tsv") else "per-residue",
+                                "--max-length", "300", "-o", os.path.join(folder, name)],
+                               capture_output=True, env=self.env(), timeout=600, **more)
+            self.assertEqual(p.returncode, 74, (name, p.stderr))
+            self.assertIn(name, p.stderr.decode())
+            self.assertEqual(os.listdir(folder), [], name)
+
+    def test_file_size_limit(self):
+        os.mkdir(self.path("small"))
+        self.full_disk(self.path("small"), preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (64 << 10, 64 << 10)))
+
+    def test_full_disk(self):
+        os.mkdir(self.path("disk"))
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", self.path("disk")],
+                              capture_output=True) if shutil.which("mount") else None
+        if not done or done.returncode:
+            self.skipTest("cannot mount a small disk")
+        self.addCleanup(subprocess.run, ["umount", self.path("disk")], capture_output=True)
+        self.full_disk(self.path("disk"))
+
+    def start_long(self, *more):
+        text = open(os.path.join(TINY, "heldout.fasta")).read()
+        with open(self.path("long.fasta"), "w") as f:
+            for i in range(40):
+                f.write(text.replace(">", f">{i}_"))
+        p = subprocess.Popen([EXE, "esm2", "long.fasta", "--weights", TINY, "-o", "out.npz",
+                              "--include", "per-residue", *more], cwd=self.dir,
+                             stderr=subprocess.PIPE, env=self.env())
+        self.addCleanup(p.stderr.close)
+        self.addCleanup(p.wait)
+        self.addCleanup(p.kill)
+        deadline = time.monotonic() + 60
+        while len(os.listdir(self.dir)) < 3 and time.monotonic() < deadline:
+            self.assertIsNone(p.poll(), "ended too early")
+            time.sleep(0.02)
+        time.sleep(0.3)
+        return p
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            p = self.start_long()
+            p.send_signal(number)
+            start = time.monotonic()
+            self.assertEqual(p.wait(120), 128 + number)
+            self.assertLess(time.monotonic() - start, 60 if SANITIZED else 10)
+            self.assertIn("stopped", p.stderr.read().decode())
+            self.assertEqual(self.files(), ["in.fasta", "long.fasta"])
+
+    def test_second_signal(self):
+        p = self.start_long()
+        for _ in range(100):
+            if p.poll() is not None:
+                break
+            p.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        self.assertEqual(p.wait(5), 130)
+        self.assertNotIn("out.npz", self.files())
+
+    def test_closed_stdin_and_stderr(self):
+        p = subprocess.run(f'exec "{EXE}" esm2 in.fasta --weights "{TINY}" -o out.npz <&- 2>&-',
+                           shell=True, cwd=self.dir, env=self.env(), timeout=600)
+        self.assertEqual(p.returncode, 0)
+        self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
+
+    def test_output_to_null(self):
+        self.run_tiny("score", "esm2", "in.fasta", "--method", "pppl", "-o", "/dev/null")
+        self.assertTrue(os.path.exists("/dev/null"))
+
+
+if __name__ == "__main__":
+    EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    TINY = os.path.join(ROOT, "share", "bioinfer-tiny")
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
