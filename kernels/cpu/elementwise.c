@@ -1,0 +1,217 @@
+/* elementwise.c - kernels that visit every number once: embedding, scale_rows, select_rows,
+ * unary, add, rope_table, rope. A task is a run of rows (rows.h). */
+#include "../add.h"
+#include "../embedding.h"
+#include "../rope.h"
+#include "../rope_table.h"
+#include "../scale_rows.h"
+#include "../select_rows.h"
+#include "../unary.h"
+#include "attention_tile.h"
+#include "entries.h"
+#include "math.h"
+#include "rows.h"
+
+static void copy_row(float *y, const float *x, int width)
+{
+    memcpy(y, x, sizeof *y * (size_t)width);
+}
+
+static void scale_row(float *y, const float *x, float by, int width)
+{
+    for (int c = 0; c < width; c += VW) {
+        const int n = lanes(c, width);
+        vf_store_n(y + c, vf_mul(vf_load_n(x + c, n), vf_set1(by)), n);
+    }
+}
+
+/* The _tasks of an entry whose params have counts, axis, rows and width. */
+#define ROW_TASKS(name)                                                                  \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                 \
+    {                                                                                    \
+        const struct bi_##name##_params *p = params;                                     \
+        (void)n_threads;                                                                 \
+        return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);           \
+    }
+
+/* ---- embedding, scale_rows, select_rows ---- */
+
+ROW_TASKS(embedding)
+
+void BI_ISA_NAME(embedding_run)(const void *params, int64_t task, int64_t n_tasks,
+                                void *scratch)
+{
+    const struct bi_embedding_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        const float *x = p->table + (int64_t)p->ids[r] * p->width;
+        if (p->scale)
+            scale_row(p->y + r * p->ldy, x, p->scale[r], p->width);
+        else
+            copy_row(p->y + r * p->ldy, x, p->width);
+    }
+}
+
+ROW_TASKS(scale_rows)
+
+void BI_ISA_NAME(scale_rows_run)(const void *params, int64_t task, int64_t n_tasks,
+                                 void *scratch)
+{
+    const struct bi_scale_rows_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++)
+        scale_row(p->y + r * p->ldy, p->x + r * p->ldx, p->scale[r], p->width);
+}
+
+ROW_TASKS(select_rows)
+
+void BI_ISA_NAME(select_rows_run)(const void *params, int64_t task, int64_t n_tasks,
+                                  void *scratch)
+{
+    const struct bi_select_rows_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++)
+        copy_row(p->y + r * p->ldy, p->x + (int64_t)p->index[r] * p->ldx, p->width);
+}
+
+/* ---- unary ---- */
+
+ROW_TASKS(unary)
+
+BI_INLINE vf apply(int function, vf x, vf factor)
+{
+    switch (function) {
+    case BI_UNARY_GELU:
+        return vf_gelu(x);
+    case BI_UNARY_SIGMOID:
+        return vf_div(vf_set1(1), vf_add(vf_set1(1), vf_exp(vf_neg(x))));
+    default:
+        return vf_mul(x, factor);
+    }
+}
+
+BI_INLINE void unary_rows(const struct bi_unary_params *p, struct rows rows, int function)
+{
+    const vf factor = vf_set1(p->factor);
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        const float *x = p->x + r * p->ldx;
+        float *y = p->y + r * p->ldy;
+        int c = 0;
+        for (; c + VW <= p->width; c += VW)
+            vf_store(y + c, apply(function, vf_load(x + c), factor));
+        if (c < p->width) {
+            const int n = p->width - c;
+            vf_store_n(y + c, apply(function, vf_load_n(x + c, n), factor), n);
+        }
+    }
+}
+
+void BI_ISA_NAME(unary_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_unary_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    if (p->function == BI_UNARY_GELU)
+        unary_rows(p, rows, BI_UNARY_GELU);
+    else if (p->function == BI_UNARY_SIGMOID)
+        unary_rows(p, rows, BI_UNARY_SIGMOID);
+    else
+        unary_rows(p, rows, BI_UNARY_SCALE);
+}
+
+/* ---- add ---- */
+
+ROW_TASKS(add)
+
+void BI_ISA_NAME(add_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_add_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        const float *a = p->a + r * p->lda;
+        const float *b = p->b + (p->broadcast == BI_BROADCAST_NONE ? r * p->ldb : 0);
+        float *y = p->y + r * p->ldy;
+        for (int c = 0; c < p->width; c += VW) {
+            const int n = lanes(c, p->width);
+            vf v = p->broadcast == BI_BROADCAST_SCALAR ? vf_set1(*b) : vf_load_n(b + c, n);
+            vf_store_n(y + c, vf_add(vf_load_n(a + c, n), v), n);
+        }
+    }
+}
+
+/* ---- rope_table, rope ---- */
+
+int64_t BI_ISA_NAME(rope_table_tasks)(const void *params, int n_threads)
+{
+    const struct bi_rope_table_params *p = params;
+    (void)n_threads;
+    return row_tasks(p->counts->longest, 8 * (int64_t)p->n);
+}
+
+void BI_ISA_NAME(rope_table_run)(const void *params, int64_t task, int64_t n_tasks,
+                                 void *scratch)
+{
+    const struct bi_rope_table_params *p = params;
+    const struct rows rows = task_rows(task, p->counts->longest, 8 * (int64_t)p->n);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        float *y = p->y + r * 2 * p->n;
+        for (int i = 0; i < p->n; i++) {
+            const float angle = (float)r * p->inv_freq[i];
+            y[i] = cosf(angle);
+            y[p->n + i] = sinf(angle);
+        }
+    }
+}
+
+int64_t BI_ISA_NAME(rope_tasks)(const void *params, int n_threads)
+{
+    const struct bi_rope_params *p = params;
+    (void)n_threads;
+    return row_tasks(p->counts->n_tokens, (int64_t)p->n_heads * p->head_dim);
+}
+
+/* The sequence of token t: the last one that starts at or before it, empty ones skipped. */
+static int64_t sequence_of(const int32_t *start, int64_t n_seqs, int64_t t)
+{
+    int64_t low = 0, high = n_seqs; /* start[low] <= t < start[high] */
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        if (start[middle] <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void BI_ISA_NAME(rope_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_rope_params *p = params;
+    const int d = p->head_dim;
+    const struct rows rows =
+        task_rows(task, p->counts->n_tokens, (int64_t)p->n_heads * d);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t t = rows.first; t < rows.end; t++) {
+        const int64_t position = t - p->start[sequence_of(p->start, p->counts->n_seqs, t)];
+        for (int h = 0; h < p->n_heads; h++)
+            rotate_row(p->y + t * p->ldy + h * d, p->x + t * p->ldx + h * d,
+                       p->table + position * d, d, 1);
+    }
+}

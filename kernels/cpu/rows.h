@@ -1,0 +1,38 @@
+/* rows.h - tasks of kernels whose rows do not know each other: so many rows that a task is
+ * about TASK_FLOATS numbers. */
+#ifndef BI_CPU_ROWS_H
+#define BI_CPU_ROWS_H
+
+#include "../counts.h"
+#include "simd.h"
+
+enum { TASK_FLOATS = 16384 };
+
+BI_INLINE int64_t rows_per_task(int64_t width)
+{
+    return width < TASK_FLOATS ? TASK_FLOATS / (width > 0 ? width : 1) : 1;
+}
+
+BI_INLINE int64_t row_tasks(int64_t rows, int64_t width)
+{
+    const int64_t n = rows_per_task(width);
+    return (rows + n - 1) / n;
+}
+
+struct rows {
+    int64_t first, end;
+};
+
+BI_INLINE struct rows task_rows(int64_t task, int64_t rows, int64_t width)
+{
+    const int64_t n = rows_per_task(width), end = (task + 1) * n;
+    return (struct rows){task * n, end < rows ? end : rows};
+}
+
+/* Lanes of the vector that begins at column c. */
+BI_INLINE int lanes(int c, int width)
+{
+    return width - c < VW ? width - c : VW;
+}
+
+#endif
