@@ -1,0 +1,177 @@
+/* alloc_fail.c - a whole run in which allocation number n fails, for n = 1, 2, 3 ... until a
+ * run needs fewer: each ends with a status, nothing leaks, and no output is left.
+ *
+ *     alloc_fail MODEL_FOLDER [all]
+ *
+ * Twice for each n: that allocation alone, and from there on. Without `all` the steps
+ * between the n grow, so that the test takes seconds. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../include/bioinfer.h"
+#include "../test.h"
+
+struct counter {
+    long n_calls, n_live;
+    long fail_at; /* 0 = never */
+    int from_there;
+};
+
+static char folder[] = "/tmp/bioinfer-alloc-XXXXXX";
+static char fasta[64], output[64];
+
+static void *count_alloc(void *user, size_t size)
+{
+    struct counter *c = user;
+    void *p;
+
+    c->n_calls++;
+    if (c->fail_at && (c->from_there ? c->n_calls >= c->fail_at : c->n_calls == c->fail_at))
+        return NULL;
+    if (!(p = aligned_alloc(64, (size + 63) / 64 * 64)))
+        return NULL;
+    c->n_live++;
+    return p;
+}
+
+static void count_free(void *user, void *p)
+{
+    struct counter *c = user;
+
+    if (p)
+        c->n_live--;
+    free(p);
+}
+
+struct run {
+    bioinfer_writer *writer;
+    int n_records, n_failed;
+};
+
+static int put(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    struct run *run = user;
+
+    run->n_records++;
+    run->n_failed += result->status != 0;
+    return bioinfer_writer_put(run->writer, result, err);
+}
+
+static int next(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    return bioinfer_reader_next(user, record, err);
+}
+
+/* Everything the command does, and a score; returns the first status. */
+static int whole_run(struct counter *c, const char *model_path, const char *format,
+                     struct run *run, struct bioinfer_error *err)
+{
+    struct bioinfer_context_params params =
+        BIOINFER_PARAMS(struct bioinfer_context_params, .alloc = count_alloc,
+                        .free = count_free, .alloc_user = c, .n_threads = 1);
+    struct bioinfer_session_params session_params = BIOINFER_PARAMS(
+        struct bioinfer_session_params,
+        .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS | BIOINFER_CONTACTS);
+    struct bioinfer_writer_params writer_params =
+        BIOINFER_PARAMS(struct bioinfer_writer_params, .format = format, .model = "m");
+    const struct bioinfer_record record = {.id = "s", .description = "", .sequence = "MKTAY",
+                                           .length = 5, .message = ""};
+    static float table[5 * 64];
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    bioinfer_session *session = NULL;
+    bioinfer_reader *reader = NULL;
+    int st;
+
+    *run = (struct run){0};
+    if ((st = bioinfer_context_new(&ctx, &params, err)) ||
+        (st = bioinfer_reader_open(&reader, ctx, fasta, NULL, err)) ||
+        (st = bioinfer_model_open(&model, ctx, model_path, NULL, err)) ||
+        (st = bioinfer_session_new(&session, model, &session_params, err)) ||
+        (st = bioinfer_writer_open(&run->writer, ctx, output, &writer_params, err)) ||
+        (st = bioinfer_session_run(session, next, reader, put, run, err)) ||
+        (st = bioinfer_score_table(session, &record, BIOINFER_MASKED_MARGINALS, NULL, 0, table,
+                                   err)) ||
+        (st = bioinfer_writer_finish(run->writer, err)))
+        goto out; /* what was not made is NULL */
+out:
+    bioinfer_writer_close(&run->writer);
+    bioinfer_session_free(&session);
+    bioinfer_model_close(&model);
+    bioinfer_reader_close(&reader);
+    bioinfer_context_free(&ctx);
+    return st;
+}
+
+/* True when run number n had a failure to meet. */
+static int one(const char *model, const char *format, long n, int from_there)
+{
+    struct counter c = {.fail_at = n, .from_there = from_there};
+    struct bioinfer_error err = {0};
+    struct run run;
+    int st = whole_run(&c, model, format, &run, &err);
+    int met = c.n_calls >= n, good = 1;
+
+    good &= CHECK_EQ(c.n_live, 0);
+    if (!met)
+        good &= CHECK_EQ(st, BIOINFER_OK);
+    else if (from_there)
+        good &= CHECK_EQ(st, BIOINFER_NOMEM);
+    else /* one failure may be survived: a smaller batch, or a record lost with its reason */
+        good &= CHECK(st == BIOINFER_NOMEM || st == BIOINFER_OK);
+    if (st)
+        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK) != 0);
+    if (!good)
+        fprintf(stderr, "    %s: allocation %ld%s: %s %s\n", format, n,
+                from_there ? " and all behind" : "", bioinfer_status_name(st), err.text);
+    unlink(output);
+    return met;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const formats[] = {"npz", "safetensors", "npy", "jsonl", "tsv", "h5"};
+    const char *all = getenv("BIOINFER_ALLOC_FAIL");
+    struct counter c = {0};
+    struct bioinfer_error err = {0};
+    struct run run;
+    long total = 0;
+    FILE *file;
+
+    if (argc < 2 || !mkdtemp(folder))
+        return 2;
+    snprintf(fasta, sizeof fasta, "%s/in.fasta", folder);
+    snprintf(output, sizeof output, "%s/output", folder);
+    if (!(file = fopen(fasta, "w")))
+        return 2;
+    fputs(">a\nMKTAYIAK\n>empty\n>b\nACDEFGHIKLMNPQRSTVWY\n", file);
+    fclose(file);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        long n = 1, more = i ? c.n_calls : 0;
+        int st;
+
+        c = (struct counter){0};
+        st = whole_run(&c, argv[1], formats[i], &run, &err);
+        unlink(output);
+        if (st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED)
+            continue; /* a format that this build lacks, or that takes one kind only */
+        if (!CHECK_EQ(st, BIOINFER_OK)) {
+            fprintf(stderr, "    %s: %s\n", formats[i], err.text);
+            break;
+        }
+        CHECK_EQ(run.n_records, 3);
+        CHECK_EQ(run.n_failed, 1);
+        if (more) /* up to the writer the formats take the same way */
+            n = c.n_calls > 400 ? c.n_calls - 400 : 1;
+        while (one(argv[1], formats[i], n, 0) & one(argv[1], formats[i], n, 1)) {
+            n += (all && !strcmp(all, "all")) || argc > 2 ? 1 : 1 + n / 24;
+            total += 2;
+        }
+        printf("%s: %ld allocations in a run\n", formats[i], c.n_calls);
+    }
+    unlink(fasta);
+    CHECK_EQ(rmdir(folder), 0);
+    printf("%ld runs with a failure\n", total);
+    return test_report();
+}
