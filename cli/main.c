@@ -90,11 +90,10 @@ static int exit_of(enum cli_stage stage, int status)
                : status == BIOINFER_IO  ? CLI_EXIT_IO
                : status <= BIOINFER_EMPTY ? CLI_EXIT_DATA
                                           : CLI_EXIT_INTERNAL;
-    case CLI_AT_WRITE:
-        return status == BIOINFER_DUPLICATE_ID || status == BIOINFER_INVALID ||
-                       status == BIOINFER_UNSUPPORTED || status == BIOINFER_LIMIT
-                   ? CLI_EXIT_DATA
-                   : CLI_EXIT_IO;
+    case CLI_AT_WRITE: /* INVALID: this format cannot hold what --include asks for */
+        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED ? CLI_EXIT_USAGE
+               : status == BIOINFER_IO                                      ? CLI_EXIT_IO
+                                                                            : CLI_EXIT_DATA;
     }
     return CLI_EXIT_INTERNAL;
 }

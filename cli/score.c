@@ -85,7 +85,7 @@ static void write_scan(struct score *s, const struct bioinfer_record *r, const f
             int wt = s->token[wild], mt = s->token[(unsigned char)*m];
             cli_output_field(&s->out, r->id);
             cli_output_printf(&s->out, "\t%lld\t%c\t%c\t", (long long)i + s->offset, wild, *m);
-            if (wt >= 0 && mt >= 0)
+            if (wt >= 0 && mt >= 0 && isfinite(row[mt] - row[wt]))
                 cli_output_printf(&s->out, "%.6f", (double)row[mt] - (double)row[wt]);
             cli_output_write(&s->out, "\n", 1);
         }
@@ -93,7 +93,7 @@ static void write_scan(struct score *s, const struct bioinfer_record *r, const f
     s->n_values += r->length * (sizeof standard - 1);
 }
 
-static void write_pppl(struct score *s, const struct bioinfer_record *r, const float *logp)
+static int write_pppl(struct score *s, const struct bioinfer_record *r, const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
     double pll = 0;
@@ -102,10 +102,13 @@ static void write_pppl(struct score *s, const struct bioinfer_record *r, const f
         int id = s->token[(unsigned char)r->sequence[i]];
         pll += id < 0 ? NAN : (double)logp[i * vocab + (size_t)id];
     }
+    if (!isfinite(pll))
+        return lose_record(s, r, BIOINFER_NONFINITE, NULL);
     cli_output_field(&s->out, r->id);
     cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length, pll,
                       exp(-pll / (double)r->length));
     s->n_values++;
+    return CLI_EXIT_OK;
 }
 
 static int score_record(struct score *s, const struct bioinfer_record *record)
@@ -127,7 +130,7 @@ static int score_record(struct score *s, const struct bioinfer_record *record)
     else if (st)
         code = cli_fail(s->cli, CLI_AT_RUN, st, &err);
     else if (s->method == BIOINFER_PPPL)
-        write_pppl(s, record, logp);
+        code = write_pppl(s, record, logp);
     else
         write_scan(s, record, logp);
     free(logp);

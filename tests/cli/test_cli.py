@@ -490,6 +490,9 @@ class Failures(Case):
         self.check_fails(tiny + ("--precision", "int2"), 64, "int2")
         self.check_fails(tiny + ("--cpu-mask", "mmx"), 64, "mmx")
         self.check_fails(("esm2", "in.fasta", "-o", "out.xyz", "--weights", TINY), 64, "xyz")
+        for name in ("out.npy", "out.tsv"):
+            self.check_fails(("esm2", "in.fasta", "-o", name, "--weights", TINY, "--include",
+                              "contacts"), 64, "contacts")
 
     def test_device(self):
         self.check_fails(("esm2", "in.fasta", "--weights", TINY, "--device", "cuda:0"), 69, "cuda:0")
