@@ -115,9 +115,10 @@ int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioi
                        format);
     if (!r->cp->format)
         r->cp->format = format;
-    if (strcmp(format, "safetensors"))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s is not read", f->path, format);
-    return bi_safetensors_read(r, file, err);
+    if (!strcmp(format, "safetensors"))
+        return bi_safetensors_read(r, file, err);
+    return strcmp(format, "pytorch zip") ? bi_torch_legacy_read(r, file, err)
+                                         : bi_torch_zip_read(r, file, err);
 }
 
 /* ---- opening and closing ---- */

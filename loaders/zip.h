@@ -1,0 +1,38 @@
+/* zip.h - the directory of a ZIP archive whose records are stored, not compressed. */
+#ifndef BI_ZIP_H
+#define BI_ZIP_H
+
+#include "../base/arena.h"
+#include "../base/file.h"
+#include "../base/map.h"
+
+struct bi_zip_entry {
+    const char *name; /* NUL-terminated, arena */
+    size_t name_len;
+    unsigned flags, method;
+    uint32_t crc;
+    uint64_t size, stored_size;
+    uint64_t header; /* of the local header */
+    uint64_t data;   /* set by bi_zip_check() */
+};
+
+/* Zero-initialise but for env. */
+struct bi_zip {
+    const struct bi_env *env;
+    const struct bi_file *file;
+    struct bi_arena arena;
+    struct bi_zip_entry *entries; /* in directory order */
+    size_t n_entries;
+    struct bi_map by_name;
+    uint64_t directory; /* where it starts: no record reaches it */
+};
+
+/* Reads the central directory: names are unique and plain. */
+int bi_zip_open(struct bi_zip *zip, const struct bi_file *file, struct bioinfer_error *err);
+/* Checks every record against its local header: stored, not encrypted, no overlaps. */
+int bi_zip_check(struct bi_zip *zip, struct bioinfer_error *err);
+/* NULL when there is no record of this name. */
+const struct bi_zip_entry *bi_zip_find(const struct bi_zip *zip, const char *name, size_t n);
+void bi_zip_close(struct bi_zip *zip);
+
+#endif
