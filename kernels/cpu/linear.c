@@ -1,0 +1,373 @@
+/* linear.c - y = act(x w^T + bias) + residual, see kernels/linear.h.
+ *
+ * Weights are packed once into panels of NR columns: [n / NR][k][NR], zero columns at the end.
+ * A task is one block of rows times one block of panels. It packs its rows of x into tiles of
+ * at most MR rows, [k / 4][rows of the tile][4], so that the micro kernel walks both operands
+ * without a stride; then
+ *
+ *     for each block of k         partial sums wait in y, exactly as they were
+ *         for each panel          k * NR floats, from L2 after the first tile
+ *             for each row tile   rows x NR sums in registers
+ *
+ * Every sum is one chain over k in order; tiles, blocks and tasks only choose which sums a
+ * thread makes, so they do not show in the result. */
+#include "../linear.h"
+#include "entries.h"
+#include "math.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+/* MR x NV accumulators, NV vectors of a panel and one broadcast fill the registers. */
+#if BI_ISA_ID == BI_ISA_ID_avx512
+enum { MR = 14, NV = 2 };
+#elif BI_ISA_ID == BI_ISA_ID_avx2
+enum { MR = 6, NV = 2 };
+#elif BI_ISA_ID == BI_ISA_ID_neon
+enum { MR = 8, NV = 3 };
+#else
+enum { MR = 4, NV = 2 };
+#endif
+
+enum {
+    NR = NV * VW,
+    KC = 1280,           /* longest block of k */
+    BLOCK_SIZE = 448 << 10, /* packed rows of one task: half of a level-2 cache */
+};
+
+struct micro {
+    const float *a, *b; /* packed tile and panel, at the block of k */
+    int64_t k;
+    float *c; /* [rows, NR] with stride ldc */
+    int64_t ldc;
+    bool more;             /* go on from the sums in c, else from 0 */
+    const float *bias;     /* [NR] or NULL, added to the sums */
+    const float *residual; /* [rows, NR] or NULL, added after it */
+    int64_t ldr;
+};
+
+/* All loops with constant bounds must vanish: only then acc lives in registers. */
+#define UNROLL _Pragma("GCC unroll 16")
+
+BI_INLINE void micro(const struct micro *m, const int rows)
+{
+    const float *a = m->a, *b = m->b;
+    vf acc[MR][NV];
+
+    UNROLL
+    for (int r = 0; r < rows; r++)
+        UNROLL
+        for (int v = 0; v < NV; v++)
+            acc[r][v] = vf_zero();
+    if (m->more)
+        UNROLL
+        for (int r = 0; r < rows; r++)
+            UNROLL
+            for (int v = 0; v < NV; v++)
+                acc[r][v] = vf_load(m->c + r * m->ldc + v * VW);
+
+    for (int64_t quads = m->k / 4; quads > 0; quads--) {
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            vf w[NV];
+            UNROLL
+            for (int v = 0; v < NV; v++)
+                w[v] = vf_load(b + i * NR + v * VW);
+            UNROLL
+            for (int r = 0; r < rows; r++) {
+                vf x = vf_set1(a[r * 4 + i]);
+                UNROLL
+                for (int v = 0; v < NV; v++)
+                    acc[r][v] = vf_fma(x, w[v], acc[r][v]);
+            }
+        }
+        a += 4 * rows;
+        b += 4 * NR;
+    }
+    for (int64_t rest = m->k % 4; rest > 0; rest--) {
+        vf w[NV];
+        UNROLL
+        for (int v = 0; v < NV; v++)
+            w[v] = vf_load(b + v * VW);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            vf x = vf_set1(a[r * 4]);
+            UNROLL
+            for (int v = 0; v < NV; v++)
+                acc[r][v] = vf_fma(x, w[v], acc[r][v]);
+        }
+        a++;
+        b += NR;
+    }
+
+    if (m->bias)
+        UNROLL
+        for (int r = 0; r < rows; r++)
+            UNROLL
+            for (int v = 0; v < NV; v++)
+                acc[r][v] = vf_add(acc[r][v], vf_load(m->bias + v * VW));
+    if (m->residual)
+        UNROLL
+        for (int r = 0; r < rows; r++)
+            UNROLL
+            for (int v = 0; v < NV; v++)
+                acc[r][v] = vf_add(acc[r][v], vf_load(m->residual + r * m->ldr + v * VW));
+    UNROLL
+    for (int r = 0; r < rows; r++)
+        UNROLL
+        for (int v = 0; v < NV; v++)
+            vf_store(m->c + r * m->ldc + v * VW, acc[r][v]);
+}
+
+#define MICRO(rows)                                                                      \
+    static __attribute__((noinline)) void micro_##rows(const struct micro *m)            \
+    {                                                                                    \
+        micro(m, rows);                                                                  \
+    }
+MICRO(2)
+MICRO(4)
+#if BI_ISA_ID != BI_ISA_ID_generic
+MICRO(6)
+#endif
+#if BI_ISA_ID == BI_ISA_ID_avx512 || BI_ISA_ID == BI_ISA_ID_neon
+MICRO(8)
+#endif
+#if BI_ISA_ID == BI_ISA_ID_avx512
+MICRO(10)
+MICRO(12)
+MICRO(14)
+#endif
+
+/* By rows / 2 - 1: the last tile of a block may have fewer rows. */
+static void (*const micro_kernels[MR / 2])(const struct micro *) = {
+    micro_2, micro_4,
+#if BI_ISA_ID != BI_ISA_ID_generic
+    micro_6,
+#endif
+#if BI_ISA_ID == BI_ISA_ID_avx512 || BI_ISA_ID == BI_ISA_ID_neon
+    micro_8,
+#endif
+#if BI_ISA_ID == BI_ISA_ID_avx512
+    micro_10, micro_12, micro_14,
+#endif
+};
+
+static int64_t min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Part i of n parts of `total` things that differ by at most one. */
+static int64_t part_start(int64_t total, int64_t i, int64_t n)
+{
+    return total / n * i + min64(i, total % n);
+}
+
+/* Rows the micro kernel works on for `rows` rows of x: even. */
+static int64_t tile_height(int64_t rows)
+{
+    return (rows + 1) & ~(int64_t)1;
+}
+
+/* Longest block of k when all blocks are about equal; a multiple of 4. */
+static int64_t block_k(int64_t k)
+{
+    return k ? (ceil_div(k, ceil_div(k, KC)) + 3) & ~(int64_t)3 : 4;
+}
+
+/* Most tiles of one task: they stay in the level-2 cache beside one panel. */
+static int64_t block_tiles(int64_t k)
+{
+    int64_t n = BLOCK_SIZE / (MR * block_k(k) * (int64_t)sizeof(float));
+    return n < 1 ? 1 : n > 16 ? 16 : n;
+}
+
+struct grid {
+    int64_t tiles, panels; /* of the whole product */
+    int64_t rows, columns; /* blocks of tiles, blocks of panels */
+};
+
+/* Split the product in more tasks than before, if it can be. */
+static bool grid_refine(struct grid *g)
+{
+    if (g->panels / g->columns >= 8)
+        g->columns *= 2;
+    else if (g->tiles / g->rows >= 4)
+        g->rows *= 2;
+    else if (g->columns < g->panels)
+        g->columns = g->panels;
+    else if (g->rows < g->tiles)
+        g->rows = g->tiles;
+    else
+        return false;
+    return true;
+}
+
+/* The first grid of at least `least` tasks; it depends on nothing else but the sizes, so a
+ * task finds it again from the number of tasks. */
+static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t least)
+{
+    struct grid g = {.tiles = ceil_div(m, MR), .panels = ceil_div(p->n, NR), .columns = 1};
+    g.rows = ceil_div(g.tiles, block_tiles(p->k));
+    if (g.rows > 2)
+        g.rows = min64((g.rows + 3) & ~(int64_t)3, g.tiles);
+    while (g.rows * g.columns < least && grid_refine(&g))
+        ;
+    return g;
+}
+
+int64_t BI_ISA_NAME(linear_tasks)(const void *params, int n_threads)
+{
+    const struct bi_linear_params *p = params;
+    int64_t m = bi_live_rows(p->counts, p->axis, p->rows);
+    if (m <= 0 || p->n <= 0)
+        return 0;
+    struct grid g = grid_for(p, m, n_threads > 1 ? 4 * (int64_t)n_threads : 1);
+    return g.rows * g.columns;
+}
+
+size_t BI_ISA_NAME(linear_scratch_size)(const void *params, int64_t rows, int64_t longest)
+{
+    const struct bi_linear_params *p = params;
+    (void)rows;
+    (void)longest;
+    return (size_t)(block_tiles(p->k) * MR * block_k(p->k)) * sizeof(float);
+}
+
+/* Columns [0, k) of `rows` rows into one tile; a row that is missing is zero. */
+static void pack_tile(float *to, const float *x, int64_t ldx, int64_t rows, int64_t k)
+{
+    int64_t height = tile_height(rows), quads = k / 4, rest = k % 4;
+    for (int64_t r = 0; r < height; r++) {
+        float *t = to + 4 * r;
+        if (r < rows) {
+            const float *from = x + r * ldx;
+            for (int64_t i = 0; i < quads; i++)
+                memcpy(t + i * 4 * height, from + 4 * i, 4 * sizeof *t);
+            for (int64_t i = 0; i < rest; i++)
+                t[quads * 4 * height + i] = from[4 * quads + i];
+        } else {
+            for (int64_t i = 0; i < quads; i++)
+                memset(t + i * 4 * height, 0, 4 * sizeof *t);
+            for (int64_t i = 0; i < rest; i++)
+                t[quads * 4 * height + i] = 0;
+        }
+    }
+}
+
+/* act(tile + bias) + residual for one row of `columns` columns. */
+static void finish_row(const struct bi_linear_params *p, const float *tile, int64_t row,
+                       int64_t column, int columns)
+{
+    float *y = p->y + row * p->ldy + column;
+    for (int at = 0; at < columns; at += VW) {
+        int n = columns - at < VW ? columns - at : VW;
+        vf z = vf_load(tile + at);
+        if (p->bias)
+            z = vf_add(z, vf_load_n(p->bias + column + at, n));
+        if (p->act == BI_ACT_GELU)
+            z = vf_gelu(z);
+        if (p->residual)
+            z = vf_add(z, vf_load_n(p->residual + row * p->ldr + column + at, n));
+        vf_store_n(y + at, z, n);
+    }
+}
+
+/* One tile times one panel, for one block of k. */
+static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, int64_t row,
+                             int64_t rows, int64_t column, bool last)
+{
+    float tile[MR * NR] __attribute__((aligned(64)));
+    int columns = (int)min64(p->n - column, NR);
+    int64_t height = tile_height(rows);
+    float *y = p->y + row * p->ldy + column;
+    void (*kernel)(const struct micro *) = micro_kernels[height / 2 - 1];
+
+    if (columns == NR && rows == height && !(last && p->act != BI_ACT_NONE)) {
+        m->c = y;
+        m->ldc = p->ldy;
+        m->bias = last && p->bias ? p->bias + column : NULL;
+        m->residual = last && p->residual ? p->residual + row * p->ldr + column : NULL;
+        m->ldr = p->ldr;
+        kernel(m);
+        return;
+    }
+    m->c = tile;
+    m->ldc = NR;
+    m->bias = m->residual = NULL;
+    if (m->more) {
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(tile + r * NR, y + r * p->ldy, (size_t)columns * sizeof *y);
+    }
+    kernel(m);
+    for (int64_t r = 0; r < rows; r++) {
+        if (last)
+            finish_row(p, tile + r * NR, row + r, column, columns);
+        else
+            memcpy(y + r * p->ldy, tile + r * NR, (size_t)columns * sizeof *y);
+    }
+}
+
+void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_linear_params *p = params;
+    const int64_t m = bi_live_rows(p->counts, p->axis, p->rows), kc = block_k(p->k);
+    const struct grid g = grid_for(p, m, n_tasks);
+    assert(g.rows * g.columns == n_tasks);
+    const int64_t row_block = task / g.columns, column_block = task % g.columns;
+    const int64_t tile0 = part_start(g.tiles, row_block, g.rows);
+    const int64_t tile1 = part_start(g.tiles, row_block + 1, g.rows);
+    const int64_t panel0 = part_start(g.panels, column_block, g.columns);
+    const int64_t panel1 = part_start(g.panels, column_block + 1, g.columns);
+    const float *w = p->w;
+    float *packed = scratch;
+    int64_t k0 = 0;
+
+    do {
+        const int64_t k = min64(p->k - k0, kc);
+        const bool last = k0 + k == p->k;
+        for (int64_t t = tile0; t < tile1; t++)
+            pack_tile(packed + (t - tile0) * MR * kc, p->x + t * MR * p->ldx + k0, p->ldx,
+                      min64(m - t * MR, MR), k);
+        for (int64_t j = panel0; j < panel1; j++) {
+            for (int64_t t = tile0; t < tile1; t++) {
+                struct micro args = {.a = packed + (t - tile0) * MR * kc,
+                                     .b = w + (j * p->k + k0) * NR,
+                                     .k = k,
+                                     .more = k0 > 0};
+                tile_times_panel(p, &args, t * MR, min64(m - t * MR, MR), j * NR, last);
+            }
+        }
+        k0 += k;
+    } while (k0 < p->k);
+}
+
+int64_t BI_ISA_NAME(panel)(void)
+{
+    return NR;
+}
+
+size_t BI_ISA_NAME(pack_size)(int64_t n, int64_t k)
+{
+    return (size_t)(ceil_div(n, NR) * NR * k) * sizeof(float);
+}
+
+void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows,
+                       const float *w)
+{
+    assert(first % NR == 0 && first + rows <= n);
+    for (int64_t j = first; j < first + rows; j += NR) {
+        float *to = (float *)packed + j * k;
+        int64_t columns = min64(first + rows - j, NR);
+        for (int64_t c = 0; c < NR; c++) {
+            const float *from = w + (j - first + c) * k;
+            for (int64_t i = 0; i < k; i++)
+                to[i * NR + c] = c < columns ? from[i] : 0;
+        }
+    }
+}
