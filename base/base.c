@@ -56,6 +56,18 @@ int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...)
     return status;
 }
 
+const char *bi_status_name(int status)
+{
+    switch (status) {
+#define BI_X(name, value, word)                                                          \
+    case value:                                                                          \
+        return word;
+        BIOINFER_STATUS_LIST(BI_X)
+#undef BI_X
+    }
+    return "unknown";
+}
+
 int bi_status_from_errno(int error)
 {
     switch (error) {

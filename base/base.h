@@ -43,6 +43,8 @@ void bi_log(const struct bi_env *env, int level, const char *fmt, ...) BI_PRINTF
 
 /* Returns `status`. Text longer than the buffer is cut with "...". err may be NULL. */
 int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...) BI_PRINTF(3, 4);
+/* The word of a status ("ok", "bad_residue", ...), "unknown" for none of ours. */
+const char *bi_status_name(int status);
 /* The status of an errno: ENOMEM -> NOMEM, ENOSPC/EDQUOT -> NO_SPACE, EPIPE ->
  * CLOSED_PIPE, ENOENT/ENOTDIR -> NOT_FOUND, else IO. */
 int bi_status_from_errno(int error);

@@ -420,7 +420,9 @@ static int rename_over(const struct bi_env *env, const char *from, const char *t
         e = errno;
     if (e)
         return bi_fail_errno(err, e, "%s: cannot take its final name", to);
-    return sync_folder(env, to, err);
+    if ((e = sync_folder(env, to, err)))
+        unlink(to); /* what may not be there after a crash is not left there now */
+    return e;
 }
 
 int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
