@@ -9,9 +9,9 @@
 __extension__ typedef unsigned __int128 u128;
 
 /* ---- 1 float32 to decimal ------------------------------------------------------
- * Schubfach: R. Giulietti, "The Schubfach way to render doubles", 2020. A float is c 2^q;
- * its rounding interval, times 4 and scaled by 10^-k, holds one or two multiples of 40 or of
- * 4: those are the candidates. */
+ * Schubfach: R. Giulietti, "The Schubfach way to render doubles", 2020. A float is c
+ * 2^q; its rounding interval, times 4 and scaled by 10^-k, holds one or two multiples
+ * of 40 or of 4: those are the candidates. */
 
 enum { POW10_MIN = -31, POW10_MAX = 45 };
 /* 10^k scaled by a power of two to 64 bits, rounded up */
@@ -53,7 +53,8 @@ static uint32_t round_to_odd(uint64_t g, uint32_t c)
 /* x = digits 10^exponent for a finite x > 0 given by its bits */
 static uint32_t shortest(uint32_t bits, int *exponent)
 {
-    uint32_t man = bits & 0x7FFFFF, exp = bits >> 23, c, s, lower, upper, low, mid, high, odd;
+    uint32_t man = bits & 0x7FFFFF, exp = bits >> 23, c, s, lower, upper, low, mid,
+             high, odd;
     int q, k, h;
     bool closer = !man && exp > 1; /* the neighbour below is at half the distance */
     uint64_t g;
@@ -98,7 +99,8 @@ static uint32_t shortest(uint32_t bits, int *exponent)
 /* ---- 2 digits to text ------------------------------------------------------------ */
 
 /* 0.d1d2...dn 10^point, n >= 1, d1 and dn not 0 */
-static size_t put_decimal(char *dst, bool negative, const char *digits, int n, int point)
+static size_t put_decimal(char *dst, bool negative, const char *digits, int n,
+                          int point)
 {
     char *p = dst;
     if (negative)
@@ -141,7 +143,10 @@ static size_t put_word(char *dst, const char *word)
 
 size_t bi_print_f32(char *dst, float x)
 {
-    union { float f; uint32_t u; } v = {.f = x};
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = x};
     bool negative = v.u >> 31;
     uint32_t bits = v.u & 0x7FFFFFFF, d;
     char text[10];
@@ -159,11 +164,16 @@ size_t bi_print_f32(char *dst, float x)
 
 size_t bi_print_f64(char *dst, double x)
 {
-    union { double f; uint64_t u; } v = {.f = x};
+    union {
+        double f;
+        uint64_t u;
+    } v = {.f = x};
     bool negative = v.u >> 63;
     uint64_t bits = v.u & INT64_MAX;
     if (bits >= 0x7FF0000000000000u)
-        return put_word(dst, bits > 0x7FF0000000000000u ? "NaN" : negative ? "-inf" : "inf");
+        return put_word(dst, bits > 0x7FF0000000000000u ? "NaN"
+                             : negative                 ? "-inf"
+                                                        : "inf");
     if (!bits)
         return put_word(dst, negative ? "-0.0" : "0");
     for (int precision = 14;; precision++) {
@@ -191,11 +201,13 @@ size_t bi_print_f64(char *dst, double x)
 }
 
 /* ---- 3 text to double --------------------------------------------------------------
- * Up to 19 digits and small powers of ten are exact in double arithmetic. The rest is done in
- * decimal: the digits are multiplied and divided by powers of two until the number is an
- * integer of 53 bits, which is the mantissa. */
+ * Up to 19 digits and small powers of ten are exact in double arithmetic. The rest is
+ * done in decimal: the digits are multiplied and divided by powers of two until the
+ * number is an integer of 53 bits, which is the mantissa. */
 
-enum { MAX_DIGITS = 800 }; /* a double's exact decimal has 767; a longer tail only rounds */
+enum {
+    MAX_DIGITS = 800
+}; /* a double's exact decimal has 767; a longer tail only rounds */
 
 struct decimal {
     uint8_t digit[MAX_DIGITS];
@@ -287,7 +299,10 @@ static uint64_t rounded(const struct decimal *d)
 
 static double decimal_to_f64(struct decimal *d)
 {
-    union { uint64_t u; double f; } v = {0};
+    union {
+        uint64_t u;
+        double f;
+    } v = {0};
     int e = 0; /* value = d 2^e */
     uint64_t man;
     trim(d);
@@ -344,7 +359,8 @@ bool bi_parse_f64(const char *text, size_t n, double *out)
     size_t i = 0, start;
     bool negative = false, any = false, point_seen = false;
     int exponent = 0, n_digits = 0;
-    int64_t point = 0; /* digits before the point, leading zeros of a fraction negative */
+    int64_t point =
+        0; /* digits before the point, leading zeros of a fraction negative */
     uint64_t small = 0;
     double x;
     d.n = 0;
