@@ -3,8 +3,9 @@
  * Sections: 1 the window and its lines  2 the start of a file  3 headers  4 residues
  *           5 records  6 open and close
  *
- * file -> gunzip -> win[] -> pieces of lines -> header[] and seq[] -> struct bioinfer_record.
- * A piece is what the window holds of one line, so lines may be longer than the window. */
+ * file -> gunzip -> win[] -> pieces of lines -> header[] and seq[] -> struct
+ * bioinfer_record. A piece is what the window holds of one line, so lines may be longer
+ * than the window. */
 #include "fasta.h"
 
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include "gunzip.h"
 
 enum { WINDOW_SIZE = 1 << 18 };
-enum { SNIFF_SIZE = 1 << 16 }; /* no LF in these first bytes: lines may end with CR alone */
+enum {
+    SNIFF_SIZE = 1 << 16
+}; /* no LF in these first bytes: lines may end with CR alone */
 
 struct bioinfer_reader {
     const struct bi_env *env;
@@ -37,7 +40,7 @@ struct bioinfer_reader {
     uint64_t ordinal; /* of the record being read */
     int bad;          /* its status; not 0 = the rest of it is skipped */
     char message[512];
-    bool star;        /* a '*' was seen, which must be the last residue */
+    bool star; /* a '*' was seen, which must be the last residue */
     uint64_t star_line, star_column;
     bool any_lower;
 
@@ -59,7 +62,8 @@ static int fill(struct bioinfer_reader *r)
         r->end -= r->pos;
         r->pos = 0;
     }
-    if ((st = bi_gunzip_read(&r->in, r->win + r->end, WINDOW_SIZE - r->end, &got, &r->failed)))
+    if ((st = bi_gunzip_read(&r->in, r->win + r->end, WINDOW_SIZE - r->end, &got,
+                             &r->failed)))
         return st;
     r->eof = !got;
     r->end += got;
@@ -141,13 +145,16 @@ static const struct {
 } refused[] = {
     {"\x28\xB5\x2F\xFD", 4, "zstd-compressed", "decompress it first: zstd -d"},
     {"BZh", 3, "bzip2-compressed", "decompress it first: bzip2 -dk"},
-    {"\xFD" "7zXZ", 5, "xz-compressed", "decompress it first: xz -dk"},
+    {"\xFD"
+     "7zXZ",
+     5, "xz-compressed", "decompress it first: xz -dk"},
     {"PK\x03\x04", 4, "a zip archive", "unpack it first: unzip"},
     {"\xFF\xFE", 2, "UTF-16 text", "convert it first: iconv -f UTF-16 -t UTF-8"},
     {"\xFE\xFF", 2, "UTF-16 text", "convert it first: iconv -f UTF-16 -t UTF-8"},
 };
 
-/* Finds out how lines end, skips a byte order mark, refuses what is known not to be FASTA. */
+/* Finds out how lines end, skips a byte order mark, refuses what is known not to be
+ * FASTA. */
 static int begin(struct bioinfer_reader *r)
 {
     size_t sniffed = 0, n;
@@ -183,16 +190,18 @@ static int not_fasta(struct bioinfer_reader *r, const struct piece *x, size_t at
     size_t n = x->n - at, shown = 0;
     char hex[16] = "";
     if (p[0] == '@')
-        return bi_fail(&r->failed, BIOINFER_UNSUPPORTED,
-                       "%s: line %llu starts with '@': FASTQ; convert it first: seqtk seq -A %s",
-                       r->path, (unsigned long long)x->line, r->path);
+        return bi_fail(
+            &r->failed, BIOINFER_UNSUPPORTED,
+            "%s: line %llu starts with '@': FASTQ; convert it first: seqtk seq -A %s",
+            r->path, (unsigned long long)x->line, r->path);
     while (shown < n && shown < 20 && p[shown] < 0x80 && !is_control(p[shown]))
         shown++;
     if (shown == n || shown >= 8)
-        return bi_fail(&r->failed, BIOINFER_FORMAT,
-                       "%s: line %llu: residues before the first '>' (got '%.*s'%s): not FASTA",
-                       r->path, (unsigned long long)x->line, (int)shown, (const char *)p,
-                       shown < n ? " ..." : "");
+        return bi_fail(
+            &r->failed, BIOINFER_FORMAT,
+            "%s: line %llu: residues before the first '>' (got '%.*s'%s): not FASTA",
+            r->path, (unsigned long long)x->line, (int)shown, (const char *)p,
+            shown < n ? " ..." : "");
     for (size_t i = 0; i < n && i < 4; i++)
         snprintf(hex + 3 * i, sizeof hex - 3 * i, " %02X", p[i]);
     return bi_fail(&r->failed, BIOINFER_FORMAT,
@@ -236,8 +245,8 @@ static void spoil(struct bioinfer_reader *r, int status, uint64_t line, uint64_t
     if (r->bad)
         return;
     r->bad = status;
-    snprintf(r->message, sizeof r->message, "%s: record '%.60s%s' (line %llu", r->path, id,
-             strlen(id) > 60 ? "..." : "", (unsigned long long)line);
+    snprintf(r->message, sizeof r->message, "%s: record '%.60s%s' (line %llu", r->path,
+             id, strlen(id) > 60 ? "..." : "", (unsigned long long)line);
     n = strlen(r->message);
     if (column)
         snprintf(r->message + n, sizeof r->message - n, ", column %llu",
@@ -301,9 +310,11 @@ static int read_header(struct bioinfer_reader *r, struct bioinfer_record *record
         record->description = p;
     }
     r->made_id[0] = '\0';
-    memmove(r->header, id, strlen(id) + 1); /* its end stays in front of the description */
+    memmove(r->header, id,
+            strlen(id) + 1); /* its end stays in front of the description */
     if (!r->header[0]) {
-        snprintf(r->made_id, sizeof r->made_id, "seq_%llu", (unsigned long long)r->ordinal);
+        snprintf(r->made_id, sizeof r->made_id, "seq_%llu",
+                 (unsigned long long)r->ordinal);
         if (!r->made_any_id)
             bi_log(r->env, BIOINFER_LOG_WARNING,
                    "%s: line %llu: record without an id is called %s", r->path,
@@ -312,9 +323,11 @@ static int read_header(struct bioinfer_reader *r, struct bioinfer_record *record
     }
     record->id = record_id(r);
     if (cut)
-        spoil(r, BIOINFER_LIMIT, line, 0, "header line of more than %d bytes", BI_FASTA_HEADER);
+        spoil(r, BIOINFER_LIMIT, line, 0, "header line of more than %d bytes",
+              BI_FASTA_HEADER);
     else if (control_at)
-        spoil(r, BIOINFER_FORMAT, line, control_at, "control byte 0x%02X in the header", control);
+        spoil(r, BIOINFER_FORMAT, line, control_at, "control byte 0x%02X in the header",
+              control);
     return 0;
 }
 
@@ -345,8 +358,8 @@ static enum residue_class class_of(unsigned char c)
     }
 }
 
-/* Upper-cases src into dst; true when all were letters. No branch in the loop, so that the
- * compiler makes vectors of it: this is where a reader spends its time. */
+/* Upper-cases src into dst; true when all were letters. No branch in the loop, so that
+ * the compiler makes vectors of it: this is where a reader spends its time. */
 static bool copy_letters(char *dst, const char *src, size_t n, bool *any_lower)
 {
     uint8_t other = 0, lower = 0;
@@ -366,18 +379,22 @@ static void bad_character(struct bioinfer_reader *r, unsigned char c, uint64_t l
                           uint64_t column)
 {
     if (c == '*')
-        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
-              "character '*' (0x2A) inside the sequence: only one at its end is allowed");
+        spoil(
+            r, BIOINFER_BAD_RESIDUE, line, column,
+            "character '*' (0x2A) inside the sequence: only one at its end is allowed");
     else if (c >= '0' && c <= '9')
         spoil(r, BIOINFER_BAD_RESIDUE, line, column,
-              "character '%c' (0x%02X) is not a residue: numbered sequences are not FASTA", c, c);
+              "character '%c' (0x%02X) is not a residue: numbered sequences are not "
+              "FASTA",
+              c, c);
     else if (is_control(c))
-        spoil(r, BIOINFER_BAD_RESIDUE, line, column, "control byte 0x%02X in the sequence", c);
+        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
+              "control byte 0x%02X in the sequence", c);
     else if (c >= 0x80)
         spoil(r, BIOINFER_BAD_RESIDUE, line, column, "byte 0x%02X is not a residue", c);
     else
-        spoil(r, BIOINFER_BAD_RESIDUE, line, column, "character '%c' (0x%02X) is not a residue",
-              c, c);
+        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
+              "character '%c' (0x%02X) is not a residue", c, c);
 }
 
 /* One by one: everything but plain letters. seq has room. */
@@ -430,8 +447,9 @@ static int take(struct bioinfer_reader *r, const struct piece *x)
     if (r->bad || !x->n)
         return 0;
     if (!bi_grow(r->env, &r->seq, &r->seq_cap, r->n + (size_t)add + 1, 1))
-        return bi_fail(&r->failed, BIOINFER_NOMEM, "%s: line %llu: a sequence of %llu residues",
-                       r->path, (unsigned long long)x->line, (unsigned long long)(r->n + add));
+        return bi_fail(&r->failed, BIOINFER_NOMEM,
+                       "%s: line %llu: a sequence of %llu residues", r->path,
+                       (unsigned long long)x->line, (unsigned long long)(r->n + add));
     if (add == x->n && !r->star && copy_letters(r->seq + r->n, x->text, x->n, &lower) &&
         !(lower && r->raw)) {
         if (lower) {
@@ -457,11 +475,12 @@ static void report(struct bioinfer_reader *r)
                "%s: %llu lower-case residues in %llu records were upper-cased", r->path,
                (unsigned long long)r->n_lower, (unsigned long long)r->n_lower_records);
     if (r->n_gaps)
-        bi_log(r->env, BIOINFER_LOG_WARNING, "%s: %llu gap characters were removed", r->path,
-               (unsigned long long)r->n_gaps);
+        bi_log(r->env, BIOINFER_LOG_WARNING, "%s: %llu gap characters were removed",
+               r->path, (unsigned long long)r->n_gaps);
     if (r->n_stops)
-        bi_log(r->env, BIOINFER_LOG_INFO, "%s: a final '*' was removed from %llu records",
-               r->path, (unsigned long long)r->n_stops);
+        bi_log(r->env, BIOINFER_LOG_INFO,
+               "%s: a final '*' was removed from %llu records", r->path,
+               (unsigned long long)r->n_stops);
 }
 
 /* Skips to the next line with '>': 1, 0 at the end of the file, or a status. */
@@ -481,7 +500,8 @@ static int find_record(struct bioinfer_reader *r)
             return st;
     }
     if (!r->ordinal)
-        return bi_fail(&r->failed, BIOINFER_FORMAT, "%s: no FASTA records (%s)", r->path,
+        return bi_fail(&r->failed, BIOINFER_FORMAT, "%s: no FASTA records (%s)",
+                       r->path,
                        r->line > 1 ? "only blank lines and comments" : "file is empty");
     return 0;
 }
@@ -559,7 +579,8 @@ int bi_fasta_next(struct bioinfer_reader *r, struct bioinfer_record *record,
 /* ---- 6 open and close -------------------------------------------------------- */
 
 static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
-                       struct bi_stream *stream, const struct bioinfer_reader_params *params,
+                       struct bi_stream *stream,
+                       const struct bioinfer_reader_params *params,
                        struct bioinfer_error *err)
 {
     struct bioinfer_reader *r = bi_zalloc(env, sizeof *r);
@@ -582,8 +603,9 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
         if (params->no_ratio_limit)
             r->in.ratio_limit = 0;
         if (params->residues != BIOINFER_RESIDUES_DEFAULT && !r->raw) {
-            st = bi_fail(err, BIOINFER_INVALID, "%s: residues: got policy %d, expected 0 or 1",
-                         r->path, params->residues);
+            st = bi_fail(err, BIOINFER_INVALID,
+                         "%s: residues: got policy %d, expected 0 or 1", r->path,
+                         params->residues);
             goto out;
         }
     }
@@ -600,8 +622,9 @@ out:
     return st;
 }
 
-int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
-                  const struct bioinfer_reader_params *params, struct bioinfer_error *err)
+int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env,
+                  const char *path, const struct bioinfer_reader_params *params,
+                  struct bioinfer_error *err)
 {
     struct bi_stream stream;
     int st = bi_stream_open(&stream, env, path, err);

@@ -2,23 +2,27 @@
  *
  * struct bioinfer_reader is the public handle itself; engine/api.c forwards to these.
  *
- * A record that cannot be used comes with its status and a message, its sequence empty, and
- * the reader goes on behind it: EMPTY (no residues), TOO_LONG (beyond max_length),
- * BAD_RESIDUE (a character that is no residue under the policy), LIMIT (a header line of
- * more than BI_FASTA_HEADER bytes), FORMAT (a control byte in the header, given as '_').
- * What makes the whole input unusable is returned instead, and again by every later call:
- * FORMAT (not FASTA, no records, damaged or cut gzip), UNSUPPORTED (FASTQ, zstd, bzip2, xz,
- * zip, UTF-16), LIMIT (compression ratio), IO, NOMEM; records before it were handed out. */
+ * A record that cannot be used comes with its status and a message, its sequence empty,
+ * and the reader goes on behind it: EMPTY (no residues), TOO_LONG (beyond max_length),
+ * BAD_RESIDUE (a character that is no residue under the policy), LIMIT (a header line
+ * of more than BI_FASTA_HEADER bytes), FORMAT (a control byte in the header, given as
+ * '_'). What makes the whole input unusable is returned instead, and again by every
+ * later call: FORMAT (not FASTA, no records, damaged or cut gzip), UNSUPPORTED (FASTQ,
+ * zstd, bzip2, xz, zip, UTF-16), LIMIT (compression ratio), IO, NOMEM; records before
+ * it were handed out. */
 #ifndef BI_FASTA_H
 #define BI_FASTA_H
 
 #include "../base/base.h"
 
-enum { BI_FASTA_HEADER = 65536 };           /* bytes of a header line, '>' included */
-enum { BI_FASTA_MAX_LENGTH = 100000000 };   /* residues of a record unless told otherwise */
+enum { BI_FASTA_HEADER = 65536 }; /* bytes of a header line, '>' included */
+enum {
+    BI_FASTA_MAX_LENGTH = 100000000
+}; /* residues of a record unless told otherwise */
 
-int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
-                  const struct bioinfer_reader_params *params, struct bioinfer_error *err);
+int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env,
+                  const char *path, const struct bioinfer_reader_params *params,
+                  struct bioinfer_error *err);
 int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env,
                          const char *name, const void *bytes, size_t size,
                          const struct bioinfer_reader_params *params,
@@ -26,11 +30,12 @@ int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env,
 /* As bioinfer_reader_next(): 1 record, 0 end, < 0 status. */
 int bi_fasta_next(struct bioinfer_reader *reader, struct bioinfer_record *record,
                   struct bioinfer_error *err);
-void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done, uint64_t *total);
+void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done,
+                       uint64_t *total);
 void bi_fasta_close(struct bioinfer_reader **reader);
 
-/* Tests only: most bytes of one read, and the compression ratio that is refused (0 = none).
- * Before the first bi_fasta_next(). */
+/* Tests only: most bytes of one read, and the compression ratio that is refused (0 =
+ * none). Before the first bi_fasta_next(). */
 void bi_fasta_tune(struct bioinfer_reader *reader, size_t chunk, uint64_t ratio);
 
 #endif

@@ -1,7 +1,7 @@
 /* gunzip.c - a byte stream that is plain, gzip or BGZF.
  *
- * file -> in[] (raw bytes) -> zlib -> caller's buffer; plain bytes go past in[] once the
- * first block, which was read to recognise the format, is used up. */
+ * file -> in[] (raw bytes) -> zlib -> caller's buffer; plain bytes go past in[] once
+ * the first block, which was read to recognise the format, is used up. */
 #include "gunzip.h"
 
 #include <string.h>
@@ -28,10 +28,13 @@ static void z_free(voidpf user, voidpf ptr)
     bi_free(g->env, ptr);
 }
 
-int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err)
+int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
+                   struct bioinfer_error *err)
 {
-    *g = (struct bi_gunzip){.env = stream->env, .stream = *stream,
-                            .ratio_limit = BI_GUNZIP_RATIO, .chunk = SIZE_MAX};
+    *g = (struct bi_gunzip){.env = stream->env,
+                            .stream = *stream,
+                            .ratio_limit = BI_GUNZIP_RATIO,
+                            .chunk = SIZE_MAX};
     *stream = BI_STREAM_NONE;
     if (!(g->in = bi_alloc(g->env, IN_SIZE))) {
         int st = bi_fail(err, BIOINFER_NOMEM, "%s: input buffer", g->stream.path);
@@ -162,11 +165,10 @@ static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
     if ((st = need(g, 2, err)))
         return st;
     if (!is_gzip_magic(g))
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: trailing garbage after the gzip data at offset %llu (byte 0x%02X)",
-                       g->stream.path,
-                       (unsigned long long)consumed(g),
-                       g->in[g->pos]);
+        return bi_fail(
+            err, BIOINFER_FORMAT,
+            "%s: trailing garbage after the gzip data at offset %llu (byte 0x%02X)",
+            g->stream.path, (unsigned long long)consumed(g), g->in[g->pos]);
     inflateReset(&s->z);
     s->in_member = true;
     s->member_out = 0;
@@ -203,23 +205,24 @@ static int inflate_some(struct bi_gunzip *g, uint8_t *dst, size_t n, size_t *got
         } else if (z == Z_MEM_ERROR) {
             return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);
         } else if (z != Z_OK && z != Z_BUF_ERROR) {
-            return bi_fail(err, BIOINFER_FORMAT, "%s: bad gzip data near offset %llu: %s",
-                           g->stream.path,
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: bad gzip data near offset %llu: %s", g->stream.path,
                            (unsigned long long)consumed(g),
                            s->z.msg ? s->z.msg : "damaged");
         } else if (!in_size && !*got) {
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: truncated: the gzip data ends inside a member at offset %llu",
-                           g->stream.path, (unsigned long long)g->stream.done);
+            return bi_fail(
+                err, BIOINFER_FORMAT,
+                "%s: truncated: the gzip data ends inside a member at offset %llu",
+                g->stream.path, (unsigned long long)g->stream.done);
         }
         if (g->ratio_limit && g->total_out > 1u << 20 &&
             g->total_out / g->ratio_limit > consumed(g))
-            return bi_fail(err, BIOINFER_LIMIT,
-                           "%s: %llu bytes inflate to more than %llu times as many: refused "
-                           "as a decompression bomb (no_ratio_limit allows it)",
-                           g->stream.path,
-                           (unsigned long long)consumed(g),
-                           (unsigned long long)g->ratio_limit);
+            return bi_fail(
+                err, BIOINFER_LIMIT,
+                "%s: %llu bytes inflate to more than %llu times as many: refused "
+                "as a decompression bomb (no_ratio_limit allows it)",
+                g->stream.path, (unsigned long long)consumed(g),
+                (unsigned long long)g->ratio_limit);
     }
     return 0;
 }

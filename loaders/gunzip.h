@@ -1,15 +1,16 @@
 /* gunzip.h - a byte stream that is plain, gzip or BGZF, told apart by its first bytes.
  *
- * gzip: any number of members, zero padding between and behind them; zlib checks CRC and
- * length of each. A stream cut in a member and bytes behind the last one are errors, given
- * after the bytes that came before them. BGZF without its end marker is a warning. */
+ * gzip: any number of members, zero padding between and behind them; zlib checks CRC
+ * and length of each. A stream cut in a member and bytes behind the last one are
+ * errors, given after the bytes that came before them. BGZF without its end marker is a
+ * warning. */
 #ifndef BI_GUNZIP_H
 #define BI_GUNZIP_H
 
 #include "../base/file.h"
 
-/* Output bytes per input byte beyond which a stream is taken for a bomb, looked at after
- * the first MiB of output. Deflate itself ends near 1,032:1. */
+/* Output bytes per input byte beyond which a stream is taken for a bomb, looked at
+ * after the first MiB of output. Deflate itself ends near 1,032:1. */
 enum { BI_GUNZIP_RATIO = 2000 };
 
 struct bi_gunzip {
@@ -19,18 +20,20 @@ struct bi_gunzip {
     uint8_t *in;                   /* bytes as stored: in[pos, end) are not yet used */
     size_t pos, end;
     uint64_t total_out;
-    uint64_t ratio_limit;          /* 0 = none */
-    size_t chunk;                  /* most bytes of one read; tests make it small */
+    uint64_t ratio_limit; /* 0 = none */
+    size_t chunk;         /* most bytes of one read; tests make it small */
     bool started, at_end;
-    struct bioinfer_error failed;  /* status != 0: what every further read returns */
+    struct bioinfer_error failed; /* status != 0: what every further read returns */
 };
 
 /* Takes the stream over: it is closed with the gunzip, also when this fails. */
-int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err);
+int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
+                   struct bioinfer_error *err);
 /* Up to n > 0 bytes; *got = 0 at the end. */
 int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
-bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* known after the first read */
+bool bi_gunzip_is_compressed(
+    const struct bi_gunzip *g);            /* known after the first read */
 void bi_gunzip_close(struct bi_gunzip *g); /* safe on a zeroed struct */
 
 #endif
