@@ -1,6 +1,17 @@
 /* writer.h - results to files. One format = one file = one const struct bi_writer_ops;
  * struct bioinfer_writer is the public handle, writer.c holds what all formats share:
- * naming of arrays, duplicate ids, open and finish. */
+ * naming of arrays, duplicate ids, failed records, open and finish.
+ *
+ * Failed records (status not 0) are rows of jsonl and tsv. The other formats hold arrays
+ * only: there a failed record is left out and listed in <path>.failed.tsv (ordinal, id,
+ * status, message), a file that exists only when some record failed.
+ *
+ * What a format cannot take as a name is changed, never refused, counted and logged at the
+ * end; two records whose names become the same are DUPLICATE_ID:
+ *   npz          a leading '/' or '\', ".." components, control bytes, a final ".npy" -> '_'
+ *   safetensors  invalid UTF-8 -> U+FFFD; "__metadata__", more than 900 bytes -> seq_N
+ *   h5           '/' -> '_'; ".", more than 255 bytes -> seq_N; attribute original_id
+ *   all keyed    an empty id -> seq_N, N the ordinal */
 #ifndef BI_WRITER_H
 #define BI_WRITER_H
 
@@ -12,26 +23,39 @@
 struct bioinfer_writer {
     const struct bi_env *env;
     const struct bi_writer_ops *ops;
-    struct bioinfer_writer_params params;
-    char *path;
+    struct bioinfer_writer_params params; /* strings live in the arena */
+    char *path, *failed_path;
     void *state; /* the format's own */
-    struct bi_map ids;
-    struct bi_arena arena; /* ids seen */
+    struct bi_arena arena;
+    struct bi_map ids;        /* name of a record -> index into uses */
+    struct bi_name_use *uses; /* records by name */
+    size_t n_uses, uses_cap;
+    struct bi_buf name;       /* of the record at hand */
+    uint64_t n_renamed;
+    struct bi_out failed_records;
+    bool any_failed_record;
     uint64_t n_results;
     int failed, finished;
 };
 
 struct bi_writer_ops {
-    const char *name;     /* "npz" */
-    const char *suffix;   /* ".npz" */
-    bool keyed_by_id;     /* repeated ids are an error */
+    const char *name;       /* "npz" */
+    const char *suffix;     /* ".npz" */
+    const char *suffix2;    /* another, or NULL */
+    bool keyed_by_id;       /* repeated ids are an error */
     bool to_stdout;
+    bool has_failed_rows;   /* put() also takes results with a status */
     int (*open)(struct bioinfer_writer *w, struct bioinfer_error *err);
-    int (*put)(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *id,
+    /* Turns an id into a name that the format can hold; NULL = as it stands. */
+    void (*rename)(struct bi_buf *out, const char *id, uint64_t ordinal);
+    int (*put)(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
                struct bioinfer_error *err);
     int (*finish)(struct bioinfer_writer *w, struct bioinfer_error *err);
     void (*close)(struct bioinfer_writer *w); /* also after a failed open */
 };
+
+extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors,
+    bi_writer_h5, bi_writer_jsonl, bi_writer_tsv;
 
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                    const struct bioinfer_writer_params *params, struct bioinfer_error *err);
@@ -41,9 +65,24 @@ int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err);
 void bi_writer_close(struct bioinfer_writer **w);
 const char *bi_writer_format(int index);
 
+/* ---- pieces that several formats share ---- */
+
 /* The key of one array: ID when one kind and one layer was asked for, ID/KIND with several
  * kinds, ID/layer_N/KIND with several layers (arrays without a layer: ID/KIND). */
 int bi_array_key(struct bi_buf *out, const char *id, const struct bioinfer_result *r,
                  const struct bioinfer_array *a);
+/* Elements and bytes of an array; INVALID for a shape no array can have. */
+int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                  const struct bioinfer_array *a, uint64_t *n, uint64_t *size,
+                  struct bioinfer_error *err);
+/* NOMEM when the buffer failed, with the writer's path. */
+int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
+                    struct bioinfer_error *err);
+/* The arrays must be vectors: INVALID naming the formats that hold the rest. */
+int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                           struct bioinfer_error *err);
+/* The NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
+ * on shape[0]. */
+void bi_npy_header(struct bi_buf *out, int n_dims, const int64_t *shape);
 
 #endif

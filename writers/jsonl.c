@@ -1,0 +1,151 @@
+/* jsonl.c - one JSON object per record and line, in input order:
+ *
+ *   {"i":0,"id":"P1","len":3,"status":"ok","arrays":[{"kind":"mean","layer":6,"dtype":"f4",
+ *    "shape":[320],"data":"<base64 of little-endian float32>"}]}
+ *   {"i":1,"id":"P2","len":0,"status":"empty","msg":"in.fa: record 'P2' (line 3): no
+ * residues"}
+ *
+ * "layer" is absent from arrays of no layer; "id_b64" follows an id that is no UTF-8
+ * and holds its bytes. With json_floats "data" is nested arrays of shortest decimals.
+ */
+#include <string.h>
+
+#include "text.h"
+#include "writer.h"
+
+struct jsonl {
+    struct bi_out out;
+    struct bi_buf line;
+};
+
+static int jsonl_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct jsonl *s = bi_zalloc(w->env, sizeof *s);
+    if (!s)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
+    w->state = s;
+    s->out = BI_OUT_NONE;
+    s->line.env = w->env;
+    return bi_out_open(&s->out, w->env, w->path, err);
+}
+
+/* The values as arrays nested by shape: "blocks" are what a pair of brackets of
+ * dimension k holds, counted in units of the innermost thing printed. */
+static void put_nested(struct bi_buf *line, const struct bioinfer_array *a)
+{
+    uint64_t block[4] = {0}, n = 1;
+    int depth = 0; /* dimensions before the first 0 */
+    while (depth < a->n_dims && a->shape[depth])
+        depth++;
+    for (int k = depth - 1; k >= 0; k--)
+        block[k] = n *= (uint64_t)a->shape[k];
+    for (uint64_t i = 0; i < n; i++) {
+        bi_buf_puts(line, i ? "," : "");
+        for (int k = 0; k < depth; k++)
+            if (i % block[k] == 0)
+                bi_buf_putc(line, '[');
+        if (depth < a->n_dims)
+            bi_buf_puts(line, "[]");
+        else
+            bi_put_json_f32(line, a->data[i]);
+        for (int k = 0; k < depth; k++)
+            if ((i + 1) % block[k] == 0)
+                bi_buf_putc(line, ']');
+    }
+}
+
+static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                     const struct bioinfer_array *a, struct bioinfer_error *err)
+{
+    struct bi_buf *line = &((struct jsonl *)w->state)->line;
+    uint64_t n, size;
+    int st = bi_array_size(w, r, a, &n, &size, err);
+    if (st)
+        return st;
+    bi_buf_puts(line, "{\"kind\":");
+    bi_put_json(line, a->kind);
+    if (a->layer >= 0)
+        bi_buf_printf(line, ",\"layer\":%d", a->layer);
+    bi_buf_puts(line, ",\"dtype\":\"f4\",\"shape\":[");
+    for (int k = 0; k < a->n_dims; k++) {
+        bi_buf_puts(line, k ? "," : "");
+        bi_put_u64(line, (uint64_t)a->shape[k]);
+    }
+    bi_buf_puts(line, "],\"data\":");
+    if (w->params.json_floats) {
+        put_nested(line, a);
+    } else {
+        bi_buf_putc(line, '"');
+        bi_put_base64(line, a->data, (size_t)size);
+        bi_buf_putc(line, '"');
+    }
+    bi_buf_putc(line, '}');
+    return 0;
+}
+
+static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                     const char *name, struct bioinfer_error *err)
+{
+    struct jsonl *s = w->state;
+    struct bi_buf *line = &s->line;
+    int st;
+    line->size = 0;
+    bi_buf_puts(line, "{\"i\":");
+    /* beyond 2^53 numbers are not exact to most readers */
+    bi_buf_puts(line, r->ordinal >> 53 ? "\"" : "");
+    bi_put_u64(line, r->ordinal);
+    bi_buf_puts(line, r->ordinal >> 53 ? "\"" : "");
+    bi_buf_puts(line, ",\"id\":");
+    bi_put_json(line, name);
+    if (!bi_utf8_valid(name)) {
+        bi_buf_puts(line, ",\"id_b64\":\"");
+        bi_put_base64(line, name, strlen(name));
+        bi_buf_putc(line, '"');
+    }
+    bi_buf_puts(line, ",\"len\":");
+    bi_put_u64(line, r->length > 0 ? (uint64_t)r->length : 0);
+    bi_buf_printf(line, ",\"status\":\"%s\"", bi_status_name(r->status));
+    if (r->status) {
+        bi_buf_puts(line, ",\"msg\":");
+        bi_put_json(line, r->message ? r->message : "");
+    } else {
+        bi_buf_puts(line, ",\"arrays\":[");
+        for (int i = 0; i < r->n_arrays; i++) {
+            bi_buf_puts(line, i ? "," : "");
+            if ((st = put_array(w, r, &r->arrays[i], err)))
+                return st;
+        }
+        bi_buf_putc(line, ']');
+    }
+    bi_buf_puts(line, "}\n");
+    if ((st = bi_writer_check(w, line, err)))
+        return st;
+    return bi_out_write(&s->out, line->data, line->size, err);
+}
+
+static int jsonl_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    return bi_out_finish(&((struct jsonl *)w->state)->out, err);
+}
+
+static void jsonl_close(struct bioinfer_writer *w)
+{
+    struct jsonl *s = w->state;
+    if (!s)
+        return;
+    bi_out_close(&s->out);
+    bi_buf_free(&s->line);
+    bi_free(w->env, s);
+}
+
+const struct bi_writer_ops bi_writer_jsonl = {
+    .name = "jsonl",
+    .suffix = ".jsonl",
+    .suffix2 = ".ndjson",
+    .to_stdout = true,
+    .has_failed_rows = true,
+    .open = jsonl_open,
+    .put = jsonl_put,
+    .finish = jsonl_finish,
+    .close = jsonl_close,
+};

@@ -1,0 +1,141 @@
+/* npy.c - one float32 matrix [n, D], a row per record in input order, and the ids of
+ * the rows, one a line, in <path without .npy>.ids.txt. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+#include "writer.h"
+
+struct npy {
+    struct bi_out out, ids;
+    struct bi_buf text;
+    int64_t n, width; /* width -1: no row yet */
+};
+
+void bi_npy_header(struct bi_buf *out, int n_dims, const int64_t *shape)
+{
+    size_t start = out->size, n;
+    bi_buf_append(out, "\x93NUMPY\x01\x00\x00\x00", 10);
+    bi_buf_puts(out, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    for (int i = 0; i < n_dims; i++) {
+        bi_buf_puts(out, i ? ", " : "");
+        bi_put_u64(out, (uint64_t)shape[i]);
+    }
+    bi_buf_puts(out, n_dims == 1 ? ",), }" : "), }");
+    if (n_dims) /* NumPy leaves room for shape[0] to grow to 21 digits in place */
+        bi_buf_printf(out, "%*s", 21 - snprintf(NULL, 0, "%lld", (long long)shape[0]),
+                      "");
+    n = out->size -
+        start; /* an already aligned header gets 64 bytes more, as NumPy's does */
+    bi_buf_printf(out, "%*s\n", (int)(64 - (n + 1) % 64), "");
+    if (!out->failed) {
+        n = out->size - start - 10;
+        out->data[start + 8] = (char)(n & 255);
+        out->data[start + 9] = (char)(n >> 8);
+    }
+}
+
+static int npy_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npy *s = bi_zalloc(w->env, sizeof *s);
+    size_t n = strlen(w->path);
+    struct bi_buf path = {.env = w->env};
+    int st;
+    if (!s)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
+    w->state = s;
+    s->out = s->ids = BI_OUT_NONE;
+    s->text.env = w->env;
+    s->width = -1;
+    if (n > 4 && !strcmp(w->path + n - 4, ".npy"))
+        n -= 4;
+    bi_buf_append(&path, w->path, n);
+    bi_buf_puts(&path, ".ids.txt");
+    bi_buf_text(&path);
+    if (!(st = bi_writer_check(w, &path, err)) &&
+        !(st = bi_out_open(&s->out, w->env, w->path, err)))
+        st = bi_out_open(&s->ids, w->env, path.data, err);
+    bi_buf_free(&path);
+    return st;
+}
+
+static int put_header(struct bioinfer_writer *w, bool patch, struct bioinfer_error *err)
+{
+    struct npy *s = w->state;
+    int64_t shape[2] = {s->n, s->width < 0 ? 0 : s->width};
+    int st;
+    s->text.size = 0;
+    bi_npy_header(&s->text, 2, shape);
+    if ((st = bi_writer_check(w, &s->text, err)))
+        return st;
+    return patch ? bi_out_patch(&s->out, 0, s->text.data, s->text.size, err)
+                 : bi_out_write(&s->out, s->text.data, s->text.size, err);
+}
+
+static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                   const char *name, struct bioinfer_error *err)
+{
+    struct npy *s = w->state;
+    const struct bioinfer_array *a = r->arrays;
+    uint64_t n, size;
+    int st = bi_writer_vectors_only(w, r, err);
+    if (st)
+        return st;
+    if (r->n_arrays != 1)
+        return bi_fail(
+            err, BIOINFER_INVALID,
+            "%s: npy holds one array per record, got %d (several kinds or layers); "
+            "npz, safetensors, jsonl and tsv hold more",
+            w->path, r->n_arrays);
+    if ((st = bi_array_size(w, r, a, &n, &size, err)))
+        return st;
+    if (s->width < 0) {
+        s->width = a->shape[0];
+        if ((st = put_header(w, false, err)))
+            return st;
+    }
+    if (a->shape[0] != s->width)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: record '%.60s' has %lld values, the ones before have %lld",
+                       w->path, r->id, (long long)a->shape[0], (long long)s->width);
+    s->text.size = 0;
+    bi_put_field(&s->text, name);
+    bi_buf_putc(&s->text, '\n');
+    if ((st = bi_writer_check(w, &s->text, err)) ||
+        (st = bi_out_write(&s->out, a->data, (size_t)size, err)))
+        return st;
+    s->n++;
+    return bi_out_write(&s->ids, s->text.data, s->text.size, err);
+}
+
+static int npy_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npy *s = w->state;
+    int st = put_header(w, s->width >= 0, err);
+    if (st || (st = bi_out_finish(&s->ids, err)))
+        return st;
+    if ((st = bi_out_finish(&s->out, err)))
+        unlink(s->ids.path);
+    return st;
+}
+
+static void npy_close(struct bioinfer_writer *w)
+{
+    struct npy *s = w->state;
+    if (!s)
+        return;
+    bi_out_close(&s->out);
+    bi_out_close(&s->ids);
+    bi_buf_free(&s->text);
+    bi_free(w->env, s);
+}
+
+const struct bi_writer_ops bi_writer_npy = {
+    .name = "npy",
+    .suffix = ".npy",
+    .open = npy_open,
+    .put = npy_put,
+    .finish = npy_finish,
+    .close = npy_close,
+};

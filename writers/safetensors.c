@@ -1,0 +1,149 @@
+/* safetensors.c - float32 tensors by key in one safetensors file.
+ *
+ * The header stands in front of the data and names every tensor, so it is only known at
+ * the end: put() appends data to a temporary file and text to a buffer; finish() writes
+ * header and data to a second one, which takes the final name. __metadata__ holds
+ * "format", "bioinfer", "model" and "fingerprint". */
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+#include "writer.h"
+
+enum { MAX_ID = 900 };           /* bytes: readers allow keys of 1,024 */
+enum { MAX_HEADER = 100000000 }; /* bytes: what readers accept */
+enum { COPY_SIZE = 1 << 20 };
+
+struct safetensors {
+    struct bi_out data;
+    struct bi_buf header, key;
+};
+
+static void st_rename(struct bi_buf *out, const char *id, uint64_t ordinal)
+{
+    bi_put_utf8(out, id);
+    if (!out->size || out->size > MAX_ID || !strcmp(id, "__metadata__")) {
+        out->size = 0;
+        bi_buf_printf(out, "seq_%llu", (unsigned long long)ordinal);
+    }
+}
+
+static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct safetensors *s = bi_zalloc(w->env, sizeof *s);
+    struct bi_buf path = {.env = w->env};
+    int st;
+    if (!s)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
+    w->state = s;
+    s->data = BI_OUT_NONE;
+    s->header.env = s->key.env = w->env;
+    bi_buf_printf(&path, "%s.data", w->path);
+    bi_buf_puts(&s->header, "{\"__metadata__\":{\"format\":\"pt\",\"bioinfer\":");
+    bi_buf_printf(&s->header, "\"%d.%d.%d\",\"model\":", BIOINFER_VERSION_MAJOR,
+                  BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH);
+    bi_put_json(&s->header, w->params.model);
+    bi_buf_puts(&s->header, ",\"fingerprint\":");
+    bi_put_json(&s->header, w->params.fingerprint);
+    bi_buf_putc(&s->header, '}');
+    if (!(st = bi_writer_check(w, &s->header, err)) &&
+        !(st = bi_writer_check(w, &path, err)))
+        st = bi_path_is_folder(w->path)
+                 ? bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path)
+                 : bi_out_open(&s->data, w->env, path.data, err);
+    bi_buf_free(&path);
+    return st;
+}
+
+static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                  const char *name, struct bioinfer_error *err)
+{
+    struct safetensors *s = w->state;
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        uint64_t n, size, start = s->data.size;
+        int st = bi_array_size(w, r, a, &n, &size, err);
+        if (st)
+            return st;
+        if (bi_array_key(&s->key, name, r, a))
+            return bi_writer_check(w, &s->key, err);
+        bi_buf_putc(&s->header, ',');
+        bi_put_json(&s->header, s->key.data);
+        bi_buf_puts(&s->header, ":{\"dtype\":\"F32\",\"shape\":[");
+        for (int k = 0; k < a->n_dims; k++) {
+            bi_buf_puts(&s->header, k ? "," : "");
+            bi_put_u64(&s->header, (uint64_t)a->shape[k]);
+        }
+        bi_buf_printf(&s->header, "],\"data_offsets\":[%llu,%llu]}",
+                      (unsigned long long)start, (unsigned long long)(start + size));
+        if ((st = bi_writer_check(w, &s->header, err)))
+            return st;
+        if (s->header.size > MAX_HEADER - 16)
+            return bi_fail(
+                err, BIOINFER_LIMIT,
+                "%s: more tensors than a safetensors header of %d bytes can name; "
+                "npz has no such limit",
+                w->path, MAX_HEADER);
+        if ((st = bi_out_write(&s->data, a->data, (size_t)size, err)))
+            return st;
+    }
+    return 0;
+}
+
+static int st_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct safetensors *s = w->state;
+    struct bi_out out = BI_OUT_NONE;
+    char *chunk = NULL, prefix[8];
+    uint64_t size = s->data.size, n;
+    int st;
+    bi_buf_putc(&s->header, '}');
+    while (s->header.size % 8 && !s->header.failed)
+        bi_buf_putc(&s->header, ' ');
+    if ((st = bi_writer_check(w, &s->header, err)))
+        goto out;
+    n = s->header.size;
+    for (int i = 0; i < 8; i++)
+        prefix[i] = (char)(n >> 8 * i & 255);
+    if (!(chunk = bi_alloc(w->env, COPY_SIZE))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
+        goto out;
+    }
+    if ((st = bi_out_open(&out, w->env, w->path, err)) ||
+        (st = bi_out_write(&out, prefix, 8, err)) ||
+        (st = bi_out_write(&out, s->header.data, s->header.size, err)))
+        goto out;
+    for (uint64_t at = 0; at < size; at += n) {
+        n = size - at < COPY_SIZE ? size - at : COPY_SIZE;
+        if ((st = bi_out_read(&s->data, at, chunk, (size_t)n, err)) ||
+            (st = bi_out_write(&out, chunk, (size_t)n, err)))
+            goto out;
+    }
+    st = bi_out_finish(&out, err);
+out:
+    bi_out_close(&out);
+    bi_free(w->env, chunk);
+    return st;
+}
+
+static void st_close(struct bioinfer_writer *w)
+{
+    struct safetensors *s = w->state;
+    if (!s)
+        return;
+    bi_out_close(&s->data);
+    bi_buf_free(&s->header);
+    bi_buf_free(&s->key);
+    bi_free(w->env, s);
+}
+
+const struct bi_writer_ops bi_writer_safetensors = {
+    .name = "safetensors",
+    .suffix = ".safetensors",
+    .keyed_by_id = true,
+    .open = st_open,
+    .rename = st_rename,
+    .put = st_put,
+    .finish = st_finish,
+    .close = st_close,
+};

@@ -1,0 +1,140 @@
+/* text.c - text of outputs: UTF-8, JSON strings, base64, fields of tables. */
+#include "text.h"
+
+#include <string.h>
+
+#include "../base/number.h"
+
+size_t bi_utf8_char(const char *text, size_t n)
+{
+    const uint8_t *p = (const uint8_t *)text;
+    uint8_t low = 0x80, high = 0xBF; /* of the second byte */
+    size_t length;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xC2 || p[0] > 0xF4)
+        return 0;
+    length = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    if (p[0] == 0xE0)
+        low = 0xA0; /* shorter forms exist */
+    else if (p[0] == 0xED)
+        high = 0x9F; /* surrogates */
+    else if (p[0] == 0xF0)
+        low = 0x90;
+    else if (p[0] == 0xF4)
+        high = 0x8F; /* beyond U+10FFFF */
+    if (n < length || p[1] < low || p[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if (p[i] < 0x80 || p[i] > 0xBF)
+            return 0;
+    return length;
+}
+
+bool bi_utf8_valid(const char *text)
+{
+    size_t n = strlen(text), step;
+    for (; n; text += step, n -= step)
+        if (!(step = bi_utf8_char(text, n)))
+            return false;
+    return true;
+}
+
+void bi_put_utf8(struct bi_buf *out, const char *text)
+{
+    size_t n = strlen(text);
+    while (n) {
+        size_t step = bi_utf8_char(text, n);
+        if (step)
+            bi_buf_append(out, text, step);
+        else
+            bi_buf_append(out, "\xEF\xBF\xBD", 3);
+        step += !step;
+        text += step;
+        n -= step;
+    }
+}
+
+void bi_put_json(struct bi_buf *out, const char *text)
+{
+    size_t n = strlen(text);
+    bi_buf_putc(out, '"');
+    while (n) {
+        unsigned char c = (unsigned char)text[0];
+        size_t step = bi_utf8_char(text, n);
+        if (c < 0x20 || c == 0x7F)
+            bi_buf_printf(out, "\\u%04X", c);
+        else if (c == '"' || c == '\\')
+            bi_buf_append(out, (char[2]){'\\', text[0]}, 2);
+        else if (step)
+            bi_buf_append(out, text, step);
+        else
+            bi_buf_append(out, "\xEF\xBF\xBD", 3);
+        step += !step;
+        text += step;
+        n -= step;
+    }
+    bi_buf_putc(out, '"');
+}
+
+void bi_put_base64(struct bi_buf *out, const void *bytes, size_t n)
+{
+    static const char digit[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *p = bytes;
+    uint64_t length;
+    char *q;
+    if (!bi_mul_size((uint64_t)n / 3 + 1, 4, &length) || length > SIZE_MAX) {
+        out->failed = true;
+        return;
+    }
+    if (!(q = bi_buf_reserve(out, (size_t)length)))
+        return;
+    for (; n >= 3; n -= 3, p += 3) {
+        uint32_t v = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+        *q++ = digit[v >> 18];
+        *q++ = digit[v >> 12 & 63];
+        *q++ = digit[v >> 6 & 63];
+        *q++ = digit[v & 63];
+    }
+    if (n) {
+        uint32_t v = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0);
+        *q++ = digit[v >> 18];
+        *q++ = digit[v >> 12 & 63];
+        *q++ = n > 1 ? digit[v >> 6 & 63] : '=';
+        *q++ = '=';
+    }
+    out->size = (size_t)(q - out->data);
+}
+
+void bi_put_field(struct bi_buf *out, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        bi_buf_putc(out, c < 0x20 || c == 0x7F ? ' ' : *text);
+    }
+}
+
+void bi_put_u64(struct bi_buf *out, uint64_t n)
+{
+    char text[20], *p = text + sizeof text;
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    bi_buf_append(out, p, (size_t)(text + sizeof text - p));
+}
+
+void bi_put_f32(struct bi_buf *out, float x)
+{
+    char *p = bi_buf_reserve(out, BI_NUMBER_SIZE);
+    if (p)
+        out->size += bi_print_f32(p, x);
+}
+
+void bi_put_json_f32(struct bi_buf *out, float x)
+{
+    if (x - x == 0)
+        bi_put_f32(out, x);
+    else
+        bi_buf_puts(out, "null");
+}

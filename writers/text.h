@@ -1,0 +1,23 @@
+/* text.h - text of outputs: UTF-8, JSON strings, base64, fields of tables. */
+#ifndef BI_TEXT_H
+#define BI_TEXT_H
+
+#include "../base/buf.h"
+
+/* Bytes of the well-formed UTF-8 character at text[0] (n > 0 bytes are there), 0 =
+ * none. */
+size_t bi_utf8_char(const char *text, size_t n);
+bool bi_utf8_valid(const char *text);
+/* text with every ill-formed byte as U+FFFD. */
+void bi_put_utf8(struct bi_buf *out, const char *text);
+/* A JSON string with its quotes; ill-formed bytes become U+FFFD. */
+void bi_put_json(struct bi_buf *out, const char *text);
+void bi_put_base64(struct bi_buf *out, const void *bytes, size_t n);
+/* A field of a table: tab, CR, LF and other control bytes become a space. */
+void bi_put_field(struct bi_buf *out, const char *text);
+void bi_put_u64(struct bi_buf *out, uint64_t n);
+/* NaN and infinity as JSON has them: null. */
+void bi_put_json_f32(struct bi_buf *out, float x);
+void bi_put_f32(struct bi_buf *out, float x);
+
+#endif

@@ -1,0 +1,326 @@
+/* writer.c - what all output formats share.
+ *
+ * Sections: 1 formats  2 shared pieces  3 names of records  4 failed records
+ *           5 open, put, finish, close */
+#include "writer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "arrays are written as they lie in memory, which must be little-endian"
+#endif
+
+struct bi_name_use {
+    uint64_t ordinal; /* of the record with this name */
+    uint64_t suffix;  /* last number put behind it */
+};
+
+/* ---- 1 formats --------------------------------------------------------------- */
+
+static const struct bi_writer_ops *const formats[] = {
+    &bi_writer_npz,   &bi_writer_npy, &bi_writer_safetensors,
+#if BI_HDF5
+    &bi_writer_h5,
+#endif
+    &bi_writer_jsonl, &bi_writer_tsv,
+};
+
+#if BI_HDF5
+#define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv"
+#define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
+#else
+#define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv"
+#define ARRAY_FORMATS "npz, safetensors and jsonl"
+#endif
+
+const char *bi_writer_format(int index)
+{
+    return index >= 0 && index < (int)BI_COUNT(formats) ? formats[index]->name : NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && !strcmp(text + n - m, end);
+}
+
+static int find_format(const struct bi_writer_ops **out, const char *path,
+                       const char *format, struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < BI_COUNT(formats); i++) {
+        const struct bi_writer_ops *ops = formats[i];
+        if (format ? !strcmp(format, ops->name)
+                   : ends_with(path, ops->suffix) ||
+                         (ops->suffix2 && ends_with(path, ops->suffix2))) {
+            *out = ops;
+            return 0;
+        }
+    }
+    if (format ? !strcmp(format, "h5")
+               : ends_with(path, ".h5") || ends_with(path, ".hdf5"))
+        return bi_fail(
+            err, BIOINFER_UNSUPPORTED,
+            "%s: this build writes no HDF5 (configure it with -Dhdf5=enabled)", path);
+    if (format)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: unknown output format '%s', expected one of %s", path,
+                       format, FORMAT_LIST);
+    if (!strcmp(path, "-"))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "standard output: name its format, jsonl or tsv");
+    return bi_fail(err, BIOINFER_INVALID,
+                   "%s: no output format has this suffix, expected one of %s", path,
+                   FORMAT_LIST);
+}
+
+/* ---- 2 shared pieces --------------------------------------------------------- */
+
+int bi_array_key(struct bi_buf *out, const char *id, const struct bioinfer_result *r,
+                 const struct bioinfer_array *a)
+{
+    out->size = 0;
+    bi_buf_puts(out, id);
+    if (r->n_layers_kept > 1 && a->layer >= 0)
+        bi_buf_printf(out, "/layer_%d", a->layer);
+    if (r->n_layers_kept > 1 || r->n_kinds > 1) {
+        bi_buf_putc(out, '/');
+        bi_buf_puts(out, a->kind);
+    }
+    return bi_buf_text(out) ? 0 : BIOINFER_NOMEM;
+}
+
+int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                  const struct bioinfer_array *a, uint64_t *n, uint64_t *size,
+                  struct bioinfer_error *err)
+{
+    bool ok = a->n_dims >= 0 && a->n_dims <= 4;
+    *n = 1;
+    for (int i = 0; ok && i < a->n_dims; i++)
+        ok = a->shape[i] >= 0 && bi_mul_size(*n, (uint64_t)a->shape[i], n);
+    if (!ok || !bi_mul_size(*n, sizeof(float), size) || *size > SIZE_MAX / 2)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: record '%.60s': %s: impossible shape", w->path, r->id,
+                       a->kind);
+    return 0;
+}
+
+int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
+                    struct bioinfer_error *err)
+{
+    return buf->failed ? bi_fail(err, BIOINFER_NOMEM, "%s: output buffer", w->path) : 0;
+}
+
+int bi_writer_vectors_only(const struct bioinfer_writer *w,
+                           const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    for (int i = 0; i < r->n_arrays; i++)
+        if (r->arrays[i].n_dims != 1)
+            return bi_fail(
+                err, BIOINFER_INVALID,
+                "%s: %s holds one vector per record, got '%s' of %d dimensions; "
+                "formats that hold it: %s",
+                w->path, w->ops->name, r->arrays[i].kind, r->arrays[i].n_dims,
+                ARRAY_FORMATS);
+    return 0;
+}
+
+/* ---- 3 names of records ------------------------------------------------------ */
+
+/* Finds w->name for a record: the id as the format can hold it, suffixed if it must be.
+ */
+static int name_record(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                       struct bioinfer_error *err)
+{
+    uint64_t use;
+    size_t n;
+    w->name.size = 0;
+    if (w->ops->rename)
+        w->ops->rename(&w->name, r->id, r->ordinal);
+    else
+        bi_buf_puts(&w->name, r->id);
+    if (!bi_buf_text(&w->name))
+        goto no_memory;
+    if (strcmp(w->name.data, r->id) && !w->n_renamed++)
+        bi_log(w->env, BIOINFER_LOG_WARNING, "%s: id '%.80s' is stored as '%.80s'",
+               w->path, r->id, w->name.data);
+    if (!w->ops->keyed_by_id && !w->params.suffix_duplicates)
+        return 0;
+    n = w->name.size;
+    while (bi_map_find(&w->ids, w->name.data, w->name.size, &use)) {
+        uint64_t first;
+        if (!w->params.suffix_duplicates)
+            return bi_fail(
+                err, BIOINFER_DUPLICATE_ID,
+                "%s: id '%.60s' of record %llu and the id of record %llu are both "
+                "stored as '%.60s'; suffix_duplicates makes them differ",
+                w->path, r->id, (unsigned long long)r->ordinal,
+                (unsigned long long)w->uses[use].ordinal, w->name.data);
+        /* counted at the name without a suffix, so that n equal ids cost n steps */
+        if (!bi_map_find(&w->ids, w->name.data, n, &first))
+            first = use;
+        w->uses[first].suffix += w->uses[first].suffix ? 1 : 2;
+        w->name.size = n;
+        bi_buf_putc(&w->name, '_');
+        bi_put_u64(&w->name, w->uses[first].suffix);
+        if (!bi_buf_text(&w->name))
+            goto no_memory;
+    }
+    {
+        const char *copy = bi_arena_strndup(&w->arena, w->name.data, w->name.size);
+        if (!copy ||
+            !bi_grow(w->env, &w->uses, &w->uses_cap, w->n_uses + 1, sizeof *w->uses) ||
+            bi_map_add(&w->ids, copy, w->name.size, w->n_uses, NULL) < 0)
+            goto no_memory;
+        w->uses[w->n_uses++] = (struct bi_name_use){.ordinal = r->ordinal};
+    }
+    return 0;
+no_memory:
+    return bi_fail(err, BIOINFER_NOMEM, "%s: name of record %llu", w->path,
+                   (unsigned long long)r->ordinal);
+}
+
+/* ---- 4 failed records -------------------------------------------------------- */
+
+static int put_failed(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                      struct bioinfer_error *err)
+{
+    struct bi_buf line = {.env = w->env};
+    int st = 0;
+    if (!w->any_failed_record) {
+        if ((st = bi_out_open(&w->failed_records, w->env, w->failed_path, err)))
+            return st;
+        w->any_failed_record = true;
+        bi_buf_puts(&line, "ordinal\tid\tstatus\tmessage\n");
+    }
+    bi_put_u64(&line, r->ordinal);
+    bi_buf_putc(&line, '\t');
+    bi_put_field(&line, r->id);
+    bi_buf_putc(&line, '\t');
+    bi_buf_puts(&line, bi_status_name(r->status));
+    bi_buf_putc(&line, '\t');
+    bi_put_field(&line, r->message ? r->message : "");
+    bi_buf_putc(&line, '\n');
+    if (!(st = bi_writer_check(w, &line, err)))
+        st = bi_out_write(&w->failed_records, line.data, line.size, err);
+    bi_buf_free(&line);
+    return st;
+}
+
+/* Takes away the list of failed records, also one that an earlier run left. */
+static void remove_failed(const struct bioinfer_writer *w)
+{
+    if (!w->ops->has_failed_rows)
+        unlink(w->failed_path);
+}
+
+/* ---- 5 open, put, finish, close ---------------------------------------------- */
+
+static bool copy_text(struct bi_arena *arena, const char **text)
+{
+    if (*text)
+        *text = bi_arena_strndup(arena, *text, strlen(*text));
+    else
+        *text = "";
+    return *text != NULL;
+}
+
+int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env,
+                   const char *path, const struct bioinfer_writer_params *params,
+                   struct bioinfer_error *err)
+{
+    const struct bi_writer_ops *ops = NULL;
+    struct bioinfer_writer *w = NULL;
+    size_t n = strlen(path) + sizeof ".failed.tsv";
+    int st = find_format(&ops, path, params ? params->format : NULL, err);
+    *out = NULL;
+    if (st)
+        return st;
+    if (!strcmp(path, "-") && !ops->to_stdout)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "standard output: %s needs a file; jsonl and tsv can be piped",
+                       ops->name);
+    if (!(w = bi_zalloc(env, sizeof *w)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
+    w->env = env;
+    w->ops = ops;
+    w->arena.env = w->ids.env = w->name.env = env;
+    w->failed_records = BI_OUT_NONE;
+    if (params)
+        w->params = *params;
+    if (!(w->path = bi_strdup(env, path)) || !(w->failed_path = bi_alloc(env, n)) ||
+        !copy_text(&w->arena, &w->params.model) ||
+        !copy_text(&w->arena, &w->params.fingerprint)) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
+        goto out;
+    }
+    snprintf(w->failed_path, n, "%s.failed.tsv", path);
+    w->params.format = ops->name;
+    if ((st = ops->open(w, err)))
+        goto out;
+    *out = w;
+    w = NULL;
+out:
+    bi_writer_close(&w);
+    return st;
+}
+
+int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
+                  struct bioinfer_error *err)
+{
+    int st;
+    if (w->finished || w->failed)
+        return bi_fail(err, BIOINFER_MISUSE, "%s: put after %s", w->path,
+                       w->finished ? "finish" : "a failure");
+    if (result->status && !w->ops->has_failed_rows)
+        st = put_failed(w, result, err);
+    else if (result->status)
+        st = w->ops->put(w, result, result->id, err);
+    else if (!(st = name_record(w, result, err)))
+        st = w->ops->put(w, result, w->name.data, err);
+    w->failed = st;
+    w->n_results += !st;
+    return st;
+}
+
+int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    int st = 0;
+    if (w->finished || w->failed)
+        return bi_fail(err, BIOINFER_MISUSE, "%s: finish after %s", w->path,
+                       w->finished ? "finish" : "a failure");
+    if (w->n_renamed > 1)
+        bi_log(w->env, BIOINFER_LOG_WARNING,
+               "%s: %llu ids are stored under other names", w->path,
+               (unsigned long long)w->n_renamed);
+    /* the result itself comes last: once it is there, all is */
+    if (w->any_failed_record)
+        st = bi_out_finish(&w->failed_records, err);
+    if (!st && (st = w->ops->finish(w, err)) && w->any_failed_record)
+        remove_failed(w);
+    if (!st && !w->any_failed_record)
+        remove_failed(w);
+    w->failed = st;
+    w->finished = !st;
+    return st;
+}
+
+void bi_writer_close(struct bioinfer_writer **writer)
+{
+    struct bioinfer_writer *w = *writer;
+    if (!w)
+        return;
+    w->ops->close(w);
+    bi_out_close(&w->failed_records);
+    bi_free(w->env, w->uses);
+    bi_map_free(&w->ids);
+    bi_buf_free(&w->name);
+    bi_arena_reset(&w->arena);
+    bi_free(w->env, w->path);
+    bi_free(w->env, w->failed_path);
+    bi_free(w->env, w);
+    *writer = NULL;
+}
