@@ -4,6 +4,7 @@
  * SIGINT or SIGTERM asks the run to stop at the next batch, the second ends at once. */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -40,6 +41,15 @@ static void install_signals(void)
     action.sa_handler = SIG_IGN; /* a closed pipe is a status, not a death */
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL); /* so is a file size limit */
+}
+
+/* With a closed standard stream the next file opened would take its number, and messages
+ * would land in the output. What is opened instead refuses the use, as a closed one does. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+            _exit(CLI_EXIT_IO);
 }
 
 void cli_say(struct cli *cli, const char *fmt, ...)
@@ -238,6 +248,7 @@ int main(int argc, char **argv)
     struct cli cli = {.options = &options};
     int code;
 
+    hold_standard_streams();
     install_signals();
     if (!cli_parse(&options, argc, argv))
         return CLI_EXIT_USAGE;

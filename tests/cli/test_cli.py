@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import pty
 import resource
 import shutil
 import signal
@@ -200,6 +201,11 @@ class Commands(Case):
         for key in FASTA:
             self.assertIn(key.encode(), raw)
         self.assertEqual(self.files(), ["in.fasta", "out.h5"])
+        script = "import h5py, sys; f = h5py.File(sys.argv[1]); print(*(f'{k}:{f[k].shape}' for k in f))"
+        for python in (sys.executable, "/usr/bin/python3"):  # where h5py is installed
+            p = subprocess.run([python, "-c", script, self.path("out.h5")], capture_output=True)
+            if p.returncode == 0:
+                self.assertEqual(set(p.stdout.decode().split()), {f"{k}:({WIDTH},)" for k in FASTA})
 
     def test_tsv_on_stdout(self):
         p = self.run_tiny("esm2", "in.fasta", "--format", "tsv")
@@ -698,6 +704,25 @@ class System(Case):
             self.assertIn("stopped", p.stderr.read().decode())
             self.assertEqual(self.files(), ["in.fasta", "long.fasta"])
 
+    def test_progress_on_a_terminal(self):
+        master, slave = pty.openpty()
+        p = subprocess.Popen([EXE, "esm2", os.path.join(TINY, "heldout.fasta"), "--weights", TINY,
+                              "-o", "out.npz"], cwd=self.dir, stderr=slave, env=self.env())
+        os.close(slave)
+        words = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not more:
+                break
+            words += more
+        os.close(master)
+        self.assertEqual(p.wait(600), 0, words)
+        self.assertRegex(words, rb"\r\x1b\[K\d+ records, \d+ residues/s, \d+ %, \d:\d\d:\d\d left")
+        self.assertRegex(words, rb"\r\x1b\[Kbioinfer: 200 records")
+
     def test_second_signal(self):
         p = self.start_long()
         for _ in range(100):
@@ -708,11 +733,15 @@ class System(Case):
         self.assertEqual(p.wait(5), 130)
         self.assertNotIn("out.npz", self.files())
 
-    def test_closed_stdin_and_stderr(self):
-        p = subprocess.run(f'exec "{EXE}" esm2 in.fasta --weights "{TINY}" -o out.npz <&- 2>&-',
-                           shell=True, cwd=self.dir, env=self.env(), timeout=600)
-        self.assertEqual(p.returncode, 0)
-        self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
+    def test_closed_streams(self):
+        for args, closed, code in (("esm2 in.fasta -o out.npz", "<&- 2>&-", 0),
+                                   ("esm2 in.fasta -o out.npz", "<&- >&- 2>&-", 0),
+                                   ("esm2 in.fasta --format tsv", ">&-", 74)):
+            p = subprocess.run(f'exec "{EXE}" {args} --weights "{TINY}" {closed}', shell=True,
+                               cwd=self.dir, env=self.env(), timeout=600, stderr=subprocess.PIPE)
+            self.assertEqual(p.returncode, code, (args, closed, p.stderr))
+            if not code:
+                self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
 
     def test_output_to_null(self):
         self.run_tiny("score", "esm2", "in.fasta", "--method", "pppl", "-o", "/dev/null")
@@ -722,4 +751,4 @@ class System(Case):
 if __name__ == "__main__":
     EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     TINY = os.path.join(ROOT, "share", "bioinfer-tiny")
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2, warnings="ignore")
