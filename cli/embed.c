@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define N_STATUSES 32 /* record statuses are small negative numbers */
 
@@ -131,9 +132,9 @@ static int take_result(void *user, const struct bioinfer_result *result,
     return st;
 }
 
-static void say_failed(struct run *run)
+static void say_failed(struct run *run, const char *path)
 {
-    char text[256] = "";
+    char text[256] = "", list[4096];
     size_t used = 0;
 
     for (unsigned s = 1; s < N_STATUSES; s++)
@@ -141,8 +142,10 @@ static void say_failed(struct run *run)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu %s",
                                      used ? ", " : "", (unsigned long long)run->by_status[s],
                                      bioinfer_status_name(-(int)s));
-    cli_say(run->cli, "%llu of %llu records have no result: %s",
-            (unsigned long long)run->n_failed, (unsigned long long)run->n_records, text);
+    snprintf(list, sizeof list, "%.4000s.failed.tsv", path);
+    cli_say(run->cli, "%llu of %llu records have no result: %s%s%s",
+            (unsigned long long)run->n_failed, (unsigned long long)run->n_records, text,
+            access(list, F_OK) ? "" : "; see ", access(list, F_OK) ? "" : list);
 }
 
 static void say_summary(struct run *run, const char *path)
@@ -238,7 +241,7 @@ int cli_embed(struct cli *cli)
         cli_print_profile(cli);
     say_summary(&run, path);
     if (run.n_failed) {
-        say_failed(&run);
+        say_failed(&run, path);
         code = CLI_EXIT_RECORDS;
     }
 out:

@@ -19,7 +19,7 @@ struct counter {
 };
 
 static char folder[] = "/tmp/bioinfer-alloc-XXXXXX";
-static char fasta[64], output[64];
+static char fasta[64], output[64], ids[64], failed[80];
 
 static void *count_alloc(void *user, size_t size)
 {
@@ -114,6 +114,13 @@ out:
     return st;
 }
 
+static void remove_output(void)
+{
+    unlink(output);
+    unlink(ids);
+    unlink(failed);
+}
+
 /* True when run number n had a failure to meet. */
 static int one(const char *model, const struct format *format, long n, int from_there)
 {
@@ -131,11 +138,12 @@ static int one(const char *model, const struct format *format, long n, int from_
     else /* one failure may be survived: a smaller batch, or a record lost with its reason */
         good &= CHECK(st == BIOINFER_NOMEM || st == BIOINFER_OK);
     if (st)
-        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK) != 0);
+        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) & CHECK(access(ids, F_OK)) &
+                CHECK(access(failed, F_OK));
     if (!good)
         fprintf(stderr, "    %s: allocation %ld%s: %s %s\n", format->name, n,
                 from_there ? " and all behind" : "", bioinfer_status_name(st), err.text);
-    unlink(output);
+    remove_output();
     return met;
 }
 
@@ -151,7 +159,7 @@ int main(int argc, char **argv)
     if (argc < 2 || !mkdtemp(folder))
         return 2;
     snprintf(fasta, sizeof fasta, "%s/in.fasta", folder);
-    snprintf(output, sizeof output, "%s/output", folder);
+    snprintf(ids, sizeof ids, "%s/output.ids.txt", folder);
     if (!(file = fopen(fasta, "w")))
         return 2;
     fputs(">a\nMKTAYIAK\n>empty\n>b\nACDEFGHIKLMNPQRSTVWY\n", file);
@@ -160,9 +168,11 @@ int main(int argc, char **argv)
         long n = 1, more = i ? c.n_calls : 0;
         int st;
 
+        snprintf(output, sizeof output, "%s/output.%s", folder, formats[i].name);
+        snprintf(failed, sizeof failed, "%s.failed.tsv", output);
         c = (struct counter){0};
         st = whole_run(&c, argv[1], &formats[i], &run, &err);
-        unlink(output);
+        remove_output();
         if (st == BIOINFER_UNSUPPORTED)
             continue; /* a format that this build lacks */
         if (!CHECK_EQ(st, BIOINFER_OK)) {

@@ -534,11 +534,17 @@ class Failures(Case):
         self.assertEqual(read_npz(self.path("out.npz")), good)
         for part in ("empty", "digit", "stop", "long", "4 of 7 records", "too_long", "bad_residue"):
             self.assertIn(part, p.words)
+        listed = open(self.path("out.npz.failed.tsv")).read().splitlines()
+        self.assertEqual(len([r for r in listed if r.split("\t")[1] in
+                              ("empty", "digit", "stop", "long")]), 4, listed)
+        self.assertIn("out.npz.failed.tsv", p.words)
         p = self.run_tiny("esm2", "bad.fasta", "--format", "jsonl", "--max-length", "100", code=1)
         rows = [json.loads(line) for line in p.stdout.splitlines()]
         self.assertEqual([r["status"] for r in rows],
                          ["ok", "empty", "bad_residue", "ok", "bad_residue", "too_long", "ok"])
         self.check_fails(("esm2", "bad.fasta", "--weights", TINY, "--strict"), 65, "empty")
+        self.run_tiny("esm2", "in.fasta", "-o", "out.npz")
+        self.assertNotIn("out.npz.failed.tsv", self.files())
 
     def test_every_record_fails(self):
         self.write("bad.fasta", ">a\n>b\n")
