@@ -141,6 +141,13 @@ static int start(struct bi_gunzip *g, struct bioinfer_error *err)
     return 0;
 }
 
+static int truncated(const struct bi_gunzip *g, struct bioinfer_error *err)
+{
+    return bi_fail(err, BIOINFER_FORMAT,
+                   "%s: truncated: the gzip data ends inside a member at offset %llu",
+                   g->stream.path, (unsigned long long)g->stream.done);
+}
+
 /* Behind a member: skips zero padding, opens the next member or sets at_end. */
 static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
 {
@@ -164,6 +171,8 @@ static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
     }
     if ((st = need(g, 2, err)))
         return st;
+    if (g->end - g->pos == 1 && g->in[g->pos] == 0x1F)
+        return truncated(g, err);
     if (!is_gzip_magic(g))
         return bi_fail(
             err, BIOINFER_FORMAT,
@@ -210,10 +219,7 @@ static int inflate_some(struct bi_gunzip *g, uint8_t *dst, size_t n, size_t *got
                            (unsigned long long)consumed(g),
                            s->z.msg ? s->z.msg : "damaged");
         } else if (!in_size && !*got) {
-            return bi_fail(
-                err, BIOINFER_FORMAT,
-                "%s: truncated: the gzip data ends inside a member at offset %llu",
-                g->stream.path, (unsigned long long)g->stream.done);
+            return truncated(g, err);
         }
         if (g->ratio_limit && g->total_out > 1u << 20 &&
             g->total_out / g->ratio_limit > consumed(g))
