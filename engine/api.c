@@ -1,0 +1,173 @@
+/* api.c - public calls that stand for a loader or a writer. */
+#include <string.h>
+
+#include "../loaders/fasta.h"
+#include "../writers/writer.h"
+#include "engine.h"
+
+/* ---- readers ---- */
+
+int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx, const char *path,
+                         const struct bioinfer_reader_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_reader_params p = {0};
+    int st;
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "reader: out, context and path must be given");
+    *out = NULL;
+    st = bi_params_copy(&p, sizeof p, params, "reader params", err);
+    p.struct_size = sizeof p;
+    return st ? st : bi_fasta_open(out, &ctx->env, path, &p, err);
+}
+
+int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record,
+                         struct bioinfer_error *err)
+{
+    if (!reader || !record)
+        return bi_fail(err, BIOINFER_INVALID, "reader and record must be given");
+    return bi_fasta_next(reader, record, err);
+}
+
+void bioinfer_reader_progress(const bioinfer_reader *reader, uint64_t *done, uint64_t *total)
+{
+    uint64_t d = 0, t = 0;
+    if (reader)
+        bi_fasta_progress(reader, &d, &t);
+    if (done)
+        *done = d;
+    if (total)
+        *total = t;
+}
+
+void bioinfer_reader_close(bioinfer_reader **reader)
+{
+    if (reader)
+        bi_fasta_close(reader);
+}
+
+/* ---- writers ---- */
+
+int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx, const char *path,
+                         const struct bioinfer_writer_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_writer_params p = {0};
+    int st;
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "writer: out, context and path must be given");
+    *out = NULL;
+    st = bi_params_copy(&p, sizeof p, params, "writer params", err);
+    p.struct_size = sizeof p;
+    return st ? st : bi_writer_open(out, &ctx->env, path, &p, err);
+}
+
+int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
+                        struct bioinfer_error *err)
+{
+    if (!writer || !result)
+        return bi_fail(err, BIOINFER_INVALID, "writer and result must be given");
+    return bi_writer_put(writer, result, err);
+}
+
+int bioinfer_writer_finish(bioinfer_writer *writer, struct bioinfer_error *err)
+{
+    if (!writer)
+        return bi_fail(err, BIOINFER_INVALID, "writer must be given");
+    return bi_writer_finish(writer, err);
+}
+
+void bioinfer_writer_close(bioinfer_writer **writer)
+{
+    if (writer)
+        bi_writer_close(writer);
+}
+
+const char *bioinfer_writer_format(int index)
+{
+    return bi_writer_format(index);
+}
+
+/* ---- what a file is ---- */
+
+static int fasta_info(const struct bi_env *env, const char *path, struct bi_buf *out,
+                      struct bioinfer_error *err)
+{
+    struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params);
+    struct bioinfer_record r;
+    struct bioinfer_reader *reader = NULL;
+    uint64_t records = 0, residues = 0, shortest = UINT64_MAX, longest = 0, bad = 0;
+    int more, st = bi_fasta_open(&reader, env, path, &p, err);
+    if (st)
+        return st;
+    while ((more = bi_fasta_next(reader, &r, err)) > 0) {
+        records++;
+        residues += r.length;
+        bad += r.status != 0;
+        if (r.length < shortest)
+            shortest = r.length;
+        if (r.length > longest)
+            longest = r.length;
+    }
+    bi_fasta_close(&reader);
+    if (more < 0)
+        return more;
+    bi_buf_printf(out, "%s: FASTA\n  records   %llu\n  residues  %llu\n  shortest  %llu\n"
+                  "  longest   %llu\n  unusable  %llu\n", path, (unsigned long long)records,
+                  (unsigned long long)residues, (unsigned long long)shortest,
+                  (unsigned long long)longest, (unsigned long long)bad);
+    return 0;
+}
+
+/* By content: text that starts like FASTA, plain or compressed; everything else is asked of
+ * the weight readers, which name what they refuse. */
+static int is_fasta(const struct bi_env *env, const char *path, bool *yes,
+                    struct bioinfer_error *err)
+{
+    struct bi_file f = BI_FILE_NONE;
+    unsigned char head[64] = {0};
+    size_t n, i = 0;
+    int st = bi_file_open(&f, env, path, err);
+    if (st)
+        return st;
+    n = f.size < sizeof head ? (size_t)f.size : sizeof head;
+    st = bi_file_read(&f, 0, head, n, err);
+    bi_file_close(&f);
+    if (!memcmp(head, "\xEF\xBB\xBF", 3))
+        i = 3;
+    while (i < n && (head[i] == '\n' || head[i] == '\r' || head[i] == ' ' || head[i] == '\t'))
+        i++;
+    *yes = (n >= 2 && head[0] == 0x1F && head[1] == 0x8B) ||
+           (i < n && (head[i] == '>' || head[i] == ';'));
+    return st;
+}
+
+int bioinfer_file_info(bioinfer_context *ctx, const char *path,
+                       int (*write)(void *user, const char *text, size_t len), void *user,
+                       struct bioinfer_error *err)
+{
+    struct bi_checkpoint_options options = {0};
+    struct bi_checkpoint *cp = NULL;
+    struct bi_buf text;
+    char *found = NULL;
+    bool fasta = false;
+    int st;
+    if (!ctx || !path || !write)
+        return bi_fail(err, BIOINFER_INVALID, "info: context, path and write must be given");
+    text = (struct bi_buf){.env = &ctx->env};
+    if ((st = bi_hub_resolve(&found, &ctx->env, path, err)))
+        goto out;
+    if (!bi_path_is_folder(found) && (st = is_fasta(&ctx->env, found, &fasta, err)))
+        goto out;
+    if (fasta)
+        st = fasta_info(&ctx->env, found, &text, err);
+    else if (!(st = bi_checkpoint_open(&cp, &ctx->env, found, &options, err)))
+        st = bi_checkpoint_print(cp, &text);
+    if (!st && text.failed)
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: description", path);
+    if (!st && text.size && write(user, text.data, text.size))
+        st = bi_fail(err, BIOINFER_IO, "info: the caller's write failed");
+out:
+    bi_checkpoint_close(&cp);
+    bi_free(&ctx->env, found);
+    bi_buf_free(&text);
+    return st;
+}

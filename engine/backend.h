@@ -1,0 +1,87 @@
+/* backend.h - what a device must do for the engine. One backend = one const table.
+ *
+ * The engine checks arguments once, in front; backends trust them. A device belongs to one
+ * model and is used by many threads; a queue belongs to one session. Addresses (void *) are
+ * device addresses: only the backend may read through them. */
+#ifndef BI_BACKEND_H
+#define BI_BACKEND_H
+
+#include "../ops/op.h"
+
+enum { BI_BACKEND_ABI = 1 };
+
+struct bi_device; /* the backend's own */
+struct bi_queue;
+
+struct bi_device_params {
+    int n_threads;        /* CPU threads of one queue */
+    const char *cpu_mask; /* widest CPU kernels; NULL = best */
+};
+
+struct bi_caps {
+    const char *kernels;  /* "avx512" */
+    uint64_t memory_size, memory_free;
+    int64_t weight_panel; /* rows of a packed weight are written in multiples of this */
+    bool runs;            /* false: plans are recorded, results are not made (null) */
+};
+
+struct bi_buffer {
+    void *ptr;
+    uint64_t size;
+};
+
+/* A plan ready to run: launches in order, addresses bound. */
+struct bi_program {
+    struct bi_launch *launches;
+    int n_launches;
+    int64_t max_rows, longest; /* of the bucket: sizes scratch */
+    double *seconds;           /* per launch, added up when timing is on; else NULL */
+};
+
+struct bi_backend_ops {
+    int abi;          /* BI_BACKEND_ABI */
+    const char *name; /* "cpu" */
+    /* Opens the device. Called once per model, any thread. */
+    int (*open)(struct bi_device **out, const struct bi_env *env,
+                const struct bi_device_params *params, struct bioinfer_error *err);
+    void (*close)(struct bi_device **device); /* NULL-safe */
+    void (*caps)(const struct bi_device *device, struct bi_caps *caps);
+    /* Device memory, 64-byte aligned. free accepts a zeroed buffer. Any thread. */
+    int (*alloc)(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
+                 struct bioinfer_error *err);
+    void (*free)(struct bi_device *device, struct bi_buffer *buffer);
+    /* Bytes of a weight [n, k] in a layout, and writing of rows [first, first + rows). */
+    uint64_t (*weight_size)(const struct bi_device *device, enum bi_layout layout, int64_t n,
+                            int64_t k);
+    int (*weight_write)(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
+                        int64_t k, int64_t first, int64_t rows, const float *src,
+                        struct bioinfer_error *err);
+    /* Resolves entry names of launches to functions. */
+    int (*module)(struct bi_device *device, struct bi_launch *launches, int n,
+                  struct bioinfer_error *err);
+    int (*queue_new)(struct bi_queue **out, struct bi_device *device,
+                     struct bioinfer_error *err);
+    void (*queue_free)(struct bi_queue **queue); /* NULL-safe */
+    /* Readies a queue for a program (scratch); may allocate. Called when a plan is compiled
+     * or bound anew, never between runs. */
+    int (*prepare)(struct bi_queue *queue, const struct bi_program *program,
+                   struct bioinfer_error *err);
+    int (*upload)(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+                  struct bioinfer_error *err);
+    /* The whole program, in order. counts: host copy of what the input block holds. */
+    int (*submit)(struct bi_queue *queue, const struct bi_program *program,
+                  const struct bi_counts *counts, struct bioinfer_error *err);
+    int (*download)(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+                    struct bioinfer_error *err);
+    /* Returns when everything submitted is done. */
+    int (*wait)(struct bi_queue *queue, struct bioinfer_error *err);
+};
+
+/* By name, index order of `bioinfer devices`; NULL past the end. */
+const struct bi_backend_ops *bi_backend(int index);
+
+extern const struct bi_backend_ops bi_backend_cpu;       /* cpu.c: packed SIMD kernels */
+extern const struct bi_backend_ops bi_backend_reference; /* host.c: the ops' references */
+extern const struct bi_backend_ops bi_backend_null;      /* host.c: records, runs nothing */
+
+#endif

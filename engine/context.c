@@ -1,0 +1,378 @@
+/* context.c - contexts, models and devices: opening, closing, describing. */
+#define _GNU_SOURCE
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../kernels/cpu/cpu.h"
+#include "engine.h"
+
+const char *bioinfer_version(void)
+{
+#define STR_(x) #x
+#define STR(x) STR_(x)
+    return STR(BIOINFER_VERSION_MAJOR) "." STR(BIOINFER_VERSION_MINOR) "." STR(
+        BIOINFER_VERSION_PATCH);
+}
+
+const char *bioinfer_status_name(int status)
+{
+    switch (status) {
+#define BIOINFER_X(name, value, word)                                                    \
+    case value:                                                                          \
+        return word;
+        BIOINFER_STATUS_LIST(BIOINFER_X)
+#undef BIOINFER_X
+    default:
+        return "unknown";
+    }
+}
+
+int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
+                   struct bioinfer_error *err)
+{
+    const unsigned char *bytes = src;
+    size_t given;
+    if (!src)
+        return 0;
+    memcpy(&given, src, sizeof given);
+    if (given < sizeof given)
+        return bi_fail(err, BIOINFER_INVALID, "%s: struct_size is %zu: use BIOINFER_PARAMS", what,
+                       given);
+    for (size_t i = size; i < given; i++)
+        if (bytes[i])
+            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: a field of a newer version is set "
+                           "(struct_size %zu, this library knows %zu)", what, given, size);
+    memcpy(dst, src, given < size ? given : size);
+    return 0;
+}
+
+/* ---- contexts ---- */
+
+/* The callback of the environment: the user's, one call at a time. */
+static void log_locked(void *user, int level, const char *text)
+{
+    struct bioinfer_context *ctx = user;
+    pthread_mutex_lock(&ctx->log_lock);
+    ctx->log(ctx->log_user, level, text);
+    pthread_mutex_unlock(&ctx->log_lock);
+}
+
+int bioinfer_context_new(bioinfer_context **out, const struct bioinfer_context_params *params,
+                         struct bioinfer_error *err)
+{
+    struct bioinfer_context_params p = {0};
+    struct bi_env env = bi_env_default();
+    struct bioinfer_context *ctx;
+    int st;
+    if (!out)
+        return bi_fail(err, BIOINFER_INVALID, "context: out must be given");
+    *out = NULL;
+    if ((st = bi_params_copy(&p, sizeof p, params, "context params", err)))
+        return st;
+    if (!p.alloc != !p.free)
+        return bi_fail(err, BIOINFER_INVALID, "context: alloc and free come together");
+    if (p.n_threads < 0 || p.n_threads > 4096)
+        return bi_fail(err, BIOINFER_INVALID, "context: n_threads is %d, expected 0 to 4096",
+                       p.n_threads);
+    if (p.cpu_mask && strlen(p.cpu_mask) >= sizeof ctx->cpu_mask)
+        return bi_fail(err, BIOINFER_INVALID, "context: cpu_mask '%.40s'", p.cpu_mask);
+    if (p.alloc) {
+        env.alloc = p.alloc;
+        env.free = p.free;
+        env.alloc_user = p.alloc_user;
+    }
+    if (!(ctx = bi_zalloc(&env, sizeof *ctx)))
+        return bi_fail(err, BIOINFER_NOMEM, "context");
+    ctx->env = env;
+    if (pthread_mutex_init(&ctx->log_lock, NULL)) {
+        bi_free(&env, ctx);
+        return bi_fail(err, BIOINFER_NOMEM, "context: lock");
+    }
+    if (p.log) {
+        ctx->log = p.log;
+        ctx->log_user = p.log_user;
+        ctx->env.log = log_locked;
+        ctx->env.log_user = ctx;
+    }
+    ctx->n_threads = p.n_threads ? p.n_threads : omp_get_max_threads();
+    if (p.cpu_mask)
+        snprintf(ctx->cpu_mask, sizeof ctx->cpu_mask, "%s", p.cpu_mask);
+    ctx->pid = getpid();
+    *out = ctx;
+    return 0;
+}
+
+void bioinfer_context_free(bioinfer_context **context)
+{
+    struct bioinfer_context *ctx = context ? *context : NULL;
+    struct bi_env env;
+    if (!ctx)
+        return;
+    env = ctx->env;
+    pthread_mutex_destroy(&ctx->log_lock);
+    bi_free(&env, ctx);
+    *context = NULL;
+}
+
+int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err)
+{
+    if (ctx->pid != getpid())
+        return bi_fail(err, BIOINFER_FORKED, "this process was forked from the one that made the "
+                       "context; make a new context, or start children by exec");
+    return 0;
+}
+
+/* ---- models ---- */
+
+/* The folder of the model that comes with bioinfer: installed, or in the source tree. */
+static const char *tiny_path(void)
+{
+    static const char *const places[] = {BI_DATADIR "/bioinfer/bioinfer-tiny",
+                                         BI_SOURCE_ROOT "/share/bioinfer-tiny"};
+    for (size_t i = 0; i < BI_COUNT(places); i++)
+        if (bi_path_is_folder(places[i]))
+            return places[i];
+    return places[0];
+}
+
+static int find_weights(struct bioinfer_model *m, const char *path, const char *family,
+                        struct bioinfer_error *err)
+{
+    const struct bi_env *env = &m->ctx->env;
+    if (path && !strcmp(path, "tiny") && !bi_path_exists(path)) {
+        if (!(m->path = bi_strdup(env, tiny_path())))
+            return bi_fail(err, BIOINFER_NOMEM, "path");
+        return 0;
+    }
+    if (!path) {
+        for (int i = 0; bi_model_def(i); i++)
+            if (family && !strcmp(bi_model_def(i)->name, family))
+                path = bi_model_def(i)->default_name;
+        if (!path)
+            return family ? bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family)
+                          : bi_fail(err, BIOINFER_INVALID, "model: path or family must be given");
+    }
+    return bi_hub_resolve(&m->path, env, path, err);
+}
+
+/* Two 64-bit hashes over what decides the numbers: names, types, shapes and the first and last
+ * bytes of every tensor, the configuration, version, kernels and precision. */
+static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
+{
+    const struct bi_checkpoint *cp = m->base.cp;
+    uint64_t h[2] = {1, 2};
+    char text[200];
+    snprintf(text, sizeof text, "%s %s %s %s layers=%d width=%d heads=%d", bioinfer_version(),
+             m->base.def->name, m->ops->name, m->caps.kernels, m->base.n_layers, m->base.width,
+             m->base.n_heads);
+    for (int k = 0; k < 2; k++)
+        h[k] = bi_hash(text, strlen(text), h[k]);
+    for (size_t i = 0; i < cp->n_tensors; i++) {
+        const struct bi_tensor *t = &cp->tensors[i];
+        float ends[32] = {0};
+        uint64_t n = t->n_elements < 16 ? t->n_elements : 16;
+        uint64_t facts[4] = {(uint64_t)t->dtype, (uint64_t)t->rank, t->n_elements,
+                             t->rank ? t->shape[0] : 0};
+        int st = 0;
+        if (bi_dtype_is_loadable(t->dtype)) {
+            st = bi_tensor_read_f32(cp, t, 0, n, ends, err);
+            if (!st)
+                st = bi_tensor_read_f32(cp, t, t->n_elements - n, n, ends + 16, err);
+        }
+        if (st)
+            return st;
+        for (int k = 0; k < 2; k++) {
+            h[k] = bi_hash(t->name, strlen(t->name), h[k]);
+            h[k] = bi_hash(facts, sizeof facts, h[k]);
+            h[k] = bi_hash(ends, sizeof ends, h[k]);
+        }
+    }
+    snprintf(m->fingerprint, sizeof m->fingerprint, "%016llx%016llx", (unsigned long long)h[0],
+             (unsigned long long)h[1]);
+    return 0;
+}
+
+static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu, &bi_backend_reference,
+                                                        &bi_backend_null};
+
+const struct bi_backend_ops *bi_backend(int index)
+{
+    return index >= 0 && index < (int)BI_COUNT(backends) ? backends[index] : NULL;
+}
+
+static int open_device(struct bioinfer_model *m, const char *device, const char *precision,
+                       struct bioinfer_error *err)
+{
+    struct bi_device_params p = {m->ctx->n_threads, m->ctx->cpu_mask};
+    if (precision && *precision && strcmp(precision, "fp32"))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "precision '%.20s': the CPU computes in fp32",
+                       precision);
+    if (!device || !*device || !strcmp(device, "auto"))
+        device = "cpu";
+    for (int i = 0; bi_backend(i); i++)
+        if (!strcmp(bi_backend(i)->name, device))
+            m->ops = bi_backend(i);
+    if (!m->ops)
+        return bi_fail(err, BIOINFER_DEVICE, "device '%.40s': this build has no such backend; it "
+                       "has cpu", device);
+    return m->ops->open(&m->device, &m->ctx->env, &p, err);
+}
+
+/* Every weight once through the check, without keeping anything. */
+static int check_all(struct bioinfer_model *m, struct bioinfer_error *err)
+{
+    enum { STEP = 1 << 16 };
+    float *x = bi_calloc(&m->ctx->env, STEP, sizeof *x);
+    int st = x ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: check of weights", m->path);
+    for (size_t i = 0; !st && i < m->base.cp->n_tensors; i++) {
+        const struct bi_tensor *t = &m->base.cp->tensors[i];
+        for (uint64_t at = 0; !st && bi_dtype_is_loadable(t->dtype) && at < t->n_elements;
+             at += STEP) {
+            uint64_t n = t->n_elements - at < STEP ? t->n_elements - at : STEP;
+            st = bi_tensor_read_f32(m->base.cp, t, at, n, x, err);
+            for (uint64_t k = 0; !st && k < n; k++)
+                if (!(x[k] - x[k] == 0)) /* NaN and infinity */
+                    st = bi_fail(err, BIOINFER_NONFINITE, "%s: %s: element %llu is not finite",
+                                 m->path, t->name, (unsigned long long)(at + k));
+        }
+    }
+    bi_free(&m->ctx->env, x);
+    return st;
+}
+
+int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
+                        const struct bioinfer_model_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_model_params p = {0};
+    struct bi_checkpoint_options options;
+    struct bioinfer_model *m = NULL;
+    int st;
+    if (!out || !ctx)
+        return bi_fail(err, BIOINFER_INVALID, "model: out and context must be given");
+    *out = NULL;
+    if ((st = bi_context_check(ctx, err)) ||
+        (st = bi_params_copy(&p, sizeof p, params, "model params", err)))
+        return st;
+    if (!(m = bi_zalloc(&ctx->env, sizeof *m)))
+        return bi_fail(err, BIOINFER_NOMEM, "model");
+    m->ctx = ctx;
+    options = (struct bi_checkpoint_options){.strict_pickle = p.strict_pickle != 0,
+                                             .verify = p.verify != 0};
+    if ((st = find_weights(m, path, p.family, err)) ||
+        (st = open_device(m, p.device, p.precision, err)) ||
+        (st = bi_model_open(&m->base, &ctx->env, m->path, p.family, &options, err)) ||
+        (st = bi_store_new(&m->store, err)))
+        goto out;
+    m->ops->caps(m->device, &m->caps);
+    if (p.check_weights && (st = check_all(m, err)))
+        goto out;
+    if ((st = fingerprint(m, err)))
+        goto out;
+    *out = m;
+    m = NULL;
+out:
+    bioinfer_model_close(&m);
+    return st;
+}
+
+void bioinfer_model_close(bioinfer_model **model)
+{
+    struct bioinfer_model *m = model ? *model : NULL;
+    if (!m)
+        return;
+    bi_store_free(m);
+    bi_model_close(&m->base);
+    if (m->ops)
+        m->ops->close(&m->device);
+    bi_free(&m->ctx->env, m->path);
+    bi_free(&m->ctx->env, m);
+    *model = NULL;
+}
+
+int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info *info)
+{
+    struct bioinfer_model_info i = {0};
+    size_t size;
+    if (!m || !info || info->struct_size < sizeof info->struct_size)
+        return BIOINFER_INVALID;
+    i.family = m->base.def->name;
+    i.name = m->base.name;
+    i.path = m->path;
+    i.device = m->ops->name;
+    i.kernels = m->caps.kernels;
+    i.precision = "fp32";
+    i.fingerprint = m->fingerprint;
+    i.n_layers = m->base.n_layers;
+    i.width = m->base.width;
+    i.n_heads = m->base.n_heads;
+    i.vocab_size = m->base.vocab_size;
+    i.n_parameters = m->base.n_parameters;
+    i.has_contacts = (m->base.can_include & BIOINFER_CONTACTS) != 0;
+    size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
+    i.struct_size = info->struct_size;
+    memcpy(info, &i, size);
+    return 0;
+}
+
+const char *bioinfer_model_token(const bioinfer_model *m, int id)
+{
+    return m && id >= 0 && id < m->base.vocab_size ? m->base.tokens[id] : NULL;
+}
+
+const char *bioinfer_family_name(int index)
+{
+    const struct bi_model_def *d = bi_model_def(index);
+    return d ? d->name : NULL;
+}
+
+const char *bioinfer_family_summary(int index)
+{
+    const struct bi_model_def *d = bi_model_def(index);
+    return d ? d->summary : NULL;
+}
+
+/* ---- devices ---- */
+
+int bioinfer_device_get(bioinfer_context *ctx, int index, struct bioinfer_device *device)
+{
+    static const struct {
+        const char *name, *reason;
+    } absent[] = {{"cuda:0", "this build has no CUDA backend"},
+                  {"hip:0", "this build has no HIP backend"}};
+    struct bioinfer_device d = {0};
+    size_t size;
+    if (!ctx || !device || device->struct_size < sizeof device->struct_size)
+        return BIOINFER_INVALID;
+    if (index < 0 || index > (int)BI_COUNT(absent))
+        return BIOINFER_NOT_FOUND;
+    if (index == 0) {
+        struct bi_device_params p = {ctx->n_threads, ctx->cpu_mask};
+        struct bioinfer_error err = {0};
+        struct bi_device *dev = NULL;
+        char cpu[64];
+        bi_cpu_description(cpu, sizeof cpu);
+        snprintf(d.name, sizeof d.name, "cpu");
+        if (bi_backend_cpu.open(&dev, &ctx->env, &p, &err)) {
+            snprintf(d.reason, sizeof d.reason, "%.150s", err.text);
+        } else {
+            struct bi_caps caps;
+            bi_backend_cpu.caps(dev, &caps);
+            d.usable = 1;
+            d.memory_size = caps.memory_size;
+            d.memory_free = caps.memory_free;
+            snprintf(d.description, sizeof d.description, "%s, %d threads, %s kernels", cpu,
+                     ctx->n_threads, caps.kernels);
+        }
+        bi_backend_cpu.close(&dev);
+    } else {
+        snprintf(d.name, sizeof d.name, "%s", absent[index - 1].name);
+        snprintf(d.reason, sizeof d.reason, "%s", absent[index - 1].reason);
+    }
+    size = device->struct_size < sizeof d ? device->struct_size : sizeof d;
+    d.struct_size = device->struct_size;
+    memcpy(device, &d, size);
+    return 0;
+}

@@ -1,0 +1,281 @@
+/* cpu.c - the CPU backend: SIMD kernels picked at run time, OpenMP over tasks.
+ *
+ * A program runs in one parallel region: threads claim tasks of a launch from a counter, meet
+ * at a barrier, go on with the next. Tasks divide output elements only, so results do not
+ * depend on the number of threads. */
+#define _GNU_SOURCE
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kernels/cpu/cpu.h"
+#include "backend.h"
+
+struct bi_device {
+    const struct bi_env *env;
+    const struct bi_cpu_kernels *kernels;
+    int n_threads;
+};
+
+struct bi_queue {
+    struct bi_device *device;
+    void *scratch; /* n_threads pieces of scratch_size */
+    size_t scratch_size;
+    struct counter *counters; /* one per launch */
+    int64_t *tasks;
+    int n_counters;
+};
+
+/* Alone in its cache line: threads hammer it. */
+struct counter {
+    _Alignas(BI_ALIGN) _Atomic int64_t next;
+};
+
+static int cpu_open(struct bi_device **out, const struct bi_env *env,
+                    const struct bi_device_params *params, struct bioinfer_error *err)
+{
+    const struct bi_cpu_kernels *k = NULL;
+    struct bi_device *d;
+    const char *mask = params->cpu_mask;
+    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
+        if (!mask || !*mask || !strcmp(mask, k->name))
+            break;
+    if (!k) {
+        char list[80] = "";
+        for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), " %s", k->name);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "this machine has no '%s' kernels; usable here:%s", mask, list);
+    }
+    if (!(d = bi_zalloc(env, sizeof *d)))
+        return bi_fail(err, BIOINFER_NOMEM, "device");
+    d->env = env;
+    d->kernels = k;
+    d->n_threads = params->n_threads;
+    *out = d;
+    return 0;
+}
+
+static void cpu_close(struct bi_device **device)
+{
+    if (*device)
+        bi_free((*device)->env, *device);
+    *device = NULL;
+}
+
+/* MemAvailable of the system, lowered by the limit of the control group. */
+static uint64_t memory_available(uint64_t *total)
+{
+    uint64_t available = 0, limit = 0, used = 0;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    char line[128];
+    unsigned long long v;
+    FILE *f = fopen("/proc/meminfo", "re");
+    *total = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %llu kB", &v) == 1)
+            available = (uint64_t)v << 10;
+    if (f)
+        fclose(f);
+    if ((f = fopen("/sys/fs/cgroup/memory.max", "re"))) {
+        if (fscanf(f, "%llu", &v) == 1)
+            limit = v;
+        fclose(f);
+    }
+    if ((f = fopen("/sys/fs/cgroup/memory.current", "re"))) {
+        if (fscanf(f, "%llu", &v) == 1)
+            used = v;
+        fclose(f);
+    }
+    if (limit && limit > used && limit - used < available)
+        available = limit - used;
+    return available ? available : *total / 2;
+}
+
+static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
+{
+    *caps = (struct bi_caps){.kernels = device->kernels->name,
+                             .weight_panel = device->kernels->panel(), .runs = true};
+    caps->memory_free = memory_available(&caps->memory_size);
+}
+
+static int cpu_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
+                     struct bioinfer_error *err)
+{
+    if (!(buffer->ptr = bi_alloc(device->env, (size_t)size)))
+        return bi_fail(err, BIOINFER_NOMEM, "%llu bytes of memory", (unsigned long long)size);
+    buffer->size = size;
+    return 0;
+}
+
+static void cpu_free(struct bi_device *device, struct bi_buffer *buffer)
+{
+    bi_free(device->env, buffer->ptr);
+    *buffer = (struct bi_buffer){0};
+}
+
+static uint64_t cpu_weight_size(const struct bi_device *device, enum bi_layout layout,
+                                int64_t n, int64_t k)
+{
+    return layout == BI_LAYOUT_LINEAR ? device->kernels->pack_size(n, k)
+                                      : (uint64_t)n * (uint64_t)k * sizeof(float);
+}
+
+static int cpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout,
+                            int64_t n, int64_t k, int64_t first, int64_t rows,
+                            const float *src, struct bioinfer_error *err)
+{
+    (void)err;
+    if (layout == BI_LAYOUT_LINEAR)
+        device->kernels->pack(dst, n, k, first, rows, src);
+    else
+        memcpy((float *)dst + first * k, src, (size_t)(rows * k) * sizeof *src);
+    return 0;
+}
+
+static int cpu_module(struct bi_device *device, struct bi_launch *launches, int n,
+                      struct bioinfer_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        const struct bi_cpu_entry *e = device->kernels->entries;
+        while (e->name && strcmp(e->name, launches[i].entry))
+            e++;
+        if (!e->name)
+            return bi_fail(err, BIOINFER_INTERNAL, "no %s kernel is called '%s'",
+                           device->kernels->name, launches[i].entry);
+        launches[i].function = e;
+    }
+    return 0;
+}
+
+static int cpu_queue_new(struct bi_queue **out, struct bi_device *device,
+                         struct bioinfer_error *err)
+{
+    struct bi_queue *q = bi_zalloc(device->env, sizeof *q);
+    if (!q)
+        return bi_fail(err, BIOINFER_NOMEM, "queue");
+    q->device = device;
+    *out = q;
+    return 0;
+}
+
+static void cpu_queue_free(struct bi_queue **queue)
+{
+    struct bi_queue *q = *queue;
+    if (!q)
+        return;
+    bi_free(q->device->env, q->scratch);
+    bi_free(q->device->env, q->counters);
+    bi_free(q->device->env, q->tasks);
+    bi_free(q->device->env, q);
+    *queue = NULL;
+}
+
+static int cpu_prepare(struct bi_queue *q, const struct bi_program *program,
+                       struct bioinfer_error *err)
+{
+    const struct bi_env *env = q->device->env;
+    size_t need = BI_ALIGN;
+    for (int i = 0; i < program->n_launches; i++) {
+        const struct bi_launch *l = &program->launches[i];
+        const struct bi_cpu_entry *e = l->function;
+        size_t size = e->scratch_size
+                          ? e->scratch_size(l->params, program->max_rows, program->longest)
+                          : 0;
+        if (size > need)
+            need = size;
+    }
+    need = (need + 4095) & ~(size_t)4095; /* threads on pages of their own */
+    if (need > q->scratch_size) {
+        bi_free(env, q->scratch);
+        q->scratch_size = 0;
+        if (!(q->scratch = bi_calloc(env, (size_t)q->device->n_threads, need)))
+            return bi_fail(err, BIOINFER_NOMEM, "%zu bytes of scratch for each of %d threads",
+                           need, q->device->n_threads);
+        q->scratch_size = need;
+    }
+    if (program->n_launches > q->n_counters) {
+        bi_free(env, q->counters);
+        bi_free(env, q->tasks);
+        q->n_counters = 0;
+        q->counters = bi_calloc(env, (size_t)program->n_launches, sizeof *q->counters);
+        q->tasks = bi_calloc(env, (size_t)program->n_launches, sizeof *q->tasks);
+        if (!q->counters || !q->tasks)
+            return bi_fail(err, BIOINFER_NOMEM, "counters of %d launches", program->n_launches);
+        q->n_counters = program->n_launches;
+    }
+    return 0;
+}
+
+static int cpu_copy(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+                    struct bioinfer_error *err)
+{
+    (void)queue;
+    (void)err;
+    memcpy(dst, src, (size_t)size);
+    return 0;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What one thread does: all launches, its share of tasks, a barrier after each. */
+static void run_thread(struct bi_queue *q, const struct bi_program *program, int thread,
+                       bool timed)
+{
+    void *scratch = (char *)q->scratch + (size_t)thread * q->scratch_size;
+    double before = timed ? now() : 0;
+    for (int i = 0; i < program->n_launches; i++) {
+        const struct bi_launch *l = &program->launches[i];
+        const struct bi_cpu_entry *e = l->function;
+        int64_t task, n = q->tasks[i];
+        while ((task = atomic_fetch_add_explicit(&q->counters[i].next, 1,
+                                                 memory_order_relaxed)) < n)
+            e->run(l->params, task, n, scratch);
+#pragma omp barrier
+        if (timed) {
+            double after = now();
+            program->seconds[i] += after - before;
+            before = after;
+        }
+    }
+}
+
+static int cpu_submit(struct bi_queue *q, const struct bi_program *program,
+                      const struct bi_counts *counts, struct bioinfer_error *err)
+{
+    (void)counts;
+    (void)err;
+    for (int i = 0; i < program->n_launches; i++) {
+        const struct bi_launch *l = &program->launches[i];
+        const struct bi_cpu_entry *e = l->function;
+        q->tasks[i] = e->tasks(l->params, q->device->n_threads);
+        atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
+    }
+#pragma omp parallel num_threads(q->device->n_threads)
+    run_thread(q, program, omp_get_thread_num(),
+               program->seconds != NULL && omp_get_thread_num() == 0);
+    return 0;
+}
+
+static int cpu_wait(struct bi_queue *queue, struct bioinfer_error *err)
+{
+    (void)queue;
+    (void)err;
+    return 0;
+}
+
+const struct bi_backend_ops bi_backend_cpu = {
+    .abi = BI_BACKEND_ABI, .name = "cpu", .open = cpu_open, .close = cpu_close,
+    .caps = cpu_caps, .alloc = cpu_alloc, .free = cpu_free, .weight_size = cpu_weight_size,
+    .weight_write = cpu_weight_write, .module = cpu_module, .queue_new = cpu_queue_new,
+    .queue_free = cpu_queue_free, .prepare = cpu_prepare, .upload = cpu_copy,
+    .submit = cpu_submit, .download = cpu_copy, .wait = cpu_wait,
+};

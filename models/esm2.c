@@ -1,0 +1,741 @@
+/* esm2.c - ESM-2: protein language models of 8M to 15B parameters.
+ *
+ * Pre-LayerNorm transformer encoder over 33 symbols, D wide, L layers, H heads of d = D / H:
+ *
+ *   x = E[ids] * scale[token]            scale = 0.88 / (1 - masked share), 0 at <mask>
+ *   L times:
+ *     h = LN(x);  q = (h Wq + bq) d^-1/2;  k = h Wk + bk;  v = h Wv + bv
+ *     x = x + (softmax(rope(q) rope(k)^T) v) Wo + bo        within each sequence
+ *     x = x + gelu(LN(x) W1 + b1) W2 + b2                   W1: [4D, D]
+ *   representations: 0 = embedding, i = x after layer i, L = LN(x) after the last layer
+ *   logits = LN(gelu(x Wd + bd)) E^T + b                    E: the embedding, tied
+ *   contacts = sigmoid(sum over maps of w (M - r r^T / t) + b), M = A + A^T without specials
+ *
+ * Three facts that cost others a bug: the embedding is scaled by 0.88 even when nothing is
+ * masked (token dropout at inference); rotary frequencies are the stored, half-precision
+ * rounded ones; rotary pairs are (i, i + d/2).
+ *
+ * Weight layouts: Hugging Face (EsmForMaskedLM, EsmModel), fair-esm, TransformerEngine
+ * (q, k, v stacked per head, vocabulary padded to 64, no contact head, no inv_freq).
+ * Sources: facebookresearch/esm esm/model/esm2.py, esm/modules.py, esm/rotary_embedding.py;
+ * huggingface/transformers models/esm; NVIDIA/bionemo-framework recipes/models/esm2.
+ *
+ * Sections: configuration, names, opening, graph, tokens. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model.h"
+
+enum { VOCAB = 33, BOS = 0, PAD = 1, EOS = 2, UNK = 3, MASK = 32, MAX_LAYERS = 512 };
+
+static const char *const symbols[VOCAB] = {
+    "<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E", "R",
+    "T", "I", "D", "P", "K", "Q", "N", "F", "Y", "M", "H",
+    "W", "C", "X", "B", "U", "Z", "O", ".", "-", "<null_1>", "<mask>"};
+
+/* ---- configuration ---- */
+
+enum layout { HF, FAIR, TE };
+
+/* Indices of weights in the model's table; -1 = the checkpoint has none. */
+struct layer {
+    int norm1_w, norm1_b, q_w, q_b, k_w, k_b, v_w, v_b, out_w, out_b;
+    int norm2_w, norm2_b, fc1_w, fc1_b, fc2_w, fc2_b, contact_w;
+};
+
+struct esm2 {
+    enum layout layout;
+    const char *prefix;    /* in front of the trunk's names in the file */
+    const char *lm_prefix; /* in front of lm_head */
+    int64_t n_layers, width, n_heads, head_dim, ffn;
+    bool token_dropout;
+    float eps;
+    int embed, inv_freq, norm_w, norm_b;
+    int dense_w, dense_b, lm_norm_w, lm_norm_b, lm_w, lm_b; /* -1: no LM head */
+    int contact_b;                                          /* -1: no contact head */
+    struct layer *layers;
+};
+
+/* ---- names ---- */
+
+enum shape { S_VD, S_D, S_DD, S_FD, S_F, S_DF, S_V };
+
+struct name {
+    size_t at; /* offset of the index in struct esm2 or struct layer */
+    const char *canonical, *hf, *fair, *te;
+    enum shape shape;
+};
+
+#define L_(member) offsetof(struct layer, member)
+#define M_(member) offsetof(struct esm2, member)
+
+/* %d is the layer. A name that starts with '/' has no trunk prefix. */
+static const struct name layer_names[] = {
+    {L_(norm1_w), "layers.%d.norm1.weight", "encoder.layer.%d.attention.LayerNorm.weight",
+     "layers.%d.self_attn_layer_norm.weight",
+     "encoder.layers.%d.self_attention.layernorm_qkv.layer_norm_weight", S_D},
+    {L_(norm1_b), "layers.%d.norm1.bias", "encoder.layer.%d.attention.LayerNorm.bias",
+     "layers.%d.self_attn_layer_norm.bias",
+     "encoder.layers.%d.self_attention.layernorm_qkv.layer_norm_bias", S_D},
+    {L_(q_w), "layers.%d.q.weight", "encoder.layer.%d.attention.self.query.weight",
+     "layers.%d.self_attn.q_proj.weight", "encoder.layers.%d.self_attention.layernorm_qkv.weight",
+     S_DD},
+    {L_(k_w), "layers.%d.k.weight", "encoder.layer.%d.attention.self.key.weight",
+     "layers.%d.self_attn.k_proj.weight", "encoder.layers.%d.self_attention.layernorm_qkv.weight",
+     S_DD},
+    {L_(v_w), "layers.%d.v.weight", "encoder.layer.%d.attention.self.value.weight",
+     "layers.%d.self_attn.v_proj.weight", "encoder.layers.%d.self_attention.layernorm_qkv.weight",
+     S_DD},
+    {L_(q_b), "layers.%d.q.bias", "encoder.layer.%d.attention.self.query.bias",
+     "layers.%d.self_attn.q_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias",
+     S_D},
+    {L_(k_b), "layers.%d.k.bias", "encoder.layer.%d.attention.self.key.bias",
+     "layers.%d.self_attn.k_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias",
+     S_D},
+    {L_(v_b), "layers.%d.v.bias", "encoder.layer.%d.attention.self.value.bias",
+     "layers.%d.self_attn.v_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias",
+     S_D},
+    {L_(out_w), "layers.%d.out.weight", "encoder.layer.%d.attention.output.dense.weight",
+     "layers.%d.self_attn.out_proj.weight", "encoder.layers.%d.self_attention.proj.weight", S_DD},
+    {L_(out_b), "layers.%d.out.bias", "encoder.layer.%d.attention.output.dense.bias",
+     "layers.%d.self_attn.out_proj.bias", "encoder.layers.%d.self_attention.proj.bias", S_D},
+    {L_(norm2_w), "layers.%d.norm2.weight", "encoder.layer.%d.LayerNorm.weight",
+     "layers.%d.final_layer_norm.weight", "encoder.layers.%d.layernorm_mlp.layer_norm_weight",
+     S_D},
+    {L_(norm2_b), "layers.%d.norm2.bias", "encoder.layer.%d.LayerNorm.bias",
+     "layers.%d.final_layer_norm.bias", "encoder.layers.%d.layernorm_mlp.layer_norm_bias", S_D},
+    {L_(fc1_w), "layers.%d.fc1.weight", "encoder.layer.%d.intermediate.dense.weight",
+     "layers.%d.fc1.weight", "encoder.layers.%d.layernorm_mlp.fc1_weight", S_FD},
+    {L_(fc1_b), "layers.%d.fc1.bias", "encoder.layer.%d.intermediate.dense.bias",
+     "layers.%d.fc1.bias", "encoder.layers.%d.layernorm_mlp.fc1_bias", S_F},
+    {L_(fc2_w), "layers.%d.fc2.weight", "encoder.layer.%d.output.dense.weight",
+     "layers.%d.fc2.weight", "encoder.layers.%d.layernorm_mlp.fc2_weight", S_DF},
+    {L_(fc2_b), "layers.%d.fc2.bias", "encoder.layer.%d.output.dense.bias",
+     "layers.%d.fc2.bias", "encoder.layers.%d.layernorm_mlp.fc2_bias", S_D},
+};
+
+static const struct name trunk_names[] = {
+    {M_(embed), "embed_tokens.weight", "embeddings.word_embeddings.weight", "embed_tokens.weight",
+     "embeddings.word_embeddings.weight", S_VD},
+    {M_(norm_w), "norm.weight", "encoder.emb_layer_norm_after.weight",
+     "emb_layer_norm_after.weight", "encoder.emb_layer_norm_after.weight", S_D},
+    {M_(norm_b), "norm.bias", "encoder.emb_layer_norm_after.bias", "emb_layer_norm_after.bias",
+     "encoder.emb_layer_norm_after.bias", S_D},
+};
+
+static const struct name head_names[] = {
+    {M_(dense_w), "lm_head.dense.weight", "lm_head.dense.weight", "lm_head.dense.weight",
+     "lm_head.dense.weight", S_DD},
+    {M_(dense_b), "lm_head.dense.bias", "lm_head.dense.bias", "lm_head.dense.bias",
+     "lm_head.dense.bias", S_D},
+    {M_(lm_norm_w), "lm_head.norm.weight", "lm_head.layer_norm.weight",
+     "lm_head.layer_norm.weight", "lm_head.decoder.layer_norm_weight", S_D},
+    {M_(lm_norm_b), "lm_head.norm.bias", "lm_head.layer_norm.bias", "lm_head.layer_norm.bias",
+     "lm_head.decoder.layer_norm_bias", S_D},
+    {M_(lm_b), "lm_head.bias", "lm_head.bias", "lm_head.bias", "lm_head.decoder.bias", S_V},
+};
+
+/* Where the embedding may be; the rest of the file's names follows from it. */
+static const struct {
+    const char *prefix, *lm_prefix, *embed;
+    enum layout layout;
+} layouts[] = {
+    {"esm.", "", "esm.embeddings.word_embeddings.weight", HF},
+    {"", "", "embeddings.word_embeddings.weight", HF},
+    {"encoder.sentence_encoder.", "encoder.", "encoder.sentence_encoder.embed_tokens.weight", FAIR},
+    {"sentence_encoder.", "", "sentence_encoder.embed_tokens.weight", FAIR},
+    {"", "", "embed_tokens.weight", FAIR},
+    {"model.", "", "model.embeddings.word_embeddings.weight", TE},
+};
+
+/* Index into layouts, -1 when the file is no ESM-2. */
+static int layout_of(const struct bi_checkpoint *cp)
+{
+    char probe[160];
+    for (size_t i = 0; i < BI_COUNT(layouts); i++) {
+        static const char *const first[] = {
+            [HF] = "encoder.layer.0.attention.self.query.weight",
+            [FAIR] = "layers.0.self_attn.q_proj.weight",
+            [TE] = "encoder.layers.0.self_attention.layernorm_qkv.weight"};
+        snprintf(probe, sizeof probe, "%s%s", layouts[i].prefix, first[layouts[i].layout]);
+        if (bi_checkpoint_find(cp, layouts[i].embed) || bi_checkpoint_find(cp, probe)) {
+            const struct bi_json *type = bi_json_get(cp->config, "model_type");
+            const char *text = bi_json_string(type);
+            if (!text || !strcmp(text, "esm") || !strcmp(text, "nv_esm"))
+                return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool esm2_recognise(const struct bi_checkpoint *cp)
+{
+    return layout_of(cp) >= 0;
+}
+
+/* ---- opening ---- */
+
+static void set_index(void *base, size_t at, int index)
+{
+    memcpy((char *)base + at, &index, sizeof index);
+}
+
+static const char *name_in(const struct esm2 *e, const struct name *n)
+{
+    return e->layout == HF ? n->hf : e->layout == FAIR ? n->fair : n->te;
+}
+
+static void shape_of(const struct esm2 *e, enum shape s, struct bi_weight *w)
+{
+    int64_t d = e->width, f = e->ffn;
+    const int64_t shapes[][2] = {[S_VD] = {VOCAB, d}, [S_D] = {d, 1},  [S_DD] = {d, d},
+                                 [S_FD] = {f, d},     [S_F] = {f, 1},  [S_DF] = {d, f},
+                                 [S_V] = {VOCAB, 1}};
+    w->rank = s == S_D || s == S_F || s == S_V ? 1 : 2;
+    w->shape[0] = shapes[s][0];
+    w->shape[1] = shapes[s][1];
+}
+
+static int bind(struct bi_model *model, struct esm2 *e, const struct name *n, const char *prefix,
+                int layer, void *base, struct bioinfer_error *err)
+{
+    struct bi_weight w = {0};
+    char pattern[192], file_name[224];
+    int index;
+    snprintf(pattern, sizeof pattern, "%s%s", prefix, name_in(e, n));
+    /* the patterns are constants above: at most one %d */
+    const char *mark = strstr(pattern, "%d");
+    if (mark)
+        snprintf(file_name, sizeof file_name, "%.*s%d%s", (int)(mark - pattern), pattern, layer,
+                 mark + 2);
+    else
+        snprintf(file_name, sizeof file_name, "%s", pattern);
+    mark = strstr(n->canonical, "%d");
+    w.name = mark ? bi_arena_printf(&model->arena, "%.*s%d%s", (int)(mark - n->canonical),
+                                    n->canonical, layer, mark + 2)
+                  : n->canonical;
+    if (!w.name)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
+    shape_of(e, n->shape, &w);
+    w.tensor = bi_checkpoint_find(model->cp, file_name);
+    if (!w.tensor)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path,
+                       file_name);
+    if (e->layout == TE) {
+        if (n->shape == S_VD || n->shape == S_V) { /* padded to 64 symbols */
+            w.row_block = VOCAB;
+            w.row_step = VOCAB;
+        } else if (strstr(n->te, "layernorm_qkv.weight") || strstr(n->te, "layernorm_qkv.bias")) {
+            /* rows are [head][q, k, v][d] */
+            char which = n->canonical[strlen("layers.%d.")];
+            uint64_t d = (uint64_t)e->head_dim;
+            w.row_first = which == 'q' ? 0 : which == 'k' ? d : 2 * d;
+            w.row_block = d;
+            w.row_step = 3 * d;
+        }
+    }
+    if ((index = bi_model_weight(model, &w, err)) < 0)
+        return index;
+    set_index(base, n->at, index);
+    model->n_parameters += w.shape[0] * (w.rank == 2 ? w.shape[1] : 1);
+    return 0;
+}
+
+static int read_small(struct bi_model *model, const struct bi_tensor *t, float **out,
+                      struct bioinfer_error *err)
+{
+    float *values;
+    if (!bi_dtype_is_loadable(t->dtype) || t->n_elements > 1 << 20)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size",
+                       model->cp->path, t->name);
+    if (!(values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof *values)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
+    *out = values;
+    return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, values, err);
+}
+
+static const struct bi_tensor *find_inv_freq(const struct bi_model *model, const struct esm2 *e,
+                                             int layer)
+{
+    char name[160];
+    if (e->layout == TE)
+        return NULL;
+    snprintf(name, sizeof name,
+             e->layout == HF ? "%sencoder.layer.%d.attention.self.rotary_embeddings.inv_freq"
+                             : "%slayers.%d.self_attn.rot_emb.inv_freq",
+             e->prefix, layer);
+    return bi_checkpoint_find(model->cp, name);
+}
+
+/* Training ran in fp16, so released files hold fp16-rounded frequencies; every layer the same.
+ * Where the file has none (TransformerEngine; written by recent transformers) the rounded
+ * values are made here. */
+static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
+{
+    struct bi_weight w = {.name = "inv_freq", .rank = 1, .shape = {e->head_dim / 2, 1}};
+    int64_t n = e->head_dim / 2;
+    float *first = NULL;
+    for (int l = 0; l < e->n_layers; l++) {
+        const struct bi_tensor *t = find_inv_freq(model, e, l);
+        float *values;
+        int st;
+        if (!t)
+            continue;
+        if (t->n_elements != (uint64_t)n)
+            return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: %llu elements, expected %lld",
+                           model->cp->path, t->name, (unsigned long long)t->n_elements,
+                           (long long)n);
+        if ((st = read_small(model, t, &values, err)))
+            return st;
+        if (!first)
+            first = values;
+        else if (memcmp(first, values, (size_t)n * sizeof *values))
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s: %s differs from the first layer's frequencies", model->cp->path,
+                           t->name);
+    }
+    if (!first) {
+        if (!(first = bi_arena_calloc(&model->arena, (size_t)n, sizeof *first)))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: inv_freq", model->cp->path);
+        for (int64_t i = 0; i < n; i++)
+            first[i] = bi_f16_to_f32(bi_f32_to_f16(
+                (float)pow(10000.0, -2.0 * (double)i / (double)e->head_dim)));
+    }
+    w.values = first;
+    e->inv_freq = bi_model_weight(model, &w, err);
+    return e->inv_freq < 0 ? e->inv_freq : 0;
+}
+
+static int bind_contacts(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
+{
+    static const char *const names[] = {"esm.contact_head.regression.",
+                                        "contact_head.regression.",
+                                        "encoder.contact_head.regression."};
+    const struct bi_tensor *tw = NULL, *tb = NULL;
+    uint64_t n = (uint64_t)(e->n_layers * e->n_heads);
+    float *w, *b;
+    int st;
+    e->contact_b = -1;
+    for (size_t i = 0; i < BI_COUNT(names) && !tw; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%sweight", names[i]);
+        tw = bi_checkpoint_find(model->cp, name);
+        snprintf(name, sizeof name, "%sbias", names[i]);
+        tb = bi_checkpoint_find(model->cp, name);
+    }
+    if (!tw || !tb)
+        return 0;
+    if (tw->n_elements != n || tb->n_elements != 1)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %s: %llu elements, expected %llu (layers x heads)", model->cp->path,
+                       tw->name, (unsigned long long)tw->n_elements, (unsigned long long)n);
+    if ((st = read_small(model, tw, &w, err)) || (st = read_small(model, tb, &b, err)))
+        return st;
+    for (int l = 0; l < e->n_layers; l++) {
+        struct bi_weight part = {.name = bi_arena_printf(&model->arena, "contacts.%d.weight", l),
+                                 .values = w + l * e->n_heads, .rank = 1,
+                                 .shape = {e->n_heads, 1}};
+        if (!part.name)
+            return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
+        if ((e->layers[l].contact_w = bi_model_weight(model, &part, err)) < 0)
+            return e->layers[l].contact_w;
+    }
+    e->contact_b = bi_model_weight(
+        model, &(struct bi_weight){.name = "contacts.bias", .values = b, .rank = 1,
+                                   .shape = {1, 1}}, err);
+    return e->contact_b < 0 ? e->contact_b : 0;
+}
+
+/* The tied output matrix: the embedding, or a copy of it in the file, which must be there in
+ * the TransformerEngine layout and is preferred when present (equal in released files). */
+static int bind_head(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
+{
+    char name[96];
+    int st = 0;
+    snprintf(name, sizeof name, "%slm_head.dense.weight", e->lm_prefix);
+    e->dense_w = -1;
+    if (!bi_checkpoint_find(model->cp, name))
+        return 0;
+    for (size_t i = 0; !st && i < BI_COUNT(head_names); i++)
+        st = bind(model, e, &head_names[i], e->lm_prefix, 0, e, err);
+    e->lm_w = e->embed;
+    if (!st) {
+        struct name tied = {M_(lm_w), "lm_head.weight", "lm_head.decoder.weight",
+                            "lm_head.weight", "lm_head.decoder.weight", S_VD};
+        snprintf(name, sizeof name, "%s%s", e->lm_prefix, name_in(e, &tied));
+        if (bi_checkpoint_find(model->cp, name)) {
+            int64_t before = model->n_parameters; /* tied: counted once */
+            st = bind(model, e, &tied, e->lm_prefix, 0, e, err);
+            model->n_parameters = before;
+        }
+    }
+    return st;
+}
+
+/* An integer of fair-esm's own configuration. */
+static bool fair_int(const struct bi_model *model, const char *key, int64_t *out)
+{
+    char name[96];
+    static const char *const prefixes[] = {"cfg.model.", "cfg.", "args."};
+    for (size_t i = 0; i < BI_COUNT(prefixes); i++) {
+        const struct bi_meta *m;
+        snprintf(name, sizeof name, "%s%s", prefixes[i], key);
+        m = bi_checkpoint_meta(model->cp, name);
+        if (m && (m->type == BI_META_INT || m->type == BI_META_BOOL)) {
+            *out = m->i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int expect_text(const struct bi_model *model, const char *key, const char *want,
+                       struct bioinfer_error *err)
+{
+    const char *text = bi_json_string(bi_json_get(model->cp->config, key));
+    if (text && strcmp(text, want))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: %s is '%s', expected '%s'",
+                       model->cp->path, key, text, want);
+    return 0;
+}
+
+/* vocab.txt, when there is one, must be the alphabet above. */
+static int check_vocab(const struct bi_model *model, struct bioinfer_error *err)
+{
+    const char *p = model->cp->vocab;
+    for (int i = 0; p && i < VOCAB; i++) {
+        size_t n = strcspn(p, "\n"), cut = n && p[n - 1] == '\r' ? n - 1 : n;
+        if (strlen(symbols[i]) != cut || memcmp(symbols[i], p, cut))
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: vocab.txt: token %d is '%.*s', expected '%s'", model->cp->path, i,
+                           (int)(cut < 40 ? cut : 40), p, symbols[i]);
+        p += n + (p[n] == '\n');
+    }
+    if (p && *p)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: vocab.txt: more than %d tokens",
+                       model->cp->path, VOCAB);
+    return 0;
+}
+
+static int read_config(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
+{
+    const struct bi_tensor *embed, *t;
+    const struct bi_json *config = model->cp->config;
+    int which = layout_of(model->cp), st;
+    int64_t value, heads = 0, layers = 0, ffn = 0, width;
+    bool flag;
+    double eps = 1e-5;
+    e->layout = layouts[which].layout;
+    e->prefix = layouts[which].prefix;
+    e->lm_prefix = layouts[which].lm_prefix;
+    if (!(embed = bi_checkpoint_find(model->cp, layouts[which].embed)))
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path,
+                       layouts[which].embed);
+    if (embed->rank != 2 || embed->shape[1] < 1 || embed->shape[1] > 65536)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [%d, width]", model->cp->path,
+                       embed->name, VOCAB);
+    width = (int64_t)embed->shape[1];
+    e->token_dropout = true;
+    if ((st = expect_text(model, "position_embedding_type", "rotary", err)) ||
+        (st = expect_text(model, "hidden_act", "gelu", err)) || (st = check_vocab(model, err)))
+        return st;
+    if (bi_json_bool(bi_json_get(config, "emb_layer_norm_before"), &flag) && flag)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: config.json: emb_layer_norm_before is true: an ESM-1 model",
+                       model->cp->path);
+    bi_json_bool(bi_json_get(config, "token_dropout"), &e->token_dropout);
+    if (fair_int(model, "token_dropout", &value))
+        e->token_dropout = value != 0;
+    if (bi_json_double(bi_json_get(config, "layer_norm_eps"), &eps) && !(eps >= 0 && eps < 1))
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: layer_norm_eps is %g",
+                       model->cp->path, eps);
+    e->eps = (float)eps;
+    value = width;
+    if ((st = bi_config_int(model, "hidden_size", 1, 65536, &value, err)) < 0)
+        return st;
+    if (value != width)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: hidden_size is %lld, the embedding is %lld wide",
+                       model->cp->path, (long long)value, (long long)width);
+    value = VOCAB;
+    if ((st = bi_config_int(model, "vocab_size", 1, 1000000, &value, err)) < 0)
+        return st;
+    if (value != VOCAB)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: vocab_size is %lld, expected %d",
+                       model->cp->path, (long long)value, VOCAB);
+    if ((st = bi_config_int(model, "num_hidden_layers", 1, MAX_LAYERS, &layers, err)) < 0 ||
+        (st = bi_config_int(model, "num_attention_heads", 1, 1024, &heads, err)) < 0 ||
+        (st = bi_config_int(model, "intermediate_size", 1, 1 << 20, &ffn, err)) < 0)
+        return st;
+    if (!layers && !fair_int(model, "encoder_layers", &layers)) { /* count them */
+        char name[160];
+        for (layers = 0; layers < MAX_LAYERS; layers++) {
+            const char *pattern = e->layout == HF ? "%sencoder.layer.%d.LayerNorm.weight"
+                                  : e->layout == FAIR
+                                      ? "%slayers.%d.final_layer_norm.weight"
+                                      : "%sencoder.layers.%d.layernorm_mlp.fc1_bias";
+            snprintf(name, sizeof name, pattern, e->prefix, (int)layers);
+            if (!bi_checkpoint_find(model->cp, name))
+                break;
+        }
+    }
+    if (!heads && !fair_int(model, "encoder_attention_heads", &heads) &&
+        (t = find_inv_freq(model, e, 0)) && t->n_elements && t->n_elements < 65536)
+        heads = width / (2 * (int64_t)t->n_elements);
+    if (layers < 1 || layers > MAX_LAYERS || heads < 1 || heads > 1024 || width % heads ||
+        width / heads % 2 || width / heads > 256)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %lld layers, %lld heads over width %lld: not a usable configuration "
+                       "(is config.json missing?)", model->cp->path, (long long)layers,
+                       (long long)heads, (long long)width);
+    e->n_layers = layers;
+    e->width = width;
+    e->n_heads = heads;
+    e->head_dim = width / heads;
+    e->ffn = ffn ? ffn : 4 * width;
+    return 0;
+}
+
+/* "esm2_t6_8M": depth and size, as the published models are called. */
+static const char *size_name(struct bi_model *model, const struct esm2 *e)
+{
+    double m = (double)model->n_parameters / 1e6;
+    static const struct { int layers, width; const char *size; } known[] = {
+        {6, 320, "8M"},    {12, 480, "35M"},   {30, 640, "150M"},
+        {33, 1280, "650M"}, {36, 2560, "3B"},  {48, 5120, "15B"}};
+    for (size_t i = 0; i < BI_COUNT(known); i++)
+        if (known[i].layers == e->n_layers && known[i].width == e->width)
+            return bi_arena_printf(&model->arena, "esm2_t%d_%s", (int)e->n_layers, known[i].size);
+    return bi_arena_printf(&model->arena, "esm2_t%d_%.3gM", (int)e->n_layers, m);
+}
+
+static int esm2_open(struct bi_model *model, struct bioinfer_error *err)
+{
+    struct esm2 *e = bi_arena_calloc(&model->arena, 1, sizeof *e);
+    int st;
+    if (!e)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
+    if ((st = read_config(model, e, err)))
+        return st;
+    if (!(e->layers = bi_arena_calloc(&model->arena, (size_t)e->n_layers, sizeof *e->layers)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: layers", model->cp->path);
+    for (size_t i = 0; !st && i < BI_COUNT(trunk_names); i++)
+        st = bind(model, e, &trunk_names[i], e->prefix, 0, e, err);
+    for (int l = 0; !st && l < e->n_layers; l++)
+        for (size_t i = 0; !st && i < BI_COUNT(layer_names); i++)
+            st = bind(model, e, &layer_names[i], e->prefix, l, &e->layers[l], err);
+    if (st || (st = bind_inv_freq(model, e, err)) || (st = bind_head(model, e, err)) ||
+        (st = bind_contacts(model, e, err)))
+        return st;
+    model->config = e;
+    model->tokens = symbols;
+    model->n_layers = (int)e->n_layers;
+    model->width = (int)e->width;
+    model->n_heads = (int)e->n_heads;
+    model->head_dim = (int)e->head_dim;
+    model->vocab_size = VOCAB;
+    model->n_prefix = model->n_suffix = 1;
+    model->mask_id = MASK;
+    model->default_include = BIOINFER_MEAN;
+    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS |
+                         BIOINFER_ATTENTIONS | (e->dense_w >= 0 ? BIOINFER_LOGITS : 0) |
+                         (e->contact_b >= 0 ? BIOINFER_CONTACTS : 0);
+    if (!(model->name = size_name(model, e)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: name", model->cp->path);
+    return 0;
+}
+
+/* ---- graph ---- */
+
+struct builder {
+    const struct bi_model *model;
+    const struct esm2 *e;
+    struct bi_graph *g;
+    const struct bi_wants *wants;
+    bi_value_id start, table, contacts;
+};
+
+static bi_value_id weight(const struct builder *b, int index)
+{
+    return bi_model_value(b->model, b->g, index);
+}
+
+static bi_value_id linear(const struct builder *b, bi_value_id x, int w, int bias)
+{
+    return bi_add(b->g, bi_matmul(b->g, x, weight(b, w)), weight(b, bias));
+}
+
+static bi_value_id norm(const struct builder *b, bi_value_id x, int w, int bias)
+{
+    return bi_layernorm(b->g, x, weight(b, w), weight(b, bias), b->e->eps);
+}
+
+/* The outputs of representation `layer`. */
+static void represent(const struct builder *b, bi_value_id x, int layer)
+{
+    const struct bi_wants *w = b->wants;
+    for (int i = 0; i < w->n_layers; i++) {
+        if (w->layers[i] != layer)
+            continue;
+        if (w->include & BIOINFER_MEAN)
+            bi_output(b->g, bi_mean_pool(b->g, x, b->start, 1, 1), BIOINFER_MEAN, layer, "mean");
+        if (w->include & BIOINFER_PER_RESIDUE)
+            bi_output(b->g, x, BIOINFER_PER_RESIDUE, layer, "per-residue");
+        if (w->include & BIOINFER_BOS)
+            bi_output(b->g, bi_select_rows(b->g, x, b->start), BIOINFER_BOS, layer, "bos");
+    }
+}
+
+/* Attention of one layer over h, before the output matrix. */
+static bi_value_id attend(struct builder *b, const struct layer *l, bi_value_id h, int layer)
+{
+    struct bi_graph *g = b->g;
+    int32_t heads = (int32_t)b->e->n_heads;
+    bi_value_id q = bi_scale(g, linear(b, h, l->q_w, l->q_b),
+                             1 / sqrtf((float)b->e->head_dim));
+    bi_value_id k = linear(b, h, l->k_w, l->k_b), v = linear(b, h, l->v_w, l->v_b);
+    bi_value_id maps = bi_softmax(
+        g, bi_scores(g, bi_rope(g, q, b->table, b->start, heads),
+                     bi_rope(g, k, b->table, b->start, heads), b->start, heads), b->start);
+    if (b->wants->include & BIOINFER_ATTENTIONS)
+        bi_output(g, maps, BIOINFER_ATTENTIONS, layer, "attentions");
+    if (b->wants->include & BIOINFER_CONTACTS)
+        b->contacts = bi_contacts(g, maps, weight(b, l->contact_w), b->start, b->contacts, 1, 1);
+    return bi_mix(g, maps, v, b->start);
+}
+
+static void esm2_build(const struct bi_model *model, struct bi_graph *g,
+                       const struct bi_shape *shape, const struct bi_wants *wants)
+{
+    const struct esm2 *e = model->config;
+    struct builder b = {.model = model, .e = e, .g = g, .wants = wants, .contacts = BI_NONE};
+    bool logits = wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS);
+    bool rows_only = wants->include == BI_WANT_ROW_LOGITS;
+    bi_value_id ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
+    bi_value_id scale = bi_input(g, "scale", BI_F32, BI_AXIS_TOKENS, shape->n_tokens);
+    bi_value_id x = bi_scale_rows(g, bi_embedding(g, weight(&b, e->embed), ids), scale), rows;
+    b.start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
+    b.table = bi_rope_table(g, weight(&b, e->inv_freq), shape->longest);
+    rows = wants->include & BI_WANT_ROW_LOGITS
+               ? bi_input(g, "rows", BI_I32, BI_AXIS_ROWS, shape->n_rows)
+               : BI_NONE;
+    for (int i = 0; i < e->n_layers; i++) {
+        const struct layer *l = &e->layers[i];
+        bi_value_id h;
+        represent(&b, x, i);
+        h = attend(&b, l, norm(&b, x, l->norm1_w, l->norm1_b), i);
+        if (rows_only && i == e->n_layers - 1) { /* the rest concerns the asked rows alone */
+            h = bi_select_rows(g, h, rows);
+            x = bi_select_rows(g, x, rows);
+        }
+        x = bi_add(g, linear(&b, h, l->out_w, l->out_b), x);
+        h = bi_gelu(g, linear(&b, norm(&b, x, l->norm2_w, l->norm2_b), l->fc1_w, l->fc1_b));
+        x = bi_add(g, linear(&b, h, l->fc2_w, l->fc2_b), x);
+    }
+    x = norm(&b, x, e->norm_w, e->norm_b);
+    represent(&b, x, (int)e->n_layers);
+    if (logits) {
+        bi_value_id h = x;
+        if (!rows_only && wants->include & BI_WANT_ROW_LOGITS)
+            h = bi_select_rows(g, h, rows);
+        h = norm(&b, bi_gelu(g, linear(&b, h, e->dense_w, e->dense_b)), e->lm_norm_w,
+                 e->lm_norm_b);
+        bi_output(g, linear(&b, h, e->lm_w, e->lm_b),
+                  (int)(wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS)), -1, "logits");
+    }
+    if (wants->include & BIOINFER_CONTACTS)
+        bi_output(g, bi_sigmoid(g, bi_add(g, b.contacts, weight(&b, e->contact_b))),
+                  BIOINFER_CONTACTS, -1, "contacts");
+}
+
+/* ---- tokens ---- */
+
+/* Letter to id; J (leucine or isoleucine) has no token and is read as X. */
+static const int8_t letters['Z' - 'A' + 1] = {
+    ['A' - 'A'] = 5,  ['B' - 'A'] = 25, ['C' - 'A'] = 23, ['D' - 'A'] = 13, ['E' - 'A'] = 9,
+    ['F' - 'A'] = 18, ['G' - 'A'] = 6,  ['H' - 'A'] = 21, ['I' - 'A'] = 12, ['J' - 'A'] = -1,
+    ['K' - 'A'] = 15, ['L' - 'A'] = 4,  ['M' - 'A'] = 20, ['N' - 'A'] = 17, ['O' - 'A'] = 28,
+    ['P' - 'A'] = 14, ['Q' - 'A'] = 16, ['R' - 'A'] = 10, ['S' - 'A'] = 8,  ['T' - 'A'] = 11,
+    ['U' - 'A'] = 26, ['V' - 'A'] = 7,  ['W' - 'A'] = 22, ['X' - 'A'] = 24, ['Y' - 'A'] = 19,
+    ['Z' - 'A'] = 27};
+
+static int esm2_residue_token(char residue)
+{
+    if (residue >= 'A' && residue <= 'Z')
+        return letters[residue - 'A'];
+    return residue == '.' ? 29 : residue == '-' ? 30 : -1;
+}
+
+/* A symbol in angle brackets at text[0, n): its id and length; 0 when there is none. */
+static size_t special_at(const char *text, size_t n, int32_t *id)
+{
+    static const int32_t ids[] = {BOS, PAD, EOS, UNK, 31, MASK};
+    for (size_t i = 0; i < BI_COUNT(ids); i++) {
+        size_t len = strlen(symbols[ids[i]]);
+        if (len <= n && !memcmp(text, symbols[ids[i]], len)) {
+            *id = ids[i];
+            return len;
+        }
+    }
+    return 0;
+}
+
+static int esm2_encode(const struct bi_model *model, const struct bioinfer_record *r, bool raw,
+                       struct bi_tokens *out, struct bioinfer_error *err)
+{
+    out->n = 0;
+    out->n_mapped = 0;
+    if (!bi_grow(model->env, &out->ids, &out->cap, r->length + 2, sizeof *out->ids))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: tokens of %zu residues", r->id, r->length);
+    out->ids[out->n++] = BOS;
+    for (size_t i = 0; i < r->length;) {
+        char c = r->sequence[i];
+        int32_t id = esm2_residue_token(c);
+        size_t len = 1;
+        if (id < 0 && c == 'J' && !raw) {
+            id = 24;
+            out->n_mapped++;
+        }
+        if (id < 0 && c == '<')
+            len = special_at(r->sequence + i, r->length - i, &id);
+        if (id < 0 || !len)
+            return bi_fail(err, BIOINFER_BAD_RESIDUE,
+                           "record '%.60s': residue %zu is '%c' (0x%02x), which has no token",
+                           r->id, i + 1, c >= 32 && c < 127 ? c : '?', (unsigned char)c);
+        out->ids[out->n++] = id;
+        i += len;
+    }
+    out->ids[out->n++] = EOS;
+    return 0;
+}
+
+/* Token dropout at inference: 0.88 = 1 - 0.15 * 0.8 over the share that is not masked; the
+ * share counts <cls> and <eos>. */
+static void esm2_token_scale(const struct bi_model *model, const int32_t *ids, size_t n,
+                             float *scale)
+{
+    const struct esm2 *e = model->config;
+    size_t n_masked = 0, n_tokens = 0;
+    float factor = 1;
+    for (size_t i = 0; i < n; i++) {
+        n_masked += ids[i] == MASK;
+        n_tokens += ids[i] != PAD;
+    }
+    if (e->token_dropout)
+        factor = 0.88f / (1 - (float)n_masked / (float)(n_tokens ? n_tokens : 1));
+    for (size_t i = 0; i < n; i++)
+        scale[i] = ids[i] == PAD || (e->token_dropout && ids[i] == MASK) ? 0 : factor;
+}
+
+const struct bi_model_def bi_model_esm2 = {
+    .name = "esm2",
+    .summary = "ESM-2 protein language models, 8M to 15B parameters",
+    .default_name = "facebook/esm2_t33_650M_UR50D",
+    .recognise = esm2_recognise,
+    .open = esm2_open,
+    .build = esm2_build,
+    .encode = esm2_encode,
+    .token_scale = esm2_token_scale,
+    .residue_token = esm2_residue_token,
+};

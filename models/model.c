@@ -1,0 +1,166 @@
+/* model.c - opening a model of any family, and its weights. */
+#include "model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MODEL(stem) extern const struct bi_model_def bi_model_##stem;
+#include "models.inc"
+#undef MODEL
+
+static const struct bi_model_def *const defs[] = {
+#define MODEL(stem) &bi_model_##stem,
+#include "models.inc"
+#undef MODEL
+};
+
+const struct bi_model_def *bi_model_def(int index)
+{
+    return index >= 0 && index < (int)BI_COUNT(defs) ? defs[index] : NULL;
+}
+
+static int find_def(const struct bi_model_def **out, const char *family,
+                    const struct bi_checkpoint *cp, struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < BI_COUNT(defs); i++) {
+        if (family && strcmp(defs[i]->name, family))
+            continue;
+        if (defs[i]->recognise(cp)) {
+            *out = defs[i];
+            return 0;
+        }
+        if (family)
+            return bi_fail(err, BIOINFER_MISMATCH, "%s: these are no %s weights (%zu tensors, "
+                           "the first is %s)", cp->path, family, cp->n_tensors,
+                           cp->n_tensors ? cp->tensors[0].name : "missing");
+    }
+    if (family)
+        return bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family);
+    return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: weights of no known family (%zu tensors, the "
+                   "first is %s)", cp->path, cp->n_tensors,
+                   cp->n_tensors ? cp->tensors[0].name : "missing");
+}
+
+int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
+                  const char *family, const struct bi_checkpoint_options *options,
+                  struct bioinfer_error *err)
+{
+    int st;
+    *model = (struct bi_model){.env = env, .arena = {.env = env}};
+    if ((st = bi_checkpoint_open(&model->cp, env, path, options, err)) ||
+        (st = find_def(&model->def, family, model->cp, err)) ||
+        (st = model->def->open(model, err)))
+        bi_model_close(model);
+    return st;
+}
+
+void bi_model_close(struct bi_model *model)
+{
+    if (!model->env)
+        return;
+    bi_checkpoint_close(&model->cp);
+    bi_free(model->env, model->weights);
+    bi_arena_reset(&model->arena);
+    *model = (struct bi_model){0};
+}
+
+/* ---- weights ---- */
+
+/* Rows of the tensor behind a weight: rank 1 weights are one element per row. A weight of
+ * rank 1 may come as [1, n], as PyTorch stores a linear layer with one output. */
+static uint64_t tensor_rows(const struct bi_tensor *t, int rank)
+{
+    return rank == 1 ? t->n_elements : t->rank ? t->shape[0] : 1;
+}
+
+int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
+                    struct bioinfer_error *err)
+{
+    const struct bi_tensor *t = weight->tensor;
+    uint64_t last = weight->row_first;
+    if (weight->shape[0] > 0) {
+        uint64_t r = (uint64_t)weight->shape[0] - 1;
+        last += weight->row_block ? r / weight->row_block * weight->row_step + r % weight->row_block
+                                  : r;
+    }
+    if (t) {
+        bool fits = weight->rank == 1 ? t->rank == 1 || (t->rank == 2 && t->shape[0] == 1)
+                                      : t->rank == 2 && t->shape[1] == (uint64_t)weight->shape[1];
+        /* a whole tensor must be used as a whole: extra rows are a different model */
+        bool picked = weight->row_block || weight->row_first || weight->row_step;
+        if (!bi_dtype_is_loadable(t->dtype))
+            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: dtype %s cannot be computed with",
+                           model->cp->files[t->file].path, t->name, bi_dtype_name(t->dtype));
+        if (!fits || last >= tensor_rows(t, weight->rank) ||
+            (!picked && last + 1 != tensor_rows(t, weight->rank))) {
+            char got[80] = "[";
+            for (int i = 0; i < t->rank; i++)
+                snprintf(got + strlen(got), sizeof got - strlen(got), "%s%" PRIu64,
+                         i ? ", " : "", t->shape[i]);
+            if (weight->rank == 1)
+                return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 "]",
+                               model->cp->files[t->file].path, t->name, got, weight->shape[0]);
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 "]",
+                           model->cp->files[t->file].path, t->name, got, weight->shape[0],
+                           weight->shape[1]);
+        }
+    }
+    if (!bi_grow(model->env, &model->weights, &model->cap_weights, model->n_weights + 1,
+                 sizeof *model->weights))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->cp->path);
+    model->weights[model->n_weights] = *weight;
+    return (int)model->n_weights++;
+}
+
+bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int index)
+{
+    const struct bi_weight *w;
+    if (index < 0 || (size_t)index >= model->n_weights)
+        return bi_graph_fail(g, BIOINFER_INTERNAL, "%s: weight %d of %zu", model->def->name, index,
+                             model->n_weights);
+    w = &model->weights[index];
+    return bi_weight(g, index, w->name, w->rank, w->shape);
+}
+
+int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight, int64_t first,
+                   int64_t n, float *dst, struct bioinfer_error *err)
+{
+    uint64_t width = weight->rank == 2 ? (uint64_t)weight->shape[1] : 1;
+    int st = 0;
+    if (weight->values) {
+        memcpy(dst, weight->values + (uint64_t)first * width,
+               (size_t)((uint64_t)n * width) * sizeof *dst);
+        return 0;
+    }
+    while (!st && n) { /* runs of rows that follow each other in the tensor */
+        uint64_t run = (uint64_t)n, row = weight->row_first + (uint64_t)first;
+        if (weight->row_block) {
+            uint64_t at = (uint64_t)first % weight->row_block;
+            row = weight->row_first + (uint64_t)first / weight->row_block * weight->row_step + at;
+            if (run > weight->row_block - at)
+                run = weight->row_block - at;
+        }
+        st = bi_tensor_read_f32(model->cp, weight->tensor, row * width, run * width, dst, err);
+        dst += run * width;
+        first += (int64_t)run;
+        n -= (int64_t)run;
+    }
+    return st;
+}
+
+int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
+                  int64_t *out, struct bioinfer_error *err)
+{
+    const struct bi_json *j = bi_json_get(model->cp->config, key);
+    uint64_t v;
+    if (!j || j->type == BI_JSON_NULL)
+        return 0;
+    if (!bi_json_u64(j, &v) || v > (uint64_t)max || (int64_t)v < min)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: %s is '%.40s', expected a number from %" PRId64
+                       " to %" PRId64, model->cp->path, key, j->text ? j->text : "?", min, max);
+    *out = (int64_t)v;
+    return 1;
+}

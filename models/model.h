@@ -1,0 +1,107 @@
+/* model.h - what a model family is: configuration, weights, graph, tokens.
+ *
+ * One family = one file models/<stem>.c ending in one const struct bi_model_def, and one line
+ * in models.inc. A family knows no backend; the engine knows no family. */
+#ifndef BI_MODEL_H
+#define BI_MODEL_H
+
+#include "../graph/graph.h"
+#include "../loaders/checkpoint.h"
+
+/* One weight as the graph sees it: a tensor of the checkpoint, rows picked from one, or
+ * values made at load. */
+struct bi_weight {
+    const char *name; /* canonical, for dumps and messages */
+    const struct bi_tensor *tensor;
+    const float *values; /* instead of a tensor */
+    int rank;
+    int64_t shape[2];
+    /* Row r of the weight is row row_first + r / row_block * row_step + r % row_block of the
+     * tensor; row_block 0: rows follow each other from row_first. */
+    uint64_t row_first, row_block, row_step;
+};
+
+/* What a graph has to give. Bits of enum bioinfer_include, and: */
+enum { BI_WANT_ROW_LOGITS = 1 << 16 }; /* logits of the tokens listed in input "rows" */
+
+struct bi_wants {
+    unsigned include;
+    const int *layers; /* ascending, 0 .. n_layers: whose embeddings */
+    int n_layers;
+};
+
+struct bi_shape {
+    int64_t n_tokens, n_seqs, longest, n_rows;
+};
+
+/* Token ids of one record, specials included. */
+struct bi_tokens {
+    int32_t *ids;
+    size_t n, cap;
+    int n_mapped; /* residues the family reads as another one (J as X) */
+};
+
+struct bi_model {
+    const struct bi_model_def *def;
+    const struct bi_env *env;
+    struct bi_arena arena;
+    struct bi_checkpoint *cp;
+    struct bi_weight *weights;
+    size_t n_weights, cap_weights;
+    void *config;       /* the family's own */
+    const char *name;   /* "esm2_t6_8M", or from the folder */
+    const char *const *tokens; /* symbols by id */
+    int n_layers, width, n_heads, head_dim, vocab_size;
+    int n_prefix, n_suffix; /* special tokens around the residues */
+    int mask_id;
+    int64_t n_parameters;
+    unsigned can_include;   /* kinds these weights can give */
+    unsigned default_include;
+};
+
+struct bi_model_def {
+    const char *name;         /* "esm2" */
+    const char *summary;      /* one line for --help */
+    const char *default_name; /* hub name taken without --weights */
+    /* Does this family own the checkpoint? Looks at names and config only. */
+    bool (*recognise)(const struct bi_checkpoint *cp);
+    /* Reads the configuration, binds and checks every weight. model->cp is set. */
+    int (*open)(struct bi_model *model, struct bioinfer_error *err);
+    /* Writes the graph for one shape. Errors stay in the graph. */
+    void (*build)(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
+                  const struct bi_wants *wants);
+    /* Residues to tokens. A bad residue: BAD_RESIDUE, with position and character. */
+    int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
+                  struct bi_tokens *out, struct bioinfer_error *err);
+    /* Values of input "scale" for the tokens of one sequence. */
+    void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n,
+                        float *scale);
+    /* Token of one residue letter, -1 when it has none. */
+    int (*residue_token)(char residue);
+};
+
+/* The families of this build; NULL past the end. */
+const struct bi_model_def *bi_model_def(int index);
+
+/* Opens what `path` names; family NULL = found by recognise(). */
+int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
+                  const char *family, const struct bi_checkpoint_options *options,
+                  struct bioinfer_error *err);
+void bi_model_close(struct bi_model *model);
+
+/* ---- for the files of families ---- */
+
+/* Adds a weight; its index, or a negative status. With tensor set, checks that it holds the
+ * rows and columns asked for: message "path: name: shape [..], expected [..]". */
+int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
+                    struct bioinfer_error *err);
+/* The value of weight `index` in a graph. */
+bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int index);
+/* Rows [first, first + n) (rank 1: elements) as float32. */
+int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight, int64_t first,
+                   int64_t n, float *dst, struct bioinfer_error *err);
+/* A number of config.json in [min, max]: 1 = set, 0 = the key is absent, < 0 = status. */
+int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
+                  int64_t *out, struct bioinfer_error *err);
+
+#endif
