@@ -122,6 +122,7 @@ static int st_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     st = bi_out_finish(&out, err);
 out:
     bi_out_close(&out);
+    bi_out_close(&s->data);
     bi_free(w->env, chunk);
     return st;
 }
