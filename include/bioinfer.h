@@ -78,10 +78,12 @@ BIOINFER_API const char *bioinfer_version(void);
 /* The word of a status, "unknown" for none of ours. Never NULL. */
 BIOINFER_API const char *bioinfer_status_name(int status);
 
+/* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu") */
+#define BIOINFER_PARAMS(...) BIOINFER_PARAMS_(__VA_ARGS__, )
 #if defined __cplusplus
-#define BIOINFER_PARAMS(type, ...) (type{sizeof(type), ##__VA_ARGS__})
+#define BIOINFER_PARAMS_(type, ...) (type{sizeof(type), __VA_ARGS__})
 #else
-#define BIOINFER_PARAMS(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
+#define BIOINFER_PARAMS_(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
 
 /* ---- 2 context ---------------------------------------------------------------- */

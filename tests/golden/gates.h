@@ -1,0 +1,14 @@
+/* gates.h - the fidelity gates, in one place. */
+#ifndef BI_GATES_H
+#define BI_GATES_H
+
+/* Every row (residue) of every array, against the reference in float32. */
+#define GATE_COSINE 0.99999
+/* Whole arrays in float32: cosine alone would let recomputed rotary frequencies through. */
+#define GATE_RELATIVE_L2 5e-6
+/* Top-1 must be equal wherever the reference's first two are further apart than this. */
+#define GATE_TIE 1e-4
+/* Mean negative log-likelihood of bioinfer-tiny's held-out set. */
+#define GATE_NLL 1e-4
+
+#endif
