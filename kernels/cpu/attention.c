@@ -118,8 +118,11 @@ BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d
     tile_mix(out, w->scores, w->values, n_keys, d, nv, keep);
 }
 
+typedef void tile_step(float *block, const struct work *w, int n_keys, int d);
+
+/* steps[nv - 1] is attend_tile for so many vectors of queries. */
 BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part,
-                      void *scratch, const int d)
+                      void *scratch, const int d, tile_step *const steps[BLOCK_VECTORS])
 {
     const struct work w = lay_out(scratch, d);
     const int width = round_up(d, KEY_GROUP);
@@ -143,13 +146,8 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
         pack_keys(w.keys, p->k + column, p->ldk, p->table, part->start, first, n_keys, d);
         pack_values(w.values, p->v + column, p->ldv, part->start + first, n_keys, d);
         for (int r = 0; r < part->n; r += BLOCK) {
-            float *block = w.blocks + (size_t)(r / BLOCK) * size;
-            if (part->n - r > 2 * VW)
-                attend_tile(block, &w, n_keys, d, 3);
-            else if (part->n - r > VW)
-                attend_tile(block, &w, n_keys, d, 2);
-            else
-                attend_tile(block, &w, n_keys, d, 1);
+            const int nv = (min_int(part->n - r, BLOCK) + VW - 1) / VW;
+            steps[nv - 1](w.blocks + (size_t)(r / BLOCK) * size, &w, n_keys, d);
         }
     }
     for (int r = 0; r < part->n; r += BLOCK) {
@@ -164,18 +162,32 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
 }
 
 /* Head widths of known models, with loops of fixed length; any other goes the last way. */
-#define ATTEND(name, d)                                                                  \
-    static __attribute__((noinline)) void attend_##name(                                 \
-        const struct bi_attention_params *p, const struct part *part, void *scratch)     \
+#define STEP(name, width, nv)                                                            \
+    static __attribute__((noinline)) void step_##name##_##nv(                            \
+        float *block, const struct work *w, int n_keys, int d)                           \
     {                                                                                    \
-        attend(p, part, scratch, (d));                                                   \
+        (void)d;                                                                         \
+        attend_tile(block, w, n_keys, (width), nv);                                      \
+    }
+#define ATTEND(name, width)                                                              \
+    STEP(name, width, 1)                                                                 \
+    STEP(name, width, 2)                                                                 \
+    STEP(name, width, 3)                                                                 \
+    static void attend_##name(const struct bi_attention_params *p,                       \
+                              const struct part *part, void *scratch)                    \
+    {                                                                                    \
+        static tile_step *const steps[] = {step_##name##_1, step_##name##_2,             \
+                                           step_##name##_3};                             \
+        const int d = p->head_dim;                                                       \
+        attend(p, part, scratch, (width), steps);                                        \
+        (void)d;                                                                         \
     }
 ATTEND(16, 16)
 ATTEND(24, 24)
 ATTEND(32, 32)
 ATTEND(64, 64)
 ATTEND(128, 128)
-ATTEND(any, p->head_dim)
+ATTEND(any, d)
 
 int64_t BI_ISA_NAME(attention_tasks)(const void *params, int n_threads)
 {

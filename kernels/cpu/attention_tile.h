@@ -37,7 +37,8 @@ BI_INLINE int round_up(int n, int step)
  * of relative error 7.5e-8 on [-1/2, 1/2]. */
 BI_INLINE vf exp2_negative(vf x)
 {
-    const vf magic = vf_set1(12582912.0f); /* 1.5 * 2^23: rounds, and leaves n in the low bits */
+    /* adding 1.5 * 2^23 rounds, and leaves the integer in the low bits */
+    const vf magic = vf_set1(12582912.0f);
     x = vf_max(vf_set1(-126.0f), x);
     vf t = vf_add(x, magic);
     vf f = vf_sub(x, vf_sub(t, magic));

@@ -1,0 +1,70 @@
+/* attention.c - cases of the attention kernel. */
+#include "checkkernel.h"
+#include "kernels/attention.h"
+
+static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
+                  float scale, double spread, const char *note)
+{
+    struct bi_attention_params p = {.n_heads = heads, .head_dim = d, .scale = scale};
+    typedef struct bi_attention_params T;
+    const int64_t width = (int64_t)heads * d;
+    double pairs = 0; /* a score of hundreds is known to 1e-5, its exponential no better */
+    for (int i = 0; i < n->n; i++)
+        pairs += (double)n->of[i] * n->of[i];
+    ck_check(ck, &(struct ck_case){
+        .entry = "attention", .reference = bi_op_attention.reference, .params = &p,
+        .params_size = sizeof p, .start = offsetof(T, start),
+        .arrays = {
+            {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
+            {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
+            {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_TOKENS, .width = width},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
+             .absent = !table},
+        },
+        .lengths = n->of, .n_seqs = n->n, .absolute = spread > 4 ? 3e-4 : 1e-5, .relative = 1e-5,
+        .nmse = 1e-11,
+        .flops = 4 * pairs * (double)width, .note = note});
+}
+
+static void cases(struct ck *ck)
+{
+    static const int widths[] = {16, 24, 32, 64, 128, 2, 6, 8, 10, 48, 72, 80};
+    if (ck_bench(ck)) {
+        static const struct { int d, s; const char *note; } sizes[] = {
+            {16, 475, "H=20 d=16 S=475"}, {24, 475, "H=20 d=24 S=475"},
+            {32, 475, "H=20 d=32 S=475"}, {64, 475, "H=20 d=64 S=475"},
+            {64, 2000, "H=20 d=64 S=2000"}, {16, 80, "H=20 d=16 S=80 x16"}};
+        for (size_t i = 0; i < BI_COUNT(sizes); i++) {
+            struct ck_lengths n = ck_same(sizes[i].s < 100 ? 16 : 1, sizes[i].s);
+            check(ck, &n, 20, sizes[i].d, 1, 0.25f, 1, sizes[i].note);
+        }
+        return;
+    }
+    /* every width against every edge of blocks and tiles */
+    static const int32_t edges[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 47, 48, 49, 127, 128, 129,
+                                    0, -1};
+    for (size_t i = 0; i < BI_COUNT(widths); i++) {
+        struct ck_lengths n = ck_lengths_of(edges);
+        check(ck, &n, 1 + (int)(i % 3), widths[i], 1, 0.3f, 1, "edges");
+        n = ck_lengths(ck, 6, 150);
+        check(ck, &n, (int)ck_random(ck, 1, 3), widths[i], 0, 1, 0.5, "no table");
+    }
+    for (int i = 0; i < 48; i++) {
+        struct ck_lengths n = ck_lengths(ck, 8, 100);
+        check(ck, &n, (int)ck_random(ck, 1, 4), widths[ck_random(ck, 0, BI_COUNT(widths) - 1)],
+              (int)ck_random(ck, 0, 1), 0.25f, 1, "random");
+    }
+    /* more rows than a task takes; scores of hundreds, so that maxima move by whole tiles */
+    static const int32_t longer[] = {479, 480, 481, -1}, longest[] = {1030, -1};
+    struct ck_lengths n = ck_lengths_of(longer);
+    check(ck, &n, 1, 16, 1, 0.25f, 1, "rows of a task");
+    n = ck_lengths_of(longest);
+    check(ck, &n, 1, 16, 1, 0.25f, 1, "long");
+    n = ck_lengths(ck, 4, 300);
+    check(ck, &n, 2, 16, 0, 1, 8, "large scores");
+    n = ck_lengths(ck, 4, 300);
+    check(ck, &n, 2, 24, 0, 1, 1e-4, "small scores");
+}
+
+const struct ck_op ck_attention = {"attention", cases};

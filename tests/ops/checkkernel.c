@@ -1,0 +1,828 @@
+/* checkkernel.c - every CPU kernel of every instruction set against its op's reference.
+ *
+ *     checkkernel [--op=PART] [--isa=NAME] [--seed=N] [--bench] [--json]
+ *
+ * For each case and each set this machine can run:
+ *   numbers    within the case's bounds of the reference, which sums in double
+ *   canaries   64 floats around each array, the gaps between rows and the rows beyond the
+ *              batch are untouched in outputs and NaN in inputs; scratch likewise
+ *   threads    1, 2, 3, 7, 16 and 64 threads, tasks in random order, scratch full of NaN
+ *              before each: bit-equal
+ *   company    each sequence alone and in a random other batch: bit-equal
+ *   isolation  NaN or infinities in one sequence: the others bit-equal, NaN not lost
+ *
+ * Sections: options and random numbers, batches, running, comparing, checks, bench, main. */
+#include "checkkernel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/cpu/cpu.h"
+
+/* ---- options and random numbers ---- */
+
+enum { MAX_ISAS = 4, CANARY = 64, NAME = 64 };
+
+struct result {
+    long cases, checks, failures;
+    double nmse, error; /* the worst */
+};
+
+struct ck {
+    uint64_t seed, random;
+    int bench, json, printed;
+    const char *isa;
+    const struct ck_op *op;
+    const struct bi_cpu_kernels *kernels[MAX_ISAS];
+    int n_kernels;
+    struct result of[MAX_ISAS]; /* of the op at hand */
+    long cases, checks, failures;
+};
+
+static uint64_t next(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double unit(struct ck *ck)
+{
+    return (double)(next(&ck->random) >> 11) * 0x1p-53;
+}
+
+static double normal(struct ck *ck)
+{
+    return sqrt(-2 * log(1 - unit(ck))) * cos(6.283185307179586 * unit(ck));
+}
+
+int64_t ck_random(struct ck *ck, int64_t low, int64_t high)
+{
+    return low + (int64_t)(next(&ck->random) % (uint64_t)(high - low + 1));
+}
+
+int ck_bench(const struct ck *ck)
+{
+    return ck->bench;
+}
+
+static void add_length(struct ck_lengths *n, int length)
+{
+    if (n->n == (int)BI_COUNT(n->of))
+        return;
+    n->of[n->n++] = length;
+    n->tokens += length;
+    if (length > n->longest)
+        n->longest = length;
+}
+
+struct ck_lengths ck_lengths(struct ck *ck, int max_seqs, int max_length)
+{
+    static const int tiles[] = {4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 240, 256, 480, 512};
+    struct ck_lengths n = {0};
+    for (int64_t k = ck_random(ck, 1, max_seqs); k > 0; k--) {
+        int64_t length = ck_random(ck, 1, max_length);
+        if (ck_random(ck, 0, 1)) {
+            int tile = tiles[ck_random(ck, 0, BI_COUNT(tiles) - 1)];
+            if (tile < max_length)
+                length = tile + ck_random(ck, -1, 1);
+        }
+        add_length(&n, (int)length);
+    }
+    return n;
+}
+
+struct ck_lengths ck_lengths_of(const int32_t *lengths)
+{
+    struct ck_lengths n = {0};
+    while (*lengths >= 0)
+        add_length(&n, *lengths++);
+    return n;
+}
+
+struct ck_lengths ck_same(int count, int length)
+{
+    struct ck_lengths n = {0};
+    while (count-- > 0)
+        add_length(&n, length);
+    return n;
+}
+
+static void *take(size_t size)
+{
+    void *p = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
+    if (!p) {
+        fprintf(stderr, "checkkernel: no memory for %zu bytes\n", size);
+        exit(1);
+    }
+    return p;
+}
+
+/* ---- batches: the memory of every array for some sequences of a case ---- */
+
+struct memory {
+    float *base;   /* of the allocation */
+    float *data;   /* row 0 */
+    size_t total;  /* floats in all */
+    int64_t ld, rows, live; /* rows: of the bucket */
+};
+
+struct batch {
+    struct bi_counts counts;
+    int32_t *start;
+    int n_arrays;
+    struct memory of[CK_ARRAYS];
+};
+
+static const uint32_t untouched = 0x7fc0dead, poison = 0x7fc0beef;
+
+static void fill_bits(float *p, size_t n, uint32_t bits)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(p + i, &bits, sizeof bits);
+}
+
+static int count_arrays(const struct ck_case *c)
+{
+    int n = 0;
+    while (n < CK_ARRAYS && c->arrays[n].pointer)
+        n++;
+    return n;
+}
+
+/* An array without data: gaps, ends and, for outputs, rows hold a pattern of NaN. */
+static struct memory new_memory(struct ck *ck, const struct ck_array *a, int64_t live,
+                                const struct memory *same_ld)
+{
+    struct memory m = {.ld = a->width, .live = live, .rows = live};
+    const int64_t offset = a->role == CK_WEIGHT ? 0 : ck_random(ck, 0, 3);
+    if (a->axis != BI_AXIS_FIXED)
+        m.rows += ck_random(ck, 0, 3);
+    if (a->ld != CK_NONE && !a->packed)
+        m.ld += ck_random(ck, 0, 5);
+    if (same_ld)
+        m.ld = same_ld->ld;
+    m.total = (size_t)(2 * CANARY + offset + m.rows * m.ld);
+    m.base = take(m.total * sizeof *m.base);
+    m.data = m.base + CANARY + offset;
+    fill_bits(m.base, m.total, a->role == CK_OUT ? untouched : poison);
+    return m;
+}
+
+static struct batch new_batch(struct ck *ck, const struct ck_case *c, const int32_t *lengths,
+                              int n_seqs)
+{
+    struct batch b = {.n_arrays = count_arrays(c)};
+    b.start = take(sizeof *b.start * (size_t)(n_seqs + 1));
+    b.start[0] = 0;
+    for (int s = 0; s < n_seqs; s++) {
+        b.start[s + 1] = b.start[s] + lengths[s];
+        if (lengths[s] > b.counts.longest)
+            b.counts.longest = lengths[s];
+    }
+    b.counts.n_seqs = n_seqs;
+    b.counts.n_tokens = b.counts.n_rows = b.start[n_seqs];
+    for (int i = 0; i < b.n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        const struct memory *same_ld = NULL;
+        for (int j = 0; j < i; j++)
+            if (a->ld != CK_NONE && a->ld == c->arrays[j].ld)
+                same_ld = &b.of[j];
+        b.of[i] = new_memory(ck, a, bi_live_rows(&b.counts, (int)a->axis, a->rows), same_ld);
+    }
+    return b;
+}
+
+static void free_batch(struct batch *b)
+{
+    for (int i = 0; i < b->n_arrays; i++)
+        free(b->of[i].base);
+    free(b->start);
+}
+
+/* Rows of an array that belong to sequence s; shared arrays: all of them. */
+static void rows_of(const struct batch *b, enum bi_axis axis, int s, int64_t live,
+                    int64_t *first, int64_t *end)
+{
+    *first = 0;
+    *end = live;
+    if (axis == BI_AXIS_TOKENS || axis == BI_AXIS_ROWS) {
+        *first = b->start[s];
+        *end = b->start[s + 1];
+    } else if (axis == BI_AXIS_SEQS) {
+        *first = s;
+        *end = s + 1;
+    }
+}
+
+static bool is_shared(enum bi_axis axis)
+{
+    return axis == BI_AXIS_FIXED || axis == BI_AXIS_LONGEST;
+}
+
+static float wide(struct ck *ck)
+{
+    const double u = unit(ck);
+    if (u < 0.02)
+        return u < 0.01 ? 0.0f : (float)(1e-40 * u);
+    return (float)(pow(10, 12 * unit(ck) - 8) * (unit(ck) < 0.5 ? -1 : 1));
+}
+
+static void fill_maps(struct ck *ck, float *row, int64_t width, int64_t longest, int length)
+{
+    for (int64_t i = 0; i < width; i += longest) {
+        double sum = 0;
+        for (int j = 0; j < length; j++)
+            sum += row[i + j] = (float)exp(2 * normal(ck));
+        for (int64_t j = 0; j < longest; j++)
+            row[i + j] = j < length ? (float)((double)row[i + j] / sum) : 0;
+    }
+}
+
+static void fill_row(struct ck *ck, const struct ck_array *a, float *row, int length)
+{
+    const double scale = a->scale != 0 ? a->scale : 1;
+    if (a->fill == CK_MAPS) {
+        fill_maps(ck, row, a->width, a->limit, length);
+        return;
+    }
+    for (int64_t i = 0; i < a->width; i++) {
+        if (a->fill == CK_IDS) {
+            int32_t id = (int32_t)ck_random(ck, 0, a->limit - 1);
+            memcpy(row + i, &id, sizeof id);
+        } else if (a->fill == CK_WIDE) {
+            row[i] = wide(ck) * (float)scale;
+        } else {
+            row[i] = (float)(scale * normal(ck) + (a->fill == CK_GAIN ? 1 : 0));
+        }
+    }
+}
+
+static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        struct memory *m = &b->of[i];
+        if (a->role == CK_OUT)
+            continue;
+        int s = 0;
+        for (int64_t r = 0; r < m->live; r++) {
+            while (a->axis == BI_AXIS_TOKENS && r >= b->start[s + 1])
+                s++;
+            fill_row(ck, a, m->data + r * m->ld, b->start[s + 1] - b->start[s]);
+        }
+    }
+}
+
+/* The sequences listed in `from`, of batch b, as a batch of their own. */
+static struct batch sub_batch(struct ck *ck, const struct ck_case *c, const struct batch *b,
+                              const int *from, int n)
+{
+    int32_t lengths[BI_COUNT(((struct ck_lengths *)0)->of)];
+    for (int s = 0; s < n; s++)
+        lengths[s] = b->start[from[s] + 1] - b->start[from[s]];
+    struct batch out = new_batch(ck, c, lengths, n);
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        const struct memory *x = &b->of[i];
+        struct memory *y = &out.of[i];
+        for (int s = 0; s < n && a->role != CK_OUT; s++) {
+            int64_t first, end, to, to_end;
+            rows_of(b, a->axis, from[s], x->live, &first, &end);
+            rows_of(&out, a->axis, s, y->live, &to, &to_end);
+            for (int64_t r = 0; r < to_end - to; r++)
+                memcpy(y->data + (to + r) * y->ld, x->data + (first + r) * x->ld,
+                       sizeof(float) * (size_t)a->width);
+        }
+    }
+    return out;
+}
+
+/* ---- running ---- */
+
+struct params {
+    _Alignas(16) unsigned char bytes[BI_PARAMS_SIZE];
+};
+
+static void set_member(struct params *p, size_t offset, const void *value, size_t size)
+{
+    memcpy(p->bytes + offset, value, size);
+}
+
+/* out: the memory of outputs, by array; packed: that of packed weights or NULL. */
+static struct params bind(const struct ck_case *c, const struct batch *b, float *const *out,
+                          const void *packed)
+{
+    struct params p;
+    const struct bi_counts *counts = &b->counts;
+    int64_t rows = b->counts.n_tokens;
+    memcpy(p.bytes, c->params, c->params_size);
+    set_member(&p, 0, &counts, sizeof counts);
+    if (c->start != CK_NONE)
+        set_member(&p, c->start, &b->start, sizeof b->start);
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        const struct memory *m = &b->of[i];
+        const void *data = a->role == CK_OUT ? out[i] : m->data;
+        if (a->role == CK_WEIGHT && packed)
+            data = packed;
+        if (c->in_place && i == 0)
+            data = out[1];
+        if (a->absent)
+            data = NULL;
+        set_member(&p, a->pointer, &data, sizeof data);
+        if (a->ld != CK_NONE)
+            set_member(&p, a->ld, &m->ld, sizeof m->ld);
+        if (a->role == CK_OUT)
+            rows = m->rows;
+    }
+    if (c->rows != CK_NONE)
+        set_member(&p, c->rows, &rows, sizeof rows);
+    return p;
+}
+
+static const struct bi_cpu_entry *find_entry(const struct bi_cpu_kernels *k, const char *name)
+{
+    for (const struct bi_cpu_entry *e = k->entries; e->name; e++)
+        if (!strcmp(e->name, name))
+            return e;
+    return NULL;
+}
+
+static void *pack_weight(const struct ck_case *c, const struct batch *b,
+                         const struct bi_cpu_kernels *k)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        if (a->role != CK_WEIGHT)
+            continue;
+        void *packed = take(k->pack_size(a->rows, a->width));
+        k->pack(packed, a->rows, a->width, 0, a->rows, b->of[i].data);
+        return packed;
+    }
+    return NULL;
+}
+
+/* Fresh outputs: a copy of the pattern, and of the input where it is given in place. */
+static void new_outputs(const struct ck_case *c, const struct batch *b, float **base,
+                        float **out)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct memory *m = &b->of[i];
+        base[i] = out[i] = NULL;
+        if (c->arrays[i].role != CK_OUT)
+            continue;
+        base[i] = take(m->total * sizeof(float));
+        memcpy(base[i], m->base, m->total * sizeof(float));
+        out[i] = base[i] + (m->data - m->base);
+        for (int64_t r = 0; c->in_place && i == 1 && r < m->live; r++)
+            memcpy(out[i] + r * m->ld, b->of[0].data + r * b->of[0].ld,
+                   sizeof(float) * (size_t)c->arrays[0].width);
+    }
+}
+
+static void free_outputs(const struct batch *b, float **base)
+{
+    for (int i = 0; i < b->n_arrays; i++)
+        free(base[i]);
+}
+
+static int64_t longest_bucket(const struct batch *b)
+{
+    return b->counts.longest;
+}
+
+/* Runs all tasks in random order. False: scratch was overrun. */
+static bool run_tasks(struct ck *ck, const struct bi_cpu_entry *e, const struct batch *b,
+                      const struct params *p, int n_threads)
+{
+    const int64_t n = e->tasks(p, n_threads);
+    const size_t size =
+        e->scratch_size ? e->scratch_size(p, b->counts.n_tokens, longest_bucket(b)) : 0;
+    const size_t floats = (size + sizeof(float) - 1) / sizeof(float);
+    float *scratch = take((floats + CANARY) * sizeof *scratch);
+    int64_t *order = take(sizeof *order * (size_t)(n + 1));
+    bool ok = true;
+
+    fill_bits(scratch + floats, CANARY, untouched);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = n_threads > 1 ? ck_random(ck, 0, i) : i;
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        /* all of it is filled for the first tasks; later ones find what others left, too */
+        fill_bits(scratch, i < 3 ? floats : floats < 64 ? floats : 64, poison);
+        e->run(p, order[i], n, scratch);
+    }
+    for (int i = 0; i < CANARY; i++)
+        ok = ok && !memcmp(scratch + floats + i, &untouched, sizeof untouched);
+    free(order);
+    free(scratch);
+    return ok;
+}
+
+/* ---- comparing ---- */
+
+static void fail(struct ck *ck, const struct ck_case *c, int isa, const char *what)
+{
+    ck->of[isa].failures++;
+    if (ck->printed++ < 40)
+        fprintf(stderr, "checkkernel: %s: %s: case %ld (%s): %s; --seed=%llu\n", ck->op->stem,
+                ck->kernels[isa]->name, ck->of[isa].cases, c->note ? c->note : "", what,
+                (unsigned long long)ck->seed);
+}
+
+static bool same_bits(const float *a, const float *b, int64_t n)
+{
+    return !memcmp(a, b, sizeof *a * (size_t)n);
+}
+
+/* Everything of an output that is not a row of the batch still holds the pattern. */
+static bool canaries_intact(const struct memory *m, const float *base, int64_t width)
+{
+    const int64_t first = m->data - m->base;
+    for (size_t i = 0; i < m->total; i++) {
+        const int64_t at = (int64_t)i - first;
+        const bool inside =
+            at >= 0 && at < m->live * m->ld && at % (m->ld ? m->ld : 1) < width;
+        if (!inside && memcmp(base + i, &untouched, sizeof untouched))
+            return false;
+    }
+    return true;
+}
+
+static void compare(struct ck *ck, const struct ck_case *c, int isa, const struct batch *b,
+                    float *const *expected, float *const *got)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct memory *m = &b->of[i];
+        double error2 = 0, power = 0, worst = 0;
+        char text[200] = "";
+        if (c->arrays[i].role != CK_OUT)
+            continue;
+        for (int64_t r = 0; r < m->live; r++)
+            for (int64_t j = 0; j < c->arrays[i].width; j++) {
+                const float *x = expected[i] + r * m->ld + j, *y = got[i] + r * m->ld + j;
+                if (same_bits(x, y, 1) || (isnan(*x) && isnan(*y)))
+                    continue;
+                const double want = (double)*x, error = fabs((double)*y - want);
+                if (!(error <= c->absolute + c->relative * fabs(want)) && !*text)
+                    snprintf(text, sizeof text, "row %lld column %lld: got %.9g, expected %.9g",
+                             (long long)r, (long long)j, (double)*y, want);
+                worst = error > worst ? error : worst;
+                error2 += error * error;
+            }
+        for (int64_t r = 0; r < m->live; r++)
+            for (int64_t j = 0; j < c->arrays[i].width; j++) {
+                const double want = (double)expected[i][r * m->ld + j];
+                power += isfinite(want) ? want * want : 0;
+            }
+        /* below the absolute bound noise is no signal */
+        const double floor = c->absolute * c->absolute *
+                             (double)(m->live * c->arrays[i].width) * 1e6;
+        const double nmse = error2 / (power > floor ? power : floor > 0 ? floor : 1e-300);
+        if (*text)
+            fail(ck, c, isa, text);
+        else if (nmse > (c->nmse > 0 ? c->nmse : 1e-12)) {
+            snprintf(text, sizeof text, "normalised square error %.3g", nmse);
+            fail(ck, c, isa, text);
+        }
+        if (nmse > ck->of[isa].nmse)
+            ck->of[isa].nmse = nmse;
+        if (worst > ck->of[isa].error)
+            ck->of[isa].error = worst;
+    }
+    ck->of[isa].checks++;
+}
+
+/* Sequence s of batch b and sequence t of batch o have equal outputs. */
+static bool same_sequence(const struct ck_case *c, const struct batch *b, float *const *x, int s,
+                          const struct batch *o, float *const *y, int t)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        int64_t first, end, to, to_end;
+        if (a->role != CK_OUT || is_shared(a->axis))
+            continue;
+        rows_of(b, a->axis, s, b->of[i].live, &first, &end);
+        rows_of(o, a->axis, t, o->of[i].live, &to, &to_end);
+        for (int64_t r = 0; r < end - first; r++)
+            if (!same_bits(x[i] + (first + r) * b->of[i].ld, y[i] + (to + r) * o->of[i].ld,
+                           a->width))
+                return false;
+    }
+    return true;
+}
+
+static bool has_nan(const struct ck_case *c, const struct batch *b, float *const *x, int s)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        int64_t first, end;
+        if (a->role != CK_OUT || is_shared(a->axis))
+            continue;
+        rows_of(b, a->axis, s, b->of[i].live, &first, &end);
+        for (int64_t r = first; r < end; r++)
+            for (int64_t j = 0; j < a->width; j++) {
+                const float *v = x[i] + r * b->of[i].ld + j;
+                if (isnan(*v) && memcmp(v, &untouched, sizeof untouched))
+                    return true;
+            }
+    }
+    return false;
+}
+
+/* ---- checks of one case on one instruction set ---- */
+
+struct attempt {
+    float *base[CK_ARRAYS], *out[CK_ARRAYS];
+};
+
+static struct attempt run_once(struct ck *ck, const struct ck_case *c, int isa,
+                               const struct batch *b, int n_threads)
+{
+    const struct bi_cpu_kernels *k = ck->kernels[isa];
+    struct attempt t;
+    new_outputs(c, b, t.base, t.out);
+    void *packed = pack_weight(c, b, k);
+    const struct params p = bind(c, b, t.out, packed);
+    if (!run_tasks(ck, find_entry(k, c->entry), b, &p, n_threads))
+        fail(ck, c, isa, "scratch overrun");
+    for (int i = 0; i < b->n_arrays; i++)
+        if (c->arrays[i].role == CK_OUT &&
+            !canaries_intact(&b->of[i], t.base[i], c->arrays[i].width))
+            fail(ck, c, isa, "wrote outside its rows");
+    free(packed);
+    return t;
+}
+
+static void check_threads(struct ck *ck, const struct ck_case *c, int isa,
+                          const struct batch *b, const struct attempt *first)
+{
+    static const int threads[] = {2, 3, 7, 16, 64};
+    for (size_t n = 0; n < BI_COUNT(threads); n++) {
+        struct attempt t = run_once(ck, c, isa, b, threads[n]);
+        for (int i = 0; i < b->n_arrays; i++)
+            if (t.base[i] &&
+                !same_bits(t.base[i], first->base[i], (int64_t)b->of[i].total))
+                fail(ck, c, isa, "depends on threads or the order of tasks");
+        free_outputs(b, t.base);
+        ck->of[isa].checks++;
+    }
+}
+
+static void check_company(struct ck *ck, const struct ck_case *c, int isa,
+                          const struct batch *b, const struct attempt *whole)
+{
+    int order[BI_COUNT(((struct ck_lengths *)0)->of)];
+    const int n = b->counts.n_seqs, tries = n < 6 ? n : 6;
+    for (int k = 0; k <= tries; k++) {
+        int m = 0;
+        if (k < tries) { /* one alone */
+            order[m++] = (int)(tries == n ? k : ck_random(ck, 0, n - 1));
+        } else { /* some, in any order, some twice */
+            m = (int)ck_random(ck, 1, n);
+            for (int s = 0; s < m; s++)
+                order[s] = (int)ck_random(ck, 0, n - 1);
+        }
+        struct batch sub = sub_batch(ck, c, b, order, m);
+        struct attempt t = run_once(ck, c, isa, &sub, 1 + k);
+        for (int s = 0; s < m; s++)
+            if (!same_sequence(c, b, whole->out, order[s], &sub, t.out, s)) {
+                fail(ck, c, isa, "depends on the company in its batch");
+                break;
+            }
+        free_outputs(&sub, t.base);
+        free_batch(&sub);
+        ck->of[isa].checks++;
+    }
+}
+
+/* Spoils sequence s of input array i: all of it, or one number. */
+static void spoil(struct ck *ck, const struct ck_array *a, const struct batch *b, int i, int s,
+                  float value, bool all)
+{
+    int64_t first, end;
+    rows_of(b, a->axis, s, b->of[i].live, &first, &end);
+    if (first == end)
+        return;
+    const int64_t row = ck_random(ck, first, end - 1), column = ck_random(ck, 0, a->width - 1);
+    for (int64_t r = first; r < end; r++)
+        for (int64_t j = 0; j < a->width; j++)
+            if (all || (r == row && j == column))
+                b->of[i].data[r * b->of[i].ld + j] = value;
+}
+
+static void check_isolation(struct ck *ck, const struct ck_case *c, int isa,
+                            const struct batch *b, const struct attempt *whole)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    int everyone[BI_COUNT(((struct ck_lengths *)0)->of)];
+    const int n = b->counts.n_seqs;
+    for (int s = 0; s < n; s++)
+        everyone[s] = s;
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        if (a->role != CK_IN || is_shared(a->axis) || a->fill == CK_IDS || a->absent)
+            continue;
+        struct batch spoilt = sub_batch(ck, c, b, everyone, n);
+        const int s = (int)ck_random(ck, 0, n - 1), what = (int)ck_random(ck, 0, 3);
+        const float value = what < 2 ? bad[0] : bad[what - 1];
+        const bool all = ck_random(ck, 0, 1);
+        spoil(ck, a, &spoilt, i, s, value, all);
+        struct attempt t = run_once(ck, c, isa, &spoilt, 1);
+        for (int o = 0; o < n; o++)
+            if (o != s && !same_sequence(c, b, whole->out, o, &spoilt, t.out, o)) {
+                fail(ck, c, isa, "a sequence sees the infinities or NaN of another");
+                break;
+            }
+        if (isnan(value) && all && b->start[s + 1] - b->start[s] > c->blind &&
+            !has_nan(c, &spoilt, t.out, s))
+            fail(ck, c, isa, "lost a NaN");
+        free_outputs(&spoilt, t.base);
+        free_batch(&spoilt);
+        ck->of[isa].checks++;
+    }
+}
+
+/* ---- bench ---- */
+
+static double seconds(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void time_case(struct ck *ck, const struct ck_case *c, int isa, const struct batch *b)
+{
+    enum { RUNS = 51 };
+    const struct bi_cpu_kernels *k = ck->kernels[isa];
+    const struct bi_cpu_entry *e = find_entry(k, c->entry);
+    float *base[CK_ARRAYS], *out[CK_ARRAYS];
+    double took[RUNS], bytes = 0, until = seconds() + 1;
+    int n = 0;
+
+    new_outputs(c, b, base, out);
+    void *packed = pack_weight(c, b, k);
+    const struct params p = bind(c, b, out, packed);
+    void *scratch = take(e->scratch_size ? e->scratch_size(&p, b->counts.n_tokens,
+                                                           longest_bucket(b)) : 1);
+    for (; n < RUNS && (n < 3 || seconds() < until); n++) {
+        double begin = seconds();
+        const int64_t tasks = e->tasks(&p, 1);
+        for (int64_t i = 0; i < tasks; i++)
+            e->run(&p, i, tasks, scratch);
+        took[n] = seconds() - begin;
+    }
+    qsort(took, (size_t)n, sizeof *took, by_value);
+    for (int i = 0; i < b->n_arrays; i++)
+        bytes += c->arrays[i].absent ? 0
+                                     : 4 * (double)b->of[i].live * (double)c->arrays[i].width;
+    const double median = took[n / 2];
+    if (ck->json)
+        printf("{\"op\": \"%s\", \"isa\": \"%s\", \"case\": \"%s\", \"median_ns\": %.0f, "
+               "\"best_ns\": %.0f, \"gflops\": %.2f, \"gbytes_per_s\": %.2f}\n",
+               ck->op->stem, k->name, c->note, median * 1e9, took[0] * 1e9,
+               c->flops / median * 1e-9, bytes / median * 1e-9);
+    else
+        printf("%-20s %-8s %-28s %12.0f ns %12.0f ns best %8.1f GFLOP/s %7.1f GB/s\n",
+               ck->op->stem, k->name, c->note, median * 1e9, took[0] * 1e9,
+               c->flops / median * 1e-9, bytes / median * 1e-9);
+    fflush(stdout);
+    free(packed);
+    free(scratch);
+    free_outputs(b, base);
+}
+
+/* ---- a case ---- */
+
+void ck_check(struct ck *ck, const struct ck_case *c)
+{
+    struct batch b = new_batch(ck, c, c->lengths, c->n_seqs);
+    float *base[CK_ARRAYS], *expected[CK_ARRAYS];
+
+    fill_batch(ck, c, &b);
+    new_outputs(c, &b, base, expected);
+    if (!ck->bench) {
+        const struct params p = bind(c, &b, expected, NULL);
+        c->reference(&p);
+        ck->cases++;
+    }
+    for (int i = 0; i < ck->n_kernels; i++) {
+        if (ck->bench) {
+            time_case(ck, c, i, &b);
+            continue;
+        }
+        ck->of[i].cases++;
+        if (!find_entry(ck->kernels[i], c->entry)) {
+            fail(ck, c, i, "no such kernel");
+            continue;
+        }
+        struct attempt t = run_once(ck, c, i, &b, 1);
+        compare(ck, c, i, &b, expected, t.out);
+        check_threads(ck, c, i, &b, &t);
+        check_company(ck, c, i, &b, &t);
+        check_isolation(ck, c, i, &b, &t);
+        free_outputs(&b, t.base);
+    }
+    free_outputs(&b, base);
+    free_batch(&b);
+}
+
+/* ---- main ---- */
+
+static const struct ck_op *const all_ops[] = {
+#define OP(NAME, op, n_in, n_out) &ck_##op,
+#include "ops/ops.inc"
+#undef OP
+};
+
+static void run_op(struct ck *ck, const struct ck_op *op)
+{
+    ck->op = op;
+    ck->random = ck->seed;
+    for (const char *s = op->stem; *s; s++) /* cases do not depend on --op */
+        ck->random = ck->random * 1099511628211u + (unsigned char)*s;
+    memset(ck->of, 0, sizeof ck->of);
+    op->cases(ck);
+    for (int i = 0; i < ck->n_kernels; i++) {
+        const struct result *r = &ck->of[i];
+        ck->checks += r->checks;
+        ck->failures += r->failures;
+        if (ck->bench || !r->cases)
+            continue;
+        if (ck->json)
+            printf("{\"op\": \"%s\", \"isa\": \"%s\", \"cases\": %ld, \"checks\": %ld, "
+                   "\"failures\": %ld, \"nmse\": %.3g, \"max_error\": %.3g}\n",
+                   op->stem, ck->kernels[i]->name, r->cases, r->checks, r->failures, r->nmse,
+                   r->error);
+        else
+            printf("%-20s %-8s %6ld cases %7ld checks %4ld failed   nmse %-9.2g max error %.2g\n",
+                   op->stem, ck->kernels[i]->name, r->cases, r->checks, r->failures, r->nmse,
+                   r->error);
+        fflush(stdout);
+    }
+}
+
+static const char *value_of(const char *arg, const char *option)
+{
+    const size_t n = strlen(option);
+    return strncmp(arg, option, n) ? NULL : arg + n;
+}
+
+int main(int argc, char **argv)
+{
+    static struct ck ck;
+    const char *part = "", *v;
+    char cpu[NAME + 32];
+
+    ck.seed = (uint64_t)time(NULL);
+    for (int i = 1; i < argc; i++) {
+        if ((v = value_of(argv[i], "--op=")))
+            part = v;
+        else if ((v = value_of(argv[i], "--isa=")))
+            ck.isa = v;
+        else if ((v = value_of(argv[i], "--seed=")))
+            ck.seed = strtoull(v, NULL, 10);
+        else if (!strcmp(argv[i], "--bench"))
+            ck.bench = 1;
+        else if (!strcmp(argv[i], "--json"))
+            ck.json = 1;
+        else {
+            fprintf(stderr, "usage: checkkernel [--op=PART] [--isa=NAME] [--seed=N] [--bench] "
+                            "[--json]\n");
+            return 2;
+        }
+    }
+    const struct bi_cpu_kernels *k;
+    for (int i = 0; ck.n_kernels < MAX_ISAS && (k = bi_cpu_kernels_usable(i)); i++)
+        if (!ck.isa || !strcmp(ck.isa, k->name))
+            ck.kernels[ck.n_kernels++] = k;
+    bi_cpu_description(cpu, sizeof cpu);
+    if (!ck.json)
+        printf("seed %llu, %s\n", (unsigned long long)ck.seed, cpu);
+    if (!ck.n_kernels) {
+        fprintf(stderr, "checkkernel: no kernels for '%s' here\n", ck.isa ? ck.isa : "");
+        return 77;
+    }
+    for (size_t i = 0; i < BI_COUNT(all_ops); i++)
+        if (strstr(all_ops[i]->stem, part))
+            run_op(&ck, all_ops[i]);
+    if (ck.bench)
+        return 0;
+    if (!ck.json)
+        printf("%ld cases, %ld checks, %ld failed\n", ck.cases, ck.checks, ck.failures);
+    return ck.failures || !ck.cases ? 1 : 0;
+}

@@ -1,0 +1,96 @@
+/* checkkernel.h - how a file of cases describes what to run; see checkkernel.c for what is
+ * then checked.
+ *
+ * A case is a parameter struct with its numbers filled in, and a list of its arrays: the
+ * harness allocates and fills them, sets pointers, strides, counts and starts, and can cut a
+ * batch into other batches, because it knows which count goes along the rows of each array.
+ * Sequences are what must not see each other; where an op has none, rows are cut alike. */
+#ifndef BI_CHECKKERNEL_H
+#define BI_CHECKKERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/counts.h"
+#include "ops/op.h"
+
+struct ck; /* the run: options, random numbers, results */
+
+enum ck_role {
+    CK_IN,
+    CK_OUT,
+    CK_WEIGHT /* input in plain layout for the reference, packed for the kernel: w of linear */
+};
+
+enum ck_fill {
+    CK_NORMAL, /* mean 0, deviation `scale` */
+    CK_GAIN,   /* 1 + CK_NORMAL */
+    CK_WIDE,   /* from 1e-8 to 1e4 times `scale`, both signs, and some zeros and denormals */
+    CK_MAPS,   /* [heads][limit]: attention maps, zero beyond the length */
+    CK_IDS     /* int32 in [0, limit) */
+};
+
+enum { CK_NONE = 0, CK_ARRAYS = 8 };
+
+struct ck_array {
+    size_t pointer;  /* offsetof(params, x) */
+    size_t ld;       /* offsetof(params, ldx), CK_NONE = rows are packed */
+    enum ck_role role;
+    enum bi_axis axis; /* of the rows */
+    int64_t rows;    /* BI_AXIS_FIXED only */
+    int64_t width;
+    enum ck_fill fill;
+    double scale;    /* 0 = 1 */
+    int64_t limit;
+    int packed;      /* ld = width always: the op writes whole strides */
+    int absent;      /* the pointer stays NULL */
+};
+
+struct ck_case {
+    const char *entry;
+    void (*reference)(const void *params);
+    void *params; /* numbers filled in; counts is its first member */
+    size_t params_size;
+    size_t start, rows; /* offsetof, CK_NONE = the params have none */
+    struct ck_array arrays[CK_ARRAYS];
+    const int32_t *lengths; /* tokens of each sequence */
+    int32_t n_seqs;
+    int in_place;    /* array 0 is given the memory of array 1, the output */
+    int32_t blind;   /* sequences of up to so many tokens give no NaN for NaN */
+    double nmse;     /* sum of squared errors over sum of squares; 0 = 1e-12 */
+    double absolute, relative; /* |error| <= absolute + relative |reference| */
+    double flops;    /* for --bench */
+    const char *note; /* for --bench and messages: "H=20 d=16 S=475" */
+};
+
+struct ck_op {
+    const char *stem;
+    void (*cases)(struct ck *ck);
+};
+
+/* Checks (or, with --bench, times) one case. */
+void ck_check(struct ck *ck, const struct ck_case *c);
+int ck_bench(const struct ck *ck); /* give the sizes worth timing instead */
+/* Uniform in [low, high]. */
+int64_t ck_random(struct ck *ck, int64_t low, int64_t high);
+
+/* Lengths of a random batch: 1 to max_seqs sequences of 1 to max_length tokens, lengths near
+ * multiples of the tiles among them. */
+struct ck_lengths {
+    int32_t n, longest, tokens, of[64];
+};
+struct ck_lengths ck_lengths(struct ck *ck, int max_seqs, int max_length);
+/* Exactly these, up to a -1. */
+struct ck_lengths ck_lengths_of(const int32_t *lengths);
+/* A batch to time: so many sequences of one length. */
+struct ck_lengths ck_same(int n, int length);
+
+/* Shorthands for arrays: pointer and stride members of a params struct. */
+#define CK_ARRAY(type, p, stride) .pointer = offsetof(type, p), .ld = offsetof(type, stride)
+#define CK_PLAIN(type, p) .pointer = offsetof(type, p), .ld = CK_NONE
+
+#define OP(NAME, op, n_in, n_out) extern const struct ck_op ck_##op;
+#include "ops/ops.inc"
+#undef OP
+
+#endif

@@ -1,0 +1,43 @@
+/* linear.c - cases of the linear kernel with everything that may follow the product. */
+#include "checkkernel.h"
+#include "kernels/linear.h"
+
+static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, int act, int bias,
+                  int residual, const char *note)
+{
+    typedef struct bi_linear_params T;
+    T p = {.axis = BI_AXIS_TOKENS, .n = out, .k = in, .act = act};
+    ck_check(ck, &(struct ck_case){
+        .entry = "linear", .reference = bi_op_linear.reference, .params = &p,
+        .params_size = sizeof p, .rows = offsetof(T, rows),
+        .arrays = {
+            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
+            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
+            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
+            {CK_ARRAY(T, residual, ldr), CK_IN, BI_AXIS_TOKENS, .width = out,
+             .absent = !residual},
+        },
+        .lengths = n->of, .n_seqs = n->n, .absolute = 2e-5, .relative = 1e-5, .nmse = 1e-11,
+        .flops = 2.0 * n->tokens * out * in, .note = note});
+}
+
+static void cases(struct ck *ck)
+{
+    if (ck_bench(ck)) {
+        struct ck_lengths n = ck_same(2, 475);
+        check(ck, &n, 960, 320, BI_ACT_NONE, 1, 0, "950 x 960 x 320");
+        check(ck, &n, 1280, 320, BI_ACT_GELU, 1, 0, "950 x 1280 x 320 gelu");
+        check(ck, &n, 320, 1280, BI_ACT_NONE, 1, 1, "950 x 320 x 1280 residual");
+        check(ck, &n, 1280, 1280, BI_ACT_NONE, 1, 1, "950 x 1280 x 1280 residual");
+        return;
+    }
+    for (int i = 0; i < 80; i++) {
+        struct ck_lengths n = ck_lengths(ck, 6, 50);
+        check(ck, &n, (int)ck_random(ck, 1, i % 4 ? 70 : 400),
+              (int)ck_random(ck, 1, i % 5 ? 90 : 700),
+              i % 2 ? BI_ACT_GELU : BI_ACT_NONE, i / 2 % 2, i / 4 % 2, "random");
+    }
+}
+
+const struct ck_op ck_linear = {"linear", cases};
