@@ -155,11 +155,11 @@ static void say_summary(struct run *run, const char *path)
 
     if (cli->options->quiet)
         return;
-    cli_say(run->cli, "%llu records, %llu residues in %.2f s (%.0f residues/s), model %s, %s %s %s%s%s",
+    cli_say(run->cli, "%llu records, %llu residues in %.2f s (%.0f residues/s), model %s from %s, %s %s %s%s%s",
             (unsigned long long)(run->n_records - run->n_failed),
             (unsigned long long)run->n_residues, seconds,
             (double)run->n_residues / (seconds > 0 ? seconds : 1), cli->info.name,
-            cli->info.device, cli->info.kernels, cli->info.precision,
+            cli->info.path, cli->info.device, cli->info.kernels, cli->info.precision,
             strcmp(path, "-") ? " -> " : "", strcmp(path, "-") ? path : "");
 }
 

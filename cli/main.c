@@ -86,7 +86,7 @@ static int exit_of(enum cli_stage stage, int status)
         return status == BIOINFER_NOT_FOUND || status == BIOINFER_IO ? CLI_EXIT_NO_INPUT
                                                                      : CLI_EXIT_DATA;
     case CLI_AT_MODEL:
-        return status == BIOINFER_INVALID ? CLI_EXIT_USAGE : CLI_EXIT_WEIGHTS;
+        return CLI_EXIT_WEIGHTS;
     case CLI_AT_CONFIG:
         return status == BIOINFER_LIMIT ? CLI_EXIT_NO_MEMORY : CLI_EXIT_USAGE;
     case CLI_AT_CREATE:

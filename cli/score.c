@@ -124,6 +124,7 @@ static int score_record(struct score *s, const struct bioinfer_record *record)
         return lose_record(s, record, BIOINFER_EMPTY, NULL);
     if (!(logp = new_table(s, record)))
         return cli_fail(s->cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+    s->cli->progress.read_residues += record->length;
     st = bioinfer_score_table(s->cli->session, record, s->method, NULL, 0, logp, &err);
     if (st && is_record_status(st))
         code = lose_record(s, record, st, err.text);
@@ -143,6 +144,7 @@ static int score_all(struct score *s)
     struct bioinfer_error err = {0};
     int st, code;
 
+    s->cli->progress.reader = s->cli->reader;
     cli_output_printf(&s->out, s->method == BIOINFER_PPPL
                                    ? "id\tlength\tpll\tpppl\n"
                                    : "id\tposition\twildtype\tmutant\tscore\n");
@@ -356,6 +358,7 @@ static int score_mutations(struct score *s, struct cli_csv *csv)
     }
     for (size_t i = 0; i < record.length * (size_t)cli->info.vocab_size; i++)
         logp[i] = NAN;
+    cli->progress.expected = n_positions;
     if (n_positions && (st = bioinfer_score_table(cli->session, &record, s->method, positions,
                                                   n_positions, logp, &err))) {
         code = cli_fail(cli, CLI_AT_RUN, st, &err);
@@ -379,9 +382,10 @@ static void say_summary(struct score *s)
     struct cli *cli = s->cli;
 
     if (!cli->options->quiet)
-        cli_say(cli, "%llu scores in %.2f s, model %s, %s %s %s%s%s",
+        cli_say(cli, "%llu scores in %.2f s, model %s from %s, %s %s %s%s%s",
                 (unsigned long long)s->n_values, cli_now() - cli->progress.start,
-                cli->info.name, cli->info.device, cli->info.kernels, cli->info.precision,
+                cli->info.name, cli->info.path, cli->info.device, cli->info.kernels,
+                cli->info.precision,
                 s->out.path ? " -> " : "", s->out.path ? s->out.path : "");
     if (s->n_failed)
         cli_say(cli, "%llu of %llu %s have no score", (unsigned long long)s->n_failed,
