@@ -387,6 +387,10 @@ static void bad_character(struct bioinfer_reader *r, unsigned char c, uint64_t l
               "character '%c' (0x%02X) is not a residue: numbered sequences are not "
               "FASTA",
               c, c);
+    else if (c == '<')
+        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
+              "character '<' (0x3C) is not a residue: symbols such as <mask> are read "
+              "with raw residues only");
     else if (is_control(c))
         spoil(r, BIOINFER_BAD_RESIDUE, line, column,
               "control byte 0x%02X in the sequence", c);
