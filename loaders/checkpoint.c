@@ -40,15 +40,16 @@ static const struct {
 
 static const char torch_magic[] = "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19\x2E";
 
-static bool is_hdf5(const struct bi_file *f)
+static int look_for_hdf5(const struct bi_file *f, bool *found, struct bioinfer_error *err)
 {
     uint8_t sign[8];
-    for (uint64_t at = 0; bi_range_ok(at, sizeof sign, f->size) && at <= 1 << 20;
+    int st = 0;
+    *found = false;
+    for (uint64_t at = 0; !st && !*found && bi_range_ok(at, sizeof sign, f->size) && at <= 1 << 20;
          at = at ? at * 2 : 512)
-        if (!bi_file_read(f, at, sign, sizeof sign, NULL) &&
-            !memcmp(sign, "\x89HDF\r\n\x1A\n", sizeof sign))
-            return true;
-    return false;
+        if (!(st = bi_file_read(f, at, sign, sizeof sign, err)))
+            *found = !memcmp(sign, "\x89HDF\r\n\x1A\n", sizeof sign);
+    return st;
 }
 
 /* How much the file looks like safetensors: 2 = length and first character fit, 1 = one of
@@ -70,6 +71,7 @@ static int sniff(const struct bi_file *f, const char **format, struct bioinfer_e
 {
     uint8_t head[265] = {0};
     size_t n = f->size < sizeof head ? (size_t)f->size : sizeof head;
+    bool hdf5;
     int st = bi_file_read(f, 0, head, n, err);
     if (st)
         return st;
@@ -84,7 +86,9 @@ static int sniff(const struct bi_file *f, const char **format, struct bioinfer_e
         if (n >= refused[i].n && !memcmp(head, refused[i].magic, refused[i].n) &&
             !(refused[i].n < 4 && safetensors_likeness(f, head, n) == 2))
             return fail_kind(f, err, refused[i].what);
-    if (is_hdf5(f))
+    if ((st = look_for_hdf5(f, &hdf5, err)))
+        return st;
+    if (hdf5)
         return fail_kind(f, err, "HDF5; convert it to safetensors");
     if (n >= 262 && !memcmp(head + 257, "ustar", 5))
         return fail_kind(f, err, "a tar archive; if it is a very old PyTorch checkpoint, "

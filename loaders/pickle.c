@@ -325,7 +325,7 @@ static int pop_mark(struct machine *m, const struct bi_pickle_value **values, si
         return fail(m, BIOINFER_FORMAT, "no mark on the stack");
     m->n_marks--;
     *n = m->depth - m->marks[m->n_marks];
-    *values = m->stack + m->marks[m->n_marks];
+    *values = m->stack ? m->stack + m->marks[m->n_marks] : NULL;
     return 0;
 }
 
