@@ -636,10 +636,14 @@ class Failures(Case):
 # ---- the system: pipes, disks, signals ----
 
 class System(Case):
+    def setUp(self):
+        super().setUp()
+        self.many = self.write("many.fasta", "".join(f">r{i}\nMKTAYIAKQRQISFVKSHFSRQ\n"
+                                                     for i in range(300)))
+
     def test_closed_pipe(self):
-        for args in (("esm2", os.path.join(TINY, "heldout.fasta"), "--format", "tsv"),
-                     ("score", "esm2", os.path.join(TINY, "golden", "sequences.fasta"),
-                      "--method", "wt-marginals")):
+        for args in (("esm2", "many.fasta", "--format", "tsv"),
+                     ("score", "esm2", "many.fasta", "--method", "wt-marginals")):
             p = subprocess.Popen([EXE, *args, "--weights", TINY], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, cwd=self.dir, env=self.env())
             self.assertTrue(p.stdout.readline())
@@ -660,9 +664,9 @@ class System(Case):
 
     def full_disk(self, folder, **more):
         for name in ("out.npz", "out.safetensors", "out.jsonl", "out.npy", "out.tsv"):
-            p = subprocess.run([EXE, "esm2", os.path.join(TINY, "heldout.fasta"), "--weights", TINY,
+            p = subprocess.run([EXE, "esm2", self.many, "--weights", TINY,
                                 "--include", "mean" if name[4:] in ("npy", "tsv") else "per-residue",
-                                "--max-length", "300", "-o", os.path.join(folder, name)],
+                                "-o", os.path.join(folder, name)],
                                capture_output=True, env=self.env(), timeout=600, **more)
             self.assertEqual(p.returncode, 74, (name, p.stderr))
             self.assertIn(name, p.stderr.decode())
@@ -694,7 +698,7 @@ class System(Case):
         self.addCleanup(p.wait)
         self.addCleanup(p.kill)
         deadline = time.monotonic() + 60
-        while len(os.listdir(self.dir)) < 3 and time.monotonic() < deadline:
+        while len(os.listdir(self.dir)) < 4 and time.monotonic() < deadline:
             self.assertIsNone(p.poll(), "ended too early")
             time.sleep(0.02)
         time.sleep(0.3)
@@ -708,12 +712,12 @@ class System(Case):
             self.assertEqual(p.wait(120), 128 + number)
             self.assertLess(time.monotonic() - start, 60 if SANITIZED else 10)
             self.assertIn("stopped", p.stderr.read().decode())
-            self.assertEqual(self.files(), ["in.fasta", "long.fasta"])
+            self.assertEqual(self.files(), ["in.fasta", "long.fasta", "many.fasta"])
 
     def test_progress_on_a_terminal(self):
         master, slave = pty.openpty()
-        p = subprocess.Popen([EXE, "esm2", os.path.join(TINY, "heldout.fasta"), "--weights", TINY,
-                              "-o", "out.npz"], cwd=self.dir, stderr=slave, env=self.env())
+        p = subprocess.Popen([EXE, "esm2", os.path.join(TINY, "golden", "sequences.fasta"), "-o",
+                              "out.npz", "--weights", TINY, "--batch-tokens", "256"], cwd=self.dir, stderr=slave, env=self.env())
         os.close(slave)
         words = b""
         while True:
@@ -727,7 +731,7 @@ class System(Case):
         os.close(master)
         self.assertEqual(p.wait(600), 0, words)
         self.assertRegex(words, rb"\r\x1b\[K\d+ records, \d+ residues/s, \d+ %, \d:\d\d:\d\d left")
-        self.assertRegex(words, rb"\r\x1b\[Kbioinfer: 200 records")
+        self.assertRegex(words, rb"\r\x1b\[Kbioinfer: 12 records")
 
     def test_second_signal(self):
         p = self.start_long()
