@@ -1,12 +1,17 @@
 /* matmul.c - speed of the packed matmul on the shapes of ESM-2, against the arithmetic peak.
  *
- *     matmul [--isa NAME] [--threads N] [--rows N] [--seconds S] [--rounds N] [N K]
+ *     matmul [--isa NAME] [--threads N] [--rows N] [--seconds S] [--rounds N] [--cpu-time]
+ *            [N K]
  *
  * The peak is measured in the same run (probe.c), on as many threads. Probe and kernels take
  * turns, and each number is the fastest of its short runs: other load on the machine can only
- * slow one down. A share of the peak therefore compares two undisturbed runs.
+ * slow one down. A share of the peak therefore compares two undisturbed runs. On a machine
+ * that is never idle for long, --cpu-time counts what the threads spent on a CPU, divided by
+ * the number of threads; waiting for each other does not show in that.
  *   plain   y = x w^T                       gelu   y = gelu(x w^T + bias)
  *   res     y = x w^T + bias + residual                                             */
+#define _POSIX_C_SOURCE 200809L
+
 #include "kernels/cpu/cpu.h"
 #include "kernels/linear.h"
 #include "probe.h"
@@ -17,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { PLAIN, GELU, RESIDUAL, KINDS };
 
@@ -24,6 +30,7 @@ struct options {
     const char *isa;
     int threads, rounds;
     long rows, n, k;
+    bool cpu_time;
     double seconds; /* one timed run repeats its work for about so long */
 };
 
@@ -38,6 +45,7 @@ struct run {
     const struct bi_cpu_entry *entry;
     struct bi_linear_params params;
     int threads;
+    bool cpu_time;
     char *scratch;
     size_t scratch_size;
 };
@@ -68,13 +76,23 @@ static float *random_floats(size_t n)
     return x;
 }
 
-/* As the backend runs a launch: threads claim tasks. `times` launches in one region. */
-static void launch(const struct run *r, int times)
+static double thread_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* As the backend runs a launch: threads claim tasks. `times` launches in one region; the time
+ * of all threads on a CPU. */
+static double launch(const struct run *r, int times)
 {
     int64_t n_tasks = r->entry->tasks(&r->params, r->threads);
     atomic_llong next = 0;
-#pragma omp parallel num_threads(r->threads)
+    double used = 0;
+#pragma omp parallel num_threads(r->threads) reduction(+ : used)
     {
+        double start = thread_seconds();
         void *scratch = r->scratch + (size_t)omp_get_thread_num() * r->scratch_size;
         for (;;) {
             long long task = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
@@ -82,14 +100,15 @@ static void launch(const struct run *r, int times)
                 break;
             r->entry->run(&r->params, task % n_tasks, n_tasks, scratch);
         }
+        used = thread_seconds() - start;
     }
+    return used;
 }
 
 static double time_of(const struct run *r, int times)
 {
-    double start = omp_get_wtime();
-    launch(r, times);
-    return (omp_get_wtime() - start) / times;
+    double start = omp_get_wtime(), used = launch(r, times);
+    return (r->cpu_time ? used / r->threads : omp_get_wtime() - start) / times;
 }
 
 static double probe(const char *isa, int threads)
@@ -120,7 +139,7 @@ static void measure(const struct options *o, const struct bi_cpu_kernels *kernel
     void *w = allocate(kernels->pack_size(n, k));
     double flops = 2.0 * (double)m * n * k, best[KINDS] = {0}, peak = 0;
     struct bi_counts counts = {.n_tokens = (int32_t)o->rows};
-    struct run r = {.entry = entry, .threads = o->threads};
+    struct run r = {.entry = entry, .threads = o->threads, .cpu_time = o->cpu_time};
 
     kernels->pack(w, n, k, 0, n, plain);
     r.params = (struct bi_linear_params){.counts = &counts, .axis = BI_AXIS_TOKENS,
@@ -155,9 +174,11 @@ static void parse(struct options *o, int argc, char **argv)
         const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (a[0] != '-' && sizes < 2)
             *(sizes++ ? &o->k : &o->n) = atol(a);
+        else if (!strcmp(a, "--cpu-time"))
+            o->cpu_time = true;
         else if (!value)
             fail("usage: matmul [--isa NAME] [--threads N] [--rows N] [--seconds S] "
-                 "[--rounds N] [N K]");
+                 "[--rounds N] [--cpu-time] [N K]");
         else if (!strcmp(a, "--isa"))
             o->isa = value, i++;
         else if (!strcmp(a, "--threads"))

@@ -44,14 +44,21 @@ struct micro {
     const float *bias;     /* [NR] or NULL, added to the sums */
     const float *residual; /* [rows, NR] or NULL, added after it */
     int64_t ldr;
+    const float *next; /* k * 4 floats, fetched into the level-2 cache meanwhile */
 };
 
 /* All loops with constant bounds must vanish: only then acc lives in registers. */
 #define UNROLL _Pragma("GCC unroll 16")
+#if BI_ISA_ID == BI_ISA_ID_generic
+#define UNROLL_K _Pragma("GCC unroll 1") /* else gcc orders the products first and spills */
+#else
+#define UNROLL_K UNROLL
+#endif
 
 BI_INLINE void micro(const struct micro *m, const int rows)
 {
     const float *a = m->a, *b = m->b;
+    const float *next = m->next;
     vf acc[MR][NV];
 
     UNROLL
@@ -67,7 +74,7 @@ BI_INLINE void micro(const struct micro *m, const int rows)
                 acc[r][v] = vf_load(m->c + r * m->ldc + v * VW);
 
     for (int64_t quads = m->k / 4; quads > 0; quads--) {
-        UNROLL
+        UNROLL_K
         for (int i = 0; i < 4; i++) {
             vf w[NV];
             UNROLL
@@ -81,6 +88,8 @@ BI_INLINE void micro(const struct micro *m, const int rows)
                     acc[r][v] = vf_fma(x, w[v], acc[r][v]);
             }
         }
+        __builtin_prefetch(next, 0, 2);
+        next += 16;
         a += 4 * rows;
         b += 4 * NR;
     }
@@ -260,21 +269,25 @@ static void pack_tile(float *to, const float *x, int64_t ldx, int64_t rows, int6
     }
 }
 
-/* act(tile + bias) + residual for one row of `columns` columns. */
-static void finish_row(const struct bi_linear_params *p, const float *tile, int64_t row,
-                       int64_t column, int columns)
+/* y = act(tile + bias) + residual for `rows` rows and `columns` <= NR columns. */
+BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64_t row,
+                      int64_t rows, int64_t column, const int columns)
 {
-    float *y = p->y + row * p->ldy + column;
-    for (int at = 0; at < columns; at += VW) {
-        int n = columns - at < VW ? columns - at : VW;
-        vf z = vf_load(tile + at);
-        if (p->bias)
-            z = vf_add(z, vf_load_n(p->bias + column + at, n));
-        if (p->act == BI_ACT_GELU)
-            z = vf_gelu(z);
-        if (p->residual)
-            z = vf_add(z, vf_load_n(p->residual + row * p->ldr + column + at, n));
-        vf_store_n(y + at, z, n);
+    for (int64_t r = row; r < row + rows; r++, tile += NR) {
+        UNROLL
+        for (int at = 0; at < NR; at += VW) {
+            const int n = columns - at < VW ? columns - at : VW;
+            if (n <= 0)
+                break;
+            vf z = vf_load(tile + at);
+            if (p->bias)
+                z = vf_add(z, vf_load_n(p->bias + column + at, n));
+            if (p->act == BI_ACT_GELU)
+                z = vf_gelu(z);
+            if (p->residual)
+                z = vf_add(z, vf_load_n(p->residual + r * p->ldr + column + at, n));
+            vf_store_n(p->y + r * p->ldy + column + at, z, n);
+        }
     }
 }
 
@@ -288,6 +301,13 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
     float *y = p->y + row * p->ldy + column;
     void (*kernel)(const struct micro *) = micro_kernels[height / 2 - 1];
 
+    for (int64_t r = 0; r < rows; r++) { /* what the end will need */
+        for (int c = 0; c < columns; c += 16) {
+            __builtin_prefetch(y + r * p->ldy + c, 1);
+            if (last && p->residual)
+                __builtin_prefetch(p->residual + (row + r) * p->ldr + column + c);
+        }
+    }
     if (columns == NR && rows == height && !(last && p->act != BI_ACT_NONE)) {
         m->c = y;
         m->ldc = p->ldy;
@@ -305,12 +325,13 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
             memcpy(tile + r * NR, y + r * p->ldy, (size_t)columns * sizeof *y);
     }
     kernel(m);
-    for (int64_t r = 0; r < rows; r++) {
-        if (last)
-            finish_row(p, tile + r * NR, row + r, column, columns);
-        else
+    if (last && columns == NR)
+        finish(p, tile, row, rows, column, NR);
+    else if (last)
+        finish(p, tile, row, rows, column, columns);
+    else
+        for (int64_t r = 0; r < rows; r++)
             memcpy(y + r * p->ldy, tile + r * NR, (size_t)columns * sizeof *y);
-    }
 }
 
 void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
@@ -335,9 +356,12 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
             pack_tile(packed + (t - tile0) * MR * kc, p->x + t * MR * p->ldx + k0, p->ldx,
                       min64(m - t * MR, MR), k);
         for (int64_t j = panel0; j < panel1; j++) {
+            const float *panel = w + (j * p->k + k0) * NR;
+            const float *next = j + 1 < panel1 ? panel + p->k * NR : panel;
             for (int64_t t = tile0; t < tile1; t++) {
                 struct micro args = {.a = packed + (t - tile0) * MR * kc,
-                                     .b = w + (j * p->k + k0) * NR,
+                                     .b = panel,
+                                     .next = next + (t - tile0) % (NR / 4) * k * 4,
                                      .k = k,
                                      .more = k0 > 0};
                 tile_times_panel(p, &args, t * MR, min64(m - t * MR, MR), j * NR, last);

@@ -124,8 +124,17 @@ BI_INLINE vm vm_first(int n) /* 0 <= n <= VW */
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-BI_INLINE vf vf_load_n(const float *p, int n) { return _mm256_maskload_ps(p, vm_first(n)); }
-BI_INLINE void vf_store_n(float *p, vf a, int n) { _mm256_maskstore_ps(p, vm_first(n), a); }
+BI_INLINE vf vf_load_n(const float *p, int n)
+{
+    return n >= VW ? vf_load(p) : _mm256_maskload_ps(p, vm_first(n));
+}
+BI_INLINE void vf_store_n(float *p, vf a, int n) /* masked stores are microcode on some */
+{
+    if (n >= VW)
+        vf_store(p, a);
+    else
+        _mm256_maskstore_ps(p, vm_first(n), a);
+}
 
 BI_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 BI_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
@@ -351,6 +360,17 @@ BI_INLINE vf vf_scale2(vf a, vf n)
     return vf_mul(a, vi_float_bits(vi_shl(vi_add(rest, vi_set1(127)), 23)));
 }
 #endif
+
+/* a 2^n where the result is a normal number and -126 <= n <= 127 */
+BI_INLINE vf vf_scale2_normal(vf a, vf n)
+{
+#if BI_ISA_ID == BI_ISA_ID_avx512
+    return vf_scale2(a, n);
+#else
+    vi e = vi_shl(vi_add(vf_to_int(n), vi_set1(127)), 23);
+    return vf_mul(a, vi_float_bits(e));
+#endif
+}
 
 BI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 BI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
