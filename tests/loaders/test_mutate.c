@@ -247,10 +247,36 @@ static void allocations(void)
     }
 }
 
-int main(void)
+/* The seeds as starting points of the fuzz targets that read their kind. */
+static void write_seeds(const char *corpus)
+{
+    static const char *const targets[] = {
+        [SEED_PICKLE] = "pickle", [SEED_INDEX] = "st_index", [SEED_CONFIG] = "hf_config"};
+    for (int i = 0; i < N_SEEDS; i++) {
+        const char *target = seeds[i].kind != SEED_WEIGHTS         ? targets[seeds[i].kind]
+                             : strstr(seeds[i].name, "zip")        ? "torch_zip"
+                             : strstr(seeds[i].name, "legacy")     ? "torch_legacy"
+                                                                   : "safetensors";
+        char path[1024];
+        FILE *f;
+        snprintf(path, sizeof path, "%s/%s/good-%d", corpus, target, i);
+        if (CHECK((f = fopen(path, "wb")) != NULL)) {
+            CHECK_EQ(fwrite(seeds[i].bytes.data, 1, seeds[i].bytes.size, f), seeds[i].bytes.size);
+            CHECK_EQ(fclose(f), 0);
+        }
+    }
+}
+
+/* --write-corpus DIR writes the seeds to DIR/<fuzz target>/ instead. */
+int main(int argc, char **argv)
 {
     env = bi_env_default();
     seeds_new(seeds, &env);
+    if (argc == 3 && !strcmp(argv[1], "--write-corpus")) {
+        write_seeds(argv[2]);
+        seeds_free(seeds);
+        return test_report();
+    }
     TEST(seeds_open);
     TEST(truncation);
     TEST(bytes);
