@@ -2,8 +2,8 @@
 # run.sh TARGET|all EXECUTIONS - fuzz with libFuzzer, address and undefined sanitizers.
 #
 # Builds with clang (CLANG, default clang-19) into FUZZ_DIR (default /tmp/fuzz). New inputs
-# are gathered in FUZZ_DIR/<target>.corpus, findings in FUZZ_DIR/<target>.findings: minimise
-# them into tests/fuzz/corpus/<target>/ together with the fix.
+# are gathered in FUZZ_DIR/<target>.corpus, findings in FUZZ_DIR/<target>.findings, the log is
+# FUZZ_DIR/<target>.log: minimise findings into tests/fuzz/corpus/<target>/ together with the fix.
 set -eu
 [ $# -eq 2 ] || { echo "usage: $0 TARGET|all EXECUTIONS" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +22,7 @@ fuzz() # name folders...
     objects=
     for folder; do
         for source in "$root/$folder"/*.c; do
-            object=$out/objects/$folder-$(basename "$source" .c).o
+            object=$objects_dir/$folder-$(basename "$source" .c).o
             objects="$objects $object"
             # shellcheck disable=SC2086
             [ -e "$object" ] ||
@@ -32,7 +32,7 @@ fuzz() # name folders...
     # shellcheck disable=SC2086
     $clang $flags -fsanitize=fuzzer,address,undefined "$here/fuzz_$name.c" $objects \
         -lz -lm -lpthread -o "$out/fuzz_$name"
-    log=$out/$name.run
+    log=$out/$name.log
     if "$out/fuzz_$name" -runs="$executions" -max_len=65536 -rss_limit_mb=2048 -timeout=5 \
         -malloc_limit_mb=256 -print_final_stats=1 -artifact_prefix="$out/$name.findings/" \
         "$out/$name.corpus" "$here/corpus/$name" >"$log" 2>&1; then
@@ -48,8 +48,9 @@ fuzz() # name folders...
 }
 
 executions=$2
-rm -rf "$out/objects"
-mkdir -p "$out/objects"
+objects_dir=$out/objects.$$
+mkdir -p "$objects_dir"
+trap 'rm -rf "$objects_dir"' EXIT
 while read -r name folders; do
     case $name in '#'* | '') continue ;; esac
     if [ "$1" = all ] || [ "$1" = "$name" ]; then
