@@ -20,6 +20,10 @@
 #include "../base/file.h"
 #include "../base/map.h"
 
+#ifndef BI_HDF5
+#define BI_HDF5 0 /* the build says whether the headers of libhdf5 are there */
+#endif
+
 struct bioinfer_writer {
     const struct bi_env *env;
     const struct bi_writer_ops *ops;

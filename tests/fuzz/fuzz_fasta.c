@@ -1,0 +1,80 @@
+/* fuzz_fasta.c - FASTA, plain or compressed. The first byte chooses policy, caps and
+ * the size of reads; read whole and read in small pieces, the records must be the same.
+ */
+#include "../../loaders/fasta.h"
+#include "../../loaders/gunzip.h"
+#include "fuzz.h"
+
+struct outcome {
+    uint64_t hash, n;
+    int status;
+};
+
+static uint64_t mixed(uint64_t hash, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001B3u;
+    return (hash ^ n) * 0x100000001B3u;
+}
+
+static void check(const struct bioinfer_record *x, bool raw, uint64_t max_length)
+{
+    if (x->sequence[x->length] || x->length > max_length || (x->status && x->length))
+        abort();
+    if (x->status ? !x->message[0] : x->message[0] || !x->length)
+        abort();
+    if (!x->id[0] || strlen(x->id) > BI_FASTA_HEADER)
+        abort();
+    for (size_t i = 0; i < x->length; i++) {
+        char c = x->sequence[i];
+        if (!(c >= 'A' && c <= 'Z') &&
+            !(raw && c && strchr("abcdefghijklmnopqrstuvwxyz-.*<>", c)))
+            abort();
+    }
+}
+
+static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
+                               size_t chunk)
+{
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bioinfer_reader *r = NULL;
+    struct bioinfer_record x;
+    struct outcome out = {.hash = 1};
+    bool raw = choice & 1;
+    struct bioinfer_reader_params params = {.struct_size = sizeof params,
+                                            .residues = raw,
+                                            .max_length = choice & 2 ? 20 : 0};
+    out.status = bi_fasta_open_memory(&r, &env, "fuzz.fa", data, size, &params, &err);
+    if (out.status)
+        abort();
+    bi_fasta_tune(r, chunk, BI_GUNZIP_RATIO);
+    while ((out.status = bi_fasta_next(r, &x, &err)) > 0) {
+        check(&x, raw, choice & 2 ? 20 : BI_FASTA_MAX_LENGTH);
+        if (x.ordinal != out.n++)
+            abort();
+        out.hash = mixed(out.hash, x.id, strlen(x.id));
+        out.hash = mixed(out.hash, x.description, strlen(x.description));
+        out.hash = mixed(out.hash, x.sequence, x.length);
+        out.hash = mixed(out.hash, x.message, strlen(x.message));
+    }
+    if (out.status && (!err.text[0] || err.status != out.status))
+        abort();
+    if (bi_fasta_next(r, &x, NULL) != out.status) /* the end stays the end */
+        abort();
+    bi_fasta_close(&r);
+    return out;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct outcome whole, pieces;
+    if (!size)
+        return 0;
+    whole = read_all(data + 1, size - 1, data[0], SIZE_MAX);
+    pieces = read_all(data + 1, size - 1, data[0], 1 + (data[0] >> 2));
+    if (whole.status != pieces.status || whole.n != pieces.n ||
+        whole.hash != pieces.hash)
+        abort();
+    return 0;
+}
