@@ -56,12 +56,14 @@ int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name
     struct bi_json *root = NULL, *node;
     struct bi_scan scan;
     uint64_t n_nodes = 0;
+    size_t tree_start;
     int depth = 0, st;
     char *copy;
     if (size > UINT32_MAX - 2)
         return bi_fail(err, BIOINFER_LIMIT, "%s: %zu bytes of JSON", name, size);
     if (!(copy = bi_arena_alloc(arena, size + 2)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %zu bytes of JSON", name, size);
+    tree_start = arena->total_size;
     if (size)
         memcpy(copy + 1, text, size);
     if ((st = bi_scan_start(&scan, name, copy + 1, size, err)))
@@ -77,7 +79,8 @@ int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name
                 return st;
             continue;
         }
-        if (++n_nodes > (TREE_BASE_SIZE + (uint64_t)size * 16) / sizeof *node)
+        n_nodes++;
+        if (arena->total_size - tree_start > TREE_BASE_SIZE + (uint64_t)size * 16)
             return bi_fail(err, BIOINFER_LIMIT, "%s: more than %llu JSON values", name,
                            (unsigned long long)n_nodes - 1);
         if (!(node = bi_arena_calloc(arena, 1, sizeof *node)))

@@ -42,9 +42,9 @@ fuzz() # name folders...
         status=1
         grep -E 'ERROR|SUMMARY|runtime error|Test unit written' "$log" || tail -5 "$log"
     fi
-    done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
-    echo "$name: ${done:-?} executions, ${speed:-?} a second, findings: $found"
+    echo "$name: ${runs:-?} executions, ${speed:-?} a second, findings: $found"
 }
 
 executions=$2
