@@ -12,6 +12,8 @@
  *   isolation  NaN or infinities in one sequence: the others bit-equal, NaN not lost
  *
  * Sections: options and random numbers, batches, running, comparing, checks, bench, main. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "checkkernel.h"
 
 #include <math.h>
@@ -501,8 +503,8 @@ static void compare(struct ck *ck, const struct ck_case *c, int isa, const struc
 }
 
 /* Sequence s of batch b and sequence t of batch o have equal outputs. */
-static bool same_sequence(const struct ck_case *c, const struct batch *b, float *const *x, int s,
-                          const struct batch *o, float *const *y, int t)
+static bool same_sequence(const struct ck_case *c, const struct batch *b, float *const *x,
+                          int s, const struct batch *o, float *const *y, int t)
 {
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
@@ -652,10 +654,11 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, int isa,
 
 /* ---- bench ---- */
 
+/* Time of this thread alone: the machine may have other work. */
 static double seconds(void)
 {
     struct timespec t;
-    timespec_get(&t, TIME_UTC);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -20,7 +20,7 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int pref
              .absent = !before},
         },
         .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .absolute = 5e-6,
-        .relative = 5e-6, .nmse = 1e-10, .note = note});
+        .relative = 5e-6, .nmse = 1e-8, .note = note});
 }
 
 static void cases(struct ck *ck)
