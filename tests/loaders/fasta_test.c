@@ -319,7 +319,8 @@ static void put(struct bytes *b, const void *p, size_t n)
 /* One gzip member; bgzf adds the field with the member's size. */
 static void put_member(struct bytes *b, const char *text, size_t n, int bgzf)
 {
-    unsigned char out[1 << 14], field[6] = {'B', 'C', 2, 0, 0, 0};
+    static unsigned char out[1 << 14];
+    unsigned char field[6] = {'B', 'C', 2, 0, 0, 0};
     gz_header header = {.extra = field, .extra_len = 6, .os = 255};
     z_stream z = {0};
     CHECK(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);

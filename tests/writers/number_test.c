@@ -54,7 +54,7 @@ static void prints_f32(void)
 static void prints_f32_shortest(void)
 {
     char text[BI_NUMBER_SIZE], fewer[64];
-    for (int i = 0; i < 500000; i++) {
+    for (int i = 0; i < 200000; i++) {
         union { uint32_t u; float f; } v = {.u = (uint32_t)random_bits()};
         double back;
         size_t n, digits = 0;
@@ -128,7 +128,7 @@ static void parses(void)
 static void parses_like_strtod(void)
 {
     char text[1200];
-    for (int i = 0; i < 30000; i++) {
+    for (int i = 0; i < 10000; i++) {
         union { uint64_t u; double f; } v = {.u = random_bits()};
         double x;
         int n;
