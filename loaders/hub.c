@@ -3,8 +3,9 @@
  *   <cache>/models--<org>--<name>/refs/<revision>          text: a commit
  *   <cache>/models--<org>--<name>/snapshots/<commit>/...   links into ../../blobs/
  *
- * The cache is the one the hub's own tools would use: HF_HUB_CACHE, else HF_HOME/hub, else
- * XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. Never the network. */
+ * The cache is the one the hub's own tools would use: HF_HUB_CACHE, else HF_HOME/hub,
+ * else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. Never the
+ * network. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static bool is_name_char(char c)
 }
 
 /* n bytes of names between `slashes` slashes; no name begins with a dot or a dash. */
-static bool is_path_of_names(const char *text, size_t n, int min_slashes, int max_slashes)
+static bool is_path_of_names(const char *text, size_t n, int min_slashes,
+                             int max_slashes)
 {
     int slashes = 0;
     for (size_t i = 0; i < n; i++) {
@@ -71,7 +73,8 @@ int bi_hub_check_link(const struct bi_env *env, const char *path, const char *ro
     size_t n = strlen(root);
     int st = bi_path_real(&real, env, path, err);
     if (!st && strcmp(root, "/") && (strncmp(real, root, n) || real[n] != '/'))
-        st = bi_fail(err, BIOINFER_INVALID, "%s: link leads out of its folder, to %s", path, real);
+        st = bi_fail(err, BIOINFER_INVALID, "%s: link leads out of its folder, to %s",
+                     path, real);
     bi_free(env, real);
     return st;
 }
@@ -103,8 +106,8 @@ int bi_hub_root(char **out, const struct bi_env *env, const char *path,
 }
 
 /* Reads refs/<revision>; *commit stays NULL when there is no such ref. */
-static int read_ref(char **commit, const struct bi_env *env, const char *path, const char *root,
-                    struct bioinfer_error *err)
+static int read_ref(char **commit, const struct bi_env *env, const char *path,
+                    const char *root, struct bioinfer_error *err)
 {
     char *text = NULL;
     size_t n = 0, used = 0;
@@ -116,7 +119,8 @@ static int read_ref(char **commit, const struct bi_env *env, const char *path, c
         return st;
     while (used < n && is_name_char(text[used]))
         used++;
-    if (!used || text[0] == '.' || (used < n && strspn(text + used, "\r\n") != n - used)) {
+    if (!used || text[0] == '.' ||
+        (used < n && strspn(text + used, "\r\n") != n - used)) {
         bi_free(env, text);
         return bi_fail(err, BIOINFER_FORMAT, "%s: expected a commit id", path);
     }
@@ -125,7 +129,8 @@ static int read_ref(char **commit, const struct bi_env *env, const char *path, c
     return 0;
 }
 
-/* The snapshot folder of a revision in `folder` (models--org--name); NULL when absent. */
+/* The snapshot folder of a revision in `folder` (models--org--name); NULL when absent.
+ */
 static int find_snapshot(char **out, const struct bi_env *env, const char *folder,
                          const char *revision, struct bioinfer_error *err)
 {
@@ -144,7 +149,8 @@ static int find_snapshot(char **out, const struct bi_env *env, const char *folde
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", folder);
         goto out;
     }
-    if (!bi_path_is_folder(snapshot) || (st = bi_hub_check_link(env, snapshot, root, err)))
+    if (!bi_path_is_folder(snapshot) ||
+        (st = bi_hub_check_link(env, snapshot, root, err)))
         goto out;
     *out = snapshot;
     snapshot = NULL;
@@ -172,9 +178,10 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
     }
     if (!is_path_of_names(name, n, 1, 1) ||
         !is_path_of_names(revision, strlen(revision), 0, 8))
-        return bi_fail(err, BIOINFER_NOT_FOUND,
-                       "%s: no such file or folder, and no hub name (org/name, org/name@revision)",
-                       name);
+        return bi_fail(
+            err, BIOINFER_NOT_FOUND,
+            "%s: no such file or folder, and no hub name (org/name, org/name@revision)",
+            name);
     if (!(root = cache_root(env)) || !(org = bi_strdup(env, name))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", name);
         goto out;
@@ -192,13 +199,15 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
         goto out;
     }
     org[slash - name] = '/';
-    if (bi_path_is_folder(folder) && (st = find_snapshot(&found, env, folder, revision, err)))
+    if (bi_path_is_folder(folder) &&
+        (st = find_snapshot(&found, env, folder, revision, err)))
         goto out;
     if (!found)
         st = bi_fail(err, BIOINFER_NOT_FOUND,
                      "%s: no such file, and not in the hub cache; fetch it with\n"
-                     "  huggingface-cli download %s%s%s\nlooked for revision %s in %s", name, org,
-                     at ? " --revision " : "", at ? revision : "", revision, folder);
+                     "  huggingface-cli download %s%s%s\nlooked for revision %s in %s",
+                     name, org, at ? " --revision " : "", at ? revision : "", revision,
+                     folder);
     else
         *out = found;
 out:

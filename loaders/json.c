@@ -13,8 +13,8 @@
 /* The tree may take this much more than 16 bytes for each byte of text. */
 #define TREE_BASE_SIZE ((uint64_t)64 << 20)
 
-/* Two members of one name make a document ambiguous. Small objects are compared in pairs,
- * others through a map, so that the work stays linear. */
+/* Two members of one name make a document ambiguous. Small objects are compared in
+ * pairs, others through a map, so that the work stays linear. */
 static int check_keys(const struct bi_arena *arena, const char *name,
                       const struct bi_json *object, struct bioinfer_error *err)
 {
@@ -37,7 +37,8 @@ static int check_keys(const struct bi_arena *arena, const char *name,
             return bi_fail(err, BIOINFER_NOMEM, "%s: %zu names", name, object->n);
     }
     if (twice)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: name '%s' appears twice in one object", name,
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: name '%s' appears twice in one object", name,
                        bi_quote(twice->key, twice->key_len).text);
     return 0;
 }
@@ -52,7 +53,9 @@ static const enum bi_json_type types[] = {
 int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name,
                   const char *text, size_t size, struct bioinfer_error *err)
 {
-    struct { struct bi_json *node, *last; } open[BI_SCAN_MAX_DEPTH + 1];
+    struct {
+        struct bi_json *node, *last;
+    } open[BI_SCAN_MAX_DEPTH + 1];
     struct bi_json *root = NULL, *node;
     struct bi_scan scan;
     uint64_t n_nodes = 0;
@@ -75,7 +78,8 @@ int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name
             break;
         if (scan.token == BI_TOKEN_ARRAY_END || scan.token == BI_TOKEN_OBJECT_END) {
             node = open[--depth].node;
-            if (node->type == BI_JSON_OBJECT && (st = check_keys(arena, name, node, err)))
+            if (node->type == BI_JSON_OBJECT &&
+                (st = check_keys(arena, name, node, err)))
                 return st;
             continue;
         }
@@ -134,11 +138,13 @@ bool bi_text_u64(const char *text, size_t n, uint64_t *out)
 
 bool bi_json_u64(const struct bi_json *json, uint64_t *out)
 {
-    return json && json->type == BI_JSON_NUMBER && bi_text_u64(json->text, json->text_len, out);
+    return json && json->type == BI_JSON_NUMBER &&
+           bi_text_u64(json->text, json->text_len, out);
 }
 
-/* strtod() reads the decimal point of the process's locale, so it gets none: 1.25e-3 goes
- * in as 125e-5. Digits past the 800th cannot change a double except as "there was more". */
+/* strtod() reads the decimal point of the process's locale, so it gets none: 1.25e-3
+ * goes in as 125e-5. Digits past the 800th cannot change a double except as "there was
+ * more". */
 bool bi_json_double(const struct bi_json *json, double *out)
 {
     enum { MAX_DIGITS = 800 };

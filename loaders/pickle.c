@@ -39,7 +39,7 @@ struct machine {
     uint64_t begin, end, at; /* at: next byte to take */
     uint64_t buffer_at;
     size_t buffered;
-    uint64_t op_at;          /* where the current opcode stands */
+    uint64_t op_at; /* where the current opcode stands */
     /* stack */
     struct bi_pickle_value *stack;
     size_t depth, stack_cap;
@@ -122,7 +122,8 @@ static int take_line(struct machine *m, char *dst, size_t *n)
         if (*p == '\n')
             break;
         if (*n == MAX_LINE)
-            return fail(m, BIOINFER_LIMIT, "GLOBAL: a name longer than %d bytes", MAX_LINE);
+            return fail(m, BIOINFER_LIMIT, "GLOBAL: a name longer than %d bytes",
+                        MAX_LINE);
         dst[*n] = (char)*p;
     }
     return 0;
@@ -136,7 +137,8 @@ static void *new_memory(struct machine *m, size_t size, int *st)
     uint64_t read = m->p->n_read + (m->at - m->begin), used = m->p->arena.total_size;
     void *p;
     if (used > BASE_MEMORY + 16 * read || size > BASE_MEMORY + 16 * read - used) {
-        *st = fail(m, BIOINFER_LIMIT, "values take more than 64 MiB and 16 bytes for each byte");
+        *st = fail(m, BIOINFER_LIMIT,
+                   "values take more than 64 MiB and 16 bytes for each byte");
         return NULL;
     }
     if (!(p = bi_arena_alloc(&m->p->arena, size)))
@@ -173,7 +175,8 @@ static struct bi_pickle_value make_opaque(const struct bi_pickle_symbol *symbol)
     return v;
 }
 
-static int new_list(struct machine *m, enum bi_pickle_type type, struct bi_pickle_value *out)
+static int new_list(struct machine *m, enum bi_pickle_type type,
+                    struct bi_pickle_value *out)
 {
     int st = 0;
     struct bi_pickle_list *list = new_memory(m, sizeof *list, &st);
@@ -186,8 +189,8 @@ static int new_list(struct machine *m, enum bi_pickle_type type, struct bi_pickl
 }
 
 /* Appends n values. Chunks have even sizes, so that pairs lie in one chunk. */
-static int append(struct machine *m, struct bi_pickle_list *list, const struct bi_pickle_value *values, size_t n,
-                  bool exact)
+static int append(struct machine *m, struct bi_pickle_list *list,
+                  const struct bi_pickle_value *values, size_t n, bool exact)
 {
     int st = 0;
     if (n > MAX_ITEMS - m->n_items)
@@ -198,7 +201,10 @@ static int append(struct machine *m, struct bi_pickle_list *list, const struct b
         struct bi_pickle_chunk *c = list->last;
         size_t k;
         if (!c || c->n == c->cap) {
-            size_t cap = exact ? n : !c ? 2 : c->cap < MAX_CHUNK ? 2 * c->cap : MAX_CHUNK;
+            size_t cap = exact                ? n
+                         : !c                 ? 2
+                         : c->cap < MAX_CHUNK ? 2 * c->cap
+                                              : MAX_CHUNK;
             if (!(c = new_memory(m, sizeof *c + cap * sizeof *values, &st)))
                 return st;
             c->next = NULL;
@@ -216,7 +222,8 @@ static int append(struct machine *m, struct bi_pickle_list *list, const struct b
     return 0;
 }
 
-static int new_tuple(struct machine *m, const struct bi_pickle_value *values, size_t n, struct bi_pickle_value *out)
+static int new_tuple(struct machine *m, const struct bi_pickle_value *values, size_t n,
+                     struct bi_pickle_value *out)
 {
     int st = new_list(m, BI_PICKLE_TUPLE, out);
     return st ? st : append(m, out->u.list, values, n, true);
@@ -243,7 +250,8 @@ bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text)
            v->u.text->n == strlen(text) && !memcmp(v->u.text->data, text, v->u.text->n);
 }
 
-const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, const char *key)
+const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict,
+                                            const char *key)
 {
     const struct bi_pickle_value *k, *v, *found = NULL;
     struct bi_pickle_iter it = {0};
@@ -268,7 +276,8 @@ static const char *const type_names[] = {
     [BI_PICKLE_OPAQUE] = "an object",
 };
 
-const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size)
+const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer,
+                               size_t size)
 {
     if (v->type != BI_PICKLE_OPAQUE && v->type != BI_PICKLE_SYMBOL)
         return type_names[v->type];
@@ -299,7 +308,8 @@ static size_t available(const struct machine *m)
 static int need(struct machine *m, size_t n)
 {
     if (available(m) < n)
-        return fail(m, BIOINFER_FORMAT, "the stack has %zu of %zu values needed", available(m), n);
+        return fail(m, BIOINFER_FORMAT, "the stack has %zu of %zu values needed",
+                    available(m), n);
     return 0;
 }
 
@@ -338,14 +348,15 @@ static int memo_put(struct machine *m, uint64_t i)
     if (st)
         return st;
     if (i >= MAX_MEMO)
-        return fail(m, BIOINFER_LIMIT, "memo index %llu, at most %d", (unsigned long long)i,
-                    MAX_MEMO - 1);
+        return fail(m, BIOINFER_LIMIT, "memo index %llu, at most %d",
+                    (unsigned long long)i, MAX_MEMO - 1);
     if (!bi_grow(m->env, &m->pages, &m->page_cap, page + 1, sizeof *m->pages))
         return no_memory(m);
     while (m->n_pages <= page)
         m->pages[m->n_pages++] = NULL;
     if (!m->pages[page]) {
-        if (!(m->pages[page] = new_memory(m, MEMO_PAGE * sizeof(struct bi_pickle_value), &st)))
+        if (!(m->pages[page] =
+                  new_memory(m, MEMO_PAGE * sizeof(struct bi_pickle_value), &st)))
             return st;
         for (size_t k = 0; k < MEMO_PAGE; k++)
             m->pages[page][k] = make(BI_PICKLE_UNSET);
@@ -360,16 +371,33 @@ static int memo_get(struct machine *m, uint64_t i)
     size_t page = (size_t)(i / MEMO_PAGE);
     if (i / MEMO_PAGE >= m->n_pages || !m->pages[page] ||
         m->pages[page][i % MEMO_PAGE].type == BI_PICKLE_UNSET)
-        return fail(m, BIOINFER_FORMAT, "memo entry %llu was never set", (unsigned long long)i);
+        return fail(m, BIOINFER_FORMAT, "memo entry %llu was never set",
+                    (unsigned long long)i);
     return push(m, m->pages[page][i % MEMO_PAGE]);
 }
 
 /* ---- names and what they mean ---- */
 
 enum meaning {
-    ORDERED_DICT, DEFAULT_DICT, NAMESPACE, SET, LIST, TUPLE, DICT, BYTEARRAY, ENCODE,
-    STORAGE, UNTYPED_STORAGE, QUANTISED, DTYPE,
-    REBUILD, REBUILD_V2, REBUILD_V3, REBUILD_PARAMETER, REBUILD_FROM_TYPE, PARAMETER,
+    ORDERED_DICT,
+    DEFAULT_DICT,
+    NAMESPACE,
+    SET,
+    LIST,
+    TUPLE,
+    DICT,
+    BYTEARRAY,
+    ENCODE,
+    STORAGE,
+    UNTYPED_STORAGE,
+    QUANTISED,
+    DTYPE,
+    REBUILD,
+    REBUILD_V2,
+    REBUILD_V3,
+    REBUILD_PARAMETER,
+    REBUILD_FROM_TYPE,
+    PARAMETER,
     KNOWN_OPAQUE /* on the list of harmless names, but nothing is made of it */
 };
 
@@ -466,8 +494,8 @@ static bool ends_with(const char *text, const char *end)
     return n >= k && !strcmp(text + n - k, end);
 }
 
-static int push_symbol(struct machine *m, const char *module, size_t module_len, const char *name,
-                       size_t name_len)
+static int push_symbol(struct machine *m, const char *module, size_t module_len,
+                       const char *name, size_t name_len)
 {
     char text[2 * MAX_LINE + 2];
     struct bi_pickle_symbol *s;
@@ -477,7 +505,8 @@ static int push_symbol(struct machine *m, const char *module, size_t module_len,
     if (memchr(module, '\0', module_len) || memchr(name, '\0', name_len))
         return fail(m, BIOINFER_FORMAT, "NUL in a name");
     for (size_t i = 0; i < BI_COUNT(renames); i++)
-        if (strlen(renames[i].from) == module_len && !memcmp(renames[i].from, module, module_len) &&
+        if (strlen(renames[i].from) == module_len &&
+            !memcmp(renames[i].from, module, module_len) &&
             (strcmp(renames[i].from, "torch.cuda") ||
              (name_len > 7 && !memcmp(name + name_len - 7, "Storage", 7)))) {
             module = renames[i].to;
@@ -493,7 +522,8 @@ static int push_symbol(struct machine *m, const char *module, size_t module_len,
     while (i < BI_COUNT(symbols) && strcmp(symbols[i].name, text))
         i++;
     if (i == BI_COUNT(symbols) && m->p->strict)
-        return fail(m, BIOINFER_UNSUPPORTED, "Python name %s is not on the list (strict pickle)",
+        return fail(m, BIOINFER_UNSUPPORTED,
+                    "Python name %s is not on the list (strict pickle)",
                     bi_quote(text, n).text);
     if (i < BI_COUNT(symbols) && symbols[i].meaning == DTYPE) {
         v = make(BI_PICKLE_DTYPE);
@@ -519,12 +549,13 @@ static int push_symbol(struct machine *m, const char *module, size_t module_len,
 
 /* ---- storages and tensors ---- */
 
-struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p, const char *key,
-                                                 size_t n)
+struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p,
+                                                 const char *key, size_t n)
 {
     uint64_t at;
-    return bi_map_find(&p->storages, key, n, &at) ? (struct bi_pickle_storage *)(uintptr_t)at
-                                                  : NULL;
+    return bi_map_find(&p->storages, key, n, &at)
+               ? (struct bi_pickle_storage *)(uintptr_t)at
+               : NULL;
 }
 
 static bool is_quantised(const struct bi_pickle_symbol *s)
@@ -532,8 +563,9 @@ static bool is_quantised(const struct bi_pickle_symbol *s)
     return s->meaning >= 0 && symbols[s->meaning].meaning == QUANTISED;
 }
 
-static int new_storage(struct machine *m, const struct symbol *s, const struct bi_pickle_text *key,
-                       int64_t n, struct bi_pickle_storage **out)
+static int new_storage(struct machine *m, const struct symbol *s,
+                       const struct bi_pickle_text *key, int64_t n,
+                       struct bi_pickle_storage **out)
 {
     struct bi_pickle_storage *t, *old = bi_pickle_find_storage(m->p, key->data, key->n);
     uint64_t bytes, size = bi_dtype_bits(s->dtype) / 8;
@@ -541,7 +573,8 @@ static int new_storage(struct machine *m, const struct symbol *s, const struct b
     if (old) {
         if (old->dtype != s->dtype || old->untyped != (s->meaning == UNTYPED_STORAGE) ||
             old->n != (uint64_t)n)
-            return fail(m, BIOINFER_FORMAT, "storage '%s' is described twice, differently",
+            return fail(m, BIOINFER_FORMAT,
+                        "storage '%s' is described twice, differently",
                         bi_quote(key->data, key->n).text);
         *out = old;
         return 0;
@@ -557,7 +590,8 @@ static int new_storage(struct machine *m, const struct symbol *s, const struct b
     t->untyped = s->meaning == UNTYPED_STORAGE;
     t->n = (uint64_t)n;
     t->element_size = size;
-    if (bi_map_add(&m->p->storages, key->data, key->n, (uint64_t)(uintptr_t)t, NULL) < 0)
+    if (bi_map_add(&m->p->storages, key->data, key->n, (uint64_t)(uintptr_t)t, NULL) <
+        0)
         return no_memory(m);
     *out = t;
     return 0;
@@ -580,8 +614,9 @@ static int persistent_id(struct machine *m)
     n = id->u.list->n;
     v = items(id);
     if (bi_pickle_is_text(&v[0], "module"))
-        return fail(m, BIOINFER_UNSUPPORTED, "a whole pickled module with its source; "
-                                             "save its state_dict instead");
+        return fail(m, BIOINFER_UNSUPPORTED,
+                    "a whole pickled module with its source; "
+                    "save its state_dict instead");
     if (!bi_pickle_is_text(&v[0], "storage"))
         return fail(m, BIOINFER_FORMAT, "persistent id: expected 'storage' first");
     if (n != 5 && !(m->p->legacy && n == 6))
@@ -596,15 +631,18 @@ static int persistent_id(struct machine *m)
     if (!ends_with(v[1].u.symbol->name, "Storage"))
         return fail(m, BIOINFER_FORMAT, "persistent id: %s is no storage class",
                     v[1].u.symbol->name);
-    if (v[2].type != BI_PICKLE_STRING || !v[2].u.text->n || v[2].u.text->n > BI_MAX_NAME ||
-        memchr(v[2].u.text->data, '\0', v[2].u.text->n))
-        return fail(m, BIOINFER_FORMAT, "persistent id: expected a short string as key");
+    if (v[2].type != BI_PICKLE_STRING || !v[2].u.text->n ||
+        v[2].u.text->n > BI_MAX_NAME || memchr(v[2].u.text->data, '\0', v[2].u.text->n))
+        return fail(m, BIOINFER_FORMAT,
+                    "persistent id: expected a short string as key");
     if (v[4].type != BI_PICKLE_INT || v[4].u.i < 0)
         return fail(m, BIOINFER_FORMAT, "persistent id: expected a count of elements");
     if (n == 6 && v[5].type != BI_PICKLE_NONE)
-        return fail(m, BIOINFER_UNSUPPORTED,
-                    "a storage that is a view of another one (a very old file; re-save it)");
-    if ((st = new_storage(m, &symbols[v[1].u.symbol->meaning], v[2].u.text, v[4].u.i, &storage)))
+        return fail(
+            m, BIOINFER_UNSUPPORTED,
+            "a storage that is a view of another one (a very old file; re-save it)");
+    if ((st = new_storage(m, &symbols[v[1].u.symbol->meaning], v[2].u.text, v[4].u.i,
+                          &storage)))
         return st;
     *top(m, 0) = make(BI_PICKLE_STORAGE);
     top(m, 0)->u.storage = storage;
@@ -612,18 +650,21 @@ static int persistent_id(struct machine *m)
 }
 
 /* A tuple of non-negative ints. */
-static int read_dims(struct machine *m, const struct bi_pickle_value *v, const char *what, uint64_t *out, int *rank)
+static int read_dims(struct machine *m, const struct bi_pickle_value *v,
+                     const char *what, uint64_t *out, int *rank)
 {
     const struct bi_pickle_value *item;
     size_t n;
     if (v->type != BI_PICKLE_TUPLE && v->type != BI_PICKLE_LIST)
         return fail(m, BIOINFER_FORMAT, "tensor: expected a tuple as %s", what);
     if ((n = v->u.list->n) > BI_MAX_RANK)
-        return fail(m, BIOINFER_LIMIT, "tensor: %zu dimensions, at most %d", n, BI_MAX_RANK);
+        return fail(m, BIOINFER_LIMIT, "tensor: %zu dimensions, at most %d", n,
+                    BI_MAX_RANK);
     struct bi_pickle_iter it = {.chunk = v->u.list->first};
     for (*rank = 0; (item = bi_pickle_next(&it)); ++*rank) {
         if (item->type != BI_PICKLE_INT || item->u.i < 0)
-            return fail(m, BIOINFER_FORMAT, "tensor: %s: expected a whole number >= 0", what);
+            return fail(m, BIOINFER_FORMAT, "tensor: %s: expected a whole number >= 0",
+                        what);
         out[*rank] = (uint64_t)item->u.i;
     }
     return 0;
@@ -632,23 +673,27 @@ static int read_dims(struct machine *m, const struct bi_pickle_value *v, const c
 /* Does the view stay inside its storage? */
 static int check_view(struct machine *m, const struct bi_pickle_tensor *t)
 {
-    uint64_t have = t->storage->n * t->storage->element_size / (bi_dtype_bits(t->dtype) / 8);
+    uint64_t have =
+        t->storage->n * t->storage->element_size / (bi_dtype_bits(t->dtype) / 8);
     uint64_t last = t->offset, n = 1, step;
     bool fits = true;
     for (int i = 0; i < t->rank; i++)
         if (!bi_mul_size(n, t->shape[i], &n))
             return fail(m, BIOINFER_FORMAT, "tensor: size overflows 64 bits");
     for (int i = 0; i < t->rank && n && fits; i++)
-        fits = bi_mul_size(t->shape[i] - 1, t->stride[i], &step) && bi_add_size(last, step, &last);
+        fits = bi_mul_size(t->shape[i] - 1, t->stride[i], &step) &&
+               bi_add_size(last, step, &last);
     if (n ? !fits || last >= have : t->offset > have)
         return fail(m, BIOINFER_FORMAT,
                     "tensor: its last element is %llu of a storage of %llu elements",
-                    fits ? (unsigned long long)last : UINT64_MAX, (unsigned long long)have);
+                    fits ? (unsigned long long)last : UINT64_MAX,
+                    (unsigned long long)have);
     return 0;
 }
 
 /* storage, offset, size, stride [, requires_grad, hooks, ...] */
-static int new_tensor(struct machine *m, const struct bi_pickle_value *v, const enum bi_dtype *dtype, struct bi_pickle_value *out)
+static int new_tensor(struct machine *m, const struct bi_pickle_value *v,
+                      const enum bi_dtype *dtype, struct bi_pickle_value *out)
 {
     struct bi_pickle_tensor t;
     int strides, st = 0;
@@ -666,7 +711,8 @@ static int new_tensor(struct machine *m, const struct bi_pickle_value *v, const 
         (st = read_dims(m, &v[3], "stride", t.stride, &strides)))
         return st;
     if (strides != t.rank)
-        return fail(m, BIOINFER_FORMAT, "tensor: %d sizes and %d strides", t.rank, strides);
+        return fail(m, BIOINFER_FORMAT, "tensor: %d sizes and %d strides", t.rank,
+                    strides);
     if ((st = check_view(m, &t)))
         return st;
     *out = make(BI_PICKLE_TENSOR);
@@ -683,17 +729,21 @@ static bool is_true(const struct bi_pickle_value *dict, const char *key)
 }
 
 /* _rebuild_tensor*: checks the number of arguments, dtype and metadata. */
-static int rebuild(struct machine *m, enum meaning meaning, const struct bi_pickle_value *v, size_t n, struct bi_pickle_value *out)
+static int rebuild(struct machine *m, enum meaning meaning,
+                   const struct bi_pickle_value *v, size_t n,
+                   struct bi_pickle_value *out)
 {
     size_t min = meaning == REBUILD ? 4 : meaning == REBUILD_V2 ? 6 : 7;
     size_t max = meaning == REBUILD ? 4 : min + 1;
     if (n < min || n > max)
-        return fail(m, BIOINFER_FORMAT, "tensor: expected %zu arguments, got %zu", min, n);
+        return fail(m, BIOINFER_FORMAT, "tensor: expected %zu arguments, got %zu", min,
+                    n);
     if (n > min && v[min].type == BI_PICKLE_DICT && v[min].u.list->n > MAX_METADATA)
         return fail(m, BIOINFER_LIMIT, "tensor: %zu metadata items", v[min].u.list->n);
     if (n > min && v[min].type == BI_PICKLE_DICT &&
         (is_true(&v[min], "conj") || is_true(&v[min], "neg")))
-        return fail(m, BIOINFER_UNSUPPORTED, "tensor: stored as conjugate or negative view");
+        return fail(m, BIOINFER_UNSUPPORTED,
+                    "tensor: stored as conjugate or negative view");
     if (meaning != REBUILD_V3)
         return new_tensor(m, v, NULL, out);
     if (v[6].type != BI_PICKLE_DTYPE)
@@ -704,7 +754,8 @@ static int rebuild(struct machine *m, enum meaning meaning, const struct bi_pick
 /* ---- calls ---- */
 
 /* A copy of the items of a list, tuple or set (or nothing) as another container. */
-static int copy_container(struct machine *m, enum bi_pickle_type type, const struct bi_pickle_value *v, size_t n,
+static int copy_container(struct machine *m, enum bi_pickle_type type,
+                          const struct bi_pickle_value *v, size_t n,
                           const struct bi_pickle_symbol *s, struct bi_pickle_value *out)
 {
     struct bi_pickle_iter it = {0};
@@ -759,8 +810,8 @@ static int copy_dict(struct machine *m, const struct bi_pickle_value *v, size_t 
 }
 
 /* _codecs.encode(text, 'latin1'): every character is one byte. */
-static int encode(struct machine *m, const struct bi_pickle_value *v, size_t n, const struct bi_pickle_symbol *s,
-                  struct bi_pickle_value *out)
+static int encode(struct machine *m, const struct bi_pickle_value *v, size_t n,
+                  const struct bi_pickle_symbol *s, struct bi_pickle_value *out)
 {
     const struct bi_pickle_text *from;
     struct bi_pickle_text *to;
@@ -787,7 +838,8 @@ static int encode(struct machine *m, const struct bi_pickle_value *v, size_t n, 
 }
 
 /* What calling `callee` with the tuple `args` gives. */
-static int call(struct machine *m, const struct bi_pickle_value *callee, const struct bi_pickle_value *args, struct bi_pickle_value *out)
+static int call(struct machine *m, const struct bi_pickle_value *callee,
+                const struct bi_pickle_value *args, struct bi_pickle_value *out)
 {
     const struct bi_pickle_symbol *s = callee->u.symbol;
     const struct bi_pickle_value *v = items(args);
@@ -836,7 +888,8 @@ static int call(struct machine *m, const struct bi_pickle_value *callee, const s
         return rebuild(m, meaning, v, n, out);
     case REBUILD_PARAMETER:
         if (n < 3 || n > 4)
-            return fail(m, BIOINFER_FORMAT, "parameter: expected 3 or 4 arguments, got %zu", n);
+            return fail(m, BIOINFER_FORMAT,
+                        "parameter: expected 3 or 4 arguments, got %zu", n);
         *out = v[0];
         return 0;
     case PARAMETER:
@@ -886,7 +939,8 @@ static int build(struct machine *m)
         struct bi_pickle_iter it = {0};
         const struct bi_pickle_value *v;
         if (state.type != BI_PICKLE_DICT && state.type != BI_PICKLE_OBJECT)
-            return fail(m, BIOINFER_FORMAT, "BUILD: expected a dict of attributes, got %s",
+            return fail(m, BIOINFER_FORMAT,
+                        "BUILD: expected a dict of attributes, got %s",
                         bi_pickle_describe(&state, buffer, sizeof buffer));
         if (state.u.list == object->u.list)
             return 0;
@@ -922,8 +976,9 @@ static int push_text(struct machine *m, enum bi_pickle_type type, uint64_t n)
     struct bi_pickle_value v = make(type);
     int st = 0;
     if (n > m->end - m->at)
-        return fail(m, BIOINFER_FORMAT, "%s of %llu bytes, %llu are left", type_names[type],
-                    (unsigned long long)n, (unsigned long long)(m->end - m->at));
+        return fail(m, BIOINFER_FORMAT, "%s of %llu bytes, %llu are left",
+                    type_names[type], (unsigned long long)n,
+                    (unsigned long long)(m->end - m->at));
     if (n > BI_MAX_TEXT)
         return fail(m, BIOINFER_LIMIT, "%s of %llu bytes, at most %d", type_names[type],
                     (unsigned long long)n, BI_MAX_TEXT);
@@ -976,7 +1031,8 @@ static int push_new_list(struct machine *m, enum bi_pickle_type type)
 }
 
 /* Replaces the n top values (or those above the mark) by a container of them. */
-static int collect(struct machine *m, enum bi_pickle_type type, const struct bi_pickle_value *values, size_t n)
+static int collect(struct machine *m, enum bi_pickle_type type,
+                   const struct bi_pickle_value *values, size_t n)
 {
     struct bi_pickle_value out;
     int st;
@@ -1007,8 +1063,8 @@ static int collect_mark(struct machine *m, enum bi_pickle_type type)
 }
 
 /* APPEND(S), SETITEM(S), ADDITEMS: n values go into the container below them. */
-static int add_items(struct machine *m, const struct bi_pickle_value *values, size_t n, const char *op,
-                     enum bi_pickle_type type)
+static int add_items(struct machine *m, const struct bi_pickle_value *values, size_t n,
+                     const char *op, enum bi_pickle_type type)
 {
     char buffer[160];
     struct bi_pickle_value *target;
@@ -1037,7 +1093,8 @@ static int add_marked(struct machine *m, const char *op, enum bi_pickle_type typ
     return st ? st : add_items(m, values, n, op, type);
 }
 
-static int add_top(struct machine *m, size_t n, const char *op, enum bi_pickle_type type)
+static int add_top(struct machine *m, size_t n, const char *op,
+                   enum bi_pickle_type type)
 {
     int st = need(m, n + 1);
     return st ? st : add_items(m, m->stack + m->depth - n, n, op, type);
@@ -1106,13 +1163,29 @@ static int signed_size(struct machine *m, uint32_t n, enum bi_pickle_type type)
 static size_t argument_size(uint8_t op)
 {
     switch (op) {
-    case 0x80: case 0x4B: case 0x8A: case 0x71: case 0x68: case 0x55: case 0x8C: case 0x43:
+    case 0x80:
+    case 0x4B:
+    case 0x8A:
+    case 0x71:
+    case 0x68:
+    case 0x55:
+    case 0x8C:
+    case 0x43:
         return 1;
     case 0x4D:
         return 2;
-    case 0x4A: case 0x58: case 0x72: case 0x6A: case 0x8B: case 0x54: case 0x42:
+    case 0x4A:
+    case 0x58:
+    case 0x72:
+    case 0x6A:
+    case 0x8B:
+    case 0x54:
+    case 0x42:
         return 4;
-    case 0x8D: case 0x8E: case 0x96: case 0x95:
+    case 0x8D:
+    case 0x8E:
+    case 0x96:
+    case 0x95:
         return 8;
     default:
         return 0;
@@ -1124,13 +1197,18 @@ static int refuse(struct machine *m, uint8_t op)
     static const struct {
         uint8_t op;
         const char *name;
-    } known[] = {{0x82, "EXT1"}, {0x83, "EXT2"}, {0x84, "EXT4"}, {0x69, "INST"}, {0x6F, "OBJ"},
-                 {0x50, "PERSID"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
-                 {0x49, "INT"}, {0x4C, "LONG"}, {0x46, "FLOAT"}, {0x53, "STRING"},
-                 {0x56, "UNICODE"}, {0x67, "GET"}, {0x70, "PUT"}};
+    } known[] = {{0x82, "EXT1"},        {0x83, "EXT2"},
+                 {0x84, "EXT4"},        {0x69, "INST"},
+                 {0x6F, "OBJ"},         {0x50, "PERSID"},
+                 {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
+                 {0x49, "INT"},         {0x4C, "LONG"},
+                 {0x46, "FLOAT"},       {0x53, "STRING"},
+                 {0x56, "UNICODE"},     {0x67, "GET"},
+                 {0x70, "PUT"}};
     for (size_t i = 0; i < BI_COUNT(known); i++)
         if (known[i].op == op)
-            return fail(m, BIOINFER_UNSUPPORTED, "opcode %s is not read", known[i].name);
+            return fail(m, BIOINFER_UNSUPPORTED, "opcode %s is not read",
+                        known[i].name);
     return fail(m, BIOINFER_FORMAT, "no opcode 0x%02X", op);
 }
 
@@ -1263,7 +1341,8 @@ static int run(struct machine *m, struct bi_pickle_value *out)
     if (p[0] != 0x80)
         return fail(m, BIOINFER_FORMAT, "expected PROTO first, got byte 0x%02X", p[0]);
     if (p[1] < 2 || p[1] > 5)
-        return fail(m, BIOINFER_UNSUPPORTED, "pickle protocol %u, 2 to 5 are read", p[1]);
+        return fail(m, BIOINFER_UNSUPPORTED, "pickle protocol %u, 2 to 5 are read",
+                    p[1]);
     if (p[1] != 2)
         bi_log(m->env, BIOINFER_LOG_WARNING, "%s: pickle protocol %u, PyTorch writes 2",
                m->p->label, p[1]);
@@ -1277,13 +1356,15 @@ static int run(struct machine *m, struct bi_pickle_value *out)
     if (m->n_marks)
         return fail(m, BIOINFER_FORMAT, "STOP with %zu marks left", m->n_marks);
     if (m->depth != 1)
-        return fail(m, BIOINFER_FORMAT, "STOP with %zu values on the stack, expected 1", m->depth);
+        return fail(m, BIOINFER_FORMAT, "STOP with %zu values on the stack, expected 1",
+                    m->depth);
     *out = *top(m, 0);
     return 0;
 }
 
-int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin, uint64_t end,
-                   uint64_t *stop, struct bi_pickle_value *out, struct bioinfer_error *err)
+int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin,
+                   uint64_t end, uint64_t *stop, struct bi_pickle_value *out,
+                   struct bioinfer_error *err)
 {
     struct machine *m = bi_alloc(p->env, sizeof *m);
     int st;

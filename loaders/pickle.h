@@ -1,9 +1,9 @@
 /* pickle.h - Python pickles as data: a restricted unpickler for PyTorch checkpoints.
  *
  * Nothing is executed: a class or function of a pickle is only a name. The names below
- * `symbols` in pickle.c have a meaning (containers, storages, tensors); whatever any other
- * name makes is an opaque value. No recursion; all values live in one arena, bounded by
- * 64 MiB plus 16 times the bytes read. */
+ * `symbols` in pickle.c have a meaning (containers, storages, tensors); whatever any
+ * other name makes is an opaque value. No recursion; all values live in one arena,
+ * bounded by 64 MiB plus 16 times the bytes read. */
 #ifndef BI_PICKLE_H
 #define BI_PICKLE_H
 
@@ -14,17 +14,24 @@
 #include "checkpoint.h"
 
 enum bi_pickle_type {
-    BI_PICKLE_NONE, BI_PICKLE_BOOL, BI_PICKLE_INT, BI_PICKLE_FLOAT,
-    BI_PICKLE_BIGINT,  /* text: two's complement, little-endian, more than 8 bytes */
-    BI_PICKLE_STRING,  /* text: UTF-8 by promise only */
-    BI_PICKLE_BYTES,   /* text */
-    BI_PICKLE_TUPLE, BI_PICKLE_LIST, BI_PICKLE_SET, /* list */
-    BI_PICKLE_DICT,    /* list: key, value, key, value ... */
-    BI_PICKLE_OBJECT,  /* list, as a dict: attributes of a Namespace */
-    BI_PICKLE_SYMBOL,  /* symbol */
-    BI_PICKLE_DTYPE, BI_PICKLE_STORAGE, BI_PICKLE_TENSOR,
-    BI_PICKLE_OPAQUE,  /* symbol: what made it */
-    BI_PICKLE_UNSET    /* not a value: an empty memo entry */
+    BI_PICKLE_NONE,
+    BI_PICKLE_BOOL,
+    BI_PICKLE_INT,
+    BI_PICKLE_FLOAT,
+    BI_PICKLE_BIGINT, /* text: two's complement, little-endian, more than 8 bytes */
+    BI_PICKLE_STRING, /* text: UTF-8 by promise only */
+    BI_PICKLE_BYTES,  /* text */
+    BI_PICKLE_TUPLE,
+    BI_PICKLE_LIST,
+    BI_PICKLE_SET,    /* list */
+    BI_PICKLE_DICT,   /* list: key, value, key, value ... */
+    BI_PICKLE_OBJECT, /* list, as a dict: attributes of a Namespace */
+    BI_PICKLE_SYMBOL, /* symbol */
+    BI_PICKLE_DTYPE,
+    BI_PICKLE_STORAGE,
+    BI_PICKLE_TENSOR,
+    BI_PICKLE_OPAQUE, /* symbol: what made it */
+    BI_PICKLE_UNSET   /* not a value: an empty memo entry */
 };
 
 struct bi_pickle_text {
@@ -40,7 +47,7 @@ struct bi_pickle_symbol {
 struct bi_pickle_storage {
     const char *key;
     enum bi_dtype dtype;
-    bool untyped;            /* raw bytes; n counts bytes */
+    bool untyped; /* raw bytes; n counts bytes */
     uint64_t n, element_size;
     /* filled by torch.c: where the bytes are */
     bool placed;
@@ -88,28 +95,31 @@ struct bi_pickle_iter {
 };
 const struct bi_pickle_value *bi_pickle_next(struct bi_pickle_iter *it);
 /* Last value of a string key of a dict or object; NULL without. */
-const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, const char *key);
+const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict,
+                                            const char *key);
 bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text);
 /* "a tuple", or "an unsupported Python class x.y.Z" (in a buffer of the caller). */
-const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size);
+const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer,
+                               size_t size);
 
-/* Zero-initialise but for the first group. One object may read several pickles, one after
- * the other: they share the arena and the storages, not the memo. */
+/* Zero-initialise but for the first group. One object may read several pickles, one
+ * after the other: they share the arena and the storages, not the memo. */
 struct bi_pickle {
     const struct bi_env *env;
-    const char *label;      /* for messages: "x.pt: data.pkl" */
-    bool strict;            /* any name without a meaning is an error */
-    bool legacy;            /* persistent ids have six members */
+    const char *label; /* for messages: "x.pt: data.pkl" */
+    bool strict;       /* any name without a meaning is an error */
+    bool legacy;       /* persistent ids have six members */
     struct bi_arena arena;
     struct bi_map storages; /* key -> struct bi_pickle_storage * */
     uint64_t n_read;        /* bytes of all pickles so far, for the memory bound */
 };
 
 /* Reads one pickle from file[begin, end). *stop = offset behind its STOP. */
-int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin, uint64_t end,
-                   uint64_t *stop, struct bi_pickle_value *out, struct bioinfer_error *err);
-struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p, const char *key,
-                                                 size_t n);
+int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin,
+                   uint64_t end, uint64_t *stop, struct bi_pickle_value *out,
+                   struct bioinfer_error *err);
+struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p,
+                                                 const char *key, size_t n);
 void bi_pickle_free(struct bi_pickle *p);
 
 #endif

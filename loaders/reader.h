@@ -1,7 +1,7 @@
 /* reader.h - a checkpoint while its files are read; internal to loaders/.
  *
- * checkpoint.c sniffs a file and hands it to one reader; the reader checks everything and
- * reports tensors and metadata through bi_reader_add_*(). */
+ * checkpoint.c sniffs a file and hands it to one reader; the reader checks everything
+ * and reports tensors and metadata through bi_reader_add_*(). */
 #ifndef BI_READER_H
 #define BI_READER_H
 
@@ -11,40 +11,42 @@ enum {
     BI_MAX_TENSORS = 1000000,
     BI_MAX_NAME = 1024,
     BI_MAX_META = 10000,
-    BI_MAX_TEXT = 16 << 20,       /* one string of a pickle or header */
-    BI_MAX_HEADER = 100000000,    /* a safetensors header or JSON document */
+    BI_MAX_TEXT = 16 << 20,    /* one string of a pickle or header */
+    BI_MAX_HEADER = 100000000, /* a safetensors header or JSON document */
 };
 
 struct bi_reader {
     struct bi_checkpoint *cp;
     struct bi_checkpoint_options options;
     size_t tensor_cap, file_cap, meta_cap;
-    struct bi_meta *meta;             /* grows here, moves into the arena at the end */
+    struct bi_meta *meta; /* grows here, moves into the arena at the end */
     struct bi_map meta_names;
-    const struct bi_folder *folder;   /* where the files come from */
+    const struct bi_folder *folder; /* where the files come from */
     /* sharded weights: tensor name -> shard number; NULL: take every tensor */
     const struct bi_map *weight_map;
     const char *const *shards;
     uint64_t shard;
     size_t n_found;
-    struct bi_map ignored;            /* names that the index does not list */
+    struct bi_map ignored; /* names that the index does not list */
 };
 
 /* The folder weights come from, or files in memory that stand for one. */
 struct bi_folder {
-    const char *path;                       /* NULL: in memory */
-    const char *root;                       /* links may lead below here only */
+    const char *path; /* NULL: in memory */
+    const char *root; /* links may lead below here only */
     const struct bi_named_bytes *entries;
     size_t n_entries;
 };
 
 /* ---- reporting; each returns a status ---- */
 
-/* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here. */
-int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor, const char *name,
-                         size_t name_len, struct bioinfer_error *err);
+/* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here.
+ */
+int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor,
+                         const char *name, size_t name_len, struct bioinfer_error *err);
 /* A piece of metadata; the key is NUL-terminated and lives in the arena, as does text.
- * A later value of the same key replaces the earlier one; beyond BI_MAX_META: dropped. */
+ * A later value of the same key replaces the earlier one; beyond BI_MAX_META: dropped.
+ */
 int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta,
                        struct bioinfer_error *err);
 /* Row-major strides, n_elements and contiguous from rank and shape; false: overflow. */
@@ -56,8 +58,10 @@ int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *er
 int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 /* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept. */
-int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err);
-int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err);
+int bi_weights_read(struct bi_reader *r, int file, const char *want,
+                    struct bioinfer_error *err);
+int bi_reader_add_file(struct bi_reader *r, struct bi_file *f,
+                       struct bioinfer_error *err);
 
 /* ---- Hugging Face folders (hf.c) ---- */
 

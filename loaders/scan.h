@@ -9,26 +9,35 @@
 
 enum { BI_SCAN_MAX_DEPTH = 64 };
 
-enum bi_token { BI_TOKEN_END, BI_TOKEN_NULL, BI_TOKEN_FALSE, BI_TOKEN_TRUE, BI_TOKEN_NUMBER,
-                BI_TOKEN_STRING, BI_TOKEN_ARRAY, BI_TOKEN_ARRAY_END, BI_TOKEN_OBJECT,
-                BI_TOKEN_OBJECT_END };
+enum bi_token {
+    BI_TOKEN_END,
+    BI_TOKEN_NULL,
+    BI_TOKEN_FALSE,
+    BI_TOKEN_TRUE,
+    BI_TOKEN_NUMBER,
+    BI_TOKEN_STRING,
+    BI_TOKEN_ARRAY,
+    BI_TOKEN_ARRAY_END,
+    BI_TOKEN_OBJECT,
+    BI_TOKEN_OBJECT_END
+};
 
 /* Name of a token for messages: "a string". */
 const char *bi_token_name(enum bi_token token);
 
 struct bi_scan {
-    const char *name;    /* of the document, for messages */
-    char *text;          /* [-1, size] may be written: a byte more on either side */
+    const char *name; /* of the document, for messages */
+    char *text;       /* [-1, size] may be written: a byte more on either side */
     size_t size, pos;
-    uint64_t objects;    /* bit d: the container at depth d is an object */
+    uint64_t objects; /* bit d: the container at depth d is an object */
     int depth;
     int state;
     /* of the last token */
     enum bi_token token;
-    size_t at;           /* byte offset where it stood */
-    const char *key;     /* inside an object: name of the member that starts here */
+    size_t at;       /* byte offset where it stood */
+    const char *key; /* inside an object: name of the member that starts here */
     size_t key_len;
-    const char *value;   /* string or number */
+    const char *value; /* string or number */
     size_t value_len;
 };
 
@@ -40,7 +49,8 @@ int bi_scan_next(struct bi_scan *scan, struct bioinfer_error *err);
 /* Skips the rest of the value whose first token was read last. */
 int bi_scan_skip(struct bi_scan *scan, struct bioinfer_error *err);
 
-/* Offset of the first byte that is not part of well-formed UTF-8, n when all is well. */
+/* Offset of the first byte that is not part of well-formed UTF-8, n when all is well.
+ */
 size_t bi_utf8_check(const char *text, size_t n);
 
 #endif

@@ -1,5 +1,6 @@
-/* fuzz.h - what the fuzz targets share. A target defines LLVMFuzzerTestOneInput(); it is
- * linked with libFuzzer (-Dfuzz=true, run.sh) or with replay.c, which feeds it files. */
+/* fuzz.h - what the fuzz targets share. A target defines LLVMFuzzerTestOneInput(); it
+ * is linked with libFuzzer (-Dfuzz=true, run.sh) or with replay.c, which feeds it
+ * files. */
 #ifndef BI_FUZZ_H
 #define BI_FUZZ_H
 

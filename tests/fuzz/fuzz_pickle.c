@@ -1,5 +1,5 @@
-/* fuzz_pickle.c - a bare pickle stream: unpickle, then walk the top level. The first byte
- * picks the container's flavour. */
+/* fuzz_pickle.c - a bare pickle stream: unpickle, then walk the top level. The first
+ * byte picks the container's flavour. */
 #include "../../loaders/pickle.h"
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* fuzz_st_index.c - a folder with a shard index: the index up to the first NUL, then the
- * length of the first shard as u16 LE, then two shards. */
+/* fuzz_st_index.c - a folder with a shard index: the index up to the first NUL, then
+ * the length of the first shard as u16 LE, then two shards. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -15,8 +15,8 @@ struct bad_case {
     const char *expected; /* part of the message */
 };
 
-/* Called for every case with its bytes (a folder: config.json or index, NUL, the rest, as
- * the fuzz targets read them; `files` has them apart). */
+/* Called for every case with its bytes (a folder: config.json or index, NUL, the rest,
+ * as the fuzz targets read them; `files` has them apart). */
 typedef void case_visitor(const struct bad_case *c, const void *bytes, size_t size,
                           const struct bi_named_bytes *files, size_t n_files);
 

@@ -6,7 +6,8 @@
 #include "../../loaders/checkpoint.h"
 
 /* A safetensors file: length, header, n_data bytes 0, 1, 2 ... */
-void make_safetensors(struct bi_buf *out, const char *header, size_t header_len, size_t n_data);
+void make_safetensors(struct bi_buf *out, const char *header, size_t header_len,
+                      size_t n_data);
 
 /* Assembles a pickle from text; tokens are separated by spaces:
  *   x8002    these bytes               '...'   BINUNICODE (no spaces inside)
@@ -14,8 +15,8 @@ void make_safetensors(struct bi_buf *out, const char *header, size_t header_len,
  *   other    a single character is the opcode itself */
 void make_pickle(struct bi_buf *out, const char *text);
 
-/* A dict of one float32 tensor w [2, 2] over storage '0' of 4 elements, in parts that bad
- * files replace one by one. */
+/* A dict of one float32 tensor w [2, 2] over storage '0' of 4 elements, in parts that
+ * bad files replace one by one. */
 #define P_HEAD "x8002 } ( 'w' "
 #define P_REBUILD "c:torch._utils:_rebuild_tensor_v2 ( "
 #define P_STORAGE "( 'storage' c:torch:FloatStorage '0' 'cpu' i4 t Q "
@@ -36,15 +37,15 @@ struct make_record {
  * changes to one record apply to the record of number `victim`. */
 struct make_zip_faults {
     size_t victim;
-    const char *local_name;      /* instead of the name, of the same length */
+    const char *local_name; /* instead of the name, of the same length */
     const char *central_name;
-    unsigned flags, method;      /* or-ed in, in both headers */
-    uint32_t crc_xor;            /* central */
+    unsigned flags, method;                   /* or-ed in, in both headers */
+    uint32_t crc_xor;                         /* central */
     int64_t size_add, stored_add, header_add; /* central */
     uint32_t local_crc, local_stored, local_size;
-    unsigned disk;               /* of the record */
-    unsigned extra_len;          /* of a bogus central extra field's length field */
-    bool zip64_extra;            /* sizes in a ZIP64 field */
+    unsigned disk;      /* of the record */
+    unsigned extra_len; /* of a bogus central extra field's length field */
+    bool zip64_extra;   /* sizes in a ZIP64 field */
     bool short_zip64_extra;
     bool twice_zip64_extra;
     /* the end */
@@ -54,14 +55,15 @@ struct make_zip_faults {
     unsigned end_disk, end64_disk, n_disks_add;
     const char *comment;
     unsigned comment_len_add;
-    const char *between;         /* bytes between the directory and the end records */
+    const char *between; /* bytes between the directory and the end records */
     bool bad_end_signature, bad_end64_signature;
-    size_t cut;                  /* bytes missing at the end */
+    size_t cut; /* bytes missing at the end */
 };
 void make_zip(struct bi_buf *out, const struct make_record *records, size_t n,
               const struct make_zip_faults *faults);
 /* archive/data.pkl from assembly, archive/data/0 (16 bytes), byteorder, version. */
-void make_torch_zip(struct bi_buf *out, const char *pickle, const struct make_zip_faults *faults);
+void make_torch_zip(struct bi_buf *out, const char *pickle,
+                    const struct make_zip_faults *faults);
 
 /* A legacy stream: five pickles as assembly (NULL = the good one), then `tail`. */
 struct make_legacy {

@@ -1,6 +1,7 @@
-/* test_mutate.c - seeds cut short, with single bytes changed, with extreme integers at every
- * place, with every opcode after every prefix, and opened without enough memory. A mutant
- * may be refused or read; it may not crash, leak, or be refused without a word. */
+/* test_mutate.c - seeds cut short, with single bytes changed, with extreme integers at
+ * every place, with every opcode after every prefix, and opened without enough memory.
+ * A mutant may be refused or read; it may not crash, leak, or be refused without a
+ * word. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <time.h>
@@ -21,7 +22,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A copy of exactly this size, so that a sanitizer sees the first byte read behind it. */
+/* A copy of exactly this size, so that a sanitizer sees the first byte read behind it.
+ */
 static void try_bytes(enum seed_kind kind, const void *bytes, size_t size)
 {
     struct bioinfer_error err = {0};
@@ -45,7 +47,8 @@ static void seeds_open(void)
 {
     for (int i = 0; i < N_SEEDS; i++) {
         struct bioinfer_error err = {0};
-        int st = seed_open(seeds[i].kind, &env, seeds[i].bytes.data, seeds[i].bytes.size, &err);
+        int st = seed_open(seeds[i].kind, &env, seeds[i].bytes.data,
+                           seeds[i].bytes.size, &err);
         if (!CHECK(!st))
             fprintf(stderr, "    %s: %s\n", seeds[i].name, err.text);
     }
@@ -60,7 +63,8 @@ static void truncation(void)
             try_bytes(seeds[i].kind, b->data, n);
             /* nothing may be missing but the end of a vocabulary */
             if (n_read > before && !CHECK(seeds[i].kind == SEED_CONFIG))
-                fprintf(stderr, "    %s: %zu of %zu bytes were accepted\n", seeds[i].name, n, b->size);
+                fprintf(stderr, "    %s: %zu of %zu bytes were accepted\n",
+                        seeds[i].name, n, b->size);
         }
     }
 }
@@ -71,7 +75,8 @@ static void bytes(void)
         const struct bi_buf *b = &seeds[i].bytes;
         for (size_t at = 0; at < b->size; at++) {
             unsigned char old = (unsigned char)b->data[at];
-            unsigned char values[12] = {0x00, 0xFF, (unsigned char)(old + 1), (unsigned char)(old - 1)};
+            unsigned char values[12] = {0x00, 0xFF, (unsigned char)(old + 1),
+                                        (unsigned char)(old - 1)};
             for (int bit = 0; bit < 8; bit++)
                 values[4 + bit] = (unsigned char)(old ^ 1 << bit);
             for (int k = 0; k < 12; k++) {
@@ -86,9 +91,22 @@ static void bytes(void)
 /* Whatever integer lies at a place, it meets every extreme, in 2, 4 and 8 bytes. */
 static void integers(void)
 {
-    static const uint64_t values[] = {0, 1, 0x7F, 0x80, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000,
-                                      0xFFFFFFFE, 0xFFFFFFFF, 0x100000000, 0x7FFFFFFFFFFFFFFF,
-                                      0x8000000000000000, 0xFFFFFFFFFFFFFFF8, 0xFFFFFFFFFFFFFFFF};
+    static const uint64_t values[] = {0,
+                                      1,
+                                      0x7F,
+                                      0x80,
+                                      0x7FFF,
+                                      0x8000,
+                                      0xFFFF,
+                                      0x7FFFFFFF,
+                                      0x80000000,
+                                      0xFFFFFFFE,
+                                      0xFFFFFFFF,
+                                      0x100000000,
+                                      0x7FFFFFFFFFFFFFFF,
+                                      0x8000000000000000,
+                                      0xFFFFFFFFFFFFFFF8,
+                                      0xFFFFFFFFFFFFFFFF};
     static const size_t widths[] = {2, 4, 8};
     for (int i = 0; i < N_SEEDS; i++) {
         const struct bi_buf *b = &seeds[i].bytes;
@@ -111,9 +129,17 @@ static void integers(void)
 /* The same for numbers written as text in a safetensors header, alone and in pairs. */
 static void numbers(void)
 {
-    static const char *const values[] = {"0", "1", "2147483647", "2147483648", "4294967295",
-                                         "4294967296", "9223372036854775807", "9223372036854775808",
-                                         "18446744073709551615", "18446744073709551616", "-1"};
+    static const char *const values[] = {"0",
+                                         "1",
+                                         "2147483647",
+                                         "2147483648",
+                                         "4294967295",
+                                         "4294967296",
+                                         "9223372036854775807",
+                                         "9223372036854775808",
+                                         "18446744073709551615",
+                                         "18446744073709551616",
+                                         "-1"};
     struct bi_buf out = {.env = &env};
     char header[512];
     for (int field = 0; field < 16; field++)
@@ -122,8 +148,10 @@ static void numbers(void)
                 const char *v[4] = {"2", "2", "0", "16"};
                 v[field / 4] = values[a];
                 v[field % 4] = values[b];
-                snprintf(header, sizeof header, "{\"w\":{\"dtype\":\"F32\",\"shape\":[%s,%s],"
-                         "\"data_offsets\":[%s,%s]}}", v[0], v[1], v[2], v[3]);
+                snprintf(header, sizeof header,
+                         "{\"w\":{\"dtype\":\"F32\",\"shape\":[%s,%s],"
+                         "\"data_offsets\":[%s,%s]}}",
+                         v[0], v[1], v[2], v[3]);
                 out.size = 0;
                 make_safetensors(&out, header, strlen(header), 16);
                 try_bytes(SEED_WEIGHTS, out.data, out.size);
@@ -141,7 +169,8 @@ static void opcodes(void)
         for (size_t n = 3; n <= b->size; n++)
             for (int op = 0; op < 256; op++) {
                 /* the opcode, then what may be its argument, then an end */
-                static const char *const tails[] = {".", "\1\0\0\0\0\0\0\0.", "a\nb\n."};
+                static const char *const tails[] = {".", "\1\0\0\0\0\0\0\0.",
+                                                    "a\nb\n."};
                 static const size_t sizes[] = {1, 9, 5};
                 for (int k = 0; k < 3; k++) {
                     out.size = 0;
@@ -158,7 +187,7 @@ static void opcodes(void)
 /* ---- bombs ---- */
 
 /* A pickle: head, `times` times unit, STOP. It must end soon, with this status. */
-#define BOMB(name, head, unit, times, status)                                            \
+#define BOMB(name, head, unit, times, status)                                          \
     bomb(name, head, sizeof(head) - 1, unit, sizeof(unit) - 1, times, status)
 
 static void bomb(const char *name, const char *head, size_t head_size, const char *unit,
@@ -176,7 +205,8 @@ static void bomb(const char *name, const char *head, size_t head_size, const cha
     start = now();
     st = seed_open(SEED_PICKLE, &env, out.data, out.size, &err);
     if (!CHECK(st == status) || !CHECK(now() - start < 10))
-        fprintf(stderr, "    %s: status %d '%s' after %g s\n", name, st, err.text, now() - start);
+        fprintf(stderr, "    %s: status %d '%s' after %g s\n", name, st, err.text,
+                now() - start);
     bi_buf_free(&out);
 }
 
@@ -188,8 +218,10 @@ static void bombs(void)
     BOMB("shared tuples", "\x80\2N", "2\x86", 1000000, BIOINFER_OK);
     BOMB("own item", "\x80\2]q\0", "h\0a", 1000000, BIOINFER_OK);
     BOMB("lists thrown away", "\x80\2N", "]0", 3000000, BIOINFER_OK);
-    BOMB("copies of a list", "\x80\2" "cbuiltins\nlist\nq\0](KKKKKKKKe\x85q\1\x30", "h\0h\1R0",
-         300000, BIOINFER_OK);
+    BOMB("copies of a list",
+         "\x80\2"
+         "cbuiltins\nlist\nq\0](KKKKKKKKe\x85q\1\x30",
+         "h\0h\1R0", 300000, BIOINFER_OK);
     BOMB("highest memo index", "\x80\2Nr\xFF\xFF\xFF\0", "N0", 10, BIOINFER_OK);
 }
 
@@ -201,7 +233,8 @@ static void metadata_bomb(void)
     double start = now();
     bi_buf_puts(&text, "x8002 } ");
     for (int i = 0; i < 40; i++)
-        bi_buf_puts(&text, "x7101 0 } 'a' x6801 s 'b' x6801 s 'c' x6801 s 'd' x6801 s ");
+        bi_buf_puts(&text,
+                    "x7101 0 } 'a' x6801 s 'b' x6801 s 'c' x6801 s 'd' x6801 s ");
     bi_buf_puts(&text, ".");
     make_torch_zip(&out, bi_buf_text(&text), NULL);
     CHECK_EQ(seed_open(SEED_WEIGHTS, &env, out.data, out.size, &err), 0);
@@ -238,10 +271,11 @@ static void allocations(void)
             struct bioinfer_error err = {0};
             int st;
             c = (struct countdown){n, false};
-            st = seed_open(seeds[i].kind, &poor, seeds[i].bytes.data, seeds[i].bytes.size, &err);
+            st = seed_open(seeds[i].kind, &poor, seeds[i].bytes.data,
+                           seeds[i].bytes.size, &err);
             if (!CHECK(st == (c.fired ? BIOINFER_NOMEM : 0)))
-                fprintf(stderr, "    %s: allocation %ld: status %d '%s'\n", seeds[i].name, n, st,
-                        err.text);
+                fprintf(stderr, "    %s: allocation %ld: status %d '%s'\n",
+                        seeds[i].name, n, st, err.text);
         }
         CHECK(n > 3);
     }
@@ -250,18 +284,20 @@ static void allocations(void)
 /* The seeds as starting points of the fuzz targets that read their kind. */
 static void write_seeds(const char *corpus)
 {
-    static const char *const targets[] = {
-        [SEED_PICKLE] = "pickle", [SEED_INDEX] = "st_index", [SEED_CONFIG] = "hf_config"};
+    static const char *const targets[] = {[SEED_PICKLE] = "pickle",
+                                          [SEED_INDEX] = "st_index",
+                                          [SEED_CONFIG] = "hf_config"};
     for (int i = 0; i < N_SEEDS; i++) {
-        const char *target = seeds[i].kind != SEED_WEIGHTS         ? targets[seeds[i].kind]
-                             : strstr(seeds[i].name, "zip")        ? "torch_zip"
-                             : strstr(seeds[i].name, "legacy")     ? "torch_legacy"
-                                                                   : "safetensors";
+        const char *target = seeds[i].kind != SEED_WEIGHTS     ? targets[seeds[i].kind]
+                             : strstr(seeds[i].name, "zip")    ? "torch_zip"
+                             : strstr(seeds[i].name, "legacy") ? "torch_legacy"
+                                                               : "safetensors";
         char path[1024];
         FILE *f;
         snprintf(path, sizeof path, "%s/%s/good-%d", corpus, target, i);
         if (CHECK((f = fopen(path, "wb")) != NULL)) {
-            CHECK_EQ(fwrite(seeds[i].bytes.data, 1, seeds[i].bytes.size, f), seeds[i].bytes.size);
+            CHECK_EQ(fwrite(seeds[i].bytes.data, 1, seeds[i].bytes.size, f),
+                     seeds[i].bytes.size);
             CHECK_EQ(fclose(f), 0);
         }
     }
@@ -287,7 +323,8 @@ int main(int argc, char **argv)
     TEST(bombs);
     TEST(metadata_bomb);
     TEST(allocations);
-    printf("%ld mutants, %ld of them readable, slowest %.3f s\n", n_mutants, n_read, slowest);
+    printf("%ld mutants, %ld of them readable, slowest %.3f s\n", n_mutants, n_read,
+           slowest);
     CHECK(n_mutants > 200000);
     seeds_free(seeds);
     return test_report();
