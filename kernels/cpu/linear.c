@@ -388,10 +388,13 @@ void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_
     for (int64_t j = first; j < first + rows; j += NR) {
         float *to = (float *)packed + j * k;
         int64_t columns = min64(first + rows - j, NR);
-        for (int64_t c = 0; c < NR; c++) {
-            const float *from = w + (j - first + c) * k;
-            for (int64_t i = 0; i < k; i++)
-                to[i * NR + c] = c < columns ? from[i] : 0;
+        for (int64_t i0 = 0; i0 < k; i0 += 16) { /* a line of each row at a time */
+            int64_t i1 = min64(i0 + 16, k);
+            for (int64_t c = 0; c < NR; c++) {
+                const float *from = w + (j - first + (c < columns ? c : 0)) * k;
+                for (int64_t i = i0; i < i1; i++)
+                    to[i * NR + c] = c < columns ? from[i] : 0;
+            }
         }
     }
 }
