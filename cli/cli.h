@@ -2,8 +2,9 @@
  *
  * main.c     dispatch, exit codes, signals, messages     embed.c   bioinfer MODEL INPUT
  * options.c  the table of options, parsing, --help       score.c   bioinfer score
- * output.c   text to stdout or, atomically, to a file    info.c    bioinfer info, devices
- * progress.c the line on a terminal, --profile           csv.c     mutant tables          */
+ * output.c   text to stdout or, atomically, to a file    info.c    bioinfer info,
+ * devices progress.c the line on a terminal, --profile           csv.c     mutant
+ * tables          */
 #ifndef BI_CLI_H
 #define BI_CLI_H
 
@@ -21,22 +22,23 @@
 #define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* ---- exit codes: the one list, printed by --help and compared with the man page ---- */
+/* ---- exit codes: the one list, printed by --help and compared with the man page ----
+ */
 
-#define CLI_EXIT_LIST(X)                                                                 \
-    X(OK, 0, "every record has its result")                                              \
-    X(RECORDS, 1, "some records have no result; the output holds the others")            \
-    X(USAGE, 64, "the command line is wrong")                                            \
-    X(DATA, 65, "the input is malformed, or holds no record")                            \
-    X(NO_INPUT, 66, "the input does not exist or cannot be opened")                      \
-    X(NO_DEVICE, 69, "the device is missing, unknown or failed")                         \
-    X(INTERNAL, 70, "a fault of bioinfer itself")                                        \
-    X(NO_MEMORY, 71, "out of memory")                                                    \
-    X(NO_OUTPUT, 73, "the output cannot be created")                                     \
-    X(IO, 74, "reading or writing failed, or the disk is full")                          \
-    X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                      \
-    X(INTERRUPTED, 130, "stopped by SIGINT")                                             \
-    X(CLOSED_PIPE, 141, "the reader of standard output went away")                       \
+#define CLI_EXIT_LIST(X)                                                               \
+    X(OK, 0, "every record has its result")                                            \
+    X(RECORDS, 1, "some records have no result; the output holds the others")          \
+    X(USAGE, 64, "the command line is wrong")                                          \
+    X(DATA, 65, "the input is malformed, or holds no record")                          \
+    X(NO_INPUT, 66, "the input does not exist or cannot be opened")                    \
+    X(NO_DEVICE, 69, "the device is missing, unknown or failed")                       \
+    X(INTERNAL, 70, "a fault of bioinfer itself")                                      \
+    X(NO_MEMORY, 71, "out of memory")                                                  \
+    X(NO_OUTPUT, 73, "the output cannot be created")                                   \
+    X(IO, 74, "reading or writing failed, or the disk is full")                        \
+    X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                    \
+    X(INTERRUPTED, 130, "stopped by SIGINT")                                           \
+    X(CLOSED_PIPE, 141, "the reader of standard output went away")                     \
     X(TERMINATED, 143, "stopped by SIGTERM")
 
 enum cli_exit {
@@ -45,7 +47,8 @@ enum cli_exit {
 #undef CLI_X
 };
 
-/* What was being done when a library call failed: with the status it gives the exit code. */
+/* What was being done when a library call failed: with the status it gives the exit
+ * code. */
 enum cli_stage {
     CLI_AT_SETUP,  /* context */
     CLI_AT_INPUT,  /* opening the input */
@@ -65,11 +68,11 @@ enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8 }
 
 /* The fields options.c fills; zero or NULL = not given. */
 struct cli_options {
-    int command;            /* enum cli_command */
-    const char *model;      /* family name, NULL for info and devices */
-    const char *input;      /* path, "-" = standard input */
+    int command;       /* enum cli_command */
+    const char *model; /* family name, NULL for info and devices */
+    const char *input; /* path, "-" = standard input */
     const char *weights, *device, *precision, *output, *format;
-    unsigned include;       /* of enum bioinfer_include */
+    unsigned include; /* of enum bioinfer_include */
     int layers[CLI_MAX_LAYERS];
     int n_layers;
     int64_t batch_tokens, max_length, threads;
@@ -91,11 +94,11 @@ void cli_help(int command);
 
 struct cli_progress {
     bool on, terminal, drawn;
-    double start, shown;                    /* seconds */
-    uint64_t records, residues;             /* done */
-    uint64_t expected;                      /* residues; 0 = estimate from the reader */
-    uint64_t read_residues;                 /* handed to the engine */
-    const struct bioinfer_reader *reader;   /* NULL: no estimate */
+    double start, shown;                  /* seconds */
+    uint64_t records, residues;           /* done */
+    uint64_t expected;                    /* residues; 0 = estimate from the reader */
+    uint64_t read_residues;               /* handed to the engine */
+    const struct bioinfer_reader *reader; /* NULL: no estimate */
 };
 
 struct cli {
@@ -114,7 +117,8 @@ int cli_stop_signal(void);
 /* "bioinfer: ..." on standard error, above the progress line. */
 void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* Says err and returns the exit code for its status at this stage. */
-int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
+int cli_fail(struct cli *cli, enum cli_stage stage, int status,
+             const struct bioinfer_error *err);
 
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);
@@ -132,13 +136,15 @@ int cli_devices(struct cli *cli);
 
 double cli_now(void); /* seconds, monotonic */
 void cli_progress_start(struct cli *cli);
-/* A bioinfer_session_params.progress; user = struct cli. Non-zero once a signal came. */
+/* A bioinfer_session_params.progress; user = struct cli. Non-zero once a signal came.
+ */
 int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
 void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
 void cli_print_profile(struct cli *cli);
 
-/* ---- output.c: text, to standard output or to a file that appears when complete ---- */
+/* ---- output.c: text, to standard output or to a file that appears when complete ----
+ */
 
 struct cli_output {
     FILE *file;
@@ -147,7 +153,8 @@ struct cli_output {
 };
 
 /* path NULL or "-" = standard output. */
-int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err);
+int cli_output_open(struct cli_output *out, const char *path,
+                    struct bioinfer_error *err);
 /* Failures are kept and returned by cli_output_finish. */
 void cli_output_write(struct cli_output *out, const char *text, size_t len);
 void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(2, 3);
@@ -163,10 +170,10 @@ void cli_output_field(struct cli_output *out, const char *text);
 struct cli_csv_row {
     const char *text; /* the line without its end; not NUL-terminated */
     size_t len;
-    const char *end;  /* "\n", "\r\n" or "" */
-    char *value;      /* the wanted column, unquoted; NULL when the row lacks it */
-    long line;        /* where it starts, from 1 */
-    double score;     /* filled by the caller */
+    const char *end; /* "\n", "\r\n" or "" */
+    char *value;     /* the wanted column, unquoted; NULL when the row lacks it */
+    long line;       /* where it starts, from 1 */
+    double score;    /* filled by the caller */
     bool scored;
 };
 

@@ -1,6 +1,6 @@
-/* csv.c - tables of mutants. Rows are kept byte for byte: a column is added behind them and
- * nothing else changes. Quoting as in RFC 4180; the separator is a tab when the header
- * line holds one outside quotes, else a comma. */
+/* csv.c - tables of mutants. Rows are kept byte for byte: a column is added behind them
+ * and nothing else changes. Quoting as in RFC 4180; the separator is a tab when the
+ * header line holds one outside quotes, else a comma. */
 #include "cli.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #define MAX_SIZE ((size_t)1 << 30) /* of a table: 1 GiB */
 
-static int fail(struct bioinfer_error *err, int code, int status, const char *path, long line,
-                const char *what)
+static int fail(struct bioinfer_error *err, int code, int status, const char *path,
+                long line, const char *what)
 {
     err->status = status;
     if (line)
@@ -36,7 +36,8 @@ static int read_all(struct cli_csv *csv, const char *path, struct bioinfer_error
     }
     do {
         if (cap - csv->size < 2) {
-            char *grown = cap < MAX_SIZE ? realloc(csv->data, cap ? 2 * cap : 65536) : NULL;
+            char *grown =
+                cap < MAX_SIZE ? realloc(csv->data, cap ? 2 * cap : 65536) : NULL;
             if (!grown) {
                 code = fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, 0,
                             "the table is too large");
@@ -57,8 +58,8 @@ out:
     return code;
 }
 
-/* The end of the row that starts at p: its line feed, or the end of the text. Counts the
- * lines inside quoted cells. */
+/* The end of the row that starts at p: its line feed, or the end of the text. Counts
+ * the lines inside quoted cells. */
 static char *row_end(char *p, const char *end, long *lines)
 {
     bool quoted = false;
@@ -72,8 +73,8 @@ static char *row_end(char *p, const char *end, long *lines)
     return p;
 }
 
-/* Column number `index` of a row as a new string, outer quotes taken off, doubled quotes
- * single; NULL when the row is shorter or there is no memory. */
+/* Column number `index` of a row as a new string, outer quotes taken off, doubled
+ * quotes single; NULL when the row is shorter or there is no memory. */
 static char *cell(const struct cli_csv_row *row, char separator, int index)
 {
     const char *p = row->text, *end = p + row->len;
@@ -179,7 +180,8 @@ int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
             row.value = NULL; /* a short row: reported with its line by the caller */
         if (!add_row(csv, &row)) {
             free(row.value);
-            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, row.line, "no memory");
+            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, row.line,
+                        "no memory");
         }
     }
     if (!csv->header.text)

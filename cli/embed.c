@@ -88,7 +88,8 @@ static char *output_path(struct cli *cli, int *code)
 
 /* ---- the run ---- */
 
-static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record,
+                       struct bioinfer_error *err)
 {
     struct run *run = user;
     struct cli *cli = run->cli;
@@ -139,9 +140,9 @@ static void say_failed(struct run *run, const char *path)
 
     for (unsigned s = 1; s < N_STATUSES; s++)
         if (run->by_status[s] && used < sizeof text)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu %s",
-                                     used ? ", " : "", (unsigned long long)run->by_status[s],
-                                     bioinfer_status_name(-(int)s));
+            used += (size_t)snprintf(
+                text + used, sizeof text - used, "%s%llu %s", used ? ", " : "",
+                (unsigned long long)run->by_status[s], bioinfer_status_name(-(int)s));
     snprintf(list, sizeof list, "%.4000s.failed.tsv", path);
     cli_say(run->cli, "%llu of %llu records have no result: %s%s%s",
             (unsigned long long)run->n_failed, (unsigned long long)run->n_records, text,
@@ -155,7 +156,9 @@ static void say_summary(struct run *run, const char *path)
 
     if (cli->options->quiet)
         return;
-    cli_say(run->cli, "%llu records, %llu residues in %.2f s (%.0f residues/s), model %s from %s, %s %s %s%s%s",
+    cli_say(run->cli,
+            "%llu records, %llu residues in %.2f s (%.0f residues/s), model %s from "
+            "%s, %s %s %s%s%s",
             (unsigned long long)(run->n_records - run->n_failed),
             (unsigned long long)run->n_residues, seconds,
             (double)run->n_residues / (seconds > 0 ? seconds : 1), cli->info.name,
@@ -193,10 +196,10 @@ int cli_embed(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli, .stage = CLI_AT_RUN};
-    struct bioinfer_writer_params params =
-        BIOINFER_PARAMS(struct bioinfer_writer_params, .format = o->format,
-                        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
-                        .json_floats = o->json_floats);
+    struct bioinfer_writer_params params = BIOINFER_PARAMS(
+        struct bioinfer_writer_params, .format = o->format,
+        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
+        .json_floats = o->json_floats);
     struct bioinfer_error err = {0};
     bool dumping = o->dump_graph || o->trace_rules;
     unsigned include = o->include;

@@ -12,7 +12,8 @@ int cli_info(struct cli *cli)
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
-    st = bioinfer_file_info(cli->ctx, cli->options->input, cli_output_callback, &out, &err);
+    st = bioinfer_file_info(cli->ctx, cli->options->input, cli_output_callback, &out,
+                            &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_INPUT, st, &err);
     st = cli_output_finish(&out, &err);
@@ -38,7 +39,8 @@ int cli_devices(struct cli *cli)
             break;
         usable = usable || device.usable;
         cli_output_printf(&out, "%s\t%s\t%.1f\t%.1f\t%s%s%s\n", device.name,
-                          device.usable ? "yes" : "no", (double)device.memory_size / (1 << 30),
+                          device.usable ? "yes" : "no",
+                          (double)device.memory_size / (1 << 30),
                           (double)device.memory_free / (1 << 30), device.description,
                           device.usable || !*device.description ? "" : ": ",
                           device.usable ? "" : device.reason);

@@ -43,8 +43,9 @@ static void install_signals(void)
     sigaction(SIGXFSZ, &action, NULL); /* so is a file size limit */
 }
 
-/* With a closed standard stream the next file opened would take its number, and messages
- * would land in the output. What is opened instead refuses the use, as a closed one does. */
+/* With a closed standard stream the next file opened would take its number, and
+ * messages would land in the output. What is opened instead refuses the use, as a
+ * closed one does. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -68,16 +69,23 @@ void cli_say(struct cli *cli, const char *fmt, ...)
 static int exit_of(enum cli_stage stage, int status)
 {
     switch (status) { /* the same at every stage */
-    case BIOINFER_OK: return CLI_EXIT_OK;
-    case BIOINFER_NOMEM: return CLI_EXIT_NO_MEMORY;
-    case BIOINFER_CANCELLED: return stop_signal ? 128 + stop_signal : CLI_EXIT_INTERRUPTED;
-    case BIOINFER_CLOSED_PIPE: return CLI_EXIT_CLOSED_PIPE;
-    case BIOINFER_NO_SPACE: return CLI_EXIT_IO;
+    case BIOINFER_OK:
+        return CLI_EXIT_OK;
+    case BIOINFER_NOMEM:
+        return CLI_EXIT_NO_MEMORY;
+    case BIOINFER_CANCELLED:
+        return stop_signal ? 128 + stop_signal : CLI_EXIT_INTERRUPTED;
+    case BIOINFER_CLOSED_PIPE:
+        return CLI_EXIT_CLOSED_PIPE;
+    case BIOINFER_NO_SPACE:
+        return CLI_EXIT_IO;
     case BIOINFER_DEVICE:
-    case BIOINFER_DEVICE_LOST: return CLI_EXIT_NO_DEVICE;
+    case BIOINFER_DEVICE_LOST:
+        return CLI_EXIT_NO_DEVICE;
     case BIOINFER_FORKED:
     case BIOINFER_MISUSE:
-    case BIOINFER_INTERNAL: return CLI_EXIT_INTERNAL;
+    case BIOINFER_INTERNAL:
+        return CLI_EXIT_INTERNAL;
     }
     switch (stage) {
     case CLI_AT_SETUP:
@@ -96,14 +104,15 @@ static int exit_of(enum cli_stage stage, int status)
     case CLI_AT_READ:
         return status == BIOINFER_IO ? CLI_EXIT_IO : CLI_EXIT_DATA;
     case CLI_AT_RUN:
-        return status == BIOINFER_LIMIT ? CLI_EXIT_NO_MEMORY
-               : status == BIOINFER_IO  ? CLI_EXIT_IO
+        return status == BIOINFER_LIMIT   ? CLI_EXIT_NO_MEMORY
+               : status == BIOINFER_IO    ? CLI_EXIT_IO
                : status <= BIOINFER_EMPTY ? CLI_EXIT_DATA
                                           : CLI_EXIT_INTERNAL;
     case CLI_AT_WRITE: /* INVALID: this format cannot hold what --include asks for */
-        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED ? CLI_EXIT_USAGE
-               : status == BIOINFER_IO                                      ? CLI_EXIT_IO
-                                                                            : CLI_EXIT_DATA;
+        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED
+                   ? CLI_EXIT_USAGE
+               : status == BIOINFER_IO ? CLI_EXIT_IO
+                                       : CLI_EXIT_DATA;
     }
     return CLI_EXIT_INTERNAL;
 }
@@ -149,9 +158,10 @@ int cli_open_context(struct cli *cli)
 int cli_open_reader(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
-    struct bioinfer_reader_params params = BIOINFER_PARAMS(
-        struct bioinfer_reader_params,
-        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT);
+    struct bioinfer_reader_params params =
+        BIOINFER_PARAMS(struct bioinfer_reader_params,
+                        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW
+                                                    : BIOINFER_RESIDUES_DEFAULT);
     struct bioinfer_error err = {0};
     int st;
 
@@ -160,7 +170,8 @@ int cli_open_reader(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
 
-/* A device that is not there is told apart from broken weights before they are opened. */
+/* A device that is not there is told apart from broken weights before they are opened.
+ */
 static int check_device(struct cli *cli)
 {
     const char *name = cli->options->device;
@@ -261,10 +272,18 @@ int main(int argc, char **argv)
         return flush_stdout(CLI_EXIT_OK);
     }
     switch (options.command) {
-    case CLI_SCORE: code = cli_score(&cli); break;
-    case CLI_INFO: code = cli_info(&cli); break;
-    case CLI_DEVICES: code = cli_devices(&cli); break;
-    default: code = cli_embed(&cli); break;
+    case CLI_SCORE:
+        code = cli_score(&cli);
+        break;
+    case CLI_INFO:
+        code = cli_info(&cli);
+        break;
+    case CLI_DEVICES:
+        code = cli_devices(&cli);
+        break;
+    default:
+        code = cli_embed(&cli);
+        break;
     }
     cli_close(&cli);
     return flush_stdout(code);

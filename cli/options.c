@@ -1,4 +1,5 @@
-/* options.c - the table of options: it drives parsing, --help and the test of the man page. */
+/* options.c - the table of options: it drives parsing, --help and the test of the man
+ * page. */
 #include "cli.h"
 
 #include <errno.h>
@@ -138,7 +139,8 @@ static size_t distance(const char *a, const char *b)
         row[0] = i;
         for (size_t j = 1; j <= m; j++) {
             size_t above = row[j];
-            row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] =
+                smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
             diagonal = above;
         }
     }
@@ -167,8 +169,8 @@ static bool refuse_word(const char *what, const char *word, const char *prefix,
                         const struct nearest *n)
 {
     if (n->best)
-        cli_say(NULL, "unknown %s '%s%s'; did you mean '%s%s'?", what, prefix, word, prefix,
-                n->best);
+        cli_say(NULL, "unknown %s '%s%s'; did you mean '%s%s'?", what, prefix, word,
+                prefix, n->best);
     else
         cli_say(NULL, "unknown %s '%s%s'; see `bioinfer --help`", what, prefix, word);
     return false;
@@ -259,7 +261,8 @@ static bool parse_rule(struct cli_options *o, const char *value)
     size_t have = strlen(o->no_rules), len = strlen(value);
 
     if (!len || have + len + 2 > sizeof o->no_rules) {
-        cli_say(NULL, len ? "--no-rule: too many names" : "--no-rule: the name is empty");
+        cli_say(NULL,
+                len ? "--no-rule: too many names" : "--no-rule: the name is empty");
         return false;
     }
     if (have)
@@ -268,7 +271,8 @@ static bool parse_rule(struct cli_options *o, const char *value)
     return true;
 }
 
-static bool set_value(struct cli_options *o, const struct option *opt, const char *value)
+static bool set_value(struct cli_options *o, const struct option *opt,
+                      const char *value)
 {
     void *field = (char *)o + opt->field;
     int64_t n;
@@ -280,7 +284,8 @@ static bool set_value(struct cli_options *o, const struct option *opt, const cha
     case CHOICE:
     case OPTIONAL:
         if (!is_choice(opt->choices, value)) {
-            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value, opt->choices);
+            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value,
+                    opt->choices);
             return false;
         }
         *(const char **)field = value;
@@ -307,9 +312,12 @@ static bool set_value(struct cli_options *o, const struct option *opt, const cha
             *(int64_t *)field = n;
         }
         return true;
-    case KINDS: return parse_kinds(o, value);
-    case LAYERS: return parse_layers(o, value);
-    case RULES: return parse_rule(o, value);
+    case KINDS:
+        return parse_kinds(o, value);
+    case LAYERS:
+        return parse_layers(o, value);
+    case RULES:
+        return parse_rule(o, value);
     }
     return false;
 }
@@ -342,8 +350,9 @@ struct words {
     const struct option *odd; /* the option that narrowed `allowed` last */
 };
 
-static bool take_option(struct cli_options *o, struct words *w, const struct option *opt,
-                        const char *value, int argc, char **argv, int *i)
+static bool take_option(struct cli_options *o, struct words *w,
+                        const struct option *opt, const char *value, int argc,
+                        char **argv, int *i)
 {
     if (opt->type == FLAG && value) {
         cli_say(NULL, "--%s takes no value", opt->name);
@@ -376,7 +385,8 @@ static bool take_word(struct words *w, const char *word)
     return true;
 }
 
-static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv, int *i)
+static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv,
+                         int *i)
 {
     for (const char *c = argv[*i] + 1; *c; c++) {
         const struct option *opt = NULL;
@@ -455,7 +465,8 @@ static bool place_words(struct cli_options *o, const struct words *w)
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
         else
-            cli_say(NULL, "something is missing; usage: %s", command_of(o->command)->usage);
+            cli_say(NULL, "something is missing; usage: %s",
+                    command_of(o->command)->usage);
         return false;
     }
     o->input = wanted ? w->word[used] : NULL;
@@ -473,8 +484,9 @@ static bool check_together(const struct cli_options *o)
     bool pppl = o->method && !strcmp(o->method, "pppl");
 
     if (pppl && (o->mutations || o->has_offset)) {
-        cli_say(NULL, "--method pppl scores whole sequences: give the mutants as FASTA "
-                      "records instead of --%s",
+        cli_say(NULL,
+                "--method pppl scores whole sequences: give the mutants as FASTA "
+                "records instead of --%s",
                 o->mutations ? "mutations" : "offset");
         return false;
     }
@@ -520,9 +532,10 @@ static void print_option(const struct option *opt)
     const char *line = opt->help, *end;
     int used;
 
-    used = snprintf(left, sizeof left, "%c%c%s--%s%s%s", opt->letter ? '-' : ' ',
-                    opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ", opt->name,
-                    opt->arg && opt->arg[0] != '[' ? " " : "", opt->arg ? opt->arg : "");
+    used =
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s", opt->letter ? '-' : ' ',
+                 opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ", opt->name,
+                 opt->arg && opt->arg[0] != '[' ? " " : "", opt->arg ? opt->arg : "");
     if (used > 25)
         printf("  %s\n%29s", left, "");
     else
@@ -541,7 +554,8 @@ void cli_help(int command)
         if (!command || commands[i].command == command)
             printf("  %s\n      %s\n", commands[i].usage, commands[i].summary);
     if (!command || command & BOTH) {
-        printf("\nINPUT is FASTA: plain, gzip or BGZF; '-' reads standard input.\n\nModels:\n");
+        printf("\nINPUT is FASTA: plain, gzip or BGZF; '-' reads standard "
+               "input.\n\nModels:\n");
         for (int i = 0; (name = bioinfer_family_name(i)); i++)
             printf("  %-10s %s\n", name, bioinfer_family_summary(i));
     }

@@ -15,11 +15,15 @@ static int status_of(int error)
     switch (error) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG: return BIOINFER_NO_SPACE;
-    case EPIPE: return BIOINFER_CLOSED_PIPE;
+    case EFBIG:
+        return BIOINFER_NO_SPACE;
+    case EPIPE:
+        return BIOINFER_CLOSED_PIPE;
     case ENOENT:
-    case ENOTDIR: return BIOINFER_NOT_FOUND;
-    case ENOMEM: return BIOINFER_NOMEM;
+    case ENOTDIR:
+        return BIOINFER_NOT_FOUND;
+    case ENOMEM:
+        return BIOINFER_NOMEM;
     }
     return BIOINFER_IO;
 }
@@ -31,7 +35,8 @@ static int fail(struct bioinfer_error *err, int status, const char *what, int er
     return status;
 }
 
-int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err)
+int cli_output_open(struct cli_output *out, const char *path,
+                    struct bioinfer_error *err)
 {
     struct stat st;
     size_t size;
@@ -52,7 +57,8 @@ int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_er
         return fail(err, BIOINFER_NOMEM, path, ENOMEM);
     }
     strcpy(out->path, path);
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) { /* /dev/null, a fifo: written in place */
+    if (!stat(path, &st) &&
+        !S_ISREG(st.st_mode)) { /* /dev/null, a fifo: written in place */
         free(out->part);
         out->part = NULL;
         out->file = fopen(path, "w");
@@ -97,7 +103,8 @@ void cli_output_printf(struct cli_output *out, const char *fmt, ...)
 void cli_output_field(struct cli_output *out, const char *text)
 {
     for (; *text; text++)
-        cli_output_write(out, *text == '\t' || *text == '\n' || *text == '\r' ? " " : text, 1);
+        cli_output_write(
+            out, *text == '\t' || *text == '\n' || *text == '\r' ? " " : text, 1);
 }
 
 int cli_output_callback(void *user, const char *text, size_t len)

@@ -45,7 +45,8 @@ static double share_done(const struct cli_progress *p)
     bioinfer_reader_progress(p->reader, &done, &total);
     if (!total)
         return -1;
-    share = (double)done / (double)total * ((double)p->residues / (double)p->read_residues);
+    share =
+        (double)done / (double)total * ((double)p->residues / (double)p->read_residues);
     return share < 1 ? share : 1;
 }
 
@@ -60,8 +61,8 @@ static void draw(struct cli_progress *p, double now)
         snprintf(left, sizeof left, ", %ld:%02ld:%02ld left", seconds / 3600,
                  seconds / 60 % 60, seconds % 60);
     }
-    fprintf(stderr, "%s%llu records, %.0f residues/s%s%s%s", p->terminal ? "\r\033[K" : "",
-            (unsigned long long)p->records,
+    fprintf(stderr, "%s%llu records, %.0f residues/s%s%s%s",
+            p->terminal ? "\r\033[K" : "", (unsigned long long)p->records,
             (double)p->residues / (elapsed > 1e-3 ? elapsed : 1e-3), percent, left,
             p->terminal ? "" : "\n");
     fflush(stderr);
@@ -113,14 +114,15 @@ void cli_print_profile(struct cli *cli)
         return;
     for (int i = 0; i < p.n_ops; i++)
         total += p.ops[i].seconds;
-    fprintf(stderr, "%-18s %9s %10s %9s %8s %6s\n", "op", "launches", "ms", "GFLOP/s", "GB/s",
-            "%");
+    fprintf(stderr, "%-18s %9s %10s %9s %8s %6s\n", "op", "launches", "ms", "GFLOP/s",
+            "GB/s", "%");
     for (int i = 0; i < p.n_ops; i++) {
         const struct bioinfer_op_profile *op = &p.ops[i];
         double s = op->seconds > 0 ? op->seconds : 1e-12;
         fprintf(stderr, "%-18s %9llu %10.2f %9.1f %8.1f %6.1f\n", op->op,
-                (unsigned long long)op->launches, 1e3 * op->seconds, 1e-9 * op->flops / s,
-                1e-9 * op->bytes / s, total > 0 ? 100 * op->seconds / total : 0);
+                (unsigned long long)op->launches, 1e3 * op->seconds,
+                1e-9 * op->flops / s, 1e-9 * op->bytes / s,
+                total > 0 ? 100 * op->seconds / total : 0);
     }
     if (!getrusage(RUSAGE_SELF, &usage))
 #ifdef __APPLE__
@@ -130,7 +132,8 @@ void cli_print_profile(struct cli *cli)
 #endif
     fprintf(stderr,
             "%llu records, %llu residues, %llu tokens in %llu batches, %.3f s\n"
-            "%llu plans, %llu uploads, %llu submits, %llu downloads, %llu allocations after "
+            "%llu plans, %llu uploads, %llu submits, %llu downloads, %llu allocations "
+            "after "
             "planning\n"
             "weights %.1f MiB, activations %.1f MiB, peak memory %.1f MiB\n",
             (unsigned long long)p.records, (unsigned long long)p.residues,

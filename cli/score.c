@@ -16,9 +16,9 @@ static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 struct score {
     struct cli *cli;
     struct cli_output out;
-    int method;              /* enum bioinfer_score_method */
+    int method; /* enum bioinfer_score_method */
     int64_t offset;
-    int token[256];          /* of a residue letter, -1 = none */
+    int token[256]; /* of a residue letter, -1 = none */
     uint64_t n_records, n_failed, n_values;
 };
 
@@ -53,9 +53,10 @@ static float *new_table(const struct score *s, const struct bioinfer_record *rec
     return malloc((record->length * vocab + 1) * sizeof(float));
 }
 
-/* A record that cannot be scored is named and counted; the run goes on unless --strict. */
-static int lose_record(struct score *s, const struct bioinfer_record *record, int status,
-                       const char *why)
+/* A record that cannot be scored is named and counted; the run goes on unless --strict.
+ */
+static int lose_record(struct score *s, const struct bioinfer_record *record,
+                       int status, const char *why)
 {
     s->n_failed++;
     cli_say(s->cli, "%s: no result: %s%s%s", record->id, bioinfer_status_name(status),
@@ -74,7 +75,8 @@ static bool is_record_status(int status)
 
 /* ---- without --mutations ---- */
 
-static void write_scan(struct score *s, const struct bioinfer_record *r, const float *logp)
+static void write_scan(struct score *s, const struct bioinfer_record *r,
+                       const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
 
@@ -84,7 +86,8 @@ static void write_scan(struct score *s, const struct bioinfer_record *r, const f
         for (const char *m = standard; *m; m++) {
             int wt = s->token[wild], mt = s->token[(unsigned char)*m];
             cli_output_field(&s->out, r->id);
-            cli_output_printf(&s->out, "\t%lld\t%c\t%c\t", (long long)i + s->offset, wild, *m);
+            cli_output_printf(&s->out, "\t%lld\t%c\t%c\t", (long long)i + s->offset,
+                              wild, *m);
             if (wt >= 0 && mt >= 0 && isfinite(row[mt] - row[wt]))
                 cli_output_printf(&s->out, "%.6f", (double)row[mt] - (double)row[wt]);
             cli_output_write(&s->out, "\n", 1);
@@ -93,7 +96,8 @@ static void write_scan(struct score *s, const struct bioinfer_record *r, const f
     s->n_values += r->length * (sizeof standard - 1);
 }
 
-static int write_pppl(struct score *s, const struct bioinfer_record *r, const float *logp)
+static int write_pppl(struct score *s, const struct bioinfer_record *r,
+                      const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
     double pll = 0;
@@ -105,8 +109,8 @@ static int write_pppl(struct score *s, const struct bioinfer_record *r, const fl
     if (!isfinite(pll))
         return lose_record(s, r, BIOINFER_NONFINITE, NULL);
     cli_output_field(&s->out, r->id);
-    cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length, pll,
-                      exp(-pll / (double)r->length));
+    cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length,
+                      pll, exp(-pll / (double)r->length));
     s->n_values++;
     return CLI_EXIT_OK;
 }
@@ -200,8 +204,10 @@ static int read_wild_type(struct score *s, struct bioinfer_record *record, char 
     if ((st = bioinfer_reader_next(cli->reader, &more, &err)) < 0)
         return cli_fail(cli, CLI_AT_READ, st, &err);
     if (st) {
-        cli_say(cli, "%s: --mutations needs one wild type, the file has a second record '%s'",
-                cli->input_name, more.id);
+        cli_say(
+            cli,
+            "%s: --mutations needs one wild type, the file has a second record '%s'",
+            cli->input_name, more.id);
         return CLI_EXIT_DATA;
     }
     return CLI_EXIT_OK;
@@ -214,15 +220,16 @@ static int compare_positions(const void *a, const void *b)
 }
 
 /* The positions the table touches, ascending, each once: one masked pass for each. */
-static int collect_positions(const struct score *s, const struct cli_csv *csv, size_t length,
-                             int64_t **out, size_t *n_out)
+static int collect_positions(const struct score *s, const struct cli_csv *csv,
+                             size_t length, int64_t **out, size_t *n_out)
 {
     int64_t *all = NULL, *grown;
     size_t n = 0, cap = 0, kept = 0;
 
     for (size_t i = 0; i < csv->n_rows; i++) {
         const char *text = csv->rows[i].value;
-        int n_row = text ? bioinfer_mutation_positions(text, s->offset, NULL, 0, NULL) : 0;
+        int n_row =
+            text ? bioinfer_mutation_positions(text, s->offset, NULL, 0, NULL) : 0;
         if (n_row <= 0)
             continue;
         if (cap - n < (size_t)n_row) {
@@ -239,7 +246,8 @@ static int collect_positions(const struct score *s, const struct cli_csv *csv, s
     if (n)
         qsort(all, n, sizeof *all, compare_positions);
     for (size_t i = 0; i < n; i++)
-        if (all[i] >= 0 && (uint64_t)all[i] < length && (!kept || all[kept - 1] != all[i]))
+        if (all[i] >= 0 && (uint64_t)all[i] < length &&
+            (!kept || all[kept - 1] != all[i]))
             all[kept++] = all[i];
     *out = all;
     *n_out = kept;
@@ -247,7 +255,8 @@ static int collect_positions(const struct score *s, const struct cli_csv *csv, s
 }
 
 /* Do the wild-type letters of a mutation stand at its positions? */
-static bool fits(const char *mutation, int64_t offset, const struct bioinfer_record *record)
+static bool fits(const char *mutation, int64_t offset,
+                 const struct bioinfer_record *record)
 {
     int64_t position;
     char part[64];
@@ -281,8 +290,10 @@ static void suggest_offset(struct score *s, const struct cli_csv *csv,
             n_fit_other += fits(csv->rows[i].value, other, record);
         }
     if (n_fit_other > n_fit)
-        cli_say(s->cli, "with --offset %d, %zu of %zu mutants would match the sequence (now %zu)",
-                (int)other, n_fit_other, n_values, n_fit);
+        cli_say(
+            s->cli,
+            "with --offset %d, %zu of %zu mutants would match the sequence (now %zu)",
+            (int)other, n_fit_other, n_values, n_fit);
 }
 
 static int score_rows(struct score *s, struct cli_csv *csv,
@@ -297,9 +308,10 @@ static int score_rows(struct score *s, struct cli_csv *csv,
         if (!row->len)
             continue;
         err = (struct bioinfer_error){.text = "the row has no such column"};
-        st = !row->value ? BIOINFER_FORMAT
-                         : bioinfer_score_mutation(s->cli->model, record, logp, row->value,
-                                                   s->offset, &row->score, &err);
+        st = !row->value
+                 ? BIOINFER_FORMAT
+                 : bioinfer_score_mutation(s->cli->model, record, logp, row->value,
+                                           s->offset, &row->score, &err);
         s->n_records++;
         row->scored = !st && isfinite(row->score);
         if (row->scored) {
@@ -307,7 +319,8 @@ static int score_rows(struct score *s, struct cli_csv *csv,
             continue;
         }
         s->n_failed++;
-        cli_say(s->cli, "%s:%ld: %s", path, row->line, st ? err.text : "score is not finite");
+        cli_say(s->cli, "%s:%ld: %s", path, row->line,
+                st ? err.text : "score is not finite");
         if (s->cli->options->strict) {
             cli_say(s->cli, "--strict: stopped, nothing written");
             return CLI_EXIT_DATA;
@@ -321,7 +334,8 @@ static void write_rows(struct score *s, const struct cli_csv *csv)
     const char sep = csv->separator;
     const char *end = *csv->header.end ? csv->header.end : "\n";
 
-    cli_output_write(&s->out, csv->data, (size_t)(csv->header.text - csv->data)); /* BOM */
+    cli_output_write(&s->out, csv->data,
+                     (size_t)(csv->header.text - csv->data)); /* BOM */
     cli_output_write(&s->out, csv->header.text, csv->header.len);
     cli_output_write(&s->out, &sep, 1);
     cli_csv_cell(&s->out, sep, s->cli->info.name);
@@ -359,8 +373,9 @@ static int score_mutations(struct score *s, struct cli_csv *csv)
     for (size_t i = 0; i < record.length * (size_t)cli->info.vocab_size; i++)
         logp[i] = NAN;
     cli->progress.expected = n_positions;
-    if (n_positions && (st = bioinfer_score_table(cli->session, &record, s->method, positions,
-                                                  n_positions, logp, &err))) {
+    if (n_positions &&
+        (st = bioinfer_score_table(cli->session, &record, s->method, positions,
+                                   n_positions, logp, &err))) {
         code = cli_fail(cli, CLI_AT_RUN, st, &err);
         goto out;
     }
@@ -385,8 +400,8 @@ static void say_summary(struct score *s)
         cli_say(cli, "%llu scores in %.2f s, model %s from %s, %s %s %s%s%s",
                 (unsigned long long)s->n_values, cli_now() - cli->progress.start,
                 cli->info.name, cli->info.path, cli->info.device, cli->info.kernels,
-                cli->info.precision,
-                s->out.path ? " -> " : "", s->out.path ? s->out.path : "");
+                cli->info.precision, s->out.path ? " -> " : "",
+                s->out.path ? s->out.path : "");
     if (s->n_failed)
         cli_say(cli, "%llu of %llu %s have no score", (unsigned long long)s->n_failed,
                 (unsigned long long)s->n_records,
@@ -396,7 +411,8 @@ static void say_summary(struct score *s)
 int cli_score(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
-    struct score s = {.cli = cli, .method = method_of(o->method),
+    struct score s = {.cli = cli,
+                      .method = method_of(o->method),
                       .offset = o->has_offset ? o->offset : 1};
     struct bioinfer_error err = {0};
     struct cli_csv csv = {0};
@@ -404,9 +420,9 @@ int cli_score(struct cli *cli)
 
     if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli)))
         goto out;
-    if (o->mutations && (code = cli_csv_read(&csv, o->mutations,
-                                             o->mutation_col ? o->mutation_col : "mutant",
-                                             &err))) {
+    if (o->mutations &&
+        (code = cli_csv_read(&csv, o->mutations,
+                             o->mutation_col ? o->mutation_col : "mutant", &err))) {
         cli_say(cli, "%s", err.text);
         goto out;
     }

@@ -3,7 +3,8 @@
  *     cc embed_fasta.c $(pkg-config --cflags --libs bioinfer) -o embed_fasta
  *     ./embed_fasta WEIGHTS proteins.fasta
  *
- * prints one line for each record: id, residues, and the length of the mean embedding. */
+ * prints one line for each record: id, residues, and the length of the mean embedding.
+ */
 #include <bioinfer.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ static int print_result(void *user, const struct bioinfer_result *result,
 }
 
 /* A source: fills the next record. */
-static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record,
+                       struct bioinfer_error *err)
 {
     return bioinfer_reader_next(user, record, err);
 }
@@ -55,7 +57,8 @@ int main(int argc, char **argv)
         (st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
         (st = bioinfer_session_new(&session, model, &params, &err)) ||
         (st = bioinfer_reader_open(&reader, ctx, argv[2], NULL, &err)) ||
-        (st = bioinfer_session_run(session, next_record, reader, print_result, &n_failed, &err)))
+        (st = bioinfer_session_run(session, next_record, reader, print_result,
+                                   &n_failed, &err)))
         fprintf(stderr, "embed_fasta: %s: %s\n", bioinfer_status_name(st), err.text);
     bioinfer_reader_close(&reader);
     bioinfer_session_free(&session);

@@ -1,12 +1,13 @@
 /* stream_threads.c - several threads, one session each, over one shared model.
  *
- *     cc -pthread stream_threads.c $(pkg-config --cflags --libs bioinfer) -o stream_threads
+ *     cc -pthread stream_threads.c $(pkg-config --cflags --libs bioinfer) -o
+ * stream_threads
  *     ./stream_threads WEIGHTS proteins.fasta 4
  *
  * The model is immutable and shared; a session belongs to one thread. The threads take
- * chunks of records from one reader behind a lock, as a server would from its queue, and
- * give results to one sink behind another. The order of the lines is that of completion:
- * the ordinal says which record it was. */
+ * chunks of records from one reader behind a lock, as a server would from its queue,
+ * and give results to one sink behind another. The order of the lines is that of
+ * completion: the ordinal says which record it was. */
 #include <bioinfer.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ struct shared {
 struct worker {
     struct shared *shared;
     pthread_t thread;
-    int left;      /* of the chunk */
-    char *copy;    /* the current record's text: the reader's own changes under us */
+    int left;   /* of the chunk */
+    char *copy; /* the current record's text: the reader's own changes under us */
     size_t n_copy;
     int status;
     struct bioinfer_error err;
@@ -37,7 +38,8 @@ struct worker {
 /* Makes the record the worker's own. */
 static int keep(struct worker *w, struct bioinfer_record *record)
 {
-    size_t id = strlen(record->id) + 1, message = record->message ? strlen(record->message) : 0;
+    size_t id = strlen(record->id) + 1,
+           message = record->message ? strlen(record->message) : 0;
     size_t size = id + message + 1 + record->length;
 
     if (size > w->n_copy) {
@@ -58,7 +60,8 @@ static int keep(struct worker *w, struct bioinfer_record *record)
     return 1;
 }
 
-static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record,
+                       struct bioinfer_error *err)
 {
     struct worker *w = user;
     struct shared *s = w->shared;
@@ -118,7 +121,8 @@ static void *work(void *user)
     w->status = bioinfer_session_new(&session, w->shared->model, &params, &w->err);
     while (!w->status && !at_end(w->shared)) {
         w->left = CHUNK;
-        w->status = bioinfer_session_run(session, next_record, w, take_result, w, &w->err);
+        w->status =
+            bioinfer_session_run(session, next_record, w, take_result, w, &w->err);
     }
     bioinfer_session_free(&session);
     free(w->copy);
@@ -161,8 +165,8 @@ int main(int argc, char **argv)
             fprintf(stderr, "stream_threads: %s\n", workers[i].err.text);
         }
     }
-    fprintf(stderr, "%lu results, %lu records without one, %d threads\n", s.n_done, s.n_failed,
-            n_started);
+    fprintf(stderr, "%lu results, %lu records without one, %d threads\n", s.n_done,
+            s.n_failed, n_started);
     if (!n_started || s.n_failed)
         st = st ? st : BIOINFER_INTERNAL;
 out:

@@ -1,5 +1,6 @@
-/* alloc_fail.c - a whole run in which allocation number n fails, for n = 1, 2, 3 ... until a
- * run needs fewer: each ends with a status, nothing leaks, and no output is left.
+/* alloc_fail.c - a whole run in which allocation number n fails, for n = 1, 2, 3 ...
+ * until a run needs fewer: each ends with a status, nothing leaks, and no output is
+ * left.
  *
  *     alloc_fail MODEL_FOLDER [all]
  *
@@ -27,7 +28,8 @@ static void *count_alloc(void *user, size_t size)
     void *p;
 
     c->n_calls++;
-    if (c->fail_at && (c->from_there ? c->n_calls >= c->fail_at : c->n_calls == c->fail_at))
+    if (c->fail_at &&
+        (c->from_there ? c->n_calls >= c->fail_at : c->n_calls == c->fail_at))
         return NULL;
     if (!(p = aligned_alloc(64, (size + 63) / 64 * 64)))
         return NULL;
@@ -44,15 +46,15 @@ static void count_free(void *user, void *p)
     free(p);
 }
 
-#define EVERYTHING                                                                       \
+#define EVERYTHING                                                                     \
     (BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS | BIOINFER_CONTACTS)
 
 static const struct format {
     const char *name;
     unsigned include;
 } formats[] = {
-    {"npz", EVERYTHING}, {"safetensors", EVERYTHING}, {"h5", EVERYTHING},
-    {"jsonl", EVERYTHING}, {"npy", BIOINFER_MEAN},    {"tsv", BIOINFER_MEAN},
+    {"npz", EVERYTHING},   {"safetensors", EVERYTHING}, {"h5", EVERYTHING},
+    {"jsonl", EVERYTHING}, {"npy", BIOINFER_MEAN},      {"tsv", BIOINFER_MEAN},
 };
 
 struct run {
@@ -60,7 +62,8 @@ struct run {
     int n_records, n_failed;
 };
 
-static int put(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+static int put(void *user, const struct bioinfer_result *result,
+               struct bioinfer_error *err)
 {
     struct run *run = user;
 
@@ -75,18 +78,19 @@ static int next(void *user, struct bioinfer_record *record, struct bioinfer_erro
 }
 
 /* Everything the command does, and a score; returns the first status. */
-static int whole_run(struct counter *c, const char *model_path, const struct format *format,
-                     struct run *run, struct bioinfer_error *err)
+static int whole_run(struct counter *c, const char *model_path,
+                     const struct format *format, struct run *run,
+                     struct bioinfer_error *err)
 {
     struct bioinfer_context_params params =
         BIOINFER_PARAMS(struct bioinfer_context_params, .alloc = count_alloc,
                         .free = count_free, .alloc_user = c, .n_threads = 1);
     struct bioinfer_session_params session_params =
         BIOINFER_PARAMS(struct bioinfer_session_params, .include = format->include);
-    struct bioinfer_writer_params writer_params =
-        BIOINFER_PARAMS(struct bioinfer_writer_params, .format = format->name, .model = "m");
-    const struct bioinfer_record record = {.id = "s", .description = "", .sequence = "MKTAY",
-                                           .length = 5, .message = ""};
+    struct bioinfer_writer_params writer_params = BIOINFER_PARAMS(
+        struct bioinfer_writer_params, .format = format->name, .model = "m");
+    const struct bioinfer_record record = {
+        .id = "s", .description = "", .sequence = "MKTAY", .length = 5, .message = ""};
     static float table[5 * 64];
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
@@ -101,8 +105,8 @@ static int whole_run(struct counter *c, const char *model_path, const struct for
         (st = bioinfer_session_new(&session, model, &session_params, err)) ||
         (st = bioinfer_writer_open(&run->writer, ctx, output, &writer_params, err)) ||
         (st = bioinfer_session_run(session, next, reader, put, run, err)) ||
-        (st = bioinfer_score_table(session, &record, BIOINFER_MASKED_MARGINALS, NULL, 0, table,
-                                   err)) ||
+        (st = bioinfer_score_table(session, &record, BIOINFER_MASKED_MARGINALS, NULL, 0,
+                                   table, err)) ||
         (st = bioinfer_writer_finish(run->writer, err)))
         goto out; /* what was not made is NULL */
 out:
@@ -135,14 +139,16 @@ static int one(const char *model, const struct format *format, long n, int from_
         good &= CHECK_EQ(st, BIOINFER_OK);
     else if (from_there)
         good &= CHECK_EQ(st, BIOINFER_NOMEM);
-    else /* one failure may be survived: a smaller batch, or a record lost with its reason */
+    else /* one failure may be survived: a smaller batch, or a record lost with its
+            reason */
         good &= CHECK(st == BIOINFER_NOMEM || st == BIOINFER_OK);
     if (st)
-        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) & CHECK(access(ids, F_OK)) &
-                CHECK(access(failed, F_OK));
+        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) &
+                CHECK(access(ids, F_OK)) & CHECK(access(failed, F_OK));
     if (!good)
         fprintf(stderr, "    %s: allocation %ld%s: %s %s\n", format->name, n,
-                from_there ? " and all behind" : "", bioinfer_status_name(st), err.text);
+                from_there ? " and all behind" : "", bioinfer_status_name(st),
+                err.text);
     remove_output();
     return met;
 }
