@@ -380,6 +380,16 @@ out:
 
 /* ---- verifier ---- */
 
+/* Not a node's value, or one whose node is there. */
+static bool is_made(const struct bi_graph *g, bi_value_id id)
+{
+    const struct bi_value *v = &g->values[id];
+    return v->kind != BI_VALUE_NODE ||
+           (v->node >= 0 && (size_t)v->node < g->n_nodes && v->slot >= 0 &&
+            v->slot < BI_NODE_OUT && !g->nodes[v->node].dead &&
+            g->nodes[v->node].out[v->slot] == id);
+}
+
 static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err)
 {
     struct bi_node *node = &g->nodes[at];
@@ -400,10 +410,14 @@ static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err
         if (k >= bi_op_n_in(node->op) || id < 0 || (size_t)id >= g->n_values)
             return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s: input %d is value %d",
                            at, name, k, id);
-        if (g->values[id].kind == BI_VALUE_NODE && (size_t)g->values[id].node >= at)
+        if (g->values[id].kind == BI_VALUE_NODE && g->values[id].node >= (int32_t)at)
             return bi_fail(err, BIOINFER_INTERNAL,
                            "graph: node %zu: %s: input %d comes from node %d, which runs later",
                            at, name, k, g->values[id].node);
+        if (!is_made(g, id))
+            return bi_fail(err, BIOINFER_INTERNAL,
+                           "graph: node %zu: %s: input %d is value %d, which no node makes", at,
+                           name, k, id);
     }
     for (int k = 0; k < bi_op_n_out(node->op); k++) {
         bi_value_id id = node->out[k];
@@ -418,10 +432,13 @@ static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err
     for (int k = 0; k < bi_op_n_out(node->op); k++) {
         const struct bi_value *a = &before[k], *b = &g->values[node->out[k]];
         if (a->rank != b->rank || a->axis != b->axis || a->dtype != b->dtype ||
-            memcmp(a->shape, b->shape, sizeof a->shape))
-            return bi_fail(err, BIOINFER_INTERNAL,
-                           "graph: node %zu: %s: output %d has shape %s, expected %s", at, name,
-                           k, bi_shape_text(a).text, bi_shape_text(b).text);
+            memcmp(a->shape, b->shape, sizeof a->shape)) {
+            st = bi_fail(err, BIOINFER_INTERNAL,
+                         "graph: node %zu: %s: output %d has shape %s, expected %s", at, name, k,
+                         bi_shape_text(a).text, bi_shape_text(b).text);
+            g->values[node->out[k]] = before[k]; /* a wrong graph stays wrong */
+            return st;
+        }
     }
     return 0;
 }
@@ -432,7 +449,8 @@ int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err)
     for (size_t i = 0; !st && i < g->n_nodes; i++)
         st = verify_node(g, i, err);
     for (size_t i = 0; !st && i < g->n_outputs; i++)
-        if (g->outputs[i].value < 0 || (size_t)g->outputs[i].value >= g->n_values)
+        if (g->outputs[i].value < 0 || (size_t)g->outputs[i].value >= g->n_values ||
+            !is_made(g, g->outputs[i].value))
             st = bi_fail(err, BIOINFER_INTERNAL, "graph: output %zu (%s) is value %d", i,
                          g->outputs[i].name, g->outputs[i].value);
     for (size_t i = 0; !st && i < g->n_values; i++)

@@ -17,6 +17,14 @@ static bi_value_id base_of(const struct bi_graph *g, bi_value_id id)
     return id;
 }
 
+/* The output of a node that runs: it is written, used or not. */
+static bool is_written(const struct bi_graph *g, bi_value_id id)
+{
+    const struct bi_value *v = &g->values[id];
+    return v->kind == BI_VALUE_NODE && (size_t)v->node < g->n_nodes &&
+           g->nodes[v->node].out[v->slot] == id;
+}
+
 static int64_t row_length(const struct bi_value *v)
 {
     return v->rank >= 2 ? bi_value_elements(v) / (v->shape[0] ? v->shape[0] : 1) : 1;
@@ -30,14 +38,15 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g,
     for (size_t i = 0; i < g->n_values; i++) {
         const struct bi_value *v = &g->values[i];
         struct bi_slot *s = &plan->slots[i];
-        s->base = base_of(g, (bi_value_id)i);
+        s->base = (bi_value_id)i;
         s->born = s->dies = -1;
         s->ld = row_length(v);
         if (!bi_round_size((uint64_t)bi_value_size(v), BI_ALIGN, &size))
             return bi_fail(err, BIOINFER_LIMIT, "plan: value of shape %s", bi_shape_text(v).text);
         s->size = size;
-        if (!v->n_uses)
+        if (v->kind == BI_VALUE_NODE ? !is_written(g, (bi_value_id)i) : !v->n_uses)
             continue;
+        s->base = base_of(g, (bi_value_id)i);
         if (v->kind == BI_VALUE_WEIGHT) {
             s->place = BI_PLACE_WEIGHT;
         } else if (v->kind == BI_VALUE_INPUT) {

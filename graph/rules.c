@@ -44,7 +44,9 @@ enum var { X, W, B, R, START, TABLE, V, W2, B2, W3, B3, BEFORE };
 
 static bool bias_is_row(const struct bi_graph *g, const struct match *m)
 {
-    return g->values[m->var[B]].rank == 1 && g->values[m->var[B]].kind == BI_VALUE_WEIGHT;
+    const struct bi_value *b = &g->values[m->var[B]];
+    return b->rank == 1 && b->kind == BI_VALUE_WEIGHT &&
+           b->shape[0] == g->values[m->node[0]->out[0]].shape[1];
 }
 
 static bool linear_has_bias_only(const struct bi_graph *g, const struct match *m)
@@ -60,12 +62,27 @@ static bool residual_fits(const struct bi_graph *g, const struct match *m)
            r->shape[1] == g->values[m->node[0]->out[0]].shape[1];
 }
 
+/* Values as wide as queries and keys. */
+static bool same_width(const struct bi_graph *g, const struct match *m)
+{
+    return g->values[m->var[V]].shape[1] == g->values[m->var[X]].shape[1];
+}
+
 static bool same_shape(const struct bi_graph *g, const struct match *m)
 {
     return g->values[m->var[R]].rank == 2;
 }
 
-/* Three linears over one x, all of the queries' width, none with more than a bias. */
+static bool is_output(const struct bi_graph *g, bi_value_id id)
+{
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].value == id)
+            return true;
+    return false;
+}
+
+/* Three linears over one x, all of the queries' width, none with more than a bias; a view
+ * cannot be an output. */
 static bool stackable(const struct bi_graph *g, const struct match *m)
 {
     static const int w[] = {W, W2, W3}, b[] = {B, B2, B3};
@@ -73,7 +90,8 @@ static bool stackable(const struct bi_graph *g, const struct match *m)
         const struct bi_value *v = &g->values[m->var[w[i]]];
         const struct bi_node *n = m->node[1 + i];
         if (v->kind != BI_VALUE_WEIGHT || v->n_parts != 1 || n->attr.act != BI_ACT_NONE ||
-            n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE))
+            n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE) ||
+            is_output(g, n->out[0]))
             return false;
         if (m->var[b[i]] != BI_NONE && g->values[m->var[b[i]]].kind != BI_VALUE_WEIGHT)
             return false;
@@ -252,7 +270,7 @@ static const struct rule rules[] = {
     {"attention",
      OP_(MIX, 0, 0, OP_(SOFTMAX, 1, 0, OP_(SCORES, 2, 0, VAR(X), VAR(R), VAR(START)), VAR(START)),
          VAR(V), VAR(START)),
-     NULL, to_attention},
+     same_width, to_attention},
     {"attention_contacts",
      OP_(CONTACTS, 0, 0, OP_(SOFTMAX, 1, SHARED, SCORES_XR, VAR(START)), VAR(W), VAR(START),
          OPT(BEFORE)),
@@ -416,6 +434,8 @@ int bi_rules_apply(struct bi_graph *g, const char *skip, struct bi_rule_trace *t
     int fired = 1, st = parse_skip(skip, off, err);
     if (!st)
         st = bi_graph_verify(g, err);
+    if (st)
+        return st;
     bi_graph_count_uses(g);
     while (!st && fired) {
         fired = run_pass(g, off, trace, err, &st);

@@ -84,7 +84,7 @@ int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int r
 int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err);
 /* "[1280, 320]" into a static-size buffer. */
-struct bi_shape_text { char text[80]; };
+struct bi_shape_text { char text[96]; };
 struct bi_shape_text bi_shape_text(const struct bi_value *v);
 /* Cost of reading every input and writing every output once. */
 double bi_bytes(const struct bi_graph *g, const struct bi_node *node);
