@@ -189,22 +189,29 @@ static int cpu_prepare(struct bi_queue *q, const struct bi_program *program,
             need = size;
     }
     need = (need + 4095) & ~(size_t)4095; /* threads on pages of their own */
+    /* the old memory goes only when the new is there: programs made ready before need it */
     if (need > q->scratch_size) {
-        bi_free(env, q->scratch);
-        q->scratch_size = 0;
-        if (!(q->scratch = bi_calloc(env, (size_t)q->device->n_threads, need)))
+        void *scratch = bi_calloc(env, (size_t)q->device->n_threads, need);
+        if (!scratch)
             return bi_fail(err, BIOINFER_NOMEM, "%zu bytes of scratch for each of %d threads",
                            need, q->device->n_threads);
+        bi_free(env, q->scratch);
+        q->scratch = scratch;
         q->scratch_size = need;
     }
     if (program->n_launches > q->n_counters) {
+        struct counter *counters =
+            bi_calloc(env, (size_t)program->n_launches, sizeof *counters);
+        int64_t *tasks = bi_calloc(env, (size_t)program->n_launches, sizeof *tasks);
+        if (!counters || !tasks) {
+            bi_free(env, counters);
+            bi_free(env, tasks);
+            return bi_fail(err, BIOINFER_NOMEM, "counters of %d launches", program->n_launches);
+        }
         bi_free(env, q->counters);
         bi_free(env, q->tasks);
-        q->n_counters = 0;
-        q->counters = bi_calloc(env, (size_t)program->n_launches, sizeof *q->counters);
-        q->tasks = bi_calloc(env, (size_t)program->n_launches, sizeof *q->tasks);
-        if (!q->counters || !q->tasks)
-            return bi_fail(err, BIOINFER_NOMEM, "counters of %d launches", program->n_launches);
+        q->counters = counters;
+        q->tasks = tasks;
         q->n_counters = program->n_launches;
     }
     return 0;

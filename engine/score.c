@@ -114,7 +114,7 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
     const struct bi_model *m;
     int64_t n;
     int st;
-    if (!s || !record || !log_probs)
+    if (!s || !record || !log_probs || (!record->sequence && record->length))
         return bi_fail(err, BIOINFER_INVALID, "score: session, record and table must be given");
     if (method < BIOINFER_MASKED_MARGINALS || method > BIOINFER_PPPL)
         return bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", method);
@@ -218,7 +218,8 @@ int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_r
     const char *p = mutation;
     const struct bi_model *m;
     double sum = 0;
-    if (!model || !record || !log_probs || !mutation || !score)
+    if (!model || !record || !log_probs || !mutation || !score ||
+        (!record->sequence && record->length))
         return bi_fail(err, BIOINFER_INVALID, "score: nothing may be NULL");
     m = &model->base;
     do {

@@ -206,14 +206,16 @@ void bi_session_leave(struct bioinfer_session *s)
 
 /* ---- memory and plans ---- */
 
+/* A moved buffer starts a generation, also when a later one cannot be had: plans bound to
+ * the old addresses must not run. */
 static int grow_device(struct bioinfer_session *s, struct bi_buffer *b, uint64_t size,
-                       bool *moved, struct bioinfer_error *err)
+                       struct bioinfer_error *err)
 {
     const struct bi_backend_ops *ops = s->model->ops;
     if (b->size >= size && b->ptr)
         return 0;
     ops->free(s->model->device, b);
-    *moved = true;
+    s->generation++;
     s->profile.allocations++;
     return ops->alloc(s->model->device, b, size ? size : BI_ALIGN, err);
 }
@@ -250,7 +252,6 @@ static int plan_for(struct bioinfer_session *s, const struct bi_wants *wants,
     struct bi_compile c = {.model = s->model, .wants = *wants, .no_rules = s->no_rules};
     struct bi_plan *p = NULL;
     int oldest = 0, st;
-    bool moved = false;
     c.shape.n_tokens = bi_bucket(shape->n_tokens);
     c.shape.n_seqs = bi_bucket(shape->n_seqs);
     c.shape.longest = bi_bucket(shape->longest);
@@ -275,14 +276,12 @@ static int plan_for(struct bioinfer_session *s, const struct bi_wants *wants,
                        "%lld tokens need %.1f MiB beside the weights, %.1f MiB are allowed",
                        (long long)shape->n_tokens, (double)plan_size(p) / 1048576,
                        (double)s->memory_limit / 1048576);
-    if ((st = grow_device(s, &s->input, p->memory.input_size, &moved, err)) ||
-        (st = grow_device(s, &s->activation, p->memory.activation_size, &moved, err)) ||
-        (st = grow_device(s, &s->output, p->memory.output_size, &moved, err)) ||
+    if ((st = grow_device(s, &s->input, p->memory.input_size, err)) ||
+        (st = grow_device(s, &s->activation, p->memory.activation_size, err)) ||
+        (st = grow_device(s, &s->output, p->memory.output_size, err)) ||
         (st = grow_host(s, &s->host_input, &s->host_input_size, p->memory.input_size, err)) ||
         (st = grow_host(s, &s->host_output, &s->host_output_size, p->memory.output_size, err)))
         return st;
-    if (moved || !s->generation)
-        s->generation++;
     if (p->bound != s->generation) {
         st = bi_plan_bind(p, s->model, s->input.ptr, s->activation.ptr, s->output.ptr, err);
         if (!st)
@@ -557,6 +556,7 @@ static int collect(struct bioinfer_session *s, const struct bi_batch *b, struct 
         const char *bad = NULL;
         for (int k = 0; k < n_slots; k++)
             total += slot_shape(m, &slots[k], e->n_tokens, &a);
+        bi_free(s->env, e->data); /* of a batch that is run again after a failure */
         if (!(e->data = bi_calloc(s->env, (size_t)total + 1, sizeof *e->data)))
             return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': %lld bytes of results", e->id,
                            (long long)total * 4);
@@ -629,7 +629,7 @@ static int window_add(struct bioinfer_session *s, struct window *w,
     w->n++;
     if (st) {
         snprintf(why.text, sizeof why.text, "%s", r->message ? r->message : "");
-    } else if (!r->length) {
+    } else if (!r->length || !r->sequence) {
         st = bi_fail(&why, BIOINFER_EMPTY, "record '%.60s' has no residues", e->id);
     } else if ((st = m->def->encode(m, r, s->params.raw_residues, tokens, &why))) {
         if (st == BIOINFER_NOMEM)
@@ -860,8 +860,7 @@ int bioinfer_session_get_profile(bioinfer_session *s, struct bioinfer_profile *p
 {
     size_t size;
     int n = 0;
-    if (!s || !profile || profile->struct_size < sizeof profile->struct_size ||
-        profile->struct_size > sizeof *profile)
+    if (!s || !profile || profile->struct_size < sizeof profile->struct_size)
         return BIOINFER_INVALID;
     for (int i = 0; i < BI_OP_COUNT; i++)
         if (s->ops[i].launches) {
@@ -869,10 +868,10 @@ int bioinfer_session_get_profile(bioinfer_session *s, struct bioinfer_profile *p
             s->ops_shown[n++].op = bi_ops[i]->name;
         }
     size = profile->struct_size;
+    s->profile.struct_size = size;
     s->profile.n_ops = n;
     s->profile.ops = s->ops_shown;
-    memcpy(profile, &s->profile, size);
-    profile->struct_size = size;
+    memcpy(profile, &s->profile, size < sizeof s->profile ? size : sizeof s->profile);
     return 0;
 }
 
