@@ -1,0 +1,931 @@
+/* graph_test.c - the graph: builders, verifier, order, rules and memory plan.
+ *
+ * Sections: fixtures, builders and verifier, each rule, skipping rules, memory plan, random
+ * graphs. */
+#define _POSIX_C_SOURCE 200809L
+#include "exec.h"
+
+#include "../../graph/rules.h"
+#include "../../kernels/linear.h"
+
+/* ---- fixtures ---- */
+
+static struct bi_env env; /* set in main */
+
+enum { T = 11, B = 3, V = 9 }; /* the bucket; the batch is smaller */
+
+struct fix {
+    struct bi_graph *g;
+    struct exec x;
+    bi_value_id ids, scale, start, rows;
+    int n_weights;
+};
+
+/* A graph with the four inputs and a batch of sequences 4, 2 and 3 in a larger bucket. */
+static void fix_open(struct fix *f)
+{
+    static const int32_t start[] = {0, 4, 6, 9};
+    *f = (struct fix){0};
+    CHECK_EQ(bi_graph_new(&f->g, &env, NULL), 0);
+    f->g->n_tokens = T;
+    f->g->n_seqs = B + 1;
+    f->g->longest = 5;
+    f->g->n_rows = 4;
+    f->x.counts = (struct bi_counts){.n_tokens = 9, .n_seqs = B, .n_rows = 3, .longest = 4};
+    memcpy(f->x.start, start, sizeof start);
+    for (int i = 0; i < 9; i++) {
+        f->x.ids[i] = (i * 5 + 2) % V;
+        f->x.scale[i] = 0.5f + 0.1f * (float)i;
+    }
+    for (int i = 0; i < 3; i++)
+        f->x.rows[i] = 7 - 3 * i;
+    f->ids = bi_input(f->g, "ids", BI_I32, BI_AXIS_TOKENS, T);
+    f->scale = bi_input(f->g, "scale", BI_F32, BI_AXIS_TOKENS, T);
+    f->start = bi_input(f->g, "start", BI_I32, BI_AXIS_SEQS, B + 2);
+    f->rows = bi_input(f->g, "rows", BI_I32, BI_AXIS_ROWS, 4);
+}
+
+static bi_value_id weight(struct fix *f, int rank, int64_t rows, int64_t cols, float offset)
+{
+    return exec_weight(f->g, &f->x, f->n_weights++, rank, rows, cols, offset);
+}
+
+static bi_value_id embedding(struct fix *f, int64_t width)
+{
+    return bi_embedding(f->g, weight(f, 2, V, width, 0), f->ids);
+}
+
+static bi_value_id linear(struct fix *f, bi_value_id x, int64_t n)
+{
+    int64_t k = x == BI_NONE ? 1 : f->g->values[x].shape[1];
+    bi_value_id y = bi_matmul(f->g, x, weight(f, 2, n, k, 0));
+    return bi_add(f->g, y, weight(f, 1, n, 1, 0));
+}
+
+static bi_value_id norm(struct fix *f, bi_value_id x)
+{
+    int64_t n = x == BI_NONE ? 1 : f->g->values[x].shape[1];
+    bi_value_id w = weight(f, 1, n, 1, 1);
+    return bi_layernorm(f->g, x, w, weight(f, 1, n, 1, 0), 1e-5f);
+}
+
+static void output(struct fix *f, bi_value_id value)
+{
+    bi_output(f->g, value, 1, -1, "out");
+}
+
+/* The same graph twice: one stays plain. Build it with `build`. */
+typedef void (*builder)(struct fix *f);
+
+static int rule_index(const char *name)
+{
+    for (int i = 0; bi_rule_name(i); i++)
+        if (!strcmp(bi_rule_name(i), name))
+            return i;
+    return -1;
+}
+
+static int count_op(const struct bi_graph *g, enum bi_op_kind op)
+{
+    int n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        n += g->nodes[i].op == op;
+    return n;
+}
+
+static void finish(struct fix *f)
+{
+    struct bioinfer_error err = {0};
+    if (!CHECK_EQ(bi_graph_verify(f->g, &err), 0))
+        fprintf(stderr, "    %s\n", err.text);
+    bi_graph_dce(f->g);
+}
+
+/* Runs both forms; the largest relative difference of any output. */
+static double compare(const struct fix *a, const struct fix *b)
+{
+    struct bi_memory_plan pa = {0}, pb = {0};
+    unsigned char *oa = exec_run(&a->x, a->g, &pa), *ob = exec_run(&b->x, b->g, &pb);
+    double worst = oa && ob ? 0 : 1e9;
+    CHECK_EQ(a->g->n_outputs, b->g->n_outputs);
+    for (size_t k = 0; oa && ob && k < a->g->n_outputs; k++)
+        worst = fmax(worst, exec_difference(&a->x, a->g, &pa, oa, b->g, &pb, ob, k));
+    free(oa);
+    free(ob);
+    bi_memory_plan_free(&pa);
+    bi_memory_plan_free(&pb);
+    return worst;
+}
+
+/* `rule` fires `times` on the graph and leaves the outputs as they were. */
+static void check_rule(builder build, const char *rule, int times, const char *skip)
+{
+    struct fix plain, fused;
+    struct bi_rule_trace trace = {{0}, NULL};
+    struct bioinfer_error err = {0};
+    double difference;
+    fix_open(&plain);
+    build(&plain);
+    finish(&plain);
+    fix_open(&fused);
+    build(&fused);
+    finish(&fused);
+    if (!CHECK_EQ(bi_rules_apply(fused.g, skip, &trace, &err), 0))
+        fprintf(stderr, "    %s: %s\n", rule, err.text);
+    CHECK(rule_index(rule) >= 0);
+    if (!CHECK_EQ(trace.fired[rule_index(rule)], times))
+        fprintf(stderr, "    %s\n", rule);
+    difference = compare(&plain, &fused);
+    if (!CHECK(difference <= 1e-6))
+        fprintf(stderr, "    %s: difference %g\n", rule, difference);
+    bi_graph_free(&plain.g);
+    bi_graph_free(&fused.g);
+}
+
+/* ---- builders and verifier ---- */
+
+static void builders_keep_the_first_error(void)
+{
+    struct fix f;
+    struct bioinfer_error err = {0};
+    bi_value_id x, bad;
+    fix_open(&f);
+    x = embedding(&f, 8);
+    bad = bi_matmul(f.g, x, weight(&f, 2, 4, 7, 0)); /* 8 columns against 7 */
+    CHECK_EQ(bad, BI_NONE);
+    CHECK_EQ(bi_graph_status(f.g, &err), BIOINFER_INTERNAL);
+    CHECK_HAS(err.text, "[4, 7]");
+    CHECK_EQ(bi_gelu(f.g, bad), BI_NONE);
+    CHECK_EQ(bi_add(f.g, x, x), BI_NONE); /* sound by itself: the graph has failed */
+    CHECK_EQ(bi_rope(f.g, bad, bad, f.start, 2), BI_NONE);
+    output(&f, bad);
+    CHECK_EQ(f.g->n_outputs, 0);
+    CHECK_HAS(err.text, "[4, 7]");
+    CHECK_EQ(bi_graph_verify(f.g, &err), BIOINFER_INTERNAL);
+    bi_graph_free(&f.g);
+    CHECK(f.g == NULL);
+    bi_graph_free(&f.g);
+}
+
+static void builders_refuse_shapes(void)
+{
+    static const struct {
+        int which;
+        const char *text;
+    } cases[] = {{0, "layernorm"}, {1, "add"},     {2, "rope"},  {3, "scores"}, {4, "softmax"},
+                 {5, "embedding"}, {6, "missing"}, {7, "scale_rows"}, {8, "contacts"},
+                 {9, "select_rows"}, {10, "columns"}, {11, "columns"}, {12, "rope"},
+                 {13, "mean_pool"}, {14, "mix"}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct fix f;
+        struct bioinfer_error err = {0};
+        bi_value_id x, y, maps;
+        fix_open(&f);
+        x = embedding(&f, 8);
+        y = linear(&f, x, 6);
+        maps = bi_scores(f.g, x, x, f.start, 2);
+        CHECK_EQ(bi_graph_status(f.g, NULL), 0);
+        switch (cases[i].which) {
+        case 0: bi_layernorm(f.g, x, weight(&f, 1, 8, 1, 1), weight(&f, 1, 7, 1, 0), 1); break;
+        case 1: bi_add(f.g, x, y); break;
+        case 2: bi_rope(f.g, x, weight(&f, 2, 5, 6, 0), f.start, 2); break;
+        case 3: bi_scores(f.g, x, y, f.start, 2); break;
+        case 4: bi_softmax(f.g, x, f.start); break;
+        case 5: bi_embedding(f.g, weight(&f, 2, V, 8, 0), f.scale); break;
+        case 6: bi_matmul(f.g, x, BI_NONE); break;
+        case 7: bi_scale_rows(f.g, x, f.rows); break;
+        case 8: bi_contacts(f.g, maps, weight(&f, 1, 3, 1, 0), f.start, BI_NONE, 1, 1); break;
+        case 9: bi_select_rows(f.g, x, f.scale); break;
+        case 10: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.first = 5, .n = 4});
+            break;
+        case 11: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.first = -1, .n = 4});
+            break;
+        case 12: bi_rope(f.g, linear(&f, x, 6), weight(&f, 2, 5, 3, 0), f.start, 2); break;
+        case 13: bi_mean_pool(f.g, x, f.rows, 1, 1); break;
+        default: bi_mix(f.g, maps, y, f.rows); break;
+        }
+        if (!CHECK_EQ(bi_graph_status(f.g, &err), BIOINFER_INTERNAL) ||
+            !CHECK_HAS(err.text, cases[i].text))
+            fprintf(stderr, "    case %d\n", cases[i].which);
+        bi_graph_free(&f.g);
+    }
+}
+
+/* A sound graph, then one thing wrong in it. */
+static void verifier_rejects(void)
+{
+    enum { GOOD, CYCLE, LATER, SHAPE, RANK, DTYPE, AXIS, MISSING, FOREIGN, SLOT, IN_BIG, IN_NEGATIVE,
+           OUT_BIG, OUT_INPUT, EXTRA, RESULT_BIG, RESULT_NONE, OP_BIG, DEAD, RESULT_DEAD, CASES };
+    for (int i = 0; i < CASES; i++) {
+        struct fix f;
+        struct bioinfer_error err = {0};
+        struct bi_node *n, swap;
+        bi_value_id x, y, z;
+        int st;
+        fix_open(&f);
+        x = embedding(&f, 8);
+        y = bi_gelu(f.g, x);
+        z = bi_add(f.g, y, x);
+        output(&f, z);
+        CHECK_EQ(bi_graph_verify(f.g, &err), 0);
+        n = f.g->nodes; /* 0 embedding, 1 gelu, 2 add */
+        switch (i) {
+        case CYCLE: n[1].in[0] = z; break;
+        case LATER:
+            swap = n[1];
+            n[1] = n[2];
+            n[2] = swap;
+            break;
+        case SHAPE: f.g->values[y].shape[1] = 9; break;
+        case RANK: f.g->values[z].rank = 3; break;
+        case DTYPE: f.g->values[z].dtype = BI_I32; break;
+        case AXIS: f.g->values[z].axis = BI_AXIS_SEQS; break;
+        case MISSING: n[2].in[1] = BI_NONE; break;
+        case FOREIGN: n[1].out[0] = x; break;
+        case SLOT: f.g->values[y].slot = 1; break;
+        case IN_BIG: n[1].in[0] = 1 << 20; break;
+        case IN_NEGATIVE: n[1].in[0] = -7; break;
+        case OUT_BIG: n[1].out[0] = 1 << 20; break;
+        case OUT_INPUT: n[1].out[0] = f.ids; break;
+        case EXTRA: n[1].in[4] = x; break; /* gelu has one input */
+        case RESULT_BIG: f.g->outputs[0].value = 1 << 20; break;
+        case RESULT_NONE: f.g->outputs[0].value = BI_NONE; break;
+        case OP_BIG: n[1].op = BI_OP_COUNT; break;
+        case DEAD: /* its producer is gone */
+            n[0] = n[1];
+            n[0].in[0] = x;
+            n[1] = n[2];
+            f.g->values[y].node = 0;
+            f.g->values[z].node = 1;
+            f.g->n_nodes = 2;
+            f.g->values[x].node = BI_NONE;
+            break;
+        case RESULT_DEAD: f.g->n_nodes = 2; break;
+        default: break;
+        }
+        st = bi_graph_verify(f.g, &err);
+        if (!(i == GOOD ? CHECK_EQ(st, 0) : CHECK_EQ(st, BIOINFER_INTERNAL)))
+            fprintf(stderr, "    case %d\n", i);
+        if (i != GOOD) { /* nothing may be done with it: an error again, not a crash */
+            CHECK(err.text[0]);
+            CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), BIOINFER_INTERNAL);
+        }
+        bi_graph_free(&f.g);
+    }
+}
+
+static void sort_finds_cycles(void)
+{
+    struct fix f;
+    struct bioinfer_error err = {0};
+    bi_value_id x, y, z;
+    fix_open(&f);
+    x = embedding(&f, 8);
+    y = bi_gelu(f.g, x);
+    z = bi_add(f.g, y, x);
+    f.g->nodes[1].in[0] = z;
+    CHECK_EQ(bi_graph_sort(f.g, &err), BIOINFER_INTERNAL);
+    CHECK_HAS(err.text, "waits for itself");
+    f.g->nodes[1].in[0] = x;
+    struct bi_node first = f.g->nodes[0]; /* last node first */
+    f.g->nodes[0] = f.g->nodes[2];
+    f.g->nodes[2] = first;
+    CHECK_EQ(bi_graph_sort(f.g, &err), 0);
+    CHECK_EQ(f.g->nodes[0].op, BI_OP_EMBEDDING);
+    CHECK_EQ(f.g->nodes[1].op, BI_OP_GELU);
+    CHECK_EQ(f.g->nodes[2].op, BI_OP_ADD);
+    CHECK_EQ(bi_graph_verify(f.g, &err), 0);
+    bi_graph_free(&f.g);
+}
+
+static void dead_code_goes(void)
+{
+    struct fix f;
+    bi_value_id x, y;
+    fix_open(&f);
+    x = embedding(&f, 8);
+    y = bi_gelu(f.g, x);
+    bi_sigmoid(f.g, bi_scale(f.g, y, 2)); /* nobody asks for it */
+    output(&f, y);
+    CHECK_EQ(f.g->n_nodes, 4);
+    CHECK_EQ(bi_graph_dce(f.g), 2);
+    CHECK_EQ(f.g->n_nodes, 2);
+    CHECK_EQ(f.g->values[y].n_uses, 1);
+    CHECK_EQ(f.g->values[x].n_uses, 1);
+    CHECK_EQ(bi_graph_verify(f.g, NULL), 0);
+    CHECK_EQ(bi_graph_dce(f.g), 0);
+    bi_graph_free(&f.g);
+}
+
+static void one_value_for_one_weight(void)
+{
+    struct fix f;
+    bi_value_id a, b, c;
+    fix_open(&f);
+    a = bi_weight(f.g, 5, "e", 2, (int64_t[]){V, 8});
+    b = bi_weight(f.g, 6, "f", 2, (int64_t[]){V, 8});
+    c = bi_weight(f.g, 5, "e", 2, (int64_t[]){V, 8});
+    CHECK(a == c && a != b);
+    bi_graph_free(&f.g);
+}
+
+/* ---- each rule ---- */
+
+static void g_embedding_scale(struct fix *f)
+{
+    output(f, bi_scale_rows(f->g, embedding(f, 8), f->scale));
+}
+
+static void g_linear(struct fix *f)
+{
+    output(f, linear(f, embedding(f, 8), 5));
+}
+
+static void g_linear_gelu(struct fix *f)
+{
+    output(f, bi_gelu(f->g, linear(f, embedding(f, 8), 5)));
+}
+
+static void g_linear_residual(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_add(f->g, linear(f, x, 8), x));
+    output(f, bi_add(f->g, x, linear(f, x, 8))); /* either order */
+}
+
+static bi_value_id table(struct fix *f, int d)
+{
+    return bi_rope_table(f->g, weight(f, 1, d / 2, 1, 1), 5);
+}
+
+/* softmax(q k^T), as a model writes it. */
+static bi_value_id maps(struct fix *f, bi_value_id q, bi_value_id k)
+{
+    return bi_softmax(f->g, bi_scores(f->g, q, k, f->start, 2), f->start);
+}
+
+static bi_value_id attention(struct fix *f, bi_value_id q, bi_value_id k, bi_value_id v)
+{
+    return bi_mix(f->g, maps(f, q, k), v, f->start);
+}
+
+static void g_attention(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, attention(f, bi_gelu(f->g, x), x, bi_sigmoid(f->g, x)));
+}
+
+static void g_attention_rope(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 4), y = bi_gelu(f->g, x);
+    output(f, attention(f, bi_rope(f->g, y, t, f->start, 2), bi_rope(f->g, x, t, f->start, 2),
+                        x));
+}
+
+static void g_attention_scale(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 4);
+    output(f, attention(f, bi_scale(f->g, x, 0.35f), x, x));
+    output(f, attention(f, bi_rope(f->g, bi_scale(f->g, x, 0.5f), t, f->start, 2),
+                        bi_rope(f->g, x, t, f->start, 2), x));
+}
+
+static void g_attention_contacts(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), m = maps(f, bi_gelu(f->g, x), x), c;
+    c = bi_contacts(f->g, m, weight(f, 1, 2, 1, 0), f->start, BI_NONE, 1, 1);
+    m = maps(f, x, x);
+    output(f, bi_contacts(f->g, m, weight(f, 1, 2, 1, 0), f->start, c, 1, 1));
+    output(f, bi_mix(f->g, m, x, f->start));
+}
+
+static void g_contacts_rope(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 4), y = bi_gelu(f->g, x);
+    output(f, bi_contacts(f->g, maps(f, bi_rope(f->g, y, t, f->start, 2),
+                                     bi_rope(f->g, x, t, f->start, 2)),
+                          weight(f, 1, 2, 1, 0), f->start, BI_NONE, 0, 1));
+}
+
+static void g_contacts_scale(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_contacts(f->g, maps(f, bi_scale(f->g, x, 1.5f), x), weight(f, 1, 2, 1, 0),
+                          f->start, BI_NONE, 1, 0));
+}
+
+static void g_qkv_stack(struct fix *f)
+{
+    bi_value_id x = embedding(f, 6), q = linear(f, x, 8), k = linear(f, x, 8);
+    output(f, attention(f, q, k, linear(f, x, 8)));
+    output(f, bi_gelu(f->g, bi_add(f->g, q, k))); /* other uses move over, too */
+}
+
+static void g_norm_pool(struct fix *f)
+{
+    output(f, bi_mean_pool(f->g, norm(f, embedding(f, 8)), f->start, 1, 1));
+}
+
+static void g_add_layernorm(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), s = bi_add(f->g, x, bi_gelu(f->g, x));
+    output(f, norm(f, s));
+    output(f, bi_scale(f->g, s, 2)); /* the stream goes on */
+}
+
+/* Nobody but the norm takes the sum. */
+static void g_add_layernorm_alone(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), y = bi_sigmoid(f->g, x);
+    bi_value_id n = norm(f, bi_add(f->g, x, bi_gelu(f->g, x)));
+    output(f, bi_add(f->g, n, bi_scale(f->g, y, 3)));
+}
+
+static void each_rule(void)
+{
+    static const struct {
+        const char *name;
+        builder build;
+        int times;
+        const char *skip;
+    } cases[] = {
+        {"embedding_scale", g_embedding_scale, 1, NULL},
+        {"linear", g_linear, 1, NULL},
+        {"linear_gelu", g_linear_gelu, 1, NULL},
+        {"linear_residual", g_linear_residual, 2, NULL},
+        {"attention", g_attention, 1, NULL},
+        {"attention_rope", g_attention_rope, 1, NULL},
+        {"attention_scale", g_attention_scale, 2, NULL},
+        {"attention_contacts", g_attention_contacts, 2, NULL},
+        {"contacts_rope", g_contacts_rope, 1, NULL},
+        {"contacts_scale", g_contacts_scale, 1, NULL},
+        {"qkv_stack", g_qkv_stack, 1, NULL},
+        {"norm_pool", g_norm_pool, 1, NULL},
+        {"add_layernorm", g_add_layernorm, 1, NULL},
+        {"add_layernorm", g_add_layernorm_alone, 1, NULL},
+        {"add_layernorm", g_add_layernorm, 1, "linear,attention"},
+    };
+    bool seen[BI_RULE_MAX] = {false};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        char alone[64];
+        check_rule(cases[i].build, cases[i].name, cases[i].times, cases[i].skip);
+        snprintf(alone, sizeof alone, "%s", cases[i].name);
+        check_rule(cases[i].build, cases[i].name, 0, alone);
+        check_rule(cases[i].build, cases[i].name, 0, "all");
+        seen[rule_index(cases[i].name)] = true;
+    }
+    for (int i = 0; bi_rule_name(i); i++)
+        if (!CHECK(seen[i]))
+            fprintf(stderr, "    %s has no case\n", bi_rule_name(i));
+}
+
+/* Graphs that look like a rule's and are not. */
+static void n_linear_scalar(struct fix *f) /* one number for all columns is not a bias row */
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_add(f->g, bi_matmul(f->g, x, weight(f, 2, 5, 8, 0)), weight(f, 1, 1, 1, 0)));
+}
+
+static void n_linear_shared(struct fix *f) /* the product has another use */
+{
+    bi_value_id m = bi_matmul(f->g, embedding(f, 8), weight(f, 2, 5, 8, 0));
+    output(f, bi_add(f->g, m, weight(f, 1, 5, 1, 0)));
+    output(f, bi_gelu(f->g, m));
+}
+
+static void n_gelu_shared(struct fix *f)
+{
+    bi_value_id y = linear(f, embedding(f, 8), 5);
+    output(f, bi_gelu(f->g, y));
+    output(f, y);
+}
+
+static void n_attention_wide(struct fix *f) /* values of another width than keys */
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, attention(f, x, x, linear(f, x, 12)));
+}
+
+static void n_attention_maps(struct fix *f) /* the maps are wanted */
+{
+    bi_value_id x = embedding(f, 8), m = maps(f, x, x);
+    output(f, bi_mix(f->g, m, x, f->start));
+    output(f, m);
+}
+
+static void n_rope_one(struct fix *f) /* queries alone are rotated */
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 4);
+    output(f, attention(f, bi_rope(f->g, x, t, f->start, 2), x, x));
+}
+
+static void n_rope_tables(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 4), u = table(f, 4);
+    output(f, attention(f, bi_rope(f->g, x, t, f->start, 2), bi_rope(f->g, x, u, f->start, 2),
+                        x));
+}
+
+static void n_rope_twice(struct fix *f) /* rotated by twice the angle */
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 4), y = bi_rope(f->g, x, t, f->start, 2);
+    y = bi_rope(f->g, y, t, f->start, 2);
+    output(f, attention(f, y, y, x));
+}
+
+static void n_stack_output(struct fix *f) /* queries are an output: a view cannot be one */
+{
+    bi_value_id x = embedding(f, 6), q = linear(f, x, 8);
+    output(f, attention(f, q, linear(f, x, 8), linear(f, x, 8)));
+    output(f, q);
+}
+
+static void n_stack_inputs(struct fix *f) /* values of another x */
+{
+    bi_value_id x = embedding(f, 6), y = bi_gelu(f->g, x), q = linear(f, x, 8);
+    output(f, attention(f, q, linear(f, x, 8), linear(f, y, 8)));
+}
+
+static void n_stack_bias(struct fix *f) /* keys without bias */
+{
+    bi_value_id x = embedding(f, 6), q = linear(f, x, 8);
+    bi_value_id k = bi_matmul(f->g, x, weight(f, 2, 8, 6, 0));
+    output(f, attention(f, q, k, linear(f, x, 8)));
+}
+
+static void n_norm_row(struct fix *f) /* a bias is no residual */
+{
+    output(f, norm(f, bi_add(f->g, bi_gelu(f->g, embedding(f, 8)), weight(f, 1, 8, 1, 0))));
+}
+
+static void n_pool_shared(struct fix *f)
+{
+    bi_value_id y = norm(f, embedding(f, 8));
+    output(f, bi_mean_pool(f->g, y, f->start, 1, 1));
+    output(f, y);
+}
+
+static void n_residual_row(struct fix *f) /* two biases: the second is no residual */
+{
+    output(f, bi_add(f->g, linear(f, embedding(f, 8), 8), weight(f, 1, 8, 1, 0)));
+}
+
+static void rules_keep_off(void)
+{
+    static const struct {
+        const char *name;
+        builder build;
+    } cases[] = {
+        {"linear", n_linear_scalar},         {"linear", n_linear_shared},
+        {"linear_gelu", n_gelu_shared},      {"attention", n_attention_wide},
+        {"attention", n_attention_maps},     {"attention_rope", n_rope_one},
+        {"attention_rope", n_rope_tables},   {"qkv_stack", n_stack_output},
+        {"qkv_stack", n_stack_inputs},       {"qkv_stack", n_stack_bias},
+        {"add_layernorm", n_norm_row},       {"norm_pool", n_pool_shared},
+        {"linear_residual", n_residual_row},
+    };
+    for (size_t i = 0; i < BI_COUNT(cases); i++)
+        check_rule(cases[i].build, cases[i].name, 0, NULL);
+    check_rule(n_rope_twice, "attention_rope", 1, NULL); /* the outer rotation only */
+}
+
+/* ---- skipping rules ---- */
+
+static void skipping(void)
+{
+    static const char *const bad[] = {"nothing", "linear,nothing", "line", "linear2", "Linear",
+                                      "ALL", " linear", "linear ;"};
+    static const char *const good[] = {"", ",", "linear,", ",linear,,linear_gelu", "all", "all,linear"};
+    struct bioinfer_error err = {0};
+    struct fix f;
+    for (size_t i = 0; i < BI_COUNT(bad); i++) {
+        fix_open(&f);
+        g_linear_gelu(&f);
+        CHECK_EQ(bi_rules_apply(f.g, bad[i], NULL, &err), BIOINFER_INVALID);
+        CHECK_HAS(err.text, "no fusion rule is called");
+        CHECK_EQ(count_op(f.g, BI_OP_MATMUL), 1);
+        bi_graph_free(&f.g);
+    }
+    for (size_t i = 0; i < BI_COUNT(good); i++) {
+        fix_open(&f);
+        g_linear_gelu(&f);
+        finish(&f);
+        CHECK_EQ(bi_rules_apply(f.g, good[i], NULL, &err), 0);
+        CHECK_EQ(count_op(f.g, BI_OP_LINEAR), i < 2);
+        bi_graph_free(&f.g);
+    }
+    fix_open(&f); /* without linear_gelu the rest still fuses */
+    g_linear_gelu(&f);
+    finish(&f);
+    CHECK_EQ(bi_rules_apply(f.g, "linear_gelu", NULL, &err), 0);
+    CHECK_EQ(count_op(f.g, BI_OP_LINEAR), 1);
+    CHECK_EQ(count_op(f.g, BI_OP_GELU), 1);
+    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, &err), 0); /* and goes on later */
+    CHECK_EQ(count_op(f.g, BI_OP_GELU), 0);
+    bi_graph_free(&f.g);
+    CHECK(bi_rule_name(-1) == NULL && bi_rule_name(BI_RULE_MAX) == NULL);
+}
+
+static void trace_names_rules(void)
+{
+    struct bi_buf text = {.env = &env};
+    struct bi_rule_trace trace = {{0}, &text};
+    struct fix f;
+    fix_open(&f);
+    g_linear_gelu(&f);
+    finish(&f);
+    CHECK_EQ(bi_rules_apply(f.g, NULL, &trace, NULL), 0);
+    CHECK_HAS(bi_buf_text(&text), "linear: add at node 2");
+    CHECK_HAS(bi_buf_text(&text), "linear_gelu: gelu at node 3");
+    bi_buf_free(&text);
+    bi_graph_free(&f.g);
+}
+
+/* ---- memory plan ---- */
+
+static void memory_is_reused(void)
+{
+    struct fix f;
+    struct bi_memory_plan plan = {0};
+    bi_value_id x;
+    fix_open(&f);
+    x = embedding(&f, 64);
+    for (int i = 0; i < 10; i++)
+        x = bi_gelu(f.g, x);
+    output(&f, bi_scale(f.g, x, 2));
+    finish(&f);
+    CHECK_EQ(bi_memory_plan(&plan, f.g, NULL), 0);
+    CHECK(bi_memory_plan_check(&plan, f.g));
+    CHECK_EQ(plan.unshared_size, 11 * 2816); /* T * 64 floats are whole lines */
+    CHECK_EQ(plan.activation_size, 2 * 2816); /* two in turn */
+    CHECK_EQ(plan.output_size, 2816);
+    CHECK_EQ(plan.input_size, 2 * BI_ALIGN); /* counts and ids */
+    bi_memory_plan_free(&plan);
+    bi_graph_free(&f.g);
+}
+
+static void views_have_no_memory(void)
+{
+    struct fix f;
+    struct bi_memory_plan plan = {0};
+    bi_value_id x, view, view2, last;
+    fix_open(&f);
+    x = bi_gelu(f.g, embedding(&f, 24));
+    view = bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.first = 8, .n = 12});
+    view2 = bi_node_add(f.g, BI_OP_COLUMNS, &view, 1, &(struct bi_attr){.first = 4, .n = 8});
+    last = bi_gelu(f.g, bi_scale(f.g, bi_scale(f.g, view2, 2), 3));
+    output(&f, bi_add(f.g, last, view2)); /* the base lives until here */
+    finish(&f);
+    CHECK_EQ(bi_memory_plan(&plan, f.g, NULL), 0);
+    CHECK_EQ(plan.slots[view2].base, x);
+    CHECK_EQ(plan.slots[view2].ld, 24);
+    CHECK_EQ(plan.slots[view2].offset - plan.slots[x].offset, 12 * sizeof(float));
+    CHECK_EQ(plan.slots[x].dies, (int32_t)f.g->n_nodes - 1);
+    CHECK(exec_plan_sound(f.g, &plan));
+    bi_memory_plan_free(&plan);
+    bi_graph_free(&f.g);
+}
+
+static void plan_check_sees_overlap(void)
+{
+    struct fix f;
+    struct bi_memory_plan plan = {0};
+    bi_value_id x, y;
+    fix_open(&f);
+    x = embedding(&f, 8);
+    y = bi_gelu(f.g, x);
+    output(&f, bi_add(f.g, x, y));
+    finish(&f);
+    CHECK_EQ(bi_memory_plan(&plan, f.g, NULL), 0);
+    CHECK(bi_memory_plan_check(&plan, f.g) && exec_plan_sound(f.g, &plan));
+    plan.slots[y].offset = plan.slots[x].offset;
+    CHECK(!bi_memory_plan_check(&plan, f.g));
+    CHECK(!exec_plan_sound(f.g, &plan));
+    bi_memory_plan_free(&plan);
+    bi_graph_free(&f.g);
+}
+
+static void plan_refuses_outputs_without_memory(void)
+{
+    for (int i = 0; i < 3; i++) {
+        struct fix f;
+        struct bi_memory_plan plan = {0};
+        struct bioinfer_error err = {0};
+        bi_value_id x;
+        fix_open(&f);
+        x = embedding(&f, 8);
+        output(&f, i == 0   ? f.scale
+                   : i == 1 ? f.g->nodes[0].in[0]
+                            : bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.n = 4}));
+        finish(&f);
+        CHECK_EQ(bi_memory_plan(&plan, f.g, &err), BIOINFER_INTERNAL);
+        CHECK_HAS(err.text, "not a value of its own");
+        CHECK(plan.slots == NULL);
+        bi_memory_plan_free(&plan);
+        bi_graph_free(&f.g);
+    }
+}
+
+/* ---- random graphs ---- */
+
+struct random {
+    uint64_t state;
+    struct fix *f;
+    bi_value_id pool[64]; /* [T, n] values */
+    int n;
+    bi_value_id table[2]; /* of head widths 2 and 4 */
+};
+
+static int pick(struct random *r, int n)
+{
+    return (int)(exec_next(&r->state) % (uint64_t)n);
+}
+
+static int64_t width(const struct random *r, bi_value_id x)
+{
+    return r->f->g->values[x].shape[1];
+}
+
+/* A value of the pool, of width `n` when that is not 0. */
+static bi_value_id some(struct random *r, int64_t n)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        bi_value_id x = r->pool[r->n - 1 - pick(r, r->n < 6 || pick(r, 4) == 0 ? r->n : 6)];
+        if (!n || width(r, x) == n)
+            return x;
+    }
+    return n ? linear(r->f, r->pool[pick(r, r->n)], n) : r->pool[0];
+}
+
+static bi_value_id rotated(struct random *r, bi_value_id x, int heads)
+{
+    int64_t d = width(r, x) / heads;
+    return d == 2 || d == 4 ? bi_rope(r->f->g, x, r->table[d / 4], r->f->start, heads) : x;
+}
+
+static void random_attention(struct random *r)
+{
+    static const int head_counts[] = {1, 2, 4};
+    struct bi_graph *g = r->f->g;
+    int heads = head_counts[pick(r, 3)], prefix = pick(r, 2), suffix = pick(r, 2);
+    bi_value_id x = norm(r->f, some(r, 0)), q, k, v, maps_, contacts = BI_NONE;
+    int64_t d = width(r, x) % heads ? 8 : width(r, x);
+    q = pick(r, 3) ? linear(r->f, x, d) : some(r, d);
+    k = pick(r, 3) ? linear(r->f, x, d) : some(r, d);
+    v = pick(r, 3) ? linear(r->f, x, pick(r, 6) ? d : 2 * d) : some(r, d);
+    if (pick(r, 5) == 0)
+        k = q;
+    q = bi_scale(g, q, 0.3f);
+    if (pick(r, 3)) {
+        q = rotated(r, q, heads);
+        k = rotated(r, k, heads);
+    }
+    maps_ = bi_scores(g, q, k, r->f->start, heads);
+    if (pick(r, 12) == 0)
+        output(r->f, maps_);
+    maps_ = bi_softmax(g, maps_, r->f->start);
+    for (int n = pick(r, 3); n > 0; n--)
+        contacts = bi_contacts(g, maps_, weight(r->f, 1, heads, 1, 0), r->f->start, contacts,
+                               prefix, suffix);
+    if (contacts != BI_NONE)
+        output(r->f, pick(r, 2) ? bi_sigmoid(g, bi_add(g, contacts, weight(r->f, 1, 1, 1, 0)))
+                                : contacts);
+    if (pick(r, 8) == 0)
+        output(r->f, maps_);
+    r->pool[r->n++] = bi_mix(g, maps_, v, r->f->start);
+    if (pick(r, 10) == 0)
+        output(r->f, q);
+}
+
+static void random_op(struct random *r)
+{
+    struct bi_graph *g = r->f->g;
+    bi_value_id x = some(r, 0), y;
+    int64_t n = width(r, x);
+    switch (pick(r, 13)) {
+    case 0: y = bi_matmul(g, x, weight(r->f, 2, 4 + 4 * pick(r, 3), n, 0)); break;
+    case 1:
+    case 2: y = linear(r->f, x, 4 + 4 * pick(r, 3)); break;
+    case 3: y = bi_gelu(g, pick(r, 2) ? linear(r->f, x, n) : x); break;
+    case 4: y = bi_add(g, linear(r->f, norm(r->f, x), n), x); break;
+    case 5: y = bi_add(g, x, some(r, n)); break;
+    case 6: y = norm(r->f, pick(r, 2) ? bi_add(g, x, some(r, n)) : x); break;
+    case 7: y = bi_scale(g, x, 0.25f * (float)(1 + pick(r, 5))); break;
+    case 8: y = bi_scale_rows(g, x, r->f->scale); break;
+    case 9: y = bi_add(g, pick(r, 2) ? bi_matmul(g, x, weight(r->f, 2, 8, n, 0)) : x,
+                       weight(r->f, 1, 1, 1, 0));
+        break;
+    case 10:
+        output(r->f, bi_mean_pool(g, pick(r, 2) ? norm(r->f, x) : x, r->f->start, pick(r, 2),
+                                  pick(r, 2)));
+        return;
+    case 11:
+        y = bi_select_rows(g, x, pick(r, 2) ? r->f->start : r->f->rows);
+        output(r->f, pick(r, 2) ? bi_gelu(g, linear(r->f, y, 8)) : norm(r->f, y));
+        return;
+    default: random_attention(r); return;
+    }
+    r->pool[r->n++] = y;
+}
+
+static void random_graph(struct fix *f, uint64_t seed)
+{
+    struct random r = {.state = seed, .f = f};
+    int n_ops, n_seqs = 1 + pick(&r, 3), longest = 0, at = 0;
+    fix_open(f);
+    for (int i = 0; i < n_seqs; i++) {
+        int n = 1 + pick(&r, 4);
+        longest = n > longest ? n : longest;
+        f->x.start[i] = at;
+        at += n;
+    }
+    f->x.start[n_seqs] = at;
+    f->x.counts.n_tokens = at > T ? T : at;
+    if (at > T) { /* the last one is cut to the bucket */
+        f->x.start[n_seqs] = T;
+    }
+    f->x.counts.n_seqs = n_seqs;
+    f->x.counts.longest = longest;
+    f->x.counts.n_rows = 1 + pick(&r, 4);
+    for (int i = 0; i < f->x.counts.n_tokens; i++)
+        f->x.ids[i] = pick(&r, V);
+    for (int i = 0; i < f->x.counts.n_rows; i++)
+        f->x.rows[i] = pick(&r, f->x.counts.n_tokens);
+    for (int i = 0; i < 2; i++)
+        r.table[i] = table(f, i ? 4 : 2);
+    r.pool[r.n++] = embedding(f, 8);
+    if (pick(&r, 2))
+        r.pool[r.n++] = bi_scale_rows(f->g, embedding(f, 4), f->scale);
+    n_ops = 2 + pick(&r, 14);
+    while (n_ops-- > 0 && f->n_weights < EXEC_WEIGHTS - 40)
+        random_op(&r);
+    output(f, r.pool[r.n - 1]);
+    for (int i = pick(&r, 3); i > 0; i--)
+        output(f, r.pool[pick(&r, r.n)]);
+}
+
+static void random_graphs(void)
+{
+    enum { N = 3000 };
+    long fired[BI_RULE_MAX] = {0}, reused = 0, n_nodes = 0;
+    double worst = 0;
+    for (uint64_t seed = 1; seed <= N; seed++) {
+        struct fix plain, fused;
+        struct bi_rule_trace trace = {{0}, NULL};
+        struct bi_memory_plan plan = {0};
+        struct bioinfer_error err = {0};
+        double difference;
+        random_graph(&plain, seed);
+        finish(&plain);
+        random_graph(&fused, seed);
+        finish(&fused);
+        if (!CHECK_EQ(bi_rules_apply(fused.g, NULL, &trace, &err), 0)) {
+            fprintf(stderr, "    seed %llu: %s\n", (unsigned long long)seed, err.text);
+        } else {
+            difference = compare(&plain, &fused);
+            worst = fmax(worst, difference);
+            if (!CHECK(difference <= 2e-4))
+                fprintf(stderr, "    seed %llu: difference %g\n", (unsigned long long)seed,
+                        difference);
+            CHECK_EQ(bi_memory_plan(&plan, plain.g, &err), 0);
+            CHECK(plan.activation_size <= plan.unshared_size);
+            reused += plan.activation_size < plan.unshared_size;
+            bi_memory_plan_free(&plan);
+        }
+        for (int i = 0; bi_rule_name(i); i++)
+            fired[i] += trace.fired[i];
+        n_nodes += (long)plain.g->n_nodes;
+        bi_graph_free(&plain.g);
+        bi_graph_free(&fused.g);
+        if (test_failures > 20)
+            return;
+    }
+    CHECK(reused > N / 2);
+    printf("%d random graphs, %ld nodes, %ld plans reuse memory, worst difference %.2g\n", N,
+           n_nodes, reused, worst);
+    for (int i = 0; bi_rule_name(i); i++) {
+        printf("  %-20s %ld\n", bi_rule_name(i), fired[i]);
+        CHECK(fired[i] > 20);
+    }
+}
+
+int main(void)
+{
+    env = bi_env_default();
+    TEST(builders_keep_the_first_error);
+    TEST(builders_refuse_shapes);
+    TEST(verifier_rejects);
+    TEST(sort_finds_cycles);
+    TEST(dead_code_goes);
+    TEST(one_value_for_one_weight);
+    TEST(each_rule);
+    TEST(rules_keep_off);
+    TEST(skipping);
+    TEST(trace_names_rules);
+    TEST(memory_is_reused);
+    TEST(views_have_no_memory);
+    TEST(plan_check_sees_overlap);
+    TEST(plan_refuses_outputs_without_memory);
+    TEST(random_graphs);
+    return test_report();
+}

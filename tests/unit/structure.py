@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""What the tree promises about itself, read from the tree.
+
+    structure.py SOURCE_ROOT SHARED_LIBRARY TEST...
+    structure.py SOURCE_ROOT - ops_table --write        writes docs/ops.md
+
+TEST is the name of a function below; exit 0 when it holds, 77 when a tool is missing.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = LIBRARY = ''
+
+# Folder -> folders it may include beside itself. tests may include everything.
+ARROWS = {
+    'base': {'include'},
+    'graph': {'base', 'kernels', 'ops'},
+    'ops': {'graph', 'base', 'kernels'},
+    'kernels': set(),
+    'loaders': {'base'},
+    'writers': {'base'},
+    'models': {'ops', 'graph', 'loaders', 'base'},
+    'engine': {'models', 'ops', 'graph', 'kernels', 'loaders', 'writers', 'base', 'include'},
+    'lib': set(),
+    'cli': {'include'},
+    'examples': {'include'},
+    'bench': {'include', 'kernels'},
+}
+# A folder may include these files of a folder that its line above allows, and no others.
+ONLY = {
+    ('graph', 'kernels'): {'kernels/counts.h', 'kernels/linear.h'},  # sizes, enum bi_act
+    ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
+    ('base', 'include'): {'include/bioinfer.h'},
+    ('cli', 'include'): {'include/bioinfer.h'},
+    ('examples', 'include'): {'include/bioinfer.h'},
+}
+
+
+def sources(*folders, suffixes=('.c', '.h', '.inc')):
+    """Path from the root and text of every source file in the folders."""
+    found = []
+    for folder in folders:
+        for at, names, files in os.walk(os.path.join(ROOT, folder)):
+            names.sort()
+            for name in sorted(files):
+                if name.endswith(suffixes):
+                    path = os.path.join(at, name)
+                    with open(path, encoding='utf-8') as file:
+                        found.append((os.path.relpath(path, ROOT), file.read()))
+    assert found, 'no sources in %s' % (folders,)
+    return found
+
+
+def without_comments(text, strings=True):
+    """C text with comments, and with strings when asked to, blanked."""
+    pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+
+    def blank(match):
+        token = match.group(0)
+        if token[0] == '/' or strings:
+            return re.sub(r'[^\n]', ' ', token)
+        return token
+
+    return re.sub(pattern, blank, text, flags=re.S)
+
+
+def resolve(path, name):
+    """The file of the tree that #include "name" in `path` means, or None."""
+    places = [os.path.dirname(path), '', 'include']
+    for place in places:
+        candidate = os.path.normpath(os.path.join(place, name))
+        if os.path.exists(os.path.join(ROOT, candidate)):
+            return candidate
+    return None
+
+
+def arrows():
+    """#includes go the way the table says."""
+    problems = []
+    folders = sorted(entry.name for entry in os.scandir(ROOT)
+                     if entry.is_dir() and not entry.name.startswith(('.', 'build')))
+    for folder in folders:
+        if folder in ('tests', 'docs', 'share', 'tools', 'include'):
+            continue
+        if folder not in ARROWS:
+            problems.append('%s/: a folder without a line in the table' % folder)
+    for path, text in sources(*ARROWS):
+        folder = path.split('/')[0]
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+            target = resolve(path, name)
+            if not target:
+                problems.append('%s: "%s" is not in the tree' % (path, name))
+                continue
+            to = target.split('/')[0]
+            if to == folder:
+                continue
+            if to not in ARROWS[folder]:
+                problems.append('%s includes %s: %s may include %s' %
+                                (path, target, folder, sorted(ARROWS[folder]) or 'nothing else'))
+            elif target not in ONLY.get((folder, to), {target}):
+                problems.append('%s includes %s' % (path, target))
+        if folder in ('cli', 'examples') and re.search(r'#\s*include\s+"[^"]*bi_', text):
+            problems.append('%s includes an internal header' % path)
+    return problems
+
+
+def ops_list():
+    """(section, NAME, stem, inputs, outputs, comment) of every line of ops.inc."""
+    ops, section = [], ''
+    with open(os.path.join(ROOT, 'ops', 'ops.inc'), encoding='utf-8') as file:
+        for line in file:
+            match = re.match(r'OP\((\w+), (\w+), (\d+), (\d+)\)\s*(?:/\* (.*) \*/)?', line)
+            if match:
+                ops.append((section,) + match.groups())
+            elif 'Plain ops' in line:
+                section = 'plain'
+            elif 'view' in line:
+                section = 'view'
+            elif 'Fused ops' in line:
+                section = 'fused'
+    assert len(ops) > 15
+    return ops
+
+
+def text_of(*parts):
+    with open(os.path.join(ROOT, *parts), encoding='utf-8') as file:
+        return file.read()
+
+
+def entry_of(stem):
+    """Name of the kernel that an op launches; its file may hand over to another op's."""
+    text = text_of('ops', stem + '.c')
+    match = re.search(r'BI_LAUNCH\(launch, "(\w+)", struct (\w+)', text)
+    if match:
+        return match.group(1), match.group(2)
+    if 'bi_launch_unary(g, node, bind, launch' in text:
+        return entry_of('gelu')
+    match = re.search(r'bi_op_(\w+)\.launch\(', text)
+    return entry_of(match.group(1)) if match else (None, None)
+
+
+def cpu_entries():
+    return re.findall(r'^\s*(?:PLAIN|SCRATCH)\((\w+)\)', text_of('kernels', 'cpu', 'entries.h'), re.M)
+
+
+def op_files():
+    """Every op has its file, its parameters, a kernel, a reference and a case."""
+    problems = []
+    stems = set()
+    for section, name, stem, n_in, n_out, comment in ops_list():
+        stems.add(stem)
+        if name != stem.upper():
+            problems.append('ops.inc: %s is not the upper case of %s' % (name, stem))
+        if not os.path.exists(os.path.join(ROOT, 'ops', stem + '.c')):
+            problems.append('ops/%s.c is missing' % stem)
+            continue
+        text = text_of('ops', stem + '.c')
+        if 'const struct bi_op bi_op_%s = {' % stem not in text or '.name = "%s"' % stem not in text:
+            problems.append('ops/%s.c does not end in bi_op_%s named "%s"' % (stem, stem, stem))
+        entry, params = entry_of(stem)
+        if section == 'view':
+            if entry or '.view = true' not in text:
+                problems.append('ops/%s.c: a view launches nothing' % stem)
+        elif not entry:
+            problems.append('ops/%s.c: no launch' % stem)
+        else:
+            if entry not in cpu_entries():
+                problems.append('ops/%s.c launches "%s", which kernels/cpu/entries.h lacks' %
+                                (stem, entry))
+            headers = [path for path, body in sources('kernels', suffixes=('.h',))
+                       if re.search(r'^struct %s \{' % params, body, re.M)]
+            if len(headers) != 1:
+                problems.append('struct %s is in %s' % (params, headers))
+            if '.reference = ' not in text:
+                problems.append('ops/%s.c: no reference' % stem)
+        if not os.path.exists(os.path.join(ROOT, 'tests', 'ops', stem + '.c')):
+            problems.append('tests/ops/%s.c is missing' % stem)
+    for path, text in sources('ops', suffixes=('.c',)):
+        stem = os.path.basename(path)[:-2]
+        if stem not in stems and stem not in ('op', 'shared'):
+            problems.append('%s has no line in ops.inc' % path)
+    for entry in cpu_entries():
+        if entry not in {entry_of(stem)[0] for stem in stems}:
+            problems.append('kernels/cpu/entries.h: nothing launches "%s"' % entry)
+    return problems
+
+
+def ops_table_text():
+    lines = ['# Ops', '',
+             '<!-- Written by tests/unit/structure.py from ops/ops.inc, ops/ and kernels/; a test',
+             '     keeps it equal. To write it again:',
+             '     tests/unit/structure.py . - ops_table --write -->', '',
+             'Models are written in plain ops; fused ops are made by the rules of `graph/rules.c`',
+             'alone. Every op has a reference in `ops/<op>.c` that defines it (sums in double) and a',
+             'case in `tests/ops/<op>.c` that compares every kernel with it. All arrays are float32,',
+             'ids and starts int32; `?` marks what may be left out.', '',
+             '`T` tokens, `B` sequences, `R` rows of any kind, `H` heads of width `d`, `V` symbols;',
+             '`longest` is the longest sequence of the batch.', '',
+             '| op | kind | inputs | outputs | meaning | kernel | cpu | reference |',
+             '|---|---|---|---|---|---|---|---|']
+    isas = re.findall(r"'(generic|avx2|avx512|neon)':", text_of('kernels', 'meson.build'))
+    for section, name, stem, n_in, n_out, comment in ops_list():
+        entry, params = entry_of(stem)
+        meaning = (comment or '').replace('|', 'or').replace('->', '→').strip()
+        lines.append('| `%s` | %s | %s | %s | %s | %s | %s | %s |' % (
+            stem, section, n_in, n_out, meaning or 'element by element',
+            '`%s`' % entry if entry else '-', ', '.join(isas) if entry else '-',
+            'yes' if entry else '-'))
+    return '\n'.join(lines) + '\n'
+
+
+def ops_table():
+    """docs/ops.md is what ops.inc says."""
+    path = os.path.join(ROOT, 'docs', 'ops.md')
+    want = ops_table_text()
+    if '--write' in sys.argv:
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(want)
+    with open(path, encoding='utf-8') as file:
+        have = file.read()
+    for a, b in zip(have.splitlines(), want.splitlines()):
+        if a != b:
+            return ['docs/ops.md is out of date (structure.py . - ops_table --write)',
+                    'has:      ' + a, 'expected: ' + b]
+    return [] if have == want else ['docs/ops.md: length differs']
+
+
+def family_names():
+    """Only a family's own file, the list of families and tests spell its name."""
+    problems = []
+    stems = re.findall(r'^MODEL\((\w+)\)', text_of('models', 'models.inc'), re.M)
+    assert stems
+    for path, text in sources(*(set(ARROWS) - {'models'})):
+        text = without_comments(text, strings=False)
+        for stem in stems:
+            if re.search(stem, text, re.I):
+                problems.append('%s spells %s' % (path, stem))
+    for stem in stems:
+        for path, text in sources('models'):
+            if path not in ('models/%s.c' % stem, 'models/models.inc') and \
+                    re.search(stem, without_comments(text, strings=False), re.I):
+                problems.append('%s spells %s' % (path, stem))
+    return problems
+
+
+def forbidden_calls():
+    """No call that writes without bounds, cannot report, or ends the process."""
+    everywhere = ('gets strtok alloca setjmp longjmp abort exit _exit quick_exit system popen '
+                  'signal setlocale rand srand putenv setenv printf puts putchar perror').split()
+    unbounded = 'strcpy stpcpy strcat sprintf vsprintf atoi atol atoll atof'.split()
+    parsers = 'assert scanf sscanf fscanf strncpy'.split()
+    problems = []
+    for path, text in sources('base', 'graph', 'ops', 'kernels', 'loaders', 'writers', 'models',
+                              'engine'):
+        body = without_comments(text)
+        names = everywhere + (unbounded if not path.startswith('kernels/') else []) + \
+            (parsers if path.startswith('loaders/') else [])
+        for number, line in enumerate(body.splitlines(), 1):
+            for name in names:
+                if re.search(r'(?<![\w.>])%s\s*\(' % name, line):
+                    problems.append('%s:%d: %s()' % (path, number, name))
+            if path.startswith('loaders/') and re.search(r'#\s*include\s*<assert.h>', line):
+                problems.append('%s:%d: assert.h' % (path, number))
+    return problems
+
+
+def vendor_macros():
+    """kernels/gpu.h alone asks which vendor compiles."""
+    macros = r'__(?:HIP\w*|CUDA\w*|NVCC\w*|AMDGCN\w*|AMDGPU\w*|NVPTX\w*|gfx\w*)'
+    problems = []
+    for path, text in sources(*ARROWS, suffixes=('.c', '.h', '.inc', '.cu', '.hip', '.cuh')):
+        if path != 'kernels/gpu.h':
+            for found in re.findall(macros, without_comments(text, strings=False)):
+                problems.append('%s: %s' % (path, found))
+    return problems
+
+
+def need(*tools):
+    for tool in tools:
+        if not shutil.which(tool):
+            print('%s is not installed: skipped' % tool)
+            sys.exit(77)
+
+
+def output(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def exports():
+    """The shared library shows bioinfer_* and nothing else, and all the header declares."""
+    need('nm')
+    names = {line.split()[-1].split('@')[0]
+             for line in output('nm', '-D', '--defined-only', LIBRARY).splitlines()}
+    declared = set(re.findall(r'BIOINFER_API[^;{]*?\b(bioinfer_\w+)\s*\(',
+                              without_comments(text_of('include', 'bioinfer.h'))))
+    assert len(declared) > 30
+    problems = ['exported: %s' % name for name in sorted(names)
+                if not name.startswith('bioinfer_') and not name.startswith(('__asan', '__ubsan'))]
+    problems += ['declared, not exported: %s' % name for name in sorted(declared - names)]
+    problems += ['exported, not declared: %s' % name for name in sorted(names - declared)
+                 if name.startswith('bioinfer_')]
+    return problems
+
+
+# Writable objects the library may have, and why.
+STATE = {
+    'library_lock': 'writers/hdf5.c: libhdf5 is one per process and not safe with threads',
+    'completed.0': 'C runtime', '__TMC_END__': 'C runtime', '__dso_handle': 'C runtime',
+    '_edata': 'linker', '_end': 'linker', '__bss_start': 'linker',
+}
+
+
+def no_state():
+    """No object of ours can be written at run time."""
+    need('readelf')
+    sections = {}
+    for number, name in re.findall(r'^\s*\[\s*(\d+)\]\s+(\S+)', output('readelf', '-SW', LIBRARY),
+                                   re.M):
+        sections[number] = name
+    problems, seen = [], 0
+    for line in output('readelf', '-sW', LIBRARY).splitlines():
+        words = line.split()
+        if len(words) < 8 or not words[0].endswith(':'):
+            continue
+        name, section, kind = words[7], sections.get(words[6], ''), words[3]
+        if '__asan' in name or '__odr_asan' in name:
+            print('built with a sanitizer, which adds state: skipped')
+            sys.exit(77)
+        seen += kind == 'OBJECT'
+        if kind == 'TLS' or (section in ('.data', '.bss', '.tdata', '.tbss') and
+                             kind in ('OBJECT', 'TLS') and name not in STATE):
+            problems.append('%s in %s can be written' % (name, section))
+    assert seen > 50, 'the library was stripped'
+    return problems
+
+
+def header_compiles():
+    """bioinfer.h alone, and used, in every mode."""
+    problems, modes = [], 0
+    body = ('#include "bioinfer.h"\n'
+            'int use(void);\n'
+            'int use(void)\n{\n'
+            '    struct bioinfer_session_params p = BIOINFER_PARAMS(%s);\n'
+            '    return (int)p.struct_size + BIOINFER_VERSION_MAJOR;\n}\n')
+    used = {'c': 'struct bioinfer_session_params, .include = 1', 'cpp': 'bioinfer_session_params'}
+    flags = ['-Wall', '-Wextra', '-pedantic', '-Wshadow', '-Wundef', '-Werror', '-fsyntax-only',
+             '-I', os.path.join(ROOT, 'include')]
+    compilers = [('cc', 'c', s) for s in ('c99', 'c11', 'c17')] + \
+                [('clang', 'c', s) for s in ('c99', 'c11', 'c17')] + \
+                [('c++', 'cpp', s) for s in ('c++11', 'c++17', 'c++20')] + \
+                [('clang++', 'cpp', s) for s in ('c++11', 'c++17', 'c++20')]
+    with tempfile.TemporaryDirectory() as folder:
+        for compiler, suffix, standard in compilers:
+            if not shutil.which(compiler):
+                continue
+            for kind, text in (('alone', '#include "bioinfer.h"\n'),
+                               ('used', body % used[suffix])):
+                path = os.path.join(folder, 'header.' + suffix)
+                with open(path, 'w', encoding='utf-8') as file:
+                    file.write(text)
+                extra = []
+                if kind == 'used': # the macro's last argument may be empty
+                    extra = ['-Wno-pedantic', '-Wno-missing-field-initializers']
+                run = subprocess.run([compiler, '-std=' + standard] + flags + extra + [path],
+                                     stderr=subprocess.PIPE, text=True)
+                modes += 1
+                if run.returncode:
+                    problems.append('%s -std=%s, %s:\n%s' % (compiler, standard, kind, run.stderr))
+    print('%d modes' % modes)
+    if not modes:
+        sys.exit(77)
+    return problems
+
+
+def main():
+    global ROOT, LIBRARY
+    if len(sys.argv) < 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    ROOT, LIBRARY = os.path.abspath(sys.argv[1]), sys.argv[2]
+    failed = 0
+    for name in sys.argv[3:]:
+        if name.startswith('--'):
+            continue
+        problems = globals()[name]()
+        for problem in problems:
+            print('%s: %s' % (name, problem), file=sys.stderr)
+        failed += len(problems)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
