@@ -1,0 +1,1043 @@
+/* session_test.c - sessions over the public functions.
+ *
+ *     session_test MODEL SMALL          SMALL: a folder with one model.safetensors in float32
+ *
+ * Sections: results, failing records, stopping, threads and processes, parameters, NULLs,
+ * guest behaviour, planted NaN. */
+#define _GNU_SOURCE
+#include "engine.h"
+
+#include <dirent.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../engine/engine.h"
+
+static const char *model_path, *small_path;
+
+/* ---- results ---- */
+
+static void shapes_and_order(void)
+{
+    const int layers[] = {-1, 0, -1, 1};
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .include = EVERYTHING | BIOINFER_ATTENTIONS,
+        .layers = layers, .n_layers = 4, .batch_tokens = 30);
+    struct bioinfer_record records[3] = {record_of("a", "MKTAYIAK", 7), record_of("b", "GG", 8),
+                                         record_of("a", "ACDEFGHIKLMNPQRSTVWYACDEF", 3)};
+    struct sink sink = {0};
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, &p))
+        return;
+    CHECK_EQ(run_all(o.session, records, 3, &sink), 0);
+    CHECK_EQ(sink.n, 3);
+    for (size_t i = 0; i < sink.n; i++) { /* input order, three layers of three kinds, then three */
+        CHECK_EQ(sink.kept[i].ordinal, records[i].ordinal);
+        CHECK_STR(sink.kept[i].id, records[i].id);
+        CHECK_EQ(sink.kept[i].length, (long long)records[i].length);
+        CHECK_EQ(sink.kept[i].n_arrays, 12);
+        CHECK_STR(sink.kept[i].message, "");
+    }
+    sink_free(&sink);
+    close_all(&o);
+}
+
+struct seen {
+    int n;
+    char text[2000];
+};
+
+static int list_arrays(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct seen *s = user;
+    (void)err;
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        size_t n = strlen(s->text);
+        snprintf(s->text + n, sizeof s->text - n, "%s %d:", a->kind, a->layer);
+        for (int d = 0; d < a->n_dims; d++) {
+            n = strlen(s->text);
+            snprintf(s->text + n, sizeof s->text - n, " %lld", (long long)a->shape[d]);
+        }
+        n = strlen(s->text);
+        snprintf(s->text + n, sizeof s->text - n, "\n");
+    }
+    s->n++;
+    CHECK_EQ(r->n_layers_kept, 2);
+    CHECK_EQ(r->n_kinds, 5);
+    return 0;
+}
+
+static void arrays_are_named(void)
+{
+    const int layers[] = {-1, 0};
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params,
+        .include = (EVERYTHING & ~(unsigned)BIOINFER_BOS) | BIOINFER_ATTENTIONS, .layers = layers,
+        .n_layers = 2);
+    struct bioinfer_record record = record_of("a", "MKTAYIAK", 0);
+    struct bioinfer_model_info m = BIOINFER_PARAMS(struct bioinfer_model_info);
+    struct seen seen = {0};
+    char want[2000];
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, &p))
+        return;
+    CHECK_EQ(bioinfer_session_run_records(o.session, &record, 1, list_arrays, &seen, NULL), 0);
+    CHECK_EQ(bioinfer_model_get_info(o.model, &m), 0);
+    snprintf(want, sizeof want,
+             "mean %d: %d\nper-residue %d: 8 %d\nmean 0: %d\nper-residue 0: 8 %d\n"
+             "logits -1: 8 33\ncontacts -1: 8 8\nattentions -1: %d %d 10 10\n",
+             m.n_layers, m.width, m.n_layers, m.width, m.width, m.width, m.n_layers, m.n_heads);
+    CHECK_STR(seen.text, want);
+    close_all(&o);
+}
+
+/* A session does one upload, submit and download for a batch, and a second run of the same
+ * allocates nothing. */
+static void residency(const char *device)
+{
+    static char text[40][80];
+    struct bioinfer_record records[40];
+    struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                     .device = device);
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .include = EVERYTHING, .batch_tokens = 300);
+    struct bioinfer_profile a = BIOINFER_PARAMS(struct bioinfer_profile), b = a;
+    struct sink first = {0}, second = {0};
+    struct open o;
+    uint64_t seed = 3, tokens = 0;
+    if (open_all(&o, small_path, NULL, &m, &p))
+        return;
+    for (int i = 0; i < 40; i++) {
+        random_sequence(&seed, text[i], 1 + below(&seed, 79));
+        records[i] = record_of("r", text[i], (uint64_t)i);
+        tokens += records[i].length + 2;
+    }
+    bioinfer_session_set_profile(o.session, 1);
+    CHECK_EQ(run_all(o.session, records, 40, &first), 0);
+    CHECK_EQ(bioinfer_session_get_profile(o.session, &a), 0);
+    CHECK_EQ(a.records, 40);
+    CHECK_EQ(a.tokens, tokens);
+    CHECK_EQ(a.residues, tokens - 80);
+    CHECK(a.batches >= tokens / 300 && a.batches < 40);
+    CHECK(a.uploads == a.batches && a.submits == a.batches && a.downloads == a.batches);
+    CHECK(a.allocations > 0 && a.weight_size > 0 && a.activation_size > 0 && a.seconds > 0);
+    CHECK(a.n_ops > 5 && a.ops[0].launches > 0);
+    /* the windows of a second run differ from those of the first by the first, short one */
+    CHECK_EQ(run_all(o.session, records, 40, &second), 0);
+    CHECK_EQ(bioinfer_session_get_profile(o.session, &a), 0);
+    sink_free(&second);
+    CHECK_EQ(run_all(o.session, records, 40, &second), 0);
+    CHECK_EQ(bioinfer_session_get_profile(o.session, &b), 0);
+    CHECK_EQ(b.allocations, a.allocations);
+    CHECK_EQ(b.plans, a.plans);
+    CHECK_EQ(b.weight_size, a.weight_size);
+    CHECK_EQ(b.uploads, b.batches);
+    for (size_t i = 0; i < first.n && i < second.n; i++)
+        CHECK(same_result(&first.kept[i], &second.kept[i]));
+    sink_free(&first);
+    sink_free(&second);
+    close_all(&o);
+}
+
+static void residency_of_each_backend(void)
+{
+    residency("cpu");
+    residency("reference");
+    residency("null");
+}
+
+/* The null backend plans all, computes nothing. */
+static void null_backend(void)
+{
+    struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                     .device = "null");
+    struct bioinfer_record record = record_of("a", "MKTAYIAK", 0);
+    struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
+    struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
+    struct sink sink = {0};
+    struct open o;
+    if (open_all(&o, model_path, NULL, &m, NULL))
+        return;
+    bioinfer_session_set_profile(o.session, 1);
+    CHECK_EQ(bioinfer_model_get_info(o.model, &info), 0);
+    CHECK_STR(info.device, "null");
+    CHECK_STR(info.kernels, "none");
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+    CHECK_EQ(bioinfer_session_get_profile(o.session, &profile), 0);
+    CHECK_EQ(profile.plans, 1);
+    for (int i = 0; i < profile.n_ops; i++)
+        if (!strcmp(profile.ops[i].op, "linear"))
+            CHECK_EQ(profile.ops[i].launches, 4 * info.n_layers); /* qkv, out, fc1, fc2 */
+    CHECK_EQ(sink.kept[0].status, 0);
+    sink_free(&sink);
+    close_all(&o);
+}
+
+/* ---- failing records ---- */
+
+/* 300 records, some unusable in each way: the others are as in a run without them. */
+static void bad_records(void)
+{
+    enum { N = 300 };
+    static char text[N][64];
+    static struct bioinfer_record records[N], good[N];
+    int want[N];
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .include = EVERYTHING, .batch_tokens = 256,
+        .max_length = 40, .raw_residues = 1);
+    struct sink with = {0}, without = {0};
+    struct open o;
+    uint64_t seed = 11;
+    size_t n_good = 0;
+    if (open_all(&o, small_path, NULL, NULL, &p))
+        return;
+    for (int i = 0; i < N; i++) {
+        random_sequence(&seed, text[i], 1 + below(&seed, 40));
+        want[i] = 0;
+        if (i % 30 == 3) {
+            text[i][0] = '\0';
+            want[i] = BIOINFER_EMPTY;
+        } else if (i % 30 == 9) {
+            random_sequence(&seed, text[i], 41 + below(&seed, 10));
+            want[i] = BIOINFER_TOO_LONG;
+        } else if (i % 30 == 14) {
+            text[i][strlen(text[i]) / 2] = i % 60 == 14 ? '7' : 'J';
+            want[i] = BIOINFER_BAD_RESIDUE;
+        }
+        records[i] = record_of("r", text[i], (uint64_t)i);
+        if (i % 30 == 20) {
+            records[i].status = want[i] = BIOINFER_FORMAT;
+            records[i].message = "line 7: no good";
+        }
+        if (!want[i])
+            good[n_good++] = records[i];
+    }
+    CHECK_EQ(run_all(o.session, records, N, &with), 0);
+    CHECK_EQ(run_all(o.session, good, n_good, &without), 0);
+    CHECK_EQ(with.n, N);
+    CHECK_EQ(without.n, n_good);
+    for (size_t i = 0, k = 0; i < with.n && with.n == N; i++) {
+        CHECK_EQ(with.kept[i].status, want[i]);
+        CHECK_EQ(with.kept[i].ordinal, i);
+        if (want[i]) {
+            CHECK_EQ(with.kept[i].n_arrays, 0);
+            CHECK(with.kept[i].message[0]);
+        } else if (k < without.n) {
+            CHECK(same_result(&with.kept[i], &without.kept[k++]));
+        }
+    }
+    CHECK_HAS(with.kept[9].message, "at most 40");
+    CHECK_STR(with.kept[20].message, "line 7: no good");
+    CHECK_HAS(with.kept[14].message, "'7'");
+    sink_free(&with);
+    sink_free(&without);
+    close_all(&o);
+}
+
+/* A record that does not fit says how much it needs; smaller ones, and whole batches that
+ * have to be halved, are as without a limit. */
+static void memory_limit(void)
+{
+    static char text[9][700];
+    struct bioinfer_record records[9];
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE,
+        .batch_tokens = 4096);
+    struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
+    struct sink free_run = {0}, limited = {0};
+    bioinfer_session *s = NULL;
+    struct open o;
+    uint64_t seed = 12;
+    if (open_all(&o, small_path, NULL, NULL, &p))
+        return;
+    for (int i = 0; i < 9; i++) {
+        random_sequence(&seed, text[i], i == 4 ? 690 : 40 + i);
+        records[i] = record_of(i == 4 ? "giant" : "r", text[i], (uint64_t)i);
+    }
+    CHECK_EQ(run_all(o.session, records, 9, &free_run), 0);
+    p.memory_limit = 300000; /* a hundred tokens or so */
+    CHECK_EQ(bioinfer_session_new(&s, o.model, &p, NULL), 0);
+    CHECK_EQ(run_all(s, records, 9, &limited), 0);
+    CHECK_EQ(limited.n, 9);
+    for (size_t i = 0; i < limited.n; i++) {
+        if (i != 4) {
+            CHECK(same_result(&free_run.kept[i], &limited.kept[i]));
+            continue;
+        }
+        CHECK_EQ(limited.kept[i].status, BIOINFER_TOO_LONG);
+        CHECK_HAS(limited.kept[i].message, "giant");
+        CHECK_HAS(limited.kept[i].message, "692 tokens need");
+        CHECK_HAS(limited.kept[i].message, "0.3 MiB are allowed");
+    }
+    CHECK_EQ(bioinfer_session_get_profile(s, &profile), 0);
+    CHECK(profile.activation_size <= 300000);
+    CHECK(profile.batches > 2); /* halved */
+    bioinfer_session_free(&s);
+    sink_free(&free_run);
+    sink_free(&limited);
+    close_all(&o);
+}
+
+/* ---- stopping ---- */
+
+static int count_calls(void *user, uint64_t records, uint64_t residues)
+{
+    int *left = user;
+    CHECK(residues >= records || !records);
+    return --*left <= 0;
+}
+
+struct source {
+    int n, fail_at, status;
+};
+
+static int source_next(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct source *s = user;
+    if (s->n == s->fail_at) {
+        snprintf(err->text, sizeof err->text, "the source broke");
+        return s->status;
+    }
+    *record = record_of("x", "MKTAYIAKQRQISFVK", (uint64_t)s->n++);
+    return 1;
+}
+
+static void stopping(void)
+{
+    int left = 3;
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .batch_tokens = 40, .progress = count_calls,
+        .progress_user = &left);
+    struct source source = {.fail_at = 100, .status = 0};
+    struct bioinfer_error err = {0};
+    struct sink sink = {0};
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, &p))
+        return;
+    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err),
+             BIOINFER_CANCELLED);
+    CHECK_HAS(err.text, "cancelled after 5 records"); /* a window of 2 + 1, a batch of 2 */
+    CHECK_EQ(sink.n, 5);
+    sink_free(&sink);
+    left = 1000; /* the session goes on */
+    source = (struct source){.fail_at = 10, .status = BIOINFER_IO};
+    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err),
+             BIOINFER_IO);
+    CHECK_STR(err.text, "the source broke");
+    CHECK_EQ(sink.n, 10); /* what came before is delivered */
+    sink_free(&sink);
+    source = (struct source){.fail_at = 10, .status = 0};
+    sink.stop_at = 5;
+    sink.stop_with = BIOINFER_NO_SPACE;
+    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err),
+             BIOINFER_NO_SPACE);
+    CHECK_EQ(sink.n, 5);
+    sink_free(&sink);
+    source = (struct source){.fail_at = 0, .status = 0};
+    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err), 0);
+    CHECK_EQ(sink.n, 0);
+    sink_free(&sink);
+    close_all(&o);
+}
+
+/* ---- threads and processes ---- */
+
+static void *run_on_thread(void *user)
+{
+    struct bioinfer_record record = record_of("a", "MKTAY", 0);
+    struct bioinfer_error err = {0};
+    struct sink sink = {0};
+    static float table[5 * 64];
+    int st = bioinfer_session_run_records(user, &record, 1, keep_result, &sink, &err);
+    CHECK_HAS(err.text, "another thread");
+    CHECK_EQ(bioinfer_score_table(user, &record, BIOINFER_WT_MARGINALS, NULL, 0, table, &err),
+             BIOINFER_MISUSE);
+    CHECK_EQ(sink.n, 0);
+    return (void *)(intptr_t)st;
+}
+
+static int intrude(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    pthread_t thread;
+    void *st = NULL;
+    (void)result;
+    (void)err;
+    CHECK_EQ(pthread_create(&thread, NULL, run_on_thread, user), 0);
+    pthread_join(thread, &st);
+    return (int)(intptr_t)st;
+}
+
+static void one_thread_at_a_time(void)
+{
+    struct bioinfer_record record = record_of("a", "MKTAY", 0);
+    struct sink sink = {0};
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+    CHECK_EQ(bioinfer_session_run_records(o.session, &record, 1, intrude, o.session, NULL),
+             BIOINFER_MISUSE);
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* free again */
+    CHECK_EQ(sink.kept[0].status, 0);
+    sink_free(&sink);
+    close_all(&o);
+}
+
+enum { WORKERS = 4, WORK = 30 };
+
+struct worker {
+    const bioinfer_model *model;
+    struct sink sink;
+    int status, order;
+};
+
+static void *work(void *user)
+{
+    static const char all[] = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQ";
+    struct worker *w = user;
+    struct bioinfer_record records[WORK];
+    bioinfer_session *s = NULL;
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params, .include = EVERYTHING, .batch_tokens = 50 + 60 * w->order);
+    for (int i = 0; i < WORK; i++) {
+        records[i] = record_of("r", all, (uint64_t)i);
+        records[i].length = (size_t)(1 + i * 13 % 50);
+    }
+    w->status = bioinfer_session_new(&s, w->model, &p, NULL);
+    for (int again = 0; !w->status && again < 3; again++) {
+        sink_free(&w->sink);
+        w->status = bioinfer_session_run_records(s, records, WORK, keep_result, &w->sink, NULL);
+    }
+    bioinfer_session_free(&s);
+    return NULL;
+}
+
+/* Each its session over one model, opened just now: weights load while others wait. */
+static void sessions_share_a_model(void)
+{
+    struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                       .n_threads = 2);
+    struct worker w[WORKERS] = {{0}};
+    pthread_t thread[WORKERS];
+    struct open o;
+    if (open_all(&o, small_path, &c, NULL, NULL))
+        return;
+    for (int i = 0; i < WORKERS; i++) {
+        w[i] = (struct worker){.model = o.model, .order = i};
+        CHECK_EQ(pthread_create(&thread[i], NULL, work, &w[i]), 0);
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(thread[i], NULL);
+        CHECK_EQ(w[i].status, 0);
+        CHECK_EQ(w[i].sink.n, WORK);
+        for (size_t k = 0; k < w[i].sink.n; k++)
+            CHECK(same_result(&w[0].sink.kept[k], &w[i].sink.kept[k]));
+    }
+    for (int i = 0; i < WORKERS; i++)
+        sink_free(&w[i].sink);
+    close_all(&o);
+}
+
+static void forked_child(void)
+{
+    struct bioinfer_record record = record_of("a", "MKTAY", 0);
+    static float table[5 * 64];
+    struct sink sink = {0};
+    struct open o;
+    int status = -1;
+    pid_t pid;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* OpenMP has its threads */
+    sink_free(&sink);
+    fflush(NULL);
+    if (!(pid = fork())) {
+        bioinfer_session *s = NULL;
+        bioinfer_model *m = NULL;
+        int bad = 0;
+        bad |= bioinfer_session_run_records(o.session, &record, 1, keep_result, &sink, NULL) !=
+               BIOINFER_FORKED;
+        bad |= (bioinfer_session_new(&s, o.model, NULL, NULL) != BIOINFER_FORKED) << 1;
+        bad |= (bioinfer_model_open(&m, o.ctx, small_path, NULL, NULL) != BIOINFER_FORKED) << 2;
+        bad |= (bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, table, NULL) !=
+                BIOINFER_FORKED) << 3;
+        bad |= (sink.n || s || m) << 4;
+        _exit(bad);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 0);
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* the parent is unharmed */
+    sink_free(&sink);
+    close_all(&o);
+}
+
+/* ---- parameters ---- */
+
+static void struct_sizes(void)
+{
+    struct { /* what a caller of a later version passes */
+        struct bioinfer_session_params known;
+        void *later;
+    } newer = {.known = {.struct_size = sizeof newer}};
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params);
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params);
+    struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params);
+    struct bioinfer_writer_params wp = BIOINFER_PARAMS(struct bioinfer_writer_params);
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    bioinfer_session *s = NULL;
+    bioinfer_reader *reader = NULL;
+    bioinfer_writer *writer = NULL;
+    bioinfer_model *model = NULL;
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+    p.struct_size = offsetof(struct bioinfer_session_params, layers); /* an older caller */
+    p.n_layers = 77;                                                  /* beyond its struct */
+    p.include = BIOINFER_MEAN;
+    CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), 0);
+    CHECK_EQ(s->wants.include, BIOINFER_MEAN);
+    CHECK_EQ(s->wants.n_layers, 1);
+    bioinfer_session_free(&s);
+    CHECK_EQ(bioinfer_session_new(&s, o.model, &newer.known, &err), 0);
+    bioinfer_session_free(&s);
+    newer.later = &newer;
+    CHECK_EQ(bioinfer_session_new(&s, o.model, &newer.known, &err), BIOINFER_UNSUPPORTED);
+    CHECK_HAS(err.text, "newer version");
+    CHECK(s == NULL);
+    p.struct_size = mp.struct_size = cp.struct_size = rp.struct_size = wp.struct_size = 0;
+    CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "BIOINFER_PARAMS");
+    CHECK_EQ(bioinfer_model_open(&model, o.ctx, small_path, &mp, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_context_new(&ctx, &cp, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_reader_open(&reader, o.ctx, "x", &rp, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_writer_open(&writer, o.ctx, "x.npz", &wp, &err), BIOINFER_INVALID);
+    CHECK(!s && !model && !ctx && !reader && !writer);
+    { /* structs that are filled: an older one is not written beyond its end, a newer one is
+         filled as far as it is known */
+        union {
+            unsigned char bytes[512];
+            struct bioinfer_model_info info;
+            struct bioinfer_device device;
+            struct bioinfer_profile profile;
+        } u;
+        memset(&u, 0x5A, sizeof u);
+        u.info.struct_size = offsetof(struct bioinfer_model_info, path);
+        CHECK_EQ(bioinfer_model_get_info(o.model, &u.info), 0);
+        CHECK(u.info.name && u.bytes[offsetof(struct bioinfer_model_info, path)] == 0x5A);
+        u.info.struct_size = sizeof u;
+        CHECK_EQ(bioinfer_model_get_info(o.model, &u.info), 0);
+        CHECK_EQ(u.info.vocab_size, 33);
+        memset(&u, 0x5A, sizeof u);
+        u.device.struct_size = offsetof(struct bioinfer_device, usable);
+        CHECK_EQ(bioinfer_device_get(o.ctx, 0, &u.device), 0);
+        CHECK(u.bytes[offsetof(struct bioinfer_device, usable)] == 0x5A);
+        memset(&u, 0x5A, sizeof u);
+        u.profile.struct_size = offsetof(struct bioinfer_profile, plans);
+        CHECK_EQ(bioinfer_session_get_profile(o.session, &u.profile), 0);
+        CHECK(u.profile.batches == 0 && u.bytes[offsetof(struct bioinfer_profile, plans)] == 0x5A);
+        u.profile.struct_size = sizeof u;
+        CHECK_EQ(bioinfer_session_get_profile(o.session, &u.profile), 0);
+        CHECK_EQ(u.profile.struct_size, sizeof u);
+        u.profile.struct_size = 3;
+        CHECK_EQ(bioinfer_session_get_profile(o.session, &u.profile), BIOINFER_INVALID);
+        u.info.struct_size = 0;
+        CHECK_EQ(bioinfer_model_get_info(o.model, &u.info), BIOINFER_INVALID);
+    }
+    close_all(&o);
+}
+
+static void wrong_parameters(void)
+{
+    const int far = 99, before = -99;
+    struct bioinfer_session_params cases[] = {
+        BIOINFER_PARAMS(struct bioinfer_session_params, .include = 1u << 12),
+        BIOINFER_PARAMS(struct bioinfer_session_params, .layers = &far, .n_layers = 1),
+        BIOINFER_PARAMS(struct bioinfer_session_params, .layers = &before, .n_layers = 1),
+        BIOINFER_PARAMS(struct bioinfer_session_params, .n_layers = 2),
+        BIOINFER_PARAMS(struct bioinfer_session_params, .layers = &far, .n_layers = -1),
+        BIOINFER_PARAMS(struct bioinfer_session_params, .no_rules = "linear,quick"),
+    };
+    struct bioinfer_context_params contexts[] = {
+        BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = -1),
+        BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1 << 20),
+        BIOINFER_PARAMS(struct bioinfer_context_params, .cpu_mask = "a very long name of one"),
+    };
+    struct bioinfer_model_params models[] = {
+        BIOINFER_PARAMS(struct bioinfer_model_params, .device = "tpu"),
+        BIOINFER_PARAMS(struct bioinfer_model_params, .precision = "int4"),
+        BIOINFER_PARAMS(struct bioinfer_model_params, .family = "nonesuch"),
+    };
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bioinfer_session *s = NULL;
+        struct bioinfer_error err = {0};
+        CHECK_EQ(bioinfer_session_new(&s, o.model, &cases[i], &err), BIOINFER_INVALID);
+        CHECK(s == NULL && err.text[0] && err.status == BIOINFER_INVALID);
+    }
+    for (size_t i = 0; i < COUNT(contexts); i++) {
+        bioinfer_context *ctx = NULL;
+        struct bioinfer_error err = {0};
+        CHECK_EQ(bioinfer_context_new(&ctx, &contexts[i], &err), BIOINFER_INVALID);
+        CHECK(ctx == NULL && err.text[0]);
+    }
+    for (size_t i = 0; i < COUNT(models); i++) {
+        bioinfer_model *m = NULL;
+        struct bioinfer_error err = {0};
+        CHECK(bioinfer_model_open(&m, o.ctx, small_path, &models[i], &err) < 0);
+        CHECK(m == NULL && err.text[0]);
+    }
+    close_all(&o);
+}
+
+/* ---- NULLs ---- */
+
+static int write_nothing(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    return len == 0;
+}
+
+static void nulls(void)
+{
+    struct bioinfer_record record = record_of("a", "MKTAY", 0), out;
+    struct bioinfer_result result = {.id = "a", .message = ""};
+    struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
+    struct bioinfer_device device = BIOINFER_PARAMS(struct bioinfer_device);
+    struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    bioinfer_session *session = NULL;
+    bioinfer_reader *reader = NULL;
+    bioinfer_writer *writer = NULL;
+    uint64_t done = 1, total = 1;
+    int64_t at[2];
+    float table[5 * 64];
+    double score;
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+#define REFUSED(call) CHECK_EQ(call, BIOINFER_INVALID)
+    REFUSED(bioinfer_context_new(NULL, NULL, NULL));
+    bioinfer_context_free(NULL);
+    bioinfer_context_free(&ctx);
+    REFUSED(bioinfer_model_open(NULL, o.ctx, small_path, NULL, NULL));
+    REFUSED(bioinfer_model_open(&model, NULL, small_path, NULL, NULL));
+    REFUSED(bioinfer_model_open(&model, o.ctx, NULL, NULL, NULL));
+    bioinfer_model_close(NULL);
+    bioinfer_model_close(&model);
+    REFUSED(bioinfer_model_get_info(NULL, &info));
+    REFUSED(bioinfer_model_get_info(o.model, NULL));
+    CHECK(bioinfer_model_token(NULL, 0) == NULL);
+    CHECK(bioinfer_model_token(o.model, -1) == NULL && bioinfer_model_token(o.model, 33) == NULL);
+    CHECK_STR(bioinfer_model_token(o.model, 32), "<mask>");
+    CHECK(bioinfer_family_name(-1) == NULL && bioinfer_family_name(99) == NULL);
+    CHECK(bioinfer_family_summary(-1) == NULL && bioinfer_family_summary(99) == NULL);
+    CHECK(bioinfer_family_name(0) && bioinfer_family_summary(0));
+    REFUSED(bioinfer_file_info(NULL, small_path, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_file_info(o.ctx, NULL, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_file_info(o.ctx, small_path, NULL, NULL, NULL));
+    REFUSED(bioinfer_reader_open(NULL, o.ctx, "x", NULL, NULL));
+    REFUSED(bioinfer_reader_open(&reader, NULL, "x", NULL, NULL));
+    REFUSED(bioinfer_reader_open(&reader, o.ctx, NULL, NULL, NULL));
+    REFUSED(bioinfer_reader_next(NULL, &out, NULL));
+    bioinfer_reader_progress(NULL, &done, &total);
+    CHECK(!done && !total);
+    bioinfer_reader_progress(NULL, NULL, NULL);
+    bioinfer_reader_close(NULL);
+    bioinfer_reader_close(&reader);
+    CHECK_EQ(bioinfer_include_from_name(NULL), 0);
+    CHECK_EQ(bioinfer_include_from_name("means"), 0);
+    CHECK_EQ(bioinfer_include_from_name("contacts"), BIOINFER_CONTACTS);
+    CHECK(bioinfer_include_name(0) == NULL && bioinfer_include_name(3) == NULL);
+    REFUSED(bioinfer_session_new(NULL, o.model, NULL, NULL));
+    REFUSED(bioinfer_session_new(&session, NULL, NULL, NULL));
+    bioinfer_session_free(NULL);
+    bioinfer_session_free(&session);
+    REFUSED(bioinfer_session_run(NULL, source_next, NULL, keep_result, NULL, NULL));
+    REFUSED(bioinfer_session_run(o.session, NULL, NULL, keep_result, NULL, NULL));
+    REFUSED(bioinfer_session_run(o.session, source_next, NULL, NULL, NULL, NULL));
+    REFUSED(bioinfer_session_run_records(NULL, &record, 1, keep_result, NULL, NULL));
+    REFUSED(bioinfer_session_run_records(o.session, NULL, 1, keep_result, NULL, NULL));
+    REFUSED(bioinfer_session_run_records(o.session, &record, 1, NULL, NULL, NULL));
+    CHECK_EQ(bioinfer_session_run_records(o.session, NULL, 0, keep_result, NULL, NULL), 0);
+    bioinfer_session_set_profile(NULL, 1);
+    REFUSED(bioinfer_session_get_profile(NULL, &profile));
+    REFUSED(bioinfer_session_get_profile(o.session, NULL));
+    REFUSED(bioinfer_session_dump(NULL, 8, 0, 0, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_session_dump(o.session, 8, 0, 0, NULL, NULL, NULL));
+    REFUSED(bioinfer_session_dump(o.session, 0, 0, 0, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_session_dump(o.session, INT64_MAX, 0, 0, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_writer_open(NULL, o.ctx, "x.npz", NULL, NULL));
+    REFUSED(bioinfer_writer_open(&writer, NULL, "x.npz", NULL, NULL));
+    REFUSED(bioinfer_writer_open(&writer, o.ctx, NULL, NULL, NULL));
+    REFUSED(bioinfer_writer_put(NULL, &result, NULL));
+    REFUSED(bioinfer_writer_finish(NULL, NULL));
+    bioinfer_writer_close(NULL);
+    bioinfer_writer_close(&writer);
+    CHECK(bioinfer_writer_format(-1) == NULL && bioinfer_writer_format(99) == NULL);
+    REFUSED(bioinfer_score_table(NULL, &record, BIOINFER_PPPL, NULL, 0, table, NULL));
+    REFUSED(bioinfer_score_table(o.session, NULL, BIOINFER_PPPL, NULL, 0, table, NULL));
+    REFUSED(bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, NULL, NULL));
+    REFUSED(bioinfer_score_table(o.session, &record, 0, NULL, 0, table, NULL));
+    REFUSED(bioinfer_score_table(o.session, &record, 4, NULL, 0, table, NULL));
+    REFUSED(bioinfer_score_mutation(NULL, &record, table, "M1A", 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, NULL, table, "M1A", 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, &record, NULL, "M1A", 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, &record, table, NULL, 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, &record, table, "M1A", 1, NULL, NULL));
+    REFUSED(bioinfer_mutation_positions(NULL, 1, at, 2, NULL));
+    CHECK_EQ(bioinfer_mutation_positions("M1A:K2R", 1, NULL, 0, NULL), 2);
+    REFUSED(bioinfer_device_get(NULL, 0, &device));
+    REFUSED(bioinfer_device_get(o.ctx, 0, NULL));
+    CHECK_EQ(bioinfer_device_get(o.ctx, 99, &device), BIOINFER_NOT_FOUND);
+    CHECK_STR(bioinfer_status_name(12345), "unknown");
+    CHECK_STR(bioinfer_status_name(BIOINFER_NONFINITE), "nan");
+    CHECK_STR(bioinfer_version(), "0.1.0");
+#undef REFUSED
+    { /* records with NULL where text may stand */
+        struct bioinfer_record bare = {.sequence = "MKTAY", .length = 5};
+        struct sink sink = {0};
+        CHECK_EQ(run_all(o.session, &bare, 1, &sink), 0);
+        bare = (struct bioinfer_record){.status = BIOINFER_FORMAT};
+        CHECK_EQ(run_all(o.session, &bare, 1, &sink), 0);
+        CHECK_EQ(sink.kept[1].status, BIOINFER_FORMAT);
+        bare = (struct bioinfer_record){.id = "none", .length = 4}; /* no residues at all */
+        CHECK_EQ(run_all(o.session, &bare, 1, &sink), 0);
+        CHECK(sink.kept[2].status != 0);
+        sink_free(&sink);
+    }
+    close_all(&o);
+}
+
+/* ---- guest behaviour ---- */
+
+struct state {
+    char locale[200], cwd[1000];
+    mode_t mask;
+    sigset_t signals;
+    struct sigaction actions[32];
+    fenv_t fenv;
+    int rounding, n_files;
+};
+
+static int count_files(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void take_state(struct state *s)
+{
+    memset(s, 0, sizeof *s);
+    snprintf(s->locale, sizeof s->locale, "%s", setlocale(LC_ALL, NULL));
+    CHECK(getcwd(s->cwd, sizeof s->cwd) != NULL);
+    s->mask = umask(0);
+    umask(s->mask);
+    pthread_sigmask(SIG_SETMASK, NULL, &s->signals);
+    for (int i = 1; i < 32; i++)
+        sigaction(i, NULL, &s->actions[i]);
+    s->rounding = fegetround();
+    s->n_files = count_files();
+}
+
+static void check_state(const struct state *before, const char *what)
+{
+    struct state now;
+    int ok = 1;
+    take_state(&now);
+    ok &= CHECK_STR(now.locale, before->locale) & CHECK_STR(now.cwd, before->cwd) &
+          CHECK_EQ(now.mask, before->mask) & CHECK_EQ(now.rounding, before->rounding) &
+          CHECK(!memcmp(&now.signals, &before->signals, sizeof now.signals)) &
+          CHECK_EQ(now.n_files, before->n_files);
+    for (int i = 1; i < 32; i++)
+        ok &= CHECK(now.actions[i].sa_handler == before->actions[i].sa_handler);
+#if defined __x86_64__
+    ok &= CHECK_EQ(__builtin_ia32_stmxcsr() & ~0x3Fu, 0x1F80); /* but for the sticky flags */
+#endif
+    if (!ok)
+        fprintf(stderr, "    after %s\n", what);
+}
+
+static void process_state(void)
+{
+    struct bioinfer_record record = record_of("a", "MKTAYIAKQR", 0);
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .include = EVERYTHING);
+    char folder[] = "/tmp/bioinfer-state-XXXXXX", path[80];
+    static float table[10 * 64];
+    struct open o = {0};
+    struct state before;
+    struct sink sink = {0};
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK(setlocale(LC_ALL, "C.UTF-8") || setlocale(LC_ALL, "C"));
+    umask(027);
+    CHECK_EQ(open_all(&o, small_path, NULL, NULL, NULL), 0); /* OpenMP's threads start once */
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+    close_all(&o);
+    take_state(&before);
+    CHECK_EQ(bioinfer_context_new(&o.ctx, NULL, NULL), 0);
+    check_state(&before, "context_new");
+    CHECK_EQ(bioinfer_model_open(&o.model, o.ctx, small_path, NULL, NULL), 0);
+    before.n_files = count_files(); /* weights stay open for what is loaded later */
+    check_state(&before, "model_open");
+    CHECK_EQ(bioinfer_session_new(&o.session, o.model, &p, NULL), 0);
+    check_state(&before, "session_new");
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+    check_state(&before, "session_run");
+    CHECK_EQ(bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, table, NULL), 0);
+    check_state(&before, "score_table");
+    CHECK_EQ(bioinfer_session_dump(o.session, 8, 1, 0, write_nothing, NULL, NULL), 0);
+    check_state(&before, "session_dump");
+    for (int i = 0; bioinfer_writer_format(i); i++) {
+        struct bioinfer_writer_params w = BIOINFER_PARAMS(struct bioinfer_writer_params,
+                                                          .format = bioinfer_writer_format(i));
+        struct bioinfer_error err = {0};
+        bioinfer_writer *writer = NULL;
+        bioinfer_session *s = NULL;
+        p.include = BIOINFER_MEAN;
+        snprintf(path, sizeof path, "%s/out.%s", folder, w.format);
+        CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), 0);
+        CHECK_EQ(bioinfer_writer_open(&writer, o.ctx, path, &w, &err), 0);
+        CHECK_EQ(bioinfer_session_run_records(s, &record, 1, bioinfer_writer_put, writer, &err),
+                 0);
+        CHECK_EQ(bioinfer_writer_finish(writer, &err), 0);
+        bioinfer_writer_close(&writer);
+        bioinfer_session_free(&s);
+        if (w.format[0] == 'h') /* libhdf5 is loaded now and may hold files of its own */
+            before.n_files = count_files();
+        check_state(&before, w.format);
+        CHECK_EQ(unlink(path), 0);
+        snprintf(path, sizeof path, "%s/out.ids.txt", folder);
+        unlink(path);
+    }
+    sink_free(&sink);
+    close_all(&o);
+    CHECK_EQ(rmdir(folder), 0);
+    setlocale(LC_ALL, "C");
+    umask(022);
+}
+
+struct counter {
+    long n_live, n_calls;
+};
+
+static void *count_alloc(void *user, size_t size)
+{
+    struct counter *c = user;
+    __atomic_add_fetch(&c->n_live, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&c->n_calls, 1, __ATOMIC_RELAXED);
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void count_free(void *user, void *p)
+{
+    struct counter *c = user;
+    __atomic_sub_fetch(&c->n_live, 1, __ATOMIC_RELAXED);
+    free(p);
+}
+
+/* Opened and closed a hundred times: descriptors and allocations as before. */
+static void open_and_close(void)
+{
+    struct bioinfer_record record = record_of("a", "MKTAYIAKQR", 0);
+    struct counter c = {0};
+    struct bioinfer_context_params params = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .alloc = count_alloc, .free = count_free,
+        .alloc_user = &c);
+    int files = 0;
+    for (int i = 0; i < 100; i++) {
+        struct sink sink = {0};
+        struct open o;
+        if (open_all(&o, small_path, &params, NULL, NULL))
+            return;
+        CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+        sink_free(&sink);
+        close_all(&o);
+        CHECK_EQ(c.n_live, 0);
+        if (i == 0)
+            files = count_files();
+    }
+    CHECK_EQ(count_files(), files);
+    CHECK(c.n_calls > 100 * 20);
+}
+
+/* ---- planted NaN ---- */
+
+static long find_tensor(const char *head, size_t n, const char *name)
+{
+    const char *p = memmem(head, n, name, strlen(name));
+    p = p ? strstr(p, "data_offsets") : NULL;
+    p = p ? strchr(p, '[') : NULL;
+    return p ? strtol(p + 1, NULL, 10) : -1;
+}
+
+/* Copies SMALL to `folder`; in model.safetensors elements [first, first + n) of a tensor
+ * become NaN. */
+static int plant(const char *folder, const char *tensor, long first, long n)
+{
+    static const char *const names[] = {"config.json", "vocab.txt", "model.safetensors"};
+    int planted = 0;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char path[400];
+        unsigned char *bytes = malloc(16 << 20);
+        size_t size;
+        FILE *f;
+        snprintf(path, sizeof path, "%s/%s", small_path, names[i]);
+        f = fopen(path, "rb");
+        size = f ? fread(bytes, 1, 16 << 20, f) : 0;
+        if (f)
+            fclose(f);
+        if (i == 2 && size > 8) {
+            uint64_t head;
+            long at;
+            memcpy(&head, bytes, sizeof head);
+            at = find_tensor((char *)bytes + 8, (size_t)head, tensor);
+            for (long k = 0; at >= 0 && k < n; k++, planted++)
+                memcpy(bytes + 8 + head + at + (first + k) * 4, &(uint32_t){0x7FC00000}, 4);
+        }
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        f = fopen(path, "wb");
+        if (f) {
+            CHECK_EQ(fwrite(bytes, 1, size, f), size);
+            fclose(f);
+        }
+        free(bytes);
+    }
+    return planted;
+}
+
+static void remove_copy(const char *folder)
+{
+    static const char *const names[] = {"config.json", "vocab.txt", "model.safetensors"};
+    char path[200];
+    for (size_t i = 0; i < COUNT(names); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    CHECK_EQ(rmdir(folder), 0);
+}
+
+static void planted_nan(void)
+{
+    static const char *const kinds[] = {"cpu", "reference"};
+    struct bioinfer_record records[5] = {
+        record_of("a", "MKTAYIAKQR", 0), record_of("w", "MKTAYWAKQR", 1),
+        record_of("b", "ACDEFGHIKL", 2), record_of("w2", "WACDEFGHIKLMNPQ", 3),
+        record_of("c", "GGGGGGGGGGGGGGGGGG", 4)};
+    struct bioinfer_session_params p = BIOINFER_PARAMS(
+        struct bioinfer_session_params,
+        .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_CONTACTS,
+        .batch_tokens = 4096);
+    char folder[] = "/tmp/bioinfer-nan-XXXXXX";
+    struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
+    struct sink good = {0};
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, &p))
+        return;
+    CHECK_EQ(bioinfer_model_get_info(o.model, &info), 0);
+    CHECK_EQ(run_all(o.session, records, 5, &good), 0);
+    CHECK(mkdtemp(folder) != NULL);
+    /* the embedding of W alone: records with a W fail, their neighbours do not feel it */
+    CHECK_EQ(plant(folder, "word_embeddings.weight", 22L * info.width, info.width), info.width);
+    for (int k = 0; k < 5; k++) {
+        struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                         .device = kinds[k == 1]);
+        static const char *const masks[] = {NULL, NULL, "generic", "avx2", "avx512"};
+        struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                           .cpu_mask = masks[k]);
+        struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
+        struct sink sink = {0};
+        struct open bad = {0};
+        bioinfer_context *probe = NULL;
+        struct bioinfer_device d = BIOINFER_PARAMS(struct bioinfer_device);
+        CHECK_EQ(bioinfer_context_new(&probe, &c, NULL), 0);
+        CHECK_EQ(bioinfer_device_get(probe, 0, &d), 0);
+        bioinfer_context_free(&probe);
+        if (!d.usable || open_all(&bad, folder, &c, &m, &p))
+            continue;
+        CHECK_EQ(run_all(bad.session, records, 5, &sink), 0);
+        CHECK_EQ(bioinfer_session_get_profile(bad.session, &profile), 0);
+        CHECK_EQ(profile.batches, 1); /* they shared one */
+        for (size_t i = 0; i < sink.n; i++) {
+            int has_w = strchr(records[i].sequence, 'W') != NULL;
+            CHECK_EQ(sink.kept[i].status, has_w ? BIOINFER_NONFINITE : 0);
+            CHECK_EQ(sink.kept[i].n_arrays, has_w ? 0 : 3);
+            if (has_w)
+                CHECK_HAS(sink.kept[i].message, "not finite");
+            else if (k == 0)
+                CHECK(same_result(&sink.kept[i], &good.kept[i]));
+        }
+        sink_free(&sink);
+        close_all(&bad);
+    }
+    { /* weights that are asked to be checked are refused */
+        struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                         .check_weights = 1);
+        struct bioinfer_error err = {0};
+        bioinfer_model *model = NULL;
+        CHECK_EQ(bioinfer_model_open(&model, o.ctx, folder, &m, &err), BIOINFER_NONFINITE);
+        CHECK_HAS(err.text, "word_embeddings.weight");
+        CHECK_EQ(bioinfer_model_open(&model, o.ctx, small_path, &m, &err), 0);
+        bioinfer_model_close(&model);
+    }
+    { /* one element of a weight that all records meet; the score says so too */
+        static float table[10 * 64];
+        struct sink sink = {0};
+        struct open bad;
+        CHECK_EQ(plant(folder, "layer.0.intermediate.dense.weight", 17, 1), 1);
+        if (!open_all(&bad, folder, NULL, NULL, &p)) {
+            CHECK_EQ(run_all(bad.session, records, 5, &sink), 0);
+            CHECK_EQ(sink.n, 5);
+            for (size_t i = 0; i < sink.n; i++)
+                CHECK_EQ(sink.kept[i].status, BIOINFER_NONFINITE);
+            CHECK_EQ(bioinfer_score_table(bad.session, &records[0], BIOINFER_WT_MARGINALS, NULL,
+                                          0, table, NULL), BIOINFER_NONFINITE);
+            sink_free(&sink);
+            close_all(&bad);
+        }
+    }
+    remove_copy(folder);
+    sink_free(&good);
+    close_all(&o);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    model_path = argv[1];
+    small_path = argv[2];
+    TEST(shapes_and_order);
+    TEST(arrays_are_named);
+    TEST(residency_of_each_backend);
+    TEST(null_backend);
+    TEST(bad_records);
+    TEST(memory_limit);
+    TEST(stopping);
+    TEST(one_thread_at_a_time);
+    TEST(sessions_share_a_model);
+    TEST(forked_child);
+    TEST(struct_sizes);
+    TEST(wrong_parameters);
+    TEST(nulls);
+    TEST(process_state);
+    TEST(open_and_close);
+    TEST(planted_nan);
+    return test_report();
+}
