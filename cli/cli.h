@@ -1,10 +1,12 @@
 /* cli.h - what the files of the command share. Everything else comes from bioinfer.h.
  *
- * main.c     dispatch, exit codes, signals, messages     embed.c   bioinfer MODEL INPUT
- * options.c  the table of options, parsing, --help       score.c   bioinfer score
- * output.c   text to stdout or, atomically, to a file    info.c    bioinfer info,
- * devices progress.c the line on a terminal, --profile           csv.c     mutant
- * tables          */
+ *   main.c      dispatch, exit codes, signals, messages
+ *   options.c   the table of options, parsing, --help
+ *   embed.c     bioinfer MODEL INPUT
+ *   score.c     bioinfer score, with csv.c for tables of mutants
+ *   info.c      bioinfer info and devices
+ *   output.c    text to standard output or, atomically, to a file
+ *   progress.c  the line on a terminal, --profile */
 #ifndef BI_CLI_H
 #define BI_CLI_H
 
@@ -22,8 +24,7 @@
 #define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* ---- exit codes: the one list, printed by --help and compared with the man page ----
- */
+/* ---- exit codes: the one list, printed by --help and compared with the man page */
 
 #define CLI_EXIT_LIST(X)                                                               \
     X(OK, 0, "every record has its result")                                            \
@@ -143,8 +144,7 @@ void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
 void cli_print_profile(struct cli *cli);
 
-/* ---- output.c: text, to standard output or to a file that appears when complete ----
- */
+/* ---- output.c: text, to standard output or to a file that appears when complete */
 
 struct cli_output {
     FILE *file;
