@@ -1,8 +1,8 @@
 /* pickle.h - Python pickles as data: a restricted unpickler for PyTorch checkpoints.
  *
  * Nothing is executed: a class or function of a pickle is only a name. The names below
- * `symbols` in pickle.c have a meaning (containers, storages, tensors); whatever any
- * other name makes is an opaque value. No recursion; all values live in one arena,
+ * `symbols` in pickle_names.c have a meaning (containers, storages, tensors); whatever
+ * any other name makes is an opaque value. No recursion; all values live in one arena,
  * bounded by 64 MiB plus 16 times the bytes read. */
 #ifndef BI_PICKLE_H
 #define BI_PICKLE_H
@@ -41,7 +41,7 @@ struct bi_pickle_text {
 
 struct bi_pickle_symbol {
     const char *name; /* "module.name" */
-    int meaning;      /* an index into pickle.c's table, -1 = unknown */
+    int meaning;      /* an index into pickle_names.c's table, -1 = unknown */
 };
 
 struct bi_pickle_storage {
