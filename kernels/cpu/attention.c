@@ -346,13 +346,10 @@ void BI_ISA_NAME(mix_run)(const void *params, int64_t task, int64_t n_tasks, voi
         const int n_keys = min_int(part.length - first, KEY_TILE);
         pack_values(w.values, p->v + column, p->ldv, part.start + first, n_keys, d);
         for (int r = 0; r < part.n; r += BLOCK) {
-            const int n = min_int(part.n - r, BLOCK);
-            if (n < BLOCK)
-                memset(w.scores, 0, sizeof(float) * KEY_TILE * BLOCK);
             transpose(w.scores, BLOCK,
                       p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh +
                           first,
-                      p->ldp, n, n_keys);
+                      p->ldp, min_int(part.n - r, BLOCK), n_keys);
             tile_mix(w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.scores, w.values,
                      n_keys, d, BLOCK_VECTORS, one);
         }

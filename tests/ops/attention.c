@@ -65,6 +65,9 @@ static void cases(struct ck *ck)
     check(ck, &n, 2, 16, 0, 1, 8, "large scores");
     n = ck_lengths(ck, 4, 300);
     check(ck, &n, 2, 24, 0, 1, 1e-4, "small scores");
+    /* in rows of few keys often all scores are far below zero */
+    n = ck_lengths_of(edges);
+    check(ck, &n, 3, 16, 0, 1, 8, "large scores, few keys");
 }
 
 const struct ck_op ck_attention = {"attention", cases};
