@@ -53,6 +53,7 @@ struct bioinfer_model {
     struct bi_store store; /* filled on demand; everything else is immutable after open */
     struct bi_caps caps;
     char *path;
+    char *name; /* as the weights are called */
     char fingerprint[33];
     bool check_weights;
 };
