@@ -3,7 +3,8 @@
 #
 # Builds with clang (CLANG, default clang-19) into FUZZ_DIR (default /tmp/fuzz). New inputs
 # are gathered in FUZZ_DIR/<target>.corpus, findings in FUZZ_DIR/<target>.findings, the log is
-# FUZZ_DIR/<target>.log, MAX_LEN bounds the length of inputs: minimise findings into tests/fuzz/corpus/<target>/ together with the fix.
+# FUZZ_DIR/<target>.log: minimise findings into tests/fuzz/corpus/<target>/ together with the
+# fix. MAX_LEN bounds the length of inputs.
 set -eu
 [ $# -eq 2 ] || { echo "usage: $0 TARGET|all EXECUTIONS" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
