@@ -81,7 +81,9 @@ BIOINFER_API const char *bioinfer_status_name(int status);
 /* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu") */
 #define BIOINFER_PARAMS(...) BIOINFER_PARAMS_(__VA_ARGS__, )
 #if defined __cplusplus
-#define BIOINFER_PARAMS_(type, ...) (type{sizeof(type), __VA_ARGS__})
+/* designated fields need C++20 */
+#define BIOINFER_PARAMS_(type, ...)                                                      \
+    ([]() { type params_ = {sizeof(type), __VA_ARGS__}; return params_; }())
 #else
 #define BIOINFER_PARAMS_(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
