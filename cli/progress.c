@@ -132,9 +132,8 @@ void cli_print_profile(struct cli *cli)
 #endif
     fprintf(stderr,
             "%llu records, %llu residues, %llu tokens in %llu batches, %.3f s\n"
-            "%llu plans, %llu uploads, %llu submits, %llu downloads, %llu allocations "
-            "after "
-            "planning\n"
+            "%llu plans, %llu uploads, %llu submits, %llu downloads, %llu buffer "
+            "allocations\n"
             "weights %.1f MiB, activations %.1f MiB, peak memory %.1f MiB\n",
             (unsigned long long)p.records, (unsigned long long)p.residues,
             (unsigned long long)p.tokens, (unsigned long long)p.batches, p.seconds,

@@ -28,6 +28,12 @@ int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record
     return bi_fasta_next(reader, record, err);
 }
 
+int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
+                           struct bioinfer_error *err)
+{
+    return bioinfer_reader_next(reader, record, err);
+}
+
 void bioinfer_reader_progress(const bioinfer_reader *reader, uint64_t *done, uint64_t *total)
 {
     uint64_t d = 0, t = 0;

@@ -106,6 +106,8 @@ int bi_plan_bind(struct bi_plan *plan, struct bioinfer_model *model, void *input
             if (id == BI_NONE)
                 continue;
             s = &plan->memory.slots[id];
+            if (is_in && op->layout[k] != BI_LAYOUT_PLAIN && s->place != BI_PLACE_WEIGHT)
+                return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
             if (s->place == BI_PLACE_WEIGHT) {
                 if ((st = bi_store_get(model, &g->values[id], op->layout[k], &ptr, err)))
                     return st;

@@ -138,6 +138,37 @@ static const char *tiny_path(void)
     return places[0];
 }
 
+/* What people call the weights: "org/name" of the hub (also from a path into its cache), the
+ * folder, or the file without its suffix where the file has a name of its own. */
+static char *weights_name(const struct bi_env *env, const char *path)
+{
+    char *copy = bi_strdup(env, path), *end, *base, *hub;
+    if (!copy)
+        return NULL;
+    for (end = copy + strlen(copy); end > copy + 1 && end[-1] == '/';)
+        *--end = '\0';
+    if ((hub = strstr(copy, "models--")) && (end = strchr(hub, '/'))) {
+        *end = '\0';
+        memmove(copy, hub + strlen("models--"), strlen(hub + strlen("models--")) + 1);
+        if ((hub = strstr(copy, "--"))) {
+            *hub = '/';
+            memmove(hub + 1, hub + 2, strlen(hub + 2) + 1);
+        }
+        return copy;
+    }
+    base = strrchr(copy, '/');
+    base = base ? base + 1 : copy;
+    if (base > copy + 1 && (!strncmp(base, "model.", 6) || !strncmp(base, "pytorch_model", 13))) {
+        base[-1] = '\0'; /* the folder says more */
+        base = strrchr(copy, '/');
+        base = base ? base + 1 : copy;
+    } else if (!bi_path_is_folder(path) && (end = strrchr(base, '.')) && end > base) {
+        *end = '\0';
+    }
+    memmove(copy, base, strlen(base) + 1);
+    return copy;
+}
+
 static int find_weights(struct bioinfer_model *m, const char *path, const char *family,
                         struct bioinfer_error *err)
 {
@@ -262,6 +293,9 @@ int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char 
     options = (struct bi_checkpoint_options){.strict_pickle = p.strict_pickle != 0,
                                              .verify = p.verify != 0};
     if ((st = find_weights(m, path, p.family, err)) ||
+        (st = (m->name = weights_name(&ctx->env, m->path))
+                  ? 0
+                  : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
         (st = bi_model_open(&m->base, &ctx->env, m->path, p.family, &options, err)) ||
         (st = bi_store_new(&m->store, err)))
@@ -288,6 +322,7 @@ void bioinfer_model_close(bioinfer_model **model)
     if (m->ops)
         m->ops->close(&m->device);
     bi_free(&m->ctx->env, m->path);
+    bi_free(&m->ctx->env, m->name);
     bi_free(&m->ctx->env, m);
     *model = NULL;
 }
@@ -299,7 +334,8 @@ int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info 
     if (!m || !info || info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;
     i.family = m->base.def->name;
-    i.name = m->base.name;
+    i.name = m->name;
+    i.architecture = m->base.name;
     i.path = m->path;
     i.device = m->ops->name;
     i.kernels = m->caps.kernels;

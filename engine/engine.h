@@ -53,6 +53,7 @@ struct bioinfer_model {
     struct bi_store store; /* filled on demand; everything else is immutable after open */
     struct bi_caps caps;
     char *path;
+    char *name; /* as the weights are called */
     char fingerprint[33];
     bool check_weights;
 };
@@ -146,6 +147,9 @@ struct bioinfer_session {
 int bi_session_batch(struct bioinfer_session *s, const struct bi_wants *wants,
                      const struct bi_item *items, int64_t n_items, struct bi_batch *batch,
                      struct bioinfer_error *err);
+/* EMPTY or TOO_LONG for a record of so many tokens, specials included. */
+int bi_session_check_length(const struct bioinfer_session *s, const char *id, int64_t n_tokens,
+                            struct bioinfer_error *err);
 /* One thread at a time: MISUSE when another one is inside. */
 int bi_session_enter(struct bioinfer_session *s, struct bioinfer_error *err);
 void bi_session_leave(struct bioinfer_session *s);

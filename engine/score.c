@@ -128,11 +128,9 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
         return st;
     if ((st = m->def->encode(m, record, s->params.raw_residues, &tokens, err)))
         goto out;
-    n = (int64_t)tokens.n - m->n_prefix - m->n_suffix;
-    if (n < 1) {
-        st = bi_fail(err, BIOINFER_EMPTY, "record '%.60s' has no residues", record->id);
+    if ((st = bi_session_check_length(s, record->id, (int64_t)tokens.n, err)))
         goto out;
-    }
+    n = (int64_t)tokens.n - m->n_prefix - m->n_suffix;
     if ((uint64_t)n != record->length) { /* the caller sized the table by it */
         st = bi_fail(err, BIOINFER_BAD_RESIDUE,
                      "record '%.60s': %zu characters are %lld residues: scoring takes plain "

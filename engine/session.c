@@ -610,6 +610,19 @@ static void window_clear(const struct bi_env *env, struct window *w)
     w->payload = 0;
 }
 
+int bi_session_check_length(const struct bioinfer_session *s, const char *id, int64_t n_tokens,
+                            struct bioinfer_error *err)
+{
+    int64_t n = n_residues(&s->model->base, n_tokens), max = MAX_TOKENS;
+    if (s->params.max_length > 0 && s->params.max_length < max)
+        max = s->params.max_length;
+    if (n > max)
+        return bi_fail(err, BIOINFER_TOO_LONG,
+                       "record '%.60s' has %lld residues, at most %lld are allowed", id,
+                       (long long)n, (long long)max);
+    return n ? 0 : bi_fail(err, BIOINFER_EMPTY, "record '%.60s' has no residues", id);
+}
+
 /* Takes a record into the window. A failure of the record is its own status. */
 static int window_add(struct bioinfer_session *s, struct window *w,
                       const struct bioinfer_record *r, struct bi_tokens *tokens,
@@ -635,19 +648,9 @@ static int window_add(struct bioinfer_session *s, struct window *w,
         if (st == BIOINFER_NOMEM)
             return bi_fail(err, st, "%s", why.text);
     } else {
-        int64_t max = s->params.max_length > 0 && s->params.max_length < MAX_TOKENS
-                          ? s->params.max_length
-                          : MAX_TOKENS;
-        int64_t n = n_residues(m, (int64_t)tokens->n);
         struct bioinfer_array a;
-        if (n > max)
-            st = bi_fail(&why, BIOINFER_TOO_LONG,
-                         "record '%.60s' has %lld residues, at most %lld are allowed", e->id,
-                         (long long)n, (long long)max);
-        if (!n)
-            st = bi_fail(&why, BIOINFER_EMPTY, "record '%.60s' has no residues", e->id);
         *n_mapped += tokens->n_mapped;
-        if (!st) {
+        if (!(st = bi_session_check_length(s, e->id, (int64_t)tokens->n, &why))) {
             if (!(e->ids = bi_calloc(s->env, tokens->n, sizeof *e->ids)))
                 return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': tokens", e->id);
             memcpy(e->ids, tokens->ids, tokens->n * sizeof *e->ids);

@@ -29,13 +29,6 @@ static int print_result(void *user, const struct bioinfer_result *result,
     return 0;
 }
 
-/* A source: fills the next record. */
-static int next_record(void *user, struct bioinfer_record *record,
-                       struct bioinfer_error *err)
-{
-    return bioinfer_reader_next(user, record, err);
-}
-
 int main(int argc, char **argv)
 {
     bioinfer_context *ctx = NULL;
@@ -57,7 +50,7 @@ int main(int argc, char **argv)
         (st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
         (st = bioinfer_session_new(&session, model, &params, &err)) ||
         (st = bioinfer_reader_open(&reader, ctx, argv[2], NULL, &err)) ||
-        (st = bioinfer_session_run(session, next_record, reader, print_result,
+        (st = bioinfer_session_run(session, bioinfer_reader_source, reader, print_result,
                                    &n_failed, &err)))
         fprintf(stderr, "embed_fasta: %s: %s\n", bioinfer_status_name(st), err.text);
     bioinfer_reader_close(&reader);

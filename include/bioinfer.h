@@ -81,7 +81,9 @@ BIOINFER_API const char *bioinfer_status_name(int status);
 /* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu") */
 #define BIOINFER_PARAMS(...) BIOINFER_PARAMS_(__VA_ARGS__, )
 #if defined __cplusplus
-#define BIOINFER_PARAMS_(type, ...) (type{sizeof(type), __VA_ARGS__})
+/* designated fields need C++20 */
+#define BIOINFER_PARAMS_(type, ...)                                                      \
+    ([]() { type params_ = {sizeof(type), __VA_ARGS__}; return params_; }())
 #else
 #define BIOINFER_PARAMS_(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
@@ -140,7 +142,8 @@ BIOINFER_API void bioinfer_model_close(bioinfer_model **model); /* NULL-safe */
 struct bioinfer_model_info {
     size_t struct_size;
     const char *family;       /* "esm2" */
-    const char *name;         /* "esm2_t6_8M", or as the weights call themselves */
+    const char *name;         /* as the weights are called: hub name, folder or file */
+    const char *architecture; /* "esm2_t6_8M" */
     const char *path;         /* where the weights were found */
     const char *device;       /* "cpu" */
     const char *kernels;      /* "avx512" */
@@ -207,6 +210,9 @@ BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *c
 BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader,
                                       struct bioinfer_record *record,
                                       struct bioinfer_error *err);
+/* A bioinfer_source: pass it to bioinfer_session_run with user = the reader. */
+BIOINFER_API int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
+                                        struct bioinfer_error *err);
 /* Bytes consumed and total bytes of the file as stored (total 0 = unknown). */
 BIOINFER_API void bioinfer_reader_progress(const bioinfer_reader *reader, uint64_t *done,
                                            uint64_t *total);
@@ -272,8 +278,7 @@ BIOINFER_API int bioinfer_session_new(bioinfer_session **out, const bioinfer_mod
 BIOINFER_API void bioinfer_session_free(bioinfer_session **session);
 
 /* Fills *record with the next one: 1, 0 = end, < 0 = status (the run stops with it).
- * The record may be reused by the next call. bioinfer_reader_next() fits, with
- * user = the reader. */
+ * The record may be reused by the next call. bioinfer_reader_source() is one. */
 typedef int (*bioinfer_source)(void *user, struct bioinfer_record *record,
                                struct bioinfer_error *err);
 /* Takes one result, in input order; non-zero stops the run with that status. */
@@ -305,7 +310,7 @@ struct bioinfer_profile {
     uint64_t records, residues, tokens, batches;
     uint64_t plans;                        /* compiled plans */
     uint64_t uploads, submits, downloads;
-    uint64_t allocations;                  /* after the plan was ready: 0 */
+    uint64_t allocations;                  /* of batch buffers; a plan run again makes none */
     uint64_t weight_size;                  /* bytes of packed weights */
     uint64_t activation_size;              /* bytes of the largest activation block */
     double seconds;                        /* inside bioinfer_session_run */

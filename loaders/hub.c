@@ -205,7 +205,7 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
     if (!found)
         st = bi_fail(err, BIOINFER_NOT_FOUND,
                      "%s: no such file, and not in the hub cache; fetch it with\n"
-                     "  huggingface-cli download %s%s%s\nlooked for revision %s in %s",
+                     "  hf download %s%s%s\nlooked for revision %s in %s",
                      name, org, at ? " --revision " : "", at ? revision : "", revision,
                      folder);
     else

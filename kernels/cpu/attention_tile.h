@@ -37,8 +37,8 @@ BI_INLINE int round_up(int n, int step)
  * of relative error 7.5e-8 on [-1/2, 1/2]. */
 BI_INLINE vf exp2_negative(vf x)
 {
-    /* adding 1.5 * 2^23 rounds, and leaves the integer in the low bits */
-    const vf magic = vf_set1(12582912.0f);
+    /* adding 1.5 * 2^23 rounds; 127 more makes the low bits the exponent field of 2^n */
+    const vf magic = vf_set1(12583039.0f);
     x = vf_max(vf_set1(-126.0f), x);
     vf t = vf_add(x, magic);
     vf f = vf_sub(x, vf_sub(t, magic));
@@ -48,7 +48,7 @@ BI_INLINE vf exp2_negative(vf x)
     y = vf_fma(y, f, vf_set1(0.240221197f));
     y = vf_fma(y, f, vf_set1(0.693146967f));
     y = vf_fma(y, f, vf_set1(1.00000007f));
-    return vi_float_bits(vi_add(vf_bits(y), vi_shl(vf_bits(t), 23)));
+    return vf_mul(y, vi_float_bits(vi_shl(vf_bits(t), 23)));
 }
 
 /* y = scale * the rotation of one row of a head by its row of the table (rope.h); table NULL:

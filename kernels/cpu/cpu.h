@@ -35,8 +35,8 @@ struct bi_cpu_kernels {
     int64_t (*panel)(void); /* columns of one panel */
 };
 
-/* NULL when not compiled in. Whether this machine has the instructions is asked of
- * bi_cpu_supports(), which also checks that the system saves the registers. */
+/* Tables compiled in. Whether this machine has the instructions, and its system saves the
+ * registers, only bi_cpu_kernels_usable() says. */
 const struct bi_cpu_kernels *bi_cpu_kernels_generic(void);
 #if defined __x86_64__
 const struct bi_cpu_kernels *bi_cpu_kernels_avx2(void);

@@ -3,7 +3,8 @@
 #
 # Builds with clang (CLANG, default clang-19) into FUZZ_DIR (default /tmp/fuzz). New inputs
 # are gathered in FUZZ_DIR/<target>.corpus, findings in FUZZ_DIR/<target>.findings, the log is
-# FUZZ_DIR/<target>.log: minimise findings into tests/fuzz/corpus/<target>/ together with the fix.
+# FUZZ_DIR/<target>.log: minimise findings into tests/fuzz/corpus/<target>/ together with the
+# fix. MAX_LEN bounds the length of inputs.
 set -eu
 [ $# -eq 2 ] || { echo "usage: $0 TARGET|all EXECUTIONS" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,7 +34,7 @@ fuzz() # name folders...
     $clang $flags -fsanitize=fuzzer,address,undefined "$here/fuzz_$name.c" $objects \
         -lz -lm -lpthread -o "$out/fuzz_$name"
     log=$out/$name.log
-    if "$out/fuzz_$name" -runs="$executions" -max_len=65536 -rss_limit_mb=2048 -timeout=5 \
+    if "$out/fuzz_$name" -runs="$executions" -max_len="${MAX_LEN:-65536}" -rss_limit_mb=2048 -timeout=5 \
         -malloc_limit_mb=256 -print_final_stats=1 -artifact_prefix="$out/$name.findings/" \
         "$out/$name.corpus" "$here/corpus/$name" >"$log" 2>&1; then
         found=0

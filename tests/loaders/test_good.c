@@ -405,7 +405,7 @@ static void hub(void)
     unsetenv("HUGGINGFACE_HUB_CACHE");
     setenv("HF_HOME", in_folder("cache"), 1);
 #define MODEL "cache/hub/models--org--name"
-    check_hub("org/name", BIOINFER_NOT_FOUND, "huggingface-cli download org/name\n");
+    check_hub("org/name", BIOINFER_NOT_FOUND, "hf download org/name\n");
     CHECK_HAS(err.text, MODEL);
     check_hub("org/name@v1", BIOINFER_NOT_FOUND, "download org/name --revision v1\n");
     mkdir(in_folder(MODEL), 0777);
@@ -413,7 +413,7 @@ static void hub(void)
     mkdir(in_folder(MODEL "/blobs"), 0777);
     mkdir(in_folder(MODEL "/snapshots"), 0777);
     mkdir(in_folder(MODEL "/snapshots/c0ffee"), 0777);
-    check_hub("org/name", BIOINFER_NOT_FOUND, "huggingface-cli download org/name\n");
+    check_hub("org/name", BIOINFER_NOT_FOUND, "hf download org/name\n");
     put_file(MODEL "/refs/main", "c0ffee", 6);
     put_file(MODEL "/refs/v1", "c0ffee\n", 7);
     put_header(MODEL "/blobs/1234", A, 2);

@@ -5,6 +5,7 @@
 static void check(struct ck *ck, const struct ck_lengths *n, int width, double spread,
                   const char *note)
 {
+    /* two or three numbers may lie so close together that their mean is known no better */
     typedef struct bi_layernorm_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width, .eps = 1e-5f};
     ck_check(ck, &(struct ck_case){
@@ -19,7 +20,8 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, double s
             {CK_ARRAY(T, add, lda), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
             {CK_ARRAY(T, sum, lds), CK_OUT, BI_AXIS_TOKENS, .width = width},
         },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 4e-6, .relative = 4e-6, .note = note});
+        .lengths = n->of, .n_seqs = n->n, .absolute = width < 8 ? 4e-3 : 4e-6,
+        .relative = 4e-6, .nmse = width < 8 ? 1e-7 : 1e-12, .note = note});
 }
 
 static void cases(struct ck *ck)
