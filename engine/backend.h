@@ -14,15 +14,18 @@ struct bi_device; /* the backend's own */
 struct bi_queue;
 
 struct bi_device_params {
+    int ordinal;          /* which GPU */
     int n_threads;        /* CPU threads of one queue */
     const char *cpu_mask; /* widest CPU kernels; NULL = best */
 };
 
 struct bi_caps {
     const char *kernels;  /* "avx512" */
+    char description[96]; /* the chip */
     uint64_t memory_size, memory_free;
     int64_t weight_panel; /* rows of a packed weight are written in multiples of this */
     bool runs;            /* false: plans are recorded, results are not made (null) */
+    bool half;            /* has matrix units for float16 operands */
 };
 
 struct bi_buffer {
@@ -34,8 +37,9 @@ struct bi_buffer {
 struct bi_program {
     struct bi_launch *launches;
     int n_launches;
-    int64_t max_rows, longest; /* of the bucket: sizes scratch */
+    int64_t max_rows, max_seqs, longest; /* of the bucket: sizes scratch and grids */
     double *seconds;           /* per launch, added up when timing is on; else NULL */
+    void *prepared;            /* the backend's own, made by prepare(), gone with release() */
 };
 
 struct bi_backend_ops {
@@ -64,8 +68,10 @@ struct bi_backend_ops {
     void (*queue_free)(struct bi_queue **queue); /* NULL-safe */
     /* Readies a queue for a program (scratch); may allocate. Called when a plan is compiled
      * or bound anew, never between runs. */
-    int (*prepare)(struct bi_queue *queue, const struct bi_program *program,
+    int (*prepare)(struct bi_queue *queue, struct bi_program *program,
                    struct bioinfer_error *err);
+    /* Forgets what prepare() made. NULL = nothing to do. */
+    void (*release)(struct bi_queue *queue, struct bi_program *program);
     int (*upload)(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
                   struct bioinfer_error *err);
     /* The whole program, in order. counts: host copy of what the input block holds. */
@@ -81,6 +87,7 @@ struct bi_backend_ops {
 const struct bi_backend_ops *bi_backend(int index);
 
 extern const struct bi_backend_ops bi_backend_cpu;       /* cpu.c: packed SIMD kernels */
+extern const struct bi_backend_ops bi_backend_cuda;      /* cuda.c over gpu.c */
 extern const struct bi_backend_ops bi_backend_reference; /* host.c: the ops' references */
 extern const struct bi_backend_ops bi_backend_null;      /* host.c: records, runs nothing */
 

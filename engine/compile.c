@@ -32,6 +32,8 @@ int bi_plan_graph(struct bi_graph **out, const struct bi_compile *c, bool fuse,
         goto out;
     bi_graph_dce(g);
     st = fuse ? bi_rules_apply(g, c->no_rules, c->trace, err) : bi_graph_verify(g, err);
+    if (!st && fuse && c->model->half)
+        st = bi_graph_lower(g, err);
 out:
     if (st)
         bi_graph_free(&g);
@@ -61,6 +63,7 @@ int bi_plan_new(struct bi_plan **out, const struct bi_compile *c, struct bioinfe
         goto out;
     }
     p->program.max_rows = c->shape.n_tokens;
+    p->program.max_seqs = c->shape.n_seqs;
     p->program.longest = c->shape.longest;
     for (int i = 0; i < BI_IN_COUNT; i++)
         p->input_at[i] = -1;
@@ -109,7 +112,10 @@ int bi_plan_bind(struct bi_plan *plan, struct bioinfer_model *model, void *input
             if (is_in && op->layout[k] != BI_LAYOUT_PLAIN && s->place != BI_PLACE_WEIGHT)
                 return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
             if (s->place == BI_PLACE_WEIGHT) {
-                if ((st = bi_store_get(model, &g->values[id], op->layout[k], &ptr, err)))
+                enum bi_layout layout = op->layout[k];
+                if (layout == BI_LAYOUT_LINEAR && g->values[node->in[0]].dtype == BI_F16)
+                    layout = BI_LAYOUT_LINEAR_F16;
+                if ((st = bi_store_get(model, &g->values[id], layout, &ptr, err)))
                     return st;
             } else {
                 base = s->place == BI_PLACE_INPUT    ? input
@@ -126,6 +132,10 @@ int bi_plan_bind(struct bi_plan *plan, struct bioinfer_model *model, void *input
             }
         }
         *l = (struct bi_launch){.op = op};
+        for (int k = 0; k < BI_NODE_IN; k++)
+            l->in_dtype[k] = node->in[k] == BI_NONE ? BI_F32 : g->values[node->in[k]].dtype;
+        for (int k = 0; k < BI_NODE_OUT; k++)
+            l->out_dtype[k] = node->out[k] == BI_NONE ? BI_F32 : g->values[node->out[k]].dtype;
         op->cost(g, node, &l->flops, &l->bytes);
         op->launch(g, node, &b, l);
         plan->op_of[n++] = node->op;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../kernels/cpu/cpu.h"
 #include "engine.h"
 
 const char *bioinfer_version(void)
@@ -196,9 +195,9 @@ static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
     const struct bi_checkpoint *cp = m->base.cp;
     uint64_t h[2] = {1, 2};
     char text[200];
-    snprintf(text, sizeof text, "%s %s %s %s layers=%d width=%d heads=%d", bioinfer_version(),
-             m->base.def->name, m->ops->name, m->caps.kernels, m->base.n_layers, m->base.width,
-             m->base.n_heads);
+    snprintf(text, sizeof text, "%s %s %s %s %s layers=%d width=%d heads=%d",
+             bioinfer_version(), m->base.def->name, m->ops->name, m->caps.kernels,
+             m->half ? "fp16" : "fp32", m->base.n_layers, m->base.width, m->base.n_heads);
     for (int k = 0; k < 2; k++)
         h[k] = bi_hash(text, strlen(text), h[k]);
     for (size_t i = 0; i < cp->n_tensors; i++) {
@@ -226,8 +225,8 @@ static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
     return 0;
 }
 
-static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu, &bi_backend_reference,
-                                                        &bi_backend_null};
+static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu, &bi_backend_cuda,
+                                                        &bi_backend_reference, &bi_backend_null};
 
 const struct bi_backend_ops *bi_backend(int index)
 {
@@ -237,19 +236,34 @@ const struct bi_backend_ops *bi_backend(int index)
 static int open_device(struct bioinfer_model *m, const char *device, const char *precision,
                        struct bioinfer_error *err)
 {
-    struct bi_device_params p = {m->ctx->n_threads, m->ctx->cpu_mask};
-    if (precision && *precision && strcmp(precision, "fp32"))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "precision '%.20s': the CPU computes in fp32",
+    struct bi_device_params p = {.n_threads = m->ctx->n_threads, .cpu_mask = m->ctx->cpu_mask};
+    bool half = precision && !strcmp(precision, "fp16");
+    size_t n;
+    int st;
+    if (precision && *precision && !half && strcmp(precision, "fp32"))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "precision '%.20s': expected fp32 or fp16",
                        precision);
     if (!device || !*device || !strcmp(device, "auto"))
         device = "cpu";
-    for (int i = 0; bi_backend(i); i++)
-        if (!strcmp(bi_backend(i)->name, device))
+    n = strcspn(device, ":");
+    if (device[n] == ':' && device[n + 1] >= '0' && device[n + 1] <= '9' && !device[n + 2])
+        p.ordinal = device[n + 1] - '0';
+    else if (device[n])
+        n = 0; /* no device is called so */
+    for (int i = 0; !m->ops && bi_backend(i); i++)
+        if (n == strlen(bi_backend(i)->name) && !memcmp(bi_backend(i)->name, device, n))
             m->ops = bi_backend(i);
     if (!m->ops)
         return bi_fail(err, BIOINFER_DEVICE, "device '%.40s': this build has no such backend; it "
-                       "has cpu", device);
-    return m->ops->open(&m->device, &m->ctx->env, &p, err);
+                       "has cpu and cuda", device);
+    if ((st = m->ops->open(&m->device, &m->ctx->env, &p, err)))
+        return st;
+    m->ops->caps(m->device, &m->caps);
+    if (half && !m->caps.half)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "precision fp16: the %s backend computes in fp32",
+                       m->ops->name);
+    m->half = m->caps.half && !(precision && !strcmp(precision, "fp32"));
+    return 0;
 }
 
 /* Every weight once through the check, without keeping anything. */
@@ -277,6 +291,13 @@ static int check_all(struct bioinfer_model *m, struct bioinfer_error *err)
 int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                         const struct bioinfer_model_params *params, struct bioinfer_error *err)
 {
+    return bi_model_open_on(out, ctx, path, params, NULL, err);
+}
+
+int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *path,
+                     const struct bioinfer_model_params *params,
+                     const struct bi_backend_ops *ops, struct bioinfer_error *err)
+{
     struct bioinfer_model_params p = {0};
     struct bi_checkpoint_options options;
     struct bioinfer_model *m = NULL;
@@ -290,6 +311,7 @@ int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char 
     if (!(m = bi_zalloc(&ctx->env, sizeof *m)))
         return bi_fail(err, BIOINFER_NOMEM, "model");
     m->ctx = ctx;
+    m->ops = ops;
     options = (struct bi_checkpoint_options){.strict_pickle = p.strict_pickle != 0,
                                              .verify = p.verify != 0};
     if ((st = find_weights(m, path, p.family, err)) ||
@@ -300,7 +322,6 @@ int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char 
         (st = bi_model_open(&m->base, &ctx->env, m->path, p.family, &options, err)) ||
         (st = bi_store_new(&m->store, err)))
         goto out;
-    m->ops->caps(m->device, &m->caps);
     if (p.check_weights && (st = check_all(m, err)))
         goto out;
     if ((st = fingerprint(m, err)))
@@ -339,7 +360,7 @@ int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info 
     i.path = m->path;
     i.device = m->ops->name;
     i.kernels = m->caps.kernels;
-    i.precision = "fp32";
+    i.precision = m->half ? "fp16" : "fp32";
     i.fingerprint = m->fingerprint;
     i.n_layers = m->base.n_layers;
     i.width = m->base.width;
@@ -372,40 +393,48 @@ const char *bioinfer_family_summary(int index)
 
 /* ---- devices ---- */
 
+/* Opens a device to see what it is. */
+static void probe(const bioinfer_context *ctx, const struct bi_backend_ops *ops, int ordinal,
+                  struct bioinfer_device *d)
+{
+    struct bi_device_params p = {.ordinal = ordinal, .n_threads = ctx->n_threads,
+                                 .cpu_mask = ctx->cpu_mask};
+    struct bioinfer_error err = {0};
+    struct bi_device *dev = NULL;
+    struct bi_caps caps;
+    if (ops->open(&dev, &ctx->env, &p, &err)) {
+        snprintf(d->reason, sizeof d->reason, "%.150s", err.text);
+        return;
+    }
+    ops->caps(dev, &caps);
+    d->usable = 1;
+    d->memory_size = caps.memory_size;
+    d->memory_free = caps.memory_free;
+    snprintf(d->description, sizeof d->description, "%s, %s kernels", caps.description,
+             caps.kernels);
+    ops->close(&dev);
+}
+
 int bioinfer_device_get(bioinfer_context *ctx, int index, struct bioinfer_device *device)
 {
-    static const struct {
-        const char *name, *reason;
-    } absent[] = {{"cuda:0", "this build has no CUDA backend"},
-                  {"hip:0", "this build has no HIP backend"}};
     struct bioinfer_device d = {0};
     size_t size;
     if (!ctx || !device || device->struct_size < sizeof device->struct_size)
         return BIOINFER_INVALID;
-    if (index < 0 || index > (int)BI_COUNT(absent))
+    if (index < 0 || index > 10)
         return BIOINFER_NOT_FOUND;
     if (index == 0) {
-        struct bi_device_params p = {ctx->n_threads, ctx->cpu_mask};
-        struct bioinfer_error err = {0};
-        struct bi_device *dev = NULL;
-        char cpu[64];
-        bi_cpu_description(cpu, sizeof cpu);
         snprintf(d.name, sizeof d.name, "cpu");
-        if (bi_backend_cpu.open(&dev, &ctx->env, &p, &err)) {
-            snprintf(d.reason, sizeof d.reason, "%.150s", err.text);
-        } else {
-            struct bi_caps caps;
-            bi_backend_cpu.caps(dev, &caps);
-            d.usable = 1;
-            d.memory_size = caps.memory_size;
-            d.memory_free = caps.memory_free;
-            snprintf(d.description, sizeof d.description, "%s, %d threads, %s kernels", cpu,
-                     ctx->n_threads, caps.kernels);
-        }
-        bi_backend_cpu.close(&dev);
-    } else {
-        snprintf(d.name, sizeof d.name, "%s", absent[index - 1].name);
-        snprintf(d.reason, sizeof d.reason, "%s", absent[index - 1].reason);
+        probe(ctx, &bi_backend_cpu, 0, &d);
+    } else if (index == 2) {
+        snprintf(d.name, sizeof d.name, "hip:0");
+        snprintf(d.reason, sizeof d.reason, "this build has no HIP backend");
+    } else { /* the first one is listed even when it is not usable */
+        int ordinal = index == 1 ? 0 : index - 2;
+        snprintf(d.name, sizeof d.name, "cuda:%d", ordinal);
+        probe(ctx, &bi_backend_cuda, ordinal, &d);
+        if (ordinal && !d.usable)
+            return BIOINFER_NOT_FOUND;
     }
     size = device->struct_size < sizeof d ? device->struct_size : sizeof d;
     d.struct_size = device->struct_size;

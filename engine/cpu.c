@@ -99,6 +99,9 @@ static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = device->kernels->name,
                              .weight_panel = device->kernels->panel(), .runs = true};
+    bi_cpu_description(caps->description, sizeof caps->description - 16);
+    snprintf(caps->description + strlen(caps->description), 16, ", %d threads",
+             device->n_threads);
     caps->memory_free = memory_available(&caps->memory_size);
 }
 
@@ -174,7 +177,7 @@ static void cpu_queue_free(struct bi_queue **queue)
     *queue = NULL;
 }
 
-static int cpu_prepare(struct bi_queue *q, const struct bi_program *program,
+static int cpu_prepare(struct bi_queue *q, struct bi_program *program,
                        struct bioinfer_error *err)
 {
     const struct bi_env *env = q->device->env;

@@ -56,7 +56,14 @@ struct bioinfer_model {
     char *name; /* as the weights are called */
     char fingerprint[33];
     bool check_weights;
+    bool half; /* operands of matrix products in float16 */
 };
+
+/* bioinfer_model_open() on a given backend; NULL = the one params name. For backends that only
+ * tests link, such as the host emulation. */
+int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *path,
+                     const struct bioinfer_model_params *params,
+                     const struct bi_backend_ops *ops, struct bioinfer_error *err);
 
 int bi_store_new(struct bi_store *store, struct bioinfer_error *err);
 void bi_store_free(struct bioinfer_model *model);

@@ -115,7 +115,7 @@ static void host_queue_free(struct bi_queue **queue)
     *queue = NULL;
 }
 
-static int host_prepare(struct bi_queue *queue, const struct bi_program *program,
+static int host_prepare(struct bi_queue *queue, struct bi_program *program,
                         struct bioinfer_error *err)
 {
     (void)queue;

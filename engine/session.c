@@ -169,13 +169,20 @@ out:
     return st;
 }
 
+static void drop_plan(struct bioinfer_session *s, int at)
+{
+    if (s->plans[at] && s->model->ops->release)
+        s->model->ops->release(s->queue, &s->plans[at]->program);
+    bi_plan_free(&s->plans[at], s->env);
+}
+
 void bioinfer_session_free(bioinfer_session **session)
 {
     struct bioinfer_session *s = session ? *session : NULL;
     if (!s)
         return;
     for (int i = 0; i < BI_PLAN_CACHE; i++)
-        bi_plan_free(&s->plans[i], s->env);
+        drop_plan(s, i);
     s->model->ops->free(s->model->device, &s->input);
     s->model->ops->free(s->model->device, &s->activation);
     s->model->ops->free(s->model->device, &s->output);
@@ -266,7 +273,7 @@ static int plan_for(struct bioinfer_session *s, const struct bi_wants *wants,
     if (!p) {
         if ((st = bi_plan_new(&p, &c, err)))
             return st;
-        bi_plan_free(&s->plans[oldest], s->env);
+        drop_plan(s, oldest);
         s->plans[oldest] = p;
         s->profile.plans++;
     }

@@ -34,6 +34,7 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
     ATTR(n->op == BI_OP_COLUMNS, "first=%d", a->first)
     ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_ROPE_TABLE, "n=%d", a->n)
+    ATTR(a->half, "half=%u", a->half)
 #undef ATTR
     if (b.size) {
         bi_buf_append(out, b.data, b.size);

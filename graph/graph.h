@@ -52,6 +52,7 @@ struct bi_attr {
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
     int32_t first, n;         /* COLUMNS; ROPE_TABLE: n = rows */
+    uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
 
 struct bi_node {
@@ -129,6 +130,9 @@ bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_
 void bi_graph_count_uses(struct bi_graph *g);
 /* Every use of `from` (nodes and outputs) becomes a use of `to`. */
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
+/* Makes float16 of every value that only matrix products and attention read: operands in half
+ * precision, residual stream, norms' inputs and outputs of the graph in float32. */
+int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
 /* Restores execution order (inputs before users) after insertions; stable. */

@@ -96,7 +96,7 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
             continue;
         while (id != s->base) {
             const struct bi_node *n = &g->nodes[g->values[id].node];
-            offset += (uint64_t)n->attr.first * sizeof(float);
+            offset += (uint64_t)n->attr.first * bi_dtype_bits(g->values[id].dtype) / 8;
             id = n->in[0];
         }
         s->offset = offset; /* relative to the base; made absolute after assignment */

@@ -31,7 +31,7 @@ void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum
                   int rank, const int64_t *shape)
 {
     struct bi_value *v = bi_out(g, node, slot);
-    v->dtype = BI_F32;
+    v->dtype = node->attr.half >> slot & 1 ? BI_F16 : BI_F32;
     v->axis = axis;
     v->rank = rank;
     for (int i = 0; i < BI_GRAPH_RANK; i++)

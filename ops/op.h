@@ -12,7 +12,8 @@ enum { BI_PARAMS_SIZE = 160 };
 /* What an input that is a weight must look like in memory. */
 enum bi_layout {
     BI_LAYOUT_PLAIN,  /* row-major float32 */
-    BI_LAYOUT_LINEAR  /* as the backend packs the matrix of a linear layer */
+    BI_LAYOUT_LINEAR, /* as the backend packs the matrix of a linear layer */
+    BI_LAYOUT_LINEAR_F16 /* the same, rounded to float16, for float16 operands */
 };
 
 /* One kernel launch, ready to submit: entry name and parameters with addresses. */
@@ -21,6 +22,7 @@ struct bi_launch {
     const struct bi_op *op;
     const void *function;               /* what module() found */
     double flops, bytes;                /* at the bucket's sizes */
+    enum bi_dtype in_dtype[BI_NODE_IN], out_dtype[BI_NODE_OUT];
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
 

@@ -1,0 +1,309 @@
+/* cuda.c - the CUDA driver behind gpu.h: symbols by dlopen, so that one binary runs anywhere.
+ *
+ * Types and values follow the CUDA Driver API (stable since 11.0); no vendor header is needed.
+ * The primary context is retained and made current around each group of calls, never reset, so
+ * that other users of the device in this process are not disturbed. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu.h"
+
+typedef int cu_result;
+typedef int cu_device;
+typedef unsigned long long cu_ptr;
+
+enum { /* cu_result and attributes that matter here */
+    CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101, CU_ECC = 214,
+    CU_ATTRIBUTE_UNITS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76,
+    CU_FUNCTION_SHARED = 8, CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1
+};
+
+/* X(name, parameters): every symbol used */
+#define CUDA_SYMBOLS(X)                                                                  \
+    X(cuInit, (unsigned))                                                                \
+    X(cuDeviceGetCount, (int *))                                                         \
+    X(cuDeviceGet, (cu_device *, int))                                                   \
+    X(cuDeviceGetName, (char *, int, cu_device))                                         \
+    X(cuDeviceGetAttribute, (int *, int, cu_device))                                     \
+    X(cuDevicePrimaryCtxRetain, (void **, cu_device))                                    \
+    X(cuDevicePrimaryCtxRelease_v2, (cu_device))                                         \
+    X(cuCtxPushCurrent_v2, (void *))                                                     \
+    X(cuCtxPopCurrent_v2, (void **))                                                     \
+    X(cuMemGetInfo_v2, (size_t *, size_t *))                                             \
+    X(cuMemAlloc_v2, (cu_ptr *, size_t))                                                 \
+    X(cuMemFree_v2, (cu_ptr))                                                            \
+    X(cuMemcpyHtoD_v2, (cu_ptr, const void *, size_t))                                   \
+    X(cuMemcpyHtoDAsync_v2, (cu_ptr, const void *, size_t, void *))                      \
+    X(cuMemcpyDtoHAsync_v2, (void *, cu_ptr, size_t, void *))                            \
+    X(cuModuleLoadData, (void **, const void *))                                         \
+    X(cuModuleUnload, (void *))                                                          \
+    X(cuModuleGetFunction, (void **, void *, const char *))                              \
+    X(cuFuncSetAttribute, (void *, int, int))                                            \
+    X(cuStreamCreate, (void **, unsigned))                                               \
+    X(cuStreamDestroy_v2, (void *))                                                      \
+    X(cuStreamSynchronize, (void *))                                                     \
+    X(cuStreamBeginCapture_v2, (void *, int))                                            \
+    X(cuStreamEndCapture, (void *, void **))                                             \
+    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                \
+    X(cuGraphLaunch, (void *, void *))                                                   \
+    X(cuGraphDestroy, (void *))                                                          \
+    X(cuGraphExecDestroy, (void *))                                                      \
+    X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                       unsigned, void *, void **, void **))                              \
+    X(cuGetErrorName, (cu_result, const char **))
+
+struct cuda {
+    const struct bi_env *env;
+    void *library;
+    cu_device device;
+    void *context;
+    bool retained;
+#define X(name, params) cu_result (*name) params;
+    CUDA_SYMBOLS(X)
+#undef X
+};
+
+static int load_symbols(struct cuda *c, struct bioinfer_error *err)
+{
+    static const struct { const char *name; size_t at; } symbols[] = {
+#define X(name, params) {#name, offsetof(struct cuda, name)},
+        CUDA_SYMBOLS(X)
+#undef X
+    };
+    if (!(c->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)))
+        return bi_fail(err, BIOINFER_DEVICE,
+                       "cuda: no NVIDIA driver on this machine (libcuda.so.1 not found)");
+    for (size_t i = 0; i < BI_COUNT(symbols); i++) {
+        void *symbol = dlsym(c->library, symbols[i].name);
+        if (!symbol)
+            return bi_fail(err, BIOINFER_DEVICE, "cuda: the driver is too old: no %s",
+                           symbols[i].name);
+        memcpy((char *)c + symbols[i].at, &symbol, sizeof symbol);
+    }
+    return 0;
+}
+
+static void cuda_close(bi_gpu_handle gpu)
+{
+    struct cuda *c = gpu;
+    if (c->retained)
+        c->cuDevicePrimaryCtxRelease_v2(c->device);
+    if (c->library)
+        dlclose(c->library);
+    bi_free(c->env, c);
+}
+
+static int cuda_describe(int code, char *text, size_t size)
+{
+    static const struct { int code; const char *words; } known[] = {
+        {1, "invalid value"}, {CU_OUT_OF_MEMORY, "out of device memory"}, {3, "not initialised"},
+        {CU_NO_DEVICE, "no device"}, {CU_INVALID_DEVICE, "no such device"},
+        {209, "no kernel image for this device"}, {CU_ECC, "uncorrectable memory error"},
+        {218, "PTX could not be compiled"}, {222, "the driver is too old for these kernels"},
+        {500, "kernel not found in its module"}, {700, "illegal address"},
+        {701, "out of launch resources"}, {702, "launch timed out"},
+        {715, "illegal instruction"}, {716, "misaligned address"}, {719, "launch failed"}};
+    const char *words = "error";
+    /* after these the context is inconsistent: every later call fails */
+    bool lost = code == CU_ECC || code == 226 || code == 700 || code == 702 ||
+                (code >= 714 && code <= 719) || code == 721 || code == 810 || code == 911;
+    for (size_t i = 0; i < BI_COUNT(known); i++)
+        if (known[i].code == code)
+            words = known[i].words;
+    snprintf(text, size, "%s (CUDA error %d)", words, code);
+    return code == CU_OUT_OF_MEMORY ? BIOINFER_NOMEM
+           : lost                   ? BIOINFER_DEVICE_LOST
+                                    : BIOINFER_DEVICE;
+}
+
+static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
+                     struct bi_gpu_facts *facts, struct bioinfer_error *err)
+{
+    struct cuda *c = bi_zalloc(env, sizeof *c);
+    int st, code, major = 0, minor = 0, count = 0, n = 0;
+    size_t available = 0, total = 0;
+    char name[48] = "", words[96];
+    if (!c)
+        return bi_fail(err, BIOINFER_NOMEM, "device");
+    c->env = env;
+    if ((st = load_symbols(c, err)))
+        goto out;
+    if ((code = c->cuInit(0)) || (code = c->cuDeviceGetCount(&count)) ||
+        (code = ordinal < count ? 0 : CU_INVALID_DEVICE) ||
+        (code = c->cuDeviceGet(&c->device, ordinal)) ||
+        (code = c->cuDeviceGetName(name, sizeof name, c->device)) ||
+        (code = c->cuDeviceGetAttribute(&major, CU_ATTRIBUTE_MAJOR, c->device)) ||
+        (code = c->cuDeviceGetAttribute(&minor, CU_ATTRIBUTE_MINOR, c->device)) ||
+        (code = c->cuDeviceGetAttribute(&facts->n_units, CU_ATTRIBUTE_UNITS, c->device)) ||
+        (code = c->cuDevicePrimaryCtxRetain(&c->context, c->device)))
+        goto fail;
+    c->retained = true;
+    if ((code = c->cuCtxPushCurrent_v2(c->context)))
+        goto fail;
+    code = c->cuMemGetInfo_v2(&available, &total);
+    c->cuCtxPopCurrent_v2(&(void *){NULL});
+    if (code)
+        goto fail;
+    if (major < 8) {
+        st = bi_fail(err, BIOINFER_UNSUPPORTED, "cuda:%d: %s has compute capability %d.%d; kernels "
+                     "need 8.0 or newer", ordinal, name, major, minor);
+        goto out;
+    }
+    if (major == 9 && minor == 0)
+        facts->arch[n++] = "sm_90a";
+    facts->arch[n++] = "sm_80"; /* PTX: newer devices compile it too */
+    facts->memory_size = total;
+    facts->memory_free = available;
+    snprintf(facts->description, sizeof facts->description, "%s, compute capability %d.%d", name,
+             major, minor);
+    *gpu = c;
+    return 0;
+fail:
+    st = cuda_describe(code, words, sizeof words);
+    st = bi_fail(err, st, "cuda:%d: %s", ordinal, words);
+out:
+    cuda_close(c);
+    return st;
+}
+
+static int cuda_enter(bi_gpu_handle gpu)
+{
+    struct cuda *c = gpu;
+    return c->cuCtxPushCurrent_v2(c->context);
+}
+
+static void cuda_leave(bi_gpu_handle gpu)
+{
+    struct cuda *c = gpu;
+    void *popped;
+    c->cuCtxPopCurrent_v2(&popped);
+}
+
+static cu_ptr device(const void *ptr)
+{
+    return (cu_ptr)(uintptr_t)ptr;
+}
+
+static int cuda_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
+{
+    cu_ptr p = 0;
+    int code = ((struct cuda *)gpu)->cuMemAlloc_v2(&p, (size_t)size);
+    *ptr = code ? NULL : (void *)(uintptr_t)p;
+    return code;
+}
+
+static void cuda_free(bi_gpu_handle gpu, void *ptr)
+{
+    ((struct cuda *)gpu)->cuMemFree_v2(device(ptr));
+}
+
+static int cuda_write(bi_gpu_handle gpu, void *dst, const void *src, uint64_t size)
+{
+    return ((struct cuda *)gpu)->cuMemcpyHtoD_v2(device(dst), src, (size_t)size);
+}
+
+static int cuda_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
+                            const char *name, const void *image, size_t size)
+{
+    (void)env;
+    (void)name;
+    (void)size;
+    return ((struct cuda *)gpu)->cuModuleLoadData(module, image);
+}
+
+static void cuda_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
+{
+    ((struct cuda *)gpu)->cuModuleUnload(module);
+}
+
+static int cuda_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name,
+                         int shared_size, bi_gpu_handle *function)
+{
+    struct cuda *c = gpu;
+    int code = c->cuModuleGetFunction(function, module, name);
+    if (!code && shared_size > 48 << 10)
+        code = c->cuFuncSetAttribute(*function, CU_FUNCTION_SHARED, shared_size);
+    return code;
+}
+
+static int cuda_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
+{
+    return ((struct cuda *)gpu)->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+}
+
+static void cuda_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    ((struct cuda *)gpu)->cuStreamDestroy_v2(stream);
+}
+
+static int cuda_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                        uint64_t size)
+{
+    return ((struct cuda *)gpu)->cuMemcpyHtoDAsync_v2(device(dst), src, (size_t)size, stream);
+}
+
+static int cuda_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                         uint64_t size)
+{
+    return ((struct cuda *)gpu)->cuMemcpyDtoHAsync_v2(dst, device(src), (size_t)size, stream);
+}
+
+static int cuda_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
+                       const int32_t grid[2], int block, int shared_size, void *params)
+{
+    return ((struct cuda *)gpu)
+        ->cuLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], 1, (unsigned)block, 1, 1,
+                         (unsigned)shared_size, stream, (void *[]){params}, NULL);
+}
+
+static int cuda_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    return ((struct cuda *)gpu)->cuStreamBeginCapture_v2(stream, CU_CAPTURE_THREAD_LOCAL);
+}
+
+static int cuda_capture_end(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle *graph)
+{
+    struct cuda *c = gpu;
+    void *recorded = NULL;
+    int code = c->cuStreamEndCapture(stream, &recorded);
+    if (!code)
+        code = c->cuGraphInstantiateWithFlags(graph, recorded, 0);
+    if (recorded)
+        c->cuGraphDestroy(recorded);
+    return code;
+}
+
+static int cuda_graph_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph)
+{
+    return ((struct cuda *)gpu)->cuGraphLaunch(graph, stream);
+}
+
+static void cuda_graph_free(bi_gpu_handle gpu, bi_gpu_handle graph)
+{
+    ((struct cuda *)gpu)->cuGraphExecDestroy(graph);
+}
+
+static int cuda_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    return ((struct cuda *)gpu)->cuStreamSynchronize(stream);
+}
+
+static const struct bi_gpu_driver cuda_driver = {
+    .name = "cuda", .open = cuda_open, .close = cuda_close, .enter = cuda_enter,
+    .leave = cuda_leave, .alloc = cuda_alloc, .free = cuda_free, .write = cuda_write,
+    .module_load = cuda_module_load, .module_unload = cuda_module_unload,
+    .function = cuda_function, .stream_new = cuda_stream_new, .stream_free = cuda_stream_free,
+    .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .launch = cuda_launch,
+    .capture_begin = cuda_capture_begin, .capture_end = cuda_capture_end,
+    .graph_launch = cuda_graph_launch, .graph_free = cuda_graph_free, .wait = cuda_wait,
+    .describe = cuda_describe, .needs_images = true,
+};
+
+static int open_cuda(struct bi_device **out, const struct bi_env *env,
+                     const struct bi_device_params *params, struct bioinfer_error *err)
+{
+    return bi_gpu_open(out, env, &cuda_driver, params, err);
+}
+
+const struct bi_backend_ops bi_backend_cuda = {.name = "cuda", .open = open_cuda, BI_GPU_OPS};

@@ -1,0 +1,93 @@
+/* gpu.h - what gpu.c asks of a driver. cuda.c fills the table through dlopen; the tests fill it
+ * with the host emulation. Every function returns 0 or the driver's own error code, which
+ * `describe` turns into a status and words. Handles are the driver's. */
+#ifndef BI_GPU_ENGINE_H
+#define BI_GPU_ENGINE_H
+
+#include "backend.h"
+
+typedef void *bi_gpu_handle;
+
+struct bi_gpu_facts {
+    char description[96];
+    uint64_t memory_size, memory_free;
+    int n_units;                 /* streaming multiprocessors, compute units */
+    const char *arch[4];         /* blobs it can load, best first; NULL ends */
+};
+
+struct bi_gpu_driver {
+    const char *name; /* "cuda" */
+    /* Device number `ordinal`. Fills err itself: the driver may be absent. */
+    int (*open)(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
+                struct bi_gpu_facts *facts, struct bioinfer_error *err);
+    void (*close)(bi_gpu_handle gpu);
+    /* Around every group of calls below: makes the device current on this thread. */
+    int (*enter)(bi_gpu_handle gpu);
+    void (*leave)(bi_gpu_handle gpu);
+    int (*alloc)(bi_gpu_handle gpu, void **ptr, uint64_t size);
+    void (*free)(bi_gpu_handle gpu, void *ptr);
+    int (*write)(bi_gpu_handle gpu, void *dst, const void *src, uint64_t size); /* waits */
+    int (*module_load)(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
+                       const char *name, const void *image, size_t size);
+    void (*module_unload)(bi_gpu_handle gpu, bi_gpu_handle module);
+    int (*function)(bi_gpu_handle gpu, bi_gpu_handle module, const char *name, int shared_size,
+                    bi_gpu_handle *function);
+    int (*stream_new)(bi_gpu_handle gpu, bi_gpu_handle *stream);
+    void (*stream_free)(bi_gpu_handle gpu, bi_gpu_handle stream);
+    int (*copy_in)(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                   uint64_t size);
+    int (*copy_out)(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                    uint64_t size);
+    int (*launch)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
+                  const int32_t grid[2], int block, int shared_size, void *params);
+    /* Recording of launches for replay. capture_begin NULL: there is none. */
+    int (*capture_begin)(bi_gpu_handle gpu, bi_gpu_handle stream);
+    int (*capture_end)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle *graph);
+    int (*graph_launch)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph);
+    void (*graph_free)(bi_gpu_handle gpu, bi_gpu_handle graph);
+    int (*wait)(bi_gpu_handle gpu, bi_gpu_handle stream);
+    /* NOMEM, DEVICE_LOST (every later call fails) or DEVICE; words into text. */
+    int (*describe)(int code, char *text, size_t size);
+    bool needs_images; /* modules come from the blobs of the library */
+};
+
+/* The open() of a backend over `driver`; the rest of its table is BI_GPU_OPS. */
+int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
+                const struct bi_gpu_driver *driver, const struct bi_device_params *params,
+                struct bioinfer_error *err);
+
+void bi_gpu_close(struct bi_device **device);
+void bi_gpu_caps(const struct bi_device *device, struct bi_caps *caps);
+int bi_gpu_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
+                 struct bioinfer_error *err);
+void bi_gpu_free(struct bi_device *device, struct bi_buffer *buffer);
+uint64_t bi_gpu_weight_size(const struct bi_device *device, enum bi_layout layout, int64_t n,
+                            int64_t k);
+int bi_gpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
+                        int64_t k, int64_t first, int64_t rows, const float *src,
+                        struct bioinfer_error *err);
+int bi_gpu_module(struct bi_device *device, struct bi_launch *launches, int n,
+                  struct bioinfer_error *err);
+int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *device,
+                     struct bioinfer_error *err);
+void bi_gpu_queue_free(struct bi_queue **queue);
+int bi_gpu_prepare(struct bi_queue *queue, struct bi_program *program,
+                   struct bioinfer_error *err);
+void bi_gpu_release(struct bi_queue *queue, struct bi_program *program);
+int bi_gpu_upload(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+                  struct bioinfer_error *err);
+int bi_gpu_submit(struct bi_queue *queue, const struct bi_program *program,
+                  const struct bi_counts *counts, struct bioinfer_error *err);
+int bi_gpu_download(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+                    struct bioinfer_error *err);
+int bi_gpu_wait(struct bi_queue *queue, struct bioinfer_error *err);
+
+#define BI_GPU_OPS                                                                       \
+    .abi = BI_BACKEND_ABI, .close = bi_gpu_close, .caps = bi_gpu_caps,                   \
+    .alloc = bi_gpu_alloc, .free = bi_gpu_free, .weight_size = bi_gpu_weight_size,       \
+    .weight_write = bi_gpu_weight_write, .module = bi_gpu_module,                        \
+    .queue_new = bi_gpu_queue_new, .queue_free = bi_gpu_queue_free,                      \
+    .prepare = bi_gpu_prepare, .release = bi_gpu_release, .upload = bi_gpu_upload,       \
+    .submit = bi_gpu_submit, .download = bi_gpu_download, .wait = bi_gpu_wait
+
+#endif

@@ -1,0 +1,109 @@
+/* lower.c - which values are float16 on devices with matrix units.
+ *
+ * Only operands of matrix products and attention are: their producers round once, and the
+ * products sum in float32. The residual stream, statistics, and everything that leaves the
+ * graph stay float32. */
+#include "graph.h"
+
+#include "../ops/op.h"
+
+/* Can this output be made in float16? */
+static bool may_make(const struct bi_node *n, int slot)
+{
+    switch (n->op) {
+    case BI_OP_LINEAR:
+        return n->in[3] == BI_NONE; /* a sum with the residual stream is float32 */
+    case BI_OP_ADD_LAYERNORM:
+        return slot == 1;
+    case BI_OP_MATMUL:
+    case BI_OP_LAYERNORM:
+    case BI_OP_ATTENTION:
+    case BI_OP_COLUMNS:
+    case BI_OP_SELECT_ROWS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Clears a mark; true when it was set. */
+static bool clear(bool *half, bi_value_id id)
+{
+    bool was = id != BI_NONE && half[id];
+    if (was)
+        half[id] = false;
+    return was;
+}
+
+/* Values first .. first + n of the inputs, and the output, are all float16 or none is. */
+static bool all_or_none(bool *half, const struct bi_node *n, int n_in, bool with_out)
+{
+    bool all = !with_out || half[n->out[0]], changed = false;
+    for (int k = 0; k < n_in; k++)
+        all = all && half[n->in[k]];
+    for (int k = 0; !all && k < n_in; k++)
+        changed |= clear(half, n->in[k]);
+    if (!all && with_out)
+        changed |= clear(half, n->out[0]);
+    return changed;
+}
+
+/* Takes back marks that node n cannot live with; true when one was. */
+static bool restrict_node(bool *half, const struct bi_node *n)
+{
+    int readable = 0; /* leading inputs that may be float16 */
+    bool changed = false;
+    switch (n->op) {
+    case BI_OP_LINEAR:
+    case BI_OP_MATMUL: /* float32 operands give float32 products */
+        readable = 1;
+        if (!half[n->in[0]])
+            changed |= clear(half, n->out[0]);
+        break;
+    case BI_OP_ATTENTION:
+        readable = 3;
+        changed |= all_or_none(half, n, 3, true);
+        break;
+    case BI_OP_ATTENTION_CONTACTS:
+        readable = 2;
+        changed |= all_or_none(half, n, 2, false);
+        break;
+    case BI_OP_COLUMNS:
+    case BI_OP_SELECT_ROWS:
+        readable = 1;
+        changed |= all_or_none(half, n, 1, true);
+        break;
+    default:
+        break;
+    }
+    for (int k = readable; k < BI_NODE_IN; k++)
+        changed |= clear(half, n->in[k]);
+    return changed;
+}
+
+int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
+{
+    bool *half = bi_calloc(g->arena.env, g->n_values + 1, sizeof *half), changed = true;
+    int st = 0;
+    if (!half)
+        return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++)
+            half[g->nodes[i].out[k]] = may_make(&g->nodes[i], k);
+    for (size_t i = 0; i < g->n_outputs; i++)
+        half[g->outputs[i].value] = false;
+    while (changed) { /* marks are only taken back, so this ends */
+        changed = false;
+        for (size_t i = 0; i < g->n_nodes; i++)
+            changed |= restrict_node(half, &g->nodes[i]);
+    }
+    for (size_t i = 0; !st && i < g->n_nodes; i++) {
+        struct bi_node *n = &g->nodes[i];
+        n->attr.half = 0;
+        for (int k = 0; k < bi_op_n_out(n->op); k++)
+            n->attr.half |= (uint32_t)half[n->out[k]] << k;
+        st = bi_ops[n->op]->infer(g, n, err);
+    }
+    bi_free(g->arena.env, half);
+    return st ? st : bi_graph_verify(g, err);
+}

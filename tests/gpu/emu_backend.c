@@ -1,0 +1,180 @@
+/* emu_backend.c - a driver for gpu.c that runs kernels on the host (kernels/emu). */
+#include "emu_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../engine/gpu.h"
+#include "../../kernels/emu/emu.h"
+
+struct emu_counts emu_counts;
+
+enum { EMU_NO_MEMORY = 1, EMU_NO_KERNEL, EMU_FAULT };
+
+static int open_target(bi_gpu_handle *gpu, const struct bi_emu_target *target,
+                       struct bi_gpu_facts *facts)
+{
+    *gpu = (void *)(uintptr_t)target;
+    facts->arch[0] = target->name;
+    facts->n_units = 2;
+    snprintf(facts->description, sizeof facts->description, "emulated %s", target->name);
+    return 0;
+}
+
+static void emu_close(bi_gpu_handle gpu)
+{
+    (void)gpu;
+}
+
+static int emu_enter(bi_gpu_handle gpu)
+{
+    (void)gpu;
+    return 0;
+}
+
+static int emu_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
+{
+    (void)gpu;
+    emu_counts.allocations++;
+    if ((*ptr = aligned_alloc(64, (size_t)(size + 63) / 64 * 64)))
+        memset(*ptr, 0xff, (size_t)size); /* device memory is not zeroed either */
+    return *ptr ? 0 : EMU_NO_MEMORY;
+}
+
+static void emu_free(bi_gpu_handle gpu, void *ptr)
+{
+    (void)gpu;
+    free(ptr);
+}
+
+static int emu_write(bi_gpu_handle gpu, void *dst, const void *src, uint64_t size)
+{
+    (void)gpu;
+    memcpy(dst, src, (size_t)size);
+    return 0;
+}
+
+static int emu_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
+                           const char *name, const void *image, size_t size)
+{
+    (void)gpu;
+    (void)env;
+    (void)image;
+    (void)size;
+    *module = (void *)(uintptr_t)name;
+    return 0;
+}
+
+static void emu_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
+{
+    (void)gpu;
+    (void)module;
+}
+
+static int emu_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name,
+                        int shared_size, bi_gpu_handle *function)
+{
+    const struct bi_emu_target *t = gpu;
+    (void)module;
+    (void)shared_size;
+    for (const struct bi_emu_kernel *k = t->kernels; k->name; k++)
+        if (!strcmp(k->name, name)) {
+            *function = (void *)(uintptr_t)k;
+            return 0;
+        }
+    return EMU_NO_KERNEL;
+}
+
+static int emu_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
+{
+    *stream = gpu;
+    return 0;
+}
+
+static void emu_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    (void)gpu;
+    (void)stream;
+}
+
+static int emu_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                       uint64_t size)
+{
+    (void)stream;
+    emu_counts.copies_in++;
+    return emu_write(gpu, dst, src, size);
+}
+
+static int emu_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                        uint64_t size)
+{
+    (void)stream;
+    emu_counts.copies_out++;
+    return emu_write(gpu, dst, src, size);
+}
+
+static int emu_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
+                      const int32_t grid[2], int block, int shared_size, void *params)
+{
+    const struct bi_emu_target *t = gpu;
+    const struct bi_emu_kernel *k = function;
+    struct bi_emu_launch l = {.run = k->run, .params = params, .wave = t->wave,
+                              .grid = {grid[0], grid[1]}, .block = block,
+                              .shared_size = shared_size, .seed = 1};
+    const char *error = bi_emu_run(&l);
+    (void)stream;
+    emu_counts.launches++;
+    if (!error)
+        return 0;
+    emu_counts.error = error;
+    fprintf(stderr, "%s: %s\n", k->name, error);
+    return EMU_FAULT;
+}
+
+static int emu_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    (void)gpu;
+    (void)stream;
+    emu_counts.waits++;
+    return 0;
+}
+
+static int emu_describe(int code, char *text, size_t size)
+{
+    snprintf(text, size, "%s", code == EMU_NO_MEMORY   ? "out of memory"
+                               : code == EMU_NO_KERNEL ? "no such kernel"
+                                                       : emu_counts.error);
+    return code == EMU_NO_MEMORY ? BIOINFER_NOMEM : BIOINFER_DEVICE;
+}
+
+#define EMU(target_name)                                                                 \
+    static int open_##target_name(bi_gpu_handle *gpu, const struct bi_env *env,          \
+                                  int ordinal, struct bi_gpu_facts *facts,               \
+                                  struct bioinfer_error *err)                            \
+    {                                                                                    \
+        (void)env;                                                                       \
+        (void)ordinal;                                                                   \
+        (void)err;                                                                       \
+        return open_target(gpu, &bi_emu_##target_name, facts);                           \
+    }                                                                                    \
+    static const struct bi_gpu_driver driver_##target_name = {                           \
+        .name = "emu", .open = open_##target_name, .close = emu_close,                   \
+        .enter = emu_enter, .leave = emu_close, .alloc = emu_alloc, .free = emu_free,    \
+        .write = emu_write, .module_load = emu_module_load,                              \
+        .module_unload = emu_module_unload, .function = emu_function,                    \
+        .stream_new = emu_stream_new, .stream_free = emu_stream_free,                    \
+        .copy_in = emu_copy_in, .copy_out = emu_copy_out, .launch = emu_launch,          \
+        .wait = emu_wait, .describe = emu_describe};                                     \
+    static int device_##target_name(struct bi_device **out, const struct bi_env *env,    \
+                                    const struct bi_device_params *params,               \
+                                    struct bioinfer_error *err)                          \
+    {                                                                                    \
+        return bi_gpu_open(out, env, &driver_##target_name, params, err);                \
+    }                                                                                    \
+    const struct bi_backend_ops emu_##target_name = {                                    \
+        .name = "emu", .open = device_##target_name, BI_GPU_OPS}
+
+EMU(nvidia);
+EMU(cdna);
+EMU(rdna);

@@ -1,0 +1,16 @@
+/* emu_backend.h - the GPU backend over the host emulation: gpu.c as it is, a driver that runs
+ * kernels by fibers and counts every call. */
+#ifndef BI_EMU_BACKEND_H
+#define BI_EMU_BACKEND_H
+
+#include "../../engine/backend.h"
+
+extern const struct bi_backend_ops emu_nvidia, emu_cdna, emu_rdna;
+
+struct emu_counts {
+    long copies_in, launches, copies_out, allocations, waits;
+    const char *error; /* of the last launch that went wrong */
+};
+extern struct emu_counts emu_counts;
+
+#endif
