@@ -1,0 +1,295 @@
+/* attention.cu - softmax(scale q k^T) v within each sequence, with online softmax in f32.
+ *
+ * f16, on matrix units: a block of 128 threads takes 64 queries of one head; a wave 16 of them
+ * (wave 32) or 32 (wave 64). Queries stay in registers, keys and values pass through shared
+ * memory 64 (32 for wide heads) at a time, queries and keys rotated in f32 on the way when there is a table. Exponentials
+ * are rounded to f16 for the product with the values; their sum is not.
+ * f32: the same by fused multiply-adds, 32 (16) queries and 32 keys at a time, 8 threads a row.
+ *
+ * Key tiles count from the start of the own sequence, and a row does not depend on the other
+ * rows of its block: the same bits in any batch. What lies behind the sequence is zero in
+ * shared memory and never read. _dN serves head widths up to N, zero-padded; any alignment.
+ * Grid: tiles of gpu_tiles.h, heads. */
+#include "gpu_tiles.h"
+
+#include "attention.h"
+#include "gpu_math.h"
+
+/* ---- rows of one head to shared memory ---- */
+
+struct head_rows {
+    const void *base; /* row 0, head width d */
+    int64_t ld;
+    const float *table; /* rotate; row 0; NULL = do not */
+    int rows, d;        /* rows that are there */
+};
+
+template <typename T> DEV float rotated(const head_rows &h, const T *x, int r, int i)
+{
+    const int half = h.d / 2, j = i < half ? i : i - half;
+    const float *row = h.table + (int64_t)r * h.d;
+    const float a = (float)x[i], b = (float)x[i < half ? i + half : j];
+    return fma_(a, row[j], i < half ? -(b * row[half + j]) : b * row[half + j]);
+}
+
+/* to[r * ld + i] for r < rows, i < width, zero where there is nothing. Each row the same
+ * numbers whatever the path. */
+template <int rows, int width, int threads, typename T>
+DEV void read_plain(const head_rows &h, T *to, int ld)
+{
+    for (int at = thread_id(); at < rows * width; at += threads) {
+        const int r = at / width, i = at % width;
+        float v = 0;
+        if (r < h.rows && i < h.d) {
+            const T *x = (const T *)h.base + r * h.ld;
+            v = h.table ? rotated(h, x, r, i) : (float)x[i];
+        }
+        to[r * ld + i] = (T)v;
+    }
+}
+
+template <int rows, int width, int threads>
+DEV void read_eights(const head_rows &h, f16 *to, int ld)
+{
+#pragma GCC unroll 4
+    for (int n = 0; n < rows * width / 8 / threads; n++) {
+        const int at = thread_id() + n * threads, r = at / (width / 8), i = at % (width / 8) * 8;
+        f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
+        if (r < h.rows && i < h.d)
+            v = *(const f16x8 *)((const f16 *)h.base + r * h.ld + i);
+        *(f16x8 *)(to + r * ld + i) = v;
+    }
+}
+
+/* Both halves of a pair at once, four pairs at a time; columns d to width are zeroed. */
+template <int rows, int width, int threads>
+DEV void read_rotated(const head_rows &h, f16 *to, int ld)
+{
+    const int half = h.d / 2;
+#pragma GCC unroll 2
+    for (int n = 0; n < rows * width / 8 / threads; n++) {
+        const int at = thread_id() + n * threads, r = at / (width / 8), i = at % (width / 8) * 4;
+        const f16x4 zero = {0, 0, 0, 0};
+        f16x4 low = zero, high = zero;
+        if (r < h.rows && i < half) {
+            const f16 *x = (const f16 *)h.base + r * h.ld + i;
+            const float *row = h.table + (int64_t)r * h.d + i;
+            const f16x4 a = *(const f16x4 *)x, b = *(const f16x4 *)(x + half);
+            const f32x4 cosine = *(const f32x4 *)row, sine = *(const f32x4 *)(row + half);
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++) {
+                low[j] = (f16)fma_((float)a[j], cosine[j], -((float)b[j] * sine[j]));
+                high[j] = (f16)fma_((float)b[j], cosine[j], (float)a[j] * sine[j]);
+            }
+        }
+        if (i < half) {
+            *(f16x4 *)(to + r * ld + i) = low;
+            *(f16x4 *)(to + r * ld + half + i) = high;
+        } else { /* as many columns behind d as there are pairs missing */
+            *(f16x4 *)(to + r * ld + 2 * i) = zero;
+            *(f16x4 *)(to + r * ld + 2 * i + 4) = zero;
+        }
+    }
+}
+
+template <int rows, int width, int threads>
+DEV void read_rows(const head_rows &h, f16 *to, int ld)
+{
+    const u64 all = (u64)h.base | (u64)h.ld * 2 | (u64)h.d * 2;
+    if (all % 16 == 0 && !h.table)
+        read_eights<rows, width, threads>(h, to, ld);
+    else if (all % 16 == 0 && (u64)h.table % 16 == 0)
+        read_rotated<rows, width, threads>(h, to, ld);
+    else
+        read_plain<rows, width, threads>(h, to, ld);
+}
+
+/* ---- f16 ---- */
+
+enum { Q_ROWS = 64, THREADS = 128 };
+
+template <int D> struct attention_tiles {
+    enum { KEYS = D < 128 ? 64 : 32, LD = D + 8 };
+    union {
+        f16 q[Q_ROWS * LD]; /* before the first keys */
+        struct {
+            f16 k[KEYS * LD], v[KEYS * LD];
+        };
+    };
+};
+
+template <int D> DEV void attention(const struct bi_attention_params &p)
+{
+    enum {
+        LD = attention_tiles<D>::LD,
+        KEYS = attention_tiles<D>::KEYS,
+        WAVES = THREADS / WAVE,
+        MT = Q_ROWS / 16 / WAVES, /* 16-row parts of a wave */
+        NT = KEYS / 16,
+        KT = D / 16
+    };
+    SHARED(attention_tiles<D>, s, sizeof(attention_tiles<D>));
+    const tile q = find_tile<Q_ROWS>(p.counts, p.start, block_x());
+    if (q.first >= q.length)
+        return;
+    const int64_t column = (int64_t)block_y() * p.head_dim;
+    const int row0 = wave_id() * MT * 16, d = p.head_dim;
+    const float to_log2 = p.scale * LOG2E;
+    frag xq[MT][KT];
+    acc o[MT][KT] = {};
+    float max[MT][ACC_ROWS], sum[MT][ACC_ROWS];
+
+    read_rows<Q_ROWS, D, THREADS>(
+        head_rows{(const f16 *)p.q + (q.start + q.first) * p.ldq + column, p.ldq,
+                  p.table ? p.table + (int64_t)q.first * d : p.table, q.length - q.first, d},
+        s.q, LD);
+    barrier();
+#pragma GCC unroll 4
+    for (int m = 0; m < MT; m++) {
+#pragma GCC unroll 8
+        for (int k = 0; k < KT; k++)
+            xq[m][k] = frag_x(s.q + (row0 + m * 16) * LD + k * 16, LD);
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++) {
+            max[m][r] = -INF;
+            sum[m][r] = 0;
+        }
+    }
+
+    for (int j0 = 0; j0 < q.length; j0 += KEYS) {
+        const int64_t at = q.start + j0;
+        const int keys = q.length - j0;
+        barrier(); /* the last keys and values are used up */
+        read_rows<KEYS, D, THREADS>(
+            head_rows{(const f16 *)p.k + at * p.ldk + column, p.ldk,
+                      p.table ? p.table + (int64_t)j0 * d : p.table, keys, d},
+            s.k, LD);
+        read_rows<KEYS, D, THREADS>(
+            head_rows{(const f16 *)p.v + at * p.ldv + column, p.ldv, nullptr, keys, d}, s.v, LD);
+        barrier();
+
+        acc x[MT][NT] = {};
+#pragma GCC unroll 8
+        for (int k = 0; k < KT; k++)
+#pragma GCC unroll 4
+            for (int n = 0; n < NT; n++) {
+                const frag w = frag_w(s.k + n * 16 * LD + k * 16, LD);
+#pragma GCC unroll 4
+                for (int m = 0; m < MT; m++)
+                    multiply(x[m][n], xq[m][k], w);
+            }
+
+        if (keys < KEYS) {
+#pragma GCC unroll 4
+            for (int n = 0; n < NT; n++)
+#pragma GCC unroll 8
+                for (int e = 0; e < ACC; e++)
+                    if (n * 16 + acc_n(e) >= keys) {
+#pragma GCC unroll 4
+                        for (int m = 0; m < MT; m++)
+                            x[m][n].of[e] = -INF;
+                    }
+        }
+#pragma GCC unroll 4
+        for (int m = 0; m < MT; m++) {
+            float high[ACC_ROWS], shrink[ACC_ROWS];
+#pragma GCC unroll 2
+            for (int r = 0; r < ACC_ROWS; r++)
+                high[r] = max[m][r];
+#pragma GCC unroll 4
+            for (int n = 0; n < NT; n++)
+#pragma GCC unroll 8
+                for (int e = 0; e < ACC; e++) {
+                    x[m][n].of[e] *= to_log2;
+                    high[acc_row(e)] = max_(high[acc_row(e)], x[m][n].of[e]);
+                }
+#pragma GCC unroll 2
+            for (int r = 0; r < ACC_ROWS; r++) {
+                high[r] = row_max(high[r]);
+                shrink[r] = max[m][r] == high[r] ? 1 : exp2_(max[m][r] - high[r]);
+                max[m][r] = high[r];
+                high[r] = high[r] == -INF ? 0 : high[r];
+                sum[m][r] *= shrink[r];
+            }
+#pragma GCC unroll 4
+            for (int n = 0; n < NT; n++)
+#pragma GCC unroll 8
+                for (int e = 0; e < ACC; e++) {
+                    float *v = &x[m][n].of[e];
+                    *v = exp2_(*v - high[acc_row(e)]);
+                    sum[m][acc_row(e)] += *v;
+                }
+#pragma GCC unroll 8
+            for (int k = 0; k < KT; k++)
+#pragma GCC unroll 8
+                for (int e = 0; e < ACC; e++)
+                    o[m][k].of[e] *= shrink[acc_row(e)];
+        }
+
+#pragma GCC unroll 4
+        for (int n = 0; n < NT; n++) {
+            frag weights[MT];
+#pragma GCC unroll 4
+            for (int m = 0; m < MT; m++)
+                weights[m] = frag_of(x[m][n]);
+#pragma GCC unroll 8
+            for (int k = 0; k < KT; k++) {
+                const frag w = frag_w_t(s.v + n * 16 * LD + k * 16, LD);
+#pragma GCC unroll 4
+                for (int m = 0; m < MT; m++)
+                    multiply(o[m][k], weights[m], w);
+            }
+        }
+    }
+
+    const bool whole = ((u64)p.y | (u64)p.ldy * 2 | (u64)d * 2) % (ACC_RUN * 2) == 0;
+#pragma GCC unroll 4
+    for (int m = 0; m < MT; m++) {
+        float rest[ACC_ROWS];
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++)
+            rest[r] = 1.0f / row_sum(sum[m][r]);
+#pragma GCC unroll 8
+        for (int k = 0; k < KT; k++)
+#pragma GCC unroll 8
+            for (int e = 0; e < ACC; e += ACC_RUN) {
+                typedef f16 run __attribute__((vector_size(ACC_RUN * 2)));
+                const int row = q.first + row0 + m * 16 + acc_m(e), i = k * 16 + acc_n(e);
+                f16 *y = (f16 *)p.y + (q.start + row) * p.ldy + column + i;
+                run v;
+#pragma GCC unroll 4
+                for (int u = 0; u < ACC_RUN; u++)
+                    v[u] = (f16)(o[m][k].of[e + u] * rest[acc_row(e)]);
+                if (row >= q.length || i >= d)
+                    continue;
+                if (whole && i + ACC_RUN <= d) {
+                    *(run *)y = v;
+                } else {
+#pragma GCC unroll 4
+                    for (int u = 0; u < ACC_RUN; u++)
+                        if (i + u < d)
+                            y[u] = v[u];
+                }
+            }
+    }
+}
+
+KERNEL(attention_d16_f16, struct bi_attention_params, 128, 4)
+{
+    attention<16>(p);
+}
+
+KERNEL(attention_d32_f16, struct bi_attention_params, 128, 4)
+{
+    attention<32>(p);
+}
+
+KERNEL(attention_d64_f16, struct bi_attention_params, 128, 3)
+{
+    attention<64>(p);
+}
+
+KERNEL(attention_d128_f16, struct bi_attention_params, 128, 2)
+{
+    attention<128>(p);
+}

@@ -1,0 +1,71 @@
+/* emu.h - runs GPU kernels on the host, one fiber per thread of a block, for tests.
+ *
+ * Blocks run one after another in an order made from the seed; within a block, waves in such
+ * an order, too. Reported as errors: a barrier that not all threads of the block reach, lanes
+ * of a wave that meet in different operations or not at all, writes behind the end of shared
+ * memory, asynchronous copies that nobody waited for, stacks that overflow. Shared memory is
+ * 0xff (NaN) before each block; an asynchronous copy lands at its wait, not before. */
+#ifndef BI_EMU_H
+#define BI_EMU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- for callers ---- */
+
+struct bi_emu_kernel {
+    const char *name; /* as in gpu_entries.h; NULL ends a list */
+    void (*run)(const void *params);
+};
+
+/* The same kernels over the lane maps and waves of three vendors' chips (gpu.h). */
+struct bi_emu_target {
+    const char *name; /* "nvidia" */
+    int wave;
+    const struct bi_emu_kernel *kernels;
+};
+extern const struct bi_emu_target bi_emu_nvidia, bi_emu_cdna, bi_emu_rdna;
+
+struct bi_emu_launch {
+    void (*run)(const void *params);
+    const void *params;
+    int wave;
+    int32_t grid[2], block;
+    int64_t shared_size; /* what the launch grants; asking for more is an error */
+    uint64_t seed;
+};
+
+/* NULL, or what went wrong (a constant string); then outputs are worthless. Any thread. */
+const char *bi_emu_run(const struct bi_emu_launch *launch);
+
+/* ---- for gpu.h: called by fibers ---- */
+
+struct bi_emu_thread {
+    int thread, block[2];
+};
+#ifdef __cplusplus
+extern thread_local struct bi_emu_thread *bi_emu_self;
+#else
+extern _Thread_local struct bi_emu_thread *bi_emu_self;
+#endif
+
+enum bi_emu_op { BI_EMU_SHUFFLE = 1, BI_EMU_MULTIPLY };
+
+/* Waits until all lanes of the wave have brought their `size` bytes (at most 128), and returns
+ * where those of lane `lane` are; lane l + 1 follows behind lane l. */
+const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int lane);
+void bi_emu_barrier(void);
+void *bi_emu_shared(size_t size);
+void bi_emu_copy(void *to, const void *from, int bytes);
+void bi_emu_commit(void);
+void bi_emu_wait(int groups);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

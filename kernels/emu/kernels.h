@@ -1,0 +1,29 @@
+/* kernels.h - all kernels over one lane map, and their list; included once by nvidia.cpp,
+ * cdna.cpp and rdna.cpp, each of which says which map. */
+#include "../gpu_entries.h"
+#include "emu.h"
+
+#include <math.h>
+#include <string.h>
+
+namespace {
+#include "../add.cu"
+#include "../attention.cu"
+#include "../embedding.cu"
+#include "../layernorm.cu"
+#include "../linear.cu"
+#include "../mean_pool.cu"
+#include "../rope.cu"
+#include "../rope_table.cu"
+#include "../scale_rows.cu"
+#include "../select_rows.cu"
+#include "../softmax.cu"
+#include "../unary.cu"
+
+const struct bi_emu_kernel kernels[] = {
+#define E(name, module, params, threads, shared, grid) {#name, name},
+    BI_GPU_ENTRIES(E)
+#undef E
+    {nullptr, nullptr},
+};
+} // namespace

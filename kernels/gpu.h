@@ -1,0 +1,594 @@
+/* gpu.h - one device vocabulary for three compilers: clang to PTX, clang to AMD code objects,
+ * and any C++ compiler to the host emulation of kernels/emu. The only file that asks which.
+ *
+ * A kernel file is C with templates. It includes this file first, writes helpers with DEV, entries
+ * with KERNEL, asks for shared memory with SHARED, and calls nothing of any vendor.
+ *
+ *   target   wave  matrix unit, 16 x 16 x 16, f16 in, f32 out     copies to shared memory
+ *   NVIDIA    32   two mma.sync.m16n8k16                          asynchronous (cp.async)
+ *   CDNA      64   mfma_f32_16x16x16f16                           through registers
+ *   RDNA 3    32   wmma_f32_16x16x16_f16                          through registers
+ *   host      any of the three, by BI_EMU_NVIDIA, BI_EMU_CDNA, BI_EMU_RDNA
+ *
+ * Blocks have one dimension of whole waves. Barriers and everything that says "all lanes" must
+ * be reached by all threads of the block or the wave: the emulation fails otherwise.
+ *
+ * Sections: targets, keywords, places, numbers, waves, shared memory, copies, fragments. */
+#ifndef BI_GPU_H
+#define BI_GPU_H
+
+/* ---- targets ---- */
+
+#if defined __NVPTX__
+#define MAP_NVIDIA 1
+#define ON_NVIDIA 1
+#elif defined __AMDGCN__
+#define ON_AMD 1
+#if defined __GFX11__
+#define MAP_RDNA 1
+#else
+#define MAP_CDNA 1
+#endif
+#else
+#define ON_HOST 1
+#if defined BI_EMU_NVIDIA
+#define MAP_NVIDIA 1
+#elif defined BI_EMU_CDNA
+#define MAP_CDNA 1
+#else
+#define MAP_RDNA 1
+#endif
+#endif
+
+#if defined MAP_CDNA
+#define WAVE 64
+#else
+#define WAVE 32
+#endif
+
+/* ---- keywords ---- */
+
+/* KERNEL(name, struct params, threads, blocks) { ... p.x ... }: an entry; blocks: how many
+ * should fit on one multiprocessor, which bounds the registers of a thread. */
+#if defined ON_HOST
+#include <math.h>
+#include <string.h>
+
+#include "emu/emu.h"
+#define DEV static inline
+#define KERNEL(name, type, threads, blocks)                                              \
+    static void name##_body(const type &p);                                              \
+    static void name(const void *params)                                                 \
+    {                                                                                    \
+        name##_body(*(const type *)params);                                              \
+    }                                                                                    \
+    static void name##_body(const type &p)
+#include "counts.h"
+#else
+#define DEV static __attribute__((device)) inline __attribute__((always_inline))
+#if defined ON_NVIDIA
+#define BOUNDS(threads, blocks) __attribute__((launch_bounds(threads, blocks)))
+#else /* at least two waves on each of the four units, so at most 256 registers */
+#define BOUNDS(threads, blocks)                                                          \
+    __attribute__((amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(2)))
+#endif
+#define KERNEL(name, type, threads, blocks)                                              \
+    extern "C" __attribute__((global)) BOUNDS(threads, blocks) void name(const type p)
+#include <stdint.h>
+#pragma clang force_cuda_host_device begin
+#include "counts.h"
+#pragma clang force_cuda_host_device end
+#endif
+
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef _Float16 f16;
+typedef f16 f16x2 __attribute__((vector_size(4)));
+typedef f16 f16x4 __attribute__((vector_size(8)));
+typedef f16 f16x8 __attribute__((vector_size(16)));
+typedef f16 f16x16 __attribute__((vector_size(32)));
+typedef float f32x2 __attribute__((vector_size(8)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef u32 u32x4 __attribute__((vector_size(16)));
+
+/* ---- places: which thread of which block ---- */
+
+#if defined ON_NVIDIA
+DEV int thread_id()
+{
+    return __nvvm_read_ptx_sreg_tid_x();
+}
+DEV int block_x()
+{
+    return __nvvm_read_ptx_sreg_ctaid_x();
+}
+DEV int block_y()
+{
+    return __nvvm_read_ptx_sreg_ctaid_y();
+}
+DEV int wave_id()
+{
+    return thread_id() / WAVE;
+}
+#elif defined ON_AMD
+DEV int thread_id()
+{
+    return (int)__builtin_amdgcn_workitem_id_x();
+}
+DEV int block_x()
+{
+    return (int)__builtin_amdgcn_workgroup_id_x();
+}
+DEV int block_y()
+{
+    return (int)__builtin_amdgcn_workgroup_id_y();
+}
+DEV int wave_id()
+{
+    return __builtin_amdgcn_readfirstlane(thread_id() / WAVE); /* known to be uniform */
+}
+#else
+DEV int thread_id()
+{
+    return bi_emu_self->thread;
+}
+DEV int block_x()
+{
+    return bi_emu_self->block[0];
+}
+DEV int block_y()
+{
+    return bi_emu_self->block[1];
+}
+DEV int wave_id()
+{
+    return thread_id() / WAVE;
+}
+#endif
+
+DEV int lane_id()
+{
+    return thread_id() % WAVE;
+}
+
+/* ---- numbers: what needs an instruction; the rest is in gpu_math.h ---- */
+
+/* Largest float, and what an empty maximum is. */
+#define INF __builtin_inff()
+
+DEV float fma_(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+
+DEV float max_(float a, float b)
+{
+    return __builtin_fmaxf(a, b);
+}
+
+DEV float round_(float x)
+{
+    return __builtin_rintf(x);
+}
+
+template <typename to, typename from> DEV to bits(from x)
+{
+    return __builtin_bit_cast(to, x);
+}
+
+/* 2^x, off by 2 ulp; results below 2^-126 may be 0. */
+DEV float exp2_(float x)
+{
+#if defined ON_NVIDIA
+    return __nvvm_ex2_approx_ftz_f(x);
+#elif defined ON_AMD
+    return __builtin_amdgcn_exp2f(x);
+#else
+    return exp2f(x);
+#endif
+}
+
+/* ---- waves: all lanes take part ---- */
+
+#if defined ON_NVIDIA
+DEV int shuffle(int x, int lane)
+{
+    return __nvvm_shfl_sync_idx_i32(-1, x, lane, WAVE - 1);
+}
+DEV int shuffle_xor(int x, int mask)
+{
+    return __nvvm_shfl_sync_bfly_i32(-1, x, mask, WAVE - 1);
+}
+DEV void barrier()
+{
+    __nvvm_bar_sync(0);
+}
+#elif defined ON_AMD
+DEV int shuffle(int x, int lane)
+{
+    return __builtin_amdgcn_ds_bpermute(lane * 4, x);
+}
+DEV int shuffle_xor(int x, int mask)
+{
+    return shuffle(x, lane_id() ^ mask);
+}
+DEV void barrier()
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+#else
+DEV int shuffle(int x, int lane)
+{
+    return *(const int *)bi_emu_meet(BI_EMU_SHUFFLE, &x, sizeof x, lane);
+}
+DEV int shuffle_xor(int x, int mask)
+{
+    return *(const int *)bi_emu_meet(BI_EMU_SHUFFLE, &x, sizeof x, lane_id() ^ mask);
+}
+DEV void barrier()
+{
+    bi_emu_barrier();
+}
+#endif
+
+DEV float shuffle_xor(float x, int mask)
+{
+    return bits<float>(shuffle_xor(bits<int>(x), mask));
+}
+
+/* Sum and maximum over `lanes` neighbours, at most a wave: a butterfly, so the same bits in
+ * each of them. Over 32 neighbours the order is the same on every device. */
+template <int lanes = 32> DEV float lanes_sum(float x)
+{
+#pragma GCC unroll 8
+    for (int m = lanes / 2; m; m /= 2)
+        x += shuffle_xor(x, m);
+    return x;
+}
+
+template <int lanes = 32> DEV float lanes_max(float x)
+{
+#pragma GCC unroll 8
+    for (int m = lanes / 2; m; m /= 2)
+        x = max_(x, shuffle_xor(x, m));
+    return x;
+}
+
+/* ---- shared memory ---- */
+
+/* SHARED(struct tile, s, size): `s` is a struct of this block, not initialised; once per
+ * kernel. size: what gpu_entries.h promises the launch, at least sizeof(struct tile). It is
+ * given with the launch on NVIDIA, where a kernel may not declare more than 48 KiB. */
+#if defined ON_NVIDIA
+extern __attribute__((shared)) __attribute__((aligned(128))) char bi_dynamic[];
+#define SHARED(type, name, size)                                                         \
+    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
+    type &name = *(type *)bi_dynamic
+#elif defined ON_AMD
+#define SHARED(type, name, size)                                                         \
+    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
+    static __attribute__((shared)) __attribute__((aligned(128))) type name
+#else
+#define SHARED(type, name, size)                                                         \
+    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
+    type &name = *(type *)bi_emu_shared(sizeof(type))
+#endif
+
+/* ---- copies ---- */
+
+/* copy_async: 16 bytes, both ends aligned, of which the first `bytes` are read and the rest
+ * zeroed. copy_commit closes a group; copy_wait<n> returns when all but the last n groups of
+ * this thread have landed; others see them after a barrier. Without COPY_ASYNC kernels load
+ * into registers, compute, and store. */
+#if defined ON_NVIDIA
+#define COPY_ASYNC 1
+DEV u32 shared_address(const void *p)
+{
+    return (u32)(u64)(__attribute__((address_space(3))) const void *)p;
+}
+DEV void copy_async(void *to, const void *from, int bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes)
+                 : "memory");
+}
+DEV void copy_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int n> DEV void copy_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+}
+#elif defined ON_HOST && defined MAP_NVIDIA
+#define COPY_ASYNC 1
+DEV void copy_async(void *to, const void *from, int bytes)
+{
+    bi_emu_copy(to, from, bytes);
+}
+DEV void copy_commit()
+{
+    bi_emu_commit();
+}
+template <int n> DEV void copy_wait()
+{
+    bi_emu_wait(n);
+}
+#else
+#define COPY_ASYNC 0
+#endif
+
+/* ---- fragments: D[m][n] += sum over k of X[m][k] W[n][k], all 16 wide ----
+ *
+ * A wave holds X and W as frag and D as acc. Both inputs are "row, then k", as activations
+ * and weights lie in memory. acc element i of a lane is D[acc_m(i)][acc_n(i)]; runs of ACC_RUN
+ * elements are neighbours along n; a lane sees ACC_ROWS rows, element i belongs to row slot
+ * acc_row(i). Lane maps (g = lane / 4, t = lane % 4; r = lane % 16, q = lane / 16):
+ *
+ *           frag element i                       acc element i
+ *   NVIDIA  row g + 8 (i/2 % 2)                  m = g + 8 (i/2 % 2)
+ *           k   2t + i%2 + 8 (i/4)       (X)     n = 2t + i%2 + 8 (i/4)
+ *           row g + 8 (i/4)
+ *           k   2t + i%2 + 8 (i/2 % 2)   (W)
+ *   CDNA    row r, k = 4q + i                    m = r, n = 4q + i
+ *   RDNA    row r, k = i                         m = r, n = 2i + q
+ *
+ * On AMD the matrix unit is given W first, so that it leaves neighbours along n in one lane.
+ * On NVIDIA and CDNA an acc, rounded to f16, is a frag X as it stands: what attention needs. */
+#if defined MAP_NVIDIA
+enum { FRAG = 8, ACC = 8, ACC_RUN = 2, ACC_ROWS = 2 };
+typedef f16x8 frag;
+#elif defined MAP_CDNA
+enum { FRAG = 4, ACC = 4, ACC_RUN = 4, ACC_ROWS = 1 };
+typedef f16x4 frag;
+#else
+enum { FRAG = 16, ACC = 8, ACC_RUN = 1, ACC_ROWS = 1 };
+typedef f16x16 frag;
+#endif
+
+struct acc {
+    float of[ACC];
+};
+
+#if defined MAP_NVIDIA
+DEV int x_row(int lane, int i)
+{
+    return lane / 4 + 8 * (i / 2 % 2);
+}
+DEV int x_k(int lane, int i)
+{
+    return lane % 4 * 2 + i % 2 + 8 * (i / 4);
+}
+DEV int w_row(int lane, int i)
+{
+    return lane / 4 + 8 * (i / 4);
+}
+DEV int w_k(int lane, int i)
+{
+    return lane % 4 * 2 + i % 2 + 8 * (i / 2 % 2);
+}
+DEV int acc_m(int i)
+{
+    return x_row(lane_id(), i);
+}
+DEV int acc_n(int i)
+{
+    return x_k(lane_id(), i);
+}
+DEV constexpr int acc_row(int i)
+{
+    return i / 2 % 2;
+}
+#else
+DEV int x_row(int lane, int)
+{
+    return lane % 16;
+}
+DEV int w_row(int lane, int)
+{
+    return lane % 16;
+}
+DEV int acc_m(int)
+{
+    return lane_id() % 16;
+}
+DEV constexpr int acc_row(int)
+{
+    return 0;
+}
+#if defined MAP_CDNA
+DEV int x_k(int lane, int i)
+{
+    return lane / 16 * 4 + i;
+}
+DEV int acc_n(int i)
+{
+    return lane_id() / 16 * 4 + i;
+}
+#else
+DEV int x_k(int, int i)
+{
+    return i;
+}
+DEV int acc_n(int i)
+{
+    return 2 * i + lane_id() / 16;
+}
+#endif
+DEV int w_k(int lane, int i)
+{
+    return x_k(lane, i);
+}
+#endif
+
+/* Sum and maximum over the lanes that share a row of an acc, the same bits in each. */
+template <typename F> DEV float across_row(float x, F f)
+{
+#if defined MAP_NVIDIA
+    x = f(x, shuffle_xor(x, 1));
+    return f(x, shuffle_xor(x, 2));
+#else
+#pragma GCC unroll 2
+    for (int m = 16; m < WAVE; m *= 2)
+        x = f(x, shuffle_xor(x, m));
+    return x;
+#endif
+}
+
+DEV float row_sum(float x)
+{
+    return across_row(x, [](float a, float b) { return a + b; });
+}
+
+DEV float row_max(float x)
+{
+    return across_row(x, [](float a, float b) { return max_(a, b); });
+}
+
+/* Loads from shared memory. x, w: row 0, k 0 of the 16 x 16 part; ld elements between rows,
+ * rows 16-byte aligned. frag_w_t: a W stored "k, then row", as the values of attention are. */
+#if defined ON_NVIDIA
+DEV u32x4 matrices(const f16 *row)
+{
+    u32 a, b, c, d;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "r"(shared_address(row))
+                 : "memory");
+    return u32x4{a, b, c, d};
+}
+DEV u32x4 matrices_t(const f16 *row)
+{
+    u32 a, b, c, d;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "r"(shared_address(row))
+                 : "memory");
+    return u32x4{a, b, c, d};
+}
+DEV frag frag_x(const f16 *x, int ld)
+{
+    const int l = lane_id();
+    return bits<frag>(matrices(x + l % 16 * ld + l / 16 * 8));
+}
+DEV frag frag_w(const f16 *w, int ld)
+{
+    const int l = lane_id();
+    return bits<frag>(matrices(w + (l % 8 + l / 16 * 8) * ld + l / 8 % 2 * 8));
+}
+DEV frag frag_w_t(const f16 *w, int ld)
+{
+    const int l = lane_id();
+    return bits<frag>(matrices_t(w + l % 16 * ld + l / 16 * 8));
+}
+#else
+DEV frag frag_x(const f16 *x, int ld)
+{
+    frag f;
+#pragma GCC unroll 16
+    for (int i = 0; i < FRAG; i++)
+        f[i] = x[x_row(lane_id(), i) * ld + x_k(lane_id(), i)];
+    return f;
+}
+DEV frag frag_w(const f16 *w, int ld)
+{
+    frag f;
+#pragma GCC unroll 16
+    for (int i = 0; i < FRAG; i++)
+        f[i] = w[w_row(lane_id(), i) * ld + w_k(lane_id(), i)];
+    return f;
+}
+DEV frag frag_w_t(const f16 *w, int ld)
+{
+    frag f;
+#pragma GCC unroll 16
+    for (int i = 0; i < FRAG; i++)
+        f[i] = w[w_k(lane_id(), i) * ld + w_row(lane_id(), i)];
+    return f;
+}
+#endif
+
+/* The acc as X of a second product: its n becomes k. */
+DEV frag frag_of(const acc &d)
+{
+    frag f;
+#if defined MAP_RDNA /* the other half of each row is 16 lanes away */
+#pragma GCC unroll 8
+    for (int i = 0; i < ACC; i++) {
+        const float there = shuffle_xor(d.of[i], 16);
+        const bool odd = lane_id() >= 16;
+        f[2 * i] = (f16)(odd ? there : d.of[i]);
+        f[2 * i + 1] = (f16)(odd ? d.of[i] : there);
+    }
+#else
+#pragma GCC unroll 8
+    for (int i = 0; i < ACC; i++)
+        f[i] = (f16)d.of[i];
+#endif
+    return f;
+}
+
+#if defined ON_NVIDIA
+DEV void multiply(acc &d, const frag &x, const frag &w)
+{
+    const u32x4 a = bits<u32x4>(x), b = bits<u32x4>(w);
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(d.of[4 * h]), "+f"(d.of[4 * h + 1]), "+f"(d.of[4 * h + 2]),
+              "+f"(d.of[4 * h + 3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[2 * h]), "r"(b[2 * h + 1]));
+}
+#elif defined ON_AMD
+DEV void multiply(acc &d, const frag &x, const frag &w)
+{
+#if defined MAP_CDNA
+    typedef __fp16 h4 __attribute__((vector_size(8)));
+    const f32x4 r = __builtin_amdgcn_mfma_f32_16x16x16f16(bits<h4>(w), bits<h4>(x),
+                                                          bits<f32x4>(d), 0, 0, 0);
+#else
+    const f32x8 r = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(w, x, bits<f32x8>(d));
+#endif
+    d = bits<acc>(r);
+}
+#else
+/* Sums in double, rounded once: the order inside the units is not specified. */
+DEV void multiply(acc &d, const frag &x, const frag &w)
+{
+    struct {
+        float x[FRAG], w[FRAG];
+    } mine;
+    for (int i = 0; i < FRAG; i++) {
+        mine.x[i] = (float)x[i];
+        mine.w[i] = (float)w[i];
+    }
+    const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine,
+                                                          sizeof mine, 0);
+    static thread_local struct where { /* of each element of X and W: lane, index */
+        unsigned char x[16][16][2], w[16][16][2];
+        bool known;
+    } at;
+    for (int l = 0; l < WAVE && !at.known; l++)
+        for (int i = 0; i < FRAG; i++) {
+            unsigned char *px = at.x[x_row(l, i)][x_k(l, i)], *pw = at.w[w_row(l, i)][w_k(l, i)];
+            px[0] = pw[0] = (unsigned char)l;
+            px[1] = pw[1] = (unsigned char)i;
+        }
+    at.known = true;
+    for (int i = 0; i < ACC; i++) {
+        const int m = acc_m(i), n = acc_n(i);
+        double sum = 0;
+        for (int k = 0; k < 16; k++)
+            sum += (double)all[at.x[m][k][0]].x[at.x[m][k][1]] *
+                   (double)all[at.w[n][k][0]].w[at.w[n][k][1]];
+        d.of[i] += (float)sum;
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,152 @@
+/* gpu_entries.h - every GPU entry: its name, module, parameters and launch. Plain C11; read by
+ * the host to describe launches, by the emulation to list kernels, and by the tests.
+ *
+ * BI_GPU_ENTRIES(E) with E(name, module, params, threads, shared, grid):
+ *   name     as in the module; <op>_<variant>_<dtypes>, dtypes of x and, where it may differ, y
+ *   module   kernels/<module>.cu, and `module` of struct bi_gpu_blob (gpu_blobs.h)
+ *   params   struct bi_<params>_params of kernels/<...>.h, passed by value: one argument. All
+ *            pointers are device pointers; those to activations and weights are float * in C
+ *            but point to f16 where the name says so. counts points to the true sizes.
+ *   threads  of a block: {threads, 1, 1}
+ *   shared   bytes of dynamic shared memory the launch grants on NVIDIA (above 48 KiB after
+ *            the function's limit has been raised). On AMD grant 0: the kernel declares it.
+ *   grid     bi_gpu_grid_<grid>(params, bucket, grid): grid[2] from the params and the sizes of
+ *            the plan's bucket, which bound every batch of the plan; blocks behind the true
+ *            sizes return at once.
+ *
+ * What f16 and f32 in a name mean, op by op:
+ *   linear_a_b       x and w a, y b; bias, residual f32; linear_f32: all f32, one chain of fused
+ *                    multiply-adds per element. w is [n, k] row-major, not packed.
+ *   linear_small_*   64 x 64 tiles, for few rows: the same bits as the others
+ *   attention_dN_a   q, k, v, y a; table f32; head widths up to N; softmax in f32
+ *   layernorm_a_b    x, add, sum a, y b; w, b f32        embedding_a   table a; y f32
+ *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
+ *   scores_a         q, k a; p f32                       all of them a
+ *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
+ *
+ * Alignment is never required, only faster: 16 bytes for base and row stride. */
+#ifndef BI_GPU_ENTRIES_H
+#define BI_GPU_ENTRIES_H
+
+#include "add.h"
+#include "attention.h"
+#include "contacts.h"
+#include "embedding.h"
+#include "layernorm.h"
+#include "linear.h"
+#include "mean_pool.h"
+#include "rope.h"
+#include "rope_table.h"
+#include "scale_rows.h"
+#include "select_rows.h"
+#include "unary.h"
+
+/* clang-format off */
+#define BI_GPU_ENTRIES(E)                                                                \
+    E(linear_f16_f16,         linear,      linear,      256, 81920, linear)              \
+    E(linear_f16_f32,         linear,      linear,      256, 81920, linear)              \
+    E(linear_small_f16_f16,   linear,      linear,      128, 40960, linear_small)        \
+    E(linear_small_f16_f32,   linear,      linear,      128, 40960, linear_small)        \
+    E(attention_d16_f16,      attention,   attention,   128, 6144,  attention)           \
+    E(attention_d32_f16,      attention,   attention,   128, 10240, attention)           \
+    E(attention_d64_f16,      attention,   attention,   128, 18432, attention)           \
+    E(attention_d128_f16,     attention,   attention,   128, 17408, attention)           \
+    E(layernorm_f32_f16,      layernorm,   layernorm,   256, 0,     layernorm)           \
+    E(layernorm_f32_f32,      layernorm,   layernorm,   256, 0,     layernorm)           \
+    E(embedding_f32,          embedding,   embedding,   256, 0,     embedding)           \
+    E(embedding_f16,          embedding,   embedding,   256, 0,     embedding)           \
+    E(select_rows_f32,        select_rows, select_rows, 256, 0,     select_rows)         \
+    E(select_rows_f16,        select_rows, select_rows, 256, 0,     select_rows)         \
+    E(scale_rows_f32,         scale_rows,  scale_rows,  256, 0,     scale_rows)          \
+    E(unary_f32,              unary,       unary,       256, 0,     unary)               \
+    E(unary_f16,              unary,       unary,       256, 0,     unary)               \
+    E(add_f32,                add,         add,         256, 0,     add)                 \
+    E(add_f16,                add,         add,         256, 0,     add)                 \
+    E(mean_pool_f32,          mean_pool,   mean_pool,   256, 256,   mean_pool)           \
+    E(mean_pool_f16,          mean_pool,   mean_pool,   256, 256,   mean_pool)           \
+    E(rope_table_f32,         rope_table,  rope_table,  256, 0,     rope_table)          \
+    E(rope_f32,               rope,        rope,        256, 0,     rope)                \
+    E(rope_f16,               rope,        rope,        256, 0,     rope)                \
+    E(softmax_f32,            softmax,     softmax,     256, 0,     softmax)
+/* clang-format on */
+
+struct bi_gpu_entry {
+    const char *name, *module;
+    int32_t threads, shared;
+    void (*grid)(const void *params, const struct bi_counts *bucket, int32_t grid[2]);
+};
+
+/* ---- grids ---- */
+
+static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
+{
+    return (int32_t)((n + per_block - 1) / per_block);
+}
+
+/* Eight rows to a block. */
+#define BI_GPU_ROWS_GRID(op)                                                             \
+    static inline void bi_gpu_grid_##op(const void *params, const struct bi_counts *bucket,  \
+                                        int32_t grid[2])                                 \
+    {                                                                                    \
+        (void)bucket;                                                                    \
+        grid[0] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->rows, 8);     \
+        grid[1] = 1;                                                                     \
+    }
+BI_GPU_ROWS_GRID(add)
+BI_GPU_ROWS_GRID(embedding)
+BI_GPU_ROWS_GRID(layernorm)
+BI_GPU_ROWS_GRID(rope_table)
+BI_GPU_ROWS_GRID(scale_rows)
+BI_GPU_ROWS_GRID(select_rows)
+BI_GPU_ROWS_GRID(unary)
+
+static inline void bi_gpu_grid_linear(const void *params, const struct bi_counts *bucket,
+                                      int32_t grid[2])
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->rows, 128) * bi_gpu_blocks(p->n, 128);
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_linear_small(const void *params, const struct bi_counts *bucket,
+                                            int32_t grid[2])
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->rows, 64) * bi_gpu_blocks(p->n, 64);
+    grid[1] = 1;
+}
+
+/* Tiles of each sequence, by heads: see gpu_tiles.h. */
+static inline void bi_gpu_grid_attention(const void *params, const struct bi_counts *bucket,
+                                         int32_t grid[2])
+{
+    grid[0] = bi_gpu_blocks(bucket->n_tokens, 64) + bucket->n_seqs;
+    grid[1] = ((const struct bi_attention_params *)params)->n_heads;
+}
+
+static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
+                                       int32_t grid[2])
+{
+    const struct bi_softmax_params *p = (const struct bi_softmax_params *)params;
+    grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *bucket,
+                                    int32_t grid[2])
+{
+    (void)params;
+    grid[0] = bi_gpu_blocks(bucket->n_tokens, 8);
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_counts *bucket,
+                                         int32_t grid[2])
+{
+    grid[0] = bucket->n_seqs;
+    grid[1] = bi_gpu_blocks(((const struct bi_mean_pool_params *)params)->width, 256);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* gpu_math.h - exp, gelu, sigmoid, sine and cosine of kernels, without any vendor's library.
+ * Errors as measured by tests/gpu/math_test.c on the emulation. NaN gives NaN. */
+#ifndef BI_GPU_MATH_H
+#define BI_GPU_MATH_H
+
+#include "gpu.h"
+
+#define LOG2E 1.44269504f
+
+/* x 2^n, n an integer in [-252, 254], in two steps so that denormal results are right. */
+DEV float scale2(float x, float n)
+{
+    const int i = (int)n, half = i / 2;
+    return x * bits<float>((half + 127) << 23) * bits<float>((i - half + 127) << 23);
+}
+
+/* e^x; see vf_exp in cpu/math.h, whose coefficients these are. At most 1.01 ulp. */
+DEV float exp_(float x)
+{
+    const float c = x < -105.0f ? -105.0f : x > 90.0f ? 90.0f : x; /* NaN stays */
+    const float n = round_(c * LOG2E);
+    float r = fma_(n, -0.693145752f, c);
+    r = fma_(n, -1.42860677e-06f, r);
+    float q = 1.381457783e-03f;
+    q = fma_(q, r, 8.368726820e-03f);
+    q = fma_(q, r, 4.166838899e-02f);
+    q = fma_(q, r, 1.666652113e-01f);
+    q = fma_(q, r, 4.999999404e-01f);
+    q = fma_(r * r, q, r);
+    return c == c ? scale2(q + 1.0f, n) : x;
+}
+
+/* z/2 (1 + erf(z / sqrt 2)) = max(z, 0) - t/2 erfc(t / sqrt 2), t = |z|; erfc is 2 to a
+ * polynomial in t (coefficients of vf_gelu in cpu/math.h). z >= 0: 3 ulp; z < 0: 3e-7 of the
+ * result to -3, then 5e-9 absolute. */
+DEV float gelu(float z)
+{
+    const float a = z < 0 ? -z : z, t = a > 12.5f ? 12.5f : a; /* NaN stays */
+    float q = -2.000289356e-08f;
+    q = fma_(q, t, 6.443548273e-07f);
+    q = fma_(q, t, -8.776383766e-06f);
+    q = fma_(q, t, 6.421949365e-05f);
+    q = fma_(q, t, -2.390479349e-04f);
+    q = fma_(q, t, -8.142329170e-05f);
+    q = fma_(q, t, 7.042827085e-03f);
+    q = fma_(q, t, -5.250303447e-02f);
+    q = fma_(q, t, -4.592021108e-01f);
+    q = fma_(q, t, -1.151106119f);
+    return fma_(-0.5f * t, exp2_(q * t), z > 0 ? z : 0 * t);
+}
+
+DEV float sigmoid(float x)
+{
+    const float e = exp_(x < 0 ? x : -x); /* at most 1 */
+    return x < 0 ? e / (1.0f + e) : 1.0f / (1.0f + e);
+}
+
+/* Sine and cosine for |x| <= 1e5: x - n pi/2 with pi/2 in three parts, each product fused;
+ * the first subtraction is exact. 1 ulp away from zeros, 1e-7 absolute everywhere. */
+DEV void sin_cos(float x, float *sine, float *cosine)
+{
+    const float n = round_(x * 0.636619772f);
+    float r = fma_(n, -1.57079637f, x);
+    r = fma_(n, 4.37113883e-08f, r);
+    r = fma_(n, 1.71512451e-15f, r);
+    const float z = r * r;
+    float s = fma_(-1.9515295891e-4f, z, 8.3321608736e-3f);
+    s = fma_(s, z, -1.6666654611e-1f);
+    s = fma_(s * z, r, r);
+    float c = fma_(2.443315711809948e-5f, z, -1.388731625493765e-3f);
+    c = fma_(c, z, 4.166664568298827e-2f);
+    c = fma_(c * z, z, fma_(-0.5f, z, 1.0f));
+    const int quadrant = (int)n & 3;
+    const float first = quadrant & 1 ? c : s, second = quadrant & 1 ? s : c;
+    *sine = quadrant & 2 ? -first : first;
+    *cosine = (quadrant + 1) & 2 ? -second : second;
+}
+
+#endif

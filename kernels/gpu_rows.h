@@ -1,0 +1,81 @@
+/* gpu_rows.h - kernels whose rows do not know each other: 32 threads to a row, 8 rows to a
+ * block of 256. Thread l of a row owns columns 4 l ... 4 l + 3 of every 128, on every device
+ * and whatever the alignment, so sums have one order. */
+#ifndef BI_GPU_ROWS_H
+#define BI_GPU_ROWS_H
+
+#include "gpu.h"
+
+enum { ROW_THREADS = 256, ROW_LANES = 32, ROWS_PER_BLOCK = ROW_THREADS / ROW_LANES };
+
+DEV int64_t my_row()
+{
+    return (int64_t)block_x() * ROWS_PER_BLOCK + thread_id() / ROW_LANES;
+}
+
+DEV int my_column()
+{
+    return thread_id() % ROW_LANES * 4;
+}
+
+/* May rows be read four elements at a time? */
+template <typename T> DEV bool fours(const T *p, int64_t ld)
+{
+    return ((u64)p | (u64)ld * sizeof(T)) % (4 * sizeof(T)) == 0;
+}
+
+/* Columns c ... c + 3 of a row; zero from `width` on. */
+template <typename T> DEV f32x4 load4(const T *row, int c, int width, bool whole)
+{
+    typedef T T4 __attribute__((vector_size(4 * sizeof(T))));
+    f32x4 v = {0, 0, 0, 0};
+    if (whole && c + 4 <= width) {
+        const T4 x = *(const T4 *)(row + c);
+        v = f32x4{(float)x[0], (float)x[1], (float)x[2], (float)x[3]};
+    } else {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            if (c + i < width)
+                v[i] = (float)row[c + i];
+    }
+    return v;
+}
+
+template <typename T> DEV void store4(T *row, int c, int width, bool whole, f32x4 v)
+{
+    typedef T T4 __attribute__((vector_size(4 * sizeof(T))));
+    if (whole && c + 4 <= width) {
+        *(T4 *)(row + c) = T4{(T)v[0], (T)v[1], (T)v[2], (T)v[3]};
+    } else {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            if (c + i < width)
+                row[c + i] = (T)v[i];
+    }
+}
+
+/* Mean and 1 / sqrt(variance + eps) of a row, in two passes, by the 32 lanes of the row, all
+ * of which must call it; width 0 reads nothing. */
+struct moments {
+    float mean, scale;
+};
+
+template <typename T> DEV moments row_moments(const T *x, int width, bool whole, float eps)
+{
+    f32x4 sum = {0, 0, 0, 0}, square = {0, 0, 0, 0};
+    for (int c = my_column(); c < width; c += 4 * ROW_LANES)
+        sum += load4(x, c, width, whole);
+    const float mean = lanes_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)width;
+    for (int c = my_column(); c < width; c += 4 * ROW_LANES) {
+        const f32x4 v = load4(x, c, width, whole);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            if (c + i < width)
+                square[i] = fma_(v[i] - mean, v[i] - mean, square[i]);
+    }
+    const float variance =
+        lanes_sum((square[0] + square[1]) + (square[2] + square[3])) / (float)width;
+    return moments{mean, 1.0f / __builtin_sqrtf(variance + eps)};
+}
+
+#endif

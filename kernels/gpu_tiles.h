@@ -1,0 +1,47 @@
+/* gpu_tiles.h - kernels over tiles of rows of one sequence.
+ *
+ * The tiles of sequence s are blocks start[s] / rows + s and following: that leaves room for
+ * ceil(length / rows) of them, needs no list, and counts from the sequence's own start. */
+#ifndef BI_GPU_TILES_H
+#define BI_GPU_TILES_H
+
+#include "gpu.h"
+
+struct tile {
+    int64_t start; /* first token of the sequence */
+    int length;    /* its tokens */
+    int first;     /* first row of the tile, counted from start; >= length: nothing to do */
+};
+
+/* The last s whose key(s) <= x, for increasing keys. */
+template <typename F> DEV int last_at_most(int n, int64_t x, F key)
+{
+    int low = 0, high = n;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (key(middle) <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+template <int rows> DEV tile find_tile(const struct bi_counts *counts, const int32_t *start,
+                                       int block)
+{
+    if (counts->n_seqs < 1)
+        return tile{0, 0, 0};
+    const int s = last_at_most(counts->n_seqs, block,
+                               [=](int i) { return (int64_t)start[i] / rows + i; });
+    const int64_t first = start[s];
+    return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows};
+}
+
+/* The sequence of a token. */
+DEV int sequence_of(const struct bi_counts *counts, const int32_t *start, int64_t token)
+{
+    return last_at_most(counts->n_seqs, token, [=](int i) { return (int64_t)start[i]; });
+}
+
+#endif

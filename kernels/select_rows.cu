@@ -1,0 +1,27 @@
+/* select_rows.cu - y[r, :] = x[index[r], :]. */
+#include "gpu_rows.h"
+
+#include "select_rows.h"
+
+template <typename T> DEV void select(const struct bi_select_rows_params &p)
+{
+    const int64_t r = my_row();
+    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
+        return;
+    const T *x = (const T *)p.x;
+    T *y = (T *)p.y;
+    const bool whole = fours(x, p.ldx) && fours(y, p.ldy);
+    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
+        store4(y + r * p.ldy, c, p.width, whole,
+               load4(x + p.index[r] * p.ldx, c, p.width, whole));
+}
+
+KERNEL(select_rows_f32, struct bi_select_rows_params, ROW_THREADS, 4)
+{
+    select<float>(p);
+}
+
+KERNEL(select_rows_f16, struct bi_select_rows_params, ROW_THREADS, 4)
+{
+    select<f16>(p);
+}

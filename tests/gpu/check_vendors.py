@@ -1,0 +1,18 @@
+"""Only kernels/gpu.h asks which vendor's compiler is at work: check_vendors.py SOURCE_ROOT"""
+import os
+import re
+import sys
+
+WORDS = re.compile(r'__HIP|__AMDGCN__|__NVPTX__|__CUDA|__GFX|__nvvm|__builtin_amdgcn|\bON_(NVIDIA|AMD|HOST)\b'
+                   r'|\bMAP_(NVIDIA|CDNA|RDNA)\b')
+found = []
+for folder, _, files in os.walk(os.path.join(sys.argv[1], 'kernels')):
+    for name in files:
+        path = os.path.join(folder, name)
+        if name == 'gpu.h' or not name.endswith(('.h', '.c', '.cu', '.cpp')):
+            continue
+        with open(path, encoding='utf-8') as f:
+            found += [f'{path}:{n}: {line.strip()}' for n, line in enumerate(f, 1)
+                      if WORDS.search(line)]
+print('\n'.join(found) or 'only kernels/gpu.h')
+sys.exit(bool(found))

@@ -1,0 +1,796 @@
+/* checkkernel_gpu.c - every GPU entry, on the host emulation, against its op's reference.
+ *
+ *     checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] [--seed=N] [--every=N]
+ *
+ * The cases are those of tests/ops. For each case, entry and target (lane maps and waves of
+ * NVIDIA, CDNA and RDNA chips):
+ *   numbers    within bounds of the reference, which is given the inputs as rounded to f16
+ *   canaries   64 elements around each array, the gaps between rows and the rows beyond the
+ *              batch are untouched in outputs and NaN in inputs; aligned and not
+ *   order      blocks and waves in another order: bit-equal
+ *   company    a sequence alone and in a random other batch: bit-equal
+ *   isolation  NaN or infinities in one sequence: the others bit-equal, NaN not lost
+ *   tiles      linear_small_* and linear_*: bit-equal
+ * Buckets are larger than the batch, by whole tiles at times. --every=N: each N-th case only.
+ *
+ * Sections: options and random numbers, entries, batches, running, comparing, checks, main. */
+#include "../ops/checkkernel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "kernels/emu/emu.h"
+#include "kernels/gpu_entries.h"
+
+/* ---- options and random numbers ---- */
+
+enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 64 };
+
+static const struct bi_emu_target *const targets[N_TARGETS] = {&bi_emu_nvidia, &bi_emu_cdna,
+                                                               &bi_emu_rdna};
+
+struct result {
+    long cases, checks, failures;
+    double nmse, error; /* the worst */
+};
+
+struct ck {
+    uint64_t seed, random;
+    int every, printed;
+    long at;
+    const char *target, *entry;
+    const struct ck_op *op;
+    struct result of[MAX_ENTRIES][N_TARGETS];
+    long cases, checks, failures;
+};
+
+static uint64_t next(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double unit(struct ck *ck)
+{
+    return (double)(next(&ck->random) >> 11) * 0x1p-53;
+}
+
+static double normal(struct ck *ck)
+{
+    return sqrt(-2 * log(1 - unit(ck))) * cos(6.283185307179586 * unit(ck));
+}
+
+int64_t ck_random(struct ck *ck, int64_t low, int64_t high)
+{
+    return low + (int64_t)(next(&ck->random) % (uint64_t)(high - low + 1));
+}
+
+int ck_bench(const struct ck *ck)
+{
+    (void)ck;
+    return 0;
+}
+
+static void add_length(struct ck_lengths *n, int length)
+{
+    if (n->n == (int)BI_COUNT(n->of))
+        return;
+    n->of[n->n++] = length;
+    n->tokens += length;
+    if (length > n->longest)
+        n->longest = length;
+}
+
+struct ck_lengths ck_lengths(struct ck *ck, int max_seqs, int max_length)
+{
+    static const int tiles[] = {8, 16, 32, 64, 96, 128, 192, 256};
+    struct ck_lengths n = {0};
+    for (int64_t k = ck_random(ck, 1, max_seqs); k > 0; k--) {
+        int64_t length = ck_random(ck, 1, max_length);
+        if (ck_random(ck, 0, 1)) {
+            int tile = tiles[ck_random(ck, 0, BI_COUNT(tiles) - 1)];
+            if (tile < max_length)
+                length = tile + ck_random(ck, -1, 1);
+        }
+        add_length(&n, (int)length);
+    }
+    return n;
+}
+
+struct ck_lengths ck_lengths_of(const int32_t *lengths)
+{
+    struct ck_lengths n = {0};
+    while (*lengths >= 0)
+        add_length(&n, *lengths++);
+    return n;
+}
+
+struct ck_lengths ck_same(int count, int length)
+{
+    struct ck_lengths n = {0};
+    while (count-- > 0)
+        add_length(&n, length);
+    return n;
+}
+
+static void *take(size_t size)
+{
+    void *p = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
+    if (!p) {
+        fprintf(stderr, "checkkernel_gpu: no memory for %zu bytes\n", size);
+        exit(1);
+    }
+    return p;
+}
+
+/* ---- entries: which arrays of each are f16, and how far off they may be ---- */
+
+struct precision {
+    const char *name;
+    size_t halves[5];                /* offsets of pointers to f16; ends with SIZE_MAX */
+    double absolute, relative, nmse; /* added to what the case allows in f32 */
+    const char *same_as;             /* an entry before this with the same bits */
+};
+
+#define AT(type, member) offsetof(struct bi_##type##_params, member)
+#define END SIZE_MAX
+static const struct precision precisions[] = {
+    {"linear_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"linear_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
+    {"linear_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
+     1e-6, 6e-4, 1e-7, "linear_f16_f16"},
+    {"linear_small_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_f16_f32"},
+#define ATTENTION(n)                                                                     \
+    {"attention_d" n "_f16",                                                             \
+     {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
+     8e-3, 2e-3, 1e-5, NULL}
+    ATTENTION("16"), ATTENTION("32"), ATTENTION("64"), ATTENTION("128"),
+    {"layernorm_f32_f16", {AT(layernorm, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_f32_f32", {END}, 0, 0, 0, NULL},
+    {"embedding_f32", {END}, 0, 0, 0, NULL},
+    {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},
+    {"select_rows_f32", {END}, 0, 0, 0, NULL},
+    {"select_rows_f16", {AT(select_rows, x), AT(select_rows, y), END}, 0, 0, 0, NULL},
+    {"scale_rows_f32", {END}, 0, 0, 0, NULL},
+    {"unary_f32", {END}, 1e-8, 4e-7, 0, NULL},
+    {"unary_f16", {AT(unary, x), AT(unary, y), END}, 1e-7, 6e-4, 1e-7, NULL},
+    {"add_f32", {END}, 0, 0, 0, NULL},
+    {"add_f16", {AT(add, a), AT(add, b), AT(add, y), END}, 1e-7, 6e-4, 1e-7, NULL},
+    {"mean_pool_f32", {END}, 0, 0, 0, NULL},
+    {"mean_pool_f16", {AT(mean_pool, x), END}, 0, 0, 0, NULL},
+    {"rope_table_f32", {END}, 0, 0, 0, NULL},
+    {"rope_f32", {END}, 0, 0, 0, NULL},
+    {"rope_f16", {AT(rope, x), AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"softmax_f32", {END}, 0, 0, 0, NULL},
+};
+
+#define E(name, module, params, threads, shared, grid)                                   \
+    {#name, #module, threads, shared, bi_gpu_grid_##grid},
+static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(E)};
+#undef E
+
+static const struct precision *precision_of(const char *name)
+{
+    for (size_t i = 0; i < BI_COUNT(precisions); i++)
+        if (!strcmp(precisions[i].name, name))
+            return &precisions[i];
+    return NULL;
+}
+
+static bool is_half(const struct precision *p, const struct ck_array *a)
+{
+    for (int i = 0; p->halves[i] != END; i++)
+        if (p->halves[i] == a->pointer)
+            return true;
+    return false;
+}
+
+/* Does the entry serve the case? attention_d64 takes head widths of 33 to 64. */
+static bool serves(const struct bi_gpu_entry *e, const struct ck_case *c)
+{
+    const char *d = strstr(e->name, "_d");
+    int width, least;
+    if (strcmp(e->module, c->entry))
+        return false;
+    if (!d || sscanf(d, "_d%d", &width) != 1)
+        return true;
+    const int head = ((const struct bi_attention_params *)c->params)->head_dim;
+    least = width == 16 ? 1 : width / 2 + 1;
+    return head >= least && head <= width;
+}
+
+/* ---- batches: the numbers of every array for some sequences of a case ---- */
+
+struct batch {
+    struct bi_counts counts;
+    int32_t *start;
+    int n_arrays;
+    int64_t live[CK_ARRAYS];
+    float *values[CK_ARRAYS]; /* [live, width] */
+};
+
+static struct batch new_batch(const struct ck_case *c, const int32_t *lengths, int n_seqs)
+{
+    struct batch b = {0};
+    b.start = take(sizeof *b.start * (size_t)(n_seqs + 1));
+    b.start[0] = 0;
+    for (int s = 0; s < n_seqs; s++) {
+        b.start[s + 1] = b.start[s] + lengths[s];
+        if (lengths[s] > b.counts.longest)
+            b.counts.longest = lengths[s];
+    }
+    b.counts.n_seqs = n_seqs;
+    b.counts.n_tokens = b.counts.n_rows = b.start[n_seqs];
+    for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++, b.n_arrays++) {
+        const struct ck_array *a = &c->arrays[i];
+        b.live[i] = bi_live_rows(&b.counts, (int)a->axis, a->rows);
+        b.values[i] = take(sizeof(float) * (size_t)(b.live[i] * a->width));
+    }
+    return b;
+}
+
+static void free_batch(struct batch *b)
+{
+    for (int i = 0; i < b->n_arrays; i++)
+        free(b->values[i]);
+    free(b->start);
+}
+
+/* Rows of an array that belong to sequence s; shared arrays: all of them. */
+static void rows_of(const struct batch *b, enum bi_axis axis, int s, int64_t live,
+                    int64_t *first, int64_t *end)
+{
+    *first = 0;
+    *end = live;
+    if (axis == BI_AXIS_TOKENS || axis == BI_AXIS_ROWS) {
+        *first = b->start[s];
+        *end = b->start[s + 1];
+    } else if (axis == BI_AXIS_SEQS) {
+        *first = s;
+        *end = s + 1;
+    }
+}
+
+static bool is_shared(enum bi_axis axis)
+{
+    return axis == BI_AXIS_FIXED || axis == BI_AXIS_LONGEST;
+}
+
+static float wide(struct ck *ck)
+{
+    const double u = unit(ck);
+    if (u < 0.02)
+        return u < 0.01 ? 0.0f : (float)(1e-40 * u);
+    return (float)(pow(10, 12 * unit(ck) - 8) * (unit(ck) < 0.5 ? -1 : 1));
+}
+
+static void fill_maps(struct ck *ck, float *row, int64_t width, int64_t longest, int length)
+{
+    for (int64_t i = 0; i < width; i += longest) {
+        double sum = 0;
+        for (int j = 0; j < length; j++)
+            sum += row[i + j] = (float)exp(2 * normal(ck));
+        for (int64_t j = 0; j < longest; j++)
+            row[i + j] = j < length ? (float)((double)row[i + j] / sum) : 0;
+    }
+}
+
+static void fill_row(struct ck *ck, const struct ck_array *a, float *row, int length)
+{
+    const double scale = a->scale != 0 ? a->scale : 1;
+    if (a->fill == CK_MAPS) {
+        fill_maps(ck, row, a->width, a->limit, length);
+        return;
+    }
+    for (int64_t i = 0; i < a->width; i++) {
+        if (a->fill == CK_IDS) {
+            int32_t id = (int32_t)ck_random(ck, 0, a->limit - 1);
+            memcpy(row + i, &id, sizeof id);
+        } else if (a->fill == CK_WIDE) {
+            row[i] = wide(ck) * (float)scale;
+        } else {
+            row[i] = (float)(scale * normal(ck) + (a->fill == CK_GAIN ? 1 : 0));
+        }
+    }
+}
+
+static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        int s = 0;
+        for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++) {
+            while (a->axis == BI_AXIS_TOKENS && r >= b->start[s + 1])
+                s++;
+            fill_row(ck, a, b->values[i] + r * a->width, b->start[s + 1] - b->start[s]);
+        }
+    }
+}
+
+/* The sequences listed in `from`, of batch b, as a batch of their own. */
+static struct batch sub_batch(const struct ck_case *c, const struct batch *b, const int *from,
+                              int n)
+{
+    int32_t lengths[BI_COUNT(((struct ck_lengths *)0)->of)];
+    for (int s = 0; s < n; s++)
+        lengths[s] = b->start[from[s] + 1] - b->start[from[s]];
+    struct batch out = new_batch(c, lengths, n);
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        for (int s = 0; s < n && a->role != CK_OUT; s++) {
+            int64_t first, end, to, to_end;
+            rows_of(b, a->axis, from[s], b->live[i], &first, &end);
+            rows_of(&out, a->axis, s, out.live[i], &to, &to_end);
+            memcpy(out.values[i] + to * a->width, b->values[i] + first * a->width,
+                   sizeof(float) * (size_t)((to_end - to) * a->width));
+        }
+    }
+    return out;
+}
+
+/* ---- running ---- */
+
+/* One array in memory, as the reference (f32) or as an entry wants it. */
+struct image {
+    unsigned char *base, *data;
+    size_t total, item; /* bytes */
+    int64_t ld, rows;
+};
+
+struct run {
+    struct image of[CK_ARRAYS];
+    _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
+};
+
+static const uint16_t untouched_half = 0x7e5a, poison_half = 0x7eef;
+static const uint32_t untouched = 0x7fc0dead, poison = 0x7fc0beef;
+
+static void fill_pattern(struct image *m, bool out)
+{
+    for (size_t i = 0; i < m->total; i += m->item)
+        memcpy(m->base + i,
+               m->item == 2 ? (const void *)(out ? &untouched_half : &poison_half)
+                            : (const void *)(out ? &untouched : &poison),
+               m->item);
+}
+
+static double element(const struct image *m, int64_t r, int64_t c)
+{
+    const unsigned char *at = m->data + (size_t)(r * m->ld + c) * m->item;
+    if (m->item == 2) {
+        uint16_t h;
+        memcpy(&h, at, sizeof h);
+        return (double)bi_f16_to_f32(h);
+    }
+    float f;
+    memcpy(&f, at, sizeof f);
+    return (double)f;
+}
+
+static void set_row(struct image *m, int64_t r, const float *values, int64_t width, bool round)
+{
+    for (int64_t j = 0; j < width; j++) {
+        unsigned char *at = m->data + (size_t)(r * m->ld + j) * m->item;
+        const uint16_t h = round ? bi_f32_to_f16(values[j]) : 0;
+        const float f = round ? bi_f16_to_f32(h) : values[j];
+        if (m->item == 2)
+            memcpy(at, &h, sizeof h);
+        else
+            memcpy(at, &f, sizeof f);
+    }
+}
+
+/* Memory of all arrays, inputs filled, outputs patterned; and the params. half: what the entry
+ * keeps in f16; device: really so, else the same numbers in f32 for the reference. */
+static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b,
+                          const struct precision *half, bool device,
+                          struct bi_counts *bucket)
+{
+    struct run run = {0};
+    const bool aligned = ck_random(ck, 0, 1);
+    const struct bi_counts *counts = &b->counts;
+    int64_t extra = ck_random(ck, 0, 3), rows = 0;
+    if (ck_random(ck, 0, 3) == 0)
+        extra += 130;
+
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        struct image *m = &run.of[i];
+        m->item = device && is_half(half, a) ? 2 : 4;
+        m->ld = a->width;
+        m->rows = b->live[i] + (a->axis == BI_AXIS_FIXED ? 0 : extra);
+        if (a->ld != CK_NONE && !a->packed)
+            m->ld += aligned ? (8 - a->width % 8) % 8 + 8 * ck_random(ck, 0, 1)
+                             : ck_random(ck, 0, 5);
+        for (int j = 0; j < i; j++)
+            if (a->ld != CK_NONE && a->ld == c->arrays[j].ld)
+                m->ld = run.of[j].ld;
+        const int64_t offset = aligned ? 0 : ck_random(ck, 0, 3);
+        m->total = (size_t)(2 * CANARY + offset + m->rows * m->ld) * m->item;
+        m->base = take(m->total);
+        m->data = m->base + (size_t)(CANARY + offset) * m->item;
+        fill_pattern(m, a->role == CK_OUT);
+        for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++)
+            set_row(m, r, b->values[i] + r * a->width, a->width,
+                    a->fill != CK_IDS && is_half(half, a));
+        if (a->role == CK_OUT)
+            rows = m->rows;
+    }
+    for (int64_t r = 0; c->in_place && r < b->live[0]; r++)
+        set_row(&run.of[1], r, b->values[0] + r * c->arrays[0].width, c->arrays[0].width,
+                is_half(half, &c->arrays[0]));
+
+    memcpy(run.params, c->params, c->params_size);
+    memcpy(run.params, &counts, sizeof counts);
+    if (c->start != CK_NONE)
+        memcpy(run.params + c->start, &b->start, sizeof b->start);
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        const void *data = a->absent ? NULL : run.of[c->in_place && i == 0 ? 1 : i].data;
+        memcpy(run.params + a->pointer, &data, sizeof data);
+        if (a->ld != CK_NONE)
+            memcpy(run.params + a->ld, &run.of[i].ld, sizeof run.of[i].ld);
+    }
+    if (c->rows != CK_NONE)
+        memcpy(run.params + c->rows, &rows, sizeof rows);
+    *bucket = *counts;
+    bucket->n_tokens += (int32_t)extra;
+    bucket->n_rows += (int32_t)extra;
+    bucket->n_seqs += (int32_t)ck_random(ck, 0, 2);
+    bucket->longest += (int32_t)extra;
+    return run;
+}
+
+static void free_run(const struct batch *b, struct run *run)
+{
+    for (int i = 0; i < b->n_arrays; i++)
+        free(run->of[i].base);
+}
+
+static void (*find_kernel(const struct bi_emu_target *t, const char *name))(const void *)
+{
+    for (const struct bi_emu_kernel *k = t->kernels; k->name; k++)
+        if (!strcmp(k->name, name))
+            return k->run;
+    return NULL;
+}
+
+/* ---- comparing ---- */
+
+static void fail(struct ck *ck, const struct ck_case *c, size_t e, int t, const char *what)
+{
+    ck->of[e][t].failures++;
+    if (ck->printed++ < 40)
+        fprintf(stderr, "checkkernel_gpu: %s: %s: %s: case %ld (%s): %s; --seed=%llu\n",
+                ck->op->stem, entries[e].name, targets[t]->name, ck->at,
+                c->note ? c->note : "", what, (unsigned long long)ck->seed);
+}
+
+/* Everything of an output that is not a row of the batch still holds the pattern. */
+static bool canaries_intact(const struct image *m, int64_t live, int64_t width)
+{
+    const int64_t first = (m->data - m->base) / (int64_t)m->item;
+    for (int64_t i = 0; i < (int64_t)(m->total / m->item); i++) {
+        const int64_t at = i - first;
+        const bool inside = at >= 0 && at < live * m->ld && at % (m->ld ? m->ld : 1) < width;
+        const void *want = m->item == 2 ? (const void *)&untouched_half : (const void *)&untouched;
+        if (!inside && memcmp(m->base + (size_t)i * m->item, want, m->item))
+            return false;
+    }
+    return true;
+}
+
+static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t,
+                    const struct batch *b, const struct run *expected, const struct run *got)
+{
+    const struct precision *p = precision_of(entries[e].name);
+    struct result *result = &ck->of[e][t];
+    const double absolute = c->absolute + p->absolute, relative = c->relative + p->relative;
+    const double allowed = (c->nmse > 0 ? c->nmse : 1e-12) + p->nmse;
+
+    for (int i = 0; i < b->n_arrays; i++) {
+        double error2 = 0, power = 0, worst = 0;
+        char text[200] = "";
+        if (c->arrays[i].role != CK_OUT)
+            continue;
+        for (int64_t r = 0; r < b->live[i]; r++)
+            for (int64_t j = 0; j < c->arrays[i].width; j++) {
+                double want = element(&expected->of[i], r, j);
+                const double have = element(&got->of[i], r, j);
+                if (got->of[i].item == 2 && fabs(want) > 65504)
+                    want = (double)bi_f16_to_f32(bi_f32_to_f16((float)want));
+                power += isfinite(want) ? want * want : 0;
+                if (want == have || (isnan(want) && isnan(have)))
+                    continue;
+                const double error = fabs(have - want);
+                if (!(error <= absolute + relative * fabs(want)) && !*text)
+                    snprintf(text, sizeof text, "row %lld column %lld: got %.9g, expected %.9g",
+                             (long long)r, (long long)j, have, want);
+                worst = error > worst ? error : worst;
+                error2 += error * error;
+            }
+        /* below the absolute bound noise is no signal */
+        const double floor =
+            c->absolute * c->absolute * (double)(b->live[i] * c->arrays[i].width) * 1e6;
+        const double nmse = error2 / (power > floor ? power : floor > 0 ? floor : 1e-300);
+        if (*text)
+            fail(ck, c, e, t, text);
+        else if (nmse > allowed) {
+            snprintf(text, sizeof text, "normalised square error %.3g", nmse);
+            fail(ck, c, e, t, text);
+        }
+        result->nmse = nmse > result->nmse ? nmse : result->nmse;
+        result->error = worst > result->error ? worst : result->error;
+    }
+    result->checks++;
+}
+
+static bool same_rows(const struct image *x, int64_t r, const struct image *y, int64_t s,
+                      int64_t width)
+{
+    return x->item == y->item &&
+           !memcmp(x->data + (size_t)(r * x->ld) * x->item,
+                   y->data + (size_t)(s * y->ld) * y->item, (size_t)width * x->item);
+}
+
+/* Sequence s of batch b and sequence u of batch o have equal outputs. */
+static bool same_sequence(const struct ck_case *c, const struct batch *b, const struct run *x,
+                          int s, const struct batch *o, const struct run *y, int u)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        int64_t first, end, to, to_end;
+        if (a->role != CK_OUT || is_shared(a->axis))
+            continue;
+        rows_of(b, a->axis, s, b->live[i], &first, &end);
+        rows_of(o, a->axis, u, o->live[i], &to, &to_end);
+        for (int64_t r = 0; r < end - first; r++)
+            if (!same_rows(&x->of[i], first + r, &y->of[i], to + r, a->width))
+                return false;
+    }
+    return true;
+}
+
+static bool same_outputs(const struct ck_case *c, const struct batch *b, const struct run *x,
+                         const struct run *y)
+{
+    for (int i = 0; i < b->n_arrays; i++)
+        for (int64_t r = 0; r < b->live[i] && c->arrays[i].role == CK_OUT; r++)
+            if (!same_rows(&x->of[i], r, &y->of[i], r, c->arrays[i].width))
+                return false;
+    return true;
+}
+
+static bool has_nan(const struct ck_case *c, const struct batch *b, const struct run *x, int s)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        int64_t first, end;
+        if (a->role != CK_OUT || is_shared(a->axis))
+            continue;
+        rows_of(b, a->axis, s, b->live[i], &first, &end);
+        for (int64_t r = first; r < end; r++)
+            for (int64_t j = 0; j < a->width; j++)
+                if (isnan(element(&x->of[i], r, j)))
+                    return true;
+    }
+    return false;
+}
+
+/* ---- checks of one case, one entry, one target ---- */
+
+static struct run run_once(struct ck *ck, const struct ck_case *c, size_t e, int t,
+                           const struct batch *b)
+{
+    struct bi_counts bucket;
+    struct run run = new_run(ck, c, b, precision_of(entries[e].name), true, &bucket);
+    struct bi_emu_launch launch = {
+        .run = find_kernel(targets[t], entries[e].name), .params = run.params,
+        .wave = targets[t]->wave, .block = entries[e].threads,
+        .shared_size = entries[e].shared, .seed = next(&ck->random)};
+    entries[e].grid(run.params, &bucket, launch.grid);
+    const char *error = bi_emu_run(&launch);
+    if (error)
+        fail(ck, c, e, t, error);
+    for (int i = 0; i < b->n_arrays; i++)
+        if (c->arrays[i].role == CK_OUT &&
+            !canaries_intact(&run.of[i], b->live[i], c->arrays[i].width))
+            fail(ck, c, e, t, "wrote outside its rows");
+    return run;
+}
+
+static void check_company(struct ck *ck, const struct ck_case *c, size_t e, int t,
+                          const struct batch *b, const struct run *whole)
+{
+    int order[BI_COUNT(((struct ck_lengths *)0)->of)];
+    const int n = b->counts.n_seqs;
+    for (int k = 0; k < 2; k++) { /* one alone; some, in any order, some twice */
+        const int m = k ? (int)ck_random(ck, 1, n) : 1;
+        for (int s = 0; s < m; s++)
+            order[s] = (int)ck_random(ck, 0, n - 1);
+        struct batch sub = sub_batch(c, b, order, m);
+        struct run run = run_once(ck, c, e, t, &sub);
+        for (int s = 0; s < m; s++)
+            if (!same_sequence(c, b, whole, order[s], &sub, &run, s)) {
+                fail(ck, c, e, t, "depends on the company in its batch");
+                break;
+            }
+        free_run(&sub, &run);
+        free_batch(&sub);
+        ck->of[e][t].checks++;
+    }
+}
+
+/* NaN or infinities in sequence s of one input array: all of it, or one number. */
+static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, int t,
+                            const struct batch *b, const struct run *whole)
+{
+    static const float bad[] = {NAN, NAN, INFINITY, -INFINITY};
+    int everyone[BI_COUNT(((struct ck_lengths *)0)->of)];
+    const int n = b->counts.n_seqs, i = (int)ck_random(ck, 0, b->n_arrays - 1);
+    const struct ck_array *a = &c->arrays[i];
+    const int s = (int)ck_random(ck, 0, n - 1);
+    const float value = bad[ck_random(ck, 0, 3)];
+    const bool all = ck_random(ck, 0, 1);
+    int64_t first, end;
+
+    for (int u = 0; u < n; u++)
+        everyone[u] = u;
+    if (a->role != CK_IN || is_shared(a->axis) || a->fill == CK_IDS || a->absent)
+        return;
+    struct batch spoilt = sub_batch(c, b, everyone, n);
+    rows_of(b, a->axis, s, b->live[i], &first, &end);
+    if (first < end) {
+        const int64_t row = ck_random(ck, first, end - 1), column = ck_random(ck, 0, a->width - 1);
+        for (int64_t r = first; r < end; r++)
+            for (int64_t j = 0; j < a->width; j++)
+                if (all || (r == row && j == column))
+                    spoilt.values[i][r * a->width + j] = value;
+    }
+    struct run run = run_once(ck, c, e, t, &spoilt);
+    for (int o = 0; o < n; o++)
+        if (o != s && !same_sequence(c, b, whole, o, &spoilt, &run, o)) {
+            fail(ck, c, e, t, "a sequence sees the infinities or NaN of another");
+            break;
+        }
+    if (isnan(value) && all && b->start[s + 1] - b->start[s] > c->blind &&
+        !has_nan(c, &spoilt, &run, s))
+        fail(ck, c, e, t, "lost a NaN");
+    free_run(&spoilt, &run);
+    free_batch(&spoilt);
+    ck->of[e][t].checks++;
+}
+
+/* ---- a case ---- */
+
+static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b)
+{
+    const struct precision *p = precision_of(entries[e].name);
+    struct bi_counts bucket;
+    struct run expected = new_run(ck, c, b, p, false, &bucket);
+    c->reference(expected.params);
+    for (int t = 0; t < N_TARGETS; t++) {
+        if (ck->target && strcmp(ck->target, targets[t]->name))
+            continue;
+        ck->of[e][t].cases++;
+        struct run run = run_once(ck, c, e, t, b);
+        compare(ck, c, e, t, b, &expected, &run);
+        struct run again = run_once(ck, c, e, t, b);
+        if (!same_outputs(c, b, &run, &again))
+            fail(ck, c, e, t, "depends on the order of blocks and waves, or on alignment");
+        free_run(b, &again);
+        for (size_t o = 0; p->same_as && o < BI_COUNT(entries); o++) {
+            if (strcmp(entries[o].name, p->same_as))
+                continue;
+            struct run other = run_once(ck, c, o, t, b);
+            if (!same_outputs(c, b, &run, &other))
+                fail(ck, c, e, t, "other bits from other tiles");
+            free_run(b, &other);
+        }
+        ck->of[e][t].checks += 1 + (p->same_as != NULL);
+        check_company(ck, c, e, t, b, &run);
+        check_isolation(ck, c, e, t, b, &run);
+        free_run(b, &run);
+    }
+    free_run(b, &expected);
+}
+
+void ck_check(struct ck *ck, const struct ck_case *c)
+{
+    const uint64_t random = ck->random; /* the next case does not depend on this one */
+    bool any = false;
+    if (++ck->at % ck->every)
+        return;
+    ck->random = random ^ (uint64_t)ck->at;
+    struct batch b = new_batch(c, c->lengths, c->n_seqs);
+    fill_batch(ck, c, &b);
+    for (size_t e = 0; e < BI_COUNT(entries); e++)
+        if (serves(&entries[e], c)) {
+            any = true;
+            if (strstr(entries[e].name, ck->entry))
+                check_entry(ck, c, e, &b);
+        }
+    if (!any && ck->printed++ < 40)
+        fprintf(stderr, "checkkernel_gpu: %s: no entry serves case %ld (%s)\n", ck->op->stem,
+                ck->at, c->note ? c->note : "");
+    ck->failures += !any;
+    ck->cases++;
+    free_batch(&b);
+    ck->random = random + 1;
+}
+
+/* ---- main ---- */
+
+static const struct ck_op *const all_ops[] = {
+#define OP(NAME, op, n_in, n_out) &ck_##op,
+#include "ops/ops.inc"
+#undef OP
+};
+
+static void run_op(struct ck *ck, const struct ck_op *op)
+{
+    ck->op = op;
+    ck->random = ck->seed;
+    for (const char *s = op->stem; *s; s++) /* cases do not depend on --op */
+        ck->random = ck->random * 1099511628211u + (unsigned char)*s;
+    memset(ck->of, 0, sizeof ck->of);
+    ck->at = 0;
+    op->cases(ck);
+    for (size_t e = 0; e < BI_COUNT(entries); e++)
+        for (int t = 0; t < N_TARGETS; t++) {
+            const struct result *r = &ck->of[e][t];
+            ck->checks += r->checks;
+            ck->failures += r->failures;
+            if (r->cases)
+                printf("%-18s %-22s %-6s %4ld cases %5ld checks %3ld failed   nmse %-8.2g "
+                       "max error %.2g\n", op->stem, entries[e].name, targets[t]->name,
+                       r->cases, r->checks, r->failures, r->nmse, r->error);
+        }
+    fflush(stdout);
+}
+
+static const char *value_of(const char *arg, const char *option)
+{
+    const size_t n = strlen(option);
+    return strncmp(arg, option, n) ? NULL : arg + n;
+}
+
+int main(int argc, char **argv)
+{
+    static struct ck ck = {.seed = 1, .every = 1, .entry = ""};
+    const char *part = "", *v;
+
+    _Static_assert(BI_COUNT(entries) <= MAX_ENTRIES, "enlarge MAX_ENTRIES");
+    for (int i = 1; i < argc; i++) {
+        if ((v = value_of(argv[i], "--op=")))
+            part = v;
+        else if ((v = value_of(argv[i], "--target=")))
+            ck.target = v;
+        else if ((v = value_of(argv[i], "--entry=")))
+            ck.entry = v;
+        else if ((v = value_of(argv[i], "--seed=")))
+            ck.seed = strtoull(v, NULL, 10);
+        else if ((v = value_of(argv[i], "--every=")) && atoi(v) > 0)
+            ck.every = atoi(v);
+        else {
+            fprintf(stderr, "usage: checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] "
+                            "[--seed=N] [--every=N]\n");
+            return 2;
+        }
+    }
+    for (size_t e = 0; e < BI_COUNT(entries); e++)
+        if (!precision_of(entries[e].name)) {
+            fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
+            return 1;
+        }
+    for (size_t i = 0; i < BI_COUNT(all_ops); i++)
+        if (strstr(all_ops[i]->stem, part))
+            run_op(&ck, all_ops[i]);
+    printf("%ld cases, %ld checks, %ld failed\n", ck.cases, ck.checks, ck.failures);
+    return ck.failures || !ck.cases ? 1 : 0;
+}
