@@ -1,57 +1,26 @@
-/* attention.cu - softmax(scale q k^T) v within each sequence, with online softmax in f32.
+/* attention.cu - softmax(scale q k^T) v within each sequence, f16 on matrix units.
  *
- * f16, on matrix units: a block of 128 threads takes 64 queries of one head; a wave 16 of them
- * (wave 32) or 32 (wave 64). Queries stay in registers, keys and values pass through shared
- * memory 64 (32 for wide heads) at a time, queries and keys rotated in f32 on the way when there is a table. Exponentials
- * are rounded to f16 for the product with the values; their sum is not.
- * f32: the same by fused multiply-adds, 32 (16) queries and 32 keys at a time, 8 threads a row.
+ * A block of 128 threads takes 64 queries of one head; a wave 16 of them (wave 32) or 32 (wave
+ * 64). Queries stay in registers, keys and values pass through shared memory 64 (32 for wide
+ * heads) at a time, queries and keys rotated in f32 on the way when there is a table. Online
+ * softmax in f32; exponentials are rounded to f16 for the product with the values, their sum
+ * is not. For f32 see attention_f32.cu.
  *
  * Key tiles count from the start of the own sequence, and a row does not depend on the other
  * rows of its block: the same bits in any batch. What lies behind the sequence is zero in
  * shared memory and never read. _dN serves head widths up to N, zero-padded; any alignment.
  * Grid: tiles of gpu_tiles.h, heads. */
-#include "gpu_tiles.h"
+#include "gpu_heads.h"
 
 #include "attention.h"
 #include "gpu_math.h"
 
 /* ---- rows of one head to shared memory ---- */
 
-struct head_rows {
-    const void *base; /* row 0, head width d */
-    int64_t ld;
-    const float *table; /* rotate; row 0; NULL = do not */
-    int rows, d;        /* rows that are there */
-};
-
-template <typename T> DEV float rotated(const head_rows &h, const T *x, int r, int i)
-{
-    const int half = h.d / 2, j = i < half ? i : i - half;
-    const float *row = h.table + (int64_t)r * h.d;
-    const float a = (float)x[i], b = (float)x[i < half ? i + half : j];
-    return fma_(a, row[j], i < half ? -(b * row[half + j]) : b * row[half + j]);
-}
-
-/* to[r * ld + i] for r < rows, i < width, zero where there is nothing. Each row the same
- * numbers whatever the path. */
-template <int rows, int width, int threads, typename T>
-DEV void read_plain(const head_rows &h, T *to, int ld)
-{
-    for (int at = thread_id(); at < rows * width; at += threads) {
-        const int r = at / width, i = at % width;
-        float v = 0;
-        if (r < h.rows && i < h.d) {
-            const T *x = (const T *)h.base + r * h.ld;
-            v = h.table ? rotated(h, x, r, i) : (float)x[i];
-        }
-        to[r * ld + i] = (T)v;
-    }
-}
-
 template <int rows, int width, int threads>
 DEV void read_eights(const head_rows &h, f16 *to, int ld)
 {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int n = 0; n < rows * width / 8 / threads; n++) {
         const int at = thread_id() + n * threads, r = at / (width / 8), i = at % (width / 8) * 8;
         f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -101,7 +70,7 @@ DEV void read_rows(const head_rows &h, f16 *to, int ld)
     else if (all % 16 == 0 && (u64)h.table % 16 == 0)
         read_rotated<rows, width, threads>(h, to, ld);
     else
-        read_plain<rows, width, threads>(h, to, ld);
+        read_plain<rows, width, threads, f16>(h, 0, to, ld);
 }
 
 /* ---- f16 ---- */
@@ -112,9 +81,7 @@ template <int D> struct attention_tiles {
     enum { KEYS = D < 128 ? 64 : 32, LD = D + 8 };
     union {
         f16 q[Q_ROWS * LD]; /* before the first keys */
-        struct {
-            f16 k[KEYS * LD], v[KEYS * LD];
-        };
+        f16 kv[2 * KEYS * LD]; /* keys, values */
     };
 };
 
@@ -129,6 +96,7 @@ template <int D> DEV void attention(const struct bi_attention_params &p)
         KT = D / 16
     };
     SHARED(attention_tiles<D>, s, sizeof(attention_tiles<D>));
+    f16 *const sk = s.kv, *const sv = s.kv + KEYS * LD;
     const tile q = find_tile<Q_ROWS>(p.counts, p.start, block_x());
     if (q.first >= q.length)
         return;
@@ -163,21 +131,24 @@ template <int D> DEV void attention(const struct bi_attention_params &p)
         read_rows<KEYS, D, THREADS>(
             head_rows{(const f16 *)p.k + at * p.ldk + column, p.ldk,
                       p.table ? p.table + (int64_t)j0 * d : p.table, keys, d},
-            s.k, LD);
+            sk, LD);
         read_rows<KEYS, D, THREADS>(
-            head_rows{(const f16 *)p.v + at * p.ldv + column, p.ldv, nullptr, keys, d}, s.v, LD);
+            head_rows{(const f16 *)p.v + at * p.ldv + column, p.ldv, nullptr, keys, d}, sv, LD);
         barrier();
 
         acc x[MT][NT] = {};
 #pragma GCC unroll 8
-        for (int k = 0; k < KT; k++)
+        for (int k = 0; k < KT; k++) {
+            in_order();
 #pragma GCC unroll 4
             for (int n = 0; n < NT; n++) {
-                const frag w = frag_w(s.k + n * 16 * LD + k * 16, LD);
+                const frag w = frag_w(sk + n * 16 * LD + k * 16, LD);
 #pragma GCC unroll 4
                 for (int m = 0; m < MT; m++)
                     multiply(x[m][n], xq[m][k], w);
             }
+        }
+        in_order();
 
         if (keys < KEYS) {
 #pragma GCC unroll 4
@@ -234,7 +205,8 @@ template <int D> DEV void attention(const struct bi_attention_params &p)
                 weights[m] = frag_of(x[m][n]);
 #pragma GCC unroll 8
             for (int k = 0; k < KT; k++) {
-                const frag w = frag_w_t(s.v + n * 16 * LD + k * 16, LD);
+                in_order();
+                const frag w = frag_w_t(sv + n * 16 * LD + k * 16, LD);
 #pragma GCC unroll 4
                 for (int m = 0; m < MT; m++)
                     multiply(o[m][k], weights[m], w);
@@ -279,7 +251,7 @@ KERNEL(attention_d16_f16, struct bi_attention_params, 128, 4)
     attention<16>(p);
 }
 
-KERNEL(attention_d32_f16, struct bi_attention_params, 128, 4)
+KERNEL(attention_d32_f16, struct bi_attention_params, 128, 3)
 {
     attention<32>(p);
 }

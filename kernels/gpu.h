@@ -258,6 +258,15 @@ template <int lanes = 32> DEV float lanes_max(float x)
     return x;
 }
 
+/* The compiler moves no instruction across: where it would gather so many loads from shared
+ * memory ahead of the products that registers run out. Only RDNA's wide fragments need it. */
+DEV void in_order()
+{
+#if defined ON_AMD && defined MAP_RDNA
+    __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+
 /* ---- shared memory ---- */
 
 /* SHARED(struct tile, s, size): `s` is a struct of this block, not initialised; once per

@@ -18,7 +18,8 @@
  *   linear_a_b       x and w a, y b; bias, residual f32; linear_f32: all f32, one chain of fused
  *                    multiply-adds per element. w is [n, k] row-major, not packed.
  *   linear_small_*   64 x 64 tiles, for few rows: the same bits as the others
- *   attention_dN_a   q, k, v, y a; table f32; head widths up to N; softmax in f32
+ *   attention_dN_a   q, k, v, y a; table f32; head widths up to N; softmax in f32. Take the
+ *                    smallest N that does: f16 16, 32, 64, 128; f32 64, 128, 256
  *   layernorm_a_b    x, add, sum a, y b; w, b f32        embedding_a   table a; y f32
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
@@ -43,31 +44,39 @@
 
 /* clang-format off */
 #define BI_GPU_ENTRIES(E)                                                                \
-    E(linear_f16_f16,         linear,      linear,      256, 81920, linear)              \
-    E(linear_f16_f32,         linear,      linear,      256, 81920, linear)              \
-    E(linear_small_f16_f16,   linear,      linear,      128, 40960, linear_small)        \
-    E(linear_small_f16_f32,   linear,      linear,      128, 40960, linear_small)        \
-    E(attention_d16_f16,      attention,   attention,   128, 6144,  attention)           \
-    E(attention_d32_f16,      attention,   attention,   128, 10240, attention)           \
-    E(attention_d64_f16,      attention,   attention,   128, 18432, attention)           \
-    E(attention_d128_f16,     attention,   attention,   128, 17408, attention)           \
-    E(layernorm_f32_f16,      layernorm,   layernorm,   256, 0,     layernorm)           \
-    E(layernorm_f32_f32,      layernorm,   layernorm,   256, 0,     layernorm)           \
-    E(embedding_f32,          embedding,   embedding,   256, 0,     embedding)           \
-    E(embedding_f16,          embedding,   embedding,   256, 0,     embedding)           \
-    E(select_rows_f32,        select_rows, select_rows, 256, 0,     select_rows)         \
-    E(select_rows_f16,        select_rows, select_rows, 256, 0,     select_rows)         \
-    E(scale_rows_f32,         scale_rows,  scale_rows,  256, 0,     scale_rows)          \
-    E(unary_f32,              unary,       unary,       256, 0,     unary)               \
-    E(unary_f16,              unary,       unary,       256, 0,     unary)               \
-    E(add_f32,                add,         add,         256, 0,     add)                 \
-    E(add_f16,                add,         add,         256, 0,     add)                 \
-    E(mean_pool_f32,          mean_pool,   mean_pool,   256, 256,   mean_pool)           \
-    E(mean_pool_f16,          mean_pool,   mean_pool,   256, 256,   mean_pool)           \
-    E(rope_table_f32,         rope_table,  rope_table,  256, 0,     rope_table)          \
-    E(rope_f32,               rope,        rope,        256, 0,     rope)                \
-    E(rope_f16,               rope,        rope,        256, 0,     rope)                \
-    E(softmax_f32,            softmax,     softmax,     256, 0,     softmax)
+    E(linear_f16_f16,       linear,        linear,      256, 81920, linear)              \
+    E(linear_f16_f32,       linear,        linear,      256, 81920, linear)              \
+    E(linear_small_f16_f16, linear,        linear,      128, 40960, linear_small)        \
+    E(linear_small_f16_f32, linear,        linear,      128, 40960, linear_small)        \
+    E(attention_d16_f16,    attention,     attention,   128, 6144,  attention)           \
+    E(attention_d32_f16,    attention,     attention,   128, 10240, attention)           \
+    E(attention_d64_f16,    attention,     attention,   128, 18432, attention)           \
+    E(attention_d128_f16,   attention,     attention,   128, 17408, attention)           \
+    E(layernorm_f32_f16,    layernorm,     layernorm,   256, 0,     layernorm)           \
+    E(layernorm_f32_f32,    layernorm,     layernorm,   256, 0,     layernorm)           \
+    E(embedding_f32,        embedding,     embedding,   256, 0,     embedding)           \
+    E(embedding_f16,        embedding,     embedding,   256, 0,     embedding)           \
+    E(select_rows_f32,      select_rows,   select_rows, 256, 0,     select_rows)         \
+    E(select_rows_f16,      select_rows,   select_rows, 256, 0,     select_rows)         \
+    E(scale_rows_f32,       scale_rows,    scale_rows,  256, 0,     scale_rows)          \
+    E(unary_f32,            unary,         unary,       256, 0,     unary)               \
+    E(unary_f16,            unary,         unary,       256, 0,     unary)               \
+    E(add_f32,              add,           add,         256, 0,     add)                 \
+    E(add_f16,              add,           add,         256, 0,     add)                 \
+    E(mean_pool_f32,        mean_pool,     mean_pool,   256, 256,   mean_pool)           \
+    E(mean_pool_f16,        mean_pool,     mean_pool,   256, 256,   mean_pool)           \
+    E(rope_table_f32,       rope_table,    rope_table,  256, 0,     rope_table)          \
+    E(rope_f32,             rope,          rope,        256, 0,     rope)                \
+    E(rope_f16,             rope,          rope,        256, 0,     rope)                \
+    E(softmax_f32,          softmax,       softmax,     256, 0,     softmax)             \
+    E(linear_f32,           linear_f32,    linear,      256, 16896, linear)              \
+    E(attention_d64_f32,    attention_f32, attention,   256, 20864, attention_f32)       \
+    E(attention_d128_f32,   attention_f32, attention,   256, 20864, attention_f32)       \
+    E(attention_d256_f32,   attention_f32, attention,   256, 20864, attention_f32)       \
+    E(scores_f32,           scores,        scores,      256, 20864, scores)              \
+    E(scores_f16,           scores,        scores,      256, 20864, scores)              \
+    E(mix_f32,              mix,           mix,         256, 20864, mix)                 \
+    E(mix_f16,              mix,           mix,         256, 20864, mix)
 /* clang-format on */
 
 struct bi_gpu_entry {
@@ -118,13 +127,18 @@ static inline void bi_gpu_grid_linear_small(const void *params, const struct bi_
     grid[1] = 1;
 }
 
-/* Tiles of each sequence, by heads: see gpu_tiles.h. */
-static inline void bi_gpu_grid_attention(const void *params, const struct bi_counts *bucket,
-                                         int32_t grid[2])
-{
-    grid[0] = bi_gpu_blocks(bucket->n_tokens, 64) + bucket->n_seqs;
-    grid[1] = ((const struct bi_attention_params *)params)->n_heads;
-}
+/* Tiles of each sequence (gpu_tiles.h), by heads. */
+#define BI_GPU_TILES_GRID(name, op, rows)                                                \
+    static inline void bi_gpu_grid_##name(const void *params,                            \
+                                          const struct bi_counts *bucket, int32_t grid[2])   \
+    {                                                                                    \
+        grid[0] = bi_gpu_blocks(bucket->n_tokens, rows) + bucket->n_seqs;                \
+        grid[1] = ((const struct bi_##op##_params *)params)->n_heads;                    \
+    }
+BI_GPU_TILES_GRID(attention, attention, 64)
+BI_GPU_TILES_GRID(attention_f32, attention, 32)
+BI_GPU_TILES_GRID(scores, scores, 32)
+BI_GPU_TILES_GRID(mix, mix, 32)
 
 static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
                                        int32_t grid[2])

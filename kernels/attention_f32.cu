@@ -1,0 +1,80 @@
+/* attention_f32.cu - softmax(scale q k^T) v within each sequence, all in f32: the exact mode.
+ *
+ * A block takes 32 queries of one head and 32 keys at a time (gpu_heads.h), online softmax.
+ * Key tiles count from the start of the own sequence: the same bits in any batch. _dN serves
+ * head widths up to N. Grid: tiles of gpu_tiles.h, heads. */
+#include "gpu_heads.h"
+
+#include "attention.h"
+#include "gpu_math.h"
+
+template <int D> DEV void attention_f32(const struct bi_attention_params &p)
+{
+    enum { PARTS = D / PAIR_PART };
+    SHARED(pair_tiles, s, sizeof(pair_tiles));
+    const tile q = find_tile<PAIR_ROWS>(p.counts, p.start, block_x());
+    if (q.first >= q.length)
+        return;
+    const int64_t column = (int64_t)block_y() * p.head_dim, d = p.head_dim;
+    const head_rows x = {p.q + (q.start + q.first) * p.ldq + column, p.ldq,
+                         p.table ? p.table + q.first * d : p.table, q.length - q.first, (int)d};
+    pair_values o[PARTS] = {};
+    float max = -INF, sum = 0; /* sum: of this thread's keys */
+
+    for (int j0 = 0; j0 < q.length; j0 += PAIR_ROWS) {
+        const int64_t at = q.start + j0;
+        const int keys = q.length - j0;
+        pair_scores score = multiply_pairs<float>(
+            s, x, head_rows{p.k + at * p.ldk + column, p.ldk,
+                            p.table ? p.table + j0 * d : p.table, keys, (int)d});
+        float high = max;
+#pragma GCC unroll 4
+        for (int c = 0; c < PAIR_OF; c++) {
+            score.of[c] = pair_column(c) < keys ? score.of[c] * p.scale : -INF;
+            high = max_(high, score.of[c]);
+        }
+        high = lanes_max<8>(high);
+        const float shrink = max == high ? 1 : exp_(max - high);
+        max = high;
+        sum *= shrink;
+#pragma GCC unroll 4
+        for (int c = 0; c < PAIR_OF; c++) {
+            const float e = exp_(score.of[c] - (high == -INF ? 0 : high));
+            s.p[pair_row() * (PAIR_ROWS + 1) + pair_column(c)] = e;
+            sum += e;
+        }
+#pragma GCC unroll 4
+        for (int part = 0; part < PARTS; part++) {
+#pragma GCC unroll 8
+            for (int c = 0; c < PAIR_PART / 8; c++)
+                o[part].of[c] *= shrink;
+            mix_pairs<float>(s, head_rows{p.v + at * p.ldv + column, p.ldv, nullptr, keys, (int)d},
+                             part * PAIR_PART, o[part]);
+        }
+    }
+    sum = lanes_sum<8>(sum);
+    if (q.first + pair_row() >= q.length)
+        return;
+    float *y = p.y + (q.start + q.first + pair_row()) * p.ldy + column;
+#pragma GCC unroll 4
+    for (int part = 0; part < PARTS; part++)
+#pragma GCC unroll 8
+        for (int c = 0; c < PAIR_PART / 8; c++)
+            if (part * PAIR_PART + pair_column(c) < d)
+                y[part * PAIR_PART + pair_column(c)] = o[part].of[c] / sum;
+}
+
+KERNEL(attention_d64_f32, struct bi_attention_params, PAIR_THREADS, 2)
+{
+    attention_f32<64>(p);
+}
+
+KERNEL(attention_d128_f32, struct bi_attention_params, PAIR_THREADS, 2)
+{
+    attention_f32<128>(p);
+}
+
+KERNEL(attention_d256_f32, struct bi_attention_params, PAIR_THREADS, 2)
+{
+    attention_f32<256>(p);
+}

@@ -1,0 +1,110 @@
+/* linear_f32.cu - y = act(x w^T + bias) + residual, all in f32: the exact mode.
+ *
+ * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, as on the
+ * CPU. A block makes 128 x 128 of y from k-slices of 16 in shared memory, transposed; the next
+ * slice is in registers while one is multiplied. A thread has rows and columns 4 i ... 4 i + 3
+ * and the same plus 64. Any alignment works; 16 bytes is fast. */
+#include "gpu_math.h"
+
+#include "linear.h"
+
+enum { F32_SIZE = 128, F32_SLICE = 16, F32_LD = F32_SIZE + 4, F32_THREADS = 256 };
+
+struct f32_tiles {
+    float x[F32_SLICE * F32_LD], w[F32_SLICE * F32_LD];
+};
+
+/* 16 columns from k0 of rows row0 ...: thread t has columns 4 (t % 4) of rows t / 4, + 64. */
+struct f32_chunks {
+    f32x4 of[2];
+};
+
+DEV f32_chunks read_f32(const float *base, int64_t ld, int64_t row0, int64_t rows, int k0, int k,
+                        bool whole)
+{
+    const int c = k0 + thread_id() % 4 * 4;
+    f32_chunks v = {};
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const int64_t r = row0 + thread_id() / 4 + 64 * i;
+        const float *at = base + r * ld + c;
+        if (r >= rows)
+            continue;
+        if (whole && c + 4 <= k) {
+            v.of[i] = *(const f32x4 *)at;
+        } else {
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++)
+                if (c + j < k)
+                    v.of[i][j] = at[j];
+        }
+    }
+    return v;
+}
+
+DEV void write_f32(float *to, const f32_chunks &v)
+{
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++)
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++)
+            to[(thread_id() % 4 * 4 + j) * F32_LD + thread_id() / 4 + 64 * i] = v.of[i][j];
+}
+
+KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
+{
+    SHARED(f32_tiles, s, sizeof(f32_tiles));
+    const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
+    const int tiles_n = (p.n + F32_SIZE - 1) / F32_SIZE;
+    const int64_t m0 = (int64_t)(block_x() / tiles_n) * F32_SIZE;
+    const int n0 = block_x() % tiles_n * F32_SIZE;
+    if (m0 >= rows)
+        return;
+    const float *weights = (const float *)p.w;
+    const bool whole_x = ((u64)p.x | (u64)p.ldx * 4) % 16 == 0,
+               whole_w = ((u64)weights | (u64)p.k * 4) % 16 == 0;
+    const int row = thread_id() / 16 * 4, column = thread_id() % 16 * 4;
+    float d[8][8] = {};
+    f32_chunks x = read_f32(p.x, p.ldx, m0, rows, 0, p.k, whole_x),
+               w = read_f32(weights, p.k, n0, p.n, 0, p.k, whole_w);
+
+    for (int k0 = 0; k0 < p.k; k0 += F32_SLICE) {
+        const int left = p.k - k0 < F32_SLICE ? p.k - k0 : F32_SLICE;
+        barrier(); /* the last slice is used up */
+        write_f32(s.x, x);
+        write_f32(s.w, w);
+        barrier();
+        if (k0 + F32_SLICE < p.k) {
+            x = read_f32(p.x, p.ldx, m0, rows, k0 + F32_SLICE, p.k, whole_x);
+            w = read_f32(weights, p.k, n0, p.n, k0 + F32_SLICE, p.k, whole_w);
+        }
+        for (int k = 0; k < left; k++) {
+            f32x4 a[2], b[2];
+#pragma GCC unroll 2
+            for (int i = 0; i < 2; i++) {
+                a[i] = *(const f32x4 *)&s.x[k * F32_LD + row + 64 * i];
+                b[i] = *(const f32x4 *)&s.w[k * F32_LD + column + 64 * i];
+            }
+#pragma GCC unroll 8
+            for (int i = 0; i < 8; i++)
+#pragma GCC unroll 8
+                for (int j = 0; j < 8; j++)
+                    d[i][j] = fma_(a[i / 4][i % 4], b[j / 4][j % 4], d[i][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+#pragma GCC unroll 8
+        for (int j = 0; j < 8; j++) {
+            const int64_t m = m0 + row + i % 4 + i / 4 * 64;
+            const int n = n0 + column + j % 4 + j / 4 * 64;
+            if (m >= rows || n >= p.n)
+                continue;
+            float v = d[i][j] + (p.bias ? p.bias[n] : 0);
+            if (p.act == BI_ACT_GELU)
+                v = gelu(v);
+            if (p.residual)
+                v += p.residual[m * p.ldr + n];
+            p.y[m * p.ldy + n] = v;
+        }
+}
