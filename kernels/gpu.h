@@ -56,6 +56,7 @@
 
 #include "emu/emu.h"
 #define DEV static inline
+#define METHOD inline
 #define KERNEL(name, type, threads, blocks)                                              \
     static void name##_body(const type &p);                                              \
     static void name(const void *params)                                                 \
@@ -66,11 +67,12 @@
 #include "counts.h"
 #else
 #define DEV static __attribute__((device)) inline __attribute__((always_inline))
+#define METHOD __attribute__((device)) inline __attribute__((always_inline))
 #if defined ON_NVIDIA
 #define BOUNDS(threads, blocks) __attribute__((launch_bounds(threads, blocks)))
-#else /* at least two waves on each of the four units, so at most 256 registers */
+#else /* two waves on each of the four units, so at most 256 registers, unless memory forbids */
 #define BOUNDS(threads, blocks)                                                          \
-    __attribute__((amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(2)))
+    __attribute__((amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu((blocks) < 2 ? 1 : 2)))
 #endif
 #define KERNEL(name, type, threads, blocks)                                              \
     extern "C" __attribute__((global)) BOUNDS(threads, blocks) void name(const type p)
