@@ -30,8 +30,8 @@ DEV float exp_(float x)
     return c == c ? scale2(q + 1.0f, n) : x;
 }
 
-/* The natural logarithm of a normal x > 0, 2 ulp (1e-7 near x = 1): x = m 2^e, m in [sqrt 1/2, sqrt 2), and the
- * series of atanh((m - 1) / (m + 1)). Infinity and NaN stay. */
+/* The natural logarithm of a normal x > 0, 2 ulp (1e-7 near x = 1): x = m 2^e with m in
+ * [sqrt 1/2, sqrt 2), and the series of atanh((m - 1) / (m + 1)). Infinity and NaN stay. */
 DEV float log_(float x)
 {
     const int raw = bits<int>(x) - 0x3f3504f3, e = raw >> 23;
