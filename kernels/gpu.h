@@ -1,8 +1,9 @@
 /* gpu.h - one device vocabulary for three compilers: clang to PTX, clang to AMD code objects,
  * and any C++ compiler to the host emulation of kernels/emu. The only file that asks which.
  *
- * A kernel file is C with templates. It includes this file first, writes helpers with DEV, entries
- * with KERNEL, asks for shared memory with SHARED, and calls nothing of any vendor.
+ * A kernel file is C with templates. It includes this file first, writes helpers with DEV
+ * (METHOD inside a struct), entries with KERNEL, asks for shared memory with SHARED, and calls
+ * nothing of any vendor.
  *
  *   target   wave  matrix unit, 16 x 16 x 16, f16 in, f32 out     copies to shared memory
  *   NVIDIA    32   two mma.sync.m16n8k16                          asynchronous (cp.async)
@@ -56,6 +57,7 @@
 
 #include "emu/emu.h"
 #define DEV static inline
+#define METHOD inline
 #define KERNEL(name, type, threads, blocks)                                              \
     static void name##_body(const type &p);                                              \
     static void name(const void *params)                                                 \
@@ -66,11 +68,13 @@
 #include "counts.h"
 #else
 #define DEV static __attribute__((device)) inline __attribute__((always_inline))
+#define METHOD __attribute__((device)) inline __attribute__((always_inline))
 #if defined ON_NVIDIA
 #define BOUNDS(threads, blocks) __attribute__((launch_bounds(threads, blocks)))
-#else /* at least two waves on each of the four units, so at most 256 registers */
+#else /* two waves on each of the four units, so at most 256 registers, unless memory forbids */
 #define BOUNDS(threads, blocks)                                                          \
-    __attribute__((amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(2)))
+    __attribute__((amdgpu_flat_work_group_size(threads, threads),                        \
+                   amdgpu_waves_per_eu((blocks) < 2 ? 1 : 2)))
 #endif
 #define KERNEL(name, type, threads, blocks)                                              \
     extern "C" __attribute__((global)) BOUNDS(threads, blocks) void name(const type p)
@@ -80,15 +84,12 @@
 #pragma clang force_cuda_host_device end
 #endif
 
-typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef _Float16 f16;
-typedef f16 f16x2 __attribute__((vector_size(4)));
 typedef f16 f16x4 __attribute__((vector_size(8)));
 typedef f16 f16x8 __attribute__((vector_size(16)));
 typedef f16 f16x16 __attribute__((vector_size(32)));
-typedef float f32x2 __attribute__((vector_size(8)));
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef float f32x8 __attribute__((vector_size(32)));
 typedef u32 u32x4 __attribute__((vector_size(16)));

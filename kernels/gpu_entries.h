@@ -24,6 +24,7 @@
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
+ *   contacts, attention_contacts: sequences of at most 5,000 tokens; longer ones give NaN
  *
  * Alignment is never required, only faster: 16 bytes for base and row stride. */
 #ifndef BI_GPU_ENTRIES_H
@@ -44,39 +45,42 @@
 
 /* clang-format off */
 #define BI_GPU_ENTRIES(E)                                                                \
-    E(linear_f16_f16,       linear,        linear,      256, 81920, linear)              \
-    E(linear_f16_f32,       linear,        linear,      256, 81920, linear)              \
-    E(linear_small_f16_f16, linear,        linear,      128, 40960, linear_small)        \
-    E(linear_small_f16_f32, linear,        linear,      128, 40960, linear_small)        \
-    E(attention_d16_f16,    attention,     attention,   128, 6144,  attention)           \
-    E(attention_d32_f16,    attention,     attention,   128, 10240, attention)           \
-    E(attention_d64_f16,    attention,     attention,   128, 18432, attention)           \
-    E(attention_d128_f16,   attention,     attention,   128, 17408, attention)           \
-    E(layernorm_f32_f16,    layernorm,     layernorm,   256, 0,     layernorm)           \
-    E(layernorm_f32_f32,    layernorm,     layernorm,   256, 0,     layernorm)           \
-    E(embedding_f32,        embedding,     embedding,   256, 0,     embedding)           \
-    E(embedding_f16,        embedding,     embedding,   256, 0,     embedding)           \
-    E(select_rows_f32,      select_rows,   select_rows, 256, 0,     select_rows)         \
-    E(select_rows_f16,      select_rows,   select_rows, 256, 0,     select_rows)         \
-    E(scale_rows_f32,       scale_rows,    scale_rows,  256, 0,     scale_rows)          \
-    E(unary_f32,            unary,         unary,       256, 0,     unary)               \
-    E(unary_f16,            unary,         unary,       256, 0,     unary)               \
-    E(add_f32,              add,           add,         256, 0,     add)                 \
-    E(add_f16,              add,           add,         256, 0,     add)                 \
-    E(mean_pool_f32,        mean_pool,     mean_pool,   256, 256,   mean_pool)           \
-    E(mean_pool_f16,        mean_pool,     mean_pool,   256, 256,   mean_pool)           \
-    E(rope_table_f32,       rope_table,    rope_table,  256, 0,     rope_table)          \
-    E(rope_f32,             rope,          rope,        256, 0,     rope)                \
-    E(rope_f16,             rope,          rope,        256, 0,     rope)                \
-    E(softmax_f32,          softmax,       softmax,     256, 0,     softmax)             \
-    E(linear_f32,           linear_f32,    linear,      256, 16896, linear)              \
-    E(attention_d64_f32,    attention_f32, attention,   256, 20864, attention_f32)       \
-    E(attention_d128_f32,   attention_f32, attention,   256, 20864, attention_f32)       \
-    E(attention_d256_f32,   attention_f32, attention,   256, 20864, attention_f32)       \
-    E(scores_f32,           scores,        scores,      256, 20864, scores)              \
-    E(scores_f16,           scores,        scores,      256, 20864, scores)              \
-    E(mix_f32,              mix,           mix,         256, 20864, mix)                 \
-    E(mix_f16,              mix,           mix,         256, 20864, mix)
+    E(linear_f16_f16,         linear,        linear,             256, 81920, linear)     \
+    E(linear_f16_f32,         linear,        linear,             256, 81920, linear)     \
+    E(linear_small_f16_f16,   linear,        linear,             128, 40960, linear_small)\
+    E(linear_small_f16_f32,   linear,        linear,             128, 40960, linear_small)\
+    E(attention_d16_f16,      attention,     attention,          128, 6144,  attention)  \
+    E(attention_d32_f16,      attention,     attention,          128, 10240, attention)  \
+    E(attention_d64_f16,      attention,     attention,          128, 18432, attention)  \
+    E(attention_d128_f16,     attention,     attention,          128, 17408, attention)  \
+    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 0,     layernorm)  \
+    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 0,     layernorm)  \
+    E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
+    E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
+    E(select_rows_f32,        select_rows,   select_rows,        256, 0,     select_rows)\
+    E(select_rows_f16,        select_rows,   select_rows,        256, 0,     select_rows)\
+    E(scale_rows_f32,         scale_rows,    scale_rows,         256, 0,     scale_rows) \
+    E(unary_f32,              unary,         unary,              256, 0,     unary)      \
+    E(unary_f16,              unary,         unary,              256, 0,     unary)      \
+    E(add_f32,                add,           add,                256, 0,     add)        \
+    E(add_f16,                add,           add,                256, 0,     add)        \
+    E(mean_pool_f32,          mean_pool,     mean_pool,          256, 256,   mean_pool)  \
+    E(mean_pool_f16,          mean_pool,     mean_pool,          256, 256,   mean_pool)  \
+    E(rope_table_f32,         rope_table,    rope_table,         256, 0,     rope_table) \
+    E(rope_f32,               rope,          rope,               256, 0,     rope)       \
+    E(rope_f16,               rope,          rope,               256, 0,     rope)       \
+    E(softmax_f32,            softmax,       softmax,            256, 0,     softmax)    \
+    E(linear_f32,             linear_f32,    linear,             256, 16896, linear)     \
+    E(attention_d64_f32,      attention_f32, attention,          256, 20864, attention_f32)\
+    E(attention_d128_f32,     attention_f32, attention,          256, 20864, attention_f32)\
+    E(attention_d256_f32,     attention_f32, attention,          256, 20864, attention_f32)\
+    E(scores_f32,             scores,        scores,             256, 20864, scores)     \
+    E(scores_f16,             scores,        scores,             256, 20864, scores)     \
+    E(mix_f32,                mix,           mix,                256, 20864, mix)        \
+    E(mix_f16,                mix,           mix,                256, 20864, mix)        \
+    E(contacts_f32,           contacts,      contacts,           256, 60928, contacts)   \
+    E(attention_contacts_f32, contacts,      attention_contacts, 256, 60928, contacts)   \
+    E(attention_contacts_f16, contacts,      attention_contacts, 256, 60928, contacts)
 /* clang-format on */
 
 struct bi_gpu_entry {
@@ -153,6 +157,15 @@ static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *
 {
     (void)params;
     grid[0] = bi_gpu_blocks(bucket->n_tokens, 8);
+    grid[1] = 1;
+}
+
+/* One block per sequence. */
+static inline void bi_gpu_grid_contacts(const void *params, const struct bi_counts *bucket,
+                                        int32_t grid[2])
+{
+    (void)params;
+    grid[0] = bucket->n_seqs;
     grid[1] = 1;
 }
 

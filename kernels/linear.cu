@@ -2,7 +2,7 @@
  *
  * A block makes a tile of y from k-slices of 32 in shared memory: four slices on their way by
  * asynchronous copies, or one, with the next in registers while it is multiplied, and several
- * blocks on a multiprocessor (64 KiB of shared memory would hold one double-buffered block). A wave holds
+ * blocks on a multiprocessor (its 64 KiB would hold one double-buffered block). A wave holds
  * 64 x 32 (wave 32) or 64 x 64 (wave 64) of a 128 x 128 tile, or half of that in each direction
  * of a 64 x 64 tile. Blocks go down groups of 8 row tiles, so that x and w stay in the cache.
  *
@@ -210,7 +210,8 @@ template <int size, typename Y> DEV void linear(const struct bi_linear_params &p
     const operand x = make_operand(p.x, p.ldx, m0, rows, p.k),
                   w = make_operand(p.w, p.k, n0, p.n, p.k);
     const int slices = (p.k + SLICE - 1) / SLICE;
-    const int wm = wave_id() % S::WAVES_M * (S::MT * 16), wn = wave_id() / S::WAVES_M * (S::NT * 16);
+    const int wm = wave_id() % S::WAVES_M * (S::MT * 16);
+    const int wn = wave_id() / S::WAVES_M * (S::NT * 16);
     sums<size> d = {};
 
 #if COPY_ASYNC

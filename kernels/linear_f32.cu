@@ -78,6 +78,7 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
             x = read_f32(p.x, p.ldx, m0, rows, k0 + F32_SLICE, p.k, whole_x);
             w = read_f32(weights, p.k, n0, p.n, k0 + F32_SLICE, p.k, whole_w);
         }
+#pragma nounroll
         for (int k = 0; k < left; k++) {
             f32x4 a[2], b[2];
 #pragma GCC unroll 2

@@ -10,6 +10,7 @@ namespace {
 #include "../add.cu"
 #include "../attention.cu"
 #include "../attention_f32.cu"
+#include "../contacts.cu"
 #include "../embedding.cu"
 #include "../layernorm.cu"
 #include "../linear.cu"

@@ -3,8 +3,8 @@ import os
 import re
 import sys
 
-WORDS = re.compile(r'__HIP|__AMDGCN__|__NVPTX__|__CUDA|__GFX|__nvvm|__builtin_amdgcn|\bON_(NVIDIA|AMD|HOST)\b'
-                   r'|\bMAP_(NVIDIA|CDNA|RDNA)\b')
+WORDS = re.compile(r'__(?:HIP|AMDGCN__|NVPTX__|CUDA|GFX|nvvm|builtin_amdgcn)'
+                   r'|\bON_(?:NVIDIA|AMD|HOST)\b|\bMAP_(?:NVIDIA|CDNA|RDNA)\b')
 found = []
 for folder, _, files in os.walk(os.path.join(sys.argv[1], 'kernels')):
     for name in files:
