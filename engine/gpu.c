@@ -209,6 +209,16 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
     }
 }
 
+/* Rows of the contact map of a launch, 0 for other ops. */
+static int64_t contacts_longest(const struct bi_launch *l)
+{
+    const void *p = l->params;
+    return !strcmp(l->entry, "contacts") ? ((const struct bi_contacts_params *)p)->ldy
+           : !strcmp(l->entry, "attention_contacts")
+               ? ((const struct bi_attention_contacts_params *)p)->ldy
+               : 0;
+}
+
 static const struct bi_gpu_blob *find_blob(const struct bi_device *d, const char *module)
 {
     for (size_t a = 0; a < BI_COUNT(d->facts.arch) && d->facts.arch[a]; a++)
@@ -259,6 +269,9 @@ static int find_function(struct bi_device *d, struct bi_launch *l, struct bioinf
 {
     char name[64];
     size_t i = 0;
+    if (contacts_longest(l) > BI_GPU_CONTACTS_LONGEST)
+        return bi_fail(err, BIOINFER_TOO_LONG, "contacts on a GPU take plans of up to %d tokens a "
+                       "sequence; use --device cpu", BI_GPU_CONTACTS_LONGEST);
     entry_name(d, l, name, sizeof name);
     while (i < BI_COUNT(entries) && strcmp(entries[i].name, name))
         i++;

@@ -12,11 +12,9 @@
 #include "contacts.h"
 #include "gpu_math.h"
 
-enum { CONTACTS_LONGEST = 5000 };
-
 struct contacts_shared {
     pair_tiles tiles;
-    float sums[CONTACTS_LONGEST], log_sum[CONTACTS_LONGEST], part[8];
+    float sums[BI_GPU_CONTACTS_LONGEST], log_sum[BI_GPU_CONTACTS_LONGEST], part[8];
 };
 
 /* A[i][j] + A[j][i] for row i = pair_row() and columns j = pair_column(c) of the tile at
@@ -133,7 +131,7 @@ DEV float total_of(contacts_shared &s, const contacts_rest &p)
 
 template <typename M> DEV void add_heads(contacts_shared &s, M maps, const contacts_rest &p)
 {
-    const bool fits = p.length <= CONTACTS_LONGEST;
+    const bool fits = p.length <= BI_GPU_CONTACTS_LONGEST;
     for (int t = 0; t < p.length; t++)
         for (int64_t j = thread_id(); j < p.ldy; j += PAIR_THREADS) {
             const bool inside = t >= p.n_prefix && t < p.end && j < p.end - p.n_prefix;

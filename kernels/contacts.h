@@ -13,6 +13,9 @@
  *
  * contacts: p as in attention.h. attention_contacts: computes the maps itself, one head at a
  * time, so that no [heads, tokens, tokens] is ever stored. */
+/* Tokens of the longest sequence a GPU kernel takes; longer ones give NaN there. */
+enum { BI_GPU_CONTACTS_LONGEST = 5000 };
+
 struct bi_contacts_params {
     const struct bi_counts *counts;
     const int32_t *start;

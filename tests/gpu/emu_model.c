@@ -8,7 +8,11 @@
 #include "../test.h"
 #include "emu_backend.h"
 
-enum { MAX_RESULTS = 64, KINDS = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS };
+enum { MAX_RESULTS = 64 };
+
+/* Everything these weights can give. */
+static const unsigned kinds = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS |
+                              BIOINFER_CONTACTS | BIOINFER_BOS;
 
 struct results {
     int n;
@@ -53,7 +57,7 @@ static void run(bioinfer_context *ctx, bioinfer_model *model, const char *fasta,
                 int64_t batch_tokens, struct results *out)
 {
     struct bioinfer_session_params sp = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = KINDS, .batch_tokens = batch_tokens);
+        struct bioinfer_session_params, .include = kinds, .batch_tokens = batch_tokens);
     struct bioinfer_reader_params rp =
         BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_RAW);
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);

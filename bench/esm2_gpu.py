@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Checks and times `bioinfer esm2` on a GPU in one call: fidelity on bioinfer-tiny and on random weights of
+published shapes against the CPU, then the benchmark proteins end to end, FASTA to npz.
+
+  esm2_gpu.py --bioinfer build/cli/bioinfer --fasta proteins.fasta [--device cuda:0] [--sizes 8M,150M,650M]
+
+Needs numpy, and safetensors for the goldens of bioinfer-tiny. Random weights are written to --work. The first run
+of a size compiles PTX in the driver, which its cache keeps: the second run is the one printed.
+"""
+import argparse
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SIZES = {"8M": (6, 320, 20), "35M": (12, 480, 20), "150M": (30, 640, 20), "650M": (33, 1280, 20),
+         "3B": (36, 2560, 40)}
+OUTLIERS = 4  # residual channels whose embedding is far larger than the others'
+
+
+def shapes(n_layers, width):
+    """Tensor names and shapes of the Hugging Face layout, without the contact head."""
+    yield "esm.embeddings.word_embeddings.weight", (33, width)
+    for i in range(n_layers):
+        layer = f"esm.encoder.layer.{i}."
+        for name in ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"):
+            yield layer + name + ".weight", (width, width)
+            yield layer + name + ".bias", (width,)
+        for name, out, into in (("intermediate.dense", 4 * width, width), ("output.dense", width, 4 * width)):
+            yield layer + name + ".weight", (out, into)
+            yield layer + name + ".bias", (out,)
+        for name in ("attention.LayerNorm", "LayerNorm"):
+            yield layer + name + ".weight", (width,)
+            yield layer + name + ".bias", (width,)
+    for name in ("esm.encoder.emb_layer_norm_after", "lm_head.layer_norm"):
+        yield name + ".weight", (width,)
+        yield name + ".bias", (width,)
+    yield "lm_head.dense.weight", (width, width)
+    yield "lm_head.dense.bias", (width,)
+    yield "lm_head.bias", (33,)
+
+
+def write_weights(folder, n_layers, width, n_heads):
+    """Seeded random weights with a few outlier channels, one tensor in memory at a time."""
+    rng = np.random.default_rng(1)
+    header, at = {}, 0
+    for name, shape in shapes(n_layers, width):
+        size = 4 * int(np.prod(shape))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "model.safetensors", "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text)
+        for name, shape in shapes(n_layers, width):
+            x = rng.standard_normal(shape, dtype=np.float32)
+            if "norm" in name.lower() and name.endswith("weight"):
+                x = 1 + np.float32(0.1) * x
+            elif name.endswith("bias"):
+                x *= np.float32(0.02)
+            elif "word_embeddings" in name:
+                x[:, :OUTLIERS] *= 30
+            else:
+                x *= np.float32(0.7 / np.sqrt(shape[-1]))
+            f.write(x.astype("<f4").tobytes())
+    config = {"model_type": "esm", "hidden_size": width, "num_hidden_layers": n_layers,
+              "num_attention_heads": n_heads, "intermediate_size": 4 * width, "vocab_size": 33,
+              "position_embedding_type": "rotary", "token_dropout": True}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def run(args, *command):
+    """Wall seconds of one bioinfer command; its words on failure."""
+    begun = time.perf_counter()
+    done = subprocess.run([args.bioinfer, *map(str, command)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stderr}")
+    return time.perf_counter() - begun
+
+
+def worst_cosine(a, b):
+    """Smallest cosine over all rows of all arrays of two npz files."""
+    worst = 1.0
+    with np.load(a) as x, np.load(b) as y:
+        for key in x.files:
+            u, v = x[key].astype("f8"), y[key].astype("f8")
+            dot = (u * v).sum(-1) / np.sqrt((u * u).sum(-1) * (v * v).sum(-1))
+            worst = min(worst, float(dot.min()))
+    return worst
+
+
+def tiny(args, work):
+    """bioinfer-tiny against its goldens, by tools/compare.py."""
+    folder = ROOT / "share" / "bioinfer-tiny"
+    for precision, gate in (("fp16", "16bit"), ("fp32", "fp32")):
+        out = work / f"tiny-{precision}.npz"
+        run(args, "esm2", folder / "golden/sequences.fasta", "--weights", folder, "--device", args.device,
+            "--precision", precision, "--include", "per-residue,mean,logits", "--quiet", "-o", out)
+        done = subprocess.run([sys.executable, ROOT / "tools/compare.py", out, folder / "golden/golden.safetensors",
+                               "--gate", gate], capture_output=True, text=True)
+        print(f"bioinfer-tiny {precision}: {done.stdout.strip().splitlines()[-1]}")
+        if done.returncode:
+            sys.exit("the gate is missed")
+
+
+def size_row(args, work, size):
+    n_layers, width, n_heads = SIZES[size]
+    weights = work / size
+    write_weights(weights, n_layers, width, n_heads)
+    few = work / "few.fasta"
+    few.write_text("".join(">" + r for r in pathlib.Path(args.fasta).read_text().split(">")[1:args.few + 1]))
+    common = ("--weights", weights, "--quiet", "--include", "per-residue")
+    run(args, "esm2", few, *common, "--device", "cpu", "-o", work / "cpu.npz")
+    cosines = []
+    for precision in ("fp16", "fp32"):
+        run(args, "esm2", few, *common, "--device", args.device, "--precision", precision, "-o", work / "gpu.npz")
+        cosines.append(worst_cosine(work / "gpu.npz", work / "cpu.npz"))
+    alone = work / "one.fasta"
+    alone.write_text(">" + pathlib.Path(args.fasta).read_text().split(">")[1])
+    full = ("esm2", args.fasta, "--weights", weights, "--quiet", "--device", args.device, "--batch-tokens",
+            args.batch_tokens, "-o", work / "all.npz")
+    first = run(args, *full)
+    seconds = min(run(args, *full) for _ in range(args.repeat))
+    one = min(run(args, "esm2", alone, "--weights", weights, "--quiet", "--device", args.device, "-o",
+                  work / "one.npz") for _ in range(args.repeat))
+    residues = sum(len(r.split("\n", 1)[1].replace("\n", "")) for r in
+                   pathlib.Path(args.fasta).read_text().split(">")[1:])
+    print(f"{size:>5} {1 - cosines[0]:10.1e} {1 - cosines[1]:10.1e} {first:9.2f} {seconds:9.2f} {one:9.2f} "
+          f"{seconds - one:9.2f} {residues / (seconds - one):12.0f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bioinfer", required=True)
+    parser.add_argument("--fasta", required=True)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--sizes", default="8M,150M,650M")
+    parser.add_argument("--batch-tokens", default="16384")
+    parser.add_argument("--few", type=int, default=20, help="proteins compared with the CPU")
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--work", help="folder for weights and outputs (default: a temporary one)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = pathlib.Path(args.work or temporary)
+        work.mkdir(parents=True, exist_ok=True)
+        tiny(args, work)
+        print("1 - cosine: worst residue against the CPU in fp32.  all: FASTA to npz, whole process, first and best\n"
+              "of the later runs.  one: the same for one protein: start, driver, weights.")
+        print(" size  fp16 1-cos fp32 1-cos   first s     all s     one s all - one   residues/s")
+        for size in args.sizes.split(","):
+            size_row(args, work, size)
+
+
+if __name__ == "__main__":
+    main()
