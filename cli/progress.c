@@ -118,11 +118,15 @@ void cli_print_profile(struct cli *cli)
             "GB/s", "%");
     for (int i = 0; i < p.n_ops; i++) {
         const struct bioinfer_op_profile *op = &p.ops[i];
-        double s = op->seconds > 0 ? op->seconds : 1e-12;
+        double s = op->seconds;
+        if (s <= 0) { /* the device keeps no time of single operations */
+            fprintf(stderr, "%-18s %9llu %10s\n", op->op,
+                    (unsigned long long)op->launches, "-");
+            continue;
+        }
         fprintf(stderr, "%-18s %9llu %10.2f %9.1f %8.1f %6.1f\n", op->op,
                 (unsigned long long)op->launches, 1e3 * op->seconds,
-                1e-9 * op->flops / s, 1e-9 * op->bytes / s,
-                total > 0 ? 100 * op->seconds / total : 0);
+                1e-9 * op->flops / s, 1e-9 * op->bytes / s, 100 * s / total);
     }
     if (!getrusage(RUSAGE_SELF, &usage))
 #ifdef __APPLE__
