@@ -122,8 +122,8 @@ typedef struct bioinfer_model bioinfer_model;
 struct bioinfer_model_params {
     size_t struct_size;
     const char *family;    /* "esm2", ...; NULL = found from the weights */
-    const char *device;    /* "auto" (default), "cpu" */
-    const char *precision; /* "fp32" (default on the CPU) */
+    const char *device;    /* "auto" (default: the CPU), "cpu", "cuda:0" */
+    const char *precision; /* "fp32" (default on the CPU), "fp16" (on a GPU) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
     int verify;            /* non-zero: check the CRC of every zip record that is read */
