@@ -8,7 +8,7 @@
 
 #include "../ops/op.h"
 
-enum { BI_BACKEND_ABI = 1 };
+enum { BI_BACKEND_ABI = 1, BI_SLOTS = 2 /* batches on their way at once */ };
 
 struct bi_device; /* the backend's own */
 struct bi_queue;

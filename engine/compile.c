@@ -3,9 +3,6 @@
 
 #include "engine.h"
 
-static const char *const input_names[BI_IN_COUNT] = {
-    [BI_IN_IDS] = "ids", [BI_IN_SCALE] = "scale", [BI_IN_START] = "start", [BI_IN_ROWS] = "rows"};
-
 int64_t bi_bucket(int64_t n)
 {
     int64_t step = 4; /* a quarter of the power of two at or below n */
@@ -16,23 +13,19 @@ int64_t bi_bucket(int64_t n)
     return (n + step - 1) / step * step;
 }
 
-int bi_plan_graph(struct bi_graph **out, const struct bi_compile *c, bool fuse,
-                  struct bioinfer_error *err)
+int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
+                  const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err)
 {
     struct bi_graph *g = NULL;
-    int st = bi_graph_new(&g, c->model->base.env, err);
+    int st = bi_graph_new(&g, model->base.env, err);
+    *out = NULL;
     if (st)
         return st;
-    g->n_tokens = c->shape.n_tokens;
-    g->n_seqs = c->shape.n_seqs;
-    g->n_rows = c->shape.n_rows;
-    g->longest = c->shape.longest;
-    c->model->base.def->build(&c->model->base, g, &c->shape, &c->wants);
-    if ((st = bi_graph_verify(g, err)))
+    if ((st = recipe->build(recipe->user, g, err)) || (st = bi_graph_verify(g, err)))
         goto out;
     bi_graph_dce(g);
-    st = fuse ? bi_rules_apply(g, c->no_rules, c->trace, err) : bi_graph_verify(g, err);
-    if (!st && fuse && c->model->half)
+    st = fuse ? bi_rules_apply(g, recipe->no_rules, recipe->trace, err) : bi_graph_verify(g, err);
+    if (!st && fuse && model->half)
         st = bi_graph_lower(g, err);
 out:
     if (st)
@@ -41,45 +34,32 @@ out:
     return st;
 }
 
-int bi_plan_new(struct bi_plan **out, const struct bi_compile *c, struct bioinfer_error *err)
+int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
+                const struct bi_recipe *recipe, struct bioinfer_error *err)
 {
-    const struct bi_env *env = c->model->base.env;
+    const struct bi_env *env = model->base.env;
     struct bi_plan *p = bi_zalloc(env, sizeof *p);
-    size_t n;
     int st;
     if (!p)
         return bi_fail(err, BIOINFER_NOMEM, "plan");
-    p->shape = c->shape;
-    p->wants = c->wants;
-    if ((st = bi_plan_graph(&p->graph, c, true, err)) ||
+    p->key = recipe->key;
+    if ((st = bi_plan_graph(&p->graph, model, recipe, true, err)) ||
         (st = bi_memory_plan(&p->memory, p->graph, err)))
         goto out;
-    n = p->graph->n_nodes + 1;
-    p->program.launches = bi_calloc(env, n, sizeof *p->program.launches);
-    p->program.seconds = NULL;
-    p->op_of = bi_calloc(env, n, sizeof *p->op_of);
-    if (!p->program.launches || !p->op_of) {
+    if (!(p->op_of = bi_calloc(env, p->graph->n_nodes + 1, sizeof *p->op_of))) {
         st = bi_fail(err, BIOINFER_NOMEM, "plan: launches");
         goto out;
     }
-    p->program.max_rows = c->shape.n_tokens;
-    p->program.max_seqs = c->shape.n_seqs;
-    p->program.longest = c->shape.longest;
-    for (int i = 0; i < BI_IN_COUNT; i++)
-        p->input_at[i] = -1;
     for (size_t i = 0; i < p->graph->n_values; i++) {
         const struct bi_value *v = &p->graph->values[i];
-        int kind = 0;
         if (v->kind != BI_VALUE_INPUT || !v->n_uses)
             continue;
-        while (kind < BI_IN_COUNT && strcmp(v->name, input_names[kind]))
-            kind++;
-        if (kind == BI_IN_COUNT) {
-            st = bi_fail(err, BIOINFER_INTERNAL, "%s: the engine has no input called %s",
-                         c->model->base.def->name, v->name);
+        if (p->n_inputs == BI_EXEC_INPUTS) {
+            st = bi_fail(err, BIOINFER_INTERNAL, "%s: a graph has more than %d inputs",
+                         model->base.name, BI_EXEC_INPUTS);
             goto out;
         }
-        p->input_at[kind] = (int64_t)p->memory.slots[i].offset;
+        p->inputs[p->n_inputs++] = (struct bi_plan_input){v->name, p->memory.slots[i].offset};
     }
 out:
     if (st)
@@ -88,15 +68,22 @@ out:
     return st;
 }
 
-int bi_plan_bind(struct bi_plan *plan, struct bioinfer_model *model, void *input,
+int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err)
 {
     const struct bi_graph *g = plan->graph;
+    struct bi_program *program = &plan->programs[slot];
     int n = 0, st;
+    if (!program->launches && !(program->launches = bi_calloc(model->base.env, g->n_nodes + 1,
+                                                              sizeof *program->launches)))
+        return bi_fail(err, BIOINFER_NOMEM, "plan: launches");
+    program->max_rows = g->n_tokens;
+    program->max_seqs = g->n_seqs;
+    program->longest = g->longest;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct bi_node *node = &g->nodes[i];
         const struct bi_op *op = bi_ops[node->op];
-        struct bi_launch *l = &plan->program.launches[n];
+        struct bi_launch *l = &program->launches[n];
         struct bi_bind b = {.counts = input};
         if (op->view)
             continue;
@@ -140,8 +127,8 @@ int bi_plan_bind(struct bi_plan *plan, struct bioinfer_model *model, void *input
         op->launch(g, node, &b, l);
         plan->op_of[n++] = node->op;
     }
-    plan->program.n_launches = n;
-    return model->ops->module(model->device, plan->program.launches, n, err);
+    program->n_launches = n;
+    return model->ops->module(model->device, program->launches, n, err);
 }
 
 void bi_plan_free(struct bi_plan **plan, const struct bi_env *env)
@@ -151,8 +138,10 @@ void bi_plan_free(struct bi_plan **plan, const struct bi_env *env)
         return;
     bi_memory_plan_free(&p->memory);
     bi_graph_free(&p->graph);
-    bi_free(env, p->program.launches);
-    bi_free(env, p->program.seconds);
+    for (int i = 0; i < BI_SLOTS; i++) {
+        bi_free(env, p->programs[i].launches);
+        bi_free(env, p->programs[i].seconds);
+    }
     bi_free(env, p->op_of);
     bi_free(env, p);
     *plan = NULL;

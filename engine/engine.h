@@ -6,10 +6,8 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "../graph/plan.h"
-#include "../graph/rules.h"
 #include "../models/model.h"
-#include "backend.h"
+#include "exec.h"
 
 struct bioinfer_context {
     struct bi_env env;
@@ -71,44 +69,7 @@ void bi_store_free(struct bioinfer_model *model);
 int bi_store_get(struct bioinfer_model *model, const struct bi_value *value,
                  enum bi_layout layout, void **ptr, struct bioinfer_error *err);
 
-/* ---- plan: compile.c ---- */
-
-enum bi_input_kind { BI_IN_IDS, BI_IN_SCALE, BI_IN_START, BI_IN_ROWS, BI_IN_COUNT };
-
-struct bi_plan {
-    struct bi_shape shape; /* the bucket */
-    struct bi_wants wants; /* layers points into the session */
-    struct bi_graph *graph;
-    struct bi_memory_plan memory;
-    struct bi_program program;
-    enum bi_op_kind *op_of;         /* per launch: op for the profile */
-    int64_t input_at[BI_IN_COUNT];  /* offset in the input block, -1 = not used */
-    uint64_t bound;                 /* generation of the session's buffers, 0 = never */
-    uint64_t used;                  /* for the cache */
-};
-
-struct bi_compile {
-    struct bioinfer_model *model;
-    struct bi_shape shape;
-    struct bi_wants wants;
-    const char *no_rules;
-    struct bi_rule_trace *trace;
-};
-
-/* Builds, fuses and plans; no address yet. `fuse` false stops before the rules. */
-int bi_plan_graph(struct bi_graph **out, const struct bi_compile *c, bool fuse,
-                  struct bioinfer_error *err);
-int bi_plan_new(struct bi_plan **out, const struct bi_compile *c, struct bioinfer_error *err);
-/* Gives every launch its addresses. */
-int bi_plan_bind(struct bi_plan *plan, struct bioinfer_model *model, void *input,
-                 void *activation, void *output, struct bioinfer_error *err);
-void bi_plan_free(struct bi_plan **plan, const struct bi_env *env);
-/* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two. */
-int64_t bi_bucket(int64_t n);
-
 /* ---- session.c ---- */
-
-enum { BI_PLAN_CACHE = 64 };
 
 /* One sequence of a batch. */
 struct bi_item {
@@ -119,11 +80,10 @@ struct bi_item {
     int64_t n_rows;
 };
 
-/* What a batch left behind, valid until the next one. */
+/* One batch: on its way after start, with results after finish. */
 struct bi_batch {
-    const struct bi_plan *plan;
-    const unsigned char *output; /* host copy of the output block */
-    const int32_t *start;        /* [n_items + 1] */
+    struct bi_exec_slot *slot;
+    const int32_t *start; /* [n_items + 1] */
     int64_t n_items;
 };
 
@@ -131,26 +91,20 @@ struct bioinfer_session {
     struct bioinfer_model *model;
     struct bioinfer_session_params params;
     const struct bi_env *env;
-    struct bi_queue *queue;
+    struct bi_exec *exec;
     struct bi_wants wants;      /* layers ascending, each once */
     int *layers, *layer_order;  /* layer_order: as asked for, each once */
     char *no_rules;
-    struct bi_plan *plans[BI_PLAN_CACHE];
-    struct bi_buffer input, activation, output; /* device */
-    unsigned char *host_input, *host_output;
-    uint64_t host_input_size, host_output_size;
-    uint64_t generation, clock;
     int64_t batch_tokens;
-    uint64_t memory_limit;
-    bool profiling;
     atomic_flag busy;
-    /* figures */
-    struct bioinfer_profile profile;
-    struct bioinfer_op_profile ops[BI_OP_COUNT];
-    struct bioinfer_op_profile ops_shown[BI_OP_COUNT];
 };
 
-/* Runs one batch. TOO_LONG with figures when it does not fit the memory limit. */
+/* Packs and submits one batch. 1: not beside the batch on its way, see bi_exec_begin.
+ * TOO_LONG with figures when it does not fit the memory limit. */
+int bi_session_start(struct bioinfer_session *s, const struct bi_wants *wants,
+                     const struct bi_item *items, int64_t n_items, struct bi_batch *batch,
+                     struct bioinfer_error *err);
+/* Both, for callers that have one batch at a time. Results hold until the next start. */
 int bi_session_batch(struct bioinfer_session *s, const struct bi_wants *wants,
                      const struct bi_item *items, int64_t n_items, struct bi_batch *batch,
                      struct bioinfer_error *err);

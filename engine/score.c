@@ -35,18 +35,16 @@ static int run_items(struct bioinfer_session *s, const struct bi_item *items, in
     struct bi_wants wants = {.include = BI_WANT_ROW_LOGITS};
     const struct bi_model *m = &s->model->base;
     struct bi_batch b;
-    const struct bi_output *o;
     const float *logits;
-    int64_t n_rows = 0;
+    int64_t n_rows = 0, ld;
     int st = bi_session_batch(s, &wants, items, n_items, &b, err);
     if (st)
         return st;
-    o = &b.plan->graph->outputs[0];
-    logits = (const float *)(const void *)(b.output + b.plan->memory.slots[o->value].offset);
+    logits = bi_exec_output(b.slot, &b.slot->plan->graph->outputs[0], &ld);
     for (int64_t i = 0; i < n_items; i++)
         n_rows += items[i].n_rows;
     for (int64_t r = 0; r < n_rows; r++)
-        if (!log_softmax(logits + r * m->vocab_size, m->vocab_size,
+        if (!log_softmax(logits + r * ld, m->vocab_size,
                          log_probs + position_at(positions, first + (size_t)r) * m->vocab_size))
             return bi_fail(err, BIOINFER_NONFINITE, "logits are not finite");
     return 0;
@@ -96,8 +94,8 @@ static int masked_passes(struct bioinfer_session *s, const struct bi_tokens *tok
         }
         st = run_items(s, items, n, positions, first, log_probs, err);
         if (!st && s->params.progress &&
-            s->params.progress(s->params.progress_user, s->profile.records,
-                               s->profile.residues + first + (size_t)n))
+            s->params.progress(s->params.progress_user, s->exec->profile.records,
+                               s->exec->profile.residues + first + (size_t)n))
             st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %zu of %zu positions",
                          first + (size_t)n, n_positions);
     }
@@ -156,8 +154,8 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
              ? one_pass(s, &tokens, positions, n_positions, log_probs, err)
              : masked_passes(s, &tokens, positions, n_positions, log_probs, err);
     if (!st) {
-        s->profile.records++;
-        s->profile.residues += (uint64_t)n;
+        s->exec->profile.records++;
+        s->exec->profile.residues += (uint64_t)n;
     }
 out:
     bi_free(s->env, tokens.ids);

@@ -4,7 +4,8 @@
  * batches of at most batch_tokens; results leave in input order. What company a sequence has
  * never changes its bytes (kernels see to that), so any grouping is right.
  *
- * Sections: life, memory and plans, one batch, results, the window, public calls. */
+ * Sections: life, one batch, results, the window, public calls. Plans, buffers and transfers
+ * are the executor's (exec.c). */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
@@ -121,12 +122,47 @@ static int copy_params(struct bioinfer_session *s, const struct bioinfer_session
     return st;
 }
 
+/* What a recipe's build() needs to know. */
+struct graph_of {
+    const struct bi_model *model;
+    struct bi_shape shape;
+    struct bi_wants wants;
+};
+
+static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    const struct graph_of *of = user;
+    (void)err;
+    g->n_tokens = of->shape.n_tokens;
+    g->n_seqs = of->shape.n_seqs;
+    g->n_rows = of->shape.n_rows;
+    g->longest = of->shape.longest;
+    of->model->def->build(of->model, g, &of->shape, &of->wants);
+    return 0;
+}
+
+/* The recipe of a shape; it points into `graph`. Lists of layers are told apart by address:
+ * the session has one, and scores have none. */
+static void recipe_for(const struct bioinfer_session *s, const struct bi_wants *wants,
+                       const struct bi_shape *shape, struct graph_of *graph,
+                       struct bi_recipe *recipe)
+{
+    *graph = (struct graph_of){&s->model->base, *shape, *wants};
+    *recipe = (struct bi_recipe){
+        .key = {{(uint64_t)shape->n_tokens, (uint64_t)shape->n_seqs, (uint64_t)shape->longest,
+                 (uint64_t)shape->n_rows, wants->include, (uint64_t)(uintptr_t)wants->layers,
+                 (uint64_t)wants->n_layers}},
+        .build = build_graph, .user = graph, .no_rules = s->no_rules};
+}
+
 int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
                          const struct bioinfer_session_params *params,
                          struct bioinfer_error *err)
 {
     struct bioinfer_session *s = NULL;
     struct bi_rule_trace probe = {{0}, NULL};
+    struct graph_of graph;
+    struct bi_recipe recipe;
     struct bi_graph *g = NULL;
     int64_t wide;
     int st;
@@ -142,12 +178,12 @@ int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
     atomic_flag_clear(&s->busy);
     if ((st = copy_params(s, params, err)) || (st = resolve_layers(s, err)) ||
         (st = resolve_include(s, err)) ||
-        (st = model->ops->queue_new(&s->queue, model->device, err)))
+        (st = bi_exec_new(&s->exec, s->model, s->params.memory_limit, err)))
         goto out;
     /* names of rules are checked here, not in the middle of a run */
-    st = bi_plan_graph(&g, &(struct bi_compile){.model = s->model, .shape = {16, 1, 16, 16},
-                                                .wants = s->wants, .no_rules = s->no_rules,
-                                                .trace = &probe}, true, err);
+    recipe_for(s, &s->wants, &(struct bi_shape){16, 1, 16, 16}, &graph, &recipe);
+    recipe.trace = &probe;
+    st = bi_plan_graph(&g, s->model, &recipe, true, err);
     bi_graph_free(&g);
     if (st)
         goto out;
@@ -159,9 +195,6 @@ int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
                                                  : wide;
     if (s->batch_tokens > INT32_MAX / 4)
         s->batch_tokens = INT32_MAX / 4;
-    s->memory_limit = s->params.memory_limit > 0 ? (uint64_t)s->params.memory_limit
-                      : model->caps.memory_free  ? model->caps.memory_free / 10 * 9
-                                                 : UINT64_MAX / 2;
     *out = s;
     s = NULL;
 out:
@@ -169,26 +202,12 @@ out:
     return st;
 }
 
-static void drop_plan(struct bioinfer_session *s, int at)
-{
-    if (s->plans[at] && s->model->ops->release)
-        s->model->ops->release(s->queue, &s->plans[at]->program);
-    bi_plan_free(&s->plans[at], s->env);
-}
-
 void bioinfer_session_free(bioinfer_session **session)
 {
     struct bioinfer_session *s = session ? *session : NULL;
     if (!s)
         return;
-    for (int i = 0; i < BI_PLAN_CACHE; i++)
-        drop_plan(s, i);
-    s->model->ops->free(s->model->device, &s->input);
-    s->model->ops->free(s->model->device, &s->activation);
-    s->model->ops->free(s->model->device, &s->output);
-    s->model->ops->queue_free(&s->queue);
-    bi_free(s->env, s->host_input);
-    bi_free(s->env, s->host_output);
+    bi_exec_free(&s->exec);
     bi_free(s->env, s->layers);
     bi_free(s->env, s->layer_order);
     bi_free(s->env, s->no_rules);
@@ -211,121 +230,15 @@ void bi_session_leave(struct bioinfer_session *s)
     atomic_flag_clear(&s->busy);
 }
 
-/* ---- memory and plans ---- */
-
-/* A moved buffer starts a generation, also when a later one cannot be had: plans bound to
- * the old addresses must not run. */
-static int grow_device(struct bioinfer_session *s, struct bi_buffer *b, uint64_t size,
-                       struct bioinfer_error *err)
-{
-    const struct bi_backend_ops *ops = s->model->ops;
-    if (b->size >= size && b->ptr)
-        return 0;
-    ops->free(s->model->device, b);
-    s->generation++;
-    s->profile.allocations++;
-    return ops->alloc(s->model->device, b, size ? size : BI_ALIGN, err);
-}
-
-static int grow_host(struct bioinfer_session *s, unsigned char **b, uint64_t *have,
-                     uint64_t size, struct bioinfer_error *err)
-{
-    if (*have >= size && *b)
-        return 0;
-    bi_free(s->env, *b);
-    *have = 0;
-    s->profile.allocations++;
-    if (!(*b = bi_zalloc(s->env, (size_t)(size ? size : BI_ALIGN))))
-        return bi_fail(err, BIOINFER_NOMEM, "%" PRIu64 " bytes of memory for a batch", size);
-    *have = size ? size : BI_ALIGN;
-    return 0;
-}
-
-static bool same_wants(const struct bi_wants *a, const struct bi_wants *b)
-{
-    return a->include == b->include && a->n_layers == b->n_layers && a->layers == b->layers;
-}
-
-/* Bytes a plan needs beside the weights. */
-static uint64_t plan_size(const struct bi_plan *p)
-{
-    return p->memory.activation_size + 2 * (p->memory.input_size + p->memory.output_size);
-}
-
-static int plan_for(struct bioinfer_session *s, const struct bi_wants *wants,
-                    const struct bi_shape *shape, struct bi_plan **out,
-                    struct bioinfer_error *err)
-{
-    struct bi_compile c = {.model = s->model, .wants = *wants, .no_rules = s->no_rules};
-    struct bi_plan *p = NULL;
-    int oldest = 0, st;
-    c.shape.n_tokens = bi_bucket(shape->n_tokens);
-    c.shape.n_seqs = bi_bucket(shape->n_seqs);
-    c.shape.longest = bi_bucket(shape->longest);
-    c.shape.n_rows = shape->n_rows ? bi_bucket(shape->n_rows) : 0;
-    for (int i = 0; i < BI_PLAN_CACHE; i++) {
-        struct bi_plan *q = s->plans[i];
-        if (q && !memcmp(&q->shape, &c.shape, sizeof c.shape) && same_wants(&q->wants, wants))
-            p = q;
-        if (!q || (s->plans[oldest] && q->used < s->plans[oldest]->used))
-            oldest = i;
-    }
-    if (!p) {
-        if ((st = bi_plan_new(&p, &c, err)))
-            return st;
-        drop_plan(s, oldest);
-        s->plans[oldest] = p;
-        s->profile.plans++;
-    }
-    p->used = ++s->clock;
-    if (plan_size(p) > s->memory_limit)
-        return bi_fail(err, BIOINFER_TOO_LONG,
-                       "%lld tokens need %.1f MiB beside the weights, %.1f MiB are allowed",
-                       (long long)shape->n_tokens, (double)plan_size(p) / 1048576,
-                       (double)s->memory_limit / 1048576);
-    if ((st = grow_device(s, &s->input, p->memory.input_size, err)) ||
-        (st = grow_device(s, &s->activation, p->memory.activation_size, err)) ||
-        (st = grow_device(s, &s->output, p->memory.output_size, err)) ||
-        (st = grow_host(s, &s->host_input, &s->host_input_size, p->memory.input_size, err)) ||
-        (st = grow_host(s, &s->host_output, &s->host_output_size, p->memory.output_size, err)))
-        return st;
-    if (p->bound != s->generation) {
-        st = bi_plan_bind(p, s->model, s->input.ptr, s->activation.ptr, s->output.ptr, err);
-        if (!st)
-            st = s->model->ops->prepare(s->queue, &p->program, err);
-        if (st)
-            return st;
-        p->bound = s->generation;
-    }
-    if (s->profiling && !p->program.seconds &&
-        !(p->program.seconds = bi_calloc(s->env, (size_t)p->program.n_launches + 1,
-                                         sizeof *p->program.seconds)))
-        return bi_fail(err, BIOINFER_NOMEM, "profile");
-    if (p->memory.activation_size > s->profile.activation_size)
-        s->profile.activation_size = p->memory.activation_size;
-    s->profile.weight_size = s->model->store.size;
-    *out = p;
-    return 0;
-}
-
 /* ---- one batch ---- */
 
-static void *input_at(struct bioinfer_session *s, const struct bi_plan *p,
-                      enum bi_input_kind kind)
+/* Fills the input block; how many of the plan's inputs it knew. */
+static int fill_input(const struct bi_model *m, const struct bi_exec_slot *slot,
+                      const struct bi_item *items, int64_t n_items)
 {
-    return p->input_at[kind] < 0 ? NULL : s->host_input + p->input_at[kind];
-}
-
-/* Fills the input block; returns the bytes of it that matter. */
-static void fill_input(struct bioinfer_session *s, const struct bi_plan *p,
-                       const struct bi_item *items, int64_t n_items,
-                       const struct bi_counts *counts)
-{
-    const struct bi_model *m = &s->model->base;
-    int32_t *ids = input_at(s, p, BI_IN_IDS), *start = input_at(s, p, BI_IN_START);
-    int32_t *rows = input_at(s, p, BI_IN_ROWS), at = 0, row = 0;
-    float *scale = input_at(s, p, BI_IN_SCALE);
-    memcpy(s->host_input, counts, sizeof *counts);
+    int32_t *ids = bi_exec_input(slot, "ids"), *start = bi_exec_input(slot, "start");
+    int32_t *rows = bi_exec_input(slot, "rows"), at = 0, row = 0;
+    float *scale = bi_exec_input(slot, "scale");
     for (int64_t i = 0; i < n_items; i++) {
         const struct bi_item *item = &items[i];
         if (ids) {
@@ -341,69 +254,52 @@ static void fill_input(struct bioinfer_session *s, const struct bi_plan *p,
             start[i] = at;
         at += (int32_t)item->n_tokens;
     }
-    for (int64_t i = n_items; start && i <= p->shape.n_seqs; i++)
+    for (int64_t i = n_items; start && i <= slot->plan->graph->n_seqs; i++)
         start[i] = at;
+    return (ids != NULL) + (start != NULL) + (rows != NULL) + (scale != NULL);
 }
 
-static void add_profile(struct bioinfer_session *s, const struct bi_plan *p,
-                        const struct bi_item *items, int64_t n_items, int64_t n_tokens)
+int bi_session_start(struct bioinfer_session *s, const struct bi_wants *wants,
+                     const struct bi_item *items, int64_t n_items, struct bi_batch *batch,
+                     struct bioinfer_error *err)
 {
-    double squares = 0, share = (double)n_tokens / (double)p->shape.n_tokens, attention;
-    if (!s->profiling)
-        return;
-    for (int64_t i = 0; i < n_items; i++)
-        squares += (double)items[i].n_tokens * (double)items[i].n_tokens;
-    attention = squares / ((double)p->shape.n_tokens * (double)p->shape.longest);
-    for (int i = 0; i < p->program.n_launches; i++) {
-        struct bioinfer_op_profile *o = &s->ops[p->op_of[i]];
-        bool pairs = !strcmp(p->program.launches[i].entry, "attention") ||
-                     !strcmp(p->program.launches[i].entry, "attention_contacts") ||
-                     !strcmp(p->program.launches[i].entry, "scores") ||
-                     !strcmp(p->program.launches[i].entry, "mix");
-        o->launches++;
-        o->seconds += p->program.seconds[i];
-        o->flops += p->program.launches[i].flops * (pairs ? attention : share);
-        o->bytes += p->program.launches[i].bytes * (pairs ? attention : share);
-        p->program.seconds[i] = 0;
+    const struct bi_model *m = &s->model->base;
+    struct bi_exec_batch b = {0};
+    struct bi_exec_slot *slot;
+    struct bi_recipe recipe;
+    struct graph_of graph;
+    int64_t n_tokens = 0, n_rows = 0, longest = 0;
+    int st;
+    for (int64_t i = 0; i < n_items; i++) {
+        n_tokens += items[i].n_tokens;
+        n_rows += items[i].n_rows;
+        b.pairs += (double)items[i].n_tokens * (double)items[i].n_tokens;
+        if (items[i].n_tokens > longest)
+            longest = items[i].n_tokens;
     }
+    b.counts = (struct bi_counts){(int32_t)n_tokens, (int32_t)n_items, (int32_t)n_rows,
+                                  (int32_t)longest};
+    recipe_for(s, wants,
+               &(struct bi_shape){bi_bucket(n_tokens), bi_bucket(n_items), bi_bucket(longest),
+                                  n_rows ? bi_bucket(n_rows) : 0},
+               &graph, &recipe);
+    b.recipe = &recipe;
+    if ((st = bi_exec_begin(s->exec, &b, &slot, err)))
+        return st;
+    if (fill_input(m, slot, items, n_items) != slot->plan->n_inputs)
+        return bi_fail(err, BIOINFER_INTERNAL, "%s: the graph has an input that sessions do not "
+                       "know", m->def->name);
+    *batch = (struct bi_batch){.slot = slot, .start = bi_exec_input(slot, "start"),
+                               .n_items = n_items};
+    return bi_exec_submit(s->exec, slot, err);
 }
 
 int bi_session_batch(struct bioinfer_session *s, const struct bi_wants *wants,
                      const struct bi_item *items, int64_t n_items, struct bi_batch *batch,
                      struct bioinfer_error *err)
 {
-    const struct bi_backend_ops *ops = s->model->ops;
-    struct bi_shape shape = {0};
-    struct bi_counts counts;
-    struct bi_plan *p;
-    int st;
-    for (int64_t i = 0; i < n_items; i++) {
-        shape.n_tokens += items[i].n_tokens;
-        shape.n_rows += items[i].n_rows;
-        if (items[i].n_tokens > shape.longest)
-            shape.longest = items[i].n_tokens;
-    }
-    shape.n_seqs = n_items;
-    if ((st = plan_for(s, wants, &shape, &p, err)))
-        return st;
-    counts = (struct bi_counts){(int32_t)shape.n_tokens, (int32_t)n_items, (int32_t)shape.n_rows,
-                                (int32_t)shape.longest};
-    fill_input(s, p, items, n_items, &counts);
-    if ((st = ops->upload(s->queue, s->input.ptr, s->host_input, p->memory.input_size, err)) ||
-        (st = ops->submit(s->queue, &p->program, &counts, err)) ||
-        (st = ops->download(s->queue, s->host_output, s->output.ptr, p->memory.output_size,
-                            err)) ||
-        (st = ops->wait(s->queue, err)))
-        return st;
-    s->profile.uploads++;
-    s->profile.submits++;
-    s->profile.downloads++;
-    s->profile.batches++;
-    s->profile.tokens += (uint64_t)shape.n_tokens;
-    add_profile(s, p, items, n_items, shape.n_tokens);
-    *batch = (struct bi_batch){.plan = p, .output = s->host_output,
-                               .start = input_at(s, p, BI_IN_START), .n_items = n_items};
-    return 0;
+    int st = bi_session_start(s, wants, items, n_items, batch, err);
+    return st ? st : bi_exec_wait(s->exec, batch->slot, err);
 }
 
 /* ---- results ---- */
@@ -515,10 +411,9 @@ static bool copy_output(const struct bioinfer_session *s, const struct bi_batch 
                         const struct bi_output *o, int64_t at, float *dst)
 {
     const struct bi_model *m = &s->model->base;
-    const struct bi_slot *slot = &b->plan->memory.slots[o->value];
-    const float *src = (const float *)(const void *)(b->output + slot->offset);
     int64_t start = b->start[at], n_tokens = b->start[at + 1] - start;
-    int64_t n = n_residues(m, n_tokens), ld = slot->ld;
+    int64_t n = n_residues(m, n_tokens), ld;
+    const float *src = bi_exec_output(b->slot, o, &ld);
     bool finite = true;
     switch (o->kind) {
     case BIOINFER_PER_RESIDUE:
@@ -533,7 +428,7 @@ static bool copy_output(const struct bioinfer_session *s, const struct bi_batch 
         for (int64_t h = 0; h < m->n_heads; h++)
             for (int64_t i = 0; i < n_tokens; i++)
                 finite &= copy_finite(dst + (h * n_tokens + i) * n_tokens,
-                                      src + (start + i) * ld + h * b->plan->shape.longest,
+                                      src + (start + i) * ld + h * b->slot->plan->graph->longest,
                                       n_tokens);
         return finite;
     default:
@@ -556,6 +451,7 @@ static int collect(struct bioinfer_session *s, const struct bi_batch *b, struct 
                    const struct slot *slots, int n_slots, struct bioinfer_error *err)
 {
     const struct bi_model *m = &s->model->base;
+    const struct bi_graph *g = b->slot->plan->graph;
     for (int64_t i = 0; i < b->n_items; i++) {
         struct entry *e = entries[i];
         struct bioinfer_array a;
@@ -569,8 +465,8 @@ static int collect(struct bioinfer_session *s, const struct bi_batch *b, struct 
                            (long long)total * 4);
         for (int k = 0; k < n_slots; k++) {
             int64_t n = slot_shape(m, &slots[k], e->n_tokens, &a);
-            for (size_t j = 0; s->model->caps.runs && j < b->plan->graph->n_outputs; j++) {
-                const struct bi_output *o = &b->plan->graph->outputs[j];
+            for (size_t j = 0; s->model->caps.runs && j < g->n_outputs; j++) {
+                const struct bi_output *o = &g->outputs[j];
                 bool mine = (unsigned)o->kind == slots[k].kind &&
                             (slots[k].layer == o->layer || slots[k].layer < 0);
                 if (mine && !copy_output(s, b, o, i, e->data + at))
@@ -742,8 +638,8 @@ static int deliver(struct bioinfer_session *s, struct window *w, const struct sl
             at += n;
             r.n_arrays++;
         }
-        s->profile.records++;
-        s->profile.residues += (uint64_t)r.length;
+        s->exec->profile.records++;
+        s->exec->profile.residues += (uint64_t)r.length;
         st = sink(sink_user, &r, err);
         entry_free(s->env, e);
         if (st)
@@ -775,9 +671,9 @@ static int run_window(struct bioinfer_session *s, struct window *w, const struct
         if (!st)
             st = deliver(s, w, slots, n_slots, arrays, sink, sink_user, err);
         if (!st && s->params.progress &&
-            s->params.progress(s->params.progress_user, s->profile.records, s->profile.residues))
+            s->params.progress(s->params.progress_user, s->exec->profile.records, s->exec->profile.residues))
             st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " records",
-                         s->profile.records);
+                         s->exec->profile.records);
     }
     return st ? st : deliver(s, w, slots, n_slots, arrays, sink, sink_user, err);
 }
@@ -806,7 +702,7 @@ int bioinfer_session_run(bioinfer_session *s, bioinfer_source source, void *sour
     n_slots = list_slots(s, slots);
     while (!st && more > 0) {
         /* the first window is one batch, so that first results come early */
-        int64_t limit = s->batch_tokens * (s->profile.batches ? WINDOW_BATCHES : 1);
+        int64_t limit = s->batch_tokens * (s->exec->profile.batches ? WINDOW_BATCHES : 1);
         while (w.n < WINDOW_RECORDS && w.tokens < limit && w.payload < WINDOW_PAYLOAD) {
             struct bioinfer_record r = {0};
             if ((more = source(source_user, &r, err)) <= 0)
@@ -830,7 +726,7 @@ out:
     bi_free(s->env, tokens.ids);
     bi_free(s->env, slots);
     bi_free(s->env, arrays);
-    s->profile.seconds += bi_now() - begun;
+    s->exec->profile.seconds += bi_now() - begun;
     bi_session_leave(s);
     return st;
 }
@@ -863,26 +759,12 @@ int bioinfer_session_run_records(bioinfer_session *session,
 void bioinfer_session_set_profile(bioinfer_session *session, int on)
 {
     if (session)
-        session->profiling = on != 0;
+        session->exec->profiling = on != 0;
 }
 
 int bioinfer_session_get_profile(bioinfer_session *s, struct bioinfer_profile *profile)
 {
-    size_t size;
-    int n = 0;
-    if (!s || !profile || profile->struct_size < sizeof profile->struct_size)
-        return BIOINFER_INVALID;
-    for (int i = 0; i < BI_OP_COUNT; i++)
-        if (s->ops[i].launches) {
-            s->ops_shown[n] = s->ops[i];
-            s->ops_shown[n++].op = bi_ops[i]->name;
-        }
-    size = profile->struct_size;
-    s->profile.struct_size = size;
-    s->profile.n_ops = n;
-    s->profile.ops = s->ops_shown;
-    memcpy(profile, &s->profile, size < sizeof s->profile ? size : sizeof s->profile);
-    return 0;
+    return s && profile ? bi_exec_get_profile(s->exec, profile) : BIOINFER_INVALID;
 }
 
 int bioinfer_session_dump(bioinfer_session *s, int64_t n_residues_asked, int fused, int trace,
@@ -892,7 +774,8 @@ int bioinfer_session_dump(bioinfer_session *s, int64_t n_residues_asked, int fus
     struct bi_buf text;
     struct bi_rule_trace firings = {{0}, NULL};
     struct bi_graph *g = NULL;
-    struct bi_compile c;
+    struct graph_of graph;
+    struct bi_recipe recipe;
     int64_t n;
     int st;
     if (!s || !write || n_residues_asked < 1 || n_residues_asked > MAX_TOKENS)
@@ -900,9 +783,9 @@ int bioinfer_session_dump(bioinfer_session *s, int64_t n_residues_asked, int fus
     text = (struct bi_buf){.env = s->env};
     n = n_residues_asked + s->model->base.n_prefix + s->model->base.n_suffix;
     firings.text = trace ? &text : NULL;
-    c = (struct bi_compile){.model = s->model, .shape = {n, 1, n, 0}, .wants = s->wants,
-                            .no_rules = s->no_rules, .trace = &firings};
-    if ((st = bi_plan_graph(&g, &c, fused || trace, err)))
+    recipe_for(s, &s->wants, &(struct bi_shape){n, 1, n, 0}, &graph, &recipe);
+    recipe.trace = &firings;
+    if ((st = bi_plan_graph(&g, s->model, &recipe, fused || trace, err)))
         goto out;
     if (!trace)
         bi_graph_dump(g, &text);

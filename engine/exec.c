@@ -1,0 +1,352 @@
+/* exec.c - the executor: cache of plans, two slots of buffers, batches, figures.
+ *
+ * Sections: life, memory, plans, one batch, figures. */
+#include "exec.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* ---- life ---- */
+
+int bi_exec_new(struct bi_exec **out, struct bioinfer_model *model, int64_t memory_limit,
+                struct bioinfer_error *err)
+{
+    struct bi_exec *x = bi_zalloc(model->base.env, sizeof *x);
+    int st;
+    *out = NULL;
+    if (!x)
+        return bi_fail(err, BIOINFER_NOMEM, "executor");
+    x->env = model->base.env;
+    x->model = model;
+    x->memory_limit = memory_limit > 0          ? (uint64_t)memory_limit
+                      : model->caps.memory_free ? model->caps.memory_free / 10 * 9
+                                                : UINT64_MAX / 2;
+    for (int i = 0; i < BI_SLOTS; i++)
+        x->slots[i].index = i;
+    if ((st = model->ops->queue_new(&x->queue, model->device, err)))
+        bi_exec_free(&x);
+    *out = x;
+    return st;
+}
+
+static void drop_plan(struct bi_exec *x, int at)
+{
+    struct bi_plan *p = x->plans[at];
+    for (int i = 0; p && x->model->ops->release && i < BI_SLOTS; i++)
+        x->model->ops->release(x->queue, &p->programs[i]);
+    bi_plan_free(&x->plans[at], x->env);
+}
+
+/* An idle slot's blocks go. */
+static void drop_blocks(struct bi_exec *x, struct bi_exec_slot *s)
+{
+    x->model->ops->free(x->model->device, &s->device_input);
+    x->model->ops->free(x->model->device, &s->device_output);
+    bi_free(x->env, s->input);
+    bi_free(x->env, s->output);
+    s->input = s->output = NULL;
+    s->input_size = s->output_size = 0;
+    s->generation = ++x->generation;
+}
+
+void bi_exec_free(struct bi_exec **exec)
+{
+    struct bi_exec *x = *exec;
+    if (!x)
+        return;
+    if (x->queue)
+        bi_exec_abandon(x);
+    for (int i = 0; i < BI_PLAN_CACHE; i++)
+        drop_plan(x, i);
+    for (int i = 0; i < BI_SLOTS; i++)
+        drop_blocks(x, &x->slots[i]);
+    x->model->ops->free(x->model->device, &x->activation);
+    x->model->ops->queue_free(&x->queue);
+    bi_free(x->env, x);
+    *exec = NULL;
+}
+
+/* ---- memory ---- */
+
+static int grow_device(struct bi_exec *x, struct bi_buffer *b, uint64_t size, bool *moved,
+                       struct bioinfer_error *err)
+{
+    const struct bi_backend_ops *ops = x->model->ops;
+    if (b->size >= size && b->ptr)
+        return 0;
+    ops->free(x->model->device, b);
+    *moved = true;
+    x->profile.allocations++;
+    return ops->alloc(x->model->device, b, size ? size : BI_ALIGN, err);
+}
+
+static int grow_host(struct bi_exec *x, unsigned char **b, uint64_t *have, uint64_t size,
+                     struct bioinfer_error *err)
+{
+    if (*have >= size && *b)
+        return 0;
+    bi_free(x->env, *b);
+    *have = 0;
+    x->profile.allocations++;
+    if (!(*b = bi_zalloc(x->env, (size_t)(size ? size : BI_ALIGN))))
+        return bi_fail(err, BIOINFER_NOMEM, "%" PRIu64 " bytes of memory for a batch", size);
+    *have = size ? size : BI_ALIGN;
+    return 0;
+}
+
+/* Blocks for a batch of this plan. A moved buffer starts a generation, also when a later one
+ * cannot be had: programs bound to the old addresses must not run. */
+static int grow(struct bi_exec *x, struct bi_exec_slot *s, const struct bi_memory_plan *m,
+                struct bioinfer_error *err)
+{
+    bool moved = false, all_moved = false;
+    int st = grow_device(x, &s->device_input, m->input_size, &moved, err);
+    if (!st)
+        st = grow_device(x, &s->device_output, m->output_size, &moved, err);
+    if (!st)
+        st = grow_device(x, &x->activation, m->activation_size, &all_moved, err);
+    if (!st)
+        st = grow_host(x, &s->input, &s->input_size, m->input_size, err);
+    if (!st)
+        st = grow_host(x, &s->output, &s->output_size, m->output_size, err);
+    for (int i = 0; (moved || all_moved) && i < BI_SLOTS; i++)
+        if (all_moved || i == s->index)
+            x->slots[i].generation = ++x->generation;
+    return st;
+}
+
+/* Bytes of a batch's blocks, on the device and on the host. */
+static uint64_t blocks_size(const struct bi_memory_plan *m)
+{
+    return 2 * (m->input_size + m->output_size);
+}
+
+/* The batch on its way beside slot s; NULL = there is none. */
+static struct bi_exec_slot *other_running(struct bi_exec *x, const struct bi_exec_slot *s)
+{
+    for (int i = 0; i < BI_SLOTS; i++)
+        if (i != s->index && x->slots[i].state == BI_SLOT_RUNNING)
+            return &x->slots[i];
+    return NULL;
+}
+
+static int memory_for(struct bi_exec *x, struct bi_exec_slot *s, const struct bi_plan *p,
+                      const struct bi_counts *counts, struct bioinfer_error *err)
+{
+    const struct bi_exec_slot *other = other_running(x, s);
+    uint64_t alone = p->memory.activation_size + blocks_size(&p->memory), held = alone;
+    bool grows = x->activation.size < p->memory.activation_size;
+    int st;
+    if (alone > x->memory_limit)
+        return bi_fail(err, BIOINFER_TOO_LONG,
+                       "%d tokens need %.1f MiB beside the weights, %.1f MiB are allowed",
+                       counts->n_tokens, (double)alone / 1048576,
+                       (double)x->memory_limit / 1048576);
+    for (int i = 0; i < BI_SLOTS; i++)
+        if (i != s->index)
+            held += 2 * (x->slots[i].input_size + x->slots[i].output_size);
+    /* what another slot holds counts; when it is not at work its blocks can go */
+    if (other && (held > x->memory_limit || grows))
+        return 1;
+    for (int i = 0; held > x->memory_limit && i < BI_SLOTS; i++)
+        if (i != s->index)
+            drop_blocks(x, &x->slots[i]);
+    if ((st = grow(x, s, &p->memory, err)) != BIOINFER_NOMEM)
+        return st;
+    if (other)
+        return 1;
+    for (int i = 0; i < BI_SLOTS; i++)
+        drop_blocks(x, &x->slots[i]);
+    return grow(x, s, &p->memory, err);
+}
+
+/* ---- plans ---- */
+
+static bool in_use(const struct bi_exec *x, const struct bi_plan *p)
+{
+    bool used = false;
+    for (int i = 0; i < BI_SLOTS; i++)
+        used |= x->slots[i].plan == p && x->slots[i].state != BI_SLOT_IDLE;
+    return used;
+}
+
+static int find_plan(struct bi_exec *x, const struct bi_recipe *recipe, struct bi_plan **out,
+                     struct bioinfer_error *err)
+{
+    struct bi_plan *p = NULL;
+    int oldest = -1, st;
+    for (int i = 0; i < BI_PLAN_CACHE; i++) {
+        struct bi_plan *q = x->plans[i];
+        uint64_t used = q ? q->used : 0;
+        if (q && !memcmp(&q->key, &recipe->key, sizeof q->key))
+            p = q;
+        if (!in_use(x, q) &&
+            (oldest < 0 || (x->plans[oldest] && used < x->plans[oldest]->used)))
+            oldest = i;
+    }
+    if (!p) {
+        if ((st = bi_plan_new(&p, x->model, recipe, err)))
+            return st;
+        drop_plan(x, oldest);
+        x->plans[oldest] = p;
+        x->profile.plans++;
+    }
+    p->used = ++x->clock;
+    *out = p;
+    return 0;
+}
+
+/* ---- one batch ---- */
+
+/* The first slot that is not at work; a batch that was cut is over. */
+static struct bi_exec_slot *free_slot(struct bi_exec *x)
+{
+    for (int i = 0; i < BI_SLOTS; i++)
+        if (x->slots[i].state != BI_SLOT_RUNNING) {
+            x->slots[i].state = BI_SLOT_IDLE;
+            return &x->slots[i];
+        }
+    return NULL;
+}
+
+int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch,
+                  struct bi_exec_slot **slot, struct bioinfer_error *err)
+{
+    struct bi_exec_slot *s = free_slot(x);
+    struct bi_program *program;
+    struct bi_plan *p;
+    int st;
+    *slot = NULL;
+    if (!s)
+        return 1;
+    if ((st = find_plan(x, batch->recipe, &p, err)) ||
+        (st = memory_for(x, s, p, &batch->counts, err)))
+        return st;
+    program = &p->programs[s->index];
+    if (p->bound[s->index] != s->generation) {
+        st = bi_plan_bind(p, s->index, x->model, s->device_input.ptr, x->activation.ptr,
+                          s->device_output.ptr, err);
+        if (!st)
+            st = x->model->ops->prepare(x->queue, program, err);
+        if (st)
+            return st;
+        p->bound[s->index] = s->generation;
+    }
+    if (x->profiling && !program->seconds &&
+        !(program->seconds = bi_calloc(x->env, (size_t)program->n_launches + 1,
+                                       sizeof *program->seconds)))
+        return bi_fail(err, BIOINFER_NOMEM, "profile");
+    if (p->memory.activation_size > x->profile.activation_size)
+        x->profile.activation_size = p->memory.activation_size;
+    x->profile.weight_size = x->model->store.size;
+    s->plan = p;
+    s->counts = batch->counts;
+    s->pairs = batch->pairs;
+    s->state = BI_SLOT_FILLING;
+    memcpy(s->input, &s->counts, sizeof s->counts);
+    *slot = s;
+    return 0;
+}
+
+void *bi_exec_input(const struct bi_exec_slot *s, const char *name)
+{
+    for (int i = 0; i < s->plan->n_inputs; i++)
+        if (!strcmp(s->plan->inputs[i].name, name))
+            return s->input + s->plan->inputs[i].offset;
+    return NULL;
+}
+
+int bi_exec_submit(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_error *err)
+{
+    const struct bi_backend_ops *ops = x->model->ops;
+    const struct bi_plan *p = s->plan;
+    int st;
+    if ((st = ops->upload(x->queue, s->device_input.ptr, s->input, p->memory.input_size, err)) ||
+        (st = ops->submit(x->queue, &p->programs[s->index], &s->counts, err)) ||
+        (st = ops->download(x->queue, s->output, s->device_output.ptr, p->memory.output_size,
+                            err))) {
+        s->state = BI_SLOT_IDLE;
+        return st;
+    }
+    s->state = BI_SLOT_RUNNING;
+    x->profile.uploads++;
+    x->profile.submits++;
+    x->profile.downloads++;
+    return 0;
+}
+
+static void add_profile(struct bi_exec *x, const struct bi_exec_slot *s)
+{
+    const struct bi_plan *p = s->plan;
+    const struct bi_graph *g = p->graph;
+    const struct bi_program *program = &p->programs[s->index];
+    double share = g->n_tokens ? (double)s->counts.n_tokens / (double)g->n_tokens : 1;
+    double attention = g->n_tokens && g->longest && s->pairs > 0
+                           ? s->pairs / ((double)g->n_tokens * (double)g->longest)
+                           : share;
+    x->profile.batches++;
+    x->profile.tokens += (uint64_t)s->counts.n_tokens;
+    for (int i = 0; program->seconds && i < program->n_launches; i++) {
+        struct bioinfer_op_profile *o = &x->ops[p->op_of[i]];
+        const struct bi_launch *l = &program->launches[i];
+        bool pairs = !strcmp(l->entry, "attention") || !strcmp(l->entry, "attention_contacts") ||
+                     !strcmp(l->entry, "scores") || !strcmp(l->entry, "mix");
+        o->launches++;
+        o->seconds += program->seconds[i];
+        o->flops += l->flops * (pairs ? attention : share);
+        o->bytes += l->bytes * (pairs ? attention : share);
+        program->seconds[i] = 0;
+    }
+}
+
+int bi_exec_wait(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_error *err)
+{
+    int st;
+    if (s->state != BI_SLOT_RUNNING)
+        return bi_fail(err, BIOINFER_INTERNAL, "slot %d is not at work", s->index);
+    st = x->model->ops->wait(x->queue, err);
+    s->state = st ? BI_SLOT_IDLE : BI_SLOT_DONE;
+    if (!st)
+        add_profile(x, s);
+    return st;
+}
+
+const void *bi_exec_output(const struct bi_exec_slot *s, const struct bi_output *output,
+                           int64_t *ld)
+{
+    const struct bi_slot *at = &s->plan->memory.slots[output->value];
+    *ld = at->ld;
+    return s->output + at->offset;
+}
+
+void bi_exec_abandon(struct bi_exec *x)
+{
+    for (int i = 0; i < BI_SLOTS; i++) {
+        if (x->slots[i].state == BI_SLOT_RUNNING)
+            x->model->ops->wait(x->queue, NULL);
+        x->slots[i].state = BI_SLOT_IDLE;
+    }
+}
+
+/* ---- figures ---- */
+
+int bi_exec_get_profile(struct bi_exec *x, struct bioinfer_profile *profile)
+{
+    size_t size;
+    int n = 0;
+    if (profile->struct_size < sizeof profile->struct_size)
+        return BIOINFER_INVALID;
+    for (int i = 0; i < BI_OP_COUNT; i++)
+        if (x->ops[i].launches) {
+            x->ops_shown[n] = x->ops[i];
+            x->ops_shown[n++].op = bi_ops[i]->name;
+        }
+    size = profile->struct_size;
+    x->profile.struct_size = size;
+    x->profile.n_ops = n;
+    x->profile.ops = x->ops_shown;
+    memcpy(profile, &x->profile, size < sizeof x->profile ? size : sizeof x->profile);
+    return 0;
+}

@@ -1,0 +1,130 @@
+/* exec.h - the executor: plans, buffers and batches of one session, whatever its family.
+ *
+ * A family's session packs records into the input block and cuts results out of the output
+ * block; everything between is here: the queue, the cache of plans, device memory, staging,
+ * the memory limit, the figures. A batch is
+ *
+ *     bi_exec_begin   plan for the batch, a slot whose input block is to be filled
+ *     bi_exec_input   where named graph inputs lie in that block (counts are written already)
+ *     bi_exec_submit  one upload, one submit of the whole program, one download; returns at once
+ *     bi_exec_wait    until the output block is there: bi_exec_output
+ *
+ * There are two slots, so a batch can be filled while the one before computes and the results
+ * of the one before that are cut. One thread at a time. */
+#ifndef BI_EXEC_H
+#define BI_EXEC_H
+
+#include "../graph/plan.h"
+#include "../graph/rules.h"
+#include "backend.h"
+
+struct bioinfer_model;
+
+enum { BI_EXEC_INPUTS = 16, BI_PLAN_CACHE = 64 };
+
+/* What tells one plan from another, the caller's own. Compared byte by byte: unused words are
+ * zero. Sizes in it are those of the bucket (bi_bucket), or every batch compiles anew. */
+struct bi_plan_key {
+    uint64_t word[8];
+};
+
+/* How a plan's graph comes about. */
+struct bi_recipe {
+    struct bi_plan_key key;
+    /* Sets n_tokens, n_seqs, n_rows and longest of the graph and writes plain ops. Builders'
+     * errors stay in the graph; a status is for what is not a builder's. */
+    int (*build)(void *user, struct bi_graph *g, struct bioinfer_error *err);
+    void *user;
+    const char *no_rules;        /* rules left out, comma between; NULL = none */
+    struct bi_rule_trace *trace; /* NULL = none */
+};
+
+/* Builds and verifies; fuses and lowers too when `fuse` is set. No address yet. */
+int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
+                  const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err);
+
+struct bi_plan_input {
+    const char *name;
+    uint64_t offset; /* in the input block */
+};
+
+struct bi_plan {
+    struct bi_plan_key key;
+    struct bi_graph *graph;
+    struct bi_memory_plan memory;
+    struct bi_program programs[BI_SLOTS]; /* one for the buffers of each slot */
+    uint64_t bound[BI_SLOTS];             /* to that generation of them, 0 = never */
+    enum bi_op_kind *op_of;               /* per launch: op for the profile */
+    struct bi_plan_input inputs[BI_EXEC_INPUTS]; /* those the graph uses */
+    int n_inputs;
+    uint64_t used; /* for the cache */
+};
+
+int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
+                const struct bi_recipe *recipe, struct bioinfer_error *err);
+/* Gives every launch of a slot's program its addresses. */
+int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
+                 void *activation, void *output, struct bioinfer_error *err);
+void bi_plan_free(struct bi_plan **plan, const struct bi_env *env);
+/* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two. */
+int64_t bi_bucket(int64_t n);
+
+/* One batch on its way. Read only for callers, but for the bytes at `input`. */
+struct bi_exec_slot {
+    int index;
+    enum { BI_SLOT_IDLE, BI_SLOT_FILLING, BI_SLOT_RUNNING, BI_SLOT_DONE } state;
+    struct bi_plan *plan;
+    struct bi_counts counts;
+    double pairs;
+    unsigned char *input, *output; /* host */
+    uint64_t input_size, output_size;
+    struct bi_buffer device_input, device_output;
+    uint64_t generation; /* of the addresses programs are bound to */
+};
+
+struct bi_exec {
+    struct bioinfer_model *model;
+    const struct bi_env *env;
+    struct bi_queue *queue;
+    struct bi_plan *plans[BI_PLAN_CACHE];
+    struct bi_exec_slot slots[BI_SLOTS];
+    struct bi_buffer activation; /* shared: programs run one after the other */
+    uint64_t generation, clock, memory_limit;
+    bool profiling;
+    struct bioinfer_profile profile; /* sessions add records, residues, seconds */
+    struct bioinfer_op_profile ops[BI_OP_COUNT], ops_shown[BI_OP_COUNT];
+};
+
+/* memory_limit: bytes a batch may take beside the weights; 0 = nine tenths of what is free. */
+int bi_exec_new(struct bi_exec **out, struct bioinfer_model *model, int64_t memory_limit,
+                struct bioinfer_error *err);
+void bi_exec_free(struct bi_exec **exec); /* NULL-safe; waits for what is on its way */
+
+struct bi_exec_batch {
+    const struct bi_recipe *recipe;
+    struct bi_counts counts; /* true sizes */
+    double pairs;            /* sum of squared lengths: attention's share of the bucket; 0 = as
+                              * all other ops */
+};
+
+/* Finds or compiles the plan and takes a free slot; the counts stand in its input block.
+ * 1: not beside the batch that is on its way (no slot, or not the memory): wait for that one,
+ * cut it, and call again. TOO_LONG with figures: more than the memory limit, also alone. */
+int bi_exec_begin(struct bi_exec *exec, const struct bi_exec_batch *batch,
+                  struct bi_exec_slot **slot, struct bioinfer_error *err);
+/* Where the graph's input of that name lies; NULL = this plan does not use it. */
+void *bi_exec_input(const struct bi_exec_slot *slot, const char *name);
+/* On failure the slot is idle again. */
+int bi_exec_submit(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
+/* The slot's blocks stay valid until the second bi_exec_begin after this. */
+int bi_exec_wait(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
+/* An output of the batch and the elements between its rows. */
+const void *bi_exec_output(const struct bi_exec_slot *slot, const struct bi_output *output,
+                           int64_t *ld);
+/* Waits for everything on its way and forgets it: for a run that ends in an error. */
+void bi_exec_abandon(struct bi_exec *exec);
+
+/* Fills a caller's struct of any version. */
+int bi_exec_get_profile(struct bi_exec *exec, struct bioinfer_profile *profile);
+
+#endif
