@@ -202,6 +202,9 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
     } else if (!strcmp(l->entry, "layernorm")) {
         const struct bi_layernorm_params *p = (const void *)l->params;
         snprintf(name, size, "layernorm_%s_%s", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));
+    } else if (!strcmp(l->entry, "norm_act") || !strcmp(l->entry, "pair_diff") ||
+               !strcmp(l->entry, "depthwise")) {
+        snprintf(name, size, "%s_%s_%s", l->entry, in, out);
     } else if (!strcmp(l->entry, "mix")) {
         snprintf(name, size, "mix_%s", dtype_suffix(l->in_dtype[1]));
     } else {

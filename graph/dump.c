@@ -12,7 +12,17 @@
 #include "graph.h"
 
 #include "../kernels/linear.h"
+#include "../kernels/norm_act.h"
 #include "../ops/op.h"
+
+static const char *act_name(const struct bi_node *n)
+{
+    static const char *const linear[] = {[BI_ACT_GELU] = "gelu", [BI_ACT_RELU] = "relu"};
+    static const char *const norm[] = {
+        [BI_NORM_ACT_QUICK_GELU] = "quick_gelu", [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
+        [BI_NORM_ACT_RELU] = "relu", [BI_NORM_ACT_SOFTPLUS] = "softplus"};
+    return n->op == BI_OP_NORM_ACT ? norm[n->attr.act] : linear[n->attr.act];
+}
 
 static void attrs(const struct bi_node *n, struct bi_buf *out)
 {
@@ -24,7 +34,7 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
         bi_buf_printf(&b, "%s" fmt, sep, value);                                         \
         sep = ", ";                                                                      \
     }
-    ATTR(a->act == BI_ACT_GELU, "act=%s", "gelu")
+    ATTR(a->act, "act=%s", act_name(n))
     ATTR(a->factor != 0, "factor=%.9g", (double)a->factor)
     ATTR(a->scale != 0 && a->scale != 1, "scale=%.9g", (double)a->scale)
     ATTR(a->eps != 0, "eps=%.3g", (double)a->eps)
@@ -32,8 +42,11 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     ATTR(a->head_dim, "head_dim=%d", a->head_dim)
     ATTR(a->n_prefix, "prefix=%d", a->n_prefix)
     ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
-    ATTR(n->op == BI_OP_COLUMNS, "first=%d", a->first)
-    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_ROPE_TABLE, "n=%d", a->n)
+    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || a->first, "first=%d", a->first)
+    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || n->op == BI_OP_ROPE_TABLE, "n=%d",
+         a->n)
+    ATTR(a->taps, "taps=%d", a->taps)
+    ATTR(a->pad, "pad=%d", a->pad)
     ATTR(a->half, "half=%u", a->half)
 #undef ATTR
     if (b.size) {

@@ -82,6 +82,15 @@ bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
     return value_add(g, &v);
 }
 
+bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
+                          int64_t width)
+{
+    struct bi_value v = {.kind = BI_VALUE_INPUT, .dtype = BI_F32, .rank = 2, .axis = axis,
+                         .shape = {n, width, 1, 1}, .node = BI_NONE};
+    v.name = keep(g, name);
+    return value_add(g, &v);
+}
+
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape)
 {
@@ -244,6 +253,42 @@ bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_
     int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
     return bi_node_add(g, BI_OP_CONTACTS, IN(maps, w, start, before),
                        ATTR(.n_heads = n_heads, .n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
+bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale,
+                        bi_value_id shift, int act, int32_t pad)
+{
+    return bi_node_add(g, BI_OP_NORM_ACT, IN(x, scale, shift), ATTR(.act = act, .pad = pad));
+}
+
+bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n,
+                       int32_t taps)
+{
+    return bi_node_add(g, BI_OP_WINDOWS, IN(x),
+                       ATTR(.first = first, .n = (int32_t)n, .taps = taps));
+}
+
+bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits)
+{
+    return bi_node_add(g, BI_OP_PAIR_POOL, IN(x, logits), NULL);
+}
+
+bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip)
+{
+    return bi_node_add(g, BI_OP_UPSAMPLE, IN(x, skip), NULL);
+}
+
+bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w)
+{
+    return bi_node_add(g, BI_OP_DEPTHWISE, IN(x, w), NULL);
+}
+
+bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_heads,
+                             int32_t first, float scale)
+{
+    return bi_node_add(g, BI_OP_REL_ATTENTION, in, 6,
+                       ATTR(.n_heads = n_heads, .head_dim = head_dim(g, in[1], n_heads),
+                            .first = first, .scale = scale));
 }
 
 /* ---- uses and replacement ---- */

@@ -48,10 +48,11 @@ struct bi_value {
 /* Attributes; an op uses those its line in ops.inc speaks of. */
 struct bi_attr {
     float factor, eps, scale; /* SCALE; norms; attention */
-    int32_t act;              /* enum bi_act: LINEAR */
+    int32_t act;              /* LINEAR: enum bi_act; NORM_ACT: enum bi_norm_act */
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
-    int32_t first, n;         /* COLUMNS; ROPE_TABLE: n = rows */
+    int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; REL_ATTENTION: first */
+    int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
 
@@ -92,6 +93,9 @@ bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...)
 
 bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
                      enum bi_axis axis, int64_t n);
+/* An input of float32 rows. */
+bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
+                          int64_t width);
 /* A weight of the model by its index, rank 1 or 2. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
@@ -124,6 +128,18 @@ bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start,
                          int32_t n_prefix, int32_t n_suffix);
 bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_value_id start,
                         bi_value_id before, int32_t n_prefix, int32_t n_suffix);
+/* act: enum bi_norm_act; scale and shift may be BI_NONE; pad: zero rows on each side. */
+bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale,
+                        bi_value_id shift, int act, int32_t pad);
+bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n,
+                       int32_t taps);
+/* logits BI_NONE: the larger of the two. */
+bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits);
+bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip);
+bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w);
+/* in: q, k, v, r, u, w; first: the token of the first query. */
+bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_heads,
+                             int32_t first, float scale);
 
 /* ---- whole-graph functions ---- */
 

@@ -20,6 +20,11 @@ static bool may_make(const struct bi_node *n, int slot)
     case BI_OP_ATTENTION:
     case BI_OP_COLUMNS:
     case BI_OP_SELECT_ROWS:
+    case BI_OP_WINDOWS:
+    case BI_OP_NORM_ACT:
+    case BI_OP_PAIR_DIFF:
+    case BI_OP_DEPTHWISE:
+    case BI_OP_REL_ATTENTION:
         return true;
     default:
         return false;
@@ -68,7 +73,12 @@ static bool restrict_node(bool *half, const struct bi_node *n)
         readable = 2;
         changed |= all_or_none(half, n, 2, false);
         break;
+    case BI_OP_REL_ATTENTION: /* the band of positions is read as it is made, in float32 */
+        readable = 3;
+        changed |= all_or_none(half, n, 3, true);
+        break;
     case BI_OP_COLUMNS:
+    case BI_OP_WINDOWS:
     case BI_OP_SELECT_ROWS:
         readable = 1;
         changed |= all_or_none(half, n, 1, true);

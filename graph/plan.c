@@ -88,19 +88,20 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
                 plan->slots[plan->slots[n->in[k]].base].dies = (int32_t)i;
     }
     /* a view extends the life of its base by its own uses: base is resolved above */
-    for (size_t i = 0; i < g->n_values; i++) { /* views: offset and row length of the base */
-        struct bi_slot *s = &plan->slots[i];
-        bi_value_id id = (bi_value_id)i;
-        uint64_t offset = 0;
-        if (s->base == id || s->place != BI_PLACE_ACTIVATION)
+    for (size_t i = 0; i < g->n_nodes; i++) { /* views: offset and row length, in order */
+        const struct bi_node *n = &g->nodes[i];
+        struct bi_slot *s = &plan->slots[n->out[0]];
+        const struct bi_slot *x;
+        int64_t first = n->attr.first;
+        if (!bi_ops[n->op]->view)
             continue;
-        while (id != s->base) {
-            const struct bi_node *n = &g->nodes[g->values[id].node];
-            offset += (uint64_t)n->attr.first * bi_dtype_bits(g->values[id].dtype) / 8;
-            id = n->in[0];
-        }
-        s->offset = offset; /* relative to the base; made absolute after assignment */
-        s->ld = plan->slots[s->base].ld;
+        x = &plan->slots[n->in[0]];
+        s->ld = x->ld;
+        if (n->op == BI_OP_WINDOWS)
+            first *= x->ld;
+        /* relative to the base; made absolute after assignment */
+        s->offset = (uint64_t)first * bi_dtype_bits(g->values[n->out[0]].dtype) / 8 +
+                    (x->base == n->in[0] ? 0 : x->offset);
         s->size = 0;
         s->place = plan->slots[s->base].place;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../kernels/linear.h"
+#include "../kernels/norm_act.h"
 #include "../ops/op.h"
 
 /* ---- patterns ---- */
@@ -53,6 +54,13 @@ static bool linear_has_bias_only(const struct bi_graph *g, const struct match *m
 {
     (void)g;
     return m->node[1]->attr.act == BI_ACT_NONE && m->node[1]->in[3] == BI_NONE;
+}
+
+/* An activation alone, in place of which the linear can do it. */
+static bool plain_relu(const struct bi_graph *g, const struct match *m)
+{
+    return linear_has_bias_only(g, m) && m->node[0]->attr.act == BI_NORM_ACT_RELU &&
+           !m->node[0]->attr.pad;
 }
 
 static bool residual_fits(const struct bi_graph *g, const struct match *m)
@@ -99,6 +107,18 @@ static bool stackable(const struct bi_graph *g, const struct match *m)
     return true;
 }
 
+/* Three matmuls by weights of their own; a view cannot be an output. */
+static bool rel_stackable(const struct bi_graph *g, const struct match *m)
+{
+    static const int w[] = {W, W2, W3};
+    for (int i = 0; i < 3; i++) {
+        const struct bi_value *v = &g->values[m->var[w[i]]];
+        if (v->kind != BI_VALUE_WEIGHT || v->n_parts != 1 || is_output(g, m->node[1 + i]->out[0]))
+            return false;
+    }
+    return true;
+}
+
 static bool not_rotated(const struct bi_graph *g, const struct match *m)
 {
     (void)g;
@@ -125,6 +145,19 @@ static bi_value_id to_linear_gelu(struct bi_graph *g, const struct match *m)
 {
     struct bi_attr a = {.act = BI_ACT_GELU};
     return NEW(g, BI_OP_LINEAR, &a, m->var[X], m->var[W], m->var[B]);
+}
+
+static bi_value_id to_linear_relu(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = {.act = BI_ACT_RELU};
+    return NEW(g, BI_OP_LINEAR, &a, m->var[X], m->var[W], m->var[B]);
+}
+
+/* Logits of a pair matter by their difference only: half the rows of the matmul. */
+static bi_value_id to_half_pool(struct bi_graph *g, const struct match *m)
+{
+    bi_value_id d = NEW(g, BI_OP_PAIR_DIFF, NULL, m->var[X]);
+    return NEW(g, BI_OP_PAIR_POOL, NULL, m->var[X], NEW(g, BI_OP_MATMUL, NULL, d, m->var[W]));
 }
 
 static bi_value_id to_linear_residual(struct bi_graph *g, const struct match *m)
@@ -227,6 +260,22 @@ static bi_value_id to_stacked(struct bi_graph *g, const struct match *m)
                                                           root.in[4]}, 5, &root.attr);
 }
 
+/* The same for attention with relative positions, whose values may be wider. */
+static bi_value_id to_rel_stacked(struct bi_graph *g, const struct match *m)
+{
+    struct bi_node root = *m->node[0];
+    bi_value_id w = stack(g, m->var[W], m->var[W2], m->var[W3]), all, in[BI_NODE_IN];
+    int32_t first = 0;
+    memcpy(in, root.in, sizeof in);
+    all = NEW(g, BI_OP_MATMUL, NULL, m->var[X], w);
+    for (int i = 0; i < 3; i++) {
+        struct bi_attr a = {.first = first, .n = (int32_t)g->values[root.in[i]].shape[1]};
+        in[i] = NEW(g, BI_OP_COLUMNS, &a, all);
+        first += a.n;
+    }
+    return bi_node_add(g, root.op, in, 6, &root.attr);
+}
+
 /* The sum stays a value of its own: the residual stream goes on from it. */
 static bi_value_id to_add_layernorm(struct bi_graph *g, const struct match *m)
 {
@@ -265,6 +314,10 @@ static const struct rule rules[] = {
     {"linear", OP_(ADD, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)), VAR(B)), bias_is_row, to_linear},
     {"linear_gelu", OP_(GELU, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))),
      linear_has_bias_only, to_linear_gelu},
+    {"linear_relu", OP_(NORM_ACT, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))), plain_relu,
+     to_linear_relu},
+    {"half_pool", OP_(PAIR_POOL, 0, 0, VAR(X), OP_(MATMUL, 1, 0, VAR(X), VAR(W))), NULL,
+     to_half_pool},
     {"linear_residual", OP_(ADD, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(R)),
      residual_fits, to_linear_residual},
     {"attention",
@@ -294,6 +347,11 @@ static const struct rule rules[] = {
          OP_(LINEAR, 2, SHARED, VAR(X), VAR(W2), OPT(B2)),
          OP_(LINEAR, 3, SHARED, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE)),
      stackable, to_stacked},
+    {"rel_qkv_stack",
+     OP_(REL_ATTENTION, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)),
+         OP_(MATMUL, 2, 0, VAR(X), VAR(W2)), OP_(MATMUL, 3, 0, VAR(X), VAR(W3)), VAR(R), VAR(B),
+         VAR(V)),
+     rel_stackable, to_rel_stacked},
     {"norm_pool",
      OP_(MEAN_POOL, 0, 0, OP_(LAYERNORM, 1, 0, VAR(X), VAR(W), VAR(B)), VAR(START)), NULL,
      to_norm_pool},

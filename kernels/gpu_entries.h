@@ -24,6 +24,7 @@
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
+ *   norm_act_f32_b, pair_diff_f32_b, depthwise_f32_b: y b, rest f32; pair_pool, upsample: f32
  *   contacts, attention_contacts: sequences of at most 5,000 tokens; longer ones give NaN
  *
  * Alignment is never required, only faster: 16 bytes for base and row stride. */
@@ -33,15 +34,19 @@
 #include "add.h"
 #include "attention.h"
 #include "contacts.h"
+#include "depthwise.h"
 #include "embedding.h"
 #include "layernorm.h"
 #include "linear.h"
 #include "mean_pool.h"
+#include "norm_act.h"
+#include "pairs.h"
 #include "rope.h"
 #include "rope_table.h"
 #include "scale_rows.h"
 #include "select_rows.h"
 #include "unary.h"
+#include "upsample.h"
 
 /* clang-format off */
 #define BI_GPU_ENTRIES(E)                                                                \
@@ -70,6 +75,14 @@
     E(rope_f32,               rope,          rope,               256, 0,     rope)       \
     E(rope_f16,               rope,          rope,               256, 0,     rope)       \
     E(softmax_f32,            softmax,       softmax,            256, 0,     softmax)    \
+    E(norm_act_f32_f32,       pairs,         norm_act,           256, 0,     norm_act)   \
+    E(norm_act_f32_f16,       pairs,         norm_act,           256, 0,     norm_act)   \
+    E(pair_diff_f32_f32,      pairs,         pair_diff,          256, 0,     pair_diff)  \
+    E(pair_diff_f32_f16,      pairs,         pair_diff,          256, 0,     pair_diff)  \
+    E(pair_pool_f32,          pairs,         pair_pool,          256, 0,     pair_pool)  \
+    E(upsample_f32,           pairs,         upsample,           256, 0,     upsample)   \
+    E(depthwise_f32_f32,      pairs,         depthwise,          256, 0,     depthwise)  \
+    E(depthwise_f32_f16,      pairs,         depthwise,          256, 0,     depthwise)  \
     E(linear_f32,             linear_f32,    linear,             256, 16896, linear)     \
     E(attention_d64_f32,      attention_f32, attention,          256, 20864, attention_f32)\
     E(attention_d128_f32,     attention_f32, attention,          256, 20864, attention_f32)\
@@ -112,6 +125,19 @@ BI_GPU_ROWS_GRID(rope_table)
 BI_GPU_ROWS_GRID(scale_rows)
 BI_GPU_ROWS_GRID(select_rows)
 BI_GPU_ROWS_GRID(unary)
+BI_GPU_ROWS_GRID(pair_diff)
+BI_GPU_ROWS_GRID(pair_pool)
+BI_GPU_ROWS_GRID(upsample)
+BI_GPU_ROWS_GRID(depthwise)
+
+static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_counts *bucket,
+                                        int32_t grid[2])
+{
+    const struct bi_norm_act_params *p = (const struct bi_norm_act_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->rows + 2 * p->pad, 8);
+    grid[1] = 1;
+}
 
 static inline void bi_gpu_grid_linear(const void *params, const struct bi_counts *bucket,
                                       int32_t grid[2])

@@ -185,6 +185,8 @@ DEV void finish(const struct bi_linear_params &p, const sums<size> &d, int64_t m
                     v[i] = d.of[t][j].of[e + i] + bias[i];
                     if (p.act == BI_ACT_GELU)
                         v[i] = gelu(v[i]);
+                    else if (p.act == BI_ACT_RELU)
+                        v[i] = v[i] < 0 ? 0 : v[i]; /* NaN stays */
                     if (p.residual && n + i < p.n)
                         v[i] += p.residual[m * p.ldr + n + i];
                 }

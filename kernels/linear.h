@@ -4,7 +4,7 @@
 
 #include "counts.h"
 
-enum bi_act { BI_ACT_NONE, BI_ACT_GELU };
+enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU };
 
 /* x: [rows, k] with row stride ldx, y: [rows, n]. w: [n, k], in the layout of the backend
  * (the reference: plain row-major). bias [n] and residual [rows, n] may be NULL; residual is

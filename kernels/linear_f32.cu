@@ -104,6 +104,8 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
             float v = d[i][j] + (p.bias ? p.bias[n] : 0);
             if (p.act == BI_ACT_GELU)
                 v = gelu(v);
+            else if (p.act == BI_ACT_RELU)
+                v = v < 0 ? 0 : v; /* NaN stays */
             if (p.residual)
                 v += p.residual[m * p.ldr + n];
             p.y[m * p.ldy + n] = v;

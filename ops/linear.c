@@ -50,6 +50,8 @@ void bi_ref_linear(const void *params)
                 sum += (double)p->x[r * p->ldx + k] * (double)w[(int64_t)j * p->k + k];
             if (p->act == BI_ACT_GELU)
                 sum = 0.5 * sum * (1 + erf(sum * 0.70710678118654752440));
+            else if (p->act == BI_ACT_RELU)
+                sum = sum < 0 ? 0 : sum; /* NaN stays */
             if (p->residual)
                 sum += (double)p->residual[r * p->ldr + j];
             p->y[r * p->ldy + j] = (float)sum;

@@ -11,6 +11,8 @@ void bi_ref_mean_pool(const void *params); /* mean_pool.c: mean_pool, norm_pool 
 
 void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node,
                      const struct bi_bind *bind, struct bi_launch *launch, int function);
+/* pair_pool.c: [2 R, C] -> [R, C] */
+int bi_infer_pairs(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
 int bi_infer_like_first(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
 void bi_cost_bytes(const struct bi_graph *g, const struct bi_node *node, double *flops,
                    double *bytes);

@@ -18,6 +18,12 @@
     SCRATCH(mean_pool)                                                                   \
     PLAIN(rope_table)                                                                    \
     PLAIN(rope)                                                                          \
+    PLAIN(norm_act)                                                                      \
+    PLAIN(pair_diff)                                                                     \
+    PLAIN(pair_pool)                                                                     \
+    PLAIN(upsample)                                                                      \
+    PLAIN(depthwise)                                                                     \
+    SCRATCH(rel_attention)                                                               \
     SCRATCH(attention)                                                                   \
     SCRATCH(scores)                                                                      \
     PLAIN(softmax)                                                                       \

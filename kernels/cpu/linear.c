@@ -284,6 +284,8 @@ BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64
                 z = vf_add(z, vf_load_n(p->bias + column + at, n));
             if (p->act == BI_ACT_GELU)
                 z = vf_gelu(z);
+            else if (p->act == BI_ACT_RELU)
+                z = vf_max(vf_zero(), z); /* in this order for NaN */
             if (p->residual)
                 z = vf_add(z, vf_load_n(p->residual + r * p->ldr + column + at, n));
             vf_store_n(p->y + r * p->ldy + column + at, z, n);

@@ -55,4 +55,21 @@ BI_INLINE vf vf_gelu(vf z)
     return vf_fnma(t, vf_scale2_normal(e, n), vf_max(vf_zero(), z));
 }
 
+/* log(1 + e^z) = max(z, 0) + log(1 + e), e = e^-|z| in (0, 1], the logarithm as twice the
+ * series of atanh(e / (2 + e)), whose argument is at most 1/3. Error: at most 3 ulp. */
+BI_INLINE vf vf_softplus(vf z)
+{
+    const vf e = vf_exp(vf_neg(vf_abs(z))), t = vf_div(e, vf_add(vf_set1(2), e));
+    const vf x = vf_mul(t, t);
+    vf q = vf_set1(2.0f / 15);
+    q = vf_fma(q, x, vf_set1(2.0f / 13));
+    q = vf_fma(q, x, vf_set1(2.0f / 11));
+    q = vf_fma(q, x, vf_set1(2.0f / 9));
+    q = vf_fma(q, x, vf_set1(2.0f / 7));
+    q = vf_fma(q, x, vf_set1(2.0f / 5));
+    q = vf_fma(q, x, vf_set1(2.0f / 3));
+    q = vf_fma(vf_mul(q, x), t, vf_mul(vf_set1(2), t));
+    return vf_add(vf_max(vf_zero(), z), q);
+}
+
 #endif

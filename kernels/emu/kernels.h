@@ -17,6 +17,7 @@ namespace {
 #include "../linear_f32.cu"
 #include "../mean_pool.cu"
 #include "../mix.cu"
+#include "../pairs.cu"
 #include "../rope.cu"
 #include "../rope_table.cu"
 #include "../scale_rows.cu"

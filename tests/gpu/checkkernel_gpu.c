@@ -179,6 +179,14 @@ static const struct precision precisions[] = {
     {"rope_f32", {END}, 0, 0, 0, NULL},
     {"rope_f16", {AT(rope, x), AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"softmax_f32", {END}, 0, 0, 0, NULL},
+    {"norm_act_f32_f32", {END}, 1e-6, 1e-6, 0, NULL},
+    {"norm_act_f32_f16", {AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"pair_diff_f32_f32", {END}, 0, 0, 0, NULL},
+    {"pair_diff_f32_f16", {AT(pair_diff, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"pair_pool_f32", {END}, 0, 0, 0, NULL},
+    {"upsample_f32", {END}, 0, 0, 0, NULL},
+    {"depthwise_f32_f32", {END}, 0, 0, 0, NULL},
+    {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
 };
 
 #define E(name, module, params, threads, shared, grid)                                   \

@@ -68,7 +68,7 @@ static inline bi_value_id exec_base(const struct bi_graph *g, bi_value_id id)
 {
     for (;;) {
         const struct bi_value *v = &g->values[id];
-        if (v->kind != BI_VALUE_NODE || g->nodes[v->node].op != BI_OP_COLUMNS)
+        if (v->kind != BI_VALUE_NODE || !bi_ops[g->nodes[v->node].op]->view)
             return id;
         id = g->nodes[v->node].in[0];
     }

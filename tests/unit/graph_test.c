@@ -6,6 +6,7 @@
 #include "exec.h"
 
 #include "../../graph/rules.h"
+#include "../../kernels/norm_act.h"
 #include "../../kernels/linear.h"
 
 /* ---- fixtures ---- */
@@ -441,6 +442,50 @@ static void g_add_layernorm_alone(struct fix *f)
     output(f, bi_add(f->g, n, bi_scale(f->g, y, 3)));
 }
 
+/* Rows of a fixed number, as models over windows of positions have. */
+static bi_value_id fixed_rows(struct fix *f, int64_t rows, int64_t n)
+{
+    return bi_norm_act(f->g, weight(f, 2, rows, n, 0), weight(f, 1, n, 1, 1),
+                       weight(f, 1, n, 1, 0), BI_NORM_ACT_QUICK_GELU, 0);
+}
+
+static void g_linear_relu(struct fix *f)
+{
+    bi_value_id x = linear(f, embedding(f, 8), 5);
+    output(f, bi_norm_act(f->g, x, BI_NONE, BI_NONE, BI_NORM_ACT_RELU, 0));
+}
+
+static bi_value_id attention_pool(struct fix *f, bi_value_id x)
+{
+    int64_t n = x == BI_NONE ? 1 : f->g->values[x].shape[1];
+    return bi_pair_pool(f->g, x, bi_matmul(f->g, x, weight(f, 2, n, n, 0)));
+}
+
+static void g_half_pool(struct fix *f)
+{
+    output(f, attention_pool(f, attention_pool(f, fixed_rows(f, 12, 6))));
+}
+
+/* Queries of the tokens from `first` on. */
+static bi_value_id rel_attention(struct fix *f, bi_value_id x, int64_t n, int first)
+{
+    bi_value_id h = norm(f, x), q = first ? bi_windows(f->g, h, first, n - first, 1) : h, in[6];
+    int64_t d = x == BI_NONE ? 1 : f->g->values[x].shape[1];
+    in[0] = bi_matmul(f->g, q, weight(f, 2, 8, d, 0));
+    in[1] = bi_matmul(f->g, h, weight(f, 2, 8, d, 0));
+    in[2] = bi_matmul(f->g, h, weight(f, 2, 12, d, 0));
+    in[3] = bi_matmul(f->g, fixed_rows(f, 2 * n - 1, 4), weight(f, 2, 8, 4, 0));
+    in[4] = weight(f, 1, 8, 1, 0);
+    in[5] = weight(f, 1, 8, 1, 0);
+    return bi_rel_attention(f->g, in, 2, first, 0.5f);
+}
+
+static void g_rel_qkv_stack(struct fix *f)
+{
+    output(f, rel_attention(f, fixed_rows(f, 7, 6), 7, 0));
+    output(f, rel_attention(f, fixed_rows(f, 7, 6), 7, 3)); /* queries of other rows: stays */
+}
+
 static void each_rule(void)
 {
     static const struct {
@@ -452,7 +497,10 @@ static void each_rule(void)
         {"embedding_scale", g_embedding_scale, 1, NULL},
         {"linear", g_linear, 1, NULL},
         {"linear_gelu", g_linear_gelu, 1, NULL},
+        {"linear_relu", g_linear_relu, 1, NULL},
         {"linear_residual", g_linear_residual, 2, NULL},
+        {"half_pool", g_half_pool, 2, NULL},
+        {"rel_qkv_stack", g_rel_qkv_stack, 1, NULL},
         {"attention", g_attention, 1, NULL},
         {"attention_rope", g_attention_rope, 1, NULL},
         {"attention_scale", g_attention_scale, 2, NULL},
@@ -570,6 +618,19 @@ static void n_residual_row(struct fix *f) /* two biases: the second is no residu
     output(f, bi_add(f->g, linear(f, embedding(f, 8), 8), weight(f, 1, 8, 1, 0)));
 }
 
+static void n_relu_padded(struct fix *f) /* zero rows around are not the linear's */
+{
+    bi_value_id x = linear(f, fixed_rows(f, 6, 4), 5);
+    output(f, bi_norm_act(f->g, x, BI_NONE, BI_NONE, BI_NORM_ACT_RELU, 2));
+}
+
+static void n_pool_other(struct fix *f) /* logits of something else */
+{
+    bi_value_id x = fixed_rows(f, 6, 4), y = bi_gelu(f->g, x);
+    output(f, bi_pair_pool(f->g, x, bi_matmul(f->g, y, weight(f, 2, 4, 4, 0))));
+    output(f, bi_pair_pool(f->g, x, BI_NONE));
+}
+
 static void rules_keep_off(void)
 {
     static const struct {
@@ -582,7 +643,8 @@ static void rules_keep_off(void)
         {"attention_rope", n_rope_tables},   {"qkv_stack", n_stack_output},
         {"qkv_stack", n_stack_inputs},       {"qkv_stack", n_stack_bias},
         {"add_layernorm", n_norm_row},       {"norm_pool", n_pool_shared},
-        {"linear_residual", n_residual_row},
+        {"linear_residual", n_residual_row}, {"linear_relu", n_relu_padded},
+        {"half_pool", n_pool_other},
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
         check_rule(cases[i].build, cases[i].name, 0, NULL);
@@ -797,12 +859,47 @@ static void random_attention(struct random *r)
         output(r->f, q);
 }
 
+/* A convolution of `taps` over padded rows: a matmul over overlapping windows. */
+static bi_value_id convolution(struct fix *f, bi_value_id x, int64_t n, int taps, int act)
+{
+    int64_t rows = f->g->status ? 1 : f->g->values[x].shape[0];
+    int64_t d = f->g->status ? 1 : f->g->values[x].shape[1];
+    bi_value_id y = bi_norm_act(f->g, x, weight(f, 1, d, 1, 1), weight(f, 1, d, 1, 0), act,
+                                taps / 2);
+    return linear(f, bi_windows(f->g, y, 0, rows, taps), n);
+}
+
+/* A piece of a model over positions, with an output of its own. */
+static void random_positions(struct random *r)
+{
+    struct fix *f = r->f;
+    int64_t rows = 4 * (1 + pick(r, 3)), n = 4 + 4 * pick(r, 2);
+    bi_value_id x = convolution(f, fixed_rows(f, rows, n), n, 1 + 2 * pick(r, 3), 1 + pick(r, 2));
+    bi_value_id skip = x;
+    if (pick(r, 2))
+        x = bi_add(f->g, x, convolution(f, x, n, 1, BI_NORM_ACT_QUICK_GELU));
+    x = pick(r, 3) ? attention_pool(f, x) : bi_pair_pool(f->g, x, BI_NONE);
+    if (pick(r, 2))
+        x = bi_add(f->g, x, linear(f, rel_attention(f, x, rows / 2, 0), n));
+    else
+        output(f, rel_attention(f, x, rows / 2, (int)rows / 4));
+    if (pick(r, 2))
+        x = bi_norm_act(f->g, linear(f, x, n), BI_NONE, BI_NONE, BI_NORM_ACT_RELU, 0);
+    if (pick(r, 2)) {
+        x = bi_upsample(f->g, x, skip);
+        x = bi_norm_act(f->g, x, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 1);
+        x = linear(f, bi_depthwise(f->g, x, weight(f, 2, 3, n, 0)), n);
+    }
+    output(f, bi_norm_act(f->g, bi_windows(f->g, x, 1, 1, 1), BI_NONE, BI_NONE,
+                          BI_NORM_ACT_SOFTPLUS, 0));
+}
+
 static void random_op(struct random *r)
 {
     struct bi_graph *g = r->f->g;
     bi_value_id x = some(r, 0), y;
     int64_t n = width(r, x);
-    switch (pick(r, 13)) {
+    switch (pick(r, 14)) {
     case 0: y = bi_matmul(g, x, weight(r->f, 2, 4 + 4 * pick(r, 3), n, 0)); break;
     case 1:
     case 2: y = linear(r->f, x, 4 + 4 * pick(r, 3)); break;
@@ -823,6 +920,7 @@ static void random_op(struct random *r)
         y = bi_select_rows(g, x, pick(r, 2) ? r->f->start : r->f->rows);
         output(r->f, pick(r, 2) ? bi_gelu(g, linear(r->f, y, 8)) : norm(r->f, y));
         return;
+    case 12: random_positions(r); return;
     default: random_attention(r); return;
     }
     r->pool[r->n++] = y;
@@ -857,7 +955,7 @@ static void random_graph(struct fix *f, uint64_t seed)
     if (pick(&r, 2))
         r.pool[r.n++] = bi_scale_rows(f->g, embedding(f, 4), f->scale);
     n_ops = 2 + pick(&r, 14);
-    while (n_ops-- > 0 && f->n_weights < EXEC_WEIGHTS - 40)
+    while (n_ops-- > 0 && f->n_weights < EXEC_WEIGHTS - 60)
         random_op(&r);
     output(f, r.pool[r.n - 1]);
     for (int i = pick(&r, 3); i > 0; i--)

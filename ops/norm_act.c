@@ -1,0 +1,72 @@
+/* norm_act.c - act(scale x + shift) with zero rows around: what stands before a convolution.
+ *   x [R, C], scale [C]?, shift [C]? -> [R + 2 pad, C] */
+#include <math.h>
+#include <string.h>
+
+#include "../kernels/norm_act.h"
+#include "shared.h"
+
+static int norm_act_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0);
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    for (int i = 1; !st && i <= 2; i++)
+        if (bi_in(g, node, i))
+            st = bi_expect(g, node, i, 1, x->shape[1], err);
+    if (!st && (node->attr.pad < 0 || (node->attr.pad && x->axis != BI_AXIS_FIXED)))
+        st = bi_fail(err, BIOINFER_INTERNAL, "norm_act: %d rows of padding around packed rows",
+                     node->attr.pad);
+    if (!st)
+        bi_out_shape(g, node, 0, x->axis, 2,
+                     (int64_t[]){x->shape[0] + 2 * node->attr.pad, x->shape[1]});
+    return st;
+}
+
+static void norm_act_launch(const struct bi_graph *g, const struct bi_node *node,
+                            const struct bi_bind *b, struct bi_launch *launch)
+{
+    const struct bi_value *x = bi_in(g, node, 0);
+    BI_LAUNCH(launch, "norm_act", struct bi_norm_act_params, .counts = b->counts,
+              .x = b->in[0], .scale = b->in[1], .shift = b->in[2], .y = b->out[0],
+              .ldx = b->in_ld[0], .ldy = b->out_ld[0], .rows = x->shape[0],
+              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1], .pad = node->attr.pad,
+              .act = node->attr.act);
+}
+
+static double activate(double z, int act)
+{
+    switch (act) {
+    case BI_NORM_ACT_QUICK_GELU:
+        return z / (1 + exp(-1.702 * z));
+    case BI_NORM_ACT_TANH_GELU:
+        return 0.5 * z * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z)));
+    case BI_NORM_ACT_RELU:
+        return z < 0 ? 0 : z; /* NaN stays */
+    case BI_NORM_ACT_SOFTPLUS:
+        return (z > 0 ? z : 0 * z) + log1p(exp(-fabs(z)));
+    default:
+        return z;
+    }
+}
+
+static void norm_act_reference(const void *params)
+{
+    const struct bi_norm_act_params *p = params;
+    int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
+    for (int64_t r = -p->pad; r < rows + p->pad; r++) {
+        float *y = p->y + (r + p->pad) * p->ldy;
+        for (int32_t c = 0; c < p->width; c++) {
+            double z = 0;
+            if (r >= 0 && r < rows) {
+                z = (double)p->x[r * p->ldx + c] * (p->scale ? (double)p->scale[c] : 1);
+                z = activate(z + (p->shift ? (double)p->shift[c] : 0), p->act);
+            }
+            y[c] = (float)z;
+        }
+    }
+}
+
+const struct bi_op bi_op_norm_act = {
+    .name = "norm_act", .infer = norm_act_infer, .launch = norm_act_launch,
+    .reference = norm_act_reference, .cost = bi_cost_bytes, .required = 1,
+};

@@ -1,0 +1,36 @@
+/* windows.c - windows: rows first, first + 1, ... and with each the next taps - 1, a view.
+ *   x [R, C] -> [n, taps C],  row r = x[first + r], x[first + r + 1], ..., end to end
+ * A matmul over it is a convolution of `taps` positions: the im2col that takes no memory,
+ * because neighbouring rows overlap. taps 1 is a crop. */
+#include <string.h>
+
+#include "shared.h"
+
+static int windows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0);
+    const struct bi_attr *a = &node->attr;
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    if (st)
+        return st;
+    if (x->axis != BI_AXIS_FIXED || a->first < 0 || a->taps < 1 || a->n < 1 ||
+        a->n > x->shape[0] - a->first - (a->taps - 1))
+        return bi_fail(err, BIOINFER_INTERNAL, "windows: %d of %d rows from row %d of %s", a->n,
+                       a->taps, a->first, bi_shape_text(x).text);
+    if (a->taps > 1 && x->kind == BI_VALUE_NODE && bi_ops[g->nodes[x->node].op]->view)
+        return bi_fail(err, BIOINFER_INTERNAL, "windows: the rows of a view need not be adjacent");
+    bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){a->n, a->taps * x->shape[1]});
+    return 0;
+}
+
+static void windows_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                         double *bytes)
+{
+    (void)g;
+    (void)node;
+    *flops = *bytes = 0;
+}
+
+const struct bi_op bi_op_windows = {
+    .name = "windows", .infer = windows_infer, .cost = windows_cost, .view = true, .required = 1,
+};
