@@ -24,6 +24,7 @@ struct bi_caps {
     char description[96]; /* the chip */
     uint64_t memory_size, memory_free;
     int64_t weight_panel; /* rows of a packed weight are written in multiples of this */
+    int32_t gate_block;   /* rows of a block of gates (linear.h); 0 = stacked */
     bool runs;            /* false: plans are recorded, results are not made (null) */
     bool half;            /* has matrix units for float16 operands */
 };

@@ -84,7 +84,7 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
         const struct bi_node *node = &g->nodes[i];
         const struct bi_op *op = bi_ops[node->op];
         struct bi_launch *l = &program->launches[n];
-        struct bi_bind b = {.counts = input};
+        struct bi_bind b = {.counts = input, .gate_block = model->caps.gate_block};
         if (op->view)
             continue;
         for (int k = 0; k < BI_NODE_IN + BI_NODE_OUT; k++) {
@@ -98,11 +98,12 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
             s = &plan->memory.slots[id];
             if (is_in && op->layout[k] != BI_LAYOUT_PLAIN && s->place != BI_PLACE_WEIGHT)
                 return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
-            if (s->place == BI_PLACE_WEIGHT) {
+            if (is_in && s->place == BI_PLACE_WEIGHT) {
                 enum bi_layout layout = op->layout[k];
                 if (layout == BI_LAYOUT_LINEAR && g->values[node->in[0]].dtype == BI_F16)
                     layout = BI_LAYOUT_LINEAR_F16;
-                if ((st = bi_store_get(model, &g->values[id], layout, &ptr, err)))
+                int32_t gates = k == 1 && node->attr.gated ? model->caps.gate_block : 0;
+                if ((st = bi_store_get(model, &g->values[id], layout, gates, &ptr, err)))
                     return st;
             } else {
                 base = s->place == BI_PLACE_INPUT    ? input

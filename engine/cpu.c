@@ -98,7 +98,8 @@ static uint64_t memory_available(uint64_t *total)
 static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = device->kernels->name,
-                             .weight_panel = device->kernels->panel(), .runs = true};
+                             .weight_panel = device->kernels->panel(),
+                             .gate_block = (int32_t)device->kernels->panel() / 2, .runs = true};
     bi_cpu_description(caps->description, sizeof caps->description - 16);
     snprintf(caps->description + strlen(caps->description), 16, ", %d threads",
              device->n_threads);

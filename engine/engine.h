@@ -32,6 +32,7 @@ int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
 struct bi_store_entry {
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     enum bi_layout layout;
+    int32_t gate_block; /* gates and values in blocks of so many rows, 0 = as they are */
     struct bi_buffer buffer;
 };
 
@@ -65,9 +66,11 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
 
 int bi_store_new(struct bi_store *store, struct bioinfer_error *err);
 void bi_store_free(struct bioinfer_model *model);
-/* Device address of a weight value in a layout, loading it when it is not there. */
+/* Device address of a weight value in a layout, loading it when it is not there. gate_block:
+ * rows in the order of bi_gate_row(), 0 = as they are. */
 int bi_store_get(struct bioinfer_model *model, const struct bi_value *value,
-                 enum bi_layout layout, void **ptr, struct bioinfer_error *err);
+                 enum bi_layout layout, int32_t gate_block, void **ptr,
+                 struct bioinfer_error *err);
 
 /* ---- session.c ---- */
 

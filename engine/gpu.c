@@ -96,6 +96,7 @@ void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = d->facts.arch[0], .memory_size = d->facts.memory_size,
                              .memory_free = d->facts.memory_free, .weight_panel = 1,
+                             .gate_block = 16,
                              .runs = true, .half = true};
     snprintf(caps->description, sizeof caps->description, "%s", d->facts.description);
 }
@@ -166,12 +167,12 @@ static const char *dtype_suffix(enum bi_dtype dtype)
 }
 
 /* The widest d of an attention entry that is at least head_dim; 0 = none. */
-static int attention_width(int head_dim, bool half)
+static int attention_width(int head_dim, bool half, bool bias)
 {
     static const int f16[] = {16, 32, 64, 128}, f32[] = {64, 128, 256};
     const int *widths = half ? f16 : f32;
     size_t n = half ? BI_COUNT(f16) : BI_COUNT(f32);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = half && bias ? 2 : 0; i < n; i++) /* with a bias: 64, 128 */
         if (head_dim <= widths[i])
             return widths[i];
     return 0;
@@ -192,13 +193,16 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
     if (!strcmp(l->entry, "linear")) {
         const void *p = l->params;
         if (l->in_dtype[0] == BI_F16)
-            snprintf(name, size, "linear_%s%s_%s", is_small(d, p) ? "small_" : "", in, out);
+            snprintf(name, size, "linear_%s%s%s_%s",
+                     ((const struct bi_linear_params *)p)->gated ? "gated_" : "",
+                     is_small(d, p) ? "small_" : "", in, out);
         else
             snprintf(name, size, "linear_f32");
     } else if (!strcmp(l->entry, "attention")) {
         const struct bi_attention_params *p = (const void *)l->params;
-        snprintf(name, size, "attention_d%d_%s",
-                 attention_width(p->head_dim, l->in_dtype[0] == BI_F16), in);
+        const bool half = l->in_dtype[0] == BI_F16;
+        snprintf(name, size, "attention_%sd%d_%s", half && p->bias ? "bias_" : "",
+                 attention_width(p->head_dim, half, p->bias), in);
     } else if (!strcmp(l->entry, "layernorm")) {
         const struct bi_layernorm_params *p = (const void *)l->params;
         snprintf(name, size, "layernorm_%s_%s", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));

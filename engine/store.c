@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../kernels/linear.h"
 #include "engine.h"
 
 enum { CHUNK_SIZE = 8 << 20 }; /* bytes of float32 read at a time */
@@ -59,8 +60,24 @@ static int read_rows(struct bioinfer_model *model, const struct bi_value *value,
     return st;
 }
 
+/* The same in the order of bi_gate_row(): runs of a block. */
+static int read_gated(struct bioinfer_model *model, const struct bi_value *value, int32_t block,
+                      int64_t first, int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
+{
+    const int64_t h = value->shape[0] / 2;
+    int st = 0;
+    for (int64_t at = 0, run; !st && at < n; at += run) {
+        const int64_t row = bi_gate_row(first + at, h, block);
+        for (run = 1; at + run < n && bi_gate_row(first + at + run, h, block) == row + run;)
+            run++;
+        st = read_rows(model, value, row, run, k, dst + at * k, err);
+    }
+    return st;
+}
+
 static int load(struct bioinfer_model *model, const struct bi_value *value,
-                enum bi_layout layout, struct bi_buffer *buffer, struct bioinfer_error *err)
+                enum bi_layout layout, int32_t gate_block, struct bi_buffer *buffer,
+                struct bioinfer_error *err)
 {
     int64_t n = value->shape[0], k = value->rank == 2 ? value->shape[1] : 1;
     int64_t panel = layout == BI_LAYOUT_LINEAR ? model->caps.weight_panel : 1;
@@ -80,7 +97,8 @@ static int load(struct bioinfer_model *model, const struct bi_value *value,
     }
     for (int64_t at = 0; !st && at < n; at += step) {
         int64_t count = n - at < step ? n - at : step;
-        st = read_rows(model, value, at, count, k, rows, err);
+        st = gate_block ? read_gated(model, value, gate_block, at, count, k, rows, err)
+                        : read_rows(model, value, at, count, k, rows, err);
         if (!st)
             st = model->ops->weight_write(model->device, buffer->ptr, layout, n, k, at, count,
                                           rows, err);
@@ -93,15 +111,18 @@ out:
 }
 
 int bi_store_get(struct bioinfer_model *model, const struct bi_value *value,
-                 enum bi_layout layout, void **ptr, struct bioinfer_error *err)
+                 enum bi_layout layout, int32_t gate_block, void **ptr,
+                 struct bioinfer_error *err)
 {
     struct bi_store *s = &model->store;
-    struct bi_store_entry e = {.n_parts = value->n_parts, .layout = layout};
+    struct bi_store_entry e = {.n_parts = value->n_parts, .layout = layout,
+                               .gate_block = gate_block};
     int st = 0;
     memcpy(e.parts, value->parts, sizeof e.parts);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n; i++)
-        if (s->entries[i].layout == layout && s->entries[i].n_parts == e.n_parts &&
+        if (s->entries[i].layout == layout && s->entries[i].gate_block == gate_block &&
+            s->entries[i].n_parts == e.n_parts &&
             !memcmp(s->entries[i].parts, e.parts, (size_t)e.n_parts * sizeof e.parts[0])) {
             *ptr = s->entries[i].buffer.ptr;
             goto out;
@@ -110,7 +131,7 @@ int bi_store_get(struct bioinfer_model *model, const struct bi_value *value,
         st = bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
         goto out;
     }
-    if ((st = load(model, value, layout, &e.buffer, err)))
+    if ((st = load(model, value, layout, gate_block, &e.buffer, err)))
         goto out;
     s->size += e.buffer.size;
     s->entries[s->n++] = e;

@@ -17,7 +17,9 @@
 
 static const char *act_name(const struct bi_node *n)
 {
-    static const char *const linear[] = {[BI_ACT_GELU] = "gelu", [BI_ACT_RELU] = "relu"};
+    static const char *const linear[] = {
+        [BI_ACT_GELU] = "gelu", [BI_ACT_RELU] = "relu", [BI_ACT_SILU] = "silu",
+        [BI_ACT_GELU_TANH] = "gelu_tanh"};
     static const char *const norm[] = {
         [BI_NORM_ACT_QUICK_GELU] = "quick_gelu", [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
         [BI_NORM_ACT_RELU] = "relu", [BI_NORM_ACT_SOFTPLUS] = "softplus"};
@@ -35,6 +37,9 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
         sep = ", ";                                                                      \
     }
     ATTR(a->act, "act=%s", act_name(n))
+    ATTR(a->gated, "gated=%d", a->gated)
+    ATTR(a->rms, "rms=%d", a->rms)
+    ATTR(a->groups, "groups=%d", a->groups)
     ATTR(a->factor != 0, "factor=%.9g", (double)a->factor)
     ATTR(a->scale != 0 && a->scale != 1, "scale=%.9g", (double)a->scale)
     ATTR(a->eps != 0, "eps=%.3g", (double)a->eps)

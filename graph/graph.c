@@ -196,6 +196,26 @@ bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x)
     return bi_node_add(g, BI_OP_SIGMOID, IN(x), NULL);
 }
 
+bi_value_id bi_silu(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_SILU, IN(x), NULL);
+}
+
+bi_value_id bi_mul(struct bi_graph *g, bi_value_id a, bi_value_id b)
+{
+    return bi_node_add(g, BI_OP_MUL, IN(a, b), NULL);
+}
+
+bi_value_id bi_rmsnorm(struct bi_graph *g, bi_value_id x, bi_value_id w, float eps)
+{
+    return bi_node_add(g, BI_OP_RMSNORM, IN(x, w), ATTR(.eps = eps));
+}
+
+bi_value_id bi_positions(struct bi_graph *g, bi_value_id table, bi_value_id start, int32_t first)
+{
+    return bi_node_add(g, BI_OP_POSITIONS, IN(table, start), ATTR(.first = first));
+}
+
 bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
                          float eps)
 {
@@ -226,6 +246,12 @@ bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value
     return bi_node_add(g, BI_OP_SCORES, IN(q, k, start),
                        ATTR(.n_heads = n_heads, .head_dim = head_dim(g, q, n_heads),
                             .scale = 1));
+}
+
+bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id bias,
+                             bi_value_id start)
+{
+    return bi_node_add(g, BI_OP_RELATIVE_BIAS, IN(scores, bias, start), NULL);
 }
 
 bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start)

@@ -49,9 +49,13 @@ struct bi_value {
 struct bi_attr {
     float factor, eps, scale; /* SCALE; norms; attention */
     int32_t act;              /* LINEAR: enum bi_act; NORM_ACT: enum bi_norm_act */
+    int32_t gated;            /* LINEAR: w is gates and values stacked */
+    int32_t rms;              /* NORM_POOL, NORM_SPLIT: no mean is taken away */
+    int32_t groups;           /* LAYERNORM: parts of a row with norms of their own; 0 = 1 */
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
-    int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; REL_ATTENTION: first */
+    int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; REL_ATTENTION,
+                               * POSITIONS: first */
     int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
@@ -115,13 +119,21 @@ bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b);
 bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor);
 bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x);
 bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x);
+bi_value_id bi_silu(struct bi_graph *g, bi_value_id x);
+bi_value_id bi_mul(struct bi_graph *g, bi_value_id a, bi_value_id b);
+/* b may be BI_NONE. */
 bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
                          float eps);
+bi_value_id bi_rmsnorm(struct bi_graph *g, bi_value_id x, bi_value_id w, float eps);
+/* Row `first` of the table belongs to the first token of a sequence. */
+bi_value_id bi_positions(struct bi_graph *g, bi_value_id table, bi_value_id start, int32_t first);
 bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows);
 bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_value_id start,
                     int32_t n_heads);
 bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value_id start,
                       int32_t n_heads);
+bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id bias,
+                             bi_value_id start);
 bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start);
 bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value_id start);
 bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start,

@@ -2,7 +2,7 @@
  *
  * Only operands of matrix products and attention are: their producers round once, and the
  * products sum in float32. The residual stream, statistics, and everything that leaves the
- * graph stay float32. */
+ * graph stay float32. A norm that is both (post-norm layers) is written twice: norm_split. */
 #include "graph.h"
 
 #include "../ops/op.h"
@@ -14,9 +14,11 @@ static bool may_make(const struct bi_node *n, int slot)
     case BI_OP_LINEAR:
         return n->in[3] == BI_NONE; /* a sum with the residual stream is float32 */
     case BI_OP_ADD_LAYERNORM:
+    case BI_OP_NORM_SPLIT:
         return slot == 1;
     case BI_OP_MATMUL:
     case BI_OP_LAYERNORM:
+    case BI_OP_RMSNORM:
     case BI_OP_ATTENTION:
     case BI_OP_COLUMNS:
     case BI_OP_SELECT_ROWS:
@@ -64,6 +66,13 @@ static bool restrict_node(bool *half, const struct bi_node *n)
         readable = 1;
         if (!half[n->in[0]])
             changed |= clear(half, n->out[0]);
+        if (n->attr.gated) /* float16 gates are for float16 products */
+            changed |= all_or_none(half, n, 1, true);
+        break;
+    case BI_OP_LAYERNORM: /* of queries and keys: float16 in, float16 out */
+        readable = n->attr.groups > 1;
+        if (!half[n->out[0]])
+            changed |= clear(half, n->in[0]);
         break;
     case BI_OP_ATTENTION:
         readable = 3;
@@ -91,11 +100,53 @@ static bool restrict_node(bool *half, const struct bi_node *n)
     return changed;
 }
 
+/* May input k of a node be float16? */
+static bool reads_half(const struct bi_node *n, int k)
+{
+    return k == 0 && (n->op == BI_OP_LINEAR || n->op == BI_OP_MATMUL);
+}
+
+/* Norms that products read and others too become norm_split, and products read its second
+ * output. */
+static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
+{
+    size_t n_nodes = g->n_nodes;
+    for (size_t i = 0; i < n_nodes; i++) {
+        struct bi_node norm = g->nodes[i];
+        struct bi_attr a = {.eps = norm.attr.eps, .rms = norm.op == BI_OP_RMSNORM};
+        int32_t n_products = 0, n_others = 0;
+        bi_value_id x, y;
+        if ((norm.op != BI_OP_LAYERNORM && norm.op != BI_OP_RMSNORM) || norm.attr.groups > 1)
+            continue;
+        for (size_t j = 0; j < n_nodes; j++)
+            for (int k = 0; k < BI_NODE_IN; k++)
+                if (g->nodes[j].in[k] == norm.out[0])
+                    *(reads_half(&g->nodes[j], k) ? &n_products : &n_others) += 1;
+        for (size_t j = 0; j < g->n_outputs; j++)
+            n_others += g->outputs[j].value == norm.out[0];
+        if (!n_products || !n_others)
+            continue;
+        x = bi_node_add(g, BI_OP_NORM_SPLIT, norm.in, 3, &a);
+        if (x == BI_NONE)
+            return bi_graph_status(g, err);
+        y = g->nodes[g->n_nodes - 1].out[1];
+        for (size_t j = 0; j < n_nodes; j++)
+            for (int k = 0; k < BI_NODE_IN; k++)
+                if (g->nodes[j].in[k] == norm.out[0] && reads_half(&g->nodes[j], k))
+                    g->nodes[j].in[k] = y;
+        bi_graph_replace(g, norm.out[0], x);
+    }
+    bi_graph_dce(g);
+    return bi_graph_sort(g, err);
+}
+
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
 {
-    bool *half = bi_calloc(g->arena.env, g->n_values + 1, sizeof *half), changed = true;
-    int st = 0;
-    if (!half)
+    bool *half, changed = true;
+    int st = split_norms(g, err);
+    if (st)
+        return st;
+    if (!(half = bi_calloc(g->arena.env, g->n_values + 1, sizeof *half)))
         return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
     for (size_t i = 0; i < g->n_nodes; i++)
         for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++)

@@ -16,7 +16,7 @@
 
 /* ---- patterns ---- */
 
-enum { MAX_VARS = 12, MAX_NODES = 8 };
+enum { MAX_VARS = 16, MAX_NODES = 8 };
 
 enum { SHARED = 1 }; /* the value may have other uses: it is cheap, or replaced everywhere */
 
@@ -34,7 +34,7 @@ struct match {
     const struct bi_node *node[MAX_NODES]; /* by the pattern's var; [0] is the root */
 };
 
-enum var { X, W, B, R, START, TABLE, V, W2, B2, W3, B3, BEFORE };
+enum var { X, W, B, R, START, TABLE, V, W2, B2, W3, B3, BEFORE, BIAS, GAIN, GAIN2 };
 
 #define VAR(v) &(const struct pattern){.op = -1, .var = v}
 #define OPT(v) &(const struct pattern){.op = -1, .var = v, .optional = true}
@@ -50,16 +50,72 @@ static bool bias_is_row(const struct bi_graph *g, const struct match *m)
            b->shape[0] == g->values[m->node[0]->out[0]].shape[1];
 }
 
+/* Does node n, which reads y, belong to a rule over LINEAR? A product to which a row of weights
+ * is added waits for that. */
+static bool wants_linear(const struct bi_graph *g, const struct bi_node *n, bi_value_id y)
+{
+    switch (n->op) {
+    case BI_OP_ADD:
+        return g->values[n->in[0] == y ? n->in[1] : n->in[0]].rank == 2;
+    case BI_OP_NORM_ACT:
+        return n->in[1] == BI_NONE && n->in[2] == BI_NONE;
+    case BI_OP_GELU:
+    case BI_OP_SILU:
+    case BI_OP_MUL:
+    case BI_OP_LAYERNORM:
+    case BI_OP_ATTENTION:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool has_no_bias(const struct bi_graph *g, const struct match *m)
+{
+    bi_value_id y = m->node[0]->out[0];
+    bool wanted = false;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *n = &g->nodes[i];
+        for (int k = 0; k < BI_NODE_IN && !n->dead; k++) {
+            if (n->in[k] != y)
+                continue;
+            if (!wants_linear(g, n, y))
+                return false;
+            wanted = true;
+        }
+    }
+    return wanted && g->values[m->var[W]].kind == BI_VALUE_WEIGHT;
+}
+
 static bool linear_has_bias_only(const struct bi_graph *g, const struct match *m)
 {
     (void)g;
-    return m->node[1]->attr.act == BI_ACT_NONE && m->node[1]->in[3] == BI_NONE;
+    return m->node[1]->attr.act == BI_ACT_NONE && !m->node[1]->attr.gated &&
+           m->node[1]->in[3] == BI_NONE;
+}
+
+/* Two products without bias, one of them with an activation; blocks of 16 rows of each must
+ * come out even (gpu kernels). */
+static bool gates_fit(const struct bi_graph *g, const struct match *m)
+{
+    const struct bi_value *w = &g->values[m->var[W]], *w2 = &g->values[m->var[W2]];
+    const struct bi_node *gate = m->node[1], *value = m->node[2]; /* or the other way round */
+    return (gate->attr.act != BI_ACT_NONE) != (value->attr.act != BI_ACT_NONE) &&
+           !gate->attr.gated && !value->attr.gated && w->kind == BI_VALUE_WEIGHT &&
+           w2->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && w2->n_parts == 1 &&
+           w->shape[0] == w2->shape[0] && w->shape[0] % 16 == 0;
 }
 
 /* An activation alone, in place of which the linear can do it. */
 static bool plain_relu(const struct bi_graph *g, const struct match *m)
 {
     return linear_has_bias_only(g, m) && m->node[0]->attr.act == BI_NORM_ACT_RELU &&
+           !m->node[0]->attr.pad;
+}
+
+static bool plain_gelu_tanh(const struct bi_graph *g, const struct match *m)
+{
+    return linear_has_bias_only(g, m) && m->node[0]->attr.act == BI_NORM_ACT_TANH_GELU &&
            !m->node[0]->attr.pad;
 }
 
@@ -98,7 +154,7 @@ static bool stackable(const struct bi_graph *g, const struct match *m)
         const struct bi_value *v = &g->values[m->var[w[i]]];
         const struct bi_node *n = m->node[1 + i];
         if (v->kind != BI_VALUE_WEIGHT || v->n_parts != 1 || n->attr.act != BI_ACT_NONE ||
-            n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE) ||
+            n->attr.gated || n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE) ||
             is_output(g, n->out[0]))
             return false;
         if (m->var[b[i]] != BI_NONE && g->values[m->var[b[i]]].kind != BI_VALUE_WEIGHT)
@@ -117,6 +173,22 @@ static bool rel_stackable(const struct bi_graph *g, const struct match *m)
             return false;
     }
     return true;
+}
+
+/* Also: the norms of queries and keys are alike. */
+static bool norms_stackable(const struct bi_graph *g, const struct match *m)
+{
+    const struct bi_node *q = m->node[4], *k = m->node[5];
+    const struct bi_value *w = &g->values[m->var[GAIN]], *w2 = &g->values[m->var[GAIN2]];
+    return stackable(g, m) && q->attr.eps == k->attr.eps && q->attr.groups <= 1 &&
+           k->attr.groups <= 1 && w->kind == BI_VALUE_WEIGHT && w2->kind == BI_VALUE_WEIGHT &&
+           w->n_parts == 1 && w2->n_parts == 1 && w->shape[0] == w2->shape[0];
+}
+
+static bool one_group(const struct bi_graph *g, const struct match *m)
+{
+    (void)g;
+    return m->node[1]->attr.groups <= 1;
 }
 
 static bool not_rotated(const struct bi_graph *g, const struct match *m)
@@ -141,16 +213,31 @@ static bi_value_id to_linear(struct bi_graph *g, const struct match *m)
     return NEW(g, BI_OP_LINEAR, NULL, m->var[X], m->var[W], m->var[B]);
 }
 
-static bi_value_id to_linear_gelu(struct bi_graph *g, const struct match *m)
+static bi_value_id to_linear_unbiased(struct bi_graph *g, const struct match *m)
 {
-    struct bi_attr a = {.act = BI_ACT_GELU};
+    return NEW(g, BI_OP_LINEAR, NULL, m->var[X], m->var[W]);
+}
+
+/* The activation is the root's. */
+static bi_value_id to_linear_act(struct bi_graph *g, const struct match *m)
+{
+    const struct bi_node *root = m->node[0];
+    struct bi_attr a = {.act = root->op == BI_OP_GELU                    ? BI_ACT_GELU
+                               : root->op == BI_OP_SILU                  ? BI_ACT_SILU
+                               : root->attr.act == BI_NORM_ACT_TANH_GELU ? BI_ACT_GELU_TANH
+                                                                         : BI_ACT_RELU};
     return NEW(g, BI_OP_LINEAR, &a, m->var[X], m->var[W], m->var[B]);
 }
 
-static bi_value_id to_linear_relu(struct bi_graph *g, const struct match *m)
+static bi_value_id stack(struct bi_graph *g, const bi_value_id *part, int n);
+
+static bi_value_id to_linear_gated(struct bi_graph *g, const struct match *m)
 {
-    struct bi_attr a = {.act = BI_ACT_RELU};
-    return NEW(g, BI_OP_LINEAR, &a, m->var[X], m->var[W], m->var[B]);
+    bool first = m->node[1]->attr.act != BI_ACT_NONE;
+    struct bi_attr a = {.act = m->node[first ? 1 : 2]->attr.act, .gated = 1};
+    bi_value_id gate = m->var[first ? W : W2], value = m->var[first ? W2 : W];
+    bi_value_id w = stack(g, (const bi_value_id[]){gate, value}, 2);
+    return NEW(g, BI_OP_LINEAR, &a, m->var[X], w);
 }
 
 /* Logits of a pair matter by their difference only: half the rows of the matmul. */
@@ -171,11 +258,18 @@ static bi_value_id to_attention(struct bi_graph *g, const struct match *m)
     return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START]);
 }
 
+static bi_value_id to_attention_bias(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[3]->attr; /* of the scores */
+    return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START], BI_NONE,
+               m->var[BIAS]);
+}
+
 static bi_value_id to_attention_rope(struct bi_graph *g, const struct match *m)
 {
     struct bi_attr a = m->node[0]->attr;
     return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START],
-               m->var[TABLE]);
+               m->var[TABLE], m->var[BIAS]);
 }
 
 static bi_value_id to_attention_scale(struct bi_graph *g, const struct match *m)
@@ -183,7 +277,7 @@ static bi_value_id to_attention_scale(struct bi_graph *g, const struct match *m)
     struct bi_attr a = m->node[0]->attr;
     a.scale *= m->node[1]->attr.factor; /* a rotation commutes with a factor */
     return NEW(g, BI_OP_ATTENTION, &a, m->var[X], m->var[R], m->var[V], m->var[START],
-               m->var[TABLE]);
+               m->var[TABLE], m->var[BIAS]);
 }
 
 static bi_value_id to_attention_contacts(struct bi_graph *g, const struct match *m)
@@ -210,22 +304,22 @@ static bi_value_id to_contacts_scale(struct bi_graph *g, const struct match *m)
                m->var[TABLE], m->var[BEFORE]);
 }
 
-/* A weight value that stacks three along dimension 0. */
-static bi_value_id stack(struct bi_graph *g, bi_value_id a, bi_value_id b, bi_value_id c)
+/* A weight value that stacks two or three along dimension 0. */
+static bi_value_id stack(struct bi_graph *g, const bi_value_id *part, int n)
 {
-    const bi_value_id part[] = {a, b, c};
     struct bi_value v;
     if (g->status)
         return BI_NONE;
-    v = g->values[a];
+    v = g->values[part[0]];
     v.shape[0] = 0;
-    v.n_parts = 3;
-    for (int i = 0; i < 3; i++) {
+    v.n_parts = n;
+    for (int i = 0; i < n; i++) {
         v.parts[i] = g->values[part[i]].parts[0];
         v.shape[0] += g->values[part[i]].shape[0];
     }
-    v.name = bi_arena_printf(&g->arena, "%s + %s + %s", g->values[a].name, g->values[b].name,
-                             g->values[c].name);
+    v.name = bi_arena_printf(&g->arena, "%s + %s%s%s", g->values[part[0]].name,
+                             g->values[part[1]].name, n > 2 ? " + " : "",
+                             n > 2 ? g->values[part[2]].name : "");
     if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
                             sizeof *g->values))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: stacked weight");
@@ -233,45 +327,71 @@ static bi_value_id stack(struct bi_graph *g, bi_value_id a, bi_value_id b, bi_va
     return (bi_value_id)g->n_values++;
 }
 
+static bi_value_id columns(struct bi_graph *g, bi_value_id x, int64_t first, int64_t n)
+{
+    struct bi_attr a = {.first = (int32_t)first, .n = (int32_t)n};
+    return NEW(g, BI_OP_COLUMNS, &a, x);
+}
+
+/* The linears 1, 2 and 3 of a match as one. */
+static bi_value_id stack_linears(struct bi_graph *g, const struct match *m)
+{
+    bi_value_id w = stack(g, (const bi_value_id[]){m->var[W], m->var[W2], m->var[W3]}, 3);
+    bi_value_id b = m->var[B] == BI_NONE
+                        ? BI_NONE
+                        : stack(g, (const bi_value_id[]){m->var[B], m->var[B2], m->var[B3]}, 3);
+    return NEW(g, BI_OP_LINEAR, NULL, m->var[X], w, b);
+}
+
 /* Queries, keys and values as columns of one matmul; every use of the three moves over. */
 static bi_value_id to_stacked(struct bi_graph *g, const struct match *m)
 {
     struct bi_node root = *m->node[0];
     bi_value_id part[3] = {m->node[1]->out[0], m->node[2]->out[0], m->node[3]->out[0]}, cut[3];
-    bi_value_id w = stack(g, m->var[W], m->var[W2], m->var[W3]);
-    bi_value_id b =
-        m->var[B] == BI_NONE ? BI_NONE : stack(g, m->var[B], m->var[B2], m->var[B3]);
-    int64_t width[3];
-    int32_t first = 0;
+    int64_t width[3], first = 0;
     bi_value_id all;
     for (int i = 0; i < 3; i++)
         width[i] = g->values[part[i]].shape[1];
-    all = NEW(g, BI_OP_LINEAR, NULL, m->var[X], w, b);
+    all = stack_linears(g, m);
     for (int i = 0; i < 3; i++) {
-        struct bi_attr a = {.first = first, .n = (int32_t)width[i]};
-        cut[i] = NEW(g, BI_OP_COLUMNS, &a, all);
-        first += (int32_t)width[i];
+        cut[i] = columns(g, all, first, width[i]);
+        first += width[i];
     }
     if (g->status)
         return BI_NONE;
     for (int i = 0; i < 3; i++)
         bi_graph_replace(g, part[i], cut[i]);
     return bi_node_add(g, root.op, (const bi_value_id[]){cut[0], cut[1], cut[2], root.in[3],
-                                                          root.in[4]}, 5, &root.attr);
+                                                          root.in[4], root.in[5]}, 6, &root.attr);
+}
+
+/* The same, and queries and keys side by side through one norm. */
+static bi_value_id to_norms_stacked(struct bi_graph *g, const struct match *m)
+{
+    struct bi_node root = *m->node[0];
+    struct bi_attr a = {.eps = m->node[4]->attr.eps, .groups = 2};
+    int64_t d = g->values[m->node[1]->out[0]].shape[1];
+    int64_t dv = g->values[m->node[3]->out[0]].shape[1];
+    bi_value_id all = stack_linears(g, m), value = columns(g, all, 2 * d, dv);
+    bi_value_id gain = stack(g, (const bi_value_id[]){m->var[GAIN], m->var[GAIN2]}, 2);
+    bi_value_id norm = NEW(g, BI_OP_LAYERNORM, &a, columns(g, all, 0, 2 * d), gain);
+    bi_value_id q = columns(g, norm, 0, d), k = columns(g, norm, d, d);
+    return bi_node_add(g, root.op, (const bi_value_id[]){q, k, value, root.in[3], root.in[4],
+                                                          root.in[5]}, 6, &root.attr);
 }
 
 /* The same for attention with relative positions, whose values may be wider. */
 static bi_value_id to_rel_stacked(struct bi_graph *g, const struct match *m)
 {
     struct bi_node root = *m->node[0];
-    bi_value_id w = stack(g, m->var[W], m->var[W2], m->var[W3]), all, in[BI_NODE_IN];
-    int32_t first = 0;
+    bi_value_id w = stack(g, (const bi_value_id[]){m->var[W], m->var[W2], m->var[W3]}, 3);
+    bi_value_id all = NEW(g, BI_OP_MATMUL, NULL, m->var[X], w), in[BI_NODE_IN];
+    int64_t first = 0;
     memcpy(in, root.in, sizeof in);
-    all = NEW(g, BI_OP_MATMUL, NULL, m->var[X], w);
     for (int i = 0; i < 3; i++) {
-        struct bi_attr a = {.first = first, .n = (int32_t)g->values[root.in[i]].shape[1]};
-        in[i] = NEW(g, BI_OP_COLUMNS, &a, all);
-        first += a.n;
+        int64_t width = g->values[root.in[i]].shape[1];
+        in[i] = columns(g, all, first, width);
+        first += width;
     }
     return bi_node_add(g, root.op, in, 6, &root.attr);
 }
@@ -293,6 +413,7 @@ static bi_value_id to_norm_pool(struct bi_graph *g, const struct match *m)
 {
     struct bi_attr a = m->node[0]->attr;
     a.eps = m->node[1]->attr.eps;
+    a.rms = m->node[1]->op == BI_OP_RMSNORM;
     return NEW(g, BI_OP_NORM_POOL, &a, m->var[X], m->var[W], m->var[B], m->var[START]);
 }
 
@@ -312,10 +433,18 @@ static const struct rule rules[] = {
     {"embedding_scale", OP_(SCALE_ROWS, 0, 0, OP_(EMBEDDING, 1, 0, VAR(W), VAR(X)), VAR(R)), NULL,
      to_embedding_scale},
     {"linear", OP_(ADD, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)), VAR(B)), bias_is_row, to_linear},
+    {"linear_unbiased", OP_(MATMUL, 0, 0, VAR(X), VAR(W)), has_no_bias, to_linear_unbiased},
     {"linear_gelu", OP_(GELU, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))),
-     linear_has_bias_only, to_linear_gelu},
+     linear_has_bias_only, to_linear_act},
+    {"linear_silu", OP_(SILU, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))),
+     linear_has_bias_only, to_linear_act},
     {"linear_relu", OP_(NORM_ACT, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))), plain_relu,
-     to_linear_relu},
+     to_linear_act},
+    {"linear_gelu_tanh", OP_(NORM_ACT, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B))),
+     plain_gelu_tanh, to_linear_act},
+    {"linear_gated",
+     OP_(MUL, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W)), OP_(LINEAR, 2, 0, VAR(X), VAR(W2))),
+     gates_fit, to_linear_gated},
     {"half_pool", OP_(PAIR_POOL, 0, 0, VAR(X), OP_(MATMUL, 1, 0, VAR(X), VAR(W))), NULL,
      to_half_pool},
     {"linear_residual", OP_(ADD, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(R)),
@@ -324,15 +453,25 @@ static const struct rule rules[] = {
      OP_(MIX, 0, 0, OP_(SOFTMAX, 1, 0, OP_(SCORES, 2, 0, VAR(X), VAR(R), VAR(START)), VAR(START)),
          VAR(V), VAR(START)),
      same_width, to_attention},
+    {"attention_bias",
+     OP_(MIX, 0, 0,
+         OP_(SOFTMAX, 1, 0,
+             OP_(RELATIVE_BIAS, 2, 0, OP_(SCORES, 3, 0, VAR(X), VAR(R), VAR(START)), VAR(BIAS),
+                 VAR(START)),
+             VAR(START)),
+         VAR(V), VAR(START)),
+     same_width, to_attention_bias},
     {"attention_contacts",
      OP_(CONTACTS, 0, 0, OP_(SOFTMAX, 1, SHARED, SCORES_XR, VAR(START)), VAR(W), VAR(START),
          OPT(BEFORE)),
      NULL, to_attention_contacts},
     {"attention_rope",
-     OP_(ATTENTION, 0, 0, ROPED(1, X), ROPED(2, R), VAR(V), VAR(START)), not_rotated,
+     OP_(ATTENTION, 0, 0, ROPED(1, X), ROPED(2, R), VAR(V), VAR(START), NULL, OPT(BIAS)),
+     not_rotated,
      to_attention_rope},
     {"attention_scale",
-     OP_(ATTENTION, 0, 0, OP_(SCALE, 1, SHARED, VAR(X)), VAR(R), VAR(V), VAR(START), OPT(TABLE)),
+     OP_(ATTENTION, 0, 0, OP_(SCALE, 1, SHARED, VAR(X)), VAR(R), VAR(V), VAR(START), OPT(TABLE),
+         OPT(BIAS)),
      NULL, to_attention_scale},
     {"contacts_rope",
      OP_(ATTENTION_CONTACTS, 0, 0, ROPED(1, X), ROPED(2, R), VAR(W), VAR(START), NULL,
@@ -345,16 +484,24 @@ static const struct rule rules[] = {
     {"qkv_stack",
      OP_(ATTENTION, 0, 0, OP_(LINEAR, 1, SHARED, VAR(X), VAR(W), OPT(B)),
          OP_(LINEAR, 2, SHARED, VAR(X), VAR(W2), OPT(B2)),
-         OP_(LINEAR, 3, SHARED, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE)),
+         OP_(LINEAR, 3, SHARED, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE), OPT(BIAS)),
      stackable, to_stacked},
     {"rel_qkv_stack",
      OP_(REL_ATTENTION, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)),
          OP_(MATMUL, 2, 0, VAR(X), VAR(W2)), OP_(MATMUL, 3, 0, VAR(X), VAR(W3)), VAR(R), VAR(B),
          VAR(V)),
      rel_stackable, to_rel_stacked},
+    {"qk_norm_stack",
+     OP_(ATTENTION, 0, 0,
+         OP_(LAYERNORM, 4, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(GAIN)),
+         OP_(LAYERNORM, 5, 0, OP_(LINEAR, 2, 0, VAR(X), VAR(W2), OPT(B2)), VAR(GAIN2)),
+         OP_(LINEAR, 3, 0, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE), OPT(BIAS)),
+     norms_stackable, to_norms_stacked},
     {"norm_pool",
-     OP_(MEAN_POOL, 0, 0, OP_(LAYERNORM, 1, 0, VAR(X), VAR(W), VAR(B)), VAR(START)), NULL,
-     to_norm_pool},
+     OP_(MEAN_POOL, 0, 0, OP_(LAYERNORM, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(START)),
+     one_group, to_norm_pool},
+    {"rmsnorm_pool",
+     OP_(MEAN_POOL, 0, 0, OP_(RMSNORM, 1, 0, VAR(X), VAR(W)), VAR(START)), NULL, to_norm_pool},
     {"add_layernorm",
      OP_(LAYERNORM, 0, 0, OP_(ADD, 1, SHARED, VAR(X), VAR(R)), VAR(W), VAR(B)), same_shape,
      to_add_layernorm},

@@ -4,7 +4,7 @@
 
 #include "graph.h"
 
-enum { BI_RULE_MAX = 32 };
+enum { BI_RULE_MAX = 48 };
 
 struct bi_rule_trace {
     int fired[BI_RULE_MAX]; /* by index in the table */

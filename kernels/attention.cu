@@ -1,4 +1,4 @@
-/* attention.cu - softmax(scale q k^T) v within each sequence, f16 on matrix units.
+/* attention.cu - softmax(scale q k^T + bias) v within each sequence, f16 on matrix units.
  *
  * A block of 128 threads takes 64 queries of one head; a wave 16 of them (wave 32) or 32 (wave
  * 64). Queries stay in registers, keys and values pass through shared memory 64 (32 for wide
@@ -9,6 +9,8 @@
  * Key tiles count from the start of the own sequence, and a row does not depend on the other
  * rows of its block: the same bits in any batch. What lies behind the sequence is zero in
  * shared memory and never read. _dN serves head widths up to N, zero-padded; any alignment.
+ * attention_bias adds a bias by place (attention.h), read through the cache: the others keep
+ * their registers.
  * Grid: tiles of gpu_tiles.h, heads. */
 #include "gpu_heads.h"
 
@@ -85,7 +87,7 @@ template <int D> struct attention_tiles {
     };
 };
 
-template <int D> DEV void attention(const struct bi_attention_params &p)
+template <int D, bool biased = false> DEV void attention(const struct bi_attention_params &p)
 {
     enum {
         LD = attention_tiles<D>::LD,
@@ -103,6 +105,7 @@ template <int D> DEV void attention(const struct bi_attention_params &p)
     const int64_t column = (int64_t)block_y() * p.head_dim;
     const int row0 = wave_id() * MT * 16, d = p.head_dim;
     const float to_log2 = p.scale * LOG2E;
+    const float *bias = biased ? p.bias + block_y() * (2 * p.reach + 1) + p.reach : nullptr;
     frag xq[MT][KT];
     acc o[MT][KT] = {};
     float max[MT][ACC_ROWS], sum[MT][ACC_ROWS];
@@ -171,7 +174,14 @@ template <int D> DEV void attention(const struct bi_attention_params &p)
             for (int n = 0; n < NT; n++)
 #pragma GCC unroll 8
                 for (int e = 0; e < ACC; e++) {
-                    x[m][n].of[e] *= to_log2;
+                    if (biased) {
+                        const int gap = j0 + n * 16 + acc_n(e) -
+                                        (q.first + row0 + m * 16 + acc_m(e));
+                        const int near = gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap;
+                        x[m][n].of[e] = fma_(x[m][n].of[e], to_log2, bias[near] * LOG2E);
+                    } else {
+                        x[m][n].of[e] *= to_log2;
+                    }
                     high[acc_row(e)] = max_(high[acc_row(e)], x[m][n].of[e]);
                 }
 #pragma GCC unroll 2
@@ -264,4 +274,14 @@ KERNEL(attention_d64_f16, struct bi_attention_params, 128, 3)
 KERNEL(attention_d128_f16, struct bi_attention_params, 128, 2)
 {
     attention<128>(p);
+}
+
+KERNEL(attention_bias_d64_f16, struct bi_attention_params, 128, 2)
+{
+    attention<64, true>(p);
+}
+
+KERNEL(attention_bias_d128_f16, struct bi_attention_params, 128, 2)
+{
+    attention<128, true>(p);
 }

@@ -1,4 +1,4 @@
-/* attention_f32.cu - softmax(scale q k^T) v within each sequence, all in f32: the exact mode.
+/* attention_f32.cu - softmax(scale q k^T + bias) v within each sequence, all in f32: the exact mode.
  *
  * A block takes 32 queries of one head and 32 keys at a time (gpu_heads.h), online softmax.
  * Key tiles count from the start of the own sequence: the same bits in any batch. _dN serves
@@ -30,7 +30,13 @@ template <int D> DEV void attention_f32(const struct bi_attention_params &p)
         float high = max;
 #pragma GCC unroll 4
         for (int c = 0; c < PAIR_OF; c++) {
-            score.of[c] = pair_column(c) < keys ? score.of[c] * p.scale : -INF;
+            score.of[c] *= p.scale;
+            if (p.bias) {
+                const int gap = j0 + pair_column(c) - (q.first + pair_row());
+                const int near = gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap;
+                score.of[c] += p.bias[block_y() * (2 * p.reach + 1) + p.reach + near];
+            }
+            score.of[c] = pair_column(c) < keys ? score.of[c] : -INF;
             high = max_(high, score.of[c]);
         }
         high = lanes_max<8>(high);

@@ -17,10 +17,12 @@
  * What f16 and f32 in a name mean, op by op:
  *   linear_a_b       x and w a, y b; bias, residual f32; linear_f32: all f32, one chain of fused
  *                    multiply-adds per element. w is [n, k] row-major, not packed.
+ *   linear_gated_*   w is gates and values in blocks of 16 rows (linear.h); n % 32 == 0
  *   linear_small_*   64 x 64 tiles, for few rows: the same bits as the others
  *   attention_dN_a   q, k, v, y a; table f32; head widths up to N; softmax in f32. Take the
  *                    smallest N that does: f16 16, 32, 64, 128; f32 64, 128, 256
- *   layernorm_a_b    x, add, sum a, y b; w, b f32        embedding_a   table a; y f32
+ *   attention_bias_* with a bias by place; the f32 entries take one, too
+ *   layernorm_a_b    x, add, sum a, y b; w, b f32; copy f16   embedding_a   table a; y f32
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
@@ -39,8 +41,10 @@
 #include "layernorm.h"
 #include "linear.h"
 #include "mean_pool.h"
+#include "mul.h"
 #include "norm_act.h"
 #include "pairs.h"
+#include "positions.h"
 #include "rope.h"
 #include "rope_table.h"
 #include "scale_rows.h"
@@ -54,11 +58,16 @@
     E(linear_f16_f32,         linear,        linear,             256, 81920, linear)     \
     E(linear_small_f16_f16,   linear,        linear,             128, 40960, linear_small)\
     E(linear_small_f16_f32,   linear,        linear,             128, 40960, linear_small)\
+    E(linear_gated_f16_f16,   linear,        linear,             256, 81920, linear)     \
+    E(linear_gated_small_f16_f16, linear,    linear,             128, 40960, linear_small)\
+    E(attention_bias_d64_f16, attention,     attention,          128, 18432, attention)  \
+    E(attention_bias_d128_f16, attention,    attention,          128, 17408, attention)  \
     E(attention_d16_f16,      attention,     attention,          128, 6144,  attention)  \
     E(attention_d32_f16,      attention,     attention,          128, 10240, attention)  \
     E(attention_d64_f16,      attention,     attention,          128, 18432, attention)  \
     E(attention_d128_f16,     attention,     attention,          128, 17408, attention)  \
     E(layernorm_f32_f16,      layernorm,     layernorm,          256, 0,     layernorm)  \
+    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 0,     layernorm)  \
     E(layernorm_f32_f32,      layernorm,     layernorm,          256, 0,     layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
@@ -69,6 +78,10 @@
     E(unary_f16,              unary,         unary,              256, 0,     unary)      \
     E(add_f32,                add,           add,                256, 0,     add)        \
     E(add_f16,                add,           add,                256, 0,     add)        \
+    E(mul_f32,                mul,           mul,                256, 0,     mul)        \
+    E(mul_f16,                mul,           mul,                256, 0,     mul)        \
+    E(positions_f32,          positions,     positions,          256, 0,     rope)       \
+    E(relative_bias_f32,      relative_bias, relative_bias,      256, 0,     relative_bias)\
     E(mean_pool_f32,          mean_pool,     mean_pool,          256, 256,   mean_pool)  \
     E(mean_pool_f16,          mean_pool,     mean_pool,          256, 256,   mean_pool)  \
     E(rope_table_f32,         rope_table,    rope_table,         256, 0,     rope_table) \
@@ -120,7 +133,7 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
     }
 BI_GPU_ROWS_GRID(add)
 BI_GPU_ROWS_GRID(embedding)
-BI_GPU_ROWS_GRID(layernorm)
+BI_GPU_ROWS_GRID(mul)
 BI_GPU_ROWS_GRID(rope_table)
 BI_GPU_ROWS_GRID(scale_rows)
 BI_GPU_ROWS_GRID(select_rows)
@@ -136,6 +149,16 @@ static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_coun
     const struct bi_norm_act_params *p = (const struct bi_norm_act_params *)params;
     (void)bucket;
     grid[0] = bi_gpu_blocks(p->rows + 2 * p->pad, 8);
+    grid[1] = 1;
+}
+
+/* Groups of a row are rows here. */
+static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_counts *bucket,
+                                         int32_t grid[2])
+{
+    const struct bi_layernorm_params *p = (const struct bi_layernorm_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->rows * (p->groups > 1 ? p->groups : 1), 8);
     grid[1] = 1;
 }
 
@@ -174,6 +197,14 @@ static inline void bi_gpu_grid_softmax(const void *params, const struct bi_count
                                        int32_t grid[2])
 {
     const struct bi_softmax_params *p = (const struct bi_softmax_params *)params;
+    grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi_counts *bucket,
+                                             int32_t grid[2])
+{
+    const struct bi_relative_bias_params *p = (const struct bi_relative_bias_params *)params;
     grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
     grid[1] = 1;
 }

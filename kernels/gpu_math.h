@@ -1,4 +1,4 @@
-/* gpu_math.h - exp, log, gelu, sigmoid, sine and cosine of kernels, without any vendor's library.
+/* gpu_math.h - exp, log, activations, sine and cosine of kernels, without any vendor's library.
  * Errors as measured by tests/gpu/math_test.cpp on the host. NaN gives NaN. */
 #ifndef BI_GPU_MATH_H
 #define BI_GPU_MATH_H
@@ -68,6 +68,22 @@ DEV float sigmoid(float x)
 {
     const float e = exp_(x < 0 ? x : -x); /* at most 1 */
     return x < 0 ? e / (1.0f + e) : 1.0f / (1.0f + e);
+}
+
+DEV float silu(float x)
+{
+    return x * sigmoid(x);
+}
+
+/* x/2 (1 + tanh u) = x sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3) */
+DEV float gelu_tanh(float x)
+{
+    return x * sigmoid(x * fma_(x * x, 0.0713548162726f, 1.59576912161f));
+}
+
+DEV float relu(float x)
+{
+    return x < 0 ? 0 : x; /* NaN stays */
 }
 
 /* Sine and cosine for |x| <= 1e5: x - n pi/2 with pi/2 in three parts, each product fused;

@@ -55,17 +55,19 @@ template <typename T> DEV void store4(T *row, int c, int width, bool whole, f32x
 }
 
 /* Mean and 1 / sqrt(variance + eps) of a row, in two passes, by the 32 lanes of the row, all
- * of which must call it; width 0 reads nothing. */
+ * of which must call it; width 0 reads nothing. rms: as if the mean were 0. */
 struct moments {
     float mean, scale;
 };
 
-template <typename T> DEV moments row_moments(const T *x, int width, bool whole, float eps)
+template <typename T>
+DEV moments row_moments(const T *x, int width, bool whole, float eps, bool rms)
 {
     f32x4 sum = {0, 0, 0, 0}, square = {0, 0, 0, 0};
-    for (int c = my_column(); c < width; c += 4 * ROW_LANES)
+    for (int c = my_column(); c < width && !rms; c += 4 * ROW_LANES)
         sum += load4(x, c, width, whole);
-    const float mean = lanes_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)width;
+    const float mean =
+        rms ? 0 : lanes_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)width;
     for (int c = my_column(); c < width; c += 4 * ROW_LANES) {
         const f32x4 v = load4(x, c, width, whole);
 #pragma GCC unroll 4

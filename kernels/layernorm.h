@@ -1,4 +1,5 @@
-/* layernorm.h - y = (x - mean) / sqrt(var + eps) * w + b over the last dimension. */
+/* layernorm.h - y = (x - mean) / sqrt(var + eps) * w + b over the last dimension, or, with rms,
+ * y = x / sqrt(mean of squares + eps) * w. */
 #ifndef BI_LAYERNORM_PARAMS_H
 #define BI_LAYERNORM_PARAMS_H
 
@@ -6,13 +7,18 @@
 
 /* Biased variance, two passes (mean first), sums in an order fixed by the width. With
  * `add` not NULL, sum = x + add is written to `sum` first and normalised instead of x.
- * y and sum may not overlap x. */
+ * y and sum may not overlap x. b NULL = none.
+ * groups > 1: a row is so many parts of width elements, each normalised for itself; w and b are
+ * [groups * width] (queries and keys side by side). Not with add.
+ * copy not NULL: y is also written there, in float16 on devices with matrix units (the stream
+ * and the operand of the next product), else in float32. Not with groups. */
 struct bi_layernorm_params {
     const struct bi_counts *counts;
     const float *x, *add, *w, *b;
     float *y, *sum;
-    int64_t ldx, lda, ldy, lds, rows;
-    int32_t axis, width;
+    void *copy;
+    int64_t ldx, lda, ldy, lds, ldc, rows;
+    int32_t axis, width, groups, rms; /* groups 0 = 1 */
     float eps;
 };
 

@@ -6,12 +6,12 @@
  * 64 x 32 (wave 32) or 64 x 64 (wave 64) of a 128 x 128 tile, or half of that in each direction
  * of a 64 x 64 tile. Blocks go down groups of 8 row tiles, so that x and w stay in the cache.
  *
+ * linear_gated: rows of w are gates and values in blocks of 16 (linear.h).
+ *
  * Each element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
  * either tile size and for any number of rows. Rows and columns behind the end read zeros and
  * write nothing; k is zero-padded to 32. Any alignment works; 16 bytes is fast. */
-#include "gpu_math.h"
-
-#include "linear.h"
+#include "gpu_act.h"
 
 enum { SLICE = 32, LD = SLICE + 8, STAGES = COPY_ASYNC ? 4 : 1, GROUP = 8 };
 
@@ -183,10 +183,7 @@ DEV void finish(const struct bi_linear_params &p, const sums<size> &d, int64_t m
 #pragma GCC unroll 4
                 for (int i = 0; i < ACC_RUN; i++) {
                     v[i] = d.of[t][j].of[e + i] + bias[i];
-                    if (p.act == BI_ACT_GELU)
-                        v[i] = gelu(v[i]);
-                    else if (p.act == BI_ACT_RELU)
-                        v[i] = v[i] < 0 ? 0 : v[i]; /* NaN stays */
+                    v[i] = activate(v[i], p.act);
                     if (p.residual && n + i < p.n)
                         v[i] += p.residual[m * p.ldr + n + i];
                 }
@@ -195,9 +192,35 @@ DEV void finish(const struct bi_linear_params &p, const sums<size> &d, int64_t m
         }
 }
 
+/* Columns of gates and of their values take turns, 16 each: both are in one thread. */
+template <int size, typename Y>
+DEV void finish_gated(const struct bi_linear_params &p, const sums<size> &d, int64_t m0, int n0,
+                      int64_t rows)
+{
+    typedef shape<size> S;
+    const bool whole = ((u64)p.y | (u64)p.ldy * sizeof(Y)) % (ACC_RUN * sizeof(Y)) == 0;
+#pragma GCC unroll 8
+    for (int j = 0; j < S::NT; j += 2)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e += ACC_RUN) {
+            const int n = n0 / 2 + j * 8 + acc_n(e);
+#pragma GCC unroll 8
+            for (int t = 0; t < S::MT; t++) {
+                const int64_t m = m0 + t * 16 + acc_m(e);
+                float v[ACC_RUN];
+                if (m >= rows || n >= p.n / 2)
+                    continue;
+#pragma GCC unroll 4
+                for (int i = 0; i < ACC_RUN; i++)
+                    v[i] = activate(d.of[t][j].of[e + i], p.act) * d.of[t][j + 1].of[e + i];
+                store_run((Y *)p.y + m * p.ldy + n, v, whole, p.n / 2 - n);
+            }
+        }
+}
+
 /* ---- the kernel ---- */
 
-template <int size, typename Y> DEV void linear(const struct bi_linear_params &p)
+template <int size, typename Y, bool gated = false> DEV void linear(const struct bi_linear_params &p)
 {
     typedef shape<size> S;
     SHARED(typename S::stages, s, sizeof(typename S::stages));
@@ -250,7 +273,10 @@ template <int size, typename Y> DEV void linear(const struct bi_linear_params &p
         multiply_slice<size>(d, s.x[0] + wm * LD, s.w[0] + wn * LD);
     }
 #endif
-    finish<size, Y>(p, d, m0 + wm, n0 + wn, rows);
+    if (gated)
+        finish_gated<size, Y>(p, d, m0 + wm, n0 + wn, rows);
+    else
+        finish<size, Y>(p, d, m0 + wm, n0 + wn, rows);
 }
 
 KERNEL(linear_f16_f16, struct bi_linear_params, 256, 2)
@@ -266,6 +292,16 @@ KERNEL(linear_f16_f32, struct bi_linear_params, 256, 2)
 KERNEL(linear_small_f16_f16, struct bi_linear_params, 128, 4)
 {
     linear<64, f16>(p);
+}
+
+KERNEL(linear_gated_f16_f16, struct bi_linear_params, 256, 2)
+{
+    linear<128, f16, true>(p);
+}
+
+KERNEL(linear_gated_small_f16_f16, struct bi_linear_params, 128, 4)
+{
+    linear<64, f16, true>(p);
 }
 
 KERNEL(linear_small_f16_f32, struct bi_linear_params, 128, 4)

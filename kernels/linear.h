@@ -4,11 +4,18 @@
 
 #include "counts.h"
 
-enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU };
+/* gelu: by erf; gelu_tanh: z/2 (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))); silu: z / (1 + e^-z) */
+enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TANH };
 
 /* x: [rows, k] with row stride ldx, y: [rows, n]. w: [n, k], in the layout of the backend
  * (the reference: plain row-major). bias [n] and residual [rows, n] may be NULL; residual is
  * added last. y never overlaps x or residual.
+ *
+ * gated = b > 0: w is two matrices of h = n / 2 rows, gates and values, b rows of one and b of
+ * the other in turn (bi_gate_row), and y [rows, h] = act(x gates^T) * (x values^T). There is no
+ * bias and no residual then. The block is the backend's: a kernel takes the one that puts a
+ * gate and its value into one thread; b = h is the order of two matrices stacked.
+ *
  * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, whatever
  * the number of rows: so a row gives the same bits in any batch. */
 struct bi_linear_params {
@@ -19,6 +26,16 @@ struct bi_linear_params {
     int64_t ldx, ldr, ldy;
     int64_t rows; /* at most; see axis */
     int32_t axis, n, k, act;
+    int32_t gated;
 };
+
+/* Row r of a gated w as a row of the two matrices of h rows stacked; the last block of either
+ * may be shorter. */
+static inline int64_t bi_gate_row(int64_t r, int64_t h, int64_t block)
+{
+    const int64_t first = r / (2 * block) * block, left = h - first < block ? h - first : block;
+    const int64_t at = r - 2 * first;
+    return at < left ? first + at : h + first + at - left;
+}
 
 #endif

@@ -4,9 +4,7 @@
  * CPU. A block makes 128 x 128 of y from k-slices of 16 in shared memory, transposed; the next
  * slice is in registers while one is multiplied. A thread has rows and columns 4 i ... 4 i + 3
  * and the same plus 64. Any alignment works; 16 bytes is fast. */
-#include "gpu_math.h"
-
-#include "linear.h"
+#include "gpu_act.h"
 
 enum { F32_SIZE = 128, F32_SLICE = 16, F32_LD = F32_SIZE + 4, F32_THREADS = 256 };
 
@@ -99,13 +97,16 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
         for (int j = 0; j < 8; j++) {
             const int64_t m = m0 + row + i % 4 + i / 4 * 64;
             const int n = n0 + column + j % 4 + j / 4 * 64;
+            if (p.gated) { /* blocks of 16: the value of a gate is 4 threads further */
+                const float value = shuffle_xor(d[i][j], 4);
+                if (column % 32 < 16 && m < rows && n < p.n)
+                    p.y[m * p.ldy + n0 / 2 + (n - n0) / 32 * 16 + n % 16] =
+                        activate(d[i][j], p.act) * value;
+                continue;
+            }
             if (m >= rows || n >= p.n)
                 continue;
-            float v = d[i][j] + (p.bias ? p.bias[n] : 0);
-            if (p.act == BI_ACT_GELU)
-                v = gelu(v);
-            else if (p.act == BI_ACT_RELU)
-                v = v < 0 ? 0 : v; /* NaN stays */
+            float v = activate(d[i][j] + (p.bias ? p.bias[n] : 0), p.act);
             if (p.residual)
                 v += p.residual[m * p.ldr + n];
             p.y[m * p.ldy + n] = v;

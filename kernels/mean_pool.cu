@@ -23,7 +23,7 @@ template <typename T> DEV void pool(const struct bi_mean_pool_params &p)
     const int n = (int)((int64_t)p.start[seq + 1] - p.n_suffix - first);
     const T *x = (const T *)p.x + first * p.ldx;
     const bool whole = fours((const T *)p.x, p.ldx);
-    const float w = p.w && c < p.width ? p.w[c] : 1, b = p.w && c < p.width ? p.b[c] : 0;
+    const float w = p.w && c < p.width ? p.w[c] : 1, b = p.w && p.b && c < p.width ? p.b[c] : 0;
     float sum = 0;
 
     for (int r0 = 0; r0 < n; r0 += POOL_ROWS) {
@@ -32,7 +32,7 @@ template <typename T> DEV void pool(const struct bi_mean_pool_params &p)
             barrier(); /* the last ones are used up */
             for (int i = thread_id() / ROW_LANES; i < POOL_ROWS; i += ROWS_PER_BLOCK) {
                 const moments m = row_moments(x + (r0 + i) * p.ldx, i < rows ? p.width : 0,
-                                              whole, p.eps);
+                                              whole, p.eps, p.rms);
                 if (thread_id() % ROW_LANES == 0)
                     s.of[i] = m;
             }

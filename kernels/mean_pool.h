@@ -6,7 +6,7 @@
 
 /* y[s, :] = mean of x[t, :] over t = start[s] + n_prefix ... start[s + 1] - n_suffix - 1,
  * summed in order of t, one accumulator per column; then one multiplication by 1/n. With w not
- * NULL each row is layer-normalised first (see layernorm.h), and only the mean is written.
+ * NULL each row is normalised first (see layernorm.h: b, rms), and only the mean is written.
  * A sequence without residues gives zeros. start: [n_seqs + 1]. */
 struct bi_mean_pool_params {
     const struct bi_counts *counts;
@@ -14,7 +14,7 @@ struct bi_mean_pool_params {
     const float *x, *w, *b;
     float *y;
     int64_t ldx, ldy;
-    int32_t width, n_prefix, n_suffix;
+    int32_t width, n_prefix, n_suffix, rms;
     float eps;
 };
 

@@ -1,4 +1,4 @@
-/* unary.cu - y = gelu(x), sigmoid(x), or x times a factor. */
+/* unary.cu - y = an activation of x, or x times a factor. */
 #include "gpu_rows.h"
 
 #include "gpu_math.h"
@@ -18,6 +18,7 @@ template <typename T> DEV void apply(const struct bi_unary_params &p)
         for (int i = 0; i < 4; i++)
             v[i] = p.function == BI_UNARY_GELU      ? gelu(v[i])
                    : p.function == BI_UNARY_SIGMOID ? sigmoid(v[i])
+                   : p.function == BI_UNARY_SILU    ? silu(v[i])
                                                     : v[i] * p.factor;
         store4(y + r * p.ldy, c, p.width, whole, v);
     }

@@ -4,9 +4,10 @@
 
 #include "counts.h"
 
-enum bi_unary { BI_UNARY_GELU, BI_UNARY_SIGMOID, BI_UNARY_SCALE };
+enum bi_unary { BI_UNARY_GELU, BI_UNARY_SIGMOID, BI_UNARY_SCALE, BI_UNARY_SILU };
 
-/* y[r, c] = f(x[r, c]); gelu(z) = z/2 (1 + erf(z / sqrt 2)); scale: z * factor. */
+/* y[r, c] = f(x[r, c]); gelu(z) = z/2 (1 + erf(z / sqrt 2)); scale: z * factor; silu(z) =
+ * z / (1 + e^-z). */
 struct bi_unary_params {
     const struct bi_counts *counts;
     const float *x;

@@ -1,5 +1,6 @@
-/* attention.c - softmax(scale q k^T) v within each sequence, one op.
- *   q, k, v [T, H d], start [B + 1], table [longest, d]? (rotates q and k) -> [T, H d] */
+/* attention.c - softmax(scale q k^T + bias) v within each sequence, one op.
+ *   q, k, v [T, H d], start [B + 1], table [longest, d]? (rotates q and k),
+ *   bias [H, 2 reach + 1]? (by place of key less place of query) -> [T, H d] */
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ static int attention_infer(struct bi_graph *g, struct bi_node *node, struct bioi
         st = bi_expect_start(g, node, 3, err);
     if (!st && bi_in(g, node, 4))
         st = bi_expect(g, node, 4, 2, node->attr.head_dim, err);
+    if (!st && bi_in(g, node, 5))
+        st = bi_expect_reach(g, node, 5, node->attr.n_heads, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -23,12 +26,13 @@ static int attention_infer(struct bi_graph *g, struct bi_node *node, struct bioi
 static void attention_launch(const struct bi_graph *g, const struct bi_node *node,
                              const struct bi_bind *b, struct bi_launch *launch)
 {
-    (void)g;
+    const struct bi_value *bias = bi_in(g, node, 5);
     BI_LAUNCH(launch, "attention", struct bi_attention_params, .counts = b->counts,
               .q = b->in[0], .k = b->in[1], .v = b->in[2], .start = b->in[3],
               .table = b->in[4], .y = b->out[0], .ldq = b->in_ld[0], .ldk = b->in_ld[1],
               .ldv = b->in_ld[2], .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
-              .head_dim = node->attr.head_dim, .scale = node->attr.scale);
+              .head_dim = node->attr.head_dim, .scale = node->attr.scale,
+              .bias = b->in[5], .reach = bias ? (int32_t)bias->shape[1] / 2 : 0);
 }
 
 /* Element i of head h of x at token t, rotated to position p. */
@@ -51,7 +55,13 @@ static double score(const struct bi_attention_params *p, int32_t h, int64_t star
         sum += p->table ? rotated(q, p->table, t - start, d, i) *
                               rotated(k, p->table, j - start, d, i)
                         : (double)q[i] * (double)k[i];
-    return sum * (double)p->scale;
+    sum *= (double)p->scale;
+    if (p->bias) {
+        int64_t gap = j - t, reach = p->reach;
+        gap = gap < -reach ? -reach : gap > reach ? reach : gap;
+        sum += (double)p->bias[h * (2 * reach + 1) + reach + gap];
+    }
+    return sum;
 }
 
 static void attention_reference(const void *params)

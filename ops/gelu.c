@@ -26,6 +26,8 @@ void bi_ref_unary(const void *params)
                 y = 0.5 * x * (1 + erf(x * 0.70710678118654752440));
             else if (p->function == BI_UNARY_SIGMOID)
                 y = 1 / (1 + exp(-x));
+            else if (p->function == BI_UNARY_SILU)
+                y = x / (1 + exp(-x));
             else
                 y = x * (double)p->factor;
             p->y[r * p->ldy + c] = (float)y;

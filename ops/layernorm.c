@@ -1,4 +1,5 @@
-/* layernorm.c - layernorm over the last dimension.   x [R, D], w [D], b [D] -> [R, D] */
+/* layernorm.c - layernorm over the last dimension.   x [R, D], w [D], b [D]? -> [R, D]
+ *   groups: D is so many parts, each with a norm of its own. */
 #include <math.h>
 #include <string.h>
 
@@ -7,9 +8,7 @@
 
 static int layernorm_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
-    int st = bi_expect(g, node, 0, 2, -1, err);
-    for (int i = 1; !st && i <= 2; i++)
-        st = bi_expect(g, node, i, 1, bi_in(g, node, 0)->shape[1], err);
+    int st = bi_expect_norm(g, node, 1, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -19,18 +18,21 @@ static void layernorm_launch(const struct bi_graph *g, const struct bi_node *nod
                              const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
+    int32_t groups = node->attr.groups > 1 ? node->attr.groups : 1;
     BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts,
               .x = b->in[0], .w = b->in[1], .b = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1], .eps = node->attr.eps);
+              .width = (int32_t)x->shape[1] / groups, .groups = groups, .eps = node->attr.eps);
 }
 
 void bi_ref_layernorm(const void *params)
 {
     const struct bi_layernorm_params *p = params;
     int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
-    for (int64_t r = 0; r < rows; r++) {
-        const float *x = p->x + r * p->ldx;
+    int32_t groups = p->groups > 1 ? p->groups : 1;
+    for (int64_t at = 0; at < rows * groups; at++) {
+        const int64_t r = at / groups, first = at % groups * p->width;
+        const float *x = p->x + r * p->ldx + first;
         double mean = 0, var = 0;
         if (p->add) {
             float *sum = p->sum + r * p->lds;
@@ -38,20 +40,24 @@ void bi_ref_layernorm(const void *params)
                 sum[c] = x[c] + p->add[r * p->lda + c];
             x = sum;
         }
-        for (int32_t c = 0; c < p->width; c++)
+        for (int32_t c = 0; c < p->width && !p->rms; c++)
             mean += (double)x[c];
         mean /= p->width;
         for (int32_t c = 0; c < p->width; c++)
             var += ((double)x[c] - mean) * ((double)x[c] - mean);
         var /= p->width;
-        for (int32_t c = 0; c < p->width; c++)
-            p->y[r * p->ldy + c] =
-                (float)(((double)x[c] - mean) / sqrt(var + (double)p->eps) * (double)p->w[c] +
-                        (double)p->b[c]);
+        for (int32_t c = 0; c < p->width; c++) {
+            float *y = &p->y[r * p->ldy + first + c];
+            *y = (float)(((double)x[c] - mean) / sqrt(var + (double)p->eps) *
+                             (double)p->w[first + c] +
+                         (p->b ? (double)p->b[first + c] : 0));
+            if (p->copy)
+                ((float *)p->copy)[r * p->ldc + c] = *y;
+        }
     }
 }
 
 const struct bi_op bi_op_layernorm = {
     .name = "layernorm", .infer = layernorm_infer, .launch = layernorm_launch,
-    .reference = bi_ref_layernorm, .cost = bi_cost_bytes, .required = 7,
+    .reference = bi_ref_layernorm, .cost = bi_cost_bytes, .required = 3,
 };

@@ -1,4 +1,5 @@
-/* linear.c - linear: act(x w^T + bias) + residual.   x [R, K], w [N, K], bias [N], residual [R, N] */
+/* linear.c - linear: act(x w^T + bias) + residual.   x [R, K], w [N, K], bias [N], residual [R, N]
+ *   gated: act(x w1^T) * (x w2^T), w = w1 over w2 [2 N, K]; no bias, no residual. */
 #include <math.h>
 #include <string.h>
 
@@ -19,10 +20,13 @@ static int linear_infer(struct bi_graph *g, struct bi_node *node, struct bioinfe
     if (!st && r && r->shape[0] != x->shape[0])
         st = bi_fail(err, BIOINFER_INTERNAL, "linear: residual %s beside x %s",
                      bi_shape_text(r).text, bi_shape_text(x).text);
+    if (!st && node->attr.gated && (w->shape[0] % 2 || r || bi_in(g, node, 2)))
+        st = bi_fail(err, BIOINFER_INTERNAL, "linear: gates: w %s, bias or residual",
+                     bi_shape_text(w).text);
     if (st)
         return st;
     shape[0] = x->shape[0];
-    shape[1] = w->shape[0];
+    shape[1] = node->attr.gated ? w->shape[0] / 2 : w->shape[0];
     bi_out_shape(g, node, 0, x->axis, 2, shape);
     return 0;
 }
@@ -35,23 +39,51 @@ static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
               .w = b->in[1], .bias = b->in[2], .residual = b->in[3], .y = b->out[0],
               .ldx = b->in_ld[0], .ldr = b->in_ld[3], .ldy = b->out_ld[0],
               .rows = x->shape[0], .axis = (int32_t)x->axis, .n = (int32_t)w->shape[0],
-              .k = (int32_t)w->shape[1], .act = node->attr.act);
+              .k = (int32_t)w->shape[1], .act = node->attr.act,
+              .gated = !node->attr.gated ? 0
+                       : b->gate_block   ? b->gate_block
+                                         : (int32_t)w->shape[0] / 2);
+}
+
+static double activate(double z, int act)
+{
+    switch (act) {
+    case BI_ACT_GELU:
+        return 0.5 * z * (1 + erf(z * 0.70710678118654752440));
+    case BI_ACT_RELU:
+        return z < 0 ? 0 : z; /* NaN stays */
+    case BI_ACT_SILU:
+        return z / (1 + exp(-z));
+    case BI_ACT_GELU_TANH:
+        return z / (1 + exp(-2 * 0.79788456080286535588 * (z + 0.044715 * z * z * z)));
+    default:
+        return z;
+    }
+}
+
+static double dot(const struct bi_linear_params *p, int64_t r, int64_t row)
+{
+    const float *w = (const float *)p->w + row * p->k;
+    double sum = 0;
+    for (int32_t k = 0; k < p->k; k++)
+        sum += (double)p->x[r * p->ldx + k] * (double)w[k];
+    return sum;
 }
 
 void bi_ref_linear(const void *params)
 {
     const struct bi_linear_params *p = params;
-    const float *w = p->w;
     int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
     for (int64_t r = 0; r < rows; r++) {
-        for (int32_t j = 0; j < p->n; j++) {
-            double sum = p->bias ? (double)p->bias[j] : 0;
-            for (int32_t k = 0; k < p->k; k++)
-                sum += (double)p->x[r * p->ldx + k] * (double)w[(int64_t)j * p->k + k];
-            if (p->act == BI_ACT_GELU)
-                sum = 0.5 * sum * (1 + erf(sum * 0.70710678118654752440));
-            else if (p->act == BI_ACT_RELU)
-                sum = sum < 0 ? 0 : sum; /* NaN stays */
+        for (int32_t h = p->n / 2, j = 0; p->gated && j < h; j++) {
+            const int64_t first = j / p->gated * p->gated;
+            const int64_t block = h - first < p->gated ? h - first : p->gated;
+            const int64_t gate = first + j, value = gate + block;
+            p->y[r * p->ldy + j] = (float)(activate(dot(p, r, gate), p->act) * dot(p, r, value));
+        }
+        for (int32_t j = 0; !p->gated && j < p->n; j++) {
+            double sum = (p->bias ? (double)p->bias[j] : 0) + dot(p, r, j);
+            sum = activate(sum, p->act);
             if (p->residual)
                 sum += (double)p->residual[r * p->ldr + j];
             p->y[r * p->ldy + j] = (float)sum;

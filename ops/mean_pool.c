@@ -37,13 +37,14 @@ void bi_ref_mean_pool(const void *params)
                 double value = (double)x[c];
                 if (p->w) {
                     double mean = 0, var = 0;
-                    for (int32_t i = 0; i < p->width; i++)
+                    for (int32_t i = 0; i < p->width && !p->rms; i++)
                         mean += (double)x[i];
                     mean /= p->width;
                     for (int32_t i = 0; i < p->width; i++)
                         var += ((double)x[i] - mean) * ((double)x[i] - mean);
                     value = (value - mean) / sqrt(var / p->width + (double)p->eps) *
-                                (double)p->w[c] + (double)p->b[c];
+                                (double)p->w[c] +
+                            (p->b ? (double)p->b[c] : 0);
                 }
                 sum += value;
             }

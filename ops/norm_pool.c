@@ -1,4 +1,5 @@
-/* norm_pool.c - mean of the layer norm over residues.   x [T, D], w, b [D], start -> [B, D] */
+/* norm_pool.c - mean of the norm over residues.   x [T, D], w [D], b [D]?, start -> [B, D]
+ *   rms: of the root mean square norm. */
 #include <string.h>
 
 #include "../kernels/mean_pool.h"
@@ -7,9 +8,7 @@
 static int norm_pool_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    int st = bi_expect(g, node, 0, 2, -1, err);
-    for (int i = 1; !st && i <= 2; i++)
-        st = bi_expect(g, node, i, 1, x->shape[1], err);
+    int st = bi_expect_norm(g, node, 1, err);
     if (!st)
         st = bi_expect_start(g, node, 3, err);
     if (!st)
@@ -24,10 +23,10 @@ static void norm_pool_launch(const struct bi_graph *g, const struct bi_node *nod
               .x = b->in[0], .w = b->in[1], .b = b->in[2], .start = b->in[3],
               .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
               .width = (int32_t)bi_in(g, node, 0)->shape[1], .n_prefix = node->attr.n_prefix,
-              .n_suffix = node->attr.n_suffix, .eps = node->attr.eps);
+              .n_suffix = node->attr.n_suffix, .rms = node->attr.rms, .eps = node->attr.eps);
 }
 
 const struct bi_op bi_op_norm_pool = {
     .name = "norm_pool", .infer = norm_pool_infer, .launch = norm_pool_launch,
-    .reference = bi_ref_mean_pool, .cost = bi_cost_bytes, .required = 15,
+    .reference = bi_ref_mean_pool, .cost = bi_cost_bytes, .required = 11,
 };

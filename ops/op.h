@@ -33,6 +33,7 @@ struct bi_bind {
     int64_t in_ld[BI_NODE_IN];
     void *out[BI_NODE_OUT];
     int64_t out_ld[BI_NODE_OUT];
+    int32_t gate_block; /* rows of a block of gates (linear.h); 0 = the matrices are stacked */
 };
 
 struct bi_op {

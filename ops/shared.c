@@ -25,3 +25,27 @@ int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i,
                      node->attr.n_heads, node->attr.head_dim);
     return st;
 }
+
+int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n_heads,
+                    struct bioinfer_error *err)
+{
+    const struct bi_value *v = bi_in(g, node, i);
+    int st = bi_expect(g, node, i, 2, -1, err);
+    if (!st && (v->shape[0] != n_heads || v->shape[1] % 2 != 1 || v->shape[1] > INT32_MAX))
+        st = bi_fail(err, BIOINFER_INTERNAL, "%s: bias %s for %lld heads", bi_ops[node->op]->name,
+                     bi_shape_text(v).text, (long long)n_heads);
+    return st;
+}
+
+int bi_expect_norm(const struct bi_graph *g, const struct bi_node *node, int w,
+                   struct bioinfer_error *err)
+{
+    int st = bi_expect(g, node, 0, 2, -1, err), groups = node->attr.groups;
+    for (int i = w; !st && i <= w + 1 && i < bi_op_n_in(node->op); i++)
+        if (node->in[i] != BI_NONE)
+            st = bi_expect(g, node, i, 1, bi_in(g, node, 0)->shape[1], err);
+    if (!st && groups > 1 && bi_in(g, node, 0)->shape[1] % groups)
+        st = bi_fail(err, BIOINFER_INTERNAL, "%s: %d groups in %s", bi_ops[node->op]->name, groups,
+                     bi_shape_text(bi_in(g, node, 0)).text);
+    return st;
+}

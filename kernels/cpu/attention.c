@@ -1,11 +1,11 @@
-/* attention.c - softmax(scale q k^T) v within each sequence, and its parts.
+/* attention.c - softmax(scale q k^T + bias) v within each sequence, and its parts.
  *
  * A task is one head of one sequence for up to MAX_ROWS rows of queries. It walks over the
  * keys in tiles of KEY_TILE counted from the start of the sequence; per tile it packs keys
  * (rotated) and values once, then each block of queries takes its scores, moves its running
  * maximum and sum, and adds its share of the output. Scratch does not grow with the length.
  *
- * Sections: tasks, attention, scores, softmax, mix. */
+ * Sections: tasks, attention, scores, relative_bias and softmax, mix. */
 #include "../attention.h"
 #include "attention_tile.h"
 #include "entries.h"
@@ -98,7 +98,8 @@ BI_INLINE void unpack_rows(float *y, int64_t ldy, float *out, int n, int d, cons
 
 /* ---- attention ---- */
 
-BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d, int nv)
+BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d, int nv,
+                           const struct place *at)
 {
     float *q = block, *out = q + d * BLOCK;
     float *top = out + round_up(d, KEY_GROUP) * BLOCK, *total = top + BLOCK;
@@ -106,7 +107,7 @@ BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d
 
     for (int v = 0; v < nv; v++)
         high[v] = vf_load(top + v * VW);
-    tile_scores(w->scores, q, w->keys, n_keys, d, nv, high);
+    tile_scores(w->scores, q, w->keys, n_keys, d, nv, high, at);
     for (int v = 0; v < nv; v++) {
         keep[v] = exp2_negative(vf_sub(vf_load(top + v * VW), high[v]));
         sum[v] = vf_mul(vf_load(total + v * VW), keep[v]);
@@ -118,7 +119,8 @@ BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d
     tile_mix(out, w->scores, w->values, n_keys, d, nv, keep);
 }
 
-typedef void tile_step(float *block, const struct work *w, int n_keys, int d);
+typedef void tile_step(float *block, const struct work *w, int n_keys, int d,
+                       const struct place *at);
 
 /* steps[nv - 1] is attend_tile for so many vectors of queries. */
 BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part,
@@ -128,7 +130,11 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
     const int width = round_up(d, KEY_GROUP);
     const size_t size = block_floats(d);
     const int64_t column = (int64_t)part->head * d;
+    float *bias = w.blocks + (size_t)(MAX_ROWS / BLOCK) * size;
+    struct place at = {bias, p->reach, 0};
 
+    if (p->bias)
+        lay_bias(bias, p->bias + (int64_t)part->head * (2 * p->reach + 1), p->reach, LOG2E);
     for (int r = 0; r < part->n; r += BLOCK) {
         float *block = w.blocks + (size_t)(r / BLOCK) * size;
         float *out = block + d * BLOCK, *top = out + width * BLOCK;
@@ -147,7 +153,8 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
         pack_values(w.values, p->v + column, p->ldv, part->start + first, n_keys, d);
         for (int r = 0; r < part->n; r += BLOCK) {
             const int nv = (min_int(part->n - r, BLOCK) + VW - 1) / VW;
-            steps[nv - 1](w.blocks + (size_t)(r / BLOCK) * size, &w, n_keys, d);
+            at.ahead = part->first + r - first;
+            steps[nv - 1](w.blocks + (size_t)(r / BLOCK) * size, &w, n_keys, d, &at);
         }
     }
     for (int r = 0; r < part->n; r += BLOCK) {
@@ -162,17 +169,18 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
 }
 
 /* Head widths of known models, with loops of fixed length; any other goes the last way. */
-#define STEP(name, width, nv)                                                            \
+#define STEP(name, width, nv, where)                                                     \
     static __attribute__((noinline)) void step_##name##_##nv(                            \
-        float *block, const struct work *w, int n_keys, int d)                           \
+        float *block, const struct work *w, int n_keys, int d, const struct place *at)   \
     {                                                                                    \
         (void)d;                                                                         \
-        attend_tile(block, w, n_keys, (width), nv);                                      \
+        (void)at;                                                                        \
+        attend_tile(block, w, n_keys, (width), nv, where);                               \
     }
-#define ATTEND(name, width)                                                              \
-    STEP(name, width, 1)                                                                 \
-    STEP(name, width, 2)                                                                 \
-    STEP(name, width, 3)                                                                 \
+#define ATTEND(name, width, where)                                                       \
+    STEP(name, width, 1, where)                                                          \
+    STEP(name, width, 2, where)                                                          \
+    STEP(name, width, 3, where)                                                          \
     static void attend_##name(const struct bi_attention_params *p,                       \
                               const struct part *part, void *scratch)                    \
     {                                                                                    \
@@ -182,12 +190,15 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
         attend(p, part, scratch, (width), steps);                                        \
         (void)d;                                                                         \
     }
-ATTEND(16, 16)
-ATTEND(24, 24)
-ATTEND(32, 32)
-ATTEND(64, 64)
-ATTEND(128, 128)
-ATTEND(any, d)
+ATTEND(16, 16, NULL)
+ATTEND(24, 24, NULL)
+ATTEND(32, 32, NULL)
+ATTEND(64, 64, NULL)
+ATTEND(128, 128, NULL)
+ATTEND(any, d, NULL)
+ATTEND(bias_64, 64, at)
+ATTEND(bias_128, 128, at)
+ATTEND(bias_any, d, at)
 
 int64_t BI_ISA_NAME(attention_tasks)(const void *params, int n_threads)
 {
@@ -202,6 +213,15 @@ void BI_ISA_NAME(attention_run)(const void *params, int64_t task, int64_t n_task
     const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
     if (!part.n)
         return;
+    if (p->bias) {
+        if (p->head_dim == 128)
+            attend_bias_128(p, &part, scratch);
+        else if (p->head_dim == 64)
+            attend_bias_64(p, &part, scratch);
+        else
+            attend_bias_any(p, &part, scratch);
+        return;
+    }
     switch (p->head_dim) {
     case 16:
         attend_16(p, &part, scratch);
@@ -228,7 +248,8 @@ size_t BI_ISA_NAME(attention_scratch_size)(const void *params, int64_t rows, int
     const struct bi_attention_params *p = params;
     (void)rows;
     (void)longest;
-    return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
+    const size_t bias = p->bias ? 2 * (size_t)p->reach + 1 + 2 * BLOCK : 0;
+    return (scratch_floats(p->head_dim, MAX_ROWS / BLOCK) + bias) * sizeof(float);
 }
 
 /* ---- scores ---- */
@@ -257,7 +278,7 @@ void BI_ISA_NAME(scores_run)(const void *params, int64_t task, int64_t n_tasks, 
         for (int r = 0; r < part.n; r += BLOCK) {
             vf unused[BLOCK_VECTORS] = {vf_zero(), vf_zero(), vf_zero()};
             tile_scores(w.scores, w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.keys,
-                        n_keys, d, BLOCK_VECTORS, unused);
+                        n_keys, d, BLOCK_VECTORS, unused, NULL);
             transpose(p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh +
                           first,
                       p->ldp, w.scores, BLOCK, n_keys, min_int(part.n - r, BLOCK));
@@ -273,7 +294,30 @@ size_t BI_ISA_NAME(scores_scratch_size)(const void *params, int64_t rows, int64_
     return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
 }
 
-/* ---- softmax: a row at a time ---- */
+/* ---- relative_bias, softmax: a row at a time ---- */
+
+int64_t BI_ISA_NAME(relative_bias_tasks)(const void *params, int n_threads)
+{
+    const struct bi_relative_bias_params *p = params;
+    return count_tasks(p->counts, p->n_heads, n_threads);
+}
+
+void BI_ISA_NAME(relative_bias_run)(const void *params, int64_t task, int64_t n_tasks,
+                                    void *scratch)
+{
+    const struct bi_relative_bias_params *p = params;
+    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const float *bias = p->bias + (int64_t)part.head * (2 * p->reach + 1) + p->reach;
+    (void)scratch;
+    for (int64_t i = part.first; i < part.first + part.n; i++) {
+        const int64_t row = (part.start + i) * p->ldp + part.head * p->ldh;
+        for (int64_t j = 0; j < part.length; j++) {
+            const int64_t x = j - i;
+            p->p[row + j] = p->x[row + j] +
+                            bias[x < -p->reach ? -p->reach : x > p->reach ? p->reach : x];
+        }
+    }
+}
 
 int64_t BI_ISA_NAME(softmax_tasks)(const void *params, int n_threads)
 {

@@ -153,9 +153,34 @@ BI_INLINE void pack_values(float *values, const float *x, int64_t ldx, int64_t f
     }
 }
 
-/* s = scores of the first nv vectors of queries, top = max(top, s). */
+/* Bias of a block of queries, by place: see lay_bias(). */
+struct place {
+    const float *bias; /* [BLOCK + 2 reach + BLOCK], of queries against place 0; NULL = none */
+    int reach;
+    int64_t ahead; /* first query of the block - first key of the tile */
+};
+
+/* to[BLOCK + reach + x] = scale * bias[-x] for x = query - key, constant beyond the reach: so
+ * that the biases of neighbouring queries against one key lie in a row. */
+BI_INLINE void lay_bias(float *to, const float *bias, int reach, float scale)
+{
+    for (int i = 0; i < 2 * reach + 1 + 2 * BLOCK; i++) {
+        const int x = i - BLOCK - reach, near = x < -reach ? -reach : x > reach ? reach : x;
+        to[i] = scale * bias[reach - near];
+    }
+}
+
+/* The biases of queries 0 ... BLOCK - 1 against key j of the tile. */
+BI_INLINE const float *bias_of(const struct place *at, int j)
+{
+    int64_t x = at->ahead - j; /* of query 0 */
+    x = x > at->reach ? at->reach : x < -at->reach - BLOCK ? -at->reach - BLOCK : x;
+    return at->bias + BLOCK + at->reach + x;
+}
+
+/* s = scores of the first nv vectors of queries, top = max(top, s). at NULL: no bias. */
 BI_INLINE void tile_scores(float *s, const float *q, const float *keys, int n, int d, int nv,
-                           vf *top)
+                           vf *top, const struct place *at)
 {
     const int width = round_up(d, KEY_GROUP);
     vf best[BLOCK_VECTORS];
@@ -165,8 +190,9 @@ BI_INLINE void tile_scores(float *s, const float *q, const float *keys, int n, i
         const float *k = keys + j * width;
         vf sum[KEY_GROUP][BLOCK_VECTORS];
         for (int r = 0; r < KEY_GROUP; r++)
-            for (int v = 0; v < nv; v++)
-                sum[r][v] = vf_zero();
+            for (int v = 0; v < nv; v++) /* rows behind the last key repeat it */
+                sum[r][v] = at ? vf_load(bias_of(at, j + r < n ? j + r : n - 1) + v * VW)
+                               : vf_zero();
         for (int i = 0; i < d; i++) {
             vf x[BLOCK_VECTORS];
             for (int v = 0; v < nv; v++)

@@ -202,7 +202,7 @@ static void add_block(const struct bi_attention_contacts_params *p, const struct
     }
     pack_queries(w->q, p->q + (int64_t)head * d, p->ldq, p->table, s->start, s->n_prefix + i0,
                  rows, d, p->scale * LOG2E, w->rows);
-    tile_scores(w->scores, w->q, w->keys, s->length, d, BLOCK_VECTORS, top);
+    tile_scores(w->scores, w->q, w->keys, s->length, d, BLOCK_VECTORS, top, NULL);
     for (int j = 0; j < s->length; j += KEY_TILE)
         tile_exp(w->scores + j * BLOCK, s->length - j < KEY_TILE ? s->length - j : KEY_TILE,
                  BLOCK_VECTORS, top, total);

@@ -1,7 +1,9 @@
 /* elementwise.c - kernels that visit every number once: embedding, scale_rows, select_rows,
- * unary, add, rope_table, rope. A task is a run of rows (rows.h). */
+ * unary, add, mul, positions, rope_table, rope. A task is a run of rows (rows.h). */
 #include "../add.h"
 #include "../embedding.h"
+#include "../mul.h"
+#include "../positions.h"
 #include "../rope.h"
 #include "../rope_table.h"
 #include "../scale_rows.h"
@@ -94,6 +96,8 @@ BI_INLINE vf apply(int function, vf x, vf factor)
         return vf_gelu(x);
     case BI_UNARY_SIGMOID:
         return vf_div(vf_set1(1), vf_add(vf_set1(1), vf_exp(vf_neg(x))));
+    case BI_UNARY_SILU:
+        return vf_silu(x);
     default:
         return vf_mul(x, factor);
     }
@@ -122,12 +126,19 @@ void BI_ISA_NAME(unary_run)(const void *params, int64_t task, int64_t n_tasks, v
         task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
-    if (p->function == BI_UNARY_GELU)
+    switch (p->function) { /* constants: each loop is its own */
+    case BI_UNARY_GELU:
         unary_rows(p, rows, BI_UNARY_GELU);
-    else if (p->function == BI_UNARY_SIGMOID)
+        break;
+    case BI_UNARY_SIGMOID:
         unary_rows(p, rows, BI_UNARY_SIGMOID);
-    else
+        break;
+    case BI_UNARY_SILU:
+        unary_rows(p, rows, BI_UNARY_SILU);
+        break;
+    default:
         unary_rows(p, rows, BI_UNARY_SCALE);
+    }
 }
 
 /* ---- add ---- */
@@ -153,7 +164,49 @@ void BI_ISA_NAME(add_run)(const void *params, int64_t task, int64_t n_tasks, voi
     }
 }
 
-/* ---- rope_table, rope ---- */
+/* ---- mul ---- */
+
+ROW_TASKS(mul)
+
+void BI_ISA_NAME(mul_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_mul_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++)
+        for (int c = 0; c < p->width; c += VW) {
+            const int n = lanes(c, p->width);
+            vf_store_n(p->y + r * p->ldy + c,
+                       vf_mul(vf_load_n(p->a + r * p->lda + c, n),
+                              vf_load_n(p->b + r * p->ldb + c, n)), n);
+        }
+}
+
+/* ---- positions, rope_table, rope ---- */
+
+static int64_t sequence_of(const int32_t *start, int64_t n_seqs, int64_t t);
+
+int64_t BI_ISA_NAME(positions_tasks)(const void *params, int n_threads)
+{
+    const struct bi_positions_params *p = params;
+    (void)n_threads;
+    return row_tasks(p->counts->n_tokens, p->width);
+}
+
+void BI_ISA_NAME(positions_run)(const void *params, int64_t task, int64_t n_tasks,
+                                void *scratch)
+{
+    const struct bi_positions_params *p = params;
+    const struct rows rows = task_rows(task, p->counts->n_tokens, p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t t = rows.first; t < rows.end; t++) {
+        const int64_t at = t - p->start[sequence_of(p->start, p->counts->n_seqs, t)];
+        copy_row(p->y + t * p->ldy, p->table + (at + p->first) * p->width, p->width);
+    }
+}
 
 int64_t BI_ISA_NAME(rope_table_tasks)(const void *params, int n_threads)
 {

@@ -14,6 +14,8 @@
     PLAIN(select_rows)                                                                   \
     PLAIN(unary)                                                                         \
     PLAIN(add)                                                                           \
+    PLAIN(mul)                                                                           \
+    PLAIN(positions)                                                                     \
     PLAIN(layernorm)                                                                     \
     SCRATCH(mean_pool)                                                                   \
     PLAIN(rope_table)                                                                    \
@@ -26,6 +28,7 @@
     SCRATCH(rel_attention)                                                               \
     SCRATCH(attention)                                                                   \
     SCRATCH(scores)                                                                      \
+    PLAIN(relative_bias)                                                                 \
     PLAIN(softmax)                                                                       \
     SCRATCH(mix)                                                                         \
     SCRATCH(contacts)                                                                    \

@@ -9,20 +9,23 @@ struct moments {
     float mean, by; /* by = 1 / sqrt(var + eps) */
 };
 
-
-/* Four sums, lane by lane, then a tree: an order that depends on the width alone. */
-BI_INLINE struct moments row_moments(const float *x, int width, float eps)
+/* Four sums, lane by lane, then a tree: an order that depends on the width alone. rms: as if
+ * the mean were 0. */
+BI_INLINE struct moments row_moments(const float *x, int width, float eps, int rms)
 {
     const int whole = width / (4 * VW) * 4 * VW;
-    vf s[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
-    int c = 0;
-    for (; c < whole; c += 4 * VW)
-        for (int u = 0; u < 4; u++)
-            s[u] = vf_add(s[u], vf_load(x + c + u * VW));
-    for (; c < width; c += VW)
-        s[0] = vf_add(s[0], vf_load_n(x + c, lanes(c, width)));
     const float n = (float)width;
-    const float mean = vf_hsum(vf_add(vf_add(s[0], s[1]), vf_add(s[2], s[3]))) / n;
+    vf s[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
+    float mean = 0;
+    int c = 0;
+    if (!rms) {
+        for (; c < whole; c += 4 * VW)
+            for (int u = 0; u < 4; u++)
+                s[u] = vf_add(s[u], vf_load(x + c + u * VW));
+        for (; c < width; c += VW)
+            s[0] = vf_add(s[0], vf_load_n(x + c, lanes(c, width)));
+        mean = vf_hsum(vf_add(vf_add(s[0], s[1]), vf_add(s[2], s[3]))) / n;
+    }
 
     const vf m = vf_set1(mean);
     for (int u = 0; u < 4; u++)
@@ -41,16 +44,40 @@ BI_INLINE struct moments row_moments(const float *x, int width, float eps)
     return (struct moments){mean, 1 / sqrtf(var + eps)};
 }
 
-BI_INLINE vf normal(vf x, struct moments m, vf w, vf b)
+BI_INLINE vf load(const float *p, int n)
 {
-    return vf_fma(vf_mul(vf_sub(x, vf_set1(m.mean)), vf_set1(m.by)), w, b);
+    return n == VW ? vf_load(p) : vf_load_n(p, n);
+}
+
+/* Columns c ... c + n - 1 of a row, normalised; b may be NULL. */
+BI_INLINE vf normal(const float *x, struct moments m, const float *w, const float *b, int c,
+                    int n)
+{
+    const vf z = vf_mul(vf_sub(load(x + c, n), vf_set1(m.mean)), vf_set1(m.by));
+    return vf_fma(z, load(w + c, n), b ? load(b + c, n) : vf_zero());
+}
+
+static void normalise(float *y, const float *x, const struct bi_layernorm_params *p, int group)
+{
+    const struct moments m = row_moments(x, p->width, p->eps, p->rms);
+    const float *w = p->w + group * p->width, *b = p->b ? p->b + group * p->width : NULL;
+    int c = 0;
+    for (; c + VW <= p->width; c += VW)
+        vf_store(y + c, normal(x, m, w, b, c, VW));
+    if (c < p->width)
+        vf_store_n(y + c, normal(x, m, w, b, c, p->width - c), p->width - c);
+}
+
+static int groups(const struct bi_layernorm_params *p)
+{
+    return p->groups > 1 ? p->groups : 1;
 }
 
 int64_t BI_ISA_NAME(layernorm_tasks)(const void *params, int n_threads)
 {
     const struct bi_layernorm_params *p = params;
     (void)n_threads;
-    return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), groups(p) * p->width);
 }
 
 void BI_ISA_NAME(layernorm_run)(const void *params, int64_t task, int64_t n_tasks,
@@ -58,12 +85,11 @@ void BI_ISA_NAME(layernorm_run)(const void *params, int64_t task, int64_t n_task
 {
     const struct bi_layernorm_params *p = params;
     const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), groups(p) * p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++) {
         const float *x = p->x + r * p->ldx;
-        float *y = p->y + r * p->ldy;
         if (p->add) {
             const float *add = p->add + r * p->lda;
             float *sum = p->sum + r * p->lds;
@@ -74,16 +100,11 @@ void BI_ISA_NAME(layernorm_run)(const void *params, int64_t task, int64_t n_task
                 sum[c] = x[c] + add[c];
             x = sum;
         }
-        const struct moments m = row_moments(x, p->width, p->eps);
-        int c = 0;
-        for (; c + VW <= p->width; c += VW)
-            vf_store(y + c,
-                     normal(vf_load(x + c), m, vf_load(p->w + c), vf_load(p->b + c)));
-        if (c < p->width) {
-            const int k = p->width - c;
-            vf_store_n(y + c, normal(vf_load_n(x + c, k), m, vf_load_n(p->w + c, k),
-                                     vf_load_n(p->b + c, k)), k);
-        }
+        for (int g = 0; g < groups(p); g++)
+            normalise(p->y + r * p->ldy + g * p->width, x + g * p->width, p, g);
+        if (p->copy)
+            memcpy((float *)p->copy + r * p->ldc, p->y + r * p->ldy,
+                   sizeof *p->y * (size_t)p->width);
     }
 }
 
@@ -121,11 +142,10 @@ static void add_normal_rows(float *sum, const struct bi_mean_pool_params *p, str
         sum[c] = 0;
     for (int64_t t = rows.first; t < rows.end; t++) {
         const float *x = p->x + t * p->ldx;
-        const struct moments m = row_moments(x, p->width, p->eps);
+        const struct moments m = row_moments(x, p->width, p->eps, p->rms);
         for (int c = 0; c < p->width; c += VW) {
             const int k = lanes(c, p->width);
-            vf y = normal(vf_load_n(x + c, k), m, vf_load_n(p->w + c, k),
-                          vf_load_n(p->b + c, k));
+            vf y = normal(x, m, p->w, p->b, c, k);
             vf_store_n(sum + c, vf_add(vf_load_n(sum + c, k), y), k);
         }
     }

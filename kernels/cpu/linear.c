@@ -183,16 +183,18 @@ static int64_t tile_height(int64_t rows)
     return (rows + 1) & ~(int64_t)1;
 }
 
-/* Longest block of k when all blocks are about equal; a multiple of 4. */
-static int64_t block_k(int64_t k)
+/* Longest block of k when all blocks are about equal; a multiple of 4. Partial sums of a gated
+ * product would not fit into y: there k is one block. */
+static int64_t block_k(const struct bi_linear_params *p)
 {
-    return k ? (ceil_div(k, ceil_div(k, KC)) + 3) & ~(int64_t)3 : 4;
+    const int64_t n = p->gated ? 1 : ceil_div(p->k, KC);
+    return p->k ? (ceil_div(p->k, n) + 3) & ~(int64_t)3 : 4;
 }
 
 /* Most tiles of one task: they stay in the level-2 cache beside one panel. */
-static int64_t block_tiles(int64_t k)
+static int64_t block_tiles(const struct bi_linear_params *p)
 {
-    int64_t n = BLOCK_SIZE / (MR * block_k(k) * (int64_t)sizeof(float));
+    int64_t n = BLOCK_SIZE / (MR * block_k(p) * (int64_t)sizeof(float));
     return n < 1 ? 1 : n > 16 ? 16 : n;
 }
 
@@ -222,7 +224,7 @@ static bool grid_refine(struct grid *g)
 static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t least)
 {
     struct grid g = {.tiles = ceil_div(m, MR), .panels = ceil_div(p->n, NR), .columns = 1};
-    g.rows = ceil_div(g.tiles, block_tiles(p->k));
+    g.rows = ceil_div(g.tiles, block_tiles(p));
     if (g.rows > 2)
         g.rows = min64((g.rows + 3) & ~(int64_t)3, g.tiles);
     while (g.rows * g.columns < least && grid_refine(&g))
@@ -245,7 +247,7 @@ size_t BI_ISA_NAME(linear_scratch_size)(const void *params, int64_t rows, int64_
     const struct bi_linear_params *p = params;
     (void)rows;
     (void)longest;
-    return (size_t)(block_tiles(p->k) * MR * block_k(p->k)) * sizeof(float);
+    return (size_t)(block_tiles(p) * MR * block_k(p)) * sizeof(float);
 }
 
 /* Columns [0, k) of `rows` rows into one tile; a row that is missing is zero. */
@@ -269,6 +271,37 @@ static void pack_tile(float *to, const float *x, int64_t ldx, int64_t rows, int6
     }
 }
 
+BI_INLINE vf activate(vf z, int act)
+{
+    switch (act) {
+    case BI_ACT_GELU:
+        return vf_gelu(z);
+    case BI_ACT_RELU:
+        return vf_relu(z);
+    case BI_ACT_SILU:
+        return vf_silu(z);
+    case BI_ACT_GELU_TANH:
+        return vf_gelu_tanh(z);
+    default:
+        return z;
+    }
+}
+
+/* y = act(gates) * values; a panel is NR / 2 gates and their values, the last one less. */
+static void finish_gated(const struct bi_linear_params *p, const float *tile, int64_t row,
+                         int64_t rows, int64_t column, int columns)
+{
+    const int half = columns / 2;
+    assert(p->gated == NR / 2 && !p->bias && !p->residual);
+    for (int64_t r = row; r < row + rows; r++, tile += NR)
+        for (int at = 0; at < half; at += VW) {
+            const int n = half - at < VW ? half - at : VW;
+            vf_store_n(p->y + r * p->ldy + column / 2 + at,
+                       vf_mul(activate(vf_load_n(tile + at, n), p->act),
+                              vf_load_n(tile + half + at, n)), n);
+        }
+}
+
 /* y = act(tile + bias) + residual for `rows` rows and `columns` <= NR columns. */
 BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64_t row,
                       int64_t rows, int64_t column, const int columns)
@@ -282,10 +315,7 @@ BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64
             vf z = vf_load(tile + at);
             if (p->bias)
                 z = vf_add(z, vf_load_n(p->bias + column + at, n));
-            if (p->act == BI_ACT_GELU)
-                z = vf_gelu(z);
-            else if (p->act == BI_ACT_RELU)
-                z = vf_max(vf_zero(), z); /* in this order for NaN */
+            z = activate(z, p->act);
             if (p->residual)
                 z = vf_add(z, vf_load_n(p->residual + r * p->ldr + column + at, n));
             vf_store_n(p->y + r * p->ldy + column + at, z, n);
@@ -300,17 +330,18 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
     float tile[MR * NR] __attribute__((aligned(64)));
     int columns = (int)min64(p->n - column, NR);
     int64_t height = tile_height(rows);
-    float *y = p->y + row * p->ldy + column;
+    float *y = p->y + row * p->ldy + (p->gated ? column / 2 : column);
     void (*kernel)(const struct micro *) = micro_kernels[height / 2 - 1];
 
     for (int64_t r = 0; r < rows; r++) { /* what the end will need */
-        for (int c = 0; c < columns; c += 16) {
+        for (int c = 0; c < (p->gated ? columns / 2 : columns); c += 16) {
             __builtin_prefetch(y + r * p->ldy + c, 1);
             if (last && p->residual)
                 __builtin_prefetch(p->residual + (row + r) * p->ldr + column + c);
         }
     }
-    if (columns == NR && rows == height && !(last && p->act != BI_ACT_NONE)) {
+    if (columns == NR && rows == height && !(last && p->act != BI_ACT_NONE) &&
+        !p->gated) {
         m->c = y;
         m->ldc = p->ldy;
         m->bias = last && p->bias ? p->bias + column : NULL;
@@ -327,7 +358,9 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
             memcpy(tile + r * NR, y + r * p->ldy, (size_t)columns * sizeof *y);
     }
     kernel(m);
-    if (last && columns == NR)
+    if (p->gated)
+        finish_gated(p, tile, row, rows, column, columns);
+    else if (last && columns == NR)
         finish(p, tile, row, rows, column, NR);
     else if (last)
         finish(p, tile, row, rows, column, columns);
@@ -339,7 +372,7 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
 void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_linear_params *p = params;
-    const int64_t m = bi_live_rows(p->counts, p->axis, p->rows), kc = block_k(p->k);
+    const int64_t m = bi_live_rows(p->counts, p->axis, p->rows), kc = block_k(p);
     const struct grid g = grid_for(p, m, n_tasks);
     assert(g.rows * g.columns == n_tasks);
     const int64_t row_block = task / g.columns, column_block = task % g.columns;

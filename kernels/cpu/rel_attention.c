@@ -137,8 +137,8 @@ static __attribute__((noinline)) void attend_tile(const struct bi_rel_attention_
         high[v] = vf_load(top + v * VW);
         unused[v] = vf_zero();
     }
-    tile_scores(w->scores, content, w->keys, n_keys, d, BLOCK_VECTORS, unused);
-    tile_scores(w->along, position, w->band, band, d, BLOCK_VECTORS, unused);
+    tile_scores(w->scores, content, w->keys, n_keys, d, BLOCK_VECTORS, unused, NULL);
+    tile_scores(w->along, position, w->band, band, d, BLOCK_VECTORS, unused, NULL);
     add_diagonals(w->scores, w->along, n_keys, high);
     for (int v = 0; v < BLOCK_VECTORS; v++) {
         keep[v] = exp2_negative(vf_sub(vf_load(top + v * VW), high[v]));

@@ -23,6 +23,9 @@ namespace {
 #include "../scale_rows.cu"
 #include "../scores.cu"
 #include "../select_rows.cu"
+#include "../mul.cu"
+#include "../positions.cu"
+#include "../relative_bias.cu"
 #include "../softmax.cu"
 #include "../unary.cu"
 

@@ -27,7 +27,7 @@
 
 /* ---- options and random numbers ---- */
 
-enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 64 };
+enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 96, GATE_BLOCK = 16 };
 
 static const struct bi_emu_target *const targets[N_TARGETS] = {&bi_emu_nvidia, &bi_emu_cdna,
                                                                &bi_emu_rdna};
@@ -132,7 +132,7 @@ static void *take(size_t size)
 
 struct precision {
     const char *name;
-    size_t halves[5];                /* offsets of pointers to f16; ends with SIZE_MAX */
+    size_t halves[6];                /* offsets of pointers to f16; ends with SIZE_MAX */
     double absolute, relative, nmse; /* added to what the case allows in f32 */
     const char *same_as;             /* an entry before this with the same bits */
 };
@@ -145,11 +145,20 @@ static const struct precision precisions[] = {
     {"linear_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
      1e-6, 6e-4, 1e-7, "linear_f16_f16"},
     {"linear_small_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_f16_f32"},
+    {"linear_gated_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {"linear_gated_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
+     1e-6, 6e-4, 1e-7, "linear_gated_f16_f16"},
 #define ATTENTION(n)                                                                     \
     {"attention_d" n "_f16",                                                             \
      {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
      8e-3, 2e-3, 1e-5, NULL}
     ATTENTION("16"), ATTENTION("32"), ATTENTION("64"), ATTENTION("128"),
+#define BIASED(n)                                                                        \
+    {"attention_bias_d" n "_f16",                                                        \
+     {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
+     8e-3, 2e-3, 1e-5, NULL}
+    BIASED("64"), BIASED("128"),
     {"attention_d64_f32", {END}, 0, 0, 0, NULL},
     {"attention_d128_f32", {END}, 0, 0, 0, NULL},
     {"attention_d256_f32", {END}, 0, 0, 0, NULL},
@@ -162,8 +171,14 @@ static const struct precision precisions[] = {
     {"attention_contacts_f32", {END}, 5e-6, 0, 1e-11, NULL},
     {"attention_contacts_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
      5e-6, 0, 1e-11, NULL},
-    {"layernorm_f32_f16", {AT(layernorm, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"layernorm_f32_f32", {END}, 0, 0, 0, NULL},
+    {"layernorm_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_f16_f16", {AT(layernorm, x), AT(layernorm, y), AT(layernorm, copy), END}, 1e-6,
+     6e-4, 1e-7, NULL},
+    {"layernorm_f32_f32", {AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"mul_f32", {END}, 0, 0, 0, NULL},
+    {"mul_f16", {AT(mul, a), AT(mul, b), AT(mul, y), END}, 1e-7, 6e-4, 1e-7, NULL},
+    {"positions_f32", {END}, 0, 0, 0, NULL},
+    {"relative_bias_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},
     {"select_rows_f32", {END}, 0, 0, 0, NULL},
@@ -220,10 +235,21 @@ static bool serves(size_t entry, const struct ck_case *c)
     int width, least;
     if (strcmp(params_of[entry], c->entry))
         return false;
+    if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
+        (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
+        return false;
+    for (int i = 0; i < CK_ARRAYS && !strcmp(name, "layernorm_f16_f16"); i++)
+        if (c->arrays[i].pointer == AT(layernorm, add))
+            return false; /* sums are float32 */
+    if (!strcmp(c->entry, "attention") && strstr(name, "_f16")) {
+        bool bias = ((const struct bi_attention_params *)c->params)->reach > 0;
+        if (bias != (strstr(name, "bias") != NULL))
+            return false;
+    }
     if (!d || sscanf(d, "_d%d", &width) != 1)
         return true;
     const int head = ((const struct bi_attention_params *)c->params)->head_dim;
-    least = width == 16 || (width == 64 && strstr(name, "_f32")) ? 1 : width / 2 + 1;
+    least = width == 16 || (width == 64 && (strstr(name, "_f32") || strstr(name, "bias"))) ? 1 : width / 2 + 1;
     return head >= least && head <= width;
 }
 
@@ -408,6 +434,14 @@ static void set_row(struct image *m, int64_t r, const float *values, int64_t wid
     }
 }
 
+/* Row r of an array as the entry holds it: gates are in blocks. */
+static int64_t stored_row(const struct ck_case *c, const struct ck_array *a, bool device,
+                          int64_t r)
+{
+    return c->gated && device && a->role == CK_WEIGHT ? bi_gate_row(r, a->rows / 2, GATE_BLOCK)
+                                                      : r;
+}
+
 /* Memory of all arrays, inputs filled, outputs patterned; and the params. half: what the entry
  * keeps in f16; device: really so, else the same numbers in f32 for the reference. */
 static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b,
@@ -439,7 +473,7 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         m->data = m->base + (size_t)(CANARY + offset) * m->item;
         fill_pattern(m, a->role == CK_OUT);
         for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++)
-            set_row(m, r, b->values[i] + r * a->width, a->width,
+            set_row(m, r, b->values[i] + stored_row(c, a, device, r) * a->width, a->width,
                     a->fill != CK_IDS && is_half(half, a));
         if (a->role == CK_OUT)
             rows = m->rows;
@@ -450,6 +484,8 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
 
     memcpy(run.params, c->params, c->params_size);
     memcpy(run.params, &counts, sizeof counts);
+    if (c->gated && device)
+        memcpy(run.params + c->gated, &(int32_t){GATE_BLOCK}, sizeof(int32_t));
     if (c->start != CK_NONE)
         memcpy(run.params + c->start, &b->start, sizeof b->start);
     for (int i = 0; i < b->n_arrays; i++) {
@@ -729,6 +765,8 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     bool any = false;
     if (++ck->at % ck->every)
         return;
+    if (c->gated && ((const struct bi_linear_params *)c->params)->n % (2 * GATE_BLOCK))
+        return; /* rules leave those alone: they are for the CPU's blocks */
     ck->random = random ^ (uint64_t)ck->at;
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
     fill_batch(ck, c, &b);

@@ -2,10 +2,11 @@
 #include "checkkernel.h"
 #include "kernels/attention.h"
 
-static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
-                  float scale, double spread, const char *note)
+static void check_bias(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
+                       float scale, double spread, int reach, const char *note)
 {
-    struct bi_attention_params p = {.n_heads = heads, .head_dim = d, .scale = scale};
+    struct bi_attention_params p = {.n_heads = heads, .head_dim = d, .scale = scale,
+                                    .reach = reach};
     typedef struct bi_attention_params T;
     const int64_t width = (int64_t)heads * d;
     double pairs = 0; /* a score of hundreds is known to 1e-5, its exponential no better */
@@ -21,10 +22,18 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, i
             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
             {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
              .absent = !table},
+            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = heads, .width = 2 * reach + 1,
+             .scale = 3, .absent = !reach},
         },
-        .lengths = n->of, .n_seqs = n->n, .absolute = spread > 4 ? 3e-4 : 1e-5, .relative = 1e-5,
+        .lengths = n->of, .n_seqs = n->n, .absolute = spread > 4 ? 3e-4 : reach ? 4e-5 : 1e-5, .relative = 1e-5,
         .nmse = spread > 4 ? 1e-9 : 1e-11,
         .flops = 4 * pairs * (double)width, .note = note});
+}
+
+static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
+                  float scale, double spread, const char *note)
+{
+    check_bias(ck, n, heads, d, table, scale, spread, 0, note);
 }
 
 static void cases(struct ck *ck)
@@ -33,7 +42,7 @@ static void cases(struct ck *ck)
     if (ck_bench(ck)) {
         static const struct { int d, s; const char *note; } sizes[] = {
             {16, 475, "H=20 d=16 S=475"}, {24, 475, "H=20 d=24 S=475"},
-            {32, 475, "H=20 d=32 S=475"}, {64, 475, "H=20 d=64 S=475"},
+            {32, 475, "H=20 d=32 S=475"}, {128, 475, "H=20 d=128 S=475"}, {64, 475, "H=20 d=64 S=475"},
             {64, 2000, "H=20 d=64 S=2000"}, {16, 80, "H=20 d=16 S=80 x16"}};
         for (size_t i = 0; i < BI_COUNT(sizes); i++) {
             struct ck_lengths n = ck_same(sizes[i].s < 100 ? 16 : 1, sizes[i].s);
@@ -47,8 +56,12 @@ static void cases(struct ck *ck)
     for (size_t i = 0; i < BI_COUNT(widths); i++) {
         struct ck_lengths n = ck_lengths_of(edges);
         check(ck, &n, 1 + (int)(i % 3), widths[i], 1, 0.3f, 1, "edges");
+        check_bias(ck, &n, 2, widths[i], 0, 0.3f, 1, 1 + (int)ck_random(ck, 0, 99),
+                   "edges, bias");
         n = ck_lengths(ck, 6, 150);
         check(ck, &n, (int)ck_random(ck, 1, 3), widths[i], 0, 1, 0.5, "no table");
+        check_bias(ck, &n, (int)ck_random(ck, 1, 3), widths[i], (int)i % 2, 0.3f, 1,
+                   (int)ck_random(ck, 1, 200), "bias");
     }
     for (int i = 0; i < 48; i++) {
         struct ck_lengths n = ck_lengths(ck, 8, 100);
@@ -61,6 +74,7 @@ static void cases(struct ck *ck)
     check(ck, &n, 1, 16, 1, 0.25f, 1, "rows of a task");
     n = ck_lengths_of(longest);
     check(ck, &n, 1, 16, 1, 0.25f, 1, "long");
+    check_bias(ck, &n, 1, 16, 0, 0.25f, 1, 91, "long, bias");
     n = ck_lengths(ck, 4, 300);
     check(ck, &n, 2, 16, 0, 1, 8, "large scores");
     n = ck_lengths(ck, 4, 300);

@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/linear.h"
 
 /* ---- options and random numbers ---- */
 
@@ -363,10 +364,25 @@ static void *pack_weight(const struct ck_case *c, const struct batch *b,
         if (a->role != CK_WEIGHT)
             continue;
         void *packed = take(k->pack_size(a->rows, a->width));
-        k->pack(packed, a->rows, a->width, 0, a->rows, b->of[i].data);
+        float *rows = take(sizeof *rows * (size_t)(a->rows * a->width));
+        for (int64_t r = 0; r < a->rows; r++) {
+            int64_t from = c->gated ? bi_gate_row(r, a->rows / 2, k->panel() / 2) : r;
+            memcpy(rows + r * a->width, b->of[i].data + from * a->width,
+                   sizeof *rows * (size_t)a->width);
+        }
+        k->pack(packed, a->rows, a->width, 0, a->rows, rows);
+        free(rows);
         return packed;
     }
     return NULL;
+}
+
+/* The kernel's own block of gates instead of the stacked order. */
+static void set_gates(const struct ck_case *c, const struct bi_cpu_kernels *k, struct params *p)
+{
+    int32_t block = (int32_t)k->panel() / 2;
+    if (c->gated)
+        set_member(p, c->gated, &block, sizeof block);
 }
 
 /* Fresh outputs: a copy of the pattern, and of the input where it is given in place. */
@@ -552,7 +568,8 @@ static struct attempt run_once(struct ck *ck, const struct ck_case *c, int isa,
     struct attempt t;
     new_outputs(c, b, t.base, t.out);
     void *packed = pack_weight(c, b, k);
-    const struct params p = bind(c, b, t.out, packed);
+    struct params p = bind(c, b, t.out, packed);
+    set_gates(c, k, &p);
     if (!run_tasks(ck, find_entry(k, c->entry), b, &p, n_threads))
         fail(ck, c, isa, "scratch overrun");
     for (int i = 0; i < b->n_arrays; i++)
@@ -679,7 +696,8 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
 
     new_outputs(c, b, base, out);
     void *packed = pack_weight(c, b, k);
-    const struct params p = bind(c, b, out, packed);
+    struct params p = bind(c, b, out, packed);
+    set_gates(c, k, &p);
     void *scratch = take(e->scratch_size ? e->scratch_size(&p, b->counts.n_tokens,
                                                            longest_bucket(b)) : 1);
     for (; n < RUNS && (n < 3 || seconds() < until); n++) {

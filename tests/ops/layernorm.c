@@ -3,20 +3,22 @@
 #include "kernels/layernorm.h"
 
 static void check(struct ck *ck, const struct ck_lengths *n, int width, double spread,
-                  const char *note)
+                  int groups, int bias, const char *note)
 {
     /* two or three numbers may lie so close together that their mean is known no better */
     typedef struct bi_layernorm_params T;
-    T p = {.axis = BI_AXIS_TOKENS, .width = width, .eps = 1e-5f};
+    T p = {.axis = BI_AXIS_TOKENS, .width = width, .groups = groups, .eps = 1e-5f};
+    const int whole = (groups > 1 ? groups : 1) * width;
     ck_check(ck, &(struct ck_case){
         .entry = "layernorm", .reference = bi_op_layernorm.reference, .params = &p,
         .params_size = sizeof p, .rows = offsetof(T, rows),
         .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width, .fill = CK_GAIN,
+            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = whole, .scale = spread},
+            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = whole, .fill = CK_GAIN,
              .scale = 0.3},
-            {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+            {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = whole,
+             .absent = !bias},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = whole},
         },
         .lengths = n->of, .n_seqs = n->n, .absolute = width < 8 ? 4e-3 : 4e-6,
         .relative = 4e-6, .nmse = width < 8 ? 1e-7 : 1e-12, .note = note});
@@ -27,17 +29,18 @@ static void cases(struct ck *ck)
     static const double spreads[] = {1, 1e-3, 100};
     if (ck_bench(ck)) {
         struct ck_lengths n = ck_same(8, 475);
-        check(ck, &n, 320, 1, "3800 x 320");
-        check(ck, &n, 1280, 1, "3800 x 1280");
+        check(ck, &n, 320, 1, 0, 1, "3800 x 320");
+        check(ck, &n, 1280, 1, 0, 1, "3800 x 1280");
         return;
     }
     for (int width = 1; width <= 40; width++) {
         struct ck_lengths n = ck_lengths(ck, 4, 20);
-        check(ck, &n, width, spreads[width % 3], "narrow");
+        check(ck, &n, width, spreads[width % 3], width % 4, width % 3 != 1, "narrow");
     }
     for (int i = 0; i < 30; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 60);
-        check(ck, &n, (int)ck_random(ck, 1, 1400), spreads[i % 3], "random");
+        check(ck, &n, (int)ck_random(ck, 1, 1400), spreads[i % 3], i % 5 == 4 ? 2 : 0, i % 2,
+              "random");
     }
 }
 

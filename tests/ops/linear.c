@@ -2,6 +2,23 @@
 #include "checkkernel.h"
 #include "kernels/linear.h"
 
+static void check_gated(struct ck *ck, const struct ck_lengths *n, int out, int in, int act,
+                        const char *note)
+{
+    typedef struct bi_linear_params T;
+    T p = {.axis = BI_AXIS_TOKENS, .n = 2 * out, .k = in, .act = act, .gated = out};
+    ck_check(ck, &(struct ck_case){
+        .entry = "linear", .reference = bi_op_linear.reference, .params = &p,
+        .params_size = sizeof p, .rows = offsetof(T, rows), .gated = offsetof(T, gated),
+        .arrays = {
+            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
+            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = 2 * out, .width = in, .scale = 0.2},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
+        },
+        .lengths = n->of, .n_seqs = n->n, .absolute = 5e-5 + 4e-7 * in, .relative = 4e-5, .nmse = 1e-11,
+        .flops = 4.0 * n->tokens * out * in, .note = note});
+}
+
 static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, int act, int bias,
                   int residual, const char *note)
 {
@@ -29,6 +46,7 @@ static void cases(struct ck *ck)
         check(ck, &n, 960, 320, BI_ACT_NONE, 1, 0, "950 x 960 x 320");
         check(ck, &n, 1280, 320, BI_ACT_GELU, 1, 0, "950 x 1280 x 320 gelu");
         check(ck, &n, 320, 1280, BI_ACT_NONE, 1, 1, "950 x 320 x 1280 residual");
+        check_gated(ck, &n, 1536, 960, BI_ACT_SILU, "950 x 2 1536 x 960 silu gate");
         check(ck, &n, 1280, 1280, BI_ACT_NONE, 1, 1, "950 x 1280 x 1280 residual");
         return;
     }
@@ -38,6 +56,13 @@ static void cases(struct ck *ck)
               (int)ck_random(ck, 1, i % 5 ? 90 : 700),
               i % 2 ? BI_ACT_GELU : i % 3 ? BI_ACT_NONE : BI_ACT_RELU, i / 2 % 2, i / 4 % 2,
               "random");
+    }
+    for (int i = 0; i < 36; i++) {
+        struct ck_lengths n = ck_lengths(ck, 6, 50);
+        int act = 1 + i % 4, in = (int)ck_random(ck, 1, i % 5 ? 90 : 700);
+        check(ck, &n, (int)ck_random(ck, 1, 100), in, act, i / 4 % 2, i / 8 % 2, "activations");
+        check_gated(ck, &n, (int)ck_random(ck, 1, 10) * 16, in, act, "gated");
+        check_gated(ck, &n, (int)ck_random(ck, 1, 70), i % 9 ? in : 1500, act, "gated, odd");
     }
 }
 

@@ -347,6 +347,57 @@ static void g_linear_gelu(struct fix *f)
     output(f, bi_gelu(f->g, linear(f, embedding(f, 8), 5)));
 }
 
+static bi_value_id product(struct fix *f, bi_value_id x, int64_t n)
+{
+    int64_t k = x == BI_NONE ? 1 : f->g->values[x].shape[1];
+    return bi_matmul(f->g, x, weight(f, 2, n, k, 0));
+}
+
+static void g_linear_unbiased(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_gelu(f->g, product(f, x, 5)));
+    output(f, bi_add(f->g, product(f, x, 8), x));
+}
+
+static void g_linear_silu(struct fix *f)
+{
+    output(f, bi_silu(f->g, linear(f, embedding(f, 8), 5)));
+    output(f, bi_silu(f->g, product(f, embedding(f, 8), 5)));
+}
+
+static void g_linear_gelu_tanh(struct fix *f)
+{
+    bi_value_id x = linear(f, embedding(f, 8), 5);
+    output(f, bi_norm_act(f->g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0));
+}
+
+static void g_linear_gated(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_mul(f->g, bi_silu(f->g, product(f, x, 16)), product(f, x, 16)));
+    output(f, bi_mul(f->g, product(f, x, 32), bi_gelu(f->g, product(f, x, 32))));
+}
+
+static void n_gated_odd(struct fix *f) /* 24 rows are no whole blocks */
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_mul(f->g, bi_silu(f->g, product(f, x, 24)), product(f, x, 24)));
+}
+
+static void n_gated_plain(struct fix *f) /* neither has an activation, another x, a bias */
+{
+    bi_value_id x = embedding(f, 8), y = bi_sigmoid(f->g, x);
+    output(f, bi_mul(f->g, product(f, x, 16), product(f, x, 16)));
+    output(f, bi_mul(f->g, bi_silu(f->g, product(f, x, 16)), product(f, y, 16)));
+    output(f, bi_mul(f->g, bi_silu(f->g, linear(f, x, 16)), product(f, x, 16)));
+}
+
+static void n_unbiased_biased(struct fix *f) /* its bias comes next */
+{
+    output(f, linear(f, embedding(f, 8), 5));
+}
+
 static void g_linear_residual(struct fix *f)
 {
     bi_value_id x = embedding(f, 8);
@@ -374,6 +425,35 @@ static void g_attention(struct fix *f)
 {
     bi_value_id x = embedding(f, 8);
     output(f, attention(f, bi_gelu(f->g, x), x, bi_sigmoid(f->g, x)));
+}
+
+static void g_attention_bias(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), s = bi_scores(f->g, bi_gelu(f->g, x), x, f->start, 2);
+    s = bi_relative_bias(f->g, s, weight(f, 2, 2, 5, 0), f->start);
+    output(f, bi_mix(f->g, bi_softmax(f->g, s, f->start), x, f->start));
+}
+
+static bi_value_id norm_of(struct fix *f, bi_value_id x)
+{
+    return bi_layernorm(f->g, x, weight(f, 1, f->g->values[x].shape[1], 1, 1), BI_NONE, 1e-5f);
+}
+
+static void g_qk_norm_stack(struct fix *f)
+{
+    bi_value_id x = embedding(f, 6), t = table(f, 4);
+    bi_value_id q = norm_of(f, product(f, x, 8)), k = norm_of(f, product(f, x, 8));
+    output(f, attention(f, bi_rope(f->g, bi_scale(f->g, q, 0.5f), t, f->start, 2),
+                        bi_rope(f->g, k, t, f->start, 2), product(f, x, 8)));
+    q = norm_of(f, linear(f, x, 8));
+    k = norm_of(f, linear(f, x, 8));
+    output(f, attention(f, q, k, linear(f, x, 8)));
+}
+
+static void n_qk_norm_one(struct fix *f) /* keys go as they are */
+{
+    bi_value_id x = embedding(f, 6), q = norm_of(f, product(f, x, 8));
+    output(f, attention(f, q, product(f, x, 8), product(f, x, 8)));
 }
 
 static void g_attention_rope(struct fix *f)
@@ -425,6 +505,18 @@ static void g_qkv_stack(struct fix *f)
 static void g_norm_pool(struct fix *f)
 {
     output(f, bi_mean_pool(f->g, norm(f, embedding(f, 8)), f->start, 1, 1));
+}
+
+static void g_norm_pool_unbiased(struct fix *f)
+{
+    output(f, bi_mean_pool(f->g, norm_of(f, embedding(f, 8)), f->start, 1, 1));
+}
+
+static void g_rmsnorm_pool(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_mean_pool(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f), f->start, 0,
+                           1));
 }
 
 static void g_add_layernorm(struct fix *f)
@@ -498,6 +590,14 @@ static void each_rule(void)
         {"linear", g_linear, 1, NULL},
         {"linear_gelu", g_linear_gelu, 1, NULL},
         {"linear_relu", g_linear_relu, 1, NULL},
+        {"linear_unbiased", g_linear_unbiased, 2, NULL},
+        {"linear_silu", g_linear_silu, 2, NULL},
+        {"linear_gelu_tanh", g_linear_gelu_tanh, 1, NULL},
+        {"linear_gated", g_linear_gated, 2, NULL},
+        {"attention_bias", g_attention_bias, 1, NULL},
+        {"qk_norm_stack", g_qk_norm_stack, 2, NULL},
+        {"norm_pool", g_norm_pool_unbiased, 1, NULL},
+        {"rmsnorm_pool", g_rmsnorm_pool, 1, NULL},
         {"linear_residual", g_linear_residual, 2, NULL},
         {"half_pool", g_half_pool, 2, NULL},
         {"rel_qkv_stack", g_rel_qkv_stack, 1, NULL},
@@ -644,7 +744,9 @@ static void rules_keep_off(void)
         {"qkv_stack", n_stack_inputs},       {"qkv_stack", n_stack_bias},
         {"add_layernorm", n_norm_row},       {"norm_pool", n_pool_shared},
         {"linear_residual", n_residual_row}, {"linear_relu", n_relu_padded},
-        {"half_pool", n_pool_other},
+        {"half_pool", n_pool_other},         {"linear_gated", n_gated_odd},
+        {"linear_gated", n_gated_plain},     {"linear_unbiased", n_unbiased_biased},
+        {"qk_norm_stack", n_qk_norm_one},
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
         check_rule(cases[i].build, cases[i].name, 0, NULL);
@@ -837,6 +939,11 @@ static void random_attention(struct random *r)
     v = pick(r, 3) ? linear(r->f, x, pick(r, 6) ? d : 2 * d) : some(r, d);
     if (pick(r, 5) == 0)
         k = q;
+    if (pick(r, 3) == 0) { /* queries and keys are normalised */
+        q = norm_of(r->f, pick(r, 3) ? product(r->f, x, d) : q);
+        k = norm_of(r->f, pick(r, 3) ? product(r->f, x, d) : k);
+        v = pick(r, 3) ? product(r->f, x, d) : v;
+    }
     q = bi_scale(g, q, 0.3f);
     if (pick(r, 3)) {
         q = rotated(r, q, heads);
@@ -845,6 +952,9 @@ static void random_attention(struct random *r)
     maps_ = bi_scores(g, q, k, r->f->start, heads);
     if (pick(r, 12) == 0)
         output(r->f, maps_);
+    if (pick(r, 4) == 0)
+        maps_ = bi_relative_bias(g, maps_, weight(r->f, 2, heads, 2 * pick(r, 4) + 1, 0),
+                                 r->f->start);
     maps_ = bi_softmax(g, maps_, r->f->start);
     for (int n = pick(r, 3); n > 0; n--)
         contacts = bi_contacts(g, maps_, weight(r->f, 1, heads, 1, 0), r->f->start, contacts,
@@ -899,7 +1009,7 @@ static void random_op(struct random *r)
     struct bi_graph *g = r->f->g;
     bi_value_id x = some(r, 0), y;
     int64_t n = width(r, x);
-    switch (pick(r, 14)) {
+    switch (pick(r, 20)) {
     case 0: y = bi_matmul(g, x, weight(r->f, 2, 4 + 4 * pick(r, 3), n, 0)); break;
     case 1:
     case 2: y = linear(r->f, x, 4 + 4 * pick(r, 3)); break;
@@ -921,6 +1031,22 @@ static void random_op(struct random *r)
         output(r->f, pick(r, 2) ? bi_gelu(g, linear(r->f, y, 8)) : norm(r->f, y));
         return;
     case 12: random_positions(r); return;
+    case 13: y = bi_silu(g, pick(r, 2) ? linear(r->f, x, n) : product(r->f, x, 4)); break;
+    case 14:
+        y = bi_mul(g, pick(r, 2) ? bi_silu(g, product(r->f, x, 16)) : product(r->f, x, 16),
+                   pick(r, 4) ? product(r->f, x, 16) : bi_gelu(g, product(r->f, x, 16)));
+        break;
+    case 15:
+        y = bi_norm_act(g, linear(r->f, x, n), BI_NONE, BI_NONE,
+                        pick(r, 2) ? BI_NORM_ACT_TANH_GELU : BI_NORM_ACT_RELU, 0);
+        break;
+    case 16:
+        y = bi_rmsnorm(g, x, weight(r->f, 1, n, 1, 1), 1e-6f);
+        if (pick(r, 2)) {
+            output(r->f, bi_mean_pool(g, y, r->f->start, 0, pick(r, 2)));
+            return;
+        }
+        break;
     default: random_attention(r); return;
     }
     r->pool[r->n++] = y;

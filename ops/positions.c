@@ -1,0 +1,41 @@
+/* positions.c - a table's row for every place in a sequence.   table [P, D], start -> [T, D] */
+#include <string.h>
+
+#include "../kernels/positions.h"
+#include "shared.h"
+
+static int positions_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *table = bi_in(g, node, 0);
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    if (!st)
+        st = bi_expect_start(g, node, 1, err);
+    if (!st && (node->attr.first < 0 || node->attr.first >= table->shape[0]))
+        st = bi_fail(err, BIOINFER_INTERNAL, "positions: row %d of %s", node->attr.first,
+                     bi_shape_text(table).text);
+    if (!st)
+        bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, table->shape[1]});
+    return st;
+}
+
+static void positions_launch(const struct bi_graph *g, const struct bi_node *node,
+                             const struct bi_bind *b, struct bi_launch *launch)
+{
+    BI_LAUNCH(launch, "positions", struct bi_positions_params, .counts = b->counts,
+              .table = b->in[0], .start = b->in[1], .y = b->out[0], .ldy = b->out_ld[0],
+              .width = (int32_t)bi_in(g, node, 0)->shape[1], .first = node->attr.first);
+}
+
+static void positions_reference(const void *params)
+{
+    const struct bi_positions_params *p = params;
+    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+        for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
+            memcpy(p->y + t * p->ldy, p->table + (p->first + t - p->start[s]) * p->width,
+                   sizeof *p->y * (size_t)p->width);
+}
+
+const struct bi_op bi_op_positions = {
+    .name = "positions", .infer = positions_infer, .launch = positions_launch,
+    .reference = positions_reference, .cost = bi_cost_bytes, .required = 3,
+};

@@ -1,0 +1,14 @@
+/* silu.c - silu: z / (1 + e^-z), element by element. */
+#include "../kernels/unary.h"
+#include "shared.h"
+
+static void silu_launch(const struct bi_graph *g, const struct bi_node *node,
+                        const struct bi_bind *bind, struct bi_launch *launch)
+{
+    bi_launch_unary(g, node, bind, launch, BI_UNARY_SILU);
+}
+
+const struct bi_op bi_op_silu = {
+    .name = "silu", .infer = bi_infer_like_first, .launch = silu_launch,
+    .reference = bi_ref_unary, .cost = bi_cost_bytes, .required = 1,
+};
