@@ -7,7 +7,7 @@
 #include "linear.h"
 
 /* act of linear.h */
-DEV float activate(float v, int act)
+DEV float linear_act(float v, int act)
 {
     return act == BI_ACT_GELU        ? gelu(v)
            : act == BI_ACT_RELU      ? relu(v)

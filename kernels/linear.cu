@@ -183,7 +183,7 @@ DEV void finish(const struct bi_linear_params &p, const sums<size> &d, int64_t m
 #pragma GCC unroll 4
                 for (int i = 0; i < ACC_RUN; i++) {
                     v[i] = d.of[t][j].of[e + i] + bias[i];
-                    v[i] = activate(v[i], p.act);
+                    v[i] = linear_act(v[i], p.act);
                     if (p.residual && n + i < p.n)
                         v[i] += p.residual[m * p.ldr + n + i];
                 }
@@ -212,7 +212,7 @@ DEV void finish_gated(const struct bi_linear_params &p, const sums<size> &d, int
                     continue;
 #pragma GCC unroll 4
                 for (int i = 0; i < ACC_RUN; i++)
-                    v[i] = activate(d.of[t][j].of[e + i], p.act) * d.of[t][j + 1].of[e + i];
+                    v[i] = linear_act(d.of[t][j].of[e + i], p.act) * d.of[t][j + 1].of[e + i];
                 store_run((Y *)p.y + m * p.ldy + n, v, whole, p.n / 2 - n);
             }
         }

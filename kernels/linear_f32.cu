@@ -101,12 +101,12 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
                 const float value = shuffle_xor(d[i][j], 4);
                 if (column % 32 < 16 && m < rows && n < p.n)
                     p.y[m * p.ldy + n0 / 2 + (n - n0) / 32 * 16 + n % 16] =
-                        activate(d[i][j], p.act) * value;
+                        linear_act(d[i][j], p.act) * value;
                 continue;
             }
             if (m >= rows || n >= p.n)
                 continue;
-            float v = activate(d[i][j] + (p.bias ? p.bias[n] : 0), p.act);
+            float v = linear_act(d[i][j] + (p.bias ? p.bias[n] : 0), p.act);
             if (p.residual)
                 v += p.residual[m * p.ldr + n];
             p.y[m * p.ldy + n] = v;
