@@ -198,6 +198,9 @@ static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
     snprintf(text, sizeof text, "%s %s %s %s %s layers=%d width=%d heads=%d",
              bioinfer_version(), m->base.def->name, m->ops->name, m->caps.kernels,
              m->half ? "fp16" : "fp32", m->base.n_layers, m->base.width, m->base.n_heads);
+    if (m->base.tracks.n_heads)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " window=%lld",
+                 (long long)m->base.tracks.window);
     for (int k = 0; k < 2; k++)
         h[k] = bi_hash(text, strlen(text), h[k]);
     for (size_t i = 0; i < cp->n_tensors; i++) {
@@ -219,6 +222,12 @@ static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
             h[k] = bi_hash(facts, sizeof facts, h[k]);
             h[k] = bi_hash(ends, sizeof ends, h[k]);
         }
+    }
+    for (size_t i = 0; i < m->base.n_weights; i++) { /* made at load: not in the checkpoint */
+        const struct bi_weight *w = &m->base.weights[i];
+        size_t n = (size_t)(w->shape[0] * (w->rank == 2 ? w->shape[1] : 1));
+        for (int k = 0; w->values && k < 2; k++)
+            h[k] = bi_hash(w->values, n * sizeof *w->values, h[k]);
     }
     snprintf(m->fingerprint, sizeof m->fingerprint, "%016llx%016llx", (unsigned long long)h[0],
              (unsigned long long)h[1]);
@@ -299,7 +308,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                      const struct bi_backend_ops *ops, struct bioinfer_error *err)
 {
     struct bioinfer_model_params p = {0};
-    struct bi_checkpoint_options options;
+    struct bi_model_options options;
     struct bioinfer_model *m = NULL;
     int st;
     if (!out || !ctx)
@@ -312,14 +321,15 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         return bi_fail(err, BIOINFER_NOMEM, "model");
     m->ctx = ctx;
     m->ops = ops;
-    options = (struct bi_checkpoint_options){.strict_pickle = p.strict_pickle != 0,
-                                             .verify = p.verify != 0};
+    options = (struct bi_model_options){
+        .family = p.family, .window = p.window, .positions = p.positions,
+        .checkpoint = {.strict_pickle = p.strict_pickle != 0, .verify = p.verify != 0}};
     if ((st = find_weights(m, path, p.family, err)) ||
         (st = (m->name = weights_name(&ctx->env, m->path))
                   ? 0
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
-        (st = bi_model_open(&m->base, &ctx->env, m->path, p.family, &options, err)) ||
+        (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = bi_store_new(&m->store, err)))
         goto out;
     if (p.check_weights && (st = check_all(m, err)))

@@ -171,6 +171,9 @@ int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
     *out = NULL;
     if ((st = bi_context_check(model->ctx, err)))
         return st;
+    if (!model->base.def->build)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s takes windows of DNA, not records",
+                       model->path, model->base.def->name);
     if (!(s = bi_zalloc(model->base.env, sizeof *s)))
         return bi_fail(err, BIOINFER_NOMEM, "session");
     s->env = model->base.env;

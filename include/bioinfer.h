@@ -1,7 +1,7 @@
 /* bioinfer.h - run biological foundation models. The only installed header.
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers
- *           5 results  6 sessions  7 writers  8 scoring  9 devices
+ *           5 results  6 sessions  7 writers  8 scoring  9 tracks  10 devices
  *
  * Rules that hold for every function:
  *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
@@ -127,6 +127,11 @@ struct bioinfer_model_params {
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
     int verify;            /* non-zero: check the CRC of every zip record that is read */
+    /* Models of DNA windows: bases of a window, 0 = as the weights say; and where the features
+     * of relative positions come from: a file of the family's table, or the name of a formula
+     * the family knows ("formula-tf", "formula-pt"). NULL = the family's own. */
+    int64_t window;
+    const char *positions;
 };
 
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name")
@@ -389,7 +394,70 @@ BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offse
                                              int64_t *positions, int n_max,
                                              struct bioinfer_error *err);
 
-/* ---- 9 devices ------------------------------------------------------------------------------ */
+/* ---- 9 tracks: windows of DNA to values in bins ------------------------------------------------ */
+
+/* Models of DNA windows have heads ("human"), each with so many tracks: name of head `index`,
+ * NULL past the end. n_tracks may be NULL. */
+BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index,
+                                             int *n_tracks);
+
+struct bioinfer_tracks_params {
+    size_t struct_size;
+    const char *head;         /* NULL = the first */
+    const int *tracks;        /* of the head, from 0, in the order wanted */
+    int n_tracks;             /* 0 = all */
+    const int *shifts;        /* the mean over windows moved right by so many bases, where ... */
+    int n_shifts;             /* ... what moves in is no base; 0 = the window as it is */
+    int reverse_complement;   /* non-zero: the mean over both strands, bins turned back */
+    const int *strand_pairs;  /* [tracks of the head] a track's other strand; NULL = itself */
+    int quarter;              /* non-zero: '.' is a quarter of each base, else no base */
+    int keep;                 /* non-zero: keep what REFERENCE makes, for CHANGED */
+    int64_t memory_limit;     /* bytes of activations; 0 = from the free memory */
+    const char *no_rules;     /* as in bioinfer_session_params */
+};
+
+typedef struct bioinfer_tracks bioinfer_tracks; /* one thread at a time */
+
+BIOINFER_API int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
+                                     const struct bioinfer_tracks_params *params,
+                                     struct bioinfer_error *err);
+BIOINFER_API void bioinfer_tracks_free(bioinfer_tracks **tracks); /* NULL-safe */
+
+struct bioinfer_tracks_info {
+    size_t struct_size;
+    const char *head;
+    int64_t window;    /* bases in */
+    int64_t bin_size;  /* bases of a bin */
+    int64_t first_bin; /* bins of the window in front of the first that is given */
+    int64_t n_bins;
+    int n_tracks, n_head_tracks;
+    int64_t n_tokens;  /* of the transformer */
+    /* so far: full windows, changed windows that reused the reference, tokens they computed */
+    uint64_t n_whole, n_cut, cut_tokens;
+};
+BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_tracks *tracks,
+                                          struct bioinfer_tracks_info *info);
+
+enum bioinfer_tracks_mode {
+    BIOINFER_WINDOW,    /* a window */
+    BIOINFER_REFERENCE, /* the same, and keep its features */
+    BIOINFER_CHANGED    /* the same numbers, bit for bit, computing only what differs from the
+                         * reference in the part before the transformer */
+};
+/* sequence: `window` letters; ACGT in either case, anything else is no base (zeros). tracks:
+ * caller-owned, [n_bins, n_tracks]. */
+BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequence,
+                                     size_t length, int mode, float *values,
+                                     struct bioinfer_error *err);
+/* As their namesakes of sessions. */
+BIOINFER_API void bioinfer_tracks_set_profile(bioinfer_tracks *tracks, int on);
+BIOINFER_API int bioinfer_tracks_get_profile(bioinfer_tracks *tracks,
+                                             struct bioinfer_profile *profile);
+BIOINFER_API int bioinfer_tracks_dump(bioinfer_tracks *tracks, int fused, int trace_rules,
+                                      int (*write)(void *user, const char *text, size_t len),
+                                      void *user, struct bioinfer_error *err);
+
+/* ---- 10 devices ------------------------------------------------------------------------------ */
 
 struct bioinfer_device {
     size_t struct_size;

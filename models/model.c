@@ -43,13 +43,13 @@ static int find_def(const struct bi_model_def **out, const char *family,
 }
 
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
-                  const char *family, const struct bi_checkpoint_options *options,
-                  struct bioinfer_error *err)
+                  const struct bi_model_options *options, struct bioinfer_error *err)
 {
     int st;
-    *model = (struct bi_model){.env = env, .arena = {.env = env}};
-    if ((st = bi_checkpoint_open(&model->cp, env, path, options, err)) ||
-        (st = find_def(&model->def, family, model->cp, err)) ||
+    *model = (struct bi_model){.env = env, .arena = {.env = env}, .window = options->window,
+                               .positions = options->positions};
+    if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
+        (st = find_def(&model->def, options->family, model->cp, err)) ||
         (st = model->def->open(model, err)))
         bi_model_close(model);
     return st;
@@ -74,6 +74,15 @@ static uint64_t tensor_rows(const struct bi_tensor *t, int rank)
     return rank == 1 ? t->n_elements : t->rank ? t->shape[0] : 1;
 }
 
+/* [rows, channels, taps], with a trailing 1 where a layer of one tap was made for two
+ * dimensions. */
+static bool fits_convolution(const struct bi_tensor *t, const struct bi_weight *w)
+{
+    return (t->rank == 3 || (t->rank == 4 && t->shape[3] == 1)) &&
+           t->shape[1] == (uint64_t)(w->shape[1] / w->taps) &&
+           t->shape[2] == (uint64_t)w->taps;
+}
+
 int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     struct bioinfer_error *err)
 {
@@ -86,6 +95,7 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
     }
     if (t) {
         bool fits = weight->rank == 1 ? t->rank == 1 || (t->rank == 2 && t->shape[0] == 1)
+                    : weight->taps    ? fits_convolution(t, weight)
                                       : t->rank == 2 && t->shape[1] == (uint64_t)weight->shape[1];
         /* a whole tensor must be used as a whole: extra rows are a different model */
         bool picked = weight->row_block || weight->row_first || weight->row_step;
@@ -98,6 +108,11 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
             for (int i = 0; i < t->rank; i++)
                 snprintf(got + strlen(got), sizeof got - strlen(got), "%s%" PRIu64,
                          i ? ", " : "", t->shape[i]);
+            if (weight->taps)
+                return bi_fail(err, BIOINFER_MISMATCH,
+                               "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 ", %" PRId64
+                               "]", model->cp->files[t->file].path, t->name, got,
+                               weight->shape[0], weight->shape[1] / weight->taps, weight->taps);
             if (weight->rank == 1)
                 return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 "]",
                                model->cp->files[t->file].path, t->name, got, weight->shape[0]);
@@ -124,6 +139,25 @@ bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int
     return bi_weight(g, index, w->name, w->rank, w->shape);
 }
 
+/* [channels][taps] of every row becomes [taps][channels]. */
+static int read_convolution(const struct bi_model *model, const struct bi_weight *weight,
+                            int64_t first, int64_t n, float *dst, struct bioinfer_error *err)
+{
+    const int64_t width = weight->shape[1], taps = weight->taps, channels = width / taps;
+    float *row = bi_calloc(model->env, (size_t)width, sizeof *row);
+    int st = row ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path,
+                               weight->name);
+    for (int64_t r = 0; !st && r < n; r++, dst += width) {
+        st = bi_tensor_read_f32(model->cp, weight->tensor, (uint64_t)((first + r) * width),
+                                (uint64_t)width, row, err);
+        for (int64_t c = 0; !st && c < channels; c++)
+            for (int64_t k = 0; k < taps; k++)
+                dst[k * channels + c] = row[c * taps + k];
+    }
+    bi_free(model->env, row);
+    return st;
+}
+
 int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight, int64_t first,
                    int64_t n, float *dst, struct bioinfer_error *err)
 {
@@ -134,6 +168,8 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
                (size_t)((uint64_t)n * width) * sizeof *dst);
         return 0;
     }
+    if (weight->taps > 1)
+        return read_convolution(model, weight, first, n, dst, err);
     while (!st && n) { /* runs of rows that follow each other in the tensor */
         uint64_t run = (uint64_t)n, row = weight->row_first + (uint64_t)first;
         if (weight->row_block) {
@@ -148,6 +184,17 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
         n -= (int64_t)run;
     }
     return st;
+}
+
+int bi_model_read(struct bi_model *model, const struct bi_tensor *t, float **values,
+                  struct bioinfer_error *err)
+{
+    if (!bi_dtype_is_loadable(t->dtype) || t->n_elements > 1 << 20)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size",
+                       model->cp->path, t->name);
+    if (!(*values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof **values)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
+    return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, *values, err);
 }
 
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,

@@ -19,6 +19,9 @@ struct bi_weight {
     /* Row r of the weight is row row_first + r / row_block * row_step + r % row_block of the
      * tensor; row_block 0: rows follow each other from row_first. */
     uint64_t row_first, row_block, row_step;
+    /* A convolution: the tensor is [rows, channels, taps], the weight [rows, taps * channels]
+     * with channels fastest. 0 = no convolution. */
+    int64_t taps;
 };
 
 /* What a graph has to give. Bits of enum bioinfer_include, and: */
@@ -41,6 +44,39 @@ struct bi_tokens {
     int n_mapped; /* residues the family reads as another one (J as X) */
 };
 
+/* ---- families that read windows of DNA and give tracks ---- */
+
+enum { BI_TRACKS_FEATURES = 4, BI_TRACKS_HEADS = 8, BI_BASES = 6 };
+
+/* Input "bases" [window]: 0 to 3 are A, C, G, T; then a base that is none of them, and one that
+ * is a quarter of each. */
+enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
+
+/* The whole graph, or one of the halves it is cut into: convolutions up to the tokens (and what
+ * skips the transformer), and all behind. A token's features depend on its own bases and
+ * `reach` more on either side, so a change of few bases recomputes few tokens. */
+enum bi_tracks_part { BI_TRACKS_WHOLE, BI_TRACKS_CONVOLUTIONS, BI_TRACKS_REST };
+
+struct bi_feature {
+    const char *name; /* output of BI_TRACKS_CONVOLUTIONS, input of BI_TRACKS_REST */
+    int rows;         /* per token */
+    int64_t width;
+};
+
+struct bi_tracks_head {
+    const char *name; /* "human" */
+    int n_tracks;
+};
+
+/* Sizes are bases unless said otherwise. Filled by open(). */
+struct bi_tracks {
+    int64_t window, token_size, reach, bin_size;
+    int64_t n_tokens, n_bins, first_bin; /* bins given, and cut off in front of them */
+    int n_features, n_heads;
+    struct bi_feature features[BI_TRACKS_FEATURES];
+    struct bi_tracks_head heads[BI_TRACKS_HEADS];
+};
+
 struct bi_model {
     const struct bi_model_def *def;
     const struct bi_env *env;
@@ -55,6 +91,11 @@ struct bi_model {
     int n_prefix, n_suffix; /* special tokens around the residues */
     int mask_id;
     int64_t n_parameters;
+    /* What the caller asked for, for families that have it: bases of a window (0 = as the
+     * weights say), and a name or a file of position features (NULL = the usual). */
+    int64_t window;
+    const char *positions;
+    struct bi_tracks tracks;
     unsigned can_include;   /* kinds these weights can give */
     unsigned default_include;
 };
@@ -78,15 +119,27 @@ struct bi_model_def {
                         float *scale);
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(char residue);
+    /* Families that give tracks have this instead of build, encode and what follows them.
+     * Writes the graph of a part for n_tokens tokens (fewer than the window's only for
+     * BI_TRACKS_CONVOLUTIONS) and a head; outputs are the features, or "tracks" [n_bins,
+     * n_tracks] as kind 0. */
+    void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
+                         enum bi_tracks_part part, int64_t n_tokens, int head);
 };
 
 /* The families of this build; NULL past the end. */
 const struct bi_model_def *bi_model_def(int index);
 
-/* Opens what `path` names; family NULL = found by recognise(). */
+/* Opens what `path` names; family NULL = found by recognise(). For window and positions see
+ * struct bi_model. */
+struct bi_model_options {
+    const char *family;
+    struct bi_checkpoint_options checkpoint;
+    int64_t window;
+    const char *positions;
+};
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
-                  const char *family, const struct bi_checkpoint_options *options,
-                  struct bioinfer_error *err);
+                  const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);
 
 /* ---- for the files of families ---- */
@@ -100,6 +153,9 @@ bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int
 /* Rows [first, first + n) (rank 1: elements) as float32. */
 int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight, int64_t first,
                    int64_t n, float *dst, struct bioinfer_error *err);
+/* All of a tensor of at most a million elements, in the model's arena. */
+int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float **values,
+                  struct bioinfer_error *err);
 /* A number of config.json in [min, max]: 1 = set, 0 = the key is absent, < 0 = status. */
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
                   int64_t *out, struct bioinfer_error *err);

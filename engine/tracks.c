@@ -1,0 +1,539 @@
+/* tracks.c - windows of DNA to tracks, and variants of a window by what they change.
+ *
+ * A window runs whole, or in two halves cut where the convolutions end. With the features of a
+ * reference kept, a changed window recomputes only the tokens that can see the change: every
+ * row of every layer is one chain of operations whatever its neighbours, so the patched
+ * features are those of a full run, bit for bit, and the second half runs as it is.
+ *
+ * Sections: life, views of a window, parts, the kept reference, public calls. */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine.h"
+
+enum { MAX_SHIFTS = 64, CUT_STEP = 8 /* tokens of a cut window: few plans */ };
+
+/* The reference as one view sees it. */
+struct kept {
+    int32_t *bases;
+    float *features[BI_TRACKS_FEATURES];
+    bool valid;
+};
+
+struct bioinfer_tracks {
+    struct bioinfer_model *model;
+    const struct bi_tracks *t;
+    const struct bi_env *env;
+    struct bi_exec *exec;
+    int head, n_tracks, n_views, n_shifts;
+    int *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
+    int shifts[MAX_SHIFTS];
+    bool both_strands, quarter;
+    char *no_rules;
+    struct kept *kept;  /* [n_views], NULL = nothing is kept */
+    int32_t *bases;     /* [window] of the view at hand */
+    uint64_t n_whole, n_cut, cut_tokens;
+    atomic_flag busy;
+};
+
+/* ---- life ---- */
+
+static int find_head(const struct bioinfer_tracks *s, const char *name, int *head,
+                     struct bioinfer_error *err)
+{
+    char list[160] = "";
+    *head = 0;
+    for (int i = 0; name && i < s->t->n_heads; i++) {
+        if (!strcmp(s->t->heads[i].name, name)) {
+            *head = i;
+            return 0;
+        }
+        if (strlen(list) + strlen(s->t->heads[i].name) + 3 < sizeof list)
+            strcat(strcat(list, i ? ", " : ""), s->t->heads[i].name);
+    }
+    return name ? bi_fail(err, BIOINFER_INVALID, "%s: no head '%.60s'; it has %s", s->model->path,
+                          name, list)
+                : 0;
+}
+
+static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_params *p,
+                       struct bioinfer_error *err)
+{
+    int all = s->t->heads[s->head].n_tracks;
+    if (p->n_tracks < 0 || (p->n_tracks && !p->tracks))
+        return bi_fail(err, BIOINFER_INVALID, "tracks: %d of them, none given", p->n_tracks);
+    s->n_tracks = p->n_tracks ? p->n_tracks : all;
+    s->tracks = bi_calloc(s->env, (size_t)s->n_tracks, sizeof *s->tracks);
+    s->pairs = bi_calloc(s->env, (size_t)s->n_tracks, sizeof *s->pairs);
+    if (!s->tracks || !s->pairs)
+        return bi_fail(err, BIOINFER_NOMEM, "tracks");
+    for (int i = 0; i < s->n_tracks; i++) {
+        int track = p->n_tracks ? p->tracks[i] : i;
+        if (track < 0 || track >= all)
+            return bi_fail(err, BIOINFER_INVALID, "track %d: head %s has tracks 0 to %d", track,
+                           s->t->heads[s->head].name, all - 1);
+        s->tracks[i] = track;
+        s->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;
+        if (s->pairs[i] < 0 || s->pairs[i] >= all)
+            return bi_fail(err, BIOINFER_INVALID, "track %d: the other strand's is %d, head %s has "
+                           "tracks 0 to %d", track, s->pairs[i], s->t->heads[s->head].name,
+                           all - 1);
+    }
+    return 0;
+}
+
+static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_params *p,
+                      struct bioinfer_error *err)
+{
+    s->n_shifts = p->n_shifts ? p->n_shifts : 1;
+    if (p->n_shifts < 0 || p->n_shifts > MAX_SHIFTS || (p->n_shifts && !p->shifts))
+        return bi_fail(err, BIOINFER_INVALID, "shifts: %d of them, expected up to %d",
+                       p->n_shifts, MAX_SHIFTS);
+    for (int i = 0; i < p->n_shifts; i++) {
+        s->shifts[i] = p->shifts[i];
+        if (s->shifts[i] <= -s->t->window || s->shifts[i] >= s->t->window)
+            return bi_fail(err, BIOINFER_INVALID, "shift %d: a window has %lld bases",
+                           s->shifts[i], (long long)s->t->window);
+    }
+    s->both_strands = p->reverse_complement != 0;
+    s->quarter = p->quarter != 0;
+    s->n_views = s->n_shifts * (s->both_strands ? 2 : 1);
+    return 0;
+}
+
+static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
+{
+    s->kept = bi_calloc(s->env, (size_t)s->n_views, sizeof *s->kept);
+    for (int v = 0; s->kept && v < s->n_views; v++) {
+        struct kept *k = &s->kept[v];
+        bool ok = (k->bases = bi_calloc(s->env, (size_t)s->t->window, sizeof *k->bases));
+        for (int i = 0; ok && i < s->t->n_features; i++) {
+            const struct bi_feature *f = &s->t->features[i];
+            ok = (k->features[i] = bi_calloc(s->env, (size_t)(s->t->n_tokens * f->rows),
+                                             (size_t)f->width * sizeof(float)));
+        }
+        if (!ok)
+            return bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
+    }
+    return s->kept ? 0 : bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
+}
+
+int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
+                        const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_tracks_params p = {0};
+    struct bioinfer_tracks *s = NULL;
+    int st;
+    if (!out || !model)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: out and model must be given");
+    *out = NULL;
+    if ((st = bi_context_check(model->ctx, err)) ||
+        (st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
+        return st;
+    if (!model->base.def->build_tracks)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
+                       model->base.def->name);
+    if (!(s = bi_zalloc(model->base.env, sizeof *s)))
+        return bi_fail(err, BIOINFER_NOMEM, "tracks");
+    s->env = model->base.env;
+    s->model = (struct bioinfer_model *)(uintptr_t)model; /* its store fills under a lock */
+    s->t = &model->base.tracks;
+    atomic_flag_clear(&s->busy);
+    if ((st = find_head(s, p.head, &s->head, err)) || (st = take_tracks(s, &p, err)) ||
+        (st = take_views(s, &p, err)))
+        goto out;
+    if ((p.no_rules && !(s->no_rules = bi_strdup(s->env, p.no_rules))) ||
+        !(s->bases = bi_calloc(s->env, (size_t)s->t->window, sizeof *s->bases))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "tracks");
+        goto out;
+    }
+    if ((p.keep && (st = keep_memory(s, err))) ||
+        (st = bi_exec_new(&s->exec, s->model, p.memory_limit, err)))
+        goto out;
+    *out = s;
+    s = NULL;
+out:
+    bioinfer_tracks_free(&s);
+    return st;
+}
+
+void bioinfer_tracks_free(bioinfer_tracks **tracks)
+{
+    struct bioinfer_tracks *s = tracks ? *tracks : NULL;
+    if (!s)
+        return;
+    bi_exec_free(&s->exec);
+    for (int v = 0; s->kept && v < s->n_views; v++) {
+        bi_free(s->env, s->kept[v].bases);
+        for (int i = 0; i < BI_TRACKS_FEATURES; i++)
+            bi_free(s->env, s->kept[v].features[i]);
+    }
+    bi_free(s->env, s->kept);
+    bi_free(s->env, s->bases);
+    bi_free(s->env, s->tracks);
+    bi_free(s->env, s->pairs);
+    bi_free(s->env, s->no_rules);
+    bi_free(s->env, s);
+    *tracks = NULL;
+}
+
+/* ---- views: a strand, moved by a shift ---- */
+
+static bool reversed(const struct bioinfer_tracks *s, int view)
+{
+    return view >= s->n_shifts;
+}
+
+static int32_t base_of(char c, bool quarter)
+{
+    switch (c | 0x20) {
+    case 'a':
+        return 0;
+    case 'c':
+        return 1;
+    case 'g':
+        return 2;
+    case 't':
+        return 3;
+    default:
+        return c == '.' && quarter ? BI_BASE_QUARTER : BI_BASE_NONE;
+    }
+}
+
+/* What moves in at the end of a shifted window is no base. */
+static void read_view(const struct bioinfer_tracks *s, const char *sequence, int view,
+                      int32_t *bases)
+{
+    const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = i - shift;
+        int32_t b;
+        if (at < 0 || at >= n) {
+            bases[i] = BI_BASE_NONE;
+            continue;
+        }
+        b = base_of(sequence[reversed(s, view) ? n - 1 - at : at], s->quarter);
+        bases[i] = reversed(s, view) && b < BI_BASE_NONE ? 3 - b : b;
+    }
+}
+
+/* ---- parts ---- */
+
+struct graph_of {
+    const struct bi_model *model;
+    enum bi_tracks_part part;
+    int64_t n_tokens;
+    int head;
+};
+
+static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    const struct graph_of *of = user;
+    (void)err;
+    g->n_tokens = g->longest = of->n_tokens;
+    g->n_seqs = 1;
+    of->model->def->build_tracks(of->model, g, of->part, of->n_tokens, of->head);
+    return 0;
+}
+
+static int begin(struct bioinfer_tracks *s, enum bi_tracks_part part, int64_t n_tokens,
+                 struct bi_exec_slot **slot, struct bioinfer_error *err)
+{
+    struct graph_of of = {&s->model->base, part, n_tokens, s->head};
+    struct bi_recipe recipe = {
+        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)s->head}}, .build = build_graph,
+        .user = &of, .no_rules = s->no_rules};
+    struct bi_exec_batch b = {.recipe = &recipe,
+                              .counts = {.n_tokens = (int32_t)n_tokens, .n_seqs = 1,
+                                         .longest = (int32_t)n_tokens}};
+    int st = bi_exec_begin(s->exec, &b, slot, err);
+    return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: two batches at once") : st;
+}
+
+static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioinfer_error *err)
+{
+    int st = bi_exec_submit(s->exec, slot, err);
+    return st ? st : bi_exec_wait(s->exec, slot, err);
+}
+
+/* Adds the wanted tracks of a view to the sums; false when a value is not finite. */
+static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int view,
+                       float *sums)
+{
+    const int64_t n = s->t->n_bins;
+    const int *which = reversed(s, view) ? s->pairs : s->tracks;
+    int64_t ld;
+    const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
+    bool finite = true;
+    for (int64_t b = 0; b < n; b++) {
+        const float *row = from + (reversed(s, view) ? n - 1 - b : b) * ld;
+        for (int i = 0; i < s->n_tracks; i++) {
+            float v = row[which[i]];
+            finite &= isfinite(v) != 0;
+            sums[b * s->n_tracks + i] += v;
+        }
+    }
+    return finite;
+}
+
+static int run_whole(struct bioinfer_tracks *s, int view, float *sums, struct bioinfer_error *err)
+{
+    struct bi_exec_slot *slot;
+    int st = begin(s, BI_TRACKS_WHOLE, s->t->n_tokens, &slot, err);
+    if (st)
+        return st;
+    memcpy(bi_exec_input(slot, "bases"), s->bases, (size_t)s->t->window * sizeof *s->bases);
+    if ((st = run(s, slot, err)))
+        return st;
+    s->n_whole++;
+    return add_tracks(s, slot, view, sums)
+               ? 0
+               : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+}
+
+/* Features of tokens first ... first + n - 1 into `to`, of which rows from `skip` on for
+ * `count` tokens are wanted. */
+static int run_convolutions(struct bioinfer_tracks *s, int64_t first, int64_t n, int64_t skip,
+                            int64_t count, float *const *to, struct bioinfer_error *err)
+{
+    struct bi_exec_slot *slot;
+    int st = begin(s, BI_TRACKS_CONVOLUTIONS, n, &slot, err);
+    if (st)
+        return st;
+    memcpy(bi_exec_input(slot, "bases"), s->bases + first * s->t->token_size,
+           (size_t)(n * s->t->token_size) * sizeof *s->bases);
+    if ((st = run(s, slot, err)))
+        return st;
+    for (int i = 0; i < s->t->n_features; i++) {
+        const struct bi_feature *f = &s->t->features[i];
+        int64_t ld, size = f->rows * f->width;
+        const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[i], &ld);
+        memcpy(to[i] + (first + skip) * size, from + skip * size,
+               (size_t)(count * size) * sizeof *from);
+    }
+    return 0;
+}
+
+static int run_rest(struct bioinfer_tracks *s, int view, float *const *features, float *sums,
+                    struct bioinfer_error *err)
+{
+    struct bi_exec_slot *slot;
+    int st = begin(s, BI_TRACKS_REST, s->t->n_tokens, &slot, err);
+    if (st)
+        return st;
+    for (int i = 0; i < s->t->n_features; i++) {
+        const struct bi_feature *f = &s->t->features[i];
+        memcpy(bi_exec_input(slot, f->name), features[i],
+               (size_t)(s->t->n_tokens * f->rows * f->width) * sizeof(float));
+    }
+    if ((st = run(s, slot, err)))
+        return st;
+    return add_tracks(s, slot, view, sums)
+               ? 0
+               : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+}
+
+/* ---- the kept reference ---- */
+
+static int run_reference(struct bioinfer_tracks *s, int view, float *sums,
+                         struct bioinfer_error *err)
+{
+    struct kept *k = &s->kept[view];
+    int st;
+    k->valid = false;
+    memcpy(k->bases, s->bases, (size_t)s->t->window * sizeof *k->bases);
+    if ((st = run_convolutions(s, 0, s->t->n_tokens, 0, s->t->n_tokens, k->features, err)) ||
+        (st = run_rest(s, view, k->features, sums, err)))
+        return st;
+    s->n_whole++;
+    k->valid = true;
+    return 0;
+}
+
+/* The tokens that see a base between first and last, and the tokens to compute so that the
+ * edges of the cut, which pad where the window goes on, do not reach them. */
+struct cut {
+    int64_t token, n_tokens; /* that change */
+    int64_t first, n;        /* to compute */
+};
+
+static struct cut cut_around(const struct bi_tracks *t, int64_t first, int64_t last)
+{
+    const int64_t margin = (t->reach + t->token_size - 1) / t->token_size;
+    int64_t low = first - t->reach, high = last + t->reach;
+    struct cut c;
+    low = low < 0 ? 0 : low / t->token_size;
+    high = high / t->token_size + 1;
+    high = high > t->n_tokens ? t->n_tokens : high;
+    c.token = low;
+    c.n_tokens = high - low;
+    c.first = low > margin ? low - margin : 0;
+    c.n = (high + margin - c.first + CUT_STEP - 1) / CUT_STEP * CUT_STEP;
+    if (c.first + c.n > t->n_tokens)
+        c.first = t->n_tokens > c.n ? t->n_tokens - c.n : 0;
+    if (c.n > t->n_tokens)
+        c.n = t->n_tokens;
+    return c;
+}
+
+/* The reference with some bases changed. */
+static int run_changed(struct bioinfer_tracks *s, int view, float *sums,
+                       struct bioinfer_error *err)
+{
+    const struct bi_tracks *t = s->t;
+    struct kept *k = &s->kept[view];
+    float *saved[BI_TRACKS_FEATURES] = {NULL};
+    int64_t first = 0, last = t->window - 1;
+    struct cut c;
+    int st = 0;
+    while (first < t->window && s->bases[first] == k->bases[first])
+        first++;
+    while (last > first && s->bases[last] == k->bases[last])
+        last--;
+    if (first == t->window)
+        return run_rest(s, view, k->features, sums, err);
+    c = cut_around(t, first, last);
+    if (2 * c.n > t->n_tokens) /* nothing to save */
+        return run_whole(s, view, sums, err);
+    for (int i = 0; !st && i < t->n_features; i++) {
+        const int64_t size = t->features[i].rows * t->features[i].width;
+        if (!(saved[i] = bi_calloc(s->env, (size_t)(c.n_tokens * size), sizeof **saved)))
+            st = bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
+        else
+            memcpy(saved[i], k->features[i] + c.token * size,
+                   (size_t)(c.n_tokens * size) * sizeof **saved);
+    }
+    if (st)
+        goto out;
+    st = run_convolutions(s, c.first, c.n, c.token - c.first, c.n_tokens, k->features, err);
+    if (!st)
+        st = run_rest(s, view, k->features, sums, err);
+    s->n_cut++;
+    s->cut_tokens += (uint64_t)c.n;
+    for (int i = 0; i < t->n_features; i++) {
+        const int64_t size = t->features[i].rows * t->features[i].width;
+        memcpy(k->features[i] + c.token * size, saved[i],
+               (size_t)(c.n_tokens * size) * sizeof **saved);
+    }
+out:
+    for (int i = 0; i < t->n_features; i++)
+        bi_free(s->env, saved[i]);
+    return st;
+}
+
+/* ---- public calls ---- */
+
+int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_info *info)
+{
+    struct bioinfer_tracks_info i = {0};
+    size_t size;
+    if (!s || !info || info->struct_size < sizeof info->struct_size)
+        return BIOINFER_INVALID;
+    i.head = s->t->heads[s->head].name;
+    i.window = s->t->window;
+    i.bin_size = s->t->bin_size;
+    i.first_bin = s->t->first_bin;
+    i.n_bins = s->t->n_bins;
+    i.n_tracks = s->n_tracks;
+    i.n_head_tracks = s->t->heads[s->head].n_tracks;
+    i.n_tokens = s->t->n_tokens;
+    i.n_whole = s->n_whole;
+    i.n_cut = s->n_cut;
+    i.cut_tokens = s->cut_tokens;
+    size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
+    i.struct_size = info->struct_size;
+    memcpy(info, &i, size);
+    return 0;
+}
+
+const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_tracks)
+{
+    if (!m || index < 0 || index >= m->base.tracks.n_heads)
+        return NULL;
+    if (n_tracks)
+        *n_tracks = m->base.tracks.heads[index].n_tracks;
+    return m->base.tracks.heads[index].name;
+}
+
+int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length, int mode,
+                        float *tracks, struct bioinfer_error *err)
+{
+    int st;
+    double begun = bi_now();
+    if (!s || !sequence || !tracks)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequence and result must be given");
+    if (length != (size_t)s->t->window)
+        return bi_fail(err, BIOINFER_INVALID, "a window of %zu bases, expected %lld", length,
+                       (long long)s->t->window);
+    if (mode < BIOINFER_WINDOW || mode > BIOINFER_CHANGED ||
+        (mode != BIOINFER_WINDOW && !s->kept))
+        return bi_fail(err, BIOINFER_INVALID, "tracks: mode %d takes a session that keeps", mode);
+    if ((st = bi_context_check(s->model->ctx, err)))
+        return st;
+    if (atomic_flag_test_and_set(&s->busy))
+        return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
+    memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    for (int v = 0; !st && v < s->n_views; v++) {
+        read_view(s, sequence, v, s->bases);
+        if (mode == BIOINFER_CHANGED && !s->kept[v].valid)
+            st = bi_fail(err, BIOINFER_INVALID, "tracks: there is no reference to change");
+        else
+            st = mode == BIOINFER_WINDOW      ? run_whole(s, v, tracks, err)
+                 : mode == BIOINFER_REFERENCE ? run_reference(s, v, tracks, err)
+                                              : run_changed(s, v, tracks, err);
+    }
+    for (int64_t i = 0; !st && s->n_views > 1 && i < s->t->n_bins * s->n_tracks; i++)
+        tracks[i] /= (float)s->n_views;
+    if (st)
+        bi_exec_abandon(s->exec);
+    else
+        s->exec->profile.records++;
+    s->exec->profile.residues += st ? 0 : length;
+    s->exec->profile.seconds += bi_now() - begun;
+    atomic_flag_clear(&s->busy);
+    return st;
+}
+
+void bioinfer_tracks_set_profile(bioinfer_tracks *s, int on)
+{
+    if (s)
+        s->exec->profiling = on != 0;
+}
+
+int bioinfer_tracks_get_profile(bioinfer_tracks *s, struct bioinfer_profile *profile)
+{
+    return s && profile ? bi_exec_get_profile(s->exec, profile) : BIOINFER_INVALID;
+}
+
+int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
+                         int (*write)(void *user, const char *text, size_t len), void *user,
+                         struct bioinfer_error *err)
+{
+    struct graph_of of;
+    struct bi_recipe recipe = {.build = build_graph, .user = &of};
+    struct bi_buf text = {0};
+    struct bi_rule_trace trace = {{0}, &text};
+    struct bi_graph *g = NULL;
+    int st;
+    if (!s || !write)
+        return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
+    of = (struct graph_of){&s->model->base, BI_TRACKS_WHOLE, s->t->n_tokens, s->head};
+    text.env = s->env;
+    recipe.no_rules = s->no_rules;
+    recipe.trace = trace_rules ? &trace : NULL;
+    if ((st = bi_plan_graph(&g, s->model, &recipe, fused || trace_rules, err)))
+        goto out;
+    if (!trace_rules)
+        bi_graph_dump(g, &text);
+    for (int i = 0; trace_rules && bi_rule_name(i); i++)
+        bi_buf_printf(&text, "%-20s %d\n", bi_rule_name(i), trace.fired[i]);
+    if (text.failed)
+        st = bi_fail(err, BIOINFER_NOMEM, "dump");
+    else if (write(user, bi_buf_text(&text), text.size))
+        st = bi_fail(err, BIOINFER_IO, "dump: not taken");
+out:
+    bi_buf_free(&text);
+    bi_graph_free(&g);
+    return st;
+}

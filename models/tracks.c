@@ -1,0 +1,340 @@
+/* tracks.c - what families from DNA windows to tracks share.
+ *
+ * Sections: finding weights, binding them, layers, graphs. */
+#include "tracks.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_SIZE = 200, MAX_LAYERS = 256 };
+
+/* ---- finding weights ---- */
+
+static const struct bi_tensor *find_name(const struct bi_tracks_source *s, const char *name)
+{
+    char full[2 * NAME_SIZE];
+    const struct bi_tensor *t;
+    snprintf(full, sizeof full, "%s%s", s->prefix, name);
+    if ((t = bi_checkpoint_find(s->model->cp, full)))
+        return t;
+    for (int i = 0; s->aliases && s->aliases[i][0]; i++) {
+        size_t n = strlen(s->aliases[i][0]);
+        if (strncmp(name, s->aliases[i][0], n))
+            continue;
+        snprintf(full, sizeof full, "%s%s%s", s->prefix, s->aliases[i][1], name + n);
+        return bi_checkpoint_find(s->model->cp, full);
+    }
+    return NULL;
+}
+
+const struct bi_tensor *bi_tracks_find(const struct bi_tracks_source *s, const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(name, sizeof name, fmt, ap);
+    va_end(ap);
+    return find_name(s, name);
+}
+
+int bi_tracks_need(const struct bi_tracks_source *s, const struct bi_tensor **tensor,
+                   struct bioinfer_error *err, const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(name, sizeof name, fmt, ap);
+    va_end(ap);
+    if ((*tensor = find_name(s, name)))
+        return 0;
+    return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s%s is missing", s->model->cp->path,
+                   s->prefix, name);
+}
+
+/* ---- binding ---- */
+
+static const char *keep_name(const struct bi_tracks_source *s, const char *name)
+{
+    return bi_arena_strndup(&s->model->arena, name, strlen(name));
+}
+
+static int add(const struct bi_tracks_source *s, int *index, struct bi_weight *w,
+               const char *name, struct bioinfer_error *err)
+{
+    if (!(w->name = keep_name(s, name)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", s->model->cp->path);
+    *index = bi_model_weight(s->model, w, err);
+    if (*index < 0)
+        return *index;
+    if (w->tensor)
+        s->model->n_parameters += (int64_t)w->tensor->n_elements;
+    return 0;
+}
+
+int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *name, int rank,
+                     int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err)
+{
+    struct bi_weight w = {.values = values, .rank = rank, .shape = {rows, cols}};
+    return add(s, index, &w, name, err);
+}
+
+/* A small tensor of exactly n elements. */
+static int read_vector(const struct bi_tracks_source *s, float **values, int64_t n,
+                       struct bioinfer_error *err, const char *name)
+{
+    const struct bi_tensor *t;
+    int st = bi_tracks_need(s, &t, err, "%s", name);
+    if (!st && t->n_elements != (uint64_t)n)
+        st = bi_fail(err, BIOINFER_MISMATCH, "%s: %s: %llu elements, expected %lld",
+                     s->model->cp->path, t->name, (unsigned long long)t->n_elements,
+                     (long long)n);
+    if (!st)
+        st = bi_model_read(s->model, t, values, err);
+    if (!st)
+        s->model->n_parameters += n;
+    return st;
+}
+
+int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *name, int64_t n,
+                     struct bioinfer_error *err)
+{
+    float *values = NULL;
+    int st = read_vector(s, &values, n, err, name);
+    return st ? st : bi_tracks_values(s, index, name, 1, n, 1, values, err);
+}
+
+/* (x - mean) / sqrt(var + eps) * w + b as x * scale + shift. */
+static int fold_norm(const struct bi_tracks_source *s, const char *norm, int64_t n, int *scale,
+                     int *shift, struct bioinfer_error *err)
+{
+    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var"};
+    float *of[4] = {NULL};
+    char name[NAME_SIZE];
+    int st = 0;
+    for (int i = 0; !st && i < 4; i++) {
+        snprintf(name, sizeof name, "%s.%s", norm, parts[i]);
+        st = read_vector(s, &of[i], n, err, name);
+    }
+    for (int64_t c = 0; !st && c < n; c++) {
+        double by = (double)of[0][c] / sqrt((double)of[3][c] + s->norm_eps);
+        of[1][c] = (float)((double)of[1][c] - (double)of[2][c] * by);
+        of[0][c] = (float)by;
+    }
+    snprintf(name, sizeof name, "%s.scale", norm);
+    if (!st)
+        st = bi_tracks_values(s, scale, name, 1, n, 1, of[0], err);
+    snprintf(name, sizeof name, "%s.shift", norm);
+    return st ? st : bi_tracks_values(s, shift, name, 1, n, 1, of[1], err);
+}
+
+int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const char *norm,
+                   const char *name, int64_t in, struct bioinfer_error *err)
+{
+    struct bi_weight w = {.rank = 2};
+    char full[NAME_SIZE];
+    int st;
+    conv->in = in;
+    conv->scale = conv->shift = -1;
+    snprintf(full, sizeof full, "%s.weight", name);
+    if ((st = bi_tracks_need(s, &w.tensor, err, "%s", full)))
+        return st;
+    if (w.tensor->rank < 3 || w.tensor->shape[2] > 255 || w.tensor->shape[2] % 2 == 0 ||
+        w.tensor->shape[0] > 1 << 20)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [out, %lld, odd number of taps]",
+                       s->model->cp->path, w.tensor->name, (long long)in);
+    conv->out = (int64_t)w.tensor->shape[0];
+    conv->taps = w.taps = (int64_t)w.tensor->shape[2];
+    w.shape[0] = conv->out;
+    w.shape[1] = in * conv->taps;
+    if ((st = add(s, &conv->w, &w, full, err)))
+        return st;
+    snprintf(full, sizeof full, "%s.bias", name);
+    if ((st = bi_tracks_vector(s, &conv->b, full, conv->out, err)))
+        return st;
+    return norm ? fold_norm(s, norm, in, &conv->scale, &conv->shift, err) : 0;
+}
+
+int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name,
+                     int64_t *out, int64_t in, struct bioinfer_error *err)
+{
+    struct bi_weight w = {.rank = 2};
+    char full[NAME_SIZE];
+    int st;
+    snprintf(full, sizeof full, "%s.weight", name);
+    if ((st = bi_tracks_need(s, &w.tensor, err, "%s", full)))
+        return st;
+    if (!*out && w.tensor->rank && w.tensor->shape[0] <= 1 << 24)
+        *out = (int64_t)w.tensor->shape[0];
+    w.taps = w.tensor->rank > 2;
+    w.shape[0] = *out;
+    w.shape[1] = in;
+    return add(s, index, &w, full, err);
+}
+
+int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err)
+{
+    static const float table[BI_BASES][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0},
+                                             {0, 0, 0, 1}, {0, 0, 0, 0},
+                                             {0.25f, 0.25f, 0.25f, 0.25f}};
+    return bi_tracks_values(s, index, "bases", 2, BI_BASES, 4, table[0], err);
+}
+
+int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
+                     struct bioinfer_error *err)
+{
+    struct bi_tracks *t = &model->tracks;
+    t->window = model->window ? model->window : usual;
+    t->token_size = token_size;
+    if (t->window < token_size || t->window > 1 << 24 || t->window % token_size)
+        return bi_fail(err, BIOINFER_INVALID, "%s: a window of %lld bases: expected a multiple of "
+                       "%lld up to %d", model->cp->path, (long long)t->window,
+                       (long long)token_size, 1 << 24);
+    t->n_tokens = t->window / token_size;
+    return 0;
+}
+
+/* ---- layers ---- */
+
+static int open_layer(const struct bi_tracks_source *s, struct bi_tracks_layers *all, int l,
+                      struct bioinfer_error *err)
+{
+    struct bi_tracks_layer *y = &all->layer[l];
+    int64_t width = all->width, keys = all->n_heads * all->key_dim;
+    int64_t values = all->n_heads * all->value_dim, hidden = all->hidden;
+    const struct {
+        const char *name;
+        int *index;
+        int64_t n;
+    } vectors[] = {{"0.fn.0.weight", &y->norm1_w, width},
+                   {"0.fn.0.bias", &y->norm1_b, width},
+                   {"0.fn.1.rel_content_bias", &y->u, keys},
+                   {"0.fn.1.rel_pos_bias", &y->w, keys},
+                   {"0.fn.1.to_out.bias", &y->out_b, width},
+                   {"1.fn.0.weight", &y->norm2_w, width},
+                   {"1.fn.0.bias", &y->norm2_b, width},
+                   {"1.fn.1.bias", &y->fc1_b, hidden},
+                   {"1.fn.4.bias", &y->fc2_b, width}};
+    const struct {
+        const char *name;
+        int *index;
+        int64_t out, in;
+    } matrices[] = {{"0.fn.1.to_q", &y->q, keys, width},
+                    {"0.fn.1.to_k", &y->k, keys, width},
+                    {"0.fn.1.to_v", &y->v, values, width},
+                    {"0.fn.1.to_rel_k", &y->r, keys, all->n_features},
+                    {"0.fn.1.to_out", &y->out_w, width, values},
+                    {"1.fn.1", &y->fc1_w, hidden, width},
+                    {"1.fn.4", &y->fc2_w, width, hidden}};
+    char name[NAME_SIZE];
+    int st = 0;
+    for (size_t i = 0; !st && i < BI_COUNT(vectors); i++) {
+        snprintf(name, sizeof name, "transformer.%d.%s", l, vectors[i].name);
+        st = bi_tracks_vector(s, vectors[i].index, name, vectors[i].n, err);
+    }
+    for (size_t i = 0; !st && i < BI_COUNT(matrices); i++) {
+        int64_t out = matrices[i].out;
+        snprintf(name, sizeof name, "transformer.%d.%s", l, matrices[i].name);
+        st = bi_tracks_matrix(s, matrices[i].index, name, &out, matrices[i].in, err);
+    }
+    return st;
+}
+
+int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
+                     int64_t width, float eps, struct bioinfer_error *err)
+{
+    const struct bi_tensor *u, *v, *r, *f;
+    int st = 0;
+    layers->width = width;
+    layers->eps = eps;
+    while (layers->n < MAX_LAYERS &&
+           bi_tracks_find(s, "transformer.%d.0.fn.1.to_q.weight", layers->n))
+        layers->n++;
+    s->model->n_layers = layers->n;
+    if (!layers->n)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: no transformer layer", s->model->cp->path);
+    if ((st = bi_tracks_need(s, &u, err, "transformer.0.0.fn.1.rel_content_bias")) ||
+        (st = bi_tracks_need(s, &v, err, "transformer.0.0.fn.1.to_v.weight")) ||
+        (st = bi_tracks_need(s, &r, err, "transformer.0.0.fn.1.to_rel_k.weight")) ||
+        (st = bi_tracks_need(s, &f, err, "transformer.0.1.fn.1.weight")))
+        return st;
+    if (u->rank != 4 || u->shape[1] < 1 || u->shape[1] > 1024 || u->shape[3] < 1 ||
+        u->shape[3] > 1024 || v->rank != 2 || v->shape[0] % u->shape[1] || !v->shape[0] ||
+        v->shape[0] / u->shape[1] > 1024 || r->rank != 2 || r->shape[1] > 1 << 16 ||
+        f->rank != 2 || f->shape[0] > 1 << 24)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: the shapes of the first layer's attention are "
+                       "no heads of one width", s->model->cp->path);
+    layers->n_heads = (int)u->shape[1];
+    layers->key_dim = (int64_t)u->shape[3];
+    layers->value_dim = (int64_t)(v->shape[0] / u->shape[1]);
+    layers->n_features = (int64_t)r->shape[1];
+    layers->hidden = (int64_t)f->shape[0];
+    s->model->width = (int)width;
+    s->model->n_heads = layers->n_heads;
+    s->model->head_dim = (int)layers->key_dim;
+    if (!(layers->layer = bi_arena_calloc(&s->model->arena, (size_t)layers->n,
+                                          sizeof *layers->layer)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: layers", s->model->cp->path);
+    for (int l = 0; !st && l < layers->n; l++)
+        st = open_layer(s, layers, l, err);
+    return st;
+}
+
+/* ---- graphs ---- */
+
+static bi_value_id weight(const struct bi_model *m, struct bi_graph *g, int index)
+{
+    return index < 0 ? BI_NONE : bi_model_value(m, g, index);
+}
+
+static bi_value_id linear(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w,
+                          int b)
+{
+    return bi_add(g, bi_matmul(g, x, weight(m, g, w)), weight(m, g, b));
+}
+
+bi_value_id bi_tracks_conv_block(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                                 const struct bi_conv *conv, int act)
+{
+    int64_t rows = g->status ? 1 : g->values[x].shape[0];
+    bi_value_id y = bi_norm_act(g, x, weight(m, g, conv->scale), weight(m, g, conv->shift), act,
+                                (int32_t)(conv->taps / 2));
+    if (conv->taps > 1)
+        y = bi_windows(g, y, 0, rows, (int32_t)conv->taps);
+    return linear(m, g, y, conv->w, conv->b);
+}
+
+bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int64_t kept)
+{
+    if (g->status || (!first && kept == g->values[x].shape[0]))
+        return x;
+    return bi_windows(g, x, (int32_t)first, kept, 1);
+}
+
+bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                                  bi_value_id positions, const struct bi_tracks_layers *layers,
+                                  int64_t n_tokens, int64_t first, int64_t kept)
+{
+    for (int l = 0; l < layers->n; l++) {
+        const struct bi_tracks_layer *y = &layers->layer[l];
+        bool last = l + 1 == layers->n;
+        int64_t from = last ? first : 0, n = last ? kept : n_tokens;
+        bi_value_id in[6], h;
+        h = bi_layernorm(g, x, weight(m, g, y->norm1_w), weight(m, g, y->norm1_b), layers->eps);
+        in[0] = bi_matmul(g, bi_tracks_crop(g, h, from, n), weight(m, g, y->q));
+        in[1] = bi_matmul(g, h, weight(m, g, y->k));
+        in[2] = bi_matmul(g, h, weight(m, g, y->v));
+        in[3] = bi_matmul(g, positions, weight(m, g, y->r));
+        in[4] = weight(m, g, y->u);
+        in[5] = weight(m, g, y->w);
+        h = bi_rel_attention(g, in, layers->n_heads, (int32_t)from,
+                             1 / sqrtf((float)layers->key_dim));
+        x = bi_add(g, bi_tracks_crop(g, x, from, n), linear(m, g, h, y->out_w, y->out_b));
+        h = bi_layernorm(g, x, weight(m, g, y->norm2_w), weight(m, g, y->norm2_b), layers->eps);
+        h = bi_norm_act(g, linear(m, g, h, y->fc1_w, y->fc1_b), BI_NONE, BI_NONE,
+                        BI_NORM_ACT_RELU, 0);
+        x = bi_add(g, x, linear(m, g, h, y->fc2_w, y->fc2_b));
+    }
+    return x;
+}

@@ -1,0 +1,81 @@
+/* tracks.h - what families from DNA windows to tracks share: convolution blocks, transformer
+ * layers with relative positions, and the finding of their weights. */
+#ifndef BI_MODELS_TRACKS_H
+#define BI_MODELS_TRACKS_H
+
+#include "../kernels/norm_act.h"
+#include "model.h"
+
+/* Where the tensors of a checkpoint are. */
+struct bi_tracks_source {
+    struct bi_model *model;
+    const char *prefix; /* in front of every name */
+    /* Names that begin with [i][0] may begin with [i][1] instead; ends with NULL. */
+    const char *const (*aliases)[2];
+    double norm_eps;    /* of batch norms */
+};
+
+/* A tensor by name, NULL = there is none. */
+const struct bi_tensor *bi_tracks_find(const struct bi_tracks_source *s, const char *fmt, ...)
+    BI_PRINTF(2, 3);
+/* The same; MISMATCH with the name when it is not there. */
+int bi_tracks_need(const struct bi_tracks_source *s, const struct bi_tensor **tensor,
+                   struct bioinfer_error *err, const char *fmt, ...) BI_PRINTF(4, 5);
+
+/* Indices into the model's table of weights. */
+struct bi_conv {
+    int scale, shift; /* of the norm in front, -1 = none */
+    int w, b;
+    int64_t in, out, taps;
+};
+
+/* A convolution `name`.weight [out, in, taps] (out and taps as found), .bias. norm: the batch
+ * norm in front, folded into a scale and a shift; NULL = none. */
+int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const char *norm,
+                   const char *name, int64_t in, struct bioinfer_error *err);
+/* `name`.weight [out, in] as a plain matrix (trailing dimensions of 1 allowed); out as found
+ * when *out is 0. */
+int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name,
+                     int64_t *out, int64_t in, struct bioinfer_error *err);
+/* A tensor of n elements, whatever its rank. */
+int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *name, int64_t n,
+                     struct bioinfer_error *err);
+/* Values made at load. */
+int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *name, int rank,
+                     int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err);
+
+struct bi_tracks_layer {
+    int norm1_w, norm1_b, q, k, v, r, u, w, out_w, out_b;
+    int norm2_w, norm2_b, fc1_w, fc1_b, fc2_w, fc2_b;
+};
+
+struct bi_tracks_layers {
+    struct bi_tracks_layer *layer;
+    int n, n_heads;
+    int64_t width, key_dim, value_dim, hidden, n_features; /* n_features: of a position */
+    float eps;
+};
+
+/* "transformer.L.0.fn.*" and "transformer.L.1.fn.*", layers counted as found. */
+int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
+                     int64_t width, float eps, struct bioinfer_error *err);
+/* The table of bases: ACGT, none, a quarter of each. */
+int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err);
+/* A window of the model's own or the asked size, in tokens; INVALID when it does not divide. */
+int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
+                     struct bioinfer_error *err);
+
+/* ---- graphs ---- */
+
+/* conv(act(norm(x))) + bias, zeros around the activation. */
+bi_value_id bi_tracks_conv_block(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                                 const struct bi_conv *conv, int act);
+/* x: [n_tokens, width]; positions: [2 n_tokens - 1, n_features]. All layers; the last one
+ * gives tokens first ... first + kept - 1 only. */
+bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                                  bi_value_id positions, const struct bi_tracks_layers *layers,
+                                  int64_t n_tokens, int64_t first, int64_t kept);
+/* Rows first ... first + kept - 1; x itself when that is all. */
+bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int64_t kept);
+
+#endif

@@ -1,0 +1,327 @@
+/* tracks.c - families from DNA to tracks: fidelity against reference outputs, and the bits of
+ * windows that reuse another one's features.
+ *
+ *   tracks FOLDER [--device NAME] [--no-rule NAMES] [--positions NAME] [--exact]
+ *          [--data-positions FILE]      of the folder $BIOINFER_DATA; skipped without it
+ *
+ * FOLDER: weights, window.fa, HEAD.npy for each head (tools/golden_tracks.py). Gates: cosine of
+ * every bin over tracks and of every track over bins; --exact: only the bits. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "../../include/bioinfer.h"
+#include "../test.h"
+#include "gates.h"
+
+/* The relative error of a value above a hundredth of the largest. */
+#define GATE_TRACKS_RELATIVE 1e-3
+
+struct golden {
+    bioinfer_context *ctx;
+    bioinfer_model *model;
+    struct bioinfer_tracks_info info;
+    char *sequence;
+    const char *folder, *no_rules;
+};
+
+static float *read_npy(const char *path, int64_t rows, int64_t cols)
+{
+    unsigned char head[10];
+    char text[512] = "", shape[64];
+    float *x = malloc((size_t)(rows * cols) * sizeof *x);
+    FILE *f = fopen(path, "rb");
+    size_t n;
+    if (!f || !x || fread(head, 1, 10, f) != 10) {
+        fprintf(stderr, "%s: not there\n", path);
+        exit(1);
+    }
+    n = (size_t)(head[8] | head[9] << 8);
+    if (n >= sizeof text || fread(text, 1, n, f) != n)
+        exit(1);
+    snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)rows, (long long)cols);
+    CHECK_HAS(text, shape);
+    CHECK_HAS(text, "'<f4'");
+    if (fread(x, sizeof *x, (size_t)(rows * cols), f) != (size_t)(rows * cols))
+        exit(1);
+    fclose(f);
+    return x;
+}
+
+static double cosine(const float *a, const float *b, int64_t n, int64_t step)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)a[i * step], y = (double)b[i * step];
+        ab += x * y;
+        aa += x * x;
+        bb += y * y;
+    }
+    return ab / sqrt(aa * bb);
+}
+
+static bioinfer_tracks *open_tracks(const struct golden *g, struct bioinfer_tracks_params *p)
+{
+    struct bioinfer_error err = {0};
+    bioinfer_tracks *t = NULL;
+    p->struct_size = sizeof *p;
+    p->no_rules = g->no_rules;
+    if (!CHECK_EQ(bioinfer_tracks_new(&t, g->model, p, &err), 0)) {
+        fprintf(stderr, "    %s\n", err.text);
+        exit(1);
+    }
+    return t;
+}
+
+static float *run(const struct golden *g, bioinfer_tracks *t, const char *sequence, int mode)
+{
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_error err = {0};
+    float *y;
+    bioinfer_tracks_get_info(t, &info);
+    y = calloc((size_t)(info.n_bins * info.n_tracks), sizeof *y);
+    if (!y || !CHECK_EQ(bioinfer_tracks_run(t, sequence, (size_t)info.window, mode, y, &err), 0)) {
+        fprintf(stderr, "    %s\n", err.text);
+        exit(1);
+    }
+    (void)g;
+    return y;
+}
+
+static void fidelity(const struct golden *g)
+{
+    const char *head;
+    for (int i = 0; (head = bioinfer_model_head(g->model, i, NULL)); i++) {
+        struct bioinfer_tracks_params p = {.head = head};
+        struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+        bioinfer_tracks *t = open_tracks(g, &p);
+        double worst = 1, relative = 0, most = 0;
+        char path[512];
+        float *got, *want;
+        bioinfer_tracks_get_info(t, &info);
+        got = run(g, t, g->sequence, BIOINFER_WINDOW);
+        snprintf(path, sizeof path, "%s/%s.npy", g->folder, head);
+        want = read_npy(path, info.n_bins, info.n_tracks);
+        for (int64_t b = 0; b < info.n_bins; b++)
+            worst = fmin(worst, cosine(got + b * info.n_tracks, want + b * info.n_tracks,
+                                       info.n_tracks, 1));
+        for (int64_t k = 0; k < info.n_tracks; k++)
+            worst = fmin(worst, cosine(got + k, want + k, info.n_bins, info.n_tracks));
+        for (int64_t k = 0; k < info.n_bins * info.n_tracks; k++)
+            most = fmax(most, (double)want[k]);
+        for (int64_t k = 0; k < info.n_bins * info.n_tracks; k++)
+            if ((double)want[k] > 0.01 * most)
+                relative = fmax(relative, fabs((double)got[k] - (double)want[k]) /
+                                              (double)want[k]);
+        printf("%s: %lld bins x %d tracks: worst cosine 1 - %.1e, worst relative error %.1e\n",
+               head, (long long)info.n_bins, info.n_tracks, 1 - worst, relative);
+        CHECK(worst >= GATE_COSINE);
+        CHECK(relative <= GATE_TRACKS_RELATIVE);
+        free(got);
+        free(want);
+        bioinfer_tracks_free(&t);
+    }
+}
+
+/* Bases first ... first + n - 1 of a copy become others. */
+static char *changed(const struct golden *g, int64_t first, int64_t n)
+{
+    char *s = malloc((size_t)g->info.window);
+    memcpy(s, g->sequence, (size_t)g->info.window);
+    for (int64_t i = first; i < first + n; i++)
+        s[i] = s[i] == 'A' || s[i] == 'a' ? 'G' : 'A';
+    return s;
+}
+
+static bool same(const float *a, const float *b, int64_t n)
+{
+    return !memcmp(a, b, (size_t)n * sizeof *a);
+}
+
+/* A changed window gives the bits of a run of its own, wherever and however much it changes. */
+static void exact(const struct golden *g)
+{
+    const int64_t w = g->info.window, n = g->info.n_bins * g->info.n_tracks;
+    const int64_t token = g->info.window / g->info.n_tokens;
+    const struct {
+        int64_t first, n;
+    } changes[] = {{0, 1},           {1, 3},          {w / 2, 1},     {w / 2 - 1, 2},
+                   {w / 3, token},   {w - 1, 1},      {w - 200, 150}, {token - 1, 2},
+                   {w / 2 + 5, 0},   {w / 4, w / 2}};
+    struct bioinfer_tracks_params p = {.keep = 1};
+    bioinfer_tracks *t = open_tracks(g, &p);
+    float *before = run(g, t, g->sequence, BIOINFER_WINDOW), *y;
+    bool differs = false;
+    y = run(g, t, g->sequence, BIOINFER_REFERENCE);
+    CHECK(same(before, y, n));
+    free(y);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char *s = changed(g, changes[i].first, changes[i].n);
+        float *whole = run(g, t, s, BIOINFER_WINDOW), *cut = run(g, t, s, BIOINFER_CHANGED);
+        if (!CHECK(same(whole, cut, n)))
+            fprintf(stderr, "    %lld bases from %lld\n", (long long)changes[i].n,
+                    (long long)changes[i].first);
+        differs |= !same(whole, before, n);
+        free(whole);
+        free(cut);
+        free(s);
+    }
+    CHECK(differs);
+    y = run(g, t, g->sequence, BIOINFER_CHANGED); /* the reference is as it was */
+    CHECK(same(before, y, n));
+    free(y);
+    free(before);
+    bioinfer_tracks_free(&t);
+}
+
+/* Strands, shifts, chosen tracks: against single windows. */
+static void views(const struct golden *g)
+{
+    const int64_t w = g->info.window, bins = g->info.n_bins, n = g->info.n_tracks;
+    const int shifts[] = {0, 3, -2}, one[] = {(int)n - 1, 0};
+    struct bioinfer_tracks_params plain = {0};
+    struct bioinfer_tracks_params all = {.shifts = shifts, .n_shifts = 3, .tracks = one,
+                                         .n_tracks = 2, .reverse_complement = 1, .keep = 1};
+    bioinfer_tracks *t = open_tracks(g, &plain), *m = open_tracks(g, &all);
+    float *got = run(g, m, g->sequence, BIOINFER_WINDOW), *kept;
+    double *want = calloc((size_t)(bins * 2), sizeof *want), worst = 0, most = 0;
+    char *s = malloc((size_t)w);
+    for (int strand = 0; strand < 2; strand++)
+        for (int k = 0; k < 3; k++) {
+            float *y;
+            for (int64_t i = 0; i < w; i++) {
+                int64_t at = i - shifts[k];
+                char c = at < 0 || at >= w ? 'N' : g->sequence[strand ? w - 1 - at : at];
+                const char *p = strchr("ACGTacgt", c);
+                s[i] = strand && p ? "TGCAtgca"[p - "ACGTacgt"] : c;
+            }
+            y = run(g, t, s, BIOINFER_WINDOW);
+            for (int64_t b = 0; b < bins; b++)
+                for (int i = 0; i < 2; i++)
+                    want[b * 2 + i] += (double)y[(strand ? bins - 1 - b : b) * n + one[i]] / 6;
+            free(y);
+        }
+    for (int64_t i = 0; i < bins * 2; i++) {
+        worst = fmax(worst, fabs(want[i] - (double)got[i]));
+        most = fmax(most, want[i]);
+    }
+    CHECK(worst <= 1e-6 * most);
+    free(run(g, m, g->sequence, BIOINFER_REFERENCE));
+    free(s);
+    s = changed(g, w / 2, 1);
+    kept = run(g, m, s, BIOINFER_CHANGED);
+    free(got);
+    got = run(g, m, s, BIOINFER_WINDOW);
+    CHECK(same(kept, got, bins * 2));
+    free(kept);
+    free(got);
+    free(want);
+    free(s);
+    bioinfer_tracks_free(&t);
+    bioinfer_tracks_free(&m);
+}
+
+static void refusals(const struct golden *g)
+{
+    const int tracks[] = {1 << 20}, pairs[] = {-1};
+    const struct {
+        struct bioinfer_tracks_params p;
+        const char *text;
+    } cases[] = {{{.head = "martian"}, "no head 'martian'; it has "},
+                 {{.tracks = tracks, .n_tracks = 1}, "track 1048576: head "},
+                 {{.shifts = tracks, .n_shifts = 1 << 20}, "shifts: 1048576 of them"},
+                 {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
+                  "the other strand's is -1"}};
+    struct bioinfer_tracks_params p = {0};
+    struct bioinfer_session_params sp = {.struct_size = sizeof sp};
+    struct bioinfer_error err = {0};
+    bioinfer_session *session = NULL;
+    bioinfer_tracks *t = NULL;
+    float y[1];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        p = cases[i].p;
+        p.struct_size = sizeof p;
+        CHECK_EQ(bioinfer_tracks_new(&t, g->model, &p, &err), BIOINFER_INVALID);
+        CHECK_HAS(err.text, cases[i].text);
+        CHECK(!t);
+    }
+    p = (struct bioinfer_tracks_params){0};
+    t = open_tracks(g, &p);
+    CHECK_EQ(bioinfer_tracks_run(t, "ACGT", 4, BIOINFER_WINDOW, y, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "a window of 4 bases, expected ");
+    CHECK_EQ(bioinfer_tracks_run(t, g->sequence, (size_t)g->info.window, BIOINFER_CHANGED, y,
+                                 &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "takes a session that keeps");
+    bioinfer_tracks_free(&t);
+    CHECK_EQ(bioinfer_session_new(&session, g->model, &sp, &err), BIOINFER_UNSUPPORTED);
+    CHECK_HAS(err.text, "takes windows of DNA, not records");
+}
+
+static void read_window(struct golden *g)
+{
+    struct bioinfer_error err = {0};
+    struct bioinfer_record r;
+    bioinfer_reader *reader = NULL;
+    char path[512];
+    snprintf(path, sizeof path, "%s/window.fa", g->folder);
+    if (bioinfer_reader_open(&reader, g->ctx, path, NULL, &err) ||
+        bioinfer_reader_next(reader, &r, &err) != 1 || r.length != (size_t)g->info.window) {
+        fprintf(stderr, "%s: %s\n", path, err.text);
+        exit(1);
+    }
+    g->sequence = malloc(r.length);
+    memcpy(g->sequence, r.sequence, r.length);
+    bioinfer_reader_close(&reader);
+}
+
+int main(int argc, char **argv)
+{
+    struct golden g = {.folder = argc > 1 ? argv[1] : ""};
+    struct bioinfer_model_params mp = {.struct_size = sizeof mp};
+    struct bioinfer_tracks_params p = {0};
+    struct bioinfer_error err = {0};
+    bioinfer_tracks *t;
+    bool only_exact = false;
+    char data[512];
+    FILE *f;
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--exact"))
+            only_exact = true;
+        else if (!strcmp(argv[i], "--device") && i + 1 < argc)
+            mp.device = argv[++i];
+        else if (!strcmp(argv[i], "--no-rule") && i + 1 < argc)
+            g.no_rules = argv[++i];
+        else if (!strcmp(argv[i], "--positions") && i + 1 < argc)
+            mp.positions = argv[++i];
+        else if (!strcmp(argv[i], "--data-positions") && i + 1 < argc) {
+            const char *folder = getenv("BIOINFER_DATA");
+            snprintf(data, sizeof data, "%s/%s", folder ? folder : "", argv[++i]);
+            if (!folder || !(f = fopen(data, "rb"))) {
+                printf("skipped: %s of BIOINFER_DATA is not there\n", argv[i]);
+                return 77;
+            }
+            fclose(f);
+            mp.positions = data;
+        }
+    }
+    if (bioinfer_context_new(&g.ctx, NULL, &err) ||
+        bioinfer_model_open(&g.model, g.ctx, g.folder, &mp, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    t = open_tracks(&g, &p);
+    g.info.struct_size = sizeof g.info;
+    bioinfer_tracks_get_info(t, &g.info);
+    bioinfer_tracks_free(&t);
+    read_window(&g);
+    if (!only_exact)
+        fidelity(&g);
+    if (!mp.device || strcmp(mp.device, "reference")) {
+        exact(&g);
+        views(&g);
+        refusals(&g);
+    }
+    free(g.sequence);
+    bioinfer_model_close(&g.model);
+    bioinfer_context_free(&g.ctx);
+    return test_report();
+}
