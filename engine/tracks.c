@@ -50,7 +50,8 @@ static int find_head(const struct bioinfer_tracks *s, const char *name, int *hea
             return 0;
         }
         if (strlen(list) + strlen(s->t->heads[i].name) + 3 < sizeof list)
-            strcat(strcat(list, i ? ", " : ""), s->t->heads[i].name);
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
+                     s->t->heads[i].name);
     }
     return name ? bi_fail(err, BIOINFER_INVALID, "%s: no head '%.60s'; it has %s", s->model->path,
                           name, list)

@@ -12,7 +12,6 @@
 #include "graph.h"
 
 #include "../kernels/linear.h"
-#include "../kernels/norm_act.h"
 #include "../ops/op.h"
 
 static const char *act_name(const struct bi_node *n)

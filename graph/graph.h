@@ -17,6 +17,7 @@
 #include "../base/buf.h"
 #include "../base/dtype.h"
 #include "../kernels/counts.h"
+#include "../kernels/norm_act.h"
 
 enum bi_op_kind {
 #define OP(NAME, stem, n_in, n_out) BI_OP_##NAME,

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "../kernels/linear.h"
-#include "../kernels/norm_act.h"
 #include "../ops/op.h"
 
 /* ---- patterns ---- */

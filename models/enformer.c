@@ -252,7 +252,7 @@ static int open_heads(const struct bi_tracks_source *s, struct enformer *e, int6
         snprintf(weight, sizeof weight, "_heads.%.*s.0", (int)(end - name), name);
         if ((st = bi_tracks_matrix(s, &e->head_w[k], weight, &out, width, err)))
             return st;
-        strcat(weight, ".bias");
+        snprintf(weight, sizeof weight, "_heads.%.*s.0.bias", (int)(end - name), name);
         if ((st = bi_tracks_vector(s, &e->head_b[k], weight, out, err)))
             return st;
         if (!(t->heads[k].name = bi_arena_strndup(&m->arena, name, (size_t)(end - name))))

@@ -3,7 +3,6 @@
 #ifndef BI_MODELS_TRACKS_H
 #define BI_MODELS_TRACKS_H
 
-#include "../kernels/norm_act.h"
 #include "model.h"
 
 /* Where the tensors of a checkpoint are. */

@@ -6,7 +6,6 @@
 #include "exec.h"
 
 #include "../../graph/rules.h"
-#include "../../kernels/norm_act.h"
 #include "../../kernels/linear.h"
 
 /* ---- fixtures ---- */
