@@ -8,6 +8,7 @@
  * Sections: life, views of a window, parts, the kept reference, public calls. */
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine.h"
