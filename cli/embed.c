@@ -52,7 +52,8 @@ static char *output_path(struct cli *cli, int *code)
     const struct cli_options *o = cli->options;
     const char *format = o->format ? o->format : "npz";
     bool from_stdin = !strcmp(o->input, "-");
-    size_t size = strlen(o->input) + strlen(o->model) + strlen(format) + 3;
+    const char *model = o->model ? o->model : "embed"; /* the weights say which it is */
+    size_t size = strlen(o->input) + strlen(model) + strlen(format) + 3;
     char *path;
 
     *code = CLI_EXIT_USAGE;
@@ -81,7 +82,7 @@ static char *output_path(struct cli *cli, int *code)
     else if (is_text(o->format))
         strcpy(path, "-");
     else
-        snprintf(path, size, "%s.%s.%s", o->input, o->model, format);
+        snprintf(path, size, "%s.%s.%s", o->input, model, format);
     *code = CLI_EXIT_OK;
     return path;
 }

@@ -435,7 +435,8 @@ static const struct command *command_of(int command)
     return &commands[0];
 }
 
-/* Gives the words their places: [embed|score] MODEL INPUT, info FILE, devices. */
+/* Gives the words their places: [embed|score] MODEL INPUT, info FILE, devices; embed|score INPUT
+ * where --weights says what the model is. */
 static bool place_words(struct cli_options *o, const struct words *w)
 {
     int used = 0, wanted;
@@ -456,12 +457,14 @@ static bool place_words(struct cli_options *o, const struct words *w)
     if (!named)
         o->command = CLI_EMBED;
     if (o->command & BOTH && w->n > used) {
-        if (!is_family(w->word[used]))
+        bool found = named && o->weights && w->n - used == 1;
+        if (is_family(w->word[used]))
+            o->model = w->word[used++];
+        else if (!found)
             return unknown_model(w->word[used]);
-        o->model = w->word[used++];
     }
     wanted = o->command == CLI_DEVICES ? 0 : 1;
-    if (w->n - used != wanted || (o->command & BOTH && !o->model)) {
+    if (w->n - used != wanted || (o->command & BOTH && !o->model && !(named && o->weights))) {
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
         else

@@ -235,8 +235,8 @@ int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_r
                            "mutation '%.60s': '%.60s' has %c at position %lld, expected %c "
                            "(offset %lld)", mutation, record->id, record->sequence[at],
                            (long long)(at + offset), from, (long long)offset);
-        a = m->def->residue_token(from);
-        b = m->def->residue_token(to);
+        a = m->def->residue_token(m, from);
+        b = m->def->residue_token(m, to);
         if (a < 0 || b < 0)
             return bi_fail(err, BIOINFER_BAD_RESIDUE, "mutation '%.60s': %s has no token for %c",
                            mutation, m->name, a < 0 ? from : to);

@@ -522,6 +522,11 @@ int bi_session_check_length(const struct bioinfer_session *s, const char *id, in
     int64_t n = n_residues(&s->model->base, n_tokens), max = MAX_TOKENS;
     if (s->params.max_length > 0 && s->params.max_length < max)
         max = s->params.max_length;
+    if (s->model->base.max_tokens && n_tokens > s->model->base.max_tokens)
+        return bi_fail(err, BIOINFER_TOO_LONG,
+                       "record '%.60s' has %lld residues, the model has places for %lld", id,
+                       (long long)n,
+                       (long long)n_residues(&s->model->base, s->model->base.max_tokens));
     if (n > max)
         return bi_fail(err, BIOINFER_TOO_LONG,
                        "record '%.60s' has %lld residues, at most %lld are allowed", id,
@@ -720,8 +725,8 @@ int bioinfer_session_run(bioinfer_session *s, bioinfer_source source, void *sour
     if (!st && more < 0)
         st = more;
     if (n_mapped)
-        bi_log(s->env, BIOINFER_LOG_WARNING, "%d residues without a token (J) were read as X",
-               n_mapped);
+        bi_log(s->env, BIOINFER_LOG_WARNING, "%d residues were read as X: the model has no token "
+               "for them, or its published recipe replaces them", n_mapped);
 out:
     window_clear(s->env, &w);
     bi_free(s->env, w.entries);

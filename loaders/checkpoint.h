@@ -12,7 +12,7 @@
 #include "../base/dtype.h"
 #include "../base/file.h"
 #include "../base/map.h"
-#include "json.h"
+#include "vocab.h"
 
 enum { BI_MAX_RANK = 8 };
 
@@ -53,6 +53,7 @@ struct bi_checkpoint {
     struct bi_map by_name;
     const struct bi_json *config;   /* config.json of the folder, NULL without */
     const char *vocab;              /* vocab.txt as text, NULL without */
+    struct bi_vocab pieces;         /* of spiece.model, else of tokenizer.json; n = 0 without */
     const struct bi_meta *meta;     /* pickle values (non-tensors), safetensors metadata */
     size_t n_meta;
     bool verify;                    /* options.verify */

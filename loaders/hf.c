@@ -1,5 +1,5 @@
 /* hf.c - folders in Hugging Face layout: weights, shard indexes, config.json,
- * vocab.txt.
+ * vocab.txt, spiece.model, tokenizer.json.
  *
  * Weights are taken from the first of these that is there: model.safetensors, its
  * index, pytorch_model.bin, its index. A shard is named by the index and must lie in
@@ -145,6 +145,23 @@ static int check_vocab(struct bi_reader *r, const char *path, const char *text,
     return st < 0 ? st : 0;
 }
 
+/* spiece.model, else tokenizer.json */
+static int read_pieces(struct bi_reader *r, struct bioinfer_error *err)
+{
+    struct bi_json *json = NULL;
+    const char *path = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    int st = slurp_in_folder(r, "spiece.model", MAX_VOCAB_SIZE, &bytes, &size, &path, err);
+    if (!st && bytes)
+        st = bi_vocab_spiece(&r->cp->pieces, &r->cp->arena, path, bytes, size, err);
+    else if (!st && !(st = read_json(r, "tokenizer.json", MAX_VOCAB_SIZE, &json, &path, err)) &&
+             json)
+        st = bi_vocab_tokenizer(&r->cp->pieces, &r->cp->arena, path, json, err);
+    bi_free(r->cp->env, bytes);
+    return st;
+}
+
 int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err)
 {
     struct bi_json *config = NULL;
@@ -155,6 +172,8 @@ int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err)
     if (st)
         return st;
     r->cp->config = config;
+    if ((st = read_pieces(r, err)))
+        return st;
     if ((st = slurp_in_folder(r, "vocab.txt", MAX_VOCAB_SIZE, &text, &size, &path,
                               err)) ||
         !text)

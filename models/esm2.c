@@ -159,7 +159,11 @@ static int layout_of(const struct bi_checkpoint *cp)
             [FAIR] = "layers.0.self_attn.q_proj.weight",
             [TE] = "encoder.layers.0.self_attention.layernorm_qkv.weight"};
         snprintf(probe, sizeof probe, "%s%s", layouts[i].prefix, first[layouts[i].layout]);
-        if (bi_checkpoint_find(cp, layouts[i].embed) || bi_checkpoint_find(cp, probe)) {
+        char bert[160]; /* BERT calls its embedding and its first layer alike */
+        snprintf(bert, sizeof bert, "%sembeddings.token_type_embeddings.weight",
+                 layouts[i].prefix);
+        if ((bi_checkpoint_find(cp, layouts[i].embed) || bi_checkpoint_find(cp, probe)) &&
+            !bi_checkpoint_find(cp, bert)) {
             const struct bi_json *type = bi_json_get(cp->config, "model_type");
             const char *text = bi_json_string(type);
             if (!text || !strcmp(text, "esm") || !strcmp(text, "nv_esm"))
@@ -571,22 +575,6 @@ static bi_value_id norm(const struct builder *b, bi_value_id x, int w, int bias)
     return bi_layernorm(b->g, x, weight(b, w), weight(b, bias), b->e->eps);
 }
 
-/* The outputs of representation `layer`. */
-static void represent(const struct builder *b, bi_value_id x, int layer)
-{
-    const struct bi_wants *w = b->wants;
-    for (int i = 0; i < w->n_layers; i++) {
-        if (w->layers[i] != layer)
-            continue;
-        if (w->include & BIOINFER_MEAN)
-            bi_output(b->g, bi_mean_pool(b->g, x, b->start, 1, 1), BIOINFER_MEAN, layer, "mean");
-        if (w->include & BIOINFER_PER_RESIDUE)
-            bi_output(b->g, x, BIOINFER_PER_RESIDUE, layer, "per-residue");
-        if (w->include & BIOINFER_BOS)
-            bi_output(b->g, bi_select_rows(b->g, x, b->start), BIOINFER_BOS, layer, "bos");
-    }
-}
-
 /* Attention of one layer over h, before the output matrix. */
 static bi_value_id attend(struct builder *b, const struct layer *l, bi_value_id h, int layer)
 {
@@ -623,7 +611,7 @@ static void esm2_build(const struct bi_model *model, struct bi_graph *g,
     for (int i = 0; i < e->n_layers; i++) {
         const struct layer *l = &e->layers[i];
         bi_value_id h;
-        represent(&b, x, i);
+        bi_model_represent(model, g, wants, x, b.start, i);
         h = attend(&b, l, norm(&b, x, l->norm1_w, l->norm1_b), i);
         if (rows_only && i == e->n_layers - 1) { /* the rest concerns the asked rows alone */
             h = bi_select_rows(g, h, rows);
@@ -634,7 +622,7 @@ static void esm2_build(const struct bi_model *model, struct bi_graph *g,
         x = bi_add(g, linear(&b, h, l->fc2_w, l->fc2_b), x);
     }
     x = norm(&b, x, e->norm_w, e->norm_b);
-    represent(&b, x, (int)e->n_layers);
+    bi_model_represent(model, g, wants, x, b.start, (int)e->n_layers);
     if (logits) {
         bi_value_id h = x;
         if (!rows_only && wants->include & BI_WANT_ROW_LOGITS)
@@ -660,26 +648,15 @@ static const int8_t letters['Z' - 'A' + 1] = {
     ['U' - 'A'] = 26, ['V' - 'A'] = 7,  ['W' - 'A'] = 22, ['X' - 'A'] = 24, ['Y' - 'A'] = 19,
     ['Z' - 'A'] = 27};
 
-static int esm2_residue_token(char residue)
+static int esm2_residue_token(const struct bi_model *model, char residue)
 {
+    (void)model;
     if (residue >= 'A' && residue <= 'Z')
         return letters[residue - 'A'];
     return residue == '.' ? 29 : residue == '-' ? 30 : -1;
 }
 
-/* A symbol in angle brackets at text[0, n): its id and length; 0 when there is none. */
-static size_t special_at(const char *text, size_t n, int32_t *id)
-{
-    static const int32_t ids[] = {BOS, PAD, EOS, UNK, 31, MASK};
-    for (size_t i = 0; i < BI_COUNT(ids); i++) {
-        size_t len = strlen(symbols[ids[i]]);
-        if (len <= n && !memcmp(text, symbols[ids[i]], len)) {
-            *id = ids[i];
-            return len;
-        }
-    }
-    return 0;
-}
+static const int32_t specials[] = {BOS, PAD, EOS, UNK, 31, MASK};
 
 static int esm2_encode(const struct bi_model *model, const struct bioinfer_record *r, bool raw,
                        struct bi_tokens *out, struct bioinfer_error *err)
@@ -691,18 +668,17 @@ static int esm2_encode(const struct bi_model *model, const struct bioinfer_recor
     out->ids[out->n++] = BOS;
     for (size_t i = 0; i < r->length;) {
         char c = r->sequence[i];
-        int32_t id = esm2_residue_token(c);
+        int32_t id = esm2_residue_token(model, c);
         size_t len = 1;
         if (id < 0 && c == 'J' && !raw) {
             id = 24;
             out->n_mapped++;
         }
         if (id < 0 && c == '<')
-            len = special_at(r->sequence + i, r->length - i, &id);
+            len = bi_model_special(model, specials, (int)BI_COUNT(specials), r->sequence + i,
+                                   r->length - i, &id);
         if (id < 0 || !len)
-            return bi_fail(err, BIOINFER_BAD_RESIDUE,
-                           "record '%.60s': residue %zu is '%c' (0x%02x), which has no token",
-                           r->id, i + 1, c >= 32 && c < 127 ? c : '?', (unsigned char)c);
+            return bi_model_bad_residue(r, i, err);
         out->ids[out->n++] = id;
         i += len;
     }

@@ -179,6 +179,9 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
                 run = weight->row_block - at;
         }
         st = bi_tensor_read_f32(model->cp, weight->tensor, row * width, run * width, dst, err);
+        if (!st && weight->factor != 0)
+            for (uint64_t i = 0; i < run * width; i++)
+                dst[i] *= weight->factor;
         dst += run * width;
         first += (int64_t)run;
         n -= (int64_t)run;
@@ -197,6 +200,42 @@ int bi_model_read(struct bi_model *model, const struct bi_tensor *t, float **val
     return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, *values, err);
 }
 
+const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,
+                          int layer)
+{
+    const char *mark = strstr(pattern, "%d"); /* a constant of a family: at most one */
+    return mark ? bi_arena_printf(&model->arena, "%s%.*s%d%s", prefix, (int)(mark - pattern),
+                                  pattern, layer, mark + 2)
+                : bi_arena_printf(&model->arena, "%s%s", prefix, pattern);
+}
+
+int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer, void *base,
+                  struct bioinfer_error *err)
+{
+    struct bi_weight w = {.rank = b->columns ? 2 : 1, .shape = {b->rows, b->columns},
+                          .factor = b->factor};
+    const char *file = bi_model_name(model, b->prefix ? b->prefix : "", b->file, layer);
+    int index = -1;
+    w.name = bi_model_name(model, "", b->canonical, layer);
+    if (!file || !w.name)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
+    w.tensor = bi_checkpoint_find(model->cp, file);
+    if (!w.tensor && !b->optional)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path, file);
+    if (!b->columns)
+        w.shape[1] = 1;
+    if (b->picked) {
+        w.row_first = b->row_first;
+        w.row_block = w.row_step = (uint64_t)b->rows;
+    }
+    if (w.tensor && (index = bi_model_weight(model, &w, err)) < 0)
+        return index;
+    if (w.tensor)
+        model->n_parameters += w.shape[0] * w.shape[1];
+    memcpy((char *)base + b->at, &index, sizeof index);
+    return 0;
+}
+
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
                   int64_t *out, struct bioinfer_error *err)
 {
@@ -210,4 +249,62 @@ int bi_config_int(const struct bi_model *model, const char *key, int64_t min, in
                        " to %" PRId64, model->cp->path, key, j->text ? j->text : "?", min, max);
     *out = (int64_t)v;
     return 1;
+}
+
+int bi_config_eps(const struct bi_model *model, const char *key, float *out,
+                  struct bioinfer_error *err)
+{
+    const struct bi_json *j = bi_json_get(model->cp->config, key);
+    double v;
+    if (!j || j->type == BI_JSON_NULL)
+        return 0;
+    if (!bi_json_double(j, &v) || !(v >= 0 && v < 1))
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: %s is '%.40s', expected a number "
+                       "from 0 to 1", model->cp->path, key, j->text ? j->text : "?");
+    *out = (float)v;
+    return 1;
+}
+
+bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type)
+{
+    const char *text = bi_json_string(bi_json_get(cp->config, "model_type"));
+    return !text || !strcmp(text, type);
+}
+
+void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
+                        const struct bi_wants *w, bi_value_id x, bi_value_id start, int layer)
+{
+    for (int i = 0; i < w->n_layers; i++) {
+        if (w->layers[i] != layer)
+            continue;
+        if (w->include & BIOINFER_MEAN)
+            bi_output(g, bi_mean_pool(g, x, start, model->n_prefix, model->n_suffix),
+                      BIOINFER_MEAN, layer, "mean");
+        if (w->include & BIOINFER_PER_RESIDUE)
+            bi_output(g, x, BIOINFER_PER_RESIDUE, layer, "per-residue");
+        if (w->include & BIOINFER_BOS)
+            bi_output(g, bi_select_rows(g, x, start), BIOINFER_BOS, layer, "bos");
+    }
+}
+
+size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,
+                        const char *text, size_t n, int32_t *id)
+{
+    for (int i = 0; i < n_ids; i++) {
+        const char *symbol = model->tokens[ids[i]];
+        size_t len = strlen(symbol);
+        if (len <= n && !memcmp(text, symbol, len)) {
+            *id = ids[i];
+            return len;
+        }
+    }
+    return 0;
+}
+
+int bi_model_bad_residue(const struct bioinfer_record *r, size_t i, struct bioinfer_error *err)
+{
+    char c = r->sequence[i];
+    return bi_fail(err, BIOINFER_BAD_RESIDUE,
+                   "record '%.60s': residue %zu is '%c' (0x%02x), which has no token", r->id,
+                   i + 1, c >= 32 && c < 127 ? c : '?', (unsigned char)c);
 }

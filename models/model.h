@@ -22,6 +22,7 @@ struct bi_weight {
     /* A convolution: the tensor is [rows, channels, taps], the weight [rows, taps * channels]
      * with channels fastest. 0 = no convolution. */
     int64_t taps;
+    float factor; /* every element times this, at load; 0 = 1 */
 };
 
 /* What a graph has to give. Bits of enum bioinfer_include, and: */
@@ -89,7 +90,8 @@ struct bi_model {
     const char *const *tokens; /* symbols by id */
     int n_layers, width, n_heads, head_dim, vocab_size;
     int n_prefix, n_suffix; /* special tokens around the residues */
-    int mask_id;
+    int mask_id;            /* -1 = the family has no mask token */
+    int64_t max_tokens;     /* of one sequence, by a table of positions; 0 = any number */
     int64_t n_parameters;
     /* What the caller asked for, for families that have it: bases of a window (0 = as the
      * weights say), and a name or a file of position features (NULL = the usual). */
@@ -118,7 +120,7 @@ struct bi_model_def {
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n,
                         float *scale);
     /* Token of one residue letter, -1 when it has none. */
-    int (*residue_token)(char residue);
+    int (*residue_token)(const struct bi_model *model, char residue);
     /* Families that give tracks have this instead of build, encode and what follows them.
      * Writes the graph of a part for n_tokens tokens (fewer than the window's only for
      * BI_TRACKS_CONVOLUTIONS) and a head; outputs are the features, or "tracks" [n_bins,
@@ -148,6 +150,23 @@ void bi_model_close(struct bi_model *model);
  * rows and columns asked for: message "path: name: shape [..], expected [..]". */
 int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     struct bioinfer_error *err);
+/* One line of a family's table of weights. %d in a name is the layer. */
+struct bi_binding {
+    size_t at;             /* offset of the int that takes the weight's index */
+    const char *canonical;
+    const char *prefix, *file; /* name in the file: prefix + file */
+    int64_t rows, columns; /* columns 0: rank 1 */
+    uint64_t row_first;    /* with picked: these rows of a larger tensor */
+    bool picked;
+    bool optional;         /* the index is -1 when the file has none */
+    float factor;
+};
+/* Adds that weight and sets the int at base + at; counts its parameters. */
+int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,
+                  struct bioinfer_error *err);
+/* The name in the file of a binding, in the model's arena; NULL = no memory. */
+const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,
+                          int layer);
 /* The value of weight `index` in a graph. */
 bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int index);
 /* Rows [first, first + n) (rank 1: elements) as float32. */
@@ -159,5 +178,20 @@ int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float 
 /* A number of config.json in [min, max]: 1 = set, 0 = the key is absent, < 0 = status. */
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
                   int64_t *out, struct bioinfer_error *err);
+/* A number in [0, 1), the same way. */
+int bi_config_eps(const struct bi_model *model, const char *key, float *out,
+                  struct bioinfer_error *err);
+/* Is config.json's model_type this one? Also true when it says none. */
+bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type);
+/* The outputs asked for of representation `layer`: mean, per residue, first token. */
+void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
+                        const struct bi_wants *wants, bi_value_id x, bi_value_id start, int layer);
+/* A symbol of model->tokens, of those whose ids are listed, at text[0, n): sets *id and returns
+ * its length; 0 when there is none. */
+size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,
+                        const char *text, size_t n, int32_t *id);
+/* BAD_RESIDUE for character i of a record. */
+int bi_model_bad_residue(const struct bioinfer_record *record, size_t i,
+                         struct bioinfer_error *err);
 
 #endif

@@ -352,6 +352,56 @@ def find_base64(row):
     raise AssertionError("no base64")
 
 
+# ---- the other families ----
+
+class Families(Case):
+    """The other protein language models: found by their weights, or named."""
+
+    def folder(self, family, name):
+        return os.path.join(ROOT, "tests", "golden", family, name)
+
+    def test_found_and_named(self):
+        models = {"esmc": ("split", 128), "protbert": ("pretraining", 64), "prott5": ("full", 32), "esm2": ("hf-d16", 48)}
+        for family, (name, width) in models.items():
+            folder = self.folder(family, name)
+            self.run_raw("embed", "in.fasta", "--weights", folder, "-o", "found.npz")
+            self.run_raw(family, "in.fasta", "--weights", folder, "-o", "named.npz")
+            found = read_npz(self.path("found.npz"))
+            self.assertEqual(found, read_npz(self.path("named.npz")))
+            self.assertEqual({shape for shape, _ in found.values()}, {(width,)})
+            other = "esmc" if family == "esm2" else "esm2"
+            self.check_fails((other, "in.fasta", "--weights", folder, "-o", "x.npz"), 78, f"these are no {other} weights")
+
+    def test_default_name(self):
+        self.run_raw("embed", "in.fasta", "--weights", self.folder("prott5", "full"))
+        self.assertEqual(list(read_npz(self.path("in.fasta.embed.npz"))), list(FASTA))
+        self.check_fails(("embed", "in.fasta"), 64, "in.fasta")
+
+    def test_rare_letters(self):
+        self.write("in.fasta", ">rare\nMUZOBK\n>plain\nMXXXXK\n")
+        for family, name in ("protbert", "trunk"), ("prott5", "gated"):
+            weights = ("--weights", self.folder(family, name))
+            self.assertIn("read as X", self.run_raw(family, "in.fasta", *weights, "-o", "x.npz").words)
+            out = read_npz(self.path("x.npz"))
+            self.assertEqual(out["rare"], out["plain"])
+            self.run_raw(family, "in.fasta", *weights, "--raw-residues", "-o", "x.npz")
+            out = read_npz(self.path("x.npz"))
+            self.assertNotEqual(out["rare"], out["plain"])
+
+    def test_places_end(self):
+        self.write("in.fasta", f">fits\n{'M' * 94}\n>long\n{'M' * 95}\n")
+        p = self.run_raw("protbert", "in.fasta", "--weights", self.folder("protbert", "trunk"), "-o", "x.npz", code=1)
+        self.assertIn("the model has places for 94", p.words)
+        self.assertEqual(list(read_npz(self.path("x.npz"))), ["fits"])
+
+    def test_missing_vocabulary(self):
+        shutil.copytree(self.folder("prott5", "full"), self.path("w"))
+        os.remove(self.path("w/spiece.model"))
+        self.check_fails(("embed", "in.fasta", "--weights", "w", "-o", "x.npz"), 78, "neither spiece.model nor")
+        self.write("w/spiece.model", b"\x0a\x05")
+        self.check_fails(("embed", "in.fasta", "--weights", "w", "-o", "x.npz"), 78, "not a SentencePiece model")
+
+
 # ---- scores ----
 
 class Scores(Case):

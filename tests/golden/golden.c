@@ -1,6 +1,9 @@
 /* golden.c - fidelity of a model folder against its golden.safetensors, layer by layer.
  *
  *   golden WEIGHTS GOLDEN.safetensors SEQUENCES.fasta [--device NAME] [--no-rule NAMES]
+ *                                                     [--kinds NAMES] [--prefix N]
+ * --kinds: what these weights give beside mean and per-residue ("logits,bos,attentions");
+ * --prefix: tokens in front of the residues, 1 unless said otherwise.
  *
  * Runs every sequence twice: with all maps asked for (plain attention) and without (fused). */
 #include <math.h>
@@ -13,7 +16,7 @@
 struct golden {
     struct bi_env env;
     struct bi_checkpoint *file;
-    int n_layers;
+    int n_layers, n_prefix;
     long compared;
     double worst_cosine, worst_l2;
 };
@@ -70,6 +73,13 @@ static void compare(struct golden *g, const char *what, const char *id, const fl
                 id, what, worst, l2, (long long)wrong);
 }
 
+static int64_t n_tokens(struct golden *g, const char *id)
+{
+    const struct bi_tensor *t;
+    free(read_array(g, id, "input_ids", &t));
+    return t ? (int64_t)t->n_elements : 0;
+}
+
 static int compare_result(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct golden *g = user;
@@ -94,14 +104,14 @@ static int compare_result(void *user, const struct bioinfer_result *r, struct bi
         for (int d = 0; d + 1 < a->n_dims; d++)
             n *= a->shape[d];
         if (!strcmp(name, "hidden_states"))
-            rows += a->layer * (r->length + 2) * width;
+            rows += a->layer * n_tokens(g, r->id) * width;
         if (logits || !strcmp(a->kind, "per-residue"))
-            rows += width; /* <cls> first */
+            rows += g->n_prefix * width;
         if (!strcmp(a->kind, "mean") && !last) { /* kept as states only: take the mean here */
             for (int64_t c = 0; c < width; c++) {
                 double sum = 0;
-                for (int64_t k = 1; k <= r->length; k++)
-                    sum += (double)rows[k * width + c];
+                for (int64_t k = 0; k < r->length; k++)
+                    sum += (double)rows[(g->n_prefix + k) * width + c];
                 want[c] = (float)(sum / (double)r->length);
             }
             rows = want;
@@ -143,7 +153,7 @@ static void run(struct golden *g, bioinfer_model *model, const char *fasta, unsi
 
 int main(int argc, char **argv)
 {
-    struct golden g = {.env = bi_env_default(), .worst_cosine = 1};
+    struct golden g = {.env = bi_env_default(), .worst_cosine = 1, .n_prefix = 1};
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params);
     struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
     struct bi_checkpoint_options options = {0};
@@ -151,7 +161,8 @@ int main(int argc, char **argv)
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
     const char *no_rules = NULL;
-    unsigned include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS;
+    char kinds[64] = "logits,bos,attentions";
+    unsigned include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE, maps = 0;
     if (argc < 4)
         return 2;
     for (int i = 4; i + 1 < argc; i += 2) {
@@ -159,6 +170,15 @@ int main(int argc, char **argv)
             mp.device = argv[i + 1];
         else if (!strcmp(argv[i], "--no-rule"))
             no_rules = argv[i + 1];
+        else if (!strcmp(argv[i], "--kinds"))
+            snprintf(kinds, sizeof kinds, "%s", argv[i + 1]);
+        else if (!strcmp(argv[i], "--prefix"))
+            g.n_prefix = atoi(argv[i + 1]);
+    }
+    for (char *kind = strtok(kinds, ","); kind; kind = strtok(NULL, ",")) {
+        unsigned bit = bioinfer_include_from_name(kind);
+        CHECK(bit);
+        *(bit == BIOINFER_LOGITS ? &include : &maps) |= bit;
     }
     test_name = argv[1];
     if (!CHECK(!bioinfer_context_new(&ctx, NULL, &err)) ||
@@ -173,7 +193,7 @@ int main(int argc, char **argv)
         include |= BIOINFER_CONTACTS;
     run(&g, model, argv[3], include, no_rules);
     if (info.n_layers * info.width < 1500) /* maps of long proteins are large: tiny models only */
-        run(&g, model, argv[3], include | BIOINFER_ATTENTIONS | BIOINFER_BOS, no_rules);
+        run(&g, model, argv[3], include | maps, no_rules);
     CHECK(g.compared > 4);
     printf("%ld arrays, min cosine %.9f, max relative L2 %.2e\n", g.compared, g.worst_cosine,
            g.worst_l2);

@@ -57,7 +57,8 @@ static void run(bioinfer_context *ctx, bioinfer_model *model, const char *fasta,
                 int64_t batch_tokens, struct results *out)
 {
     struct bioinfer_session_params sp = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = kinds, .batch_tokens = batch_tokens);
+        struct bioinfer_session_params, .include = kinds & model->base.can_include,
+        .batch_tokens = batch_tokens);
     struct bioinfer_reader_params rp =
         BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_RAW);
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);

@@ -1,0 +1,24 @@
+/* vocab.h - the pieces of a tokenizer by id, from the files that hold them. */
+#ifndef BI_VOCAB_H
+#define BI_VOCAB_H
+
+#include "json.h"
+
+enum { BI_MAX_PIECES = 1 << 20, BI_MAX_PIECE = 1024 };
+
+/* Pieces by id, in an arena; "" where an id has none. */
+struct bi_vocab {
+    const char **pieces;
+    size_t n, cap; /* cap: of a growing table */
+};
+
+/* A SentencePiece model (the protocol buffer of spiece.model): its pieces in order. Strict: wire
+ * types, lengths and UTF-8 are checked, and every piece must have a text. */
+int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *name,
+                    const void *bytes, size_t size, struct bioinfer_error *err);
+/* tokenizer.json: model.vocab of a Unigram (list of [piece, score]) or a WordPiece (object piece
+ * -> id) model, and added_tokens; *out stays empty for other kinds. */
+int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char *name,
+                       const struct bi_json *json, struct bioinfer_error *err);
+
+#endif
