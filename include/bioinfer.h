@@ -2,6 +2,7 @@
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers
  *           5 results  6 sessions  7 writers  8 scoring  9 tracks  10 devices
+ *           11 alignment
  *
  * Rules that hold for every function:
  *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
@@ -12,8 +13,8 @@
  *  - The library never prints, exits, aborts, installs signal handlers or changes
  *    process state; there is no global state.
  *  - A context may be used from any thread. A model is immutable after open: any number
- *    of threads may share it. Readers, sessions, writers and scorers belong to one thread
- *    at a time. After fork() the child gets BIOINFER_FORKED from every call that computes.
+ *    of threads may share it. Readers, sessions, writers, scorers and aligners belong to one
+ *    thread at a time. After fork() the child gets BIOINFER_FORKED from every call that computes.
  */
 #ifndef BIOINFER_H
 #define BIOINFER_H
@@ -471,6 +472,81 @@ struct bioinfer_device {
  * usable = 0 and a reason. */
 BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
                                      struct bioinfer_device *device);
+
+/* ---- 11 alignment --------------------------------------------------------------------------- */
+
+/* Exact pairwise alignment of whole sequences: Needleman-Wunsch with linear or affine gaps, and
+ * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend. */
+
+/* Ends that cost nothing; bits. */
+enum bioinfer_align_end {
+    BIOINFER_FREE_QUERY_BEGIN = 1,
+    BIOINFER_FREE_QUERY_END = 2,
+    BIOINFER_FREE_TARGET_BEGIN = 4,
+    BIOINFER_FREE_TARGET_END = 8,
+    BIOINFER_FREE_ENDS = 15
+};
+
+/* Which of several best alignments is reported: the one that these tools report. */
+enum bioinfer_align_ties {
+    BIOINFER_TIES_PARASAIL, /* diagonal, then I, then D, from the end */
+    BIOINFER_TIES_EMBOSS,   /* diagonal, then D, then I */
+    BIOINFER_TIES_WFA       /* mismatch, then I, then D, then match */
+};
+
+struct bioinfer_align_params {
+    size_t struct_size;
+    const char *matrix;  /* a built-in matrix (bioinfer_align_matrix) or a file in NCBI's
+                          * layout; NULL = match and mismatch over A, C, G, T, N */
+    int match, mismatch; /* without a matrix; both 0 = 5 and -4 */
+    int gap_open;        /* cost of a gap's first residue; 0 = 11 and 1 for both gaps */
+    int gap_extend;      /* of every further one: 0 ... gap_open */
+    int scale;           /* every score of the matrix is multiplied by it, so that costs may be
+                          * given in fractions of a point; 0 = 1 */
+    unsigned free_ends;  /* of enum bioinfer_align_end; 0 = global */
+    int ties;            /* enum bioinfer_align_ties */
+    int traceback;       /* non-zero: cigar and counts, not the score alone */
+    uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
+                          * which takes longer; 0 = 1 GiB */
+    const char *device;  /* "auto" (default: the CPU), "cpu" */
+};
+
+struct bioinfer_align_pair {
+    const char *query, *target; /* letters; case is ignored */
+    size_t query_length, target_length;
+};
+
+struct bioinfer_alignment {
+    int status;          /* 0, or EMPTY, BAD_RESIDUE, LIMIT, NOMEM ... */
+    const char *message; /* "" when status is 0 */
+    int64_t score;       /* in 1/scale of a point */
+    /* With traceback; 0-based, end not included: all but what free ends left out. */
+    int64_t query_begin, query_end, target_begin, target_end;
+    int64_t columns, identities, similarities, gaps; /* similarities: scores above 0 */
+    const uint32_t *cigar; /* runs, length << 4 | op as in BAM: 1 I, 2 D, 7 =, 8 X */
+    size_t n_cigar;
+    int sparse; /* non-zero: the memory limit made the traceback keep fewer rows */
+};
+
+/* An aligner belongs to one thread at a time; it uses the threads of its context. */
+typedef struct bioinfer_aligner bioinfer_aligner;
+
+BIOINFER_API int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
+                                      const struct bioinfer_align_params *params,
+                                      struct bioinfer_error *err);
+BIOINFER_API void bioinfer_aligner_free(bioinfer_aligner **aligner); /* NULL-safe */
+/* Aligns n pairs; results[i] belongs to pairs[i]. A bad pair has its status and costs no other
+ * one. Messages and CIGARs live until the next call or the end of the aligner. The results of
+ * a pair do not depend on its company, on threads or on the instruction set. */
+BIOINFER_API int bioinfer_aligner_run(bioinfer_aligner *aligner,
+                                      const struct bioinfer_align_pair *pairs, size_t n_pairs,
+                                      struct bioinfer_alignment *results,
+                                      struct bioinfer_error *err);
+/* Score of two letters (times scale); false when one of them is not in the alphabet. */
+BIOINFER_API int bioinfer_aligner_score(const bioinfer_aligner *aligner, char query, char target,
+                                        int *score);
+/* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
+BIOINFER_API const char *bioinfer_align_matrix(int index);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bi_align_kernels;
+
 struct bi_cpu_entry {
     const char *name; /* as launches call it: "linear", "attention", ... */
     /* Number of tasks for the true sizes in params->counts. */
@@ -33,6 +35,8 @@ struct bi_cpu_kernels {
     void (*pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows,
                  const float *w);
     int64_t (*panel)(void); /* columns of one panel */
+    /* Pairwise alignment (align.h) in lanes of 8 or 16 bits. */
+    const struct bi_align_kernels *(*align)(int bits);
 };
 
 /* Tables compiled in. Whether this machine has the instructions, and its system saves the

@@ -52,4 +52,6 @@ void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_
                        const float *w);
 int64_t BI_ISA_NAME(panel)(void);
 
+const struct bi_align_kernels *BI_ISA_NAME(align)(int bits); /* align.c */
+
 #endif

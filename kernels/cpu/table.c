@@ -15,6 +15,7 @@ static const struct bi_cpu_kernels kernels = {
     .pack_size = BI_ISA_NAME(pack_size),
     .pack = BI_ISA_NAME(pack),
     .panel = BI_ISA_NAME(panel),
+    .align = BI_ISA_NAME(align),
 };
 
 const struct bi_cpu_kernels *BI_ISA_NAME(kernels)(void)

@@ -182,7 +182,8 @@ def op_files():
             problems.append('tests/ops/%s.c is missing' % stem)
     for path, text in sources('ops', suffixes=('.c',)):
         stem = os.path.basename(path)[:-2]
-        if stem not in stems and stem not in ('op', 'shared'):
+        # align is an op without a place in graphs: ops/align.h says why
+        if stem not in stems and stem not in ('op', 'shared', 'align'):
             problems.append('%s has no line in ops.inc' % path)
     for entry in cpu_entries():
         if entry not in {entry_of(stem)[0] for stem in stems}:

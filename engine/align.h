@@ -1,0 +1,47 @@
+/* align.h - alignment inside the engine: one pair on the CPU (align_pair.c), batches and the
+ * public calls (align.c). */
+#ifndef BI_ENGINE_ALIGN_H
+#define BI_ENGINE_ALIGN_H
+
+#include "../kernels/cpu/align.h"
+#include "../ops/align.h"
+
+/* A scoring made ready for one set of kernels. */
+struct bi_align_plan {
+    struct bi_align_scoring scoring;
+    const struct bi_align_kernels *kernels; /* NULL: no lanes are wide enough */
+    enum bi_align_kind kind;
+    struct bi_align_border left, top;
+    /* S + 2 o, at least 0, in 8 and in 16 bits; _t: [target][query] */
+    uint8_t table8[BI_ALIGN_LETTERS * BI_ALIGN_LETTERS];
+    uint8_t table8_t[BI_ALIGN_LETTERS * BI_ALIGN_LETTERS];
+    uint16_t table16[BI_ALIGN_LETTERS * BI_ALIGN_LETTERS];
+    uint16_t table16_t[BI_ALIGN_LETTERS * BI_ALIGN_LETTERS];
+    uint64_t memory_limit; /* bytes of one pair's traceback */
+};
+
+/* kernels(bits): those of the CPU. */
+void bi_align_plan_make(struct bi_align_plan *plan, const struct bi_align_scoring *scoring,
+                        const struct bi_align_kernels *(*kernels)(int bits));
+
+/* Memory of one thread, kept between pairs. */
+struct bi_align_buffer {
+    void *ptr;
+    uint64_t size;
+};
+struct bi_align_work {
+    const struct bi_env *env;
+    struct bi_align_buffer profile, rows, corners, flags, state, scratch;
+};
+void bi_align_work_free(struct bi_align_work *work);
+int bi_align_buffer_need(const struct bi_env *env, struct bi_align_buffer *b, uint64_t size,
+                         struct bioinfer_error *err);
+
+/* One pair by strips, on n_threads threads. path NULL: the score and the end alone. *sparse is
+ * set when the traceback kept only some rows, to stay below the memory limit. */
+int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
+                  const struct bi_align_input *in, int n_threads, struct bi_align_end *end,
+                  struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
+                  struct bioinfer_error *err);
+
+#endif

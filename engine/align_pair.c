@@ -1,0 +1,459 @@
+/* align_pair.c - one pair on the CPU: strips of rows from top to bottom, and back.
+ *
+ * The way down keeps what a strip needs to be computed again: the row above it and, every
+ * WINDOW steps, its state. The way back asks for flags of one window at a time, only of those
+ * that the path crosses, so a traceback costs a few percent of the cells again and memory
+ * proportional to cells / 100. Where that is beyond the limit, only every g-th strip keeps its
+ * row on the way down; g strips at a time are then computed once more on the way back, which
+ * needs memory proportional to the length times the root of the number of strips.
+ *
+ * Sections: plan, strips, down, ends, back. */
+#include "align.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    WINDOW = 1024,     /* steps between two kept states */
+    DIRECT = 1 << 20,  /* bytes of flags that are kept whole on the way down */
+    SHARED = 1 << 26   /* cells from which a pair goes to several threads */
+};
+
+/* ---- plan ---- */
+
+void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *s,
+                        const struct bi_align_kernels *(*kernels)(int bits))
+{
+    int32_t high = 0, low = INT32_MAX;
+
+    *p = (struct bi_align_plan){.scoring = *s};
+    for (int a = 0; a < s->n_letters; a++)
+        for (int b = 0; b < s->n_letters; b++) {
+            high = s->score[a][b] > high ? s->score[a][b] : high;
+            low = s->score[a][b] < low ? s->score[a][b] : low;
+        }
+    const int64_t most = 3 * (int64_t)s->open + high;
+    p->kernels = most < 256 ? kernels(8) : most < 65536 ? kernels(16) : NULL;
+    p->kind = s->open == s->extend           ? BI_ALIGN_LINEAR
+              : low >= -(s->open + s->extend) ? BI_ALIGN_AFFINE
+                                              : BI_ALIGN_STEEP;
+    p->left = p->top = (struct bi_align_border){0, s->open - s->extend};
+    if (s->free_ends & BIOINFER_FREE_QUERY_BEGIN)
+        p->left = (struct bi_align_border){s->open, s->open};
+    if (s->free_ends & BIOINFER_FREE_TARGET_BEGIN)
+        p->top = (struct bi_align_border){s->open, s->open};
+    for (int a = 0; p->kernels && a < s->n_letters; a++)
+        for (int b = 0; b < s->n_letters; b++) {
+            const int32_t s2 = s->score[a][b] + 2 * s->open;
+            const uint16_t v = (uint16_t)(s2 > 0 ? s2 : 0);
+            p->table16[a * BI_ALIGN_LETTERS + b] = p->table16_t[b * BI_ALIGN_LETTERS + a] = v;
+            p->table8[a * BI_ALIGN_LETTERS + b] = p->table8_t[b * BI_ALIGN_LETTERS + a] =
+                (uint8_t)v;
+        }
+}
+
+int bi_align_buffer_need(const struct bi_env *env, struct bi_align_buffer *b, uint64_t size,
+                         struct bioinfer_error *err)
+{
+    if (size <= b->size)
+        return 0;
+    bi_free(env, b->ptr);
+    b->size = 0;
+    if (size > SIZE_MAX / 2 || !(b->ptr = bi_alloc(env, (size_t)size))) {
+        b->ptr = NULL;
+        return bi_fail(err, BIOINFER_NOMEM, "%llu bytes for an alignment",
+                       (unsigned long long)size);
+    }
+    b->size = size;
+    return 0;
+}
+
+void bi_align_work_free(struct bi_align_work *w)
+{
+    struct bi_align_buffer *all[] = {&w->profile, &w->rows,  &w->corners,
+                                     &w->flags,   &w->state, &w->scratch};
+    for (size_t i = 0; i < BI_COUNT(all); i++) {
+        bi_free(w->env, all[i]->ptr);
+        *all[i] = (struct bi_align_buffer){0};
+    }
+}
+
+/* ---- strips ---- */
+
+struct pair {
+    const struct bi_align_plan *plan;
+    const struct bi_align_kernels *k;
+    const struct bi_align_input *in;
+    struct bi_align_work *work;
+    int64_t lane;              /* bytes of one */
+    int64_t rows, pad;         /* of a strip; pad rows in front of the first */
+    int64_t n_strips, steps;   /* of a strip, in whole blocks */
+    int64_t stride, row_size;  /* lanes */
+    int64_t group;             /* strips between two kept rows */
+    int64_t windows;           /* kept states of a strip */
+    bool direct, dense;        /* flags kept whole; rows of all strips kept */
+};
+
+static int64_t round_up(int64_t x, int64_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* The row (V, then X) that strip `strip` of a pair reads, when rows are kept in `slot`s. */
+static char *row_at(const struct pair *p, int64_t slot)
+{
+    return (char *)p->work->rows.ptr + slot * 2 * p->row_size * p->lane;
+}
+
+static char *state_at(const struct pair *p, int64_t slot, int64_t window)
+{
+    return (char *)p->work->corners.ptr + (slot * p->windows + window) * 4 * p->rows * p->lane;
+}
+
+static void put(const struct pair *p, void *lanes, int64_t i, int32_t value)
+{
+    if (p->lane == 1)
+        ((uint8_t *)lanes)[i] = (uint8_t)value;
+    else
+        ((uint16_t *)lanes)[i] = (uint16_t)value;
+}
+
+static int32_t get(const struct pair *p, const void *lanes, int64_t i)
+{
+    return p->lane == 1 ? ((const uint8_t *)lanes)[i] : ((const uint16_t *)lanes)[i];
+}
+
+static int make_profile(const struct pair *p, struct bioinfer_error *err)
+{
+    const struct bi_align_scoring *s = &p->plan->scoring;
+    const int64_t m = p->in->m;
+    uint64_t size;
+    int st;
+
+    if (!bi_mul_size((uint64_t)p->stride * (uint64_t)p->lane, (uint64_t)s->n_letters, &size))
+        return bi_fail(err, BIOINFER_LIMIT, "a target of %lld residues", (long long)m);
+    if ((st = bi_align_buffer_need(p->work->env, &p->work->profile, size, err)))
+        return st;
+    bool used[BI_ALIGN_LETTERS] = {false};
+    for (int64_t i = 0; i < p->in->n; i++)
+        used[p->in->query[i]] = true;
+    used[0] = true; /* pad rows look there */
+    for (int a = 0; a < s->n_letters; a++) {
+        if (!used[a])
+            continue;
+        if (p->lane == 1) {
+            uint8_t *to = (uint8_t *)p->work->profile.ptr + a * p->stride;
+            const uint8_t *from = p->plan->table8 + a * BI_ALIGN_LETTERS;
+            memset(to, 0, (size_t)p->stride);
+            for (int64_t j = 0; j < m; j++)
+                to[p->rows + j] = from[p->in->target[j]];
+        } else {
+            uint16_t *to = (uint16_t *)p->work->profile.ptr + a * p->stride;
+            const uint16_t *from = p->plan->table16 + a * BI_ALIGN_LETTERS;
+            memset(to, 0, (size_t)p->stride * 2);
+            for (int64_t j = 0; j < m; j++)
+                to[p->rows + j] = from[p->in->target[j]];
+        }
+    }
+    return 0;
+}
+
+/* The state of a strip before its first step: the left border. */
+static void start_state(const struct pair *p, int64_t strip, void *state)
+{
+    memset(state, 0, (size_t)(4 * p->rows * p->lane));
+    for (int64_t r = 0; r < p->rows; r++) {
+        const int64_t i = strip * p->rows - p->pad + r;
+        put(p, state, r, i == 0 ? p->plan->left.first : p->plan->left.rest);
+    }
+}
+
+static void start_row(const struct pair *p, void *row)
+{
+    memset(row, 0, (size_t)(2 * p->row_size * p->lane));
+    for (int64_t j = 0; j < p->in->m; j++)
+        put(p, row, j, j ? p->plan->top.rest : p->plan->top.first);
+}
+
+/* Steps [first, last) of a strip; v_in and v_out: rows as row_at() gives them. */
+static void run_strip(const struct pair *p, int64_t strip, int64_t first, int64_t last,
+                      const void *in, void *out, void *state, uint8_t *flags)
+{
+    const int64_t pad = strip ? 0 : p->pad;
+    const struct bi_align_strip a = {
+        .query = p->in->query + strip * p->rows - p->pad, /* the pads are not read */
+        .rows = (int32_t)p->rows, .pad = (int32_t)pad,
+        .profile = (const char *)p->work->profile.ptr + p->rows * p->lane, .stride = p->stride,
+        .m = p->in->m, .first = first, .last = last,
+        .gap = p->plan->scoring.open - p->plan->scoring.extend, .kind = p->plan->kind,
+        .v_in = in, .x_in = (const char *)in + p->row_size * p->lane,
+        .v_out = out, .x_out = (char *)out + p->row_size * p->lane,
+        .state = state, .flags = flags};
+    p->k->strip(&a);
+}
+
+/* ---- down ---- */
+
+/* Strip `strip`, whole, from row slot `from` to row slot `to`, keeping states when `keep`. */
+static void whole_strip(const struct pair *p, int64_t strip, int64_t from, int64_t to,
+                        int64_t keep, void *state, void *side)
+{
+    uint8_t *flags = p->direct ? (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows : NULL;
+    start_state(p, strip, state);
+    for (int64_t w = 0; w < (keep >= 0 ? p->windows : 1); w++) {
+        const int64_t first = 1 + w * WINDOW, end = 1 + p->steps;
+        if (keep >= 0)
+            memcpy(state_at(p, keep, w), state, (size_t)(4 * p->rows * p->lane));
+        run_strip(p, strip, keep >= 0 ? first : 1,
+                  keep >= 0 && first + WINDOW < end ? first + WINDOW : end, row_at(p, from),
+                  row_at(p, to), state, flags);
+    }
+    if (side) /* U of column m */
+        memcpy((char *)side + strip * p->rows * p->lane, state, (size_t)(p->rows * p->lane));
+}
+
+/* The same, strips spread over threads, each a few windows behind the one above it. */
+static void shared_strips(const struct pair *p, int n_threads, bool keep_rows, void *states,
+                          _Atomic int64_t *done, void *side)
+{
+    const int64_t windows = (p->steps + WINDOW - 1) / WINDOW, size = 4 * p->rows * p->lane;
+    for (int64_t k = 0; k < p->n_strips; k++)
+        atomic_store(&done[k], 0);
+#pragma omp parallel num_threads(n_threads)
+    for (int64_t k = omp_get_thread_num(); k < p->n_strips; k += omp_get_num_threads()) {
+        char *state = (char *)states + omp_get_thread_num() * size;
+        start_state(p, k, state);
+        for (int64_t w = 0; w < windows; w++) {
+            const int64_t first = 1 + w * WINDOW;
+            int64_t last = first + WINDOW, need;
+            last = last < 1 + p->steps ? last : 1 + p->steps;
+            /* columns below `last` are out of the strip above after its step last - 2 + rows */
+            need = last + p->rows - 1 < p->steps ? last + p->rows - 1 : p->steps;
+            while (k && atomic_load_explicit(&done[k - 1], memory_order_acquire) < need)
+                sched_yield();
+            if (keep_rows)
+                memcpy(state_at(p, k, w), state, (size_t)size);
+            run_strip(p, k, first, last, row_at(p, keep_rows ? k : 0),
+                      row_at(p, keep_rows ? k + 1 : 0), state, NULL);
+            atomic_store_explicit(&done[k], last - 1, memory_order_release);
+        }
+        if (side)
+            memcpy((char *)side + k * p->rows * p->lane, state, (size_t)(p->rows * p->lane));
+    }
+}
+
+/* ---- ends ---- */
+
+/* Where the alignment ends, from V of the last row and U of the last column. */
+static struct bi_align_end find_end(const struct pair *p, const void *v, const void *side)
+{
+    const struct bi_align_scoring *s = &p->plan->scoring;
+    const int64_t n = p->in->n, m = p->in->m;
+    int64_t h = bi_align_left(s, n), best_j = 0, best = INT64_MIN;
+    struct bi_align_end end;
+
+    for (int64_t j = 0; j < m; j++) {
+        h += get(p, v, j) - s->open;
+        if (h >= best) {
+            best = h;
+            best_j = j + 1;
+        }
+    }
+    end = (struct bi_align_end){h, n, m};
+    if (s->free_ends & BIOINFER_FREE_TARGET_END && best > h)
+        end = (struct bi_align_end){best, n, best_j};
+    for (int64_t i = n; s->free_ends & BIOINFER_FREE_QUERY_END && i > 1; i--) {
+        h -= get(p, side, i - 1 + p->pad) - s->open;
+        if (h > end.score)
+            end = (struct bi_align_end){h, i - 1, m};
+    }
+    return end;
+}
+
+/* ---- back ---- */
+
+/* Follows the path through one strip, whose flags of steps [first, ...) are given, until it
+ * leaves the strip or these steps. base: rows above the strip's first. */
+static void follow(const struct pair *p, int64_t base, int64_t first, const uint8_t *flags,
+                   struct bi_align_walk *walk, struct bi_align_path *path)
+{
+    while (walk->i && walk->j) {
+        const int64_t r = walk->i - 1 - base, s = walk->j + r;
+        if (r < 0 || s < first)
+            return;
+        bi_align_step(&p->plan->scoring, p->in, flags[(s - first) * p->rows + r], walk, path);
+    }
+}
+
+static int64_t strip_of(const struct pair *p, int64_t i)
+{
+    return (i - 1 + p->pad) / p->rows;
+}
+
+/* Through strip `strip`, whose row and states are in slots `row` and `slot`. `waste` takes the
+ * row below, known already. */
+static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t slot,
+                       void *waste, void *state, struct bi_align_walk *walk,
+                       struct bi_align_path *path)
+{
+    const int64_t base = strip * p->rows - p->pad;
+    uint8_t *flags = p->work->flags.ptr;
+
+    while (walk->i && walk->j && walk->i > base) {
+        const int64_t s = walk->j + walk->i - 1 - base, w = (s - 1) / WINDOW;
+        const int64_t first = 1 + w * WINDOW;
+        memcpy(state, state_at(p, slot, w), (size_t)(4 * p->rows * p->lane));
+        run_strip(p, strip, first, 1 + round_up(s, BI_ALIGN_BLOCK), row_at(p, row), waste, state,
+                  flags);
+        follow(p, base, first, flags, walk, path);
+    }
+}
+
+static void back(const struct pair *p, void *state, void *waste, struct bi_align_walk *walk,
+                 struct bi_align_path *path)
+{
+    while (walk->i && walk->j) {
+        const int64_t strip = strip_of(p, walk->i), base = strip * p->rows - p->pad;
+        if (p->direct) {
+            follow(p, base, 1, (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows, walk,
+                   path);
+        } else if (p->dense) {
+            back_strip(p, strip, strip, strip, waste, state, walk, path);
+        } else {
+            /* row slots: one of each group, then the rows inside of one group */
+            const int64_t g = strip / p->group, first = g * p->group;
+            const int64_t inner = (p->n_strips + p->group - 1) / p->group + 1;
+            for (int64_t k = first; k <= strip; k++)
+                whole_strip(p, k, k == first ? g : inner + k - first - 1, inner + k - first,
+                            k - first, state, NULL);
+            for (int64_t k = strip; k >= first && walk->i && walk->j; k--)
+                back_strip(p, k, k == first ? g : inner + k - first - 1, k - first, waste, state,
+                           walk, path);
+        }
+    }
+}
+
+/* ---- the pair ---- */
+
+static uint64_t strip_size(const struct pair *p)
+{
+    return (uint64_t)p->lane * (uint64_t)(2 * p->row_size + p->windows * 4 * p->rows);
+}
+
+/* Chooses what is kept. */
+static int choose(struct pair *p, bool trace, bool *sparse, struct bioinfer_error *err)
+{
+    const uint64_t limit = p->plan->memory_limit;
+
+    p->direct = trace && p->n_strips * p->steps * p->rows <= DIRECT;
+    p->dense = trace && !p->direct;
+    p->group = 1;
+    if (!p->dense || (uint64_t)p->n_strips <= limit / strip_size(p))
+        return 0;
+    p->dense = false;
+    *sparse = true;
+    while (p->group * p->group < p->n_strips)
+        p->group++;
+    if ((uint64_t)(2 * p->group + 2) > limit / strip_size(p))
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "the traceback of %lld x %lld residues needs %llu MiB, the limit is %llu; "
+                       "the score alone needs none of it",
+                       (long long)p->in->n, (long long)p->in->m,
+                       (unsigned long long)(strip_size(p) * (uint64_t)(2 * p->group + 2) >> 20),
+                       (unsigned long long)(limit >> 20));
+    return 0;
+}
+
+static void shape(struct pair *p)
+{
+    const int32_t *sizes = p->k->rows;
+    int size = 0;
+
+    while (size < 2 && sizes[size + 1] && p->in->n > sizes[size])
+        size++;
+    if (p->plan->kind == BI_ALIGN_STEEP)
+        size = 1;
+    p->rows = sizes[size];
+    p->lane = p->k->bits / 8;
+    p->n_strips = (p->in->n + p->rows - 1) / p->rows;
+    p->pad = p->n_strips * p->rows - p->in->n;
+    p->steps = round_up(p->in->m + p->rows - 1, BI_ALIGN_BLOCK);
+    p->windows = (p->steps + WINDOW - 1) / WINDOW;
+    p->stride = p->in->m + 2 * p->rows + 2 * BI_ALIGN_BLOCK;
+    p->row_size = round_up(p->in->m + p->rows + 2 * BI_ALIGN_BLOCK, 64);
+}
+
+int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
+                  const struct bi_align_input *in, int n_threads, struct bi_align_end *end,
+                  struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
+                  struct bioinfer_error *err)
+{
+    struct pair p = {.plan = plan, .k = plan->kernels, .in = in, .work = work};
+    const bool free_column = plan->scoring.free_ends & BIOINFER_FREE_QUERY_END;
+    const struct bi_env *env = work->env;
+    int64_t last = 0, slots = 1, kept = 0;
+    char *state, *waste, *side;
+    _Atomic int64_t *done = NULL;
+    int st;
+
+    *sparse = false;
+    if (!p.k)
+        return bi_align_reference(env, &plan->scoring, in, end, begin, path, err);
+    shape(&p);
+    if ((st = choose(&p, path != NULL, sparse, err)) || (st = make_profile(&p, err)))
+        return st;
+    if (p.dense) {
+        slots = p.n_strips + 1;
+        kept = p.n_strips;
+    } else if (*sparse) {
+        slots = (p.n_strips + p.group - 1) / p.group + 1 + p.group;
+        kept = p.group;
+    }
+    const bool shared = n_threads > 1 && !*sparse && !p.direct && p.n_strips > 1 &&
+                        in->n > SHARED / in->m;
+    const uint64_t flags = !path ? 0 : p.direct ? (uint64_t)(p.n_strips * p.steps * p.rows)
+                                                : (uint64_t)(WINDOW * p.rows);
+    const int64_t states = shared ? n_threads : 1, state_size = 4 * p.rows * p.lane;
+    const int64_t side_size = free_column ? p.n_strips * p.rows * p.lane : 0;
+    if ((st = bi_align_buffer_need(env, &work->rows,
+                                   (uint64_t)(slots * 2 * p.row_size * p.lane), err)) ||
+        (st = bi_align_buffer_need(env, &work->corners,
+                                   (uint64_t)(kept * p.windows * state_size), err)) ||
+        (st = bi_align_buffer_need(env, &work->flags, flags, err)) ||
+        (st = bi_align_buffer_need(
+             env, &work->state,
+             (uint64_t)(states * state_size + 2 * p.row_size * p.lane + side_size +
+                        (shared ? p.n_strips * (int64_t)sizeof *done : 0)),
+             err)))
+        return st;
+    waste = work->state.ptr;
+    done = (void *)(waste + 2 * p.row_size * p.lane);
+    state = (char *)(done + (shared ? p.n_strips : 0));
+    side = state + states * state_size;
+    start_row(&p, row_at(&p, 0));
+    if (shared) {
+        shared_strips(&p, n_threads, p.dense, state, done, free_column ? side : NULL);
+        last = p.dense ? p.n_strips : 0;
+    }
+    for (int64_t k = 0; !shared && k < p.n_strips; k++) {
+        /* in place, but into the next slot behind the last strip of a group */
+        const bool step = p.dense || (*sparse && (k % p.group == 0));
+        const int64_t from = last;
+        if (step)
+            last++;
+        whole_strip(&p, k, from, last, p.dense ? k : -1, state, free_column ? side : NULL);
+    }
+    *end = find_end(&p, row_at(&p, last), side);
+    if (path) {
+        struct bi_align_walk walk = {.i = end->i, .j = end->j};
+        back(&p, state, waste, &walk, path);
+        bi_align_border(&plan->scoring, &walk, path);
+        bi_align_path_finish(path);
+        *begin = walk;
+        if (path->failed)
+            st = bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
+    }
+    return st;
+}

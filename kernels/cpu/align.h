@@ -1,0 +1,60 @@
+/* align.h - the alignment kernels of one instruction set, for lanes of 8 and of 16 bits.
+ *
+ * `void *` to lanes means uint8_t or uint16_t by the table's `bits`. A scoring fits b bits when
+ * 3 o + max(S, 0) < 2^b. */
+#ifndef BI_CPU_ALIGN_H
+#define BI_CPU_ALIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../align.h"
+
+enum {
+    BI_ALIGN_BLOCK = 16,       /* steps that strip() does at a time */
+    BI_ALIGN_STRIP_ROWS = 256, /* most rows of a strip() of 8-bit lanes */
+    BI_ALIGN_MANY = 64         /* most pairs of a many() */
+};
+
+/* Scores of up to `lanes` pairs, one pair a lane. */
+struct bi_align_many {
+    int32_t n_pairs;
+    const uint8_t *query[BI_ALIGN_MANY], *target[BI_ALIGN_MANY]; /* codes */
+    int64_t n[BI_ALIGN_MANY], m[BI_ALIGN_MANY];                  /* at least 1 */
+    const void *table;       /* lanes [letter of target][letter of query]: S2 */
+    int32_t letters;         /* codes are below it */
+    int32_t open, extend;
+    enum bi_align_kind kind;
+    struct bi_align_border left, top; /* U of column 0, V of row 0 */
+    bool free_row, free_column; /* the best of the last row / column counts */
+    void *scratch;           /* many_scratch() bytes, 64-byte aligned */
+    int64_t score[BI_ALIGN_MANY]; /* H without the borders' own value: see below */
+};
+/* score: H[n][m] - H[n][0]; with a free end the best over the last row (column n, 0 included)
+ * and column, as H - H[n][0], too. */
+
+/* Steps [first, last) of one strip of `rows` rows of one pair. At step s (from 1) row r of the
+ * strip, from 0, is at column s - r; a strip of m columns takes m + rows - 1 steps. */
+struct bi_align_strip {
+    const uint8_t *query;  /* rows codes */
+    int32_t rows, pad;     /* the first `pad` rows pass on what is above them */
+    const void *profile;   /* lanes: S2 of letter a at column j is [a * stride + j - 1] */
+    int64_t stride;        /* readable from rows before column 1 to rows + BLOCK behind m */
+    int64_t m, first, last; /* first = 1 + a multiple of BLOCK */
+    int32_t gap;           /* o - e */
+    enum bi_align_kind kind;
+    const void *v_in, *x_in; /* lanes [m + rows + BLOCK]: V, X above the strip */
+    void *v_out, *x_out;     /* lanes [m + BLOCK]: below it; may be v_in, x_in */
+    void *state;             /* lanes [4][rows]: U, Y (at first = 1: the left border), V, X */
+    uint8_t *flags;          /* NULL or [last - first, a whole number of BLOCKs][rows] */
+};
+
+struct bi_align_kernels {
+    int32_t bits, lanes;
+    int32_t rows[3]; /* sizes of strips, ascending; 0 = none */
+    void (*many)(struct bi_align_many *a);
+    size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters); /* longest n, m */
+    void (*strip)(const struct bi_align_strip *a);
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* matrix.h - substitution matrices: those that come with bioinfer, and files in the layout of
+ * NCBI (`#` comments, a line of letters, then a letter and its scores on each line). */
+#ifndef BI_MATRIX_H
+#define BI_MATRIX_H
+
+#include "../base/base.h"
+
+enum {
+    BI_MATRIX_LETTERS = 32,   /* at most */
+    BI_MATRIX_SCORE = 10000,  /* largest magnitude */
+    BI_MATRIX_FILE = 1 << 16, /* bytes of a file, at most */
+    BI_MATRIX_NONE = 0xff
+};
+
+struct bi_matrix {
+    char name[64];
+    char letters[BI_MATRIX_LETTERS + 1]; /* upper case; code = index */
+    int32_t n;
+    int32_t score[BI_MATRIX_LETTERS][BI_MATRIX_LETTERS]; /* [query][target] */
+    /* Code of every character, BI_MATRIX_NONE = not in the alphabet. Case is ignored. J, O
+     * and U count as X where a matrix has X and not them, U as T where it has T and no X. */
+    uint8_t code[256];
+};
+
+/* `name`: of a built-in matrix, in any case, else the path of a file. */
+int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *name,
+                   struct bioinfer_error *err);
+/* A file in memory. */
+int bi_matrix_parse(struct bi_matrix *m, const char *name, const char *text, size_t size,
+                    struct bioinfer_error *err);
+/* Letters ACGTN: match where two of ACGT are equal, else mismatch. */
+void bi_matrix_simple(struct bi_matrix *m, int32_t match, int32_t mismatch);
+/* Names of the built-in ones; NULL past the end. */
+const char *bi_matrix_name(int index);
+
+#endif

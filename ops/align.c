@@ -1,0 +1,199 @@
+/* align.c - the definition of alignment, and the steps of a traceback. */
+#include "align.h"
+
+#include <string.h>
+
+enum { MOST_RUN = (1 << 28) - 1 };
+
+/* ---- paths ---- */
+
+void bi_align_path_push(struct bi_align_path *path, int op, int64_t length)
+{
+    if (!length || path->failed)
+        return;
+    if (path->n && (path->run[path->n - 1] & 15) == (uint32_t)op) {
+        length += path->run[path->n - 1] >> 4;
+        path->n--;
+    }
+    if (length > MOST_RUN ||
+        !bi_grow(path->env, &path->run, &path->cap, path->n + 1, sizeof *path->run)) {
+        path->failed = true;
+        return;
+    }
+    path->run[path->n++] = (uint32_t)length << 4 | (uint32_t)op;
+}
+
+void bi_align_path_finish(struct bi_align_path *path)
+{
+    for (size_t a = 0, b = path->n; a + 1 < b; a++) {
+        const uint32_t run = path->run[a];
+        path->run[a] = path->run[--b];
+        path->run[b] = run;
+    }
+}
+
+void bi_align_path_free(struct bi_align_path *path)
+{
+    bi_free(path->env, path->run);
+    *path = (struct bi_align_path){.env = path->env};
+}
+
+/* ---- traceback ---- */
+
+static void walk_diagonal(bool equal, struct bi_align_walk *walk, struct bi_align_path *path)
+{
+    bi_align_path_push(path, equal ? BI_CIGAR_EQ : BI_CIGAR_X, 1);
+    walk->i--;
+    walk->j--;
+}
+
+static void walk_up(struct bi_align_walk *walk, struct bi_align_path *path)
+{
+    bi_align_path_push(path, BI_CIGAR_I, 1);
+    walk->i--;
+    walk->state = BI_WALK_F;
+}
+
+static void walk_left(struct bi_align_walk *walk, struct bi_align_path *path)
+{
+    bi_align_path_push(path, BI_CIGAR_D, 1);
+    walk->j--;
+    walk->state = BI_WALK_E;
+}
+
+void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input *in,
+                   unsigned flags, struct bi_align_walk *walk, struct bi_align_path *path)
+{
+    const int q = in->query[walk->i - 1], t = in->target[walk->j - 1];
+    const bool equal = q == t;
+    bool diagonal, up = flags & BI_ALIGN_FROM_F, left = flags & BI_ALIGN_FROM_E;
+
+    /* a gap is left only where opening it here is strictly better than extending it */
+    if (walk->state == BI_WALK_F && flags & BI_ALIGN_EXTEND_F) {
+        walk_up(walk, path);
+        return;
+    }
+    if (walk->state == BI_WALK_E && flags & BI_ALIGN_EXTEND_E) {
+        walk_left(walk, path);
+        return;
+    }
+    walk->state = BI_WALK_H;
+    /* kernels raise S + 2 o to 0; a cell of 0 is then not that diagonal's */
+    diagonal = flags & BI_ALIGN_DIAGONAL && s->score[q][t] + 2 * (int64_t)s->open >= 0;
+    if (s->ties == BIOINFER_TIES_WFA && equal && (up || left))
+        diagonal = false; /* mismatch, F, E, match */
+    if (diagonal)
+        walk_diagonal(equal, walk, path);
+    else if (up && !(s->ties == BIOINFER_TIES_EMBOSS && left))
+        walk_up(walk, path);
+    else
+        walk_left(walk, path);
+}
+
+void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
+                     struct bi_align_path *path)
+{
+    if (!(s->free_ends & BIOINFER_FREE_QUERY_BEGIN)) {
+        bi_align_path_push(path, BI_CIGAR_I, walk->i);
+        walk->i = 0;
+    }
+    if (!(s->free_ends & BIOINFER_FREE_TARGET_BEGIN)) {
+        bi_align_path_push(path, BI_CIGAR_D, walk->j);
+        walk->j = 0;
+    }
+}
+
+int64_t bi_align_left(const struct bi_align_scoring *s, int64_t i)
+{
+    return !i || s->free_ends & BIOINFER_FREE_QUERY_BEGIN
+               ? 0
+               : -(s->open + (i - 1) * (int64_t)s->extend);
+}
+
+int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j)
+{
+    return !j || s->free_ends & BIOINFER_FREE_TARGET_BEGIN
+               ? 0
+               : -(s->open + (j - 1) * (int64_t)s->extend);
+}
+
+/* ---- the definition ---- */
+
+static int64_t max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* One row: h, f of the row above become this one's. last: H[i][m] is returned. */
+static void reference_row(const struct bi_align_scoring *s, const struct bi_align_input *in,
+                          int64_t i, int64_t *h, int64_t *f, uint8_t *flags)
+{
+    const int64_t o = s->open, e = s->extend, none = INT64_MIN / 4;
+    int64_t diagonal = h[0], gap = none;
+
+    h[0] = bi_align_left(s, i);
+    for (int64_t j = 1; j <= in->m; j++) {
+        const int64_t match = diagonal + s->score[in->query[i - 1]][in->target[j - 1]];
+        gap = max64(h[j - 1] - o, gap - e);
+        f[j] = max64(h[j] - o, f[j] - e);
+        diagonal = h[j];
+        h[j] = max64(match, max64(gap, f[j]));
+        if (flags)
+            flags[j - 1] =
+                (uint8_t)((h[j] == match ? BI_ALIGN_DIAGONAL : 0) |
+                          (h[j] == f[j] ? BI_ALIGN_FROM_F : 0) |
+                          (h[j] == gap ? BI_ALIGN_FROM_E : 0) |
+                          (f[j] - e >= h[j] - o ? BI_ALIGN_EXTEND_F : 0) |
+                          (gap - e >= h[j] - o ? BI_ALIGN_EXTEND_E : 0));
+    }
+}
+
+int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *s,
+                       const struct bi_align_input *in, struct bi_align_end *end,
+                       struct bi_align_walk *begin, struct bi_align_path *path,
+                       struct bioinfer_error *err)
+{
+    const bool free_row = s->free_ends & BIOINFER_FREE_TARGET_END;
+    const bool free_column = s->free_ends & BIOINFER_FREE_QUERY_END;
+    int64_t *h = bi_calloc(env, (size_t)in->m + 1, sizeof *h);
+    int64_t *f = bi_calloc(env, (size_t)in->m + 1, sizeof *f);
+    uint8_t *flags = path ? bi_calloc(env, (size_t)in->n, (size_t)in->m) : NULL;
+    struct bi_align_end side = {INT64_MIN, 0, in->m};
+    int st = 0;
+
+    if (!h || !f || (path && !flags)) {
+        st = bi_fail(err, BIOINFER_NOMEM, "alignment of %lld x %lld residues", (long long)in->n,
+                     (long long)in->m);
+        goto out;
+    }
+    for (int64_t j = 0; j <= in->m; j++) {
+        h[j] = bi_align_top(s, j);
+        f[j] = INT64_MIN / 4;
+    }
+    for (int64_t i = 1; i <= in->n; i++) {
+        if (free_column && i > 1 && h[in->m] >= side.score)
+            side = (struct bi_align_end){h[in->m], i - 1, in->m};
+        reference_row(s, in, i, h, f, flags ? flags + (i - 1) * in->m : NULL);
+    }
+    *end = (struct bi_align_end){h[in->m], in->n, in->m};
+    for (int64_t j = in->m - 1; free_row && j >= 1; j--)
+        if (h[j] > end->score)
+            *end = (struct bi_align_end){h[j], in->n, j};
+    if (free_column && side.score > end->score)
+        *end = side;
+    if (path) {
+        struct bi_align_walk w = {.i = end->i, .j = end->j};
+        while (w.i && w.j)
+            bi_align_step(s, in, flags[(w.i - 1) * in->m + w.j - 1], &w, path);
+        bi_align_border(s, &w, path);
+        bi_align_path_finish(path);
+        *begin = w;
+        if (path->failed)
+            st = bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
+    }
+out:
+    bi_free(env, h);
+    bi_free(env, f);
+    bi_free(env, flags);
+    return st;
+}

@@ -1,0 +1,77 @@
+/* align.h - pairwise alignment: what it means.
+ *
+ * Alignment is no node of a graph (its shapes are those of each pair, its numbers integers), so
+ * it has no line in ops.inc; it is an op all the same: a definition in plain loops here, kernels
+ * in kernels/align.*, and a launch that engine/align*.c describes.
+ *
+ *   H[0][0] = 0   H[i][0] = -(o + (i-1) e)   H[0][j] = -(o + (j-1) e)      global
+ *   E[i][j] = max(H[i][j-1] - o, E[i][j-1] - e)   gap that consumes the target, CIGAR D
+ *   F[i][j] = max(H[i-1][j] - o, F[i-1][j] - e)   gap that consumes the query, CIGAR I
+ *   H[i][j] = max(H[i-1][j-1] + S(q_i, t_j), E[i][j], F[i][j])     E[i][0] = F[0][j] = -inf
+ * A gap of length k costs o + (k-1) e, o >= e >= 0. A free end makes a border 0 or lets the
+ * best of the last row or column count.
+ * Sources: Needleman, Wunsch 1970; Gotoh 1982; tie-breaking as parasail 2.6, EMBOSS 6.6 needle
+ * -endweight and WFA2-lib give it. */
+#ifndef BI_OPS_ALIGN_H
+#define BI_OPS_ALIGN_H
+
+#include "../base/base.h"
+#include "../kernels/align.h"
+
+struct bi_align_scoring {
+    int32_t score[BI_ALIGN_LETTERS][BI_ALIGN_LETTERS]; /* [query][target] */
+    int32_t n_letters;
+    int32_t open, extend;
+    unsigned free_ends; /* of enum bioinfer_align_end */
+    int ties;           /* enum bioinfer_align_ties */
+};
+
+/* Letters as codes below n_letters; n, m >= 1. */
+struct bi_align_input {
+    const uint8_t *query, *target;
+    int64_t n, m;
+};
+
+/* CIGAR runs, length << 4 | op with the codes of BAM: I 1, D 2, = 7, X 8. Filled from the end
+ * to the start, then turned round by bi_align_path_finish(). */
+struct bi_align_path {
+    const struct bi_env *env;
+    uint32_t *run;
+    size_t n, cap;
+    bool failed; /* out of memory, or a run of 2^28 */
+};
+enum { BI_CIGAR_I = 1, BI_CIGAR_D = 2, BI_CIGAR_EQ = 7, BI_CIGAR_X = 8 };
+void bi_align_path_push(struct bi_align_path *path, int op, int64_t length);
+void bi_align_path_finish(struct bi_align_path *path);
+void bi_align_path_free(struct bi_align_path *path);
+
+/* Where a traceback is: the next cell is (i, j), entered as `state`. It ends with i or j 0. */
+struct bi_align_walk {
+    int64_t i, j;
+    enum { BI_WALK_H, BI_WALK_F, BI_WALK_E } state;
+};
+/* Leaves cell (i, j), whose flags (enum bi_align_flag) are given. */
+void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input *in,
+                   unsigned flags, struct bi_align_walk *walk, struct bi_align_path *path);
+/* What is left at a border: one gap, or nothing where the end is free. */
+void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
+                     struct bi_align_path *path);
+
+/* H at the borders: of i residues of the query, j of the target. */
+int64_t bi_align_left(const struct bi_align_scoring *s, int64_t i);
+int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j);
+
+/* With free ends the alignment ends at the best cell of the last row or column (i, j >= 1); of
+ * equal ones at (n, m), else in the last row at the largest j, else at the largest i. */
+struct bi_align_end {
+    int64_t score, i, j;
+};
+
+/* The definition: plain loops, sums in 64 bits, all matrices kept. *end is where the alignment
+ * ends; path NULL = the score alone, in O(m) memory. */
+int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *s,
+                       const struct bi_align_input *in, struct bi_align_end *end,
+                       struct bi_align_walk *begin, struct bi_align_path *path,
+                       struct bioinfer_error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* oracle.h - alignment once more, written without a look at ops/align.c: the best over all ways,
+ * by recursion from the front with the three states of a finished column, in 64 bits. */
+#ifndef BI_ALIGN_ORACLE_H
+#define BI_ALIGN_ORACLE_H
+
+#include "../../include/bioinfer.h"
+
+struct oracle_scoring {
+    int score[32][32]; /* [query][target] */
+    int open, extend;
+    unsigned free_ends;
+};
+
+/* Score of the best alignment of codes q[n] and t[m]. */
+int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, const uint8_t *t,
+                     int m);
+/* What a CIGAR costs, free ends included; INT64_MIN when it does not fit the sequences. */
+int64_t oracle_cigar(const struct oracle_scoring *s, const uint8_t *q, const uint8_t *t,
+                     const struct bioinfer_alignment *a, int64_t n, int64_t m);
+/* The best score by trying every alignment, for sequences of a few residues. */
+int64_t oracle_enumerate(const struct oracle_scoring *s, const uint8_t *q, int n,
+                         const uint8_t *t, int m);
+
+#endif
