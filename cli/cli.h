@@ -4,6 +4,7 @@
  *   options.c   the table of options, parsing, --help
  *   embed.c     bioinfer MODEL INPUT
  *   score.c     bioinfer score, with csv.c for tables of mutants
+ *   align.c     bioinfer align, with align_out.c for its formats
  *   info.c      bioinfer info and devices
  *   output.c    text to standard output or, atomically, to a file
  *   progress.c  the line on a terminal, --profile */
@@ -63,7 +64,8 @@ enum cli_stage {
 
 /* ---- options ---- */
 
-enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8 };
+enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8,
+                   CLI_ALIGN = 32 };
 
 #define CLI_MAX_LAYERS 256
 
@@ -84,6 +86,11 @@ struct cli_options {
     const char *method, *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;
+    const char *second; /* align: the other file, NULL = none */
+    const char *matrix, *match, *mismatch, *gap_open, *gap_extend, *gap_convention;
+    const char *mode, *ties, *cigar;
+    bool all_vs_all, one_vs_all, score_only;
+    int64_t memory_limit; /* MiB */
 };
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
@@ -124,12 +131,15 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status,
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);
 int cli_open_reader(struct cli *cli);
+/* Whether --device is there. */
+int cli_check_device(struct cli *cli);
 int cli_open_model(struct cli *cli);
 int cli_open_session(struct cli *cli, unsigned include);
 void cli_close(struct cli *cli); /* accepts half-open */
 
 int cli_embed(struct cli *cli);
 int cli_score(struct cli *cli);
+int cli_align(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_devices(struct cli *cli);
 
@@ -164,6 +174,31 @@ void cli_output_close(struct cli_output *out); /* without finish: removes the fi
 int cli_output_callback(void *user, const char *text, size_t len);
 /* A tab-separated field: tabs and line ends become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);
+
+/* ---- align_out.c: alignments as tsv, paf, sam or like EMBOSS needle */
+
+struct cli_sequence {
+    char *id, *letters; /* letters: NULL when status is not 0 */
+    size_t n;
+    int status;
+    char *message;
+};
+
+struct cli_align_out {
+    struct cli_output *out;
+    const bioinfer_aligner *aligner;
+    const char *format;  /* "tsv", "paf", "sam", "needle" */
+    const char *matrix;  /* for the header of needle */
+    double scale, open, extend; /* costs in points */
+    bool score_only, plain; /* plain: M instead of = and X */
+    bool free_ends;
+};
+
+/* What stands above the first alignment. targets: for sam. */
+void cli_align_head(const struct cli_align_out *w, const struct cli_sequence *targets,
+                    size_t n_targets);
+void cli_align_put(const struct cli_align_out *w, const struct cli_sequence *query,
+                   const struct cli_sequence *target, const struct bioinfer_alignment *a);
 
 /* ---- csv.c: a table of mutants, kept as it stands ---- */
 

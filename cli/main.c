@@ -172,7 +172,7 @@ int cli_open_reader(struct cli *cli)
 
 /* A device that is not there is told apart from broken weights before they are opened.
  */
-static int check_device(struct cli *cli)
+int cli_check_device(struct cli *cli)
 {
     const char *name = cli->options->device;
     char known[256] = "auto";
@@ -206,7 +206,7 @@ int cli_open_model(struct cli *cli)
         .precision = o->precision, .check_weights = o->check_weights,
         .strict_pickle = o->strict_pickle, .verify = o->verify);
     struct bioinfer_error err = {0};
-    int st, code = check_device(cli);
+    int st, code = cli_check_device(cli);
 
     if (code)
         return code;
@@ -277,6 +277,9 @@ int main(int argc, char **argv)
         break;
     case CLI_INFO:
         code = cli_info(&cli);
+        break;
+    case CLI_ALIGN:
+        code = cli_align(&cli);
         break;
     case CLI_DEVICES:
         code = cli_devices(&cli);

@@ -32,21 +32,22 @@ struct option {
 
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
-#define EVERY (CLI_EMBED | CLI_SCORE | CLI_INFO | CLI_DEVICES)
+#define EVERY (CLI_EMBED | CLI_SCORE | CLI_INFO | CLI_DEVICES | CLI_ALIGN)
 
 /* clang-format off */
 static const struct option table[] = {
     {"weights", 0, TEXT, "WHERE", FIELD(weights), BOTH, NULL,
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},
-    {"device", 0, TEXT, "NAME", FIELD(device), BOTH, NULL,
+    {"device", 0, TEXT, "NAME", FIELD(device), BOTH | CLI_ALIGN, NULL,
      "where to compute: auto (default) or a name that `bioinfer devices` lists"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), BOTH, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
-    {"output", 'o', TEXT, "FILE", FIELD(output), BOTH, NULL,
+    {"output", 'o', TEXT, "FILE", FIELD(output), BOTH | CLI_ALIGN, NULL,
      "where results go; '-' is standard output"},
-    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED, NULL,
-     "npz, npy, safetensors, h5, jsonl or tsv; default: by the suffix of FILE"},
+    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED | CLI_ALIGN, NULL,
+     "npz, npy, safetensors, h5, jsonl or tsv; default: by the suffix of FILE;\n"
+     "of alignments: tsv (default), paf, sam or needle"},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED, NULL,
      "what to compute: mean, per-residue, bos, logits, contacts, attentions"},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
@@ -74,9 +75,9 @@ static const struct option table[] = {
      "tokens computed at a time; bounds the memory of a run"},
     {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH, NULL,
      "residues; a longer record gets no result"},
-    {"threads", 0, COUNT, "N", FIELD(threads), BOTH, NULL,
+    {"threads", 0, COUNT, "N", FIELD(threads), BOTH | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
-    {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), BOTH | CLI_DEVICES,
+    {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), BOTH | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",
      "widest CPU kernels to use: generic, avx2, avx512, neon"},
     {"check-weights", 0, FLAG, NULL, FIELD(check_weights), BOTH, NULL,
@@ -93,8 +94,35 @@ static const struct option table[] = {
      "print the fusion rules that apply to the first record and stop"},
     {"profile", 0, FLAG, NULL, FIELD(profile), BOTH, NULL,
      "print time, memory and throughput per operation to standard error"},
-    {"progress", 0, CHOICE, "WHEN", FIELD(progress), BOTH, "auto|on|off",
+    {"progress", 0, CHOICE, "WHEN", FIELD(progress), BOTH | CLI_ALIGN, "auto|on|off",
      "progress on standard error: auto (default: on a terminal), on, off"},
+    {"matrix", 0, TEXT, "NAME", FIELD(matrix), CLI_ALIGN, NULL,
+     "BLOSUM45/50/62/80/90, PAM30/70/250, EDNAFULL, or a file; default: EDNAFULL\n"
+     "when all letters are of nucleotides, else BLOSUM62"},
+    {"match", 0, TEXT, "N", FIELD(match), CLI_ALIGN, NULL,
+     "score of equal nucleotides, instead of a matrix"},
+    {"mismatch", 0, TEXT, "N", FIELD(mismatch), CLI_ALIGN, NULL,
+     "score of different nucleotides"},
+    {"gap-open", 0, TEXT, "COST", FIELD(gap_open), CLI_ALIGN, NULL,
+     "cost of a gap's first residue (default: 11; of nucleotides 10)"},
+    {"gap-extend", 0, TEXT, "COST", FIELD(gap_extend), CLI_ALIGN, NULL,
+     "cost of every further residue (default: 1; of nucleotides 0.5)"},
+    {"gap-convention", 0, CHOICE, "NAME", FIELD(gap_convention), CLI_ALIGN, "p|w",
+     "p: a gap of k costs open + (k - 1) extend (default); w: open + k extend"},
+    {"mode", 0, CHOICE, "NAME", FIELD(mode), CLI_ALIGN, "global|ends-free",
+     "global (default), or ends-free: gaps at the ends cost nothing"},
+    {"all-vs-all", 0, FLAG, NULL, FIELD(all_vs_all), CLI_ALIGN, NULL,
+     "every record of A with every one of B; without B, each pair in A once"},
+    {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
+     "the one record of A with every one of B"},
+    {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN, NULL,
+     "no traceback: query, target and score"},
+    {"ties", 0, CHOICE, "NAME", FIELD(ties), CLI_ALIGN, "parasail|emboss|wfa",
+     "which of equally good alignments: parasail's (default), emboss's, wfa's"},
+    {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain",
+     "extended: = and X (default); plain: M"},
+    {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN, NULL,
+     "of one traceback (default 1024); beyond it fewer rows are kept, which is slower"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
      "no progress, no summary, no warnings; failures are still named"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
@@ -110,6 +138,8 @@ static const struct command {
      "embeddings and other outputs of each sequence"},
     {"score", CLI_SCORE, "bioinfer score MODEL INPUT [--method NAME] [--mutations FILE] [options]",
      "zero-shot scores of mutations, or pseudo-perplexity"},
+    {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
+     "Needleman-Wunsch alignments of pairs, in order or all against all"},
     {"info", CLI_INFO, "bioinfer info FILE",
      "what a weight file, a folder of weights or a FASTA file holds"},
     {"devices", CLI_DEVICES, "bioinfer devices",
@@ -435,8 +465,8 @@ static const struct command *command_of(int command)
     return &commands[0];
 }
 
-/* Gives the words their places: [embed|score] MODEL INPUT, info FILE, devices; embed|score INPUT
- * where --weights says what the model is. */
+/* Gives the words their places: [embed|score] MODEL INPUT, align A [B], info FILE, devices;
+ * embed|score INPUT where --weights says what the model is. */
 static bool place_words(struct cli_options *o, const struct words *w)
 {
     int used = 0, wanted;
@@ -463,7 +493,9 @@ static bool place_words(struct cli_options *o, const struct words *w)
         else if (!found)
             return unknown_model(w->word[used]);
     }
-    wanted = o->command == CLI_DEVICES ? 0 : 1;
+    if (o->command == CLI_ALIGN && w->n - used == 2)
+        o->second = w->word[used + 1];
+    wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
     if (w->n - used != wanted || (o->command & BOTH && !o->model && !(named && o->weights))) {
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);

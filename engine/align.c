@@ -292,7 +292,8 @@ static int encode_all(struct bioinfer_aligner *a, const struct bioinfer_align_pa
         }
         if (!q.good && !encode(a, results, i, "query", q.letters, q.n, q.codes))
             q.good = true;
-        if (!t.good && !encode(a, results, i, "target", t.letters, t.n, t.codes))
+        if (!results[i].status && !t.good &&
+            !encode(a, results, i, "target", t.letters, t.n, t.codes))
             t.good = true;
         a->inputs[i] = (struct bi_align_input){q.codes, t.codes, (int64_t)q.n, (int64_t)t.n};
     }
@@ -502,8 +503,12 @@ int bioinfer_aligner_run(bioinfer_aligner *a, const struct bioinfer_align_pair *
     job.group = a->traceback || !a->plan.kernels ? 1 : (size_t)a->plan.kernels->lanes;
     if (job.group > 1)
         sort_pairs(a, job.n, job.group);
-    if (job.n) {
-#pragma omp parallel num_threads(a->ctx->n_threads)
+    const size_t claims = (job.n + job.group - 1) / job.group;
+    const int n_threads = claims < (size_t)a->ctx->n_threads ? (int)claims : a->ctx->n_threads;
+    if (n_threads == 1)
+        run_claims(&job, &a->workers[0]);
+    if (n_threads > 1) {
+#pragma omp parallel num_threads(n_threads)
         run_claims(&job, &a->workers[omp_get_thread_num()]);
     }
     return 0;

@@ -251,25 +251,24 @@ static struct bi_align_end find_end(const struct pair *p, const void *v, const v
 {
     const struct bi_align_scoring *s = &p->plan->scoring;
     const int64_t n = p->in->n, m = p->in->m;
-    int64_t h = bi_align_left(s, n), best_j = 0, best = INT64_MIN;
-    struct bi_align_end end;
+    const bool free_row = s->free_ends & BIOINFER_FREE_TARGET_END;
+    const bool free_column = s->free_ends & BIOINFER_FREE_QUERY_END;
+    struct bi_align_end row = {INT64_MIN, n, 0}, column = {INT64_MIN, 0, m};
+    int64_t h = bi_align_left(s, n), up = 0;
 
-    for (int64_t j = 0; j < m; j++) {
-        h += get(p, v, j) - s->open;
-        if (h >= best) {
-            best = h;
-            best_j = j + 1;
-        }
+    for (int64_t j = 1; j <= m; j++) {
+        h += get(p, v, j - 1) - s->open;
+        if (free_row)
+            bi_align_offer(&row, h, n, j);
     }
-    end = (struct bi_align_end){h, n, m};
-    if (s->free_ends & BIOINFER_FREE_TARGET_END && best > h)
-        end = (struct bi_align_end){best, n, best_j};
-    for (int64_t i = n; s->free_ends & BIOINFER_FREE_QUERY_END && i > 1; i--) {
-        h -= get(p, side, i - 1 + p->pad) - s->open;
-        if (h > end.score)
-            end = (struct bi_align_end){h, i - 1, m};
+    for (int64_t i = 0; free_column && i < n; i++)
+        up += get(p, side, i + p->pad) - s->open;
+    up = h - up; /* H[0][m] */
+    for (int64_t i = 1; free_column && i <= n; i++) {
+        up += get(p, side, i - 1 + p->pad) - s->open;
+        bi_align_offer(&column, up, i, m);
     }
-    return end;
+    return bi_align_best_end(s, (struct bi_align_end){h, n, m}, row, column);
 }
 
 /* ---- back ---- */

@@ -119,6 +119,28 @@ int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j)
 
 /* ---- the definition ---- */
 
+void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t j)
+{
+    if (score > best->score)
+        *best = (struct bi_align_end){score, i, j};
+}
+
+struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s,
+                                      struct bi_align_end corner, struct bi_align_end row,
+                                      struct bi_align_end column)
+{
+    const bool corner_first = s->ties == BIOINFER_TIES_EMBOSS;
+    struct bi_align_end best = corner;
+
+    if (row.score > best.score ||
+        (row.score == best.score && row.j < corner.j && !corner_first))
+        best = row;
+    if (column.score > best.score || (column.score == best.score && best.j == corner.j &&
+                                      best.i == corner.i && !corner_first))
+        best = column;
+    return best;
+}
+
 static int64_t max64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -158,7 +180,7 @@ int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *
     int64_t *h = bi_calloc(env, (size_t)in->m + 1, sizeof *h);
     int64_t *f = bi_calloc(env, (size_t)in->m + 1, sizeof *f);
     uint8_t *flags = path ? bi_calloc(env, (size_t)in->n, (size_t)in->m) : NULL;
-    struct bi_align_end side = {INT64_MIN, 0, in->m};
+    struct bi_align_end row = {INT64_MIN, in->n, 0}, column = {INT64_MIN, 0, in->m};
     int st = 0;
 
     if (!h || !f || (path && !flags)) {
@@ -171,16 +193,13 @@ int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *
         f[j] = INT64_MIN / 4;
     }
     for (int64_t i = 1; i <= in->n; i++) {
-        if (free_column && i > 1 && h[in->m] >= side.score)
-            side = (struct bi_align_end){h[in->m], i - 1, in->m};
         reference_row(s, in, i, h, f, flags ? flags + (i - 1) * in->m : NULL);
+        if (free_column)
+            bi_align_offer(&column, h[in->m], i, in->m);
     }
-    *end = (struct bi_align_end){h[in->m], in->n, in->m};
-    for (int64_t j = in->m - 1; free_row && j >= 1; j--)
-        if (h[j] > end->score)
-            *end = (struct bi_align_end){h[j], in->n, j};
-    if (free_column && side.score > end->score)
-        *end = side;
+    for (int64_t j = 1; free_row && j <= in->m; j++)
+        bi_align_offer(&row, h[j], in->n, j);
+    *end = bi_align_best_end(s, (struct bi_align_end){h[in->m], in->n, in->m}, row, column);
     if (path) {
         struct bi_align_walk w = {.i = end->i, .j = end->j};
         while (w.i && w.j)

@@ -61,11 +61,20 @@ void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *wal
 int64_t bi_align_left(const struct bi_align_scoring *s, int64_t i);
 int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j);
 
-/* With free ends the alignment ends at the best cell of the last row or column (i, j >= 1); of
- * equal ones at (n, m), else in the last row at the largest j, else at the largest i. */
+/* With free ends the alignment ends at the best cell of the last row or column (i, j >= 1). Of
+ * equal ones parasail takes the first in the last row when that is not the corner, else the
+ * first in the last column; EMBOSS the corner before these. */
 struct bi_align_end {
     int64_t score, i, j;
 };
+
+/* Offers H[n][j] (j from 1) or H[i][m] (i from 1) to the best so far of the row or column. */
+void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t j);
+/* The end among the corner and the best of the last row and of the last column; the score of
+ * one that does not count is INT64_MIN. */
+struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s,
+                                      struct bi_align_end corner, struct bi_align_end row,
+                                      struct bi_align_end column);
 
 /* The definition: plain loops, sums in 64 bits, all matrices kept. *end is where the alignment
  * ends; path NULL = the score alone, in O(m) memory. */

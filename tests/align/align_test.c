@@ -242,6 +242,205 @@ static void random_pairs(void)
     }
 }
 
+/* ---- long pairs: windows, groups of strips, threads ---- */
+
+static void long_pairs(void)
+{
+    static const struct setting settings[] = {{NULL, 2, -4, 6, 2, 0, 0},
+                                              {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS},
+                                              {NULL, 1, -1, 2, 2, 0, 0}};
+    uint64_t limits[] = {0, 600000, 1};
+
+    for (int k = 0; k < 3; k++) {
+        const char *letters = settings[k].matrix ? protein : dna;
+        const int n_letters = settings[k].matrix ? 20 : 4;
+        struct text q = random_text(k == 2 ? 9000 : 3100, n_letters, letters);
+        struct text t = relative(&q, 12, n_letters, letters);
+        limits[1] = k == 2 ? 800000 : 600000;
+        struct bioinfer_align_pair pair = pair_of(&q, &t);
+        struct oracle_scoring o;
+        int64_t want = 0;
+        for (int c = 0; c < n_contexts; c++)
+            for (int limit = -1; limit < 3; limit++) {
+                bioinfer_aligner *a = open_aligner(contexts[c], &settings[k], limit >= 0, 0,
+                                                   limits[limit < 0 ? 0 : limit]);
+                struct bioinfer_alignment r = {0};
+                oracle_of(&o, a, &settings[k]);
+                if (!c && limit < 0)
+                    want = oracle_score(&o, q.codes, q.n, t.codes, t.n);
+                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL));
+                if (limit == 2 && !c) { /* not even fewer rows fit */
+                    CHECK_EQ(r.status, BIOINFER_LIMIT);
+                    CHECK_HAS(r.message, "MiB, the limit is 0");
+                } else if (limit < 2) {
+                    CHECK_EQ(r.status, 0);
+                    CHECK_EQ(r.score, want);
+                }
+                if (limit >= 0 && limit < 2)
+                    CHECK_EQ(oracle_cigar(&o, q.codes, t.codes, &r, q.n, t.n), want);
+                if (limit == 1 && (k == 2 || !c))
+                    CHECK(r.sparse);
+                bioinfer_aligner_free(&a);
+            }
+        free_text(&q);
+        free_text(&t);
+    }
+}
+
+/* Above LONG_PAIR cells all threads share one pair: the same as one thread alone. */
+static void shared_pair(void)
+{
+    const struct setting s = {NULL, 2, -4, 6, 2, 0, BIOINFER_FREE_ENDS};
+    struct text q = random_text(12000, 4, dna), t = relative(&q, 15, 4, dna);
+    struct bioinfer_align_pair pair = pair_of(&q, &t);
+    int64_t score[3][2];
+
+    for (int threads = 1; threads <= 3; threads++)
+        for (int traceback = 0; traceback < 2; traceback++) {
+            struct bioinfer_context_params p =
+                BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = threads);
+            struct bioinfer_alignment r = {0};
+            struct oracle_scoring o;
+            bioinfer_context *ctx = NULL;
+            bioinfer_aligner *a;
+            CHECK(!bioinfer_context_new(&ctx, &p, NULL));
+            a = open_aligner(ctx, &s, traceback, 0, 0);
+            oracle_of(&o, a, &s);
+            CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+            score[threads - 1][traceback] = r.score;
+            CHECK_EQ(r.score, score[0][0]);
+            if (traceback)
+                CHECK_EQ(oracle_cigar(&o, q.codes, t.codes, &r, q.n, t.n), r.score);
+            bioinfer_aligner_free(&a);
+            bioinfer_context_free(&ctx);
+        }
+    free_text(&q);
+    free_text(&t);
+}
+
+/* ---- published figures (needleman_wunsch specification, section 8) ---- */
+
+static const char hba[] = "MVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDM"
+                          "PNALSALSDLHAHKLRVDPVNFKLLSHCLLVTLAAHLPAEFTPAVHASLDKFLASVSTVLTSKYR";
+static const char hbb[] = "MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLGAFSDGLAH"
+                          "LDNLKGTFATLSELHCDKLHVDPENFRLLGNVLVCVLAHHFGKEFTPPVQAAYQKVVAGVANALAHKYH";
+
+static int64_t score_of(const char *q, const char *t, const struct setting *s, char *cigar)
+{
+    struct bioinfer_align_pair pair = {q, t, strlen(q), strlen(t)};
+    struct bioinfer_alignment r = {0};
+    bioinfer_aligner *a = open_aligner(contexts[0], s, cigar != NULL, 0, 0);
+    CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+    for (size_t k = 0; cigar && k < r.n_cigar; k++)
+        cigar += sprintf(cigar, "%u%c", r.cigar[k] >> 4, "MIDNSHP=X"[r.cigar[k] & 15]);
+    bioinfer_aligner_free(&a);
+    return r.score;
+}
+
+static void published(void)
+{
+    static const char *const names[] = {"BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80",
+                                        "BLOSUM90", "PAM30",    "PAM70",    "PAM250"};
+    static const int gaps[3][2] = {{11, 1}, {10, 1}, {13, 2}};
+    static const int64_t globins[3][8] = {{370, 390, 286, 468, 305, 230, 311, 340},
+                                          {374, 394, 290, 472, 309, 234, 315, 344},
+                                          {357, 377, 273, 455, 292, 217, 298, 327}};
+    static const struct {
+        const char *q, *t, *cigar;
+        int64_t score;
+        struct setting s;
+    } cases[] = {
+        {"L", "C", "1X", -1, {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"M", "RNWDKYR", "6D1X", -17, {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"M", "RNWDKYR", "6D1X", -25, {"BLOSUM62", 0, 0, 4, 4, 0, 0}},
+        {"TERNFFNGN", "WF", "4I1X1=3I", -20, {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"TERNFFNGN", "WF", "4I1X1=3I", -21, {"BLOSUM62", 0, 0, 4, 4, 0, 0}},
+        {"RYDGYRYYMRGRWCIF", "CWDYIWQDYYEKDWNY", "2X1=1X1D3X1=4X1=1I2X", -7,
+         {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"RYDGYRYYMRGRWCIF", "CWDYIWQDYYEKDWNY", "2X1=1X1D2X1D2=3X1I1=1I2X", 13,
+         {"BLOSUM62", 0, 0, 4, 4, 0, 0}},
+        {"RVESWFLPYPKIGQGNY", "ITSLPIVNDTFQLCSFRNWYLLKVSYPNNHS", "14D4X1=1X1=10X", -18,
+         {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"NRIYPIMKAPKQVDSREICGMMSNQPMWHCFWH",
+         "FKMGCNQCGGASYQHIACFWKVYLCTVRPWMMMMDSMREN", "3X11I4X2=2X1=1X1=2X1I1X3=19D1X", -25,
+         {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"MKTAYIAKQRQISFVKSHFSRQ", "GGGGGAYIAKQRQISFVKSH", NULL, 41,
+         {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
+        {"MKTAYIAKQRQISFVKSHFSRQ", "GGGGGAYIAKQRQISFVKSH", NULL, 67,
+         {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS}},
+        {"AACCGGTTAACCGGTT", "ACGTACGTA", NULL, -18, {NULL, 4, -5, 11, 1, 0, 0}},
+        {"ACGTAC", "AGTC", NULL, 0, {NULL, 1, -1, 2, 2, 0, 0}},
+        {"AAAAAA", "TTTT", NULL, -8, {NULL, 1, -1, 2, 2, 0, 0}},
+        {"AG", "AGC", NULL, -2, {NULL, 2, -4, 6, 2, 0, 0}},
+        {"AGCTAcCGCAT", "ATAGCTAGCTAGCATAAGC", NULL, -12, {NULL, 2, -4, 6, 2, 0, 0}},
+        {"ATGC", "GCTAGTAATGCATGC", NULL, -18, {NULL, 2, -4, 6, 2, 0, 0}},
+    };
+    char cigar[512];
+
+    for (int g = 0; g < 3; g++)
+        for (int m = 0; m < 8; m++) {
+            const struct setting s = {names[m], 0, 0, gaps[g][0], gaps[g][1], 0, 0};
+            CHECK_EQ(score_of(hba, hbb, &s, NULL), globins[g][m]);
+        }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_EQ(score_of(cases[i].q, cases[i].t, &cases[i].s, NULL), cases[i].score);
+        CHECK_EQ(score_of(cases[i].q, cases[i].t, &cases[i].s, cigar), cases[i].score);
+        if (cases[i].cigar)
+            CHECK_STR(cigar, cases[i].cigar);
+    }
+    score_of(hba, hbb, &(struct setting){"BLOSUM62", 0, 0, 11, 1, 0, 0}, cigar);
+    CHECK_STR(cigar, "2=1D1=1X1=2X1=2X1=1X1=1X4=2I3X1=1X1=1X3=1X1=5X1=1X1=3X1=2X1=1D3=5D1X1=3X2="
+                     "1X5=2X1=5X2=1X1=8X2=1X2=2X2=1X3=1X2=1X2=3X1=3X2=1X1=3X4=1X1=1X1=3X1=2X1="
+                     "1X1=3X1=2X2=1X");
+}
+
+/* ---- bad input ---- */
+
+static void bad_input(void)
+{
+    const struct setting s = {"BLOSUM62", 0, 0, 11, 1, 0, 0};
+    const struct bioinfer_align_pair pairs[] = {{"MKV", "MKV", 3, 3}, {"", "MKV", 0, 3},
+                                                {"MKV", "", 3, 0},    {"MK1", "MKV", 3, 3},
+                                                {"MKV", "M\xffV", 3, 3}, {"mkjou", "MKXXX", 5, 5}};
+    struct bioinfer_alignment r[6];
+    struct bioinfer_align_params p;
+    struct bioinfer_error err = {0};
+    bioinfer_aligner *a = open_aligner(contexts[0], &s, 1, 0, 0);
+
+    CHECK(!bioinfer_aligner_run(a, pairs, 6, r, &err));
+    CHECK_EQ(r[0].score, 14);
+    CHECK_EQ(r[1].status, BIOINFER_EMPTY);
+    CHECK_HAS(r[1].message, "query");
+    CHECK_EQ(r[2].status, BIOINFER_EMPTY);
+    CHECK_EQ(r[3].status, BIOINFER_BAD_RESIDUE);
+    CHECK_HAS(r[3].message, "residue 3 of the query is '1', which matrix BLOSUM62 has not");
+    CHECK_EQ(r[4].status, BIOINFER_BAD_RESIDUE);
+    CHECK_HAS(r[4].message, "residue 2 of the target is byte 0xff");
+    CHECK_EQ(r[5].status, 0);
+    CHECK_EQ(r[5].identities, 5);
+    CHECK(!bioinfer_aligner_run(a, pairs, 0, r, &err));
+    CHECK_EQ(bioinfer_aligner_run(NULL, pairs, 1, r, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_aligner_run(a, &(struct bioinfer_align_pair){NULL, "M", 1, 1}, 1, r, &err),
+             BIOINFER_INVALID);
+    bioinfer_aligner_free(&a);
+    bioinfer_aligner_free(&a);
+#define REFUSED(status, ...)                                                                 \
+    p = (struct bioinfer_align_params){.struct_size = sizeof p, __VA_ARGS__};                \
+    CHECK_EQ(bioinfer_aligner_new(&a, contexts[0], &p, &err), status);                       \
+    CHECK(!a && err.text[0])
+    REFUSED(BIOINFER_NOT_FOUND, .matrix = "BLOSUM63");
+    REFUSED(BIOINFER_INVALID, .gap_open = 1, .gap_extend = 2);
+    REFUSED(BIOINFER_INVALID, .gap_open = -1);
+    REFUSED(BIOINFER_INVALID, .gap_open = 2000000);
+    REFUSED(BIOINFER_INVALID, .scale = -1);
+    REFUSED(BIOINFER_INVALID, .match = 20000);
+    REFUSED(BIOINFER_INVALID, .ties = 3);
+    REFUSED(BIOINFER_INVALID, .free_ends = 16);
+    REFUSED(BIOINFER_DEVICE, .device = "tpu:0");
+    CHECK_EQ(bioinfer_aligner_new(NULL, contexts[0], NULL, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_aligner_new(&a, NULL, NULL, &err), BIOINFER_INVALID);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const all[] = {"generic", "avx2", "avx512", "neon"};
@@ -268,6 +467,10 @@ int main(int argc, char **argv)
     printf("%d instruction sets\n", n_contexts);
     TEST(all_tiny_pairs);
     TEST(random_pairs);
+    TEST(long_pairs);
+    TEST(shared_pair);
+    TEST(published);
+    TEST(bad_input);
     for (int c = 0; c < n_contexts; c++)
         bioinfer_context_free(&contexts[c]);
     return test_report();

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""test_needle.py BIOINFER [PAIRS] - the same alignments as EMBOSS needle; skipped without it."""
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def relative(rng, q, letters):
+    out = []
+    for c in q:
+        dice = rng.random()
+        if dice < 0.05:
+            continue
+        if dice < 0.1:
+            out += rng.choices(letters, k=rng.randint(1, 6))
+        out.append(rng.choice(letters) if dice > 0.7 else c)
+    return "".join(out) or letters[0]
+
+
+def fasta(path, name, sequences):
+    with open(path, "w", encoding="ascii") as f:
+        for i, s in enumerate(sequences):
+            f.write(">%s%d\n%s\n" % (name, i, s))
+
+
+def needle(folder, queries, targets, args):
+    """(score, query row, target row) of every pair; one call aligns one query with many."""
+    found = []
+    for q, ts in zip(queries, targets):
+        fasta(folder + "/a", "q", [q])
+        fasta(folder + "/b", "t", ts)
+        subprocess.run(["needle", "-asequence", folder + "/a", "-bsequence", folder + "/b", "-outfile",
+                        folder + "/out", "-aformat", "pair", "-auto"] + args, check=True)
+        text = open(folder + "/out", encoding="ascii").read()
+        for block in text.split("# Aligned_sequences: 2")[1:]:
+            score = float(re.search(r"^# Score: (\S+)", block, re.M).group(1))
+            rows = {"q": "", "t": ""}
+            for line in block.splitlines():
+                match = re.match(r"([qt])\d+ +\d+ ([A-Z-]+) +\d+$", line)
+                if match:
+                    rows[match.group(1)] += match.group(2)
+            found.append((score, rows["q"], rows["t"]))
+    return found
+
+
+def cigar_of(query, target):
+    runs = []
+    for a, b in zip(query, target):
+        op = "D" if a == "-" else "I" if b == "-" else "=" if a == b else "X"
+        if runs and runs[-1][1] == op:
+            runs[-1][0] += 1
+        else:
+            runs.append([1, op])
+    return "".join("%d%s" % (n, op) for n, op in runs)
+
+
+def main(exe, n="12"):
+    if not shutil.which("needle"):
+        print("needle (Debian package emboss) is not installed: skipped")
+        return 77
+    rng = random.Random(5)
+    wrong = pairs = 0
+    for letters, matrix, gaps, ends_free in (
+            ("ARNDCQEGHILKMFPSTWYV", "BLOSUM62", ("11", "1"), False),
+            ("ARNDCQEGHILKMFPSTWYV", "BLOSUM62", ("10", "0.5"), False),
+            ("ACGT", "EDNAFULL", ("10", "0.5"), False),
+            ("ARNDCQEGHILKMFPSTWYV", "BLOSUM62", ("10", "0.5"), True),
+            ("ACGT", "EDNAFULL", ("12", "2"), True)):
+        queries = ["".join(rng.choices(letters, k=rng.randint(20, 150))) for _ in range(int(n))]
+        targets = [[relative(rng, q, letters) for _ in range(5)] for q in queries]
+        kind = "nucleotide" if matrix == "EDNAFULL" else "protein"
+        args = ["-gapopen", gaps[0], "-gapextend", gaps[1], "-s%s1" % kind, "-s%s2" % kind]
+        args += [] if ends_free else ["-endweight", "-endopen", gaps[0], "-endextend", gaps[1]]
+        with tempfile.TemporaryDirectory() as folder:
+            theirs = needle(folder, queries, targets, args)
+            fasta(folder + "/a", "q", [q for q, ts in zip(queries, targets) for _ in ts])
+            fasta(folder + "/b", "t", [t for ts in targets for t in ts])
+            out = subprocess.run([exe, "align", folder + "/a", folder + "/b", "--matrix", matrix, "--gap-open",
+                                  gaps[0], "--gap-extend", gaps[1], "--ties", "emboss", "-q", "--mode",
+                                  "ends-free" if ends_free else "global"], check=True, capture_output=True, text=True)
+        ours = [line.split("\t") for line in out.stdout.splitlines()[1:]]
+        assert len(ours) == len(theirs) == 5 * int(n), (len(ours), len(theirs))
+        for mine, (score, query, target) in zip(ours, theirs):
+            pairs += 1
+            if float(mine[2]) != score or mine[4] != cigar_of(query, target):
+                wrong += 1
+                if wrong < 6:
+                    print("%s %s%s: ours %s %s, needle's %s %s" % (matrix, gaps, " ends-free" if ends_free else "",
+                                                                   mine[2], mine[4], score, cigar_of(query, target)))
+    print("%d pairs, %d differ" % (pairs, wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
