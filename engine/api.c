@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "../loaders/fasta.h"
+#include "../loaders/genome.h"
+#include "../loaders/loci.h"
+#include "../writers/bigwig.h"
 #include "../writers/writer.h"
 #include "engine.h"
 
@@ -49,6 +52,98 @@ void bioinfer_reader_close(bioinfer_reader **reader)
 {
     if (reader)
         bi_fasta_close(reader);
+}
+
+/* ---- genomes and places in them ---- */
+
+int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx, const char *path,
+                         struct bioinfer_error *err)
+{
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "genome: out, context and path must be given");
+    return bi_genome_open(out, &ctx->env, path, err);
+}
+
+const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index, int64_t *length)
+{
+    int64_t unused;
+    return genome ? bi_genome_contig(genome, index, length ? length : &unused) : NULL;
+}
+
+int64_t bioinfer_genome_length(const bioinfer_genome *genome, const char *contig)
+{
+    return genome && contig ? bi_genome_length(genome, contig) : -1;
+}
+
+int bioinfer_genome_read(bioinfer_genome *genome, const char *contig, int64_t start, int64_t end,
+                         char *bases, struct bioinfer_error *err)
+{
+    if (!genome || !contig || !bases)
+        return bi_fail(err, BIOINFER_INVALID, "genome: contig and bases must be given");
+    return bi_genome_read(genome, contig, start, end, bases, err);
+}
+
+void bioinfer_genome_close(bioinfer_genome **genome)
+{
+    if (genome)
+        bi_genome_close(genome);
+}
+
+int bioinfer_loci_open(bioinfer_loci **out, bioinfer_context *ctx, const char *path,
+                       struct bioinfer_error *err)
+{
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "loci: out, context and path must be given");
+    return bi_loci_open(out, &ctx->env, path, err);
+}
+
+int bioinfer_loci_are_variants(const bioinfer_loci *loci)
+{
+    return loci && bi_loci_are_variants(loci);
+}
+
+int bioinfer_loci_next(bioinfer_loci *loci, struct bioinfer_locus *locus,
+                       struct bioinfer_error *err)
+{
+    if (!loci || !locus)
+        return bi_fail(err, BIOINFER_INVALID, "loci and locus must be given");
+    return bi_loci_next(loci, locus, err);
+}
+
+void bioinfer_loci_close(bioinfer_loci **loci)
+{
+    if (loci)
+        bi_loci_close(loci);
+}
+
+int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *ctx, const char *path,
+                         struct bioinfer_error *err)
+{
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "bigwig: out, context and path must be given");
+    return bi_bigwig_open(out, &ctx->env, path, err);
+}
+
+int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig, int64_t length,
+                        int64_t start, int64_t bin_size, const float *values, int64_t n,
+                        struct bioinfer_error *err)
+{
+    if (!bigwig || !contig || (!values && n))
+        return bi_fail(err, BIOINFER_INVALID, "bigwig: contig and values must be given");
+    return bi_bigwig_put(bigwig, contig, length, start, bin_size, values, n, err);
+}
+
+int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err)
+{
+    if (!bigwig)
+        return bi_fail(err, BIOINFER_INVALID, "bigwig must be given");
+    return bi_bigwig_finish(bigwig, err);
+}
+
+void bioinfer_bigwig_close(bioinfer_bigwig **bigwig)
+{
+    if (bigwig)
+        bi_bigwig_close(bigwig);
 }
 
 /* ---- writers ---- */

@@ -458,6 +458,62 @@ BIOINFER_API int bioinfer_tracks_dump(bioinfer_tracks *tracks, int fused, int tr
                                       int (*write)(void *user, const char *text, size_t len),
                                       void *user, struct bioinfer_error *err);
 
+/* A FASTA with its index <path>.fai (samtools faidx), plain or compressed by bgzip with
+ * <path>.gzi beside it. One thread at a time. */
+typedef struct bioinfer_genome bioinfer_genome;
+BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx,
+                                      const char *path, struct bioinfer_error *err);
+/* Contig number `index`: name and length (may be NULL); NULL past the end. */
+BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
+                                                int64_t *length);
+/* Its length, -1 = the genome has no such contig. */
+BIOINFER_API int64_t bioinfer_genome_length(const bioinfer_genome *genome, const char *contig);
+/* Bases [start, end), 0-based, as they stand, 'N' off the ends of the contig; a range wholly off
+ * it is INVALID. */
+BIOINFER_API int bioinfer_genome_read(bioinfer_genome *genome, const char *contig,
+                                      int64_t start, int64_t end, char *bases,
+                                      struct bioinfer_error *err);
+BIOINFER_API void bioinfer_genome_close(bioinfer_genome **genome);
+
+/* An interval of BED or one alternative allele of a VCF line. */
+struct bioinfer_locus {
+    const char *chrom;
+    const char *name;        /* the fourth column or ID; made from the place where that is '.' */
+    int64_t start, end;      /* 0-based, half-open; a variant: of its reference allele */
+    char strand;             /* '+', '-', '.' */
+    const char *reference;   /* "" for intervals */
+    const char *alternative;
+    uint64_t ordinal, line;  /* from 0 and from 1 */
+    int status;              /* not 0: this one cannot be used ... */
+    const char *message;     /* ... because */
+};
+typedef struct bioinfer_loci bioinfer_loci;
+/* BED or VCF by content, plain, gzip or BGZF; "-" reads standard input. */
+BIOINFER_API int bioinfer_loci_open(bioinfer_loci **out, bioinfer_context *ctx, const char *path,
+                                    struct bioinfer_error *err);
+BIOINFER_API int bioinfer_loci_are_variants(const bioinfer_loci *loci);
+/* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
+BIOINFER_API int bioinfer_loci_next(bioinfer_loci *loci, struct bioinfer_locus *locus,
+                                    struct bioinfer_error *err);
+BIOINFER_API void bioinfer_loci_close(bioinfer_loci **loci);
+
+/* BigWig: values in bins of one size along contigs, with zoom levels. */
+typedef struct bioinfer_bigwig bioinfer_bigwig;
+/* Creates path when it is finished, never a part of it. */
+BIOINFER_API int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *ctx,
+                                      const char *path, struct bioinfer_error *err);
+/* n values from base `start` on of a contig of `length` bases; in any order, no bin twice. A
+ * last bin may reach beyond the contig; one that begins beyond it is INVALID. */
+BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig,
+                                     int64_t length, int64_t start, int64_t bin_size,
+                                     const float *values, int64_t n,
+                                     struct bioinfer_error *err);
+BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
+BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without finish: no file */
+
+/* Does the family give tracks of windows (bioinfer_tracks_new) instead of records' results? */
+BIOINFER_API int bioinfer_family_gives_tracks(int index);
+
 /* ---- 10 devices ------------------------------------------------------------------------------ */
 
 struct bioinfer_device {

@@ -1,0 +1,25 @@
+/* genome.h - bases of an indexed FASTA by contig and position.
+ *
+ * The index is <path>.fai (samtools faidx); a FASTA compressed by bgzip also needs <path>.gzi.
+ * Every number of both is checked against the file, and what is read must be lines of the
+ * length the index says: a file that changed after it was indexed is FORMAT, not other bases. */
+#ifndef BI_GENOME_H
+#define BI_GENOME_H
+
+#include "../base/file.h"
+
+struct bioinfer_genome;
+
+int bi_genome_open(struct bioinfer_genome **out, const struct bi_env *env, const char *path,
+                   struct bioinfer_error *err);
+/* Contig by number in the index's order: its name and length; NULL past the end. */
+const char *bi_genome_contig(const struct bioinfer_genome *g, int64_t index, int64_t *length);
+/* Length of a contig by name, -1 = there is none. */
+int64_t bi_genome_length(const struct bioinfer_genome *g, const char *contig);
+/* Bases [start, end), 0-based, as they stand; 'N' off the ends of the contig. INVALID: no such
+ * contig, or the whole range is off it. One thread at a time. */
+int bi_genome_read(struct bioinfer_genome *g, const char *contig, int64_t start, int64_t end,
+                   char *bases, struct bioinfer_error *err);
+void bi_genome_close(struct bioinfer_genome **genome);
+
+#endif

@@ -1,0 +1,26 @@
+/* loci.h - places in a genome, one at a time: intervals of BED, variants of VCF; plain, gzip
+ * or BGZF, told apart by content.
+ *
+ * A line that cannot be used comes with its status and a message, and the reader goes on:
+ * FORMAT (missing fields, no number, start behind end), UNSUPPORTED (an allele that is not
+ * bases: *, <DEL>, breakends). What makes the whole input unusable is returned instead: a
+ * damaged stream, BCF, a line of more than a mebibyte, a NUL byte. */
+#ifndef BI_LOCI_H
+#define BI_LOCI_H
+
+#include "../base/base.h"
+
+struct bioinfer_loci;
+
+int bi_loci_open(struct bioinfer_loci **out, const struct bi_env *env, const char *path,
+                 struct bioinfer_error *err);
+int bi_loci_open_memory(struct bioinfer_loci **out, const struct bi_env *env, const char *name,
+                        const void *bytes, size_t size, struct bioinfer_error *err);
+/* Known after open: variants, not intervals. */
+bool bi_loci_are_variants(const struct bioinfer_loci *l);
+/* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
+int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus,
+                 struct bioinfer_error *err);
+void bi_loci_close(struct bioinfer_loci **loci);
+
+#endif
