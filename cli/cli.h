@@ -5,6 +5,7 @@
  *   embed.c     bioinfer MODEL INPUT
  *   score.c     bioinfer score, with csv.c for tables of mutants
  *   align.c     bioinfer align, with align_out.c for its formats
+ *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c and coverage.c
  *   info.c      bioinfer info and devices
  *   output.c    text to standard output or, atomically, to a file
  *   progress.c  the line on a terminal, --profile */
@@ -65,7 +66,7 @@ enum cli_stage {
 /* ---- options ---- */
 
 enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8,
-                   CLI_ALIGN = 32 };
+                   CLI_TRACKS = 16, CLI_ALIGN = 32 };
 
 #define CLI_MAX_LAYERS 256
 
@@ -91,6 +92,9 @@ struct cli_options {
     const char *mode, *ties, *cigar;
     bool all_vs_all, one_vs_all, score_only;
     int64_t memory_limit; /* MiB */
+    const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions;
+    int64_t cluster, window;
+    bool ism, rc;
 };
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
@@ -140,6 +144,7 @@ void cli_close(struct cli *cli); /* accepts half-open */
 int cli_embed(struct cli *cli);
 int cli_score(struct cli *cli);
 int cli_align(struct cli *cli);
+int cli_tracks(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_devices(struct cli *cli);
 

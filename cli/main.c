@@ -204,6 +204,7 @@ int cli_open_model(struct cli *cli)
     struct bioinfer_model_params params = BIOINFER_PARAMS(
         struct bioinfer_model_params, .family = o->model, .device = o->device,
         .precision = o->precision, .check_weights = o->check_weights,
+        .window = o->window, .positions = o->positions,
         .strict_pickle = o->strict_pickle, .verify = o->verify);
     struct bioinfer_error err = {0};
     int st, code = cli_check_device(cli);
@@ -274,6 +275,9 @@ int main(int argc, char **argv)
     switch (options.command) {
     case CLI_SCORE:
         code = cli_score(&cli);
+        break;
+    case CLI_TRACKS:
+        code = cli_tracks(&cli);
         break;
     case CLI_INFO:
         code = cli_info(&cli);

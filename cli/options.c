@@ -32,34 +32,58 @@ struct option {
 
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
-#define EVERY (CLI_EMBED | CLI_SCORE | CLI_INFO | CLI_DEVICES | CLI_ALIGN)
+#define RUNS (BOTH | CLI_TRACKS)
+#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN)
 
 /* clang-format off */
 static const struct option table[] = {
-    {"weights", 0, TEXT, "WHERE", FIELD(weights), BOTH, NULL,
+    {"weights", 0, TEXT, "WHERE", FIELD(weights), RUNS, NULL,
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},
-    {"device", 0, TEXT, "NAME", FIELD(device), BOTH | CLI_ALIGN, NULL,
+    {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
      "where to compute: auto (default) or a name that `bioinfer devices` lists"},
-    {"precision", 0, CHOICE, "NAME", FIELD(precision), BOTH, "fp32|fp16",
+    {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
-    {"output", 'o', TEXT, "FILE", FIELD(output), BOTH | CLI_ALIGN, NULL,
+    {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN, NULL,
      "where results go; '-' is standard output"},
-    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED | CLI_ALIGN, NULL,
+    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED | CLI_TRACKS | CLI_ALIGN, NULL,
      "npz, npy, safetensors, h5, jsonl or tsv; default: by the suffix of FILE;\n"
+     "of intervals also bedgraph or bigwig, of which FILE is a folder;\n"
      "of alignments: tsv (default), paf, sam or needle"},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED, NULL,
      "what to compute: mean, per-residue, bos, logits, contacts, attentions"},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
      "whose embeddings: 0 is the input, -1 the last (default)"},
-    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), CLI_EMBED, "error|suffix",
+    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), CLI_EMBED | CLI_TRACKS, "error|suffix",
      "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), CLI_EMBED, NULL,
      "write numbers into jsonl as text instead of base64"},
     {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH, NULL,
      "take sequences as they stand: no upper-casing, no dropped gaps"},
-    {"strict", 0, FLAG, NULL, FIELD(strict), BOTH, NULL,
+    {"strict", 0, FLAG, NULL, FIELD(strict), RUNS, NULL,
      "stop at the first record without a result, write nothing"},
+    {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS, NULL,
+     "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
+    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS, NULL,
+     "whose tracks: human, mouse, ...; default: the first of the weights"},
+    {"targets", 0, TEXT, "FILE", FIELD(targets), CLI_TRACKS, NULL,
+     "table of the head's tracks: identifier, description, strand_pair"},
+    {"tracks", 0, TEXT, "LIST", FIELD(tracks), CLI_TRACKS, NULL,
+     "which tracks: numbers, ranges, identifiers, patterns with *; default: all"},
+    {"stats", 0, TEXT, "LIST", FIELD(stats), CLI_TRACKS, NULL,
+     "of variants: SAD (default), SAR, REF, ALT"},
+    {"ism", 0, FLAG, NULL, FIELD(ism), CLI_TRACKS, NULL,
+     "every substitution in the intervals of a BED instead of their tracks"},
+    {"rc", 0, FLAG, NULL, FIELD(rc), CLI_TRACKS, NULL,
+     "mean over both strands"},
+    {"shifts", 0, TEXT, "LIST", FIELD(shifts), CLI_TRACKS, NULL,
+     "mean over windows moved by so many bases, as in 0,1,-1"},
+    {"cluster", 0, COUNT, "BASES", FIELD(cluster), CLI_TRACKS, NULL,
+     "variants of so many bases share one window instead of one each"},
+    {"window", 0, COUNT, "BASES", FIELD(window), CLI_TRACKS, NULL,
+     "bases of a window; default: as the weights say"},
+    {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS, NULL,
+     "features of positions: a file of the family's table, or formula-tf, formula-pt"},
     {"method", 0, CHOICE, "NAME", FIELD(method), CLI_SCORE,
      "masked-marginals|wt-marginals|pppl",
      "masked-marginals (default), wt-marginals, or pppl"},
@@ -75,26 +99,26 @@ static const struct option table[] = {
      "tokens computed at a time; bounds the memory of a run"},
     {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH, NULL,
      "residues; a longer record gets no result"},
-    {"threads", 0, COUNT, "N", FIELD(threads), BOTH | CLI_ALIGN, NULL,
+    {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
-    {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), BOTH | CLI_DEVICES | CLI_ALIGN,
+    {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), RUNS | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",
      "widest CPU kernels to use: generic, avx2, avx512, neon"},
-    {"check-weights", 0, FLAG, NULL, FIELD(check_weights), BOTH, NULL,
+    {"check-weights", 0, FLAG, NULL, FIELD(check_weights), RUNS, NULL,
      "read all weights first and refuse NaN and infinity"},
-    {"strict-pickle", 0, FLAG, NULL, FIELD(strict_pickle), BOTH, NULL,
+    {"strict-pickle", 0, FLAG, NULL, FIELD(strict_pickle), RUNS, NULL,
      "refuse a PyTorch file that names any class not on the list"},
-    {"verify", 0, FLAG, NULL, FIELD(verify), BOTH, NULL,
+    {"verify", 0, FLAG, NULL, FIELD(verify), RUNS, NULL,
      "check the checksum of every part of a PyTorch file"},
-    {"no-rule", 0, RULES, "NAME", 0, BOTH, NULL,
+    {"no-rule", 0, RULES, "NAME", 0, RUNS, NULL,
      "do not apply this fusion rule; may be repeated; 'all' turns all off"},
-    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), CLI_EMBED, "fused|plain",
+    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), CLI_EMBED | CLI_TRACKS, "fused|plain",
      "print the graph for the first record and stop: fused (default) or plain"},
-    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), CLI_EMBED, NULL,
+    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), CLI_EMBED | CLI_TRACKS, NULL,
      "print the fusion rules that apply to the first record and stop"},
-    {"profile", 0, FLAG, NULL, FIELD(profile), BOTH, NULL,
+    {"profile", 0, FLAG, NULL, FIELD(profile), RUNS, NULL,
      "print time, memory and throughput per operation to standard error"},
-    {"progress", 0, CHOICE, "WHEN", FIELD(progress), BOTH | CLI_ALIGN, "auto|on|off",
+    {"progress", 0, CHOICE, "WHEN", FIELD(progress), RUNS | CLI_ALIGN, "auto|on|off",
      "progress on standard error: auto (default: on a terminal), on, off"},
     {"matrix", 0, TEXT, "NAME", FIELD(matrix), CLI_ALIGN, NULL,
      "BLOSUM45/50/62/80/90, PAM30/70/250, EDNAFULL, or a file; default: EDNAFULL\n"
@@ -136,6 +160,8 @@ static const struct command {
 } commands[] = {
     {"embed", CLI_EMBED, "bioinfer [embed] MODEL INPUT [-o FILE] [options]",
      "embeddings and other outputs of each sequence"},
+    {"tracks", CLI_TRACKS, "bioinfer [tracks] MODEL INPUT [--genome FASTA] [-o OUT] [options]",
+     "tracks of windows of DNA, of intervals, or what variants change in them"},
     {"score", CLI_SCORE, "bioinfer score MODEL INPUT [--method NAME] [--mutations FILE] [options]",
      "zero-shot scores of mutations, or pseudo-perplexity"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
@@ -445,6 +471,16 @@ static bool is_family(const char *word)
     return false;
 }
 
+static bool gives_tracks(const char *family)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, family))
+            return bioinfer_family_gives_tracks(i) != 0;
+    return false;
+}
+
 static bool unknown_model(const char *word)
 {
     struct nearest n = {.word = word};
@@ -486,17 +522,19 @@ static bool place_words(struct cli_options *o, const struct words *w)
     }
     if (!named)
         o->command = CLI_EMBED;
-    if (o->command & BOTH && w->n > used) {
+    if (o->command & RUNS && w->n > used) {
         bool found = named && o->weights && w->n - used == 1;
         if (is_family(w->word[used]))
             o->model = w->word[used++];
         else if (!found)
             return unknown_model(w->word[used]);
+        if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
+            o->command = CLI_TRACKS;
     }
     if (o->command == CLI_ALIGN && w->n - used == 2)
         o->second = w->word[used + 1];
     wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
-    if (w->n - used != wanted || (o->command & BOTH && !o->model && !(named && o->weights))) {
+    if (w->n - used != wanted || (o->command & RUNS && !o->model && !(named && o->weights))) {
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
         else
@@ -588,9 +626,9 @@ void cli_help(int command)
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
         if (!command || commands[i].command == command)
             printf("  %s\n      %s\n", commands[i].usage, commands[i].summary);
-    if (!command || command & BOTH) {
-        printf("\nINPUT is FASTA: plain, gzip or BGZF; '-' reads standard "
-               "input.\n\nModels:\n");
+    if (!command || command & RUNS) {
+        printf("\nINPUT is FASTA, with --genome BED or VCF: plain, gzip or BGZF; '-' reads "
+               "standard\ninput.\n\nModels:\n");
         for (int i = 0; (name = bioinfer_family_name(i)); i++)
             printf("  %-10s %s\n", name, bioinfer_family_summary(i));
     }

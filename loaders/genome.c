@@ -103,19 +103,11 @@ static int add_contig(struct bioinfer_genome *g, const char *line, const char *e
     return 0;
 }
 
-static int read_fai(struct bioinfer_genome *g, const char *path, struct bioinfer_error *err)
+static int take_fai(struct bioinfer_genome *g, const char *name, const char *text, size_t size,
+                    struct bioinfer_error *err)
 {
-    char *text = NULL, *name = bi_arena_printf(&g->arena, "%s.fai", path);
-    size_t size;
     int64_t number = 0;
-    int st;
-    if (!name)
-        return bi_fail(err, BIOINFER_NOMEM, "%s", path);
-    if (!bi_path_exists(name))
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no index %s: make it with: samtools faidx %s",
-                       path, name, path);
-    if ((st = bi_file_slurp(g->env, name, INDEX_SIZE, &text, &size, err)))
-        return st;
+    int st = 0;
     for (const char *p = text; !st && p < text + size;) {
         const char *end = memchr(p, '\n', (size_t)(text + size - p)), *next;
         next = end ? end + 1 : text + size;
@@ -129,6 +121,22 @@ static int read_fai(struct bioinfer_genome *g, const char *path, struct bioinfer
     }
     if (!st && !g->n_contigs)
         st = bi_fail(err, BIOINFER_FORMAT, "%s: no contig", name);
+    return st;
+}
+
+static int read_fai(struct bioinfer_genome *g, const char *path, struct bioinfer_error *err)
+{
+    char *text = NULL, *name = bi_arena_printf(&g->arena, "%s.fai", path);
+    size_t size;
+    int st;
+    if (!name)
+        return bi_fail(err, BIOINFER_NOMEM, "%s", path);
+    if (!bi_path_exists(name))
+        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no index %s: make it with: samtools faidx %s",
+                       path, name, path);
+    st = bi_file_slurp(g->env, name, INDEX_SIZE, &text, &size, err);
+    if (!st)
+        st = take_fai(g, name, text, size, err);
     bi_free(g->env, text);
     return st;
 }
@@ -136,46 +144,50 @@ static int read_fai(struct bioinfer_genome *g, const char *path, struct bioinfer
 /* ---- bgzip blocks ---- */
 
 /* Count, then offsets of each block but the first. */
+static int take_gzi(struct bioinfer_genome *g, const struct bi_file *f, struct bioinfer_error *err)
+{
+    const char *name = f->path;
+    uint8_t pair[16];
+    uint64_t n;
+    int st = bi_file_read(f, 0, pair, 8, err);
+    if (st)
+        return st;
+    n = bi_le64(pair);
+    if (n > INDEX_SIZE / 16 || f->size != 8 + 16 * n)
+        return bi_fail(err, BIOINFER_FORMAT, "%s: %llu blocks in %llu bytes", name,
+                       (unsigned long long)n, (unsigned long long)f->size);
+    if (!(g->blocks = bi_calloc(g->env, (size_t)n + 1, sizeof *g->blocks)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s", name);
+    g->n_blocks = 1; /* the first one is at 0 */
+    for (uint64_t i = 0; i < n; i++) {
+        struct block b;
+        const struct block *last = &g->blocks[i];
+        if ((st = bi_file_read(f, 8 + 16 * i, pair, 16, err)))
+            return st;
+        b = (struct block){bi_le64(pair), bi_le64(pair + 8)};
+        if (b.packed <= last->packed || b.packed >= g->file.size || b.plain < last->plain ||
+            b.plain - last->plain > BLOCK_SIZE || b.packed - last->packed > BLOCK_SIZE)
+            return bi_fail(err, BIOINFER_FORMAT, "%s: block %llu at byte %llu of %s is no block",
+                           name, (unsigned long long)i + 1, (unsigned long long)b.packed,
+                           g->file.path);
+        g->blocks[g->n_blocks++] = b;
+    }
+    return 0;
+}
+
 static int read_gzi(struct bioinfer_genome *g, const char *path, struct bioinfer_error *err)
 {
     struct bi_file f = BI_FILE_NONE;
     char *name = bi_arena_printf(&g->arena, "%s.gzi", path);
-    uint8_t pair[16];
-    uint64_t n;
     int st;
     if (!name)
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
     if (!bi_path_exists(name))
         return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no index of blocks %s: make it with: bgzip -r "
                        "%s", path, name, path);
-    if ((st = bi_file_open(&f, g->env, name, err)) || (st = bi_file_read(&f, 0, pair, 8, err)))
-        goto out;
-    n = bi_le64(pair);
-    if (n > INDEX_SIZE / 16 || f.size != 8 + 16 * n) {
-        st = bi_fail(err, BIOINFER_FORMAT, "%s: %llu blocks in %llu bytes", name,
-                     (unsigned long long)n, (unsigned long long)f.size);
-        goto out;
-    }
-    if (!(g->blocks = bi_calloc(g->env, (size_t)n + 1, sizeof *g->blocks))) {
-        st = bi_fail(err, BIOINFER_NOMEM, "%s", name);
-        goto out;
-    }
-    g->n_blocks = 1; /* the first one is at 0 */
-    for (uint64_t i = 0; i < n; i++) {
-        struct block b;
-        const struct block *last = &g->blocks[i];
-        if ((st = bi_file_read(&f, 8 + 16 * i, pair, 16, err)))
-            goto out;
-        b = (struct block){bi_le64(pair), bi_le64(pair + 8)};
-        if (b.packed <= last->packed || b.packed >= g->file.size || b.plain < last->plain ||
-            b.plain - last->plain > BLOCK_SIZE || b.packed - last->packed > BLOCK_SIZE) {
-            st = bi_fail(err, BIOINFER_FORMAT, "%s: block %llu at byte %llu of %s is no block",
-                         name, (unsigned long long)i + 1, (unsigned long long)b.packed, path);
-            goto out;
-        }
-        g->blocks[g->n_blocks++] = b;
-    }
-out:
+    st = bi_file_open(&f, g->env, name, err);
+    if (!st)
+        st = take_gzi(g, &f, err);
     bi_file_close(&f);
     return st;
 }
@@ -302,13 +314,12 @@ bad:
 
 /* ---- public ---- */
 
-static int open_file(struct bioinfer_genome *g, const char *path, struct bioinfer_error *err)
+/* Is the file bgzip? Then it has room for blocks. */
+static int look_at_file(struct bioinfer_genome *g, struct bioinfer_error *err)
 {
     uint8_t head[HEADER_SIZE] = {0};
-    int st = bi_file_open(&g->file, g->env, path, err);
-    if (st)
-        return st;
-    st = bi_file_read(&g->file, 0, head, g->file.size < HEADER_SIZE ? (size_t)g->file.size
+    const char *path = g->file.path;
+    int st = bi_file_read(&g->file, 0, head, g->file.size < HEADER_SIZE ? (size_t)g->file.size
                                                                    : HEADER_SIZE, err);
     if (st || head[0] != 0x1F || head[1] != 0x8B)
         return st;
@@ -320,22 +331,50 @@ static int open_file(struct bioinfer_genome *g, const char *path, struct bioinfe
     g->plain = bi_calloc(g->env, BLOCK_SIZE, 1);
     if (!g->raw || !g->plain)
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
-    return read_gzi(g, path, err);
+    return 0;
+}
+
+static struct bioinfer_genome *new_genome(const struct bi_env *env)
+{
+    struct bioinfer_genome *g = bi_zalloc(env, sizeof *g);
+    if (!g)
+        return NULL;
+    g->env = g->arena.env = g->by_name.env = env;
+    g->file = BI_FILE_NONE;
+    g->at = SIZE_MAX;
+    return g;
 }
 
 int bi_genome_open(struct bioinfer_genome **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err)
 {
-    struct bioinfer_genome *g = bi_zalloc(env, sizeof *g);
+    struct bioinfer_genome *g = new_genome(env);
     int st;
     *out = NULL;
     if (!g)
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
-    g->env = g->arena.env = g->by_name.env = env;
-    g->file = BI_FILE_NONE;
-    g->at = SIZE_MAX;
-    if ((st = open_file(g, path, err)) || (st = read_fai(g, path, err)))
+    if ((st = bi_file_open(&g->file, env, path, err)) || (st = look_at_file(g, err)) ||
+        (g->packed && (st = read_gzi(g, path, err))) || (st = read_fai(g, path, err)))
         bi_genome_close(&g);
+    *out = g;
+    return st;
+}
+
+int bi_genome_open_memory(struct bioinfer_genome **out, const struct bi_env *env,
+                          const struct bi_genome_bytes *b, struct bioinfer_error *err)
+{
+    struct bioinfer_genome *g = new_genome(env);
+    struct bi_file gzi = BI_FILE_NONE;
+    int st;
+    *out = NULL;
+    if (!g)
+        return bi_fail(err, BIOINFER_NOMEM, "genome");
+    if ((st = bi_file_from_memory(&g->file, env, "memory", b->fasta, b->fasta_size, err)) ||
+        (st = bi_file_from_memory(&gzi, env, "memory.gzi", b->gzi, b->gzi_size, err)) ||
+        (st = look_at_file(g, err)) || (g->packed && (st = take_gzi(g, &gzi, err))) ||
+        (st = take_fai(g, "memory.fai", b->fai, b->fai_size, err)))
+        bi_genome_close(&g);
+    bi_file_close(&gzi);
     *out = g;
     return st;
 }

@@ -12,6 +12,14 @@ struct bioinfer_genome;
 
 int bi_genome_open(struct bioinfer_genome **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
+/* The three files as bytes, which must outlive the genome (fuzzing, tests). */
+struct bi_genome_bytes {
+    const void *fasta, *gzi;
+    const char *fai;
+    size_t fasta_size, gzi_size, fai_size;
+};
+int bi_genome_open_memory(struct bioinfer_genome **out, const struct bi_env *env,
+                          const struct bi_genome_bytes *bytes, struct bioinfer_error *err);
 /* Contig by number in the index's order: its name and length; NULL past the end. */
 const char *bi_genome_contig(const struct bioinfer_genome *g, int64_t index, int64_t *length);
 /* Length of a contig by name, -1 = there is none. */

@@ -1,0 +1,764 @@
+/* tracks.c - `bioinfer MODEL INPUT` for models of DNA windows.
+ *
+ * Windows come from FASTA records as they are, from the middles of BED intervals, or from VCF:
+ * there every variant's window is run with both alleles, or several variants share one
+ * (--cluster). A substitution reuses the reference's features, which changes no bit.
+ *
+ * Sections: setting up, results, windows and intervals, variants, mutagenesis, the command. */
+#include "tracks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SHIFTS = 64, MAX_TEXT = 250 };
+
+enum stat { SAD, SAR, REF, ALT, N_STATS };
+static const char *const stat_names[N_STATS] = {"SAD", "SAR", "REF", "ALT"};
+
+struct run {
+    struct cli *cli;
+    bioinfer_tracks *tracks;
+    bioinfer_genome *genome;
+    bioinfer_loci *loci;
+    bioinfer_writer *writer;
+    struct cli_output table; /* TSV of variants */
+    struct coverage coverage;
+    struct targets targets;
+    struct selection chosen;
+    struct bioinfer_tracks_info info;
+    int shifts[MAX_SHIFTS], n_shifts;
+    enum stat stats[N_STATS];
+    int n_stats;
+    bool to_table, to_coverage, variants;
+    char *reference, *changed; /* [window] */
+    float *values, *other;     /* [n_bins, n_tracks] */
+    int64_t n_values;
+    uint64_t n_records, n_failed;
+};
+
+/* ---- setting up ---- */
+
+static int read_shifts(struct run *run, const char *list)
+{
+    while (list && *list) {
+        char *end;
+        long v = strtol(list, &end, 10);
+        if (end == list || (*end && *end != ',') || run->n_shifts == MAX_SHIFTS ||
+            v < -1000000 || v > 1000000) {
+            cli_say(NULL, "--shifts: '%s' is no list of up to %d numbers", list, MAX_SHIFTS);
+            return CLI_EXIT_USAGE;
+        }
+        run->shifts[run->n_shifts++] = (int)v;
+        list = *end ? end + 1 : end;
+    }
+    return CLI_EXIT_OK;
+}
+
+static int read_stats(struct run *run, const char *list)
+{
+    if (!list)
+        list = "SAD";
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        int s = 0;
+        while (s < N_STATS && (strlen(stat_names[s]) != n || memcmp(stat_names[s], list, n)))
+            s++;
+        for (int i = 0; i < run->n_stats; i++)
+            s = (int)run->stats[i] == s ? N_STATS : s;
+        if (s == N_STATS) {
+            cli_say(NULL, "--stats: '%s': expected SAD, SAR, REF and ALT, each once", list);
+            return CLI_EXIT_USAGE;
+        }
+        run->stats[run->n_stats++] = (enum stat)s;
+        list += n + (list[n] == ',');
+    }
+    return CLI_EXIT_OK;
+}
+
+static int open_session(struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    struct bioinfer_tracks_params p = BIOINFER_PARAMS(
+        struct bioinfer_tracks_params, .head = o->head, .shifts = run->shifts,
+        .n_shifts = run->n_shifts, .reverse_complement = o->rc,
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL,
+        .keep = o->ism || run->variants);
+    struct bioinfer_error err = {0};
+    const char *head;
+    int n_tracks = 0, code, st;
+
+    for (int i = 0; (head = bioinfer_model_head(run->cli->model, i, &n_tracks)); i++)
+        if (!o->head || !strcmp(head, o->head))
+            break;
+    if (head && o->targets &&
+        (code = targets_read(&run->targets, o->targets, n_tracks)))
+        return code;
+    if (head && (code = selection_read(&run->chosen, o->tracks, &run->targets, n_tracks)))
+        return code;
+    p.tracks = run->chosen.of;
+    p.n_tracks = run->chosen.n;
+    p.strand_pairs = run->targets.has_pairs ? run->targets.pairs : NULL;
+    if ((st = bioinfer_tracks_new(&run->tracks, run->cli->model, &p, &err)))
+        return cli_fail(run->cli, CLI_AT_CONFIG, st, &err);
+    if (o->profile)
+        bioinfer_tracks_set_profile(run->tracks, 1);
+    run->info.struct_size = sizeof run->info;
+    bioinfer_tracks_get_info(run->tracks, &run->info);
+    run->n_values = run->info.n_bins * run->info.n_tracks;
+    run->reference = calloc((size_t)run->info.window + 1, 1);
+    run->changed = calloc((size_t)run->info.window + 1, 1);
+    run->values = calloc((size_t)run->n_values, sizeof *run->values);
+    run->other = calloc((size_t)run->n_values, sizeof *run->other);
+    return run->reference && run->changed && run->values && run->other ? CLI_EXIT_OK
+                                                                       : CLI_EXIT_NO_MEMORY;
+}
+
+static int open_input(struct run *run)
+{
+    struct cli *cli = run->cli;
+    const struct cli_options *o = cli->options;
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (!o->genome)
+        return cli_open_reader(cli);
+    if ((st = bioinfer_genome_open(&run->genome, cli->ctx, o->genome, &err)) ||
+        (st = bioinfer_loci_open(&run->loci, cli->ctx, o->input, &err)))
+        return cli_fail(cli, CLI_AT_INPUT, st, &err);
+    run->variants = bioinfer_loci_are_variants(run->loci);
+    cli->input_name = o->input;
+    return CLI_EXIT_OK;
+}
+
+static bool is(const char *format, const char *name)
+{
+    return format && !strcmp(format, name);
+}
+
+/* What the options ask for together. */
+static int check_options(struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    bool coverage = is(o->format, "bedgraph") || is(o->format, "bigwig");
+
+    if (o->ism && (!o->genome || run->variants)) {
+        cli_say(run->cli, "--ism takes intervals: --genome FASTA and a BED");
+        return CLI_EXIT_USAGE;
+    }
+    if (coverage && (!o->genome || run->variants || o->ism)) {
+        cli_say(run->cli, "--format %s takes intervals: --genome FASTA and a BED", o->format);
+        return CLI_EXIT_USAGE;
+    }
+    if ((o->stats || o->cluster) && o->genome && !run->variants) {
+        cli_say(run->cli, "--%s takes variants: a VCF", o->stats ? "stats" : "cluster");
+        return CLI_EXIT_USAGE;
+    }
+    if (!run->variants && is(o->format, "tsv")) {
+        cli_say(run->cli, "--format tsv takes variants; tracks go to npz, h5, safetensors, "
+                          "bedgraph or bigwig");
+        return CLI_EXIT_USAGE;
+    }
+    run->to_coverage = coverage;
+    run->to_table = run->variants && (!o->format || is(o->format, "tsv")) &&
+                    (o->format || !o->output || !strcmp(o->output, "-") ||
+                     (strlen(o->output) > 4 &&
+                      !strcmp(o->output + strlen(o->output) - 4, ".tsv")));
+    if (!run->to_table && !o->output) {
+        cli_say(run->cli, "name the output with -o");
+        return CLI_EXIT_USAGE;
+    }
+    return CLI_EXIT_OK;
+}
+
+static void put_header(struct run *run)
+{
+    cli_output_printf(&run->table, "chrom\tpos\tid\tref\talt\tstatus");
+    for (int s = 0; s < run->n_stats; s++)
+        for (int k = 0; k < run->chosen.n; k++) {
+            char name[300];
+            track_name(name, sizeof name, &run->targets, run->chosen.of[k]);
+            cli_output_printf(&run->table, "\t%s:%s", stat_names[run->stats[s]], name);
+        }
+    cli_output_printf(&run->table, "\n");
+}
+
+static int open_output(struct run *run)
+{
+    struct cli *cli = run->cli;
+    const struct cli_options *o = cli->options;
+    struct bioinfer_error err = {0};
+    struct bioinfer_writer_params params = BIOINFER_PARAMS(
+        struct bioinfer_writer_params, .format = o->format, .model = cli->info.name,
+        .fingerprint = cli->info.fingerprint,
+        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"));
+    int st;
+
+    if (run->to_coverage) {
+        run->coverage = (struct coverage){
+            .bigwig = is(o->format, "bigwig"), .folder = o->output, .n_tracks = run->chosen.n,
+            .tracks = run->chosen.of, .targets = &run->targets, .bin_size = run->info.bin_size};
+        return coverage_open(&run->coverage, cli);
+    }
+    if (run->to_table) {
+        if ((st = cli_output_open(&run->table, o->output, &err)))
+            return cli_fail(cli, CLI_AT_CREATE, st, &err);
+        put_header(run);
+        return CLI_EXIT_OK;
+    }
+    st = bioinfer_writer_open(&run->writer, cli->ctx, o->output, &params, &err);
+    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+/* ---- results ---- */
+
+/* One record's arrays, or why there are none. */
+static int put_result(struct run *run, const char *id, uint64_t ordinal, int status,
+                      const char *message, const struct bioinfer_array *arrays, int n)
+{
+    struct bioinfer_result r = {.ordinal = ordinal, .id = id, .length = run->info.window,
+                                .status = status, .message = status ? message : "",
+                                .n_arrays = status ? 0 : n, .arrays = arrays,
+                                .n_layers_kept = 1, .n_kinds = n};
+    struct bioinfer_error err = {0};
+    int st;
+
+    run->n_records++;
+    if (status) {
+        run->n_failed++;
+        cli_say(run->cli, "%s: no result: %s: %s", id, bioinfer_status_name(status), message);
+        if (run->cli->options->strict) {
+            cli_say(run->cli, "--strict: stopped, nothing written");
+            return CLI_EXIT_DATA;
+        }
+    }
+    run->cli->progress.records = run->n_records;
+    if (cli_progress_tick(run->cli, run->n_records,
+                          run->n_records * (uint64_t)run->info.window))
+        return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
+    if (!run->writer)
+        return CLI_EXIT_OK;
+    st = bioinfer_writer_put(run->writer, &r, &err);
+    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+/* A failure of one window that is not the end of the run. */
+static bool is_of_record(int st)
+{
+    return st == BIOINFER_NONFINITE;
+}
+
+/* ---- windows and intervals ---- */
+
+static int put_tracks(struct run *run, const char *id, uint64_t ordinal, int status,
+                      const char *message)
+{
+    struct bioinfer_array a = {.kind = "tracks", .layer = -1, .n_dims = 2,
+                               .shape = {run->info.n_bins, run->info.n_tracks},
+                               .data = run->values};
+
+    return put_result(run, id, ordinal, status, message, &a, 1);
+}
+
+static int run_records(struct run *run)
+{
+    struct cli *cli = run->cli;
+    struct bioinfer_record r;
+    int st = 0, code = CLI_EXIT_OK;
+
+    while (!code) {
+        struct bioinfer_error err = {0};
+        char text[MAX_TEXT];
+        if ((st = bioinfer_reader_next(cli->reader, &r, &err)) <= 0)
+            return st ? cli_fail(cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
+        if (r.status) {
+            code = put_tracks(run, r.id, r.ordinal, r.status, r.message);
+            continue;
+        }
+        if (r.length != (size_t)run->info.window) {
+            snprintf(text, sizeof text, "%zu bases, a window has %lld (--window takes "
+                     "others; --genome reads windows around intervals)", r.length,
+                     (long long)run->info.window);
+            code = put_tracks(run, r.id, r.ordinal, BIOINFER_INVALID, text);
+            continue;
+        }
+        st = bioinfer_tracks_run(run->tracks, r.sequence, r.length, BIOINFER_WINDOW,
+                                 run->values, &err);
+        code = st && !is_of_record(st) ? cli_fail(cli, CLI_AT_RUN, st, &err)
+                                       : put_tracks(run, r.id, r.ordinal, st, err.text);
+    }
+    return code;
+}
+
+/* FORMAT comes from the genome, not from what is computed. */
+static int run_failed(struct run *run, int st, const struct bioinfer_error *err)
+{
+    return cli_fail(run->cli, st == BIOINFER_FORMAT || st == BIOINFER_IO ? CLI_AT_READ : CLI_AT_RUN,
+                    st, err);
+}
+
+/* The window around a middle. */
+static int read_window(struct run *run, const char *chrom, int64_t middle, int64_t *start,
+                       struct bioinfer_error *err)
+{
+    *start = middle - run->info.window / 2;
+    return bioinfer_genome_read(run->genome, chrom, *start, *start + run->info.window,
+                                run->reference, err);
+}
+
+/* 0, or why the place is none of the genome. */
+static int check_place(struct run *run, const struct bioinfer_locus *l, char *text)
+{
+    int64_t length = bioinfer_genome_length(run->genome, l->chrom);
+
+    if (length < 0) {
+        snprintf(text, MAX_TEXT, "line %llu: the genome has no contig '%.100s'",
+                 (unsigned long long)l->line, l->chrom);
+        return BIOINFER_INVALID;
+    }
+    if (l->start < 0 || l->end > length) {
+        snprintf(text, MAX_TEXT, "line %llu: %.100s:%lld-%lld is off the contig, which has "
+                 "%lld bases", (unsigned long long)l->line, l->chrom,
+                 (long long)l->start, (long long)l->end, (long long)length);
+        return BIOINFER_INVALID;
+    }
+    return 0;
+}
+
+static int run_interval(struct run *run, const struct bioinfer_locus *l)
+{
+    struct bioinfer_error err = {0};
+    char text[MAX_TEXT];
+    int64_t start;
+    int st = l->status, code;
+
+    if (st)
+        return put_tracks(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message);
+    if ((st = check_place(run, l, text)))
+        return put_tracks(run, l->name, l->ordinal, st, text);
+    st = read_window(run, l->chrom, (l->start + l->end) / 2, &start, &err);
+    if (!st)
+        st = bioinfer_tracks_run(run->tracks, run->reference, (size_t)run->info.window,
+                                 BIOINFER_WINDOW, run->values, &err);
+    if (st && !is_of_record(st))
+        return run_failed(run, st, &err);
+    if ((code = put_tracks(run, l->name, l->ordinal, st, err.text)) || st ||
+        !run->to_coverage)
+        return code;
+    return coverage_put(&run->coverage, l->chrom,
+                        bioinfer_genome_length(run->genome, l->chrom),
+                        start + run->info.first_bin * run->info.bin_size, run->info.n_bins,
+                        run->values);
+}
+
+/* ---- variants ---- */
+
+/* A variant kept while its window is shared. */
+struct variant {
+    struct bioinfer_locus l; /* strings are copies */
+    char *text;              /* their memory */
+};
+
+struct group {
+    struct variant *of;
+    int n, cap;
+};
+
+static void free_group(struct group *g)
+{
+    for (int i = 0; i < g->n; i++)
+        free(g->of[i].text);
+    g->n = 0;
+}
+
+static bool keep_variant(struct group *g, const struct bioinfer_locus *l)
+{
+    const char *from[] = {l->chrom, l->name, l->reference, l->alternative, l->message};
+    struct variant v = {.l = *l};
+    const char **to[] = {&v.l.chrom, &v.l.name, &v.l.reference, &v.l.alternative,
+                         &v.l.message};
+    size_t size = 0;
+    char *p;
+
+    if (g->n == g->cap) {
+        int cap = g->cap ? 2 * g->cap : 16;
+        struct variant *of = realloc(g->of, (size_t)cap * sizeof *of);
+        if (!of)
+            return false;
+        g->of = of;
+        g->cap = cap;
+    }
+    for (size_t i = 0; i < CLI_COUNT(from); i++)
+        size += strlen(from[i]) + 1;
+    if (!(p = v.text = malloc(size)))
+        return false;
+    for (size_t i = 0; i < CLI_COUNT(from); i++) {
+        size_t n = strlen(from[i]) + 1;
+        *to[i] = memcpy(p, from[i], n);
+        p += n;
+    }
+    g->of[g->n++] = v;
+    return true;
+}
+
+/* What a variant does to each track. */
+static void score(const struct run *run, enum stat stat, int track, double *out)
+{
+    const int n = run->info.n_tracks;
+    double sum = 0;
+
+    for (int64_t b = 0; b < run->info.n_bins; b++) {
+        double r = (double)run->values[b * n + track], a = (double)run->other[b * n + track];
+        sum += stat == SAD   ? a - r
+               : stat == SAR ? log2(1 + a) - log2(1 + r)
+               : stat == REF ? r
+                             : a;
+    }
+    *out = sum;
+}
+
+static int put_variant(struct run *run, const struct bioinfer_locus *l, int status,
+                       const char *message)
+{
+    struct bioinfer_array arrays[N_STATS];
+    const int n = run->info.n_tracks;
+    float *scores = NULL;
+    int code = CLI_EXIT_OK;
+
+    if (!status && !(scores = malloc((size_t)(n * run->n_stats) * sizeof *scores)))
+        return CLI_EXIT_NO_MEMORY;
+    for (int s = 0; scores && s < run->n_stats; s++) {
+        arrays[s] = (struct bioinfer_array){.kind = stat_names[run->stats[s]], .layer = -1,
+                                            .n_dims = 1, .shape = {n}, .data = scores + s * n};
+        for (int k = 0; k < n; k++) {
+            double v;
+            score(run, run->stats[s], k, &v);
+            scores[s * n + k] = (float)v;
+        }
+    }
+    if (run->to_table) {
+        cli_output_printf(&run->table, "%s\t%lld\t%s\t%s\t%s\t%s", l->chrom,
+                          (long long)l->start + 1, l->name, l->reference, l->alternative,
+                          status ? bioinfer_status_name(status) : "ok");
+        for (int k = 0; k < n * run->n_stats; k++)
+            cli_output_printf(&run->table, scores ? "\t%.9g" : "\t",
+                              scores ? (double)scores[k] : 0);
+        cli_output_printf(&run->table, "\n");
+    }
+    code = put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, status, message, arrays,
+                      run->n_stats);
+    free(scores);
+    return code;
+}
+
+/* Letters of REF against the genome's, without regard to case. */
+static int check_reference(struct run *run, const struct bioinfer_locus *l, int64_t start,
+                           char *text)
+{
+    const char *bases = run->reference + (l->start - start);
+    size_t n = strlen(l->reference);
+
+    for (size_t i = 0; i < n; i++)
+        if ((l->reference[i] | 0x20) != (bases[i] | 0x20)) {
+            snprintf(text, MAX_TEXT, "line %llu: REF is %.40s, the genome has %.*s at "
+                     "%.60s:%lld", (unsigned long long)l->line, l->reference,
+                     n < 40 ? (int)n : 40, bases, l->chrom, (long long)l->start + 1);
+            return BIOINFER_MISMATCH;
+        }
+    return 0;
+}
+
+/* The window with the alternative allele: what stands before it stays where it is, what stands
+ * behind it moves, and the window's end is filled up from the genome. */
+static int make_changed(struct run *run, const struct bioinfer_locus *l, int64_t start,
+                        struct bioinfer_error *err)
+{
+    const int64_t window = run->info.window, at = l->start - start;
+    const int64_t old = (int64_t)strlen(l->reference), new = (int64_t)strlen(l->alternative);
+    int64_t left = window - at - new, kept = window - at - old;
+
+    memcpy(run->changed, run->reference, (size_t)at);
+    memcpy(run->changed + at, l->alternative, (size_t)(left < 0 ? window - at : new));
+    if (left <= 0)
+        return 0;
+    if (left <= kept) {
+        memcpy(run->changed + at + new, run->reference + at + old, (size_t)left);
+        return 0;
+    }
+    memcpy(run->changed + at + new, run->reference + at + old, (size_t)kept);
+    memset(run->changed + at + new + kept, 'N', (size_t)(left - kept));
+    if (start + window >= bioinfer_genome_length(run->genome, l->chrom))
+        return 0;
+    return bioinfer_genome_read(run->genome, l->chrom, start + window,
+                                start + window + left - kept, run->changed + at + new + kept,
+                                err);
+}
+
+/* One window for all variants of the group, which are on one contig. */
+static int run_group(struct run *run, struct group *g)
+{
+    const size_t window = (size_t)run->info.window;
+    int64_t start = 0;
+    int code = CLI_EXIT_OK, st = 0;
+    struct bioinfer_error err = {0};
+
+    if (g->n) {
+        st = read_window(run, g->of[0].l.chrom,
+                         (g->of[0].l.start + g->of[g->n - 1].l.start) / 2, &start, &err);
+        if (!st)
+            st = bioinfer_tracks_run(run->tracks, run->reference, window, BIOINFER_REFERENCE,
+                                     run->values, &err);
+        if (st && !is_of_record(st))
+            return run_failed(run, st, &err);
+    }
+    for (int i = 0; !code && i < g->n; i++) {
+        const struct bioinfer_locus *l = &g->of[i].l;
+        char text[MAX_TEXT];
+        int of_record = st;
+        snprintf(text, sizeof text, "%.240s", err.text);
+        if (!of_record)
+            of_record = check_reference(run, l, start, text);
+        if (!of_record) {
+            struct bioinfer_error e = {0};
+            of_record = make_changed(run, l, start, &e);
+            if (!of_record)
+                of_record = bioinfer_tracks_run(run->tracks, run->changed, window,
+                                                BIOINFER_CHANGED, run->other, &e);
+            if (of_record && !is_of_record(of_record))
+                return run_failed(run, of_record, &e);
+            if (of_record)
+                snprintf(text, sizeof text, "%.240s", e.text);
+        }
+        code = put_variant(run, l, of_record, text);
+    }
+    free_group(g);
+    return code;
+}
+
+static int run_variants(struct run *run)
+{
+    const int64_t cluster = run->cli->options->cluster;
+    struct group g = {0};
+    int st = 1, code = CLI_EXIT_OK;
+
+    if (cluster >= run->info.window / 2) {
+        cli_say(run->cli, "--cluster: %lld bases, a window has %lld: expected less than half",
+                (long long)cluster, (long long)run->info.window);
+        return CLI_EXIT_USAGE;
+    }
+    while (!code && st > 0) {
+        struct bioinfer_error err = {0};
+        struct bioinfer_locus l;
+        char text[MAX_TEXT];
+        int bad;
+        if ((st = bioinfer_loci_next(run->loci, &l, &err)) < 0) {
+            code = cli_fail(run->cli, CLI_AT_READ, st, &err);
+            break;
+        }
+        if (!st)
+            break;
+        bad = l.status;
+        snprintf(text, sizeof text, "%.240s", l.message);
+        if (!bad)
+            bad = check_place(run, &l, text);
+        if (!bad && l.end - l.start > run->info.window / 4) {
+            snprintf(text, sizeof text, "line %llu: REF of %lld bases, more than a quarter of "
+                     "a window", (unsigned long long)l.line, (long long)(l.end - l.start));
+            bad = BIOINFER_TOO_LONG;
+        }
+        if (g.n && (bad || !cluster || strcmp(g.of[0].l.chrom, l.chrom) ||
+                    l.start < g.of[g.n - 1].l.start || l.start - g.of[0].l.start > cluster))
+            code = run_group(run, &g);
+        if (!code && bad)
+            code = put_variant(run, &l, bad, text);
+        else if (!code && !keep_variant(&g, &l))
+            code = CLI_EXIT_NO_MEMORY;
+    }
+    if (!code)
+        code = run_group(run, &g);
+    free_group(&g);
+    free(g.of);
+    return code;
+}
+
+/* ---- mutagenesis ---- */
+
+/* scores [bases, 4, tracks]: SAD of each base at each place, 0 where it is the genome's own. */
+static int run_ism(struct run *run, const struct bioinfer_locus *l)
+{
+    static const char letters[] = "ACGT";
+    const int64_t n = l->end - l->start, tracks = run->info.n_tracks;
+    const size_t window = (size_t)run->info.window;
+    struct bioinfer_array a = {.kind = "ism", .layer = -1, .n_dims = 3, .shape = {n, 4, tracks}};
+    struct bioinfer_error err = {0};
+    char text[MAX_TEXT];
+    float *scores = NULL;
+    int64_t start;
+    int st = l->status, code = CLI_EXIT_OK;
+
+    if (st)
+        return put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message,
+                          NULL, 1);
+    st = check_place(run, l, text);
+    if (!st && (n < 1 || n > run->info.window)) {
+        snprintf(text, sizeof text, "line %llu: %lld bases, expected 1 to %lld",
+                 (unsigned long long)l->line, (long long)n, (long long)run->info.window);
+        st = BIOINFER_INVALID;
+    }
+    if (st)
+        return put_result(run, l->name, l->ordinal, st, text, NULL, 1);
+    if (!(scores = calloc((size_t)(n * 4 * tracks), sizeof *scores)))
+        return CLI_EXIT_NO_MEMORY;
+    a.data = scores;
+    st = read_window(run, l->chrom, (l->start + l->end) / 2, &start, &err);
+    if (!st)
+        st = bioinfer_tracks_run(run->tracks, run->reference, window, BIOINFER_REFERENCE,
+                                 run->values, &err);
+    memcpy(run->changed, run->reference, window);
+    for (int64_t i = 0; !st && i < n; i++) {
+        char *at = run->changed + (l->start - start) + i, own = *at;
+        for (int b = 0; !st && b < 4; b++) {
+            if ((own & ~0x20) == letters[b])
+                continue;
+            *at = letters[b];
+            st = bioinfer_tracks_run(run->tracks, run->changed, window, BIOINFER_CHANGED,
+                                     run->other, &err);
+            for (int k = 0; !st && k < tracks; k++) {
+                double v;
+                score(run, SAD, k, &v);
+                scores[(i * 4 + b) * tracks + k] = (float)v;
+            }
+            if (!st && cli_progress_tick(run->cli, run->n_records, (uint64_t)(4 * i + b))) {
+                free(scores);
+                return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
+            }
+        }
+        *at = own;
+    }
+    code = st && !is_of_record(st)
+               ? run_failed(run, st, &err)
+               : put_result(run, l->name, l->ordinal, st, err.text, &a, 1);
+    free(scores);
+    return code;
+}
+
+/* ---- the command ---- */
+
+static int run_intervals(struct run *run)
+{
+    int code = CLI_EXIT_OK;
+
+    while (!code) {
+        struct bioinfer_error err = {0};
+        struct bioinfer_locus l;
+        int st = bioinfer_loci_next(run->loci, &l, &err);
+        if (st <= 0)
+            return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
+        code = run->cli->options->ism ? run_ism(run, &l) : run_interval(run, &l);
+    }
+    return code;
+}
+
+static int finish(struct run *run)
+{
+    struct bioinfer_error err = {0};
+    int st = 0;
+
+    if (run->to_coverage)
+        return coverage_finish(&run->coverage, run->cli);
+    st = run->to_table ? cli_output_finish(&run->table, &err)
+                       : bioinfer_writer_finish(run->writer, &err);
+    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+static int write_text(void *user, const char *text, size_t len)
+{
+    cli_output_write(user, text, len);
+    return 0;
+}
+
+static int dump(struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    struct bioinfer_error err = {0};
+    struct cli_output out;
+    int st;
+
+    cli_output_open(&out, NULL, &err);
+    st = bioinfer_tracks_dump(run->tracks, !o->dump_graph || strcmp(o->dump_graph, "plain"),
+                              o->trace_rules, write_text, &out, &err);
+    if (st)
+        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
+    st = cli_output_finish(&out, &err);
+    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+static void say_summary(struct run *run)
+{
+    const struct cli *cli = run->cli;
+
+    bioinfer_tracks_get_info(run->tracks, &run->info);
+    if (cli->options->quiet)
+        return;
+    cli_say(run->cli,
+            "%llu results in %.2f s: %llu whole windows, %llu by %llu changed tokens; model %s "
+            "from %s, head %s, %s %s %s",
+            (unsigned long long)(run->n_records - run->n_failed),
+            cli_now() - cli->progress.start, (unsigned long long)run->info.n_whole,
+            (unsigned long long)run->info.n_cut, (unsigned long long)run->info.cut_tokens,
+            cli->info.name, cli->info.path, run->info.head, cli->info.device,
+            cli->info.kernels, cli->info.precision);
+}
+
+int cli_tracks(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct run run = {.cli = cli};
+    int code;
+
+    if ((code = read_shifts(&run, o->shifts)) || (code = read_stats(&run, o->stats)) ||
+        (code = cli_open_context(cli)) || (code = open_input(&run)) ||
+        (!(o->dump_graph || o->trace_rules) && (code = check_options(&run))) ||
+        (code = cli_open_model(cli)) || (code = open_session(&run)))
+        goto out;
+    if (o->dump_graph || o->trace_rules) {
+        code = dump(&run);
+        goto out;
+    }
+    if ((code = open_output(&run)))
+        goto out;
+    cli_progress_start(cli);
+    code = !run.loci      ? run_records(&run)
+           : run.variants ? run_variants(&run)
+                          : run_intervals(&run);
+    cli_progress_end(cli);
+    if (code)
+        goto out;
+    if (!run.n_records) {
+        cli_say(cli, "%s: no records", cli->input_name);
+        code = CLI_EXIT_DATA;
+        goto out;
+    }
+    if ((code = finish(&run)))
+        goto out;
+    say_summary(&run);
+    if (run.n_failed) {
+        cli_say(cli, "%llu of %llu records have no result",
+                (unsigned long long)run.n_failed, (unsigned long long)run.n_records);
+        code = CLI_EXIT_RECORDS;
+    }
+out:
+    cli_output_close(&run.table);
+    bioinfer_writer_close(&run.writer);
+    coverage_close(&run.coverage);
+    targets_free(&run.targets);
+    free(run.chosen.of);
+    free(run.reference);
+    free(run.changed);
+    free(run.values);
+    free(run.other);
+    bioinfer_tracks_free(&run.tracks);
+    bioinfer_loci_close(&run.loci);
+    bioinfer_genome_close(&run.genome);
+    return code;
+}

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""test_tracks.py BIOINFER SOURCE_ROOT - the command on models of DNA windows.
+
+Standard library only. The model is the golden one with random weights (tests/golden); numbers
+are compared between ways that must agree: a window alone and read from a genome, plain and
+bgzip, single and shared windows, arrays and BigWig (read here from the format's description).
+"""
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+import zlib
+
+EXE = ROOT = ''
+WINDOW, BIN, BINS, TRACKS = 5120, 128, 16, 8
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def npz(path):
+    """Name -> (shape, values)."""
+    out = {}
+    with zipfile.ZipFile(path) as z:
+        for name in z.namelist():
+            raw = z.read(name)
+            size = struct.unpack('<H', raw[8:10])[0]
+            head = eval(raw[10:10 + size].decode())  # pylint: disable=eval-used
+            n = (len(raw) - 10 - size) // 4
+            out[name[:-4]] = (head['shape'], struct.unpack('<%df' % n, raw[10 + size:]))
+    return out
+
+
+def bgzip(data, step=700):
+    """Bytes in blocks, and the index of blocks."""
+    out, index = b'', []
+    for at in list(range(0, len(data), step)) + [None]:
+        x = b'' if at is None else data[at:at + step]
+        c = zlib.compressobj(6, zlib.DEFLATED, -15)
+        p = c.compress(x) + c.flush()
+        if at:
+            index.append(struct.pack('<QQ', len(out), at))
+        out += b'\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0' + struct.pack('<H', len(p) + 25)
+        out += p + struct.pack('<II', zlib.crc32(x), len(x))
+    return out, struct.pack('<Q', len(index)) + b''.join(index)
+
+
+class BigWig:
+    """As much of the format as a test needs, every count and offset checked."""
+
+    def __init__(self, path):
+        self.raw = r = read(path)
+        (magic, version, zooms, tree, data, index, fields, defined, sql, summary, self.most,
+         extension) = struct.unpack('<IHHQQQHHQQIQ', r[:64])
+        assert (magic, version, fields, defined, sql, extension) == (0x888FFC26, 4, 0, 0, 0, 0)
+        assert struct.unpack('<I', r[-4:])[0] == 0x888FFC26
+        self.bases, self.low, self.high, self.sum, self.squares = struct.unpack(
+            '<Qdddd', r[summary:summary + 40])
+        self.contigs = self.read_contigs(tree)
+        self.values = {}  # (contig, start) -> (end, value)
+        pieces = self.read_tree(index)
+        assert struct.unpack('<Q', r[data:data + 8])[0] == len(pieces)
+        for piece in pieces:
+            self.read_section(*piece)
+        self.zooms = []
+        for i in range(zooms):
+            reduction, zero, at, tree_at = struct.unpack('<IIQQ', r[64 + 24 * i:88 + 24 * i])
+            assert zero == 0
+            records = []
+            for box, offset, size in self.read_tree(tree_at):
+                text = zlib.decompress(r[offset:offset + size])
+                assert len(text) % 32 == 0 and len(text) <= self.most
+                records += [struct.unpack('<IIIIffff', text[k:k + 32])
+                            for k in range(0, len(text), 32)]
+                assert box[:2] == struct.unpack('<II', text[:8])
+            assert struct.unpack('<I', r[at:at + 4])[0] == len(records)
+            self.zooms.append((reduction, records))
+
+    def read_contigs(self, at):
+        magic, _, key, value, n, zero = struct.unpack('<IIIIQQ', self.raw[at:at + 32])
+        leaf, _, count = struct.unpack('<BBH', self.raw[at + 32:at + 36])
+        assert (magic, value, zero, leaf, count) == (0x78CA8C91, 8, 0, 1, n)
+        out = []
+        for i in range(n):
+            p = at + 36 + i * (key + 8)
+            name = self.raw[p:p + key].rstrip(b'\0').decode()
+            number, length = struct.unpack('<II', self.raw[p + key:p + key + 8])
+            assert number == i
+            out.append((name, length))
+        assert out == sorted(out)
+        return out
+
+    def read_tree(self, at):
+        magic, block, n, _, _, _, _, _, _, zero = struct.unpack('<IIQIIIIQII',
+                                                                self.raw[at:at + 48])
+        assert (magic, zero) == (0x2468ACE0, 0)
+        found = []
+
+        def node(p):
+            leaf, pad, count = struct.unpack('<BBH', self.raw[p:p + 4])
+            assert pad == 0 and count <= block
+            for i in range(count):
+                q = p + 4 + i * (32 if leaf else 24)
+                box = struct.unpack('<IIII', self.raw[q:q + 16])
+                if leaf:
+                    found.append((box,) + struct.unpack('<QQ', self.raw[q + 16:q + 32]))
+                else:
+                    node(struct.unpack('<Q', self.raw[q + 16:q + 24])[0])
+        node(at + 48)
+        assert len(found) == n
+        return found
+
+    def read_section(self, box, offset, size):
+        text = zlib.decompress(self.raw[offset:offset + size])
+        assert len(text) <= self.most
+        chrom, start, end, step, span, kind, zero, n = struct.unpack('<IIIIIBBH', text[:24])
+        assert zero == 0 and box == (chrom, start, chrom, end)
+        name, length = self.contigs[chrom]
+        for i in range(n):
+            if kind == 3:
+                s, e = start + i * step, start + i * step + span
+                v = struct.unpack('<f', text[24 + 4 * i:28 + 4 * i])[0]
+            else:
+                assert kind == 1
+                s, e, v = struct.unpack('<IIf', text[24 + 12 * i:36 + 12 * i])
+            assert (name, s) not in self.values and s < e <= length
+            self.values[name, s] = e, v
+
+
+class Tracks(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.model = os.path.join(ROOT, 'tests', 'golden', 'enformer', 'half')
+        rng = random.Random(5)
+        self.a = ''.join(rng.choice('ACGT') for _ in range(20000))
+        self.b = ''.join(rng.choice('acgtNR') for _ in range(6001))
+        text, fai = '', ''
+        for name, s in (('chrA', self.a), ('chrB', self.b)):
+            text += '>%s words\n' % name
+            fai += '%s\t%d\t%d\t61\t62\n' % (name, len(s), len(text))
+            text += ''.join(s[i:i + 61] + '\n' for i in range(0, len(s), 61))
+        self.write('g.fa', text)
+        self.write('g.fa.fai', fai)
+        packed, index = bgzip(text.encode())
+        self.write('z.fa.gz', packed)
+        self.write('z.fa.gz.gzi', index)
+        self.write('z.fa.gz.fai', fai)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, data):
+        with open(self.path(name), 'wb') as f:
+            f.write(data if isinstance(data, bytes) else data.encode())
+
+    def run_it(self, *args, code=0, **more):
+        args = [EXE, 'enformer', '--weights', self.model, '--positions', 'formula-pt',
+                '--progress', 'off', '--threads', '1'] + list(args)
+        r = subprocess.run(args, cwd=self.folder, capture_output=True, text=True, check=False,
+                           **more)
+        self.assertEqual(r.returncode, code, r.stderr)
+        self.assertFalse([n for n in os.listdir(self.folder) if '.tmp' in n or '.part' in n])
+        return r
+
+    def window(self, s, start):
+        return ''.join(s[i] if 0 <= i < len(s) else 'N' for i in range(start, start + WINDOW))
+
+    def of_windows(self, **windows):
+        self.write('w.fa', ''.join('>%s\n%s\n' % w for w in windows.items()))
+        self.run_it('w.fa', '-o', 'w.npz', '-q')
+        return npz(self.path('w.npz'))
+
+    def test_intervals_are_windows(self):
+        want = self.of_windows(mid=self.window(self.a, 10000 - 2560),
+                               edge=self.window(self.b, 100 - 2560),
+                               end=self.window(self.b, 5999 - 2560))
+        self.write('i.bed', 'track name=x\n# words\nchrA\t9990\t10010\tmid\t0\t+\n'
+                            'chrB\t100\t100\tedge\nchrB\t5998\t6001\tend\n')
+        for genome in ('g.fa', 'z.fa.gz'):
+            self.run_it('i.bed', '--genome', genome, '-o', 'i.npz', '-q')
+            got = npz(self.path('i.npz'))
+            self.assertEqual(got, want)
+            self.assertEqual(got['mid'][0], (BINS, TRACKS))
+
+    def test_bad_places_cost_themselves(self):
+        self.write('i.bed', 'chrZ\t1\t2\tone\nchrA\t50\t40\nchrA\tx\t40\nchrA\t19999\t20002\n'
+                            'chrA 7\nchrA\t10000\t10000\tgood\nchrA\t1\t2\ttwo\t0\t*\n')
+        r = self.run_it('i.bed', '--genome', 'g.fa', '-o', 'i.npz', code=1)
+        self.assertEqual(list(npz(self.path('i.npz'))), ['good'])
+        for part in ("line 1: the genome has no contig 'chrZ'", 'line 2: the start is behind',
+                     "line 3: start is no number: 'x'", 'line 4: chrA:19999-20002 is off the '
+                     'contig, which has 20000', 'line 5: expected contig, start and end',
+                     "line 7: expected strand + - or . , got '*'"):
+            self.assertIn(part, r.stderr)
+        self.write('short.fa', '>short\nACGT\n>good\n%s\n' % self.window(self.a, 0))
+        r = self.run_it('short.fa', '-o', 's.npz', code=1)
+        self.assertIn('short: no result: invalid_argument: 4 bases, a window has 5120', r.stderr)
+        self.assertEqual(list(npz(self.path('s.npz'))), ['good'])
+
+    def test_bad_genomes(self):
+        self.write('i.bed', 'chrA\t10000\t10000\tgood\n')
+        cases = [('none.fa', None, 66, 'cannot open'),
+                 ('g2.fa', read(self.path('g.fa')), 66, 'no index'),
+                 ('bad.fa', b'>chrA\n' + b'A' * 30000, 65, 'index it again with samtools faidx')]
+        shutil.copy(self.path('g.fa.fai'), self.path('bad.fa.fai'))
+        for name, data, code, part in cases:
+            if data:
+                self.write(name, data)
+            r = self.run_it('i.bed', '--genome', name, '-o', 'x.npz', code=code)
+            self.assertIn(part, r.stderr)
+        os.remove(self.path('z.fa.gz.gzi'))
+        r = self.run_it('i.bed', '--genome', 'z.fa.gz', '-o', 'x.npz', code=66)
+        self.assertIn('bgzip -r', r.stderr)
+
+    def score_by_hand(self, start, at, ref, alt):
+        """Sum over bins of the tracks with and without a change, and their difference."""
+        ref_window = self.window(self.a, start)
+        changed = self.a[:at] + alt + self.a[at + len(ref):]
+        out = self.of_windows(ref=ref_window, alt=self.window(changed, start))
+        sums = {k: [sum(v[t::TRACKS]) for t in range(TRACKS)] for k, (_, v) in out.items()}
+        return [a - r for a, r in zip(sums['alt'], sums['ref'])]
+
+    def test_variants(self):
+        a = self.a
+        other = {'A': 'C', 'C': 'G', 'G': 'T', 'T': 'A'}
+        lines = [('chrA', 10001, 'snv', a[10000], other[a[10000]]),
+                 ('chrA', 10011, 'ins', a[10010], a[10010] + 'TTG'),
+                 ('chrA', 10021, 'del', a[10020:10025], a[10020]),
+                 ('chrA', 10031, 'mnv', a[10030:10033].lower(), ''.join(other[x] for x in
+                                                                      a[10030:10033]))]
+        bad = [('chrA', 10041, 'mis', other[a[10040]], 'A'), ('chrQ', 5, 'q', 'A', 'C'),
+               ('chrA', 10050, 'sv', a[10049], '<DEL>'), ('chrA', 20001, 'off', 'A', 'C')]
+        self.write('v.vcf', '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n' +
+                   ''.join('%s\t%d\t%s\t%s\t%s\n' % x for x in lines + bad))
+        r = self.run_it('v.vcf', '--genome', 'z.fa.gz', '--stats', 'SAD,REF,ALT', code=1)
+        rows = [x.split('\t') for x in r.stdout.splitlines()]
+        self.assertEqual(rows[0][:8], ['chrom', 'pos', 'id', 'ref', 'alt', 'status',
+                                       'SAD:track_0', 'SAD:track_1'])
+        self.assertEqual([x[5] for x in rows[1:]], ['ok'] * 4 + ['mismatch', 'invalid_argument',
+                                                               'unsupported', 'invalid_argument'])
+        self.assertIn('REF is %s, the genome has %s' % (bad[0][3], a[10040]), r.stderr)
+        for row, (_, pos, _, ref, alt) in zip(rows[1:], lines):
+            want = self.score_by_hand(pos - 1 - 2560, pos - 1, ref, alt)
+            for t in range(TRACKS):
+                got = float(row[6 + t])
+                scale = max(abs(float(row[6 + TRACKS + t])), 1e-6)
+                self.assertLess(abs(got - want[t]), 1e-5 * scale + 1e-6)
+        one = self.run_it('v.vcf', '--genome', 'g.fa', '--tracks', '6,2-3', '-q', code=1)
+        self.assertEqual([x.split('\t')[6:9] for x in one.stdout.splitlines()][1:5],
+                         [[x[12], x[8], x[9]] for x in rows[1:5]])
+        shared = self.run_it('v.vcf', '--genome', 'g.fa', '--cluster', '100', code=1)
+        self.assertIn('1 whole windows', shared.stderr.replace('3 whole', '1 whole'))
+
+    def test_mutagenesis(self):
+        self.write('i.bed', 'chrA\t10000\t10002\tism\n')
+        r = self.run_it('i.bed', '--genome', 'g.fa', '--ism', '-o', 'ism.npz')
+        self.assertIn('1 whole windows, 6 by', r.stderr)
+        shape, values = npz(self.path('ism.npz'))['ism']
+        self.assertEqual(shape, (2, 4, TRACKS))
+        start = 10001 - 2560
+        for i in range(2):
+            for b, base in enumerate('ACGT'):
+                got = values[(i * 4 + b) * TRACKS:(i * 4 + b + 1) * TRACKS]
+                if base == self.a[10000 + i]:
+                    self.assertEqual(got, (0.0,) * TRACKS)
+                    continue
+                want = self.score_by_hand(start, 10000 + i, self.a[10000 + i], base)
+                for g, w in zip(got, want):
+                    self.assertLess(abs(g - w), 2e-2 + 1e-5 * abs(w))
+
+    def test_coverage(self):
+        self.write('i.bed', 'chrB\t3000\t3000\tb\nchrA\t10000\t10000\ta1\n'
+                            'chrA\t10640\t10640\ta2\nchrA\t2600\t2600\tfar\n')
+        self.write('t.txt', 'index\tidentifier\tdescription\n' + ''.join(
+            '%d\tENC%d\tDNASE:cell %d\n' % (i, i, i) for i in range(TRACKS)))
+        common = ['i.bed', '--genome', 'g.fa', '--targets', 't.txt', '--tracks', 'enc2,*cell 7',
+                  '-q']
+        self.run_it(*common, '--format', 'bedgraph', '-o', 'bg')
+        self.run_it(*common, '--format', 'bigwig', '-o', 'bw')
+        self.run_it('i.bed', '--genome', 'g.fa', '-o', 'i.npz', '-q')
+        arrays = npz(self.path('i.npz'))
+        self.assertEqual(sorted(os.listdir(self.path('bw'))), ['2_ENC2.bw', '7_ENC7.bw'])
+        for track in (2, 7):
+            want = {}
+            for name, chrom, middle in (('b', 'chrB', 3000), ('a1', 'chrA', 10000),
+                                        ('a2', 'chrA', 10640), ('far', 'chrA', 2600)):
+                values = arrays[name][1][track::TRACKS]
+                for i, v in enumerate(values):
+                    want.setdefault((chrom, middle - 2560 + (12 + i) * BIN), []).append(v)
+            wig = BigWig(self.path('bw/%d_ENC%d.bw' % (track, track)))
+            self.assertEqual(wig.contigs, [('chrA', 20000), ('chrB', 6001)])
+            self.assertEqual(set(wig.values), set(want))
+            for key, (end, v) in wig.values.items():
+                self.assertEqual(end, key[1] + BIN)
+                self.assertAlmostEqual(v, sum(want[key]) / len(want[key]), delta=1e-5 * abs(v))
+            self.assertEqual(wig.bases, BIN * len(want))
+            self.assertAlmostEqual(wig.sum, BIN * sum(v for _, v in wig.values.values()),
+                                   delta=1e-3 * wig.sum)
+            for reduction, records in wig.zooms:
+                self.assertEqual(sum(x[3] for x in records), wig.bases)
+                self.assertAlmostEqual(sum(x[6] for x in records), wig.sum, delta=1e-3 * wig.sum)
+                self.assertTrue(all(x[2] - x[1] <= reduction for x in records))
+            self.assertTrue(wig.zooms)
+            covered = {}
+            for line in read(self.path('bg/%d_ENC%d.bedgraph' %
+                                       (track, track))).decode().splitlines():
+                chrom, s, e, v = line.split('\t')
+                for at in range(int(s), int(e), BIN):
+                    covered[chrom, at] = float(v)
+            self.assertEqual(set(covered), set(want))
+            for key, v in covered.items():
+                self.assertAlmostEqual(v, wig.values[key][1], delta=1e-6 * abs(v))
+        self.write('i.bed', 'chrA\t10000\t10000\tx\nchrA\t10001\t10001\ty\n')
+        r = self.run_it(*common, '--format', 'bigwig', '-o', 'off', code=65)
+        self.assertIn('not by whole bins', r.stderr)
+
+    def test_options(self):
+        self.write('i.bed', 'chrA\t10000\t10000\tx\n')
+        g = ['i.bed', '--genome', 'g.fa', '-o', 'x.npz']
+        for args, code, part in (
+                (g + ['--tracks', '8'], 64, 'the head has tracks 0 to 7'),
+                (g + ['--tracks', 'DNASE'], 64, 'names need the table'),
+                (g + ['--head', 'martian'], 64, "no head 'martian'; it has human, mouse"),
+                (g + ['--stats', 'SAD'], 64, '--stats takes variants'),
+                (g + ['--format', 'tsv'], 64, '--format tsv takes variants'),
+                (g + ['--shifts', '1,x'], 64, 'is no list'),
+                (g + ['--window', '5000'], 78, 'expected a multiple of 128'),
+                (g + ['--include', 'mean'], 64, 'does not belong'),
+                (['w.fa', '--format', 'bigwig', '-o', 'x'], 64, 'takes intervals')):
+            self.write('w.fa', '>w\nA\n')
+            self.assertIn(part, self.run_it(*args, code=code).stderr)
+        self.run_it('i.bed', '--genome', 'g.fa', '--head', 'mouse', '--rc', '--shifts', '0,1',
+                    '-o', 'm.npz', '-q')
+        self.assertEqual(npz(self.path('m.npz'))['x'][0], (BINS, 5))
+        self.assertIn('rel_attention', self.run_it(*g, '--dump-graph').stdout)
+        self.assertRegex(self.run_it(*g, '--trace-rules').stdout, r'half_pool +7')
+
+
+if __name__ == '__main__':
+    EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=sys.argv[:1])
