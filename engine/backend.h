@@ -8,7 +8,11 @@
 
 #include "../ops/op.h"
 
-enum { BI_BACKEND_ABI = 1, BI_SLOTS = 2 /* batches on their way at once */ };
+enum {
+    BI_BACKEND_ABI = 1,
+    BI_SLOTS = 2,     /* batches on their way at once */
+    BI_ALL_SLOTS = -1 /* wait(): for everything */
+};
 
 struct bi_device; /* the backend's own */
 struct bi_queue;
@@ -27,6 +31,7 @@ struct bi_caps {
     int32_t gate_block;   /* rows of a block of gates (linear.h); 0 = stacked */
     bool runs;            /* false: plans are recorded, results are not made (null) */
     bool half;            /* has matrix units for float16 operands */
+    bool async;           /* submit() returns before the work is done */
 };
 
 struct bi_buffer {
@@ -55,12 +60,21 @@ struct bi_backend_ops {
     int (*alloc)(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
                  struct bioinfer_error *err);
     void (*free)(struct bi_device *device, struct bi_buffer *buffer);
-    /* Bytes of a weight [n, k] in a layout, and writing of rows [first, first + rows). */
+    /* Zeroed host memory, 64-byte aligned, that copies to and from the device need not stage
+     * (pinned). Any thread. */
+    int (*host_alloc)(struct bi_device *device, void **ptr, uint64_t size,
+                      struct bioinfer_error *err);
+    void (*host_free)(struct bi_device *device, void *ptr); /* NULL-safe */
+    /* Bytes of a weight [n, k] in a layout, and writing of rows [first, first + rows). Many
+     * threads write at once, each rows of its own; src is free again on return. Between two
+     * writes of a thread nothing waits; what is written may be used after weight_flush, which
+     * one thread calls at the end (NULL = nothing to wait for). */
     uint64_t (*weight_size)(const struct bi_device *device, enum bi_layout layout, int64_t n,
                             int64_t k);
     int (*weight_write)(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
                         int64_t k, int64_t first, int64_t rows, const float *src,
                         struct bioinfer_error *err);
+    int (*weight_flush)(struct bi_device *device, struct bioinfer_error *err);
     /* Resolves entry names of launches to functions. */
     int (*module)(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);
@@ -73,15 +87,20 @@ struct bi_backend_ops {
                    struct bioinfer_error *err);
     /* Forgets what prepare() made. NULL = nothing to do. */
     void (*release)(struct bi_queue *queue, struct bi_program *program);
-    int (*upload)(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+    /* A batch is upload, submit, download, in this order, for one of BI_SLOTS slots; programs
+     * of different slots run in the order of their submits and share nothing but the
+     * activation block. All three may return before their work is done; host memory from
+     * host_alloc must then stay as it is until wait(slot). */
+    int (*upload)(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
                   struct bioinfer_error *err);
     /* The whole program, in order. counts: host copy of what the input block holds. */
-    int (*submit)(struct bi_queue *queue, const struct bi_program *program,
+    int (*submit)(struct bi_queue *queue, int slot, const struct bi_program *program,
                   const struct bi_counts *counts, struct bioinfer_error *err);
-    int (*download)(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+    int (*download)(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
                     struct bioinfer_error *err);
-    /* Returns when everything submitted is done. */
-    int (*wait)(struct bi_queue *queue, struct bioinfer_error *err);
+    /* Returns when the slot's download is done. BI_ALL_SLOTS: when the queue is empty, also
+     * after an upload or a submit that failed. */
+    int (*wait)(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 };
 
 /* By name, index order of `bioinfer devices`; NULL past the end. */

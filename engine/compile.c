@@ -68,11 +68,52 @@ out:
     return st;
 }
 
+/* The weights that launches take, in the order of nodes and their inputs. */
+struct weights {
+    struct bi_weight_need *needs;
+    void **ptrs;
+    size_t n;
+};
+
+static bool is_weight(const struct bi_plan *plan, const struct bi_node *node, int k)
+{
+    return node->in[k] != BI_NONE &&
+           plan->memory.slots[node->in[k]].place == BI_PLACE_WEIGHT;
+}
+
+static int load_weights(const struct bi_plan *plan, struct bioinfer_model *model,
+                        struct weights *w, struct bioinfer_error *err)
+{
+    const struct bi_env *env = model->base.env;
+    const struct bi_graph *g = plan->graph;
+    w->needs = bi_calloc(env, g->n_nodes * BI_NODE_IN + 1, sizeof *w->needs);
+    w->ptrs = bi_calloc(env, g->n_nodes * BI_NODE_IN + 1, sizeof *w->ptrs);
+    if (!w->needs || !w->ptrs)
+        return bi_fail(err, BIOINFER_NOMEM, "plan: weights");
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *node = &g->nodes[i];
+        const struct bi_op *op = bi_ops[node->op];
+        for (int k = 0; !op->view && k < BI_NODE_IN; k++) {
+            enum bi_layout layout = op->layout[k];
+            if (!is_weight(plan, node, k))
+                continue;
+            if (layout == BI_LAYOUT_LINEAR && g->values[node->in[0]].dtype == BI_F16)
+                layout = BI_LAYOUT_LINEAR_F16;
+            w->needs[w->n++] = (struct bi_weight_need){
+                &g->values[node->in[k]], layout,
+                k == 1 && node->attr.gated ? model->caps.gate_block : 0};
+        }
+    }
+    return bi_store_load(model, w->needs, w->n, w->ptrs, err);
+}
+
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err)
 {
     const struct bi_graph *g = plan->graph;
     struct bi_program *program = &plan->programs[slot];
+    struct weights weights = {0};
+    size_t next = 0; /* of the weights */
     int n = 0, st;
     if (!program->launches && !(program->launches = bi_calloc(model->base.env, g->n_nodes + 1,
                                                               sizeof *program->launches)))
@@ -80,6 +121,8 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
     program->max_rows = g->n_tokens;
     program->max_seqs = g->n_seqs;
     program->longest = g->longest;
+    if ((st = load_weights(plan, model, &weights, err)))
+        goto out;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct bi_node *node = &g->nodes[i];
         const struct bi_op *op = bi_ops[node->op];
@@ -96,15 +139,11 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
             if (id == BI_NONE)
                 continue;
             s = &plan->memory.slots[id];
-            if (is_in && op->layout[k] != BI_LAYOUT_PLAIN && s->place != BI_PLACE_WEIGHT)
-                return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
-            if (is_in && s->place == BI_PLACE_WEIGHT) {
-                enum bi_layout layout = op->layout[k];
-                if (layout == BI_LAYOUT_LINEAR && g->values[node->in[0]].dtype == BI_F16)
-                    layout = BI_LAYOUT_LINEAR_F16;
-                int32_t gates = k == 1 && node->attr.gated ? model->caps.gate_block : 0;
-                if ((st = bi_store_get(model, &g->values[id], layout, gates, &ptr, err)))
-                    return st;
+            if (is_in && is_weight(plan, node, k)) {
+                ptr = weights.ptrs[next++];
+            } else if (is_in && op->layout[k] != BI_LAYOUT_PLAIN) {
+                st = bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
+                goto out;
             } else {
                 base = s->place == BI_PLACE_INPUT    ? input
                        : s->place == BI_PLACE_OUTPUT ? output
@@ -129,7 +168,11 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
         plan->op_of[n++] = node->op;
     }
     program->n_launches = n;
-    return model->ops->module(model->device, program->launches, n, err);
+    st = model->ops->module(model->device, program->launches, n, err);
+out:
+    bi_free(model->base.env, weights.needs);
+    bi_free(model->base.env, weights.ptrs);
+    return st;
 }
 
 void bi_plan_free(struct bi_plan **plan, const struct bi_env *env)

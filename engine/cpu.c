@@ -121,6 +121,19 @@ static void cpu_free(struct bi_device *device, struct bi_buffer *buffer)
     *buffer = (struct bi_buffer){0};
 }
 
+static int cpu_host_alloc(struct bi_device *device, void **ptr, uint64_t size,
+                          struct bioinfer_error *err)
+{
+    *ptr = bi_zalloc(device->env, (size_t)size);
+    return *ptr ? 0 : bi_fail(err, BIOINFER_NOMEM, "%llu bytes of memory for a batch",
+                              (unsigned long long)size);
+}
+
+static void cpu_host_free(struct bi_device *device, void *ptr)
+{
+    bi_free(device->env, ptr);
+}
+
 static uint64_t cpu_weight_size(const struct bi_device *device, enum bi_layout layout,
                                 int64_t n, int64_t k)
 {
@@ -221,10 +234,11 @@ static int cpu_prepare(struct bi_queue *q, struct bi_program *program,
     return 0;
 }
 
-static int cpu_copy(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
-                    struct bioinfer_error *err)
+static int cpu_copy(struct bi_queue *queue, int slot, void *dst, const void *src,
+                    uint64_t size, struct bioinfer_error *err)
 {
     (void)queue;
+    (void)slot;
     (void)err;
     memcpy(dst, src, (size_t)size);
     return 0;
@@ -259,9 +273,10 @@ static void run_thread(struct bi_queue *q, const struct bi_program *program, int
     }
 }
 
-static int cpu_submit(struct bi_queue *q, const struct bi_program *program,
+static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *program,
                       const struct bi_counts *counts, struct bioinfer_error *err)
 {
+    (void)slot;
     (void)counts;
     (void)err;
     for (int i = 0; i < program->n_launches; i++) {
@@ -276,17 +291,19 @@ static int cpu_submit(struct bi_queue *q, const struct bi_program *program,
     return 0;
 }
 
-static int cpu_wait(struct bi_queue *queue, struct bioinfer_error *err)
+static int cpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err)
 {
     (void)queue;
+    (void)slot;
     (void)err;
     return 0;
 }
 
 const struct bi_backend_ops bi_backend_cpu = {
     .abi = BI_BACKEND_ABI, .name = "cpu", .open = cpu_open, .close = cpu_close,
-    .caps = cpu_caps, .alloc = cpu_alloc, .free = cpu_free, .weight_size = cpu_weight_size,
-    .weight_write = cpu_weight_write, .module = cpu_module, .queue_new = cpu_queue_new,
+    .caps = cpu_caps, .alloc = cpu_alloc, .free = cpu_free, .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free, .weight_size = cpu_weight_size, .weight_write = cpu_weight_write,
+    .module = cpu_module, .queue_new = cpu_queue_new,
     .queue_free = cpu_queue_free, .prepare = cpu_prepare, .upload = cpu_copy,
     .submit = cpu_submit, .download = cpu_copy, .wait = cpu_wait,
 };

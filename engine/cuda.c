@@ -16,7 +16,8 @@ typedef unsigned long long cu_ptr;
 enum { /* cu_result and attributes that matter here */
     CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101, CU_ECC = 214,
     CU_ATTRIBUTE_UNITS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76,
-    CU_FUNCTION_SHARED = 8, CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1
+    CU_FUNCTION_SHARED = 8, CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1,
+    CU_HOST_PORTABLE = 1, CU_EVENT_NO_TIMES = 2
 };
 
 /* X(name, parameters): every symbol used */
@@ -33,7 +34,8 @@ enum { /* cu_result and attributes that matter here */
     X(cuMemGetInfo_v2, (size_t *, size_t *))                                             \
     X(cuMemAlloc_v2, (cu_ptr *, size_t))                                                 \
     X(cuMemFree_v2, (cu_ptr))                                                            \
-    X(cuMemcpyHtoD_v2, (cu_ptr, const void *, size_t))                                   \
+    X(cuMemHostAlloc, (void **, size_t, unsigned))                                       \
+    X(cuMemFreeHost, (void *))                                                           \
     X(cuMemcpyHtoDAsync_v2, (cu_ptr, const void *, size_t, void *))                      \
     X(cuMemcpyDtoHAsync_v2, (void *, cu_ptr, size_t, void *))                            \
     X(cuModuleLoadData, (void **, const void *))                                         \
@@ -43,6 +45,12 @@ enum { /* cu_result and attributes that matter here */
     X(cuStreamCreate, (void **, unsigned))                                               \
     X(cuStreamDestroy_v2, (void *))                                                      \
     X(cuStreamSynchronize, (void *))                                                     \
+    X(cuStreamWaitEvent, (void *, void *, unsigned))                                     \
+    X(cuEventCreate, (void **, unsigned))                                                \
+    X(cuEventDestroy_v2, (void *))                                                       \
+    X(cuEventRecord, (void *, void *))                                                   \
+    X(cuEventSynchronize, (void *))                                                      \
+    X(cuEventElapsedTime, (float *, void *, void *))                                     \
     X(cuStreamBeginCapture_v2, (void *, int))                                            \
     X(cuStreamEndCapture, (void *, void **))                                             \
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                \
@@ -198,9 +206,14 @@ static void cuda_free(bi_gpu_handle gpu, void *ptr)
     ((struct cuda *)gpu)->cuMemFree_v2(device(ptr));
 }
 
-static int cuda_write(bi_gpu_handle gpu, void *dst, const void *src, uint64_t size)
+static int cuda_host_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
 {
-    return ((struct cuda *)gpu)->cuMemcpyHtoD_v2(device(dst), src, (size_t)size);
+    return ((struct cuda *)gpu)->cuMemHostAlloc(ptr, (size_t)size, CU_HOST_PORTABLE);
+}
+
+static void cuda_host_free(bi_gpu_handle gpu, void *ptr)
+{
+    ((struct cuda *)gpu)->cuMemFreeHost(ptr);
 }
 
 static int cuda_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
@@ -289,14 +302,52 @@ static int cuda_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
     return ((struct cuda *)gpu)->cuStreamSynchronize(stream);
 }
 
+static int cuda_event_new(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed)
+{
+    return ((struct cuda *)gpu)->cuEventCreate(event, timed ? 0 : CU_EVENT_NO_TIMES);
+}
+
+static void cuda_event_free(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    ((struct cuda *)gpu)->cuEventDestroy_v2(event);
+}
+
+static int cuda_event_record(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream)
+{
+    return ((struct cuda *)gpu)->cuEventRecord(event, stream);
+}
+
+static int cuda_event_wait(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    return ((struct cuda *)gpu)->cuEventSynchronize(event);
+}
+
+static int cuda_stream_wait(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event)
+{
+    return ((struct cuda *)gpu)->cuStreamWaitEvent(stream, event, 0);
+}
+
+static int cuda_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
+                              double *seconds)
+{
+    float ms = 0;
+    int code = ((struct cuda *)gpu)->cuEventElapsedTime(&ms, from, to);
+    *seconds = 1e-3 * (double)ms;
+    return code;
+}
+
 static const struct bi_gpu_driver cuda_driver = {
     .name = "cuda", .open = cuda_open, .close = cuda_close, .enter = cuda_enter,
-    .leave = cuda_leave, .alloc = cuda_alloc, .free = cuda_free, .write = cuda_write,
+    .leave = cuda_leave, .alloc = cuda_alloc, .free = cuda_free, .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
     .module_load = cuda_module_load, .module_unload = cuda_module_unload,
     .function = cuda_function, .stream_new = cuda_stream_new, .stream_free = cuda_stream_free,
     .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .launch = cuda_launch,
     .capture_begin = cuda_capture_begin, .capture_end = cuda_capture_end,
     .graph_launch = cuda_graph_launch, .graph_free = cuda_graph_free, .wait = cuda_wait,
+    .event_new = cuda_event_new, .event_free = cuda_event_free,
+    .event_record = cuda_event_record, .event_wait = cuda_event_wait,
+    .stream_wait = cuda_stream_wait, .event_seconds = cuda_event_seconds,
     .describe = cuda_describe, .needs_images = true,
 };
 

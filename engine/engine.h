@@ -34,6 +34,7 @@ struct bi_store_entry {
     enum bi_layout layout;
     int32_t gate_block; /* gates and values in blocks of so many rows, 0 = as they are */
     struct bi_buffer buffer;
+    const struct bi_value *value; /* while it is loaded */
 };
 
 struct bi_store {
@@ -66,11 +67,17 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
 
 int bi_store_new(struct bi_store *store, struct bioinfer_error *err);
 void bi_store_free(struct bioinfer_model *model);
-/* Device address of a weight value in a layout, loading it when it is not there. gate_block:
- * rows in the order of bi_gate_row(), 0 = as they are. */
-int bi_store_get(struct bioinfer_model *model, const struct bi_value *value,
-                 enum bi_layout layout, int32_t gate_block, void **ptr,
-                 struct bioinfer_error *err);
+/* A weight value of a graph in the layout a launch takes. */
+struct bi_weight_need {
+    const struct bi_value *value;
+    enum bi_layout layout;
+    int32_t gate_block; /* rows in the order of bi_gate_row(), 0 = as they are */
+};
+
+/* Device addresses of weights, loading those that are not there, several at once. All or
+ * nothing. */
+int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *needs, size_t n,
+                  void **ptrs, struct bioinfer_error *err);
 
 /* ---- session.c ---- */
 

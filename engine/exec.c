@@ -44,8 +44,8 @@ static void drop_blocks(struct bi_exec *x, struct bi_exec_slot *s)
 {
     x->model->ops->free(x->model->device, &s->device_input);
     x->model->ops->free(x->model->device, &s->device_output);
-    bi_free(x->env, s->input);
-    bi_free(x->env, s->output);
+    x->model->ops->host_free(x->model->device, s->input);
+    x->model->ops->host_free(x->model->device, s->output);
     s->input = s->output = NULL;
     s->input_size = s->output_size = 0;
     s->generation = ++x->generation;
@@ -85,13 +85,18 @@ static int grow_device(struct bi_exec *x, struct bi_buffer *b, uint64_t size, bo
 static int grow_host(struct bi_exec *x, unsigned char **b, uint64_t *have, uint64_t size,
                      struct bioinfer_error *err)
 {
+    const struct bi_backend_ops *ops = x->model->ops;
+    void *ptr = NULL;
+    int st;
     if (*have >= size && *b)
         return 0;
-    bi_free(x->env, *b);
+    ops->host_free(x->model->device, *b);
+    *b = NULL;
     *have = 0;
     x->profile.allocations++;
-    if (!(*b = bi_zalloc(x->env, (size_t)(size ? size : BI_ALIGN))))
-        return bi_fail(err, BIOINFER_NOMEM, "%" PRIu64 " bytes of memory for a batch", size);
+    if ((st = ops->host_alloc(x->model->device, &ptr, size ? size : BI_ALIGN, err)))
+        return st;
+    *b = ptr;
     *have = size ? size : BI_ALIGN;
     return 0;
 }
@@ -225,6 +230,12 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch,
         (st = memory_for(x, s, p, &batch->counts, err)))
         return st;
     program = &p->programs[s->index];
+    if (x->profiling && !program->seconds) {
+        if (!(program->seconds = bi_calloc(x->env, p->graph->n_nodes + 1,
+                                           sizeof *program->seconds)))
+            return bi_fail(err, BIOINFER_NOMEM, "profile");
+        p->bound[s->index] = 0; /* a timed program is prepared differently */
+    }
     if (p->bound[s->index] != s->generation) {
         st = bi_plan_bind(p, s->index, x->model, s->device_input.ptr, x->activation.ptr,
                           s->device_output.ptr, err);
@@ -234,10 +245,6 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch,
             return st;
         p->bound[s->index] = s->generation;
     }
-    if (x->profiling && !program->seconds &&
-        !(program->seconds = bi_calloc(x->env, (size_t)program->n_launches + 1,
-                                       sizeof *program->seconds)))
-        return bi_fail(err, BIOINFER_NOMEM, "profile");
     if (p->memory.activation_size > x->profile.activation_size)
         x->profile.activation_size = p->memory.activation_size;
     x->profile.weight_size = x->model->store.size;
@@ -263,10 +270,12 @@ int bi_exec_submit(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_er
     const struct bi_backend_ops *ops = x->model->ops;
     const struct bi_plan *p = s->plan;
     int st;
-    if ((st = ops->upload(x->queue, s->device_input.ptr, s->input, p->memory.input_size, err)) ||
-        (st = ops->submit(x->queue, &p->programs[s->index], &s->counts, err)) ||
-        (st = ops->download(x->queue, s->output, s->device_output.ptr, p->memory.output_size,
-                            err))) {
+    if ((st = ops->upload(x->queue, s->index, s->device_input.ptr, s->input,
+                          p->memory.input_size, err)) ||
+        (st = ops->submit(x->queue, s->index, &p->programs[s->index], &s->counts, err)) ||
+        (st = ops->download(x->queue, s->index, s->output, s->device_output.ptr,
+                            p->memory.output_size, err))) {
+        ops->wait(x->queue, BI_ALL_SLOTS, NULL); /* what did start still reads the blocks */
         s->state = BI_SLOT_IDLE;
         return st;
     }
@@ -306,7 +315,9 @@ int bi_exec_wait(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_erro
     int st;
     if (s->state != BI_SLOT_RUNNING)
         return bi_fail(err, BIOINFER_INTERNAL, "slot %d is not at work", s->index);
-    st = x->model->ops->wait(x->queue, err);
+    st = x->model->ops->wait(x->queue, s->index, err);
+    if (st)
+        x->model->ops->wait(x->queue, BI_ALL_SLOTS, NULL);
     s->state = st ? BI_SLOT_IDLE : BI_SLOT_DONE;
     if (!st)
         add_profile(x, s);
@@ -323,11 +334,13 @@ const void *bi_exec_output(const struct bi_exec_slot *s, const struct bi_output 
 
 void bi_exec_abandon(struct bi_exec *x)
 {
+    bool running = false;
     for (int i = 0; i < BI_SLOTS; i++) {
-        if (x->slots[i].state == BI_SLOT_RUNNING)
-            x->model->ops->wait(x->queue, NULL);
+        running |= x->slots[i].state == BI_SLOT_RUNNING;
         x->slots[i].state = BI_SLOT_IDLE;
     }
+    if (running)
+        x->model->ops->wait(x->queue, BI_ALL_SLOTS, NULL);
 }
 
 /* ---- figures ---- */

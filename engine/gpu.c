@@ -4,10 +4,15 @@
  * lie in device memory, so the recording holds for the whole bucket. Between upload and
  * download the host waits for nothing and allocates nothing.
  *
+ * Programs run on one stream in the order of their submits. Small copies stand in the same
+ * stream, where they cost less than an event does; large ones go by a stream of their own for
+ * each direction, beside the program of the other slot.
+ *
  * Sections: device, weights, kernels, queue, program. */
 #include "gpu.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -29,25 +34,56 @@ struct loaded {
     bi_gpu_handle module;
 };
 
+/* Pinned memory on its way to the device. */
+struct staging {
+    struct staging *next;
+    void *host; /* STAGING_SIZE bytes */
+    bi_gpu_handle copied;
+};
+
+enum { STAGING_SIZE = 4 << 20 };
+
 struct bi_device {
     const struct bi_env *env;
     const struct bi_gpu_driver *driver;
     bi_gpu_handle gpu;
     struct bi_gpu_facts facts;
-    pthread_mutex_t lock; /* of modules and functions */
+    int n_threads;
+    atomic_int lost;      /* the driver's code of an error that nothing survives, 0 = none */
+    pthread_mutex_t lock; /* of modules, functions and staging */
     bool locked;          /* the mutex exists */
     struct loaded modules[BI_COUNT(entries)];
     size_t n_modules;
     bi_gpu_handle functions[BI_COUNT(entries)];
+    bi_gpu_handle weights;             /* stream of the weights, made when one is written */
+    struct staging *staging, **newest; /* free to be used, oldest copy first */
+    int n_staging;
 };
 
-/* A driver's code as a status, naming what was tried. */
-static int failed(const struct bi_device *d, int code, const char *what,
-                  struct bioinfer_error *err)
+/* A driver's code as a status, naming what was tried. After one that nothing survives, the
+ * driver is not called any more: some would wait for ever. */
+static int failed(struct bi_device *d, int code, const char *what, struct bioinfer_error *err)
 {
     char text[120] = "";
     int status = d->driver->describe(code, text, sizeof text);
+    if (status == BIOINFER_DEVICE_LOST)
+        atomic_store(&d->lost, code);
     return bi_fail(err, status, "%s: %s: %s", d->driver->name, what, text);
+}
+
+/* Makes the device current on this thread; 0 = do the calls, then leave. */
+static int enter(struct bi_device *d, const char *what, struct bioinfer_error *err)
+{
+    int code = atomic_load(&d->lost);
+    if (!code)
+        code = d->driver->enter(d->gpu);
+    return code ? failed(d, code, what, err) : 0;
+}
+
+static int leave(struct bi_device *d, int code, const char *what, struct bioinfer_error *err)
+{
+    d->driver->leave(d->gpu);
+    return code ? failed(d, code, what, err) : 0;
 }
 
 int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
@@ -60,6 +96,8 @@ int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
         return bi_fail(err, BIOINFER_NOMEM, "device");
     d->env = env;
     d->driver = driver;
+    d->n_threads = params->n_threads > 0 ? params->n_threads : 1;
+    d->newest = &d->staging;
     if ((st = driver->open(&d->gpu, env, params->ordinal, &d->facts, err)))
         goto out;
     if (pthread_mutex_init(&d->lock, NULL)) {
@@ -79,9 +117,12 @@ void bi_gpu_close(struct bi_device **device)
     struct bi_device *d = *device;
     if (!d)
         return;
-    if (d->gpu && !d->driver->enter(d->gpu)) {
+    bi_gpu_weight_flush(d, NULL);
+    if (d->gpu && !enter(d, "close", NULL)) {
         for (size_t i = 0; i < d->n_modules; i++)
             d->driver->module_unload(d->gpu, d->modules[i].module);
+        if (d->weights)
+            d->driver->stream_free(d->gpu, d->weights);
         d->driver->leave(d->gpu);
     }
     if (d->gpu)
@@ -96,8 +137,7 @@ void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = d->facts.arch[0], .memory_size = d->facts.memory_size,
                              .memory_free = d->facts.memory_free, .weight_panel = 1,
-                             .gate_block = 16,
-                             .runs = true, .half = true};
+                             .gate_block = 16, .runs = true, .half = true, .async = true};
     snprintf(caps->description, sizeof caps->description, "%s", d->facts.description);
 }
 
@@ -105,25 +145,42 @@ int bi_gpu_alloc(struct bi_device *d, struct bi_buffer *buffer, uint64_t size,
                  struct bioinfer_error *err)
 {
     char what[64];
-    int code = d->driver->enter(d->gpu);
-    if (code)
-        return failed(d, code, "context", err);
+    int st;
     snprintf(what, sizeof what, "%llu bytes of device memory", (unsigned long long)size);
-    code = d->driver->alloc(d->gpu, &buffer->ptr, size);
-    d->driver->leave(d->gpu);
-    if (code)
-        return failed(d, code, what, err);
+    if ((st = enter(d, what, err)) ||
+        (st = leave(d, d->driver->alloc(d->gpu, &buffer->ptr, size), what, err)))
+        return st;
     buffer->size = size;
     return 0;
 }
 
 void bi_gpu_free(struct bi_device *d, struct bi_buffer *buffer)
 {
-    if (buffer->ptr && !d->driver->enter(d->gpu)) {
+    if (buffer->ptr && !enter(d, "free", NULL)) {
         d->driver->free(d->gpu, buffer->ptr);
         d->driver->leave(d->gpu);
     }
     *buffer = (struct bi_buffer){0};
+}
+
+int bi_gpu_host_alloc(struct bi_device *d, void **ptr, uint64_t size, struct bioinfer_error *err)
+{
+    char what[64];
+    int st;
+    snprintf(what, sizeof what, "%llu bytes of pinned memory", (unsigned long long)size);
+    if ((st = enter(d, what, err)) ||
+        (st = leave(d, d->driver->host_alloc(d->gpu, ptr, size), what, err)))
+        return st;
+    memset(*ptr, 0, (size_t)size);
+    return 0;
+}
+
+void bi_gpu_host_free(struct bi_device *d, void *ptr)
+{
+    if (ptr && !enter(d, "free", NULL)) {
+        d->driver->host_free(d->gpu, ptr);
+        d->driver->leave(d->gpu);
+    }
 }
 
 /* ---- weights: plain rows, in float32 or float16 ---- */
@@ -135,28 +192,126 @@ uint64_t bi_gpu_weight_size(const struct bi_device *d, enum bi_layout layout, in
     return (uint64_t)n * (uint64_t)k * (layout == BI_LAYOUT_LINEAR_F16 ? 2 : 4);
 }
 
+static void staging_free(struct bi_device *d, struct staging *s)
+{
+    if (s->copied)
+        d->driver->event_free(d->gpu, s->copied);
+    if (s->host)
+        d->driver->host_free(d->gpu, s->host);
+    bi_free(d->env, s);
+}
+
+/* Staging that nobody uses: the one whose copy is oldest, or a new one while fewer than two
+ * wait, so that a thread fills one while the other is copied. */
+static int staging_take(struct bi_device *d, struct staging **out, struct bioinfer_error *err)
+{
+    struct staging *s = NULL;
+    int code = 0;
+    pthread_mutex_lock(&d->lock);
+    if (!d->weights)
+        code = d->driver->stream_new(d->gpu, &d->weights);
+    if (!code && d->n_staging >= 2) {
+        s = d->staging;
+        d->staging = s->next;
+        if (!d->staging)
+            d->newest = &d->staging;
+        d->n_staging--;
+    }
+    pthread_mutex_unlock(&d->lock);
+    *out = s;
+    if (code)
+        return failed(d, code, "stream of the weights", err);
+    if (s) {
+        code = d->driver->event_wait(d->gpu, s->copied);
+    } else {
+        if (!(*out = s = bi_zalloc(d->env, sizeof *s)))
+            return bi_fail(err, BIOINFER_NOMEM, "rows of a weight");
+        code = d->driver->host_alloc(d->gpu, &s->host, STAGING_SIZE);
+        if (!code)
+            code = d->driver->event_new(d->gpu, &s->copied, false);
+    }
+    if (!code)
+        return 0;
+    staging_free(d, s);
+    return failed(d, code, "staging of weights", err);
+}
+
+static void staging_put(struct bi_device *d, struct staging *s)
+{
+    pthread_mutex_lock(&d->lock);
+    s->next = NULL;
+    *d->newest = s;
+    d->newest = &s->next;
+    d->n_staging++;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* count elements from src to dst, in float16 when half is set. */
+static int write_piece(struct bi_device *d, char *dst, const float *src, size_t count, bool half,
+                       struct bioinfer_error *err)
+{
+    struct staging *s;
+    int code, st = staging_take(d, &s, err);
+    if (st)
+        return st;
+    if (half)
+        for (size_t i = 0; i < count; i++)
+            ((uint16_t *)s->host)[i] = bi_f32_to_f16(src[i]);
+    else
+        memcpy(s->host, src, count * sizeof *src);
+    code = d->driver->copy_in(d->gpu, d->weights, dst, s->host, count * (half ? 2 : 4));
+    if (!code)
+        code = d->driver->event_record(d->gpu, s->copied, d->weights);
+    if (code)
+        st = failed(d, code, "upload of weights", err);
+    staging_put(d, s);
+    return st;
+}
+
 int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, int64_t n,
                         int64_t k, int64_t first, int64_t rows, const float *src,
                         struct bioinfer_error *err)
 {
     bool half = layout == BI_LAYOUT_LINEAR_F16;
-    uint64_t width = half ? 2 : 4, count = (uint64_t)rows * (uint64_t)k;
-    uint16_t *rounded = NULL;
-    int code;
+    size_t width = half ? 2 : 4, left = (size_t)rows * (size_t)k;
+    char *to = (char *)dst + (size_t)first * (size_t)k * width;
+    int st = enter(d, "upload of weights", err);
     (void)n;
-    if (half) {
-        if (!(rounded = bi_alloc(d->env, (size_t)count * 2)))
-            return bi_fail(err, BIOINFER_NOMEM, "rows of a weight");
-        for (uint64_t i = 0; i < count; i++)
-            rounded[i] = bi_f32_to_f16(src[i]);
+    if (st)
+        return st;
+    while (left && !st) {
+        size_t count = left < STAGING_SIZE / width ? left : STAGING_SIZE / width;
+        st = write_piece(d, to, src, count, half, err);
+        to += count * width;
+        src += count;
+        left -= count;
     }
-    if (!(code = d->driver->enter(d->gpu))) {
-        code = d->driver->write(d->gpu, (char *)dst + (uint64_t)first * (uint64_t)k * width,
-                                half ? (const void *)rounded : src, count * width);
+    d->driver->leave(d->gpu);
+    return st;
+}
+
+int bi_gpu_weight_flush(struct bi_device *d, struct bioinfer_error *err)
+{
+    int st;
+    bool alive;
+    if (!d->weights)
+        return 0;
+    if (!(st = enter(d, "upload of weights", err)))
+        st = leave(d, d->driver->wait(d->gpu, d->weights), "upload of weights", err);
+    alive = !enter(d, "staging of weights", NULL);
+    for (struct staging *s = d->staging, *next; s; s = next) {
+        next = s->next;
+        if (alive)
+            staging_free(d, s);
+        else
+            bi_free(d->env, s);
+    }
+    if (alive)
         d->driver->leave(d->gpu);
-    }
-    bi_free(d->env, rounded);
-    return code ? failed(d, code, "upload of weights", err) : 0;
+    d->staging = NULL;
+    d->newest = &d->staging;
+    d->n_staging = 0;
+    return st;
 }
 
 /* ---- kernels ---- */
@@ -235,44 +390,76 @@ static const struct bi_gpu_blob *find_blob(const struct bi_device *d, const char
     return NULL;
 }
 
-static int load_module(struct bi_device *d, const char *name, bi_gpu_handle *module,
-                       struct bioinfer_error *err)
+static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_error *err)
 {
     const struct bi_gpu_blob *blob = NULL;
     unsigned char *image = NULL;
     uLongf size = 0;
-    int code, st = 0;
-    for (size_t i = 0; i < d->n_modules; i++)
-        if (!strcmp(d->modules[i].name, name)) {
-            *module = d->modules[i].module;
-            return 0;
-        }
+    int st = 0;
     if (d->driver->needs_images) {
-        if (!(blob = find_blob(d, name)))
-            return bi_fail(err, BIOINFER_UNSUPPORTED,
-                           "%s: this build has no kernels for %s (module %s): it was made "
-                           "without clang-19", d->driver->name, d->facts.arch[0], name);
+        if (!(blob = find_blob(d, m->name)))
+            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: this build has no kernels for it "
+                           "(module %s)%s", d->driver->name, d->facts.arch[0], m->name,
+                           bi_gpu_blobs[0].arch ? "" : ": it was made without clang-19");
         size = (uLongf)blob->raw_size;
         if (!(image = bi_alloc(d->env, size + 1)))
-            return bi_fail(err, BIOINFER_NOMEM, "module %s", name);
+            return bi_fail(err, BIOINFER_NOMEM, "module %s", m->name);
         if (uncompress(image, &size, blob->data, (uLong)blob->size) != Z_OK ||
             size != blob->raw_size) {
-            st = bi_fail(err, BIOINFER_INTERNAL, "module %s is damaged", name);
+            st = bi_fail(err, BIOINFER_INTERNAL, "module %s is damaged", m->name);
             goto out;
         }
         image[size] = '\0';
     }
-    if ((code = d->driver->module_load(d->gpu, d->env, module, name, image, size))) {
-        st = failed(d, code, name, err);
-        goto out;
-    }
-    d->modules[d->n_modules++] = (struct loaded){name, *module};
+    if (!(st = enter(d, m->name, err)))
+        st = leave(d, d->driver->module_load(d->gpu, d->env, &m->module, m->name, image, size),
+                   m->name, err);
 out:
     bi_free(d->env, image);
     return st;
 }
 
-static int find_function(struct bi_device *d, struct bi_launch *l, struct bioinfer_error *err)
+static struct loaded *find_module(struct bi_device *d, const char *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(d->modules[i].name, name))
+            return &d->modules[i];
+    return NULL;
+}
+
+/* Loads what the launches need and is not there, several at once: a driver compiles PTX for
+ * tenths of a second. */
+static int load_modules(struct bi_device *d, const struct bi_launch *launches, int n,
+                        struct bioinfer_error *err)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of worst and why */
+    struct bioinfer_error why = {0};
+    size_t end = d->n_modules, kept = end;
+    int worst = 0;
+    for (int i = 0; i < n; i++) {
+        const struct bi_gpu_entry *e = launches[i].function;
+        if (!find_module(d, e->module, end))
+            d->modules[end++] = (struct loaded){.name = e->module};
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(d->n_threads) if (end > d->n_modules + 1)
+    for (size_t i = d->n_modules; i < end; i++) {
+        struct bioinfer_error mine = {0};
+        int st = load_module(d, &d->modules[i], &mine);
+        pthread_mutex_lock(&lock);
+        if (st && !worst) {
+            worst = st;
+            why = mine;
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    for (size_t i = d->n_modules; i < end; i++) /* those that failed are not remembered */
+        if (d->modules[i].module)
+            d->modules[kept++] = d->modules[i];
+    d->n_modules = kept;
+    return worst ? bi_fail(err, worst, "%s", why.text) : 0;
+}
+
+static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bioinfer_error *err)
 {
     char name[64];
     size_t i = 0;
@@ -285,57 +472,94 @@ static int find_function(struct bi_device *d, struct bi_launch *l, struct bioinf
     if (i == BI_COUNT(entries))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: there is no GPU kernel %s yet: use "
                        "--device cpu", d->driver->name, name);
-    if (!d->functions[i]) {
-        bi_gpu_handle module;
-        int code, st = load_module(d, entries[i].module, &module, err);
-        if (st)
-            return st;
-        if ((code = d->driver->function(d->gpu, module, name, entries[i].shared,
-                                        &d->functions[i])))
-            return failed(d, code, name, err);
-    }
     l->function = &entries[i];
     return 0;
+}
+
+static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
+                         struct bioinfer_error *err)
+{
+    bi_gpu_handle *f = &d->functions[e - entries];
+    int code = 0;
+    if (!*f)
+        code = d->driver->function(d->gpu, find_module(d, e->module, d->n_modules)->module,
+                                   e->name, e->shared, f);
+    return code ? failed(d, code, e->name, err) : 0;
 }
 
 int bi_gpu_module(struct bi_device *d, struct bi_launch *launches, int n,
                   struct bioinfer_error *err)
 {
-    int st = 0, code = d->driver->enter(d->gpu);
-    if (code)
-        return failed(d, code, "context", err);
-    pthread_mutex_lock(&d->lock);
+    int st = 0;
     for (int i = 0; !st && i < n; i++)
-        st = find_function(d, &launches[i], err);
+        st = find_entry(d, &launches[i], err);
+    if (st)
+        return st;
+    pthread_mutex_lock(&d->lock);
+    if (!(st = load_modules(d, launches, n, err)) && !(st = enter(d, "functions", err))) {
+        for (int i = 0; !st && i < n; i++)
+            st = find_function(d, launches[i].function, err);
+        d->driver->leave(d->gpu);
+    }
     pthread_mutex_unlock(&d->lock);
-    d->driver->leave(d->gpu);
     return st;
 }
 
 /* ---- queue ---- */
 
+/* Copies up to this many bytes stand in the stream of the programs. */
+enum { SMALL_COPY = 256 << 10 };
+
+struct slot {
+    bi_gpu_handle uploaded, computed, done;
+    const struct bi_program *timed; /* whose times wait() is to read */
+};
+
 struct bi_queue {
     struct bi_device *device;
-    bi_gpu_handle stream;
+    bi_gpu_handle compute, in, out; /* streams */
+    struct slot slots[BI_SLOTS];
 };
+
+/* What prepare() makes of a program. */
+struct prepared {
+    bi_gpu_handle graph;
+    bi_gpu_handle *events; /* instead of a graph: before each launch and after the last */
+    int n_events;
+};
+
+static int queue_fill(struct bi_queue *q)
+{
+    const struct bi_gpu_driver *v = q->device->driver;
+    bi_gpu_handle gpu = q->device->gpu;
+    int code = v->stream_new(gpu, &q->compute);
+    if (!code)
+        code = v->stream_new(gpu, &q->in);
+    if (!code)
+        code = v->stream_new(gpu, &q->out);
+    for (int i = 0; !code && i < BI_SLOTS; i++) {
+        code = v->event_new(gpu, &q->slots[i].uploaded, false);
+        if (!code)
+            code = v->event_new(gpu, &q->slots[i].computed, false);
+        if (!code)
+            code = v->event_new(gpu, &q->slots[i].done, false);
+    }
+    return code;
+}
 
 int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *d, struct bioinfer_error *err)
 {
     struct bi_queue *q = bi_zalloc(d->env, sizeof *q);
-    int code;
+    int st;
     if (!q)
         return bi_fail(err, BIOINFER_NOMEM, "queue");
     q->device = d;
-    if (!(code = d->driver->enter(d->gpu))) {
-        code = d->driver->stream_new(d->gpu, &q->stream);
-        d->driver->leave(d->gpu);
-    }
-    if (code) {
-        bi_free(d->env, q);
-        return failed(d, code, "stream", err);
-    }
+    if (!(st = enter(d, "stream", err)))
+        st = leave(d, queue_fill(q), "stream", err);
+    if (st)
+        bi_gpu_queue_free(&q);
     *out = q;
-    return 0;
+    return st;
 }
 
 void bi_gpu_queue_free(struct bi_queue **queue)
@@ -343,47 +567,95 @@ void bi_gpu_queue_free(struct bi_queue **queue)
     struct bi_queue *q = *queue;
     if (!q)
         return;
-    if (!q->device->driver->enter(q->device->gpu)) {
-        q->device->driver->stream_free(q->device->gpu, q->stream);
-        q->device->driver->leave(q->device->gpu);
+    if (!enter(q->device, "stream", NULL)) {
+        const struct bi_gpu_driver *v = q->device->driver;
+        const bi_gpu_handle streams[] = {q->compute, q->in, q->out};
+        for (int i = 0; i < BI_SLOTS; i++) {
+            const bi_gpu_handle events[] = {q->slots[i].uploaded, q->slots[i].computed,
+                                            q->slots[i].done};
+            for (size_t k = 0; k < BI_COUNT(events); k++)
+                if (events[k])
+                    v->event_free(q->device->gpu, events[k]);
+        }
+        for (size_t i = 0; i < BI_COUNT(streams); i++)
+            if (streams[i])
+                v->stream_free(q->device->gpu, streams[i]);
+        v->leave(q->device->gpu);
     }
     bi_free(q->device->env, q);
     *queue = NULL;
 }
 
-int bi_gpu_upload(struct bi_queue *q, void *dst, const void *src, uint64_t size,
+int bi_gpu_upload(struct bi_queue *q, int slot, void *dst, const void *src, uint64_t size,
                   struct bioinfer_error *err)
 {
     const struct bi_gpu_driver *v = q->device->driver;
-    int code = v->enter(q->device->gpu);
-    if (!code) {
-        code = v->copy_in(q->device->gpu, q->stream, dst, src, size);
-        v->leave(q->device->gpu);
-    }
-    return code ? failed(q->device, code, "upload", err) : 0;
+    bi_gpu_handle gpu = q->device->gpu, ready = q->slots[slot].uploaded;
+    bool apart = size > SMALL_COPY;
+    int code, st = enter(q->device, "upload", err);
+    if (st)
+        return st;
+    code = v->copy_in(gpu, apart ? q->in : q->compute, dst, src, size);
+    if (!code && apart)
+        code = v->event_record(gpu, ready, q->in);
+    if (!code && apart)
+        code = v->stream_wait(gpu, q->compute, ready);
+    return leave(q->device, code, "upload", err);
 }
 
-int bi_gpu_download(struct bi_queue *q, void *dst, const void *src, uint64_t size,
+int bi_gpu_download(struct bi_queue *q, int slot, void *dst, const void *src, uint64_t size,
                     struct bioinfer_error *err)
 {
     const struct bi_gpu_driver *v = q->device->driver;
-    int code = v->enter(q->device->gpu);
-    if (!code) {
-        code = v->copy_out(q->device->gpu, q->stream, dst, src, size);
-        v->leave(q->device->gpu);
-    }
-    return code ? failed(q->device, code, "download", err) : 0;
+    struct slot *s = &q->slots[slot];
+    bi_gpu_handle gpu = q->device->gpu, stream = size > SMALL_COPY ? q->out : q->compute;
+    int code = 0, st = enter(q->device, "download", err);
+    if (st)
+        return st;
+    if (stream == q->out && !(code = v->event_record(gpu, s->computed, q->compute)))
+        code = v->stream_wait(gpu, stream, s->computed);
+    if (!code)
+        code = v->copy_out(gpu, stream, dst, src, size);
+    if (!code)
+        code = v->event_record(gpu, s->done, stream);
+    return leave(q->device, code, "download", err);
 }
 
-int bi_gpu_wait(struct bi_queue *q, struct bioinfer_error *err)
+/* Adds the times between the events of a program that is done. */
+static int read_times(struct bi_device *d, struct slot *s)
+{
+    const struct bi_program *program = s->timed;
+    const struct prepared *p = program->prepared;
+    double seconds = 0;
+    int code = 0;
+    s->timed = NULL;
+    for (int i = 0; !code && i < program->n_launches; i++) {
+        code = d->driver->event_seconds(d->gpu, p->events[i], p->events[i + 1], &seconds);
+        program->seconds[i] += seconds;
+    }
+    return code;
+}
+
+int bi_gpu_wait(struct bi_queue *q, int slot, struct bioinfer_error *err)
 {
     const struct bi_gpu_driver *v = q->device->driver;
-    int code = v->enter(q->device->gpu);
-    if (!code) {
-        code = v->wait(q->device->gpu, q->stream);
-        v->leave(q->device->gpu);
+    bi_gpu_handle gpu = q->device->gpu;
+    int code, st = enter(q->device, "batch", err);
+    if (st)
+        return st;
+    if (slot != BI_ALL_SLOTS) {
+        code = v->event_wait(gpu, q->slots[slot].done);
+        if (!code && q->slots[slot].timed)
+            code = read_times(q->device, &q->slots[slot]);
+    } else {
+        int in = v->wait(gpu, q->in), out;
+        code = v->wait(gpu, q->compute);
+        out = v->wait(gpu, q->out);
+        code = in ? in : code ? code : out;
+        for (int i = 0; i < BI_SLOTS; i++)
+            q->slots[i].timed = NULL;
     }
-    return code ? failed(q->device, code, "batch", err) : 0;
+    return leave(q->device, code, "batch", err);
 }
 
 /* ---- program ---- */
@@ -395,7 +667,9 @@ static struct bi_counts bucket_of(const struct bi_program *program)
                               (int32_t)program->max_rows, (int32_t)program->longest};
 }
 
-static int launch_all(struct bi_queue *q, const struct bi_program *program, int *at)
+/* Every launch, with an event before each and one after the last when there are events. */
+static int launch_all(struct bi_queue *q, const struct bi_program *program,
+                      const bi_gpu_handle *events, int *at)
 {
     const struct bi_device *d = q->device;
     struct bi_counts bucket = bucket_of(program);
@@ -404,61 +678,91 @@ static int launch_all(struct bi_queue *q, const struct bi_program *program, int 
         struct bi_launch *l = &program->launches[i];
         const struct bi_gpu_entry *e = l->function;
         int32_t grid[2] = {1, 1};
-        e->grid(l->params, &bucket, grid);
-        code = d->driver->launch(d->gpu, q->stream, d->functions[e - entries], grid, e->threads,
-                                 e->shared, l->params);
         *at = i;
+        if (events && (code = d->driver->event_record(d->gpu, events[i], q->compute)))
+            break;
+        e->grid(l->params, &bucket, grid);
+        code = d->driver->launch(d->gpu, q->compute, d->functions[e - entries], grid, e->threads,
+                                 e->shared, l->params);
     }
+    if (!code && events)
+        code = d->driver->event_record(d->gpu, events[program->n_launches], q->compute);
     return code;
 }
 
-static int program_failed(struct bi_queue *q, const struct bi_program *program, int at, int code,
-                          struct bioinfer_error *err)
+/* The entry a failure is told of. */
+static const char *launch_name(const struct bi_program *program, int at)
 {
     const struct bi_gpu_entry *e = program->launches[at].function;
-    return failed(q->device, code, e->name, err);
+    return e->name;
+}
+
+static int make_events(struct bi_device *d, struct prepared *p, int n)
+{
+    int code = 0;
+    while (!code && p->n_events < n)
+        if (!(code = d->driver->event_new(d->gpu, &p->events[p->n_events], true)))
+            p->n_events++;
+    return code;
 }
 
 int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinfer_error *err)
 {
-    const struct bi_gpu_driver *v = q->device->driver;
-    bi_gpu_handle gpu = q->device->gpu;
-    int code, end, at = 0;
+    struct bi_device *d = q->device;
+    const struct bi_gpu_driver *v = d->driver;
+    struct prepared *p;
+    int code = 0, at = 0, st;
     bi_gpu_release(q, program);
-    if (!v->capture_begin || !program->n_launches)
+    if ((!v->capture_begin && !program->seconds) || !program->n_launches)
         return 0;
-    if (!(code = v->enter(gpu))) {
-        if (!(code = v->capture_begin(gpu, q->stream))) {
-            code = launch_all(q, program, &at);
-            end = v->capture_end(gpu, q->stream, &program->prepared);
-            code = code ? code : end;
-        }
-        v->leave(gpu);
+    if (!(program->prepared = p = bi_zalloc(d->env, sizeof *p)))
+        return bi_fail(err, BIOINFER_NOMEM, "program");
+    if (program->seconds &&
+        !(p->events = bi_calloc(d->env, (size_t)program->n_launches + 1, sizeof *p->events)))
+        return bi_fail(err, BIOINFER_NOMEM, "program");
+    if ((st = enter(d, "program", err)))
+        return st;
+    if (p->events) {
+        code = make_events(d, p, program->n_launches + 1);
+    } else if (!(code = v->capture_begin(d->gpu, q->compute))) {
+        int launched = launch_all(q, program, NULL, &at);
+        code = v->capture_end(d->gpu, q->compute, &p->graph);
+        code = launched ? launched : code;
     }
-    return code ? program_failed(q, program, at, code, err) : 0;
+    return leave(d, code, launch_name(program, at), err);
 }
 
 void bi_gpu_release(struct bi_queue *q, struct bi_program *program)
 {
-    const struct bi_gpu_driver *v = q->device->driver;
-    if (program->prepared && !v->enter(q->device->gpu)) {
-        v->graph_free(q->device->gpu, program->prepared);
+    struct prepared *p = program->prepared;
+    if (!p)
+        return;
+    if (!enter(q->device, "program", NULL)) {
+        const struct bi_gpu_driver *v = q->device->driver;
+        for (int i = 0; i < p->n_events; i++)
+            v->event_free(q->device->gpu, p->events[i]);
+        if (p->graph)
+            v->graph_free(q->device->gpu, p->graph);
         v->leave(q->device->gpu);
     }
+    bi_free(q->device->env, p->events);
+    bi_free(q->device->env, p);
     program->prepared = NULL;
 }
 
-int bi_gpu_submit(struct bi_queue *q, const struct bi_program *program,
+int bi_gpu_submit(struct bi_queue *q, int slot, const struct bi_program *program,
                   const struct bi_counts *counts, struct bioinfer_error *err)
 {
     const struct bi_gpu_driver *v = q->device->driver;
-    int at = 0, code = v->enter(q->device->gpu);
+    const struct prepared *p = program->prepared;
+    int at = 0, code, st;
     (void)counts;
-    if (!code) {
-        code = program->prepared
-                   ? v->graph_launch(q->device->gpu, q->stream, program->prepared)
-                   : launch_all(q, program, &at);
-        v->leave(q->device->gpu);
-    }
-    return code ? program_failed(q, program, at, code, err) : 0;
+    if (!program->n_launches)
+        return 0;
+    if ((st = enter(q->device, "submit", err)))
+        return st;
+    code = p && p->graph ? v->graph_launch(q->device->gpu, q->compute, p->graph)
+                         : launch_all(q, program, p ? p->events : NULL, &at);
+    q->slots[slot].timed = !code && p && p->events ? program : NULL;
+    return leave(q->device, code, launch_name(program, at), err);
 }

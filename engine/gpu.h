@@ -26,7 +26,8 @@ struct bi_gpu_driver {
     void (*leave)(bi_gpu_handle gpu);
     int (*alloc)(bi_gpu_handle gpu, void **ptr, uint64_t size);
     void (*free)(bi_gpu_handle gpu, void *ptr);
-    int (*write)(bi_gpu_handle gpu, void *dst, const void *src, uint64_t size); /* waits */
+    int (*host_alloc)(bi_gpu_handle gpu, void **ptr, uint64_t size); /* pinned */
+    void (*host_free)(bi_gpu_handle gpu, void *ptr);
     int (*module_load)(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
                        const char *name, const void *image, size_t size);
     void (*module_unload)(bi_gpu_handle gpu, bi_gpu_handle module);
@@ -46,6 +47,14 @@ struct bi_gpu_driver {
     int (*graph_launch)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph);
     void (*graph_free)(bi_gpu_handle gpu, bi_gpu_handle graph);
     int (*wait)(bi_gpu_handle gpu, bi_gpu_handle stream);
+    /* Events: what was put on a stream before `record`. timed: event_seconds may ask for it. */
+    int (*event_new)(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed);
+    void (*event_free)(bi_gpu_handle gpu, bi_gpu_handle event);
+    int (*event_record)(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream);
+    int (*event_wait)(bi_gpu_handle gpu, bi_gpu_handle event); /* the host waits */
+    int (*stream_wait)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event);
+    int (*event_seconds)(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
+                         double *seconds);
     /* NOMEM, DEVICE_LOST (every later call fails) or DEVICE; words into text. */
     int (*describe)(int code, char *text, size_t size);
     bool needs_images; /* modules come from the blobs of the library */
@@ -61,11 +70,15 @@ void bi_gpu_caps(const struct bi_device *device, struct bi_caps *caps);
 int bi_gpu_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
                  struct bioinfer_error *err);
 void bi_gpu_free(struct bi_device *device, struct bi_buffer *buffer);
+int bi_gpu_host_alloc(struct bi_device *device, void **ptr, uint64_t size,
+                      struct bioinfer_error *err);
+void bi_gpu_host_free(struct bi_device *device, void *ptr);
 uint64_t bi_gpu_weight_size(const struct bi_device *device, enum bi_layout layout, int64_t n,
                             int64_t k);
 int bi_gpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
                         int64_t k, int64_t first, int64_t rows, const float *src,
                         struct bioinfer_error *err);
+int bi_gpu_weight_flush(struct bi_device *device, struct bioinfer_error *err);
 int bi_gpu_module(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);
 int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *device,
@@ -74,20 +87,22 @@ void bi_gpu_queue_free(struct bi_queue **queue);
 int bi_gpu_prepare(struct bi_queue *queue, struct bi_program *program,
                    struct bioinfer_error *err);
 void bi_gpu_release(struct bi_queue *queue, struct bi_program *program);
-int bi_gpu_upload(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
+int bi_gpu_upload(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
                   struct bioinfer_error *err);
-int bi_gpu_submit(struct bi_queue *queue, const struct bi_program *program,
+int bi_gpu_submit(struct bi_queue *queue, int slot, const struct bi_program *program,
                   const struct bi_counts *counts, struct bioinfer_error *err);
-int bi_gpu_download(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
-                    struct bioinfer_error *err);
-int bi_gpu_wait(struct bi_queue *queue, struct bioinfer_error *err);
+int bi_gpu_download(struct bi_queue *queue, int slot, void *dst, const void *src,
+                    uint64_t size, struct bioinfer_error *err);
+int bi_gpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 
 #define BI_GPU_OPS                                                                       \
     .abi = BI_BACKEND_ABI, .close = bi_gpu_close, .caps = bi_gpu_caps,                   \
-    .alloc = bi_gpu_alloc, .free = bi_gpu_free, .weight_size = bi_gpu_weight_size,       \
-    .weight_write = bi_gpu_weight_write, .module = bi_gpu_module,                        \
-    .queue_new = bi_gpu_queue_new, .queue_free = bi_gpu_queue_free,                      \
-    .prepare = bi_gpu_prepare, .release = bi_gpu_release, .upload = bi_gpu_upload,       \
-    .submit = bi_gpu_submit, .download = bi_gpu_download, .wait = bi_gpu_wait
+    .alloc = bi_gpu_alloc, .free = bi_gpu_free, .host_alloc = bi_gpu_host_alloc,         \
+    .host_free = bi_gpu_host_free, .weight_size = bi_gpu_weight_size,                    \
+    .weight_write = bi_gpu_weight_write, .weight_flush = bi_gpu_weight_flush,            \
+    .module = bi_gpu_module, .queue_new = bi_gpu_queue_new,                              \
+    .queue_free = bi_gpu_queue_free, .prepare = bi_gpu_prepare,                          \
+    .release = bi_gpu_release, .upload = bi_gpu_upload, .submit = bi_gpu_submit,         \
+    .download = bi_gpu_download, .wait = bi_gpu_wait
 
 #endif

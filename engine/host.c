@@ -67,6 +67,20 @@ static void host_free(struct bi_device *device, struct bi_buffer *buffer)
     *buffer = (struct bi_buffer){0};
 }
 
+static int host_host_alloc(struct bi_device *device, void **ptr, uint64_t size,
+                           struct bioinfer_error *err)
+{
+    struct bi_buffer b = {0};
+    int st = host_alloc(device, &b, size, err);
+    *ptr = b.ptr;
+    return st;
+}
+
+static void host_host_free(struct bi_device *device, void *ptr)
+{
+    bi_free(device->env, ptr);
+}
+
 static uint64_t host_weight_size(const struct bi_device *device, enum bi_layout layout,
                                  int64_t n, int64_t k)
 {
@@ -124,18 +138,20 @@ static int host_prepare(struct bi_queue *queue, struct bi_program *program,
     return 0;
 }
 
-static int host_copy(struct bi_queue *queue, void *dst, const void *src, uint64_t size,
-                     struct bioinfer_error *err)
+static int host_copy(struct bi_queue *queue, int slot, void *dst, const void *src,
+                     uint64_t size, struct bioinfer_error *err)
 {
     (void)queue;
+    (void)slot;
     (void)err;
     memcpy(dst, src, (size_t)size);
     return 0;
 }
 
-static int host_submit(struct bi_queue *queue, const struct bi_program *program,
+static int host_submit(struct bi_queue *queue, int slot, const struct bi_program *program,
                        const struct bi_counts *counts, struct bioinfer_error *err)
 {
+    (void)slot;
     (void)counts;
     (void)err;
     for (int i = 0; queue->device->runs && i < program->n_launches; i++)
@@ -143,17 +159,19 @@ static int host_submit(struct bi_queue *queue, const struct bi_program *program,
     return 0;
 }
 
-static int host_wait(struct bi_queue *queue, struct bioinfer_error *err)
+static int host_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err)
 {
     (void)queue;
+    (void)slot;
     (void)err;
     return 0;
 }
 
 #define HOST_OPS                                                                         \
     .abi = BI_BACKEND_ABI, .close = host_close, .caps = host_caps, .alloc = host_alloc,  \
-    .free = host_free, .weight_size = host_weight_size,                                  \
-    .weight_write = host_weight_write, .module = host_module,                            \
+    .free = host_free, .host_alloc = host_host_alloc, .host_free = host_host_free,       \
+    .weight_size = host_weight_size, .weight_write = host_weight_write,                  \
+    .module = host_module,                                                               \
     .queue_new = host_queue_new, .queue_free = host_queue_free, .prepare = host_prepare, \
     .upload = host_copy, .submit = host_submit, .download = host_copy, .wait = host_wait
 

@@ -4,7 +4,7 @@
  * batches of at most batch_tokens; results leave in input order. What company a sequence has
  * never changes its bytes (kernels see to that), so any grouping is right.
  *
- * Sections: life, one batch, results, the window, public calls. Plans, buffers and transfers
+ * Sections: life, one batch, results, the window, one run, public calls. Plans, buffers and transfers
  * are the executor's (exec.c). */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -585,28 +585,101 @@ static int compare_entries(const void *a, const void *b)
     return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* Runs order[first, first + n); halves the batch when memory does not do. */
-static int run_group(struct bioinfer_session *s, struct entry **order, int64_t n,
-                     const struct slot *slots, int n_slots, struct bioinfer_error *err)
-{
-    struct bi_item *items = bi_calloc(s->env, (size_t)n, sizeof *items);
+/* ---- one run ---- */
+
+/* A batch on its way and the records it is of. */
+struct flight {
     struct bi_batch batch;
-    int64_t done = 0, step = n;
+    struct entry **order;
+    int64_t n; /* 0 = none */
+};
+
+/* While the device computes a batch, the host reads records into the window to come, packs the
+ * next batch, cuts and delivers the one before. */
+struct run {
+    struct bioinfer_session *s;
+    bioinfer_source source;
+    void *source_user;
+    bioinfer_sink sink;
+    void *sink_user;
+    struct slot *slots;
+    struct bioinfer_array *arrays;
+    int n_slots, n_mapped;
+    int more; /* of the source: 1 there may be, 0 no, < 0 its status */
+    struct bi_tokens tokens;
+    struct bi_item *items; /* of the batch that is packed */
+    size_t cap_items;
+    struct window windows[2], *now, *old; /* old: run, not delivered to the end; NULL = none */
+    struct flight flight;
+};
+
+/* Reads records until the window holds `limit` tokens. */
+static int read_window(struct run *r, struct window *w, int64_t limit, struct bioinfer_error *err)
+{
     int st = 0;
-    if (!items)
+    while (!st && r->more > 0 && w->n < WINDOW_RECORDS && w->tokens < limit &&
+           w->payload < WINDOW_PAYLOAD) {
+        struct bioinfer_record record = {0};
+        if ((r->more = r->source(r->source_user, &record, err)) > 0)
+            st = window_add(r->s, w, &record, &r->tokens, r->slots, r->n_slots, &r->n_mapped,
+                            err);
+    }
+    return st;
+}
+
+/* Packs and submits order[0, n): as bi_session_start. */
+static int start(struct run *r, struct entry **order, int64_t n, struct bi_batch *batch,
+                 struct bioinfer_error *err)
+{
+    if (!bi_grow(r->s->env, &r->items, &r->cap_items, (size_t)n, sizeof *r->items))
         return bi_fail(err, BIOINFER_NOMEM, "batch of %lld records", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        r->items[i] = (struct bi_item){.ids = order[i]->ids, .n_tokens = order[i]->n_tokens,
+                                       .mask_at = -1};
+    return bi_session_start(r->s, &r->s->wants, r->items, n, batch, err);
+}
+
+static bool is_memory(int st)
+{
+    return st == BIOINFER_TOO_LONG || st == BIOINFER_NOMEM;
+}
+
+static int run_halves(struct run *r, struct entry **order, int64_t n, struct bioinfer_error *err);
+
+/* Waits for a batch and cuts it. */
+static int land(struct run *r, struct flight *flight, struct bioinfer_error *err)
+{
+    struct bioinfer_error why = {0};
+    struct flight f = *flight;
+    int st;
+    flight->n = 0;
+    if (!f.n)
+        return 0;
+    st = bi_exec_wait(r->s->exec, f.batch.slot, &why);
+    if (!st)
+        st = collect(r->s, &f.batch, f.order, r->slots, r->n_slots, &why);
+    if (is_memory(st))
+        return run_halves(r, f.order, f.n, err);
+    return st ? bi_fail(err, st, "%s", why.text) : 0;
+}
+
+/* Runs order[0, n) with nothing beside it; halves the batch when memory does not do. */
+static int run_halves(struct run *r, struct entry **order, int64_t n, struct bioinfer_error *err)
+{
+    int64_t done = 0, step = n;
+    int st = land(r, &r->flight, err);
     while (done < n && !st) {
         int64_t count = n - done < step ? n - done : step;
         struct bioinfer_error why = {0};
-        for (int64_t i = 0; i < count; i++)
-            items[i] = (struct bi_item){.ids = order[done + i]->ids,
-                                        .n_tokens = order[done + i]->n_tokens, .mask_at = -1};
-        st = bi_session_batch(s, &s->wants, items, count, &batch, &why);
+        struct bi_batch batch;
+        st = start(r, order + done, count, &batch, &why);
         if (!st)
-            st = collect(s, &batch, order + done, slots, n_slots, &why);
+            st = bi_exec_wait(r->s->exec, batch.slot, &why);
+        if (!st)
+            st = collect(r->s, &batch, order + done, r->slots, r->n_slots, &why);
         if (!st) {
             done += count;
-        } else if (st != BIOINFER_TOO_LONG && st != BIOINFER_NOMEM) {
+        } else if (!is_memory(st)) {
             bi_fail(err, st, "%s", why.text);
         } else if (count > 1) {
             step = count / 2;
@@ -614,41 +687,56 @@ static int run_group(struct bioinfer_session *s, struct entry **order, int64_t n
         } else {
             char text[252];
             snprintf(text, sizeof text, "record '%.60s': %.180s", order[done]->id, why.text);
-            entry_fail(s, order[done], st == BIOINFER_NOMEM ? st : BIOINFER_TOO_LONG, text);
+            entry_fail(r->s, order[done], st, text);
             done++;
             st = 0;
         }
     }
-    bi_free(s->env, items);
     return st;
 }
 
-/* Hands out every result that is ready and next in the input. */
-static int deliver(struct bioinfer_session *s, struct window *w, const struct slot *slots,
-                   int n_slots, struct bioinfer_array *arrays, bioinfer_sink sink,
-                   void *sink_user, struct bioinfer_error *err)
+/* Sends order[0, n) on its way and lands the batch before it. */
+static int launch(struct run *r, struct entry **order, int64_t n, struct bioinfer_error *err)
 {
+    struct bioinfer_error why = {0};
+    struct flight before, next = {.order = order, .n = n};
+    int st = start(r, order, n, &next.batch, &why);
+    if (st == 1) /* not beside the one on its way */
+        st = (st = land(r, &r->flight, err)) ? st : start(r, order, n, &next.batch, &why);
+    if (is_memory(st))
+        return run_halves(r, order, n, err);
+    if (st)
+        return why.status ? bi_fail(err, st, "%s", why.text) : st;
+    before = r->flight;
+    r->flight = next;
+    return r->s->model->caps.async ? land(r, &before, err) : land(r, &r->flight, err);
+}
+
+/* Hands out every result of a window that is ready and next in the input. */
+static int deliver_window(struct run *r, struct window *w, struct bioinfer_error *err)
+{
+    struct bioinfer_session *s = r->s;
     const struct bi_model *m = &s->model->base;
     while (w->next < w->n && w->entries[w->next].done) {
         struct entry *e = &w->entries[w->next++];
-        struct bioinfer_result r = {
+        struct bioinfer_result result = {
             .ordinal = e->ordinal, .id = e->id, .length = n_residues(m, e->n_tokens),
             .status = e->status, .message = e->message ? e->message : "",
-            .arrays = arrays, .n_layers_kept = s->wants.n_layers,
+            .arrays = r->arrays, .n_layers_kept = s->wants.n_layers,
             .n_kinds = count_kinds(s->wants.include)};
         int64_t at = 0;
         int st;
         if (e->status && !e->message)
-            r.message = bioinfer_status_name(e->status);
-        for (int k = 0; !e->status && k < n_slots; k++) {
-            int64_t n = slot_shape(m, &slots[k], e->n_tokens, &arrays[k]);
-            arrays[k].data = e->data + at;
+            result.message = bioinfer_status_name(e->status);
+        for (int k = 0; !e->status && k < r->n_slots; k++) {
+            int64_t n = slot_shape(m, &r->slots[k], e->n_tokens, &r->arrays[k]);
+            r->arrays[k].data = e->data + at;
             at += n;
-            r.n_arrays++;
+            result.n_arrays++;
         }
         s->exec->profile.records++;
-        s->exec->profile.residues += (uint64_t)r.length;
-        st = sink(sink_user, &r, err);
+        s->exec->profile.residues += (uint64_t)result.length;
+        st = r->sink(r->sink_user, &result, err);
         entry_free(s->env, e);
         if (st)
             return st;
@@ -656,10 +744,33 @@ static int deliver(struct bioinfer_session *s, struct window *w, const struct sl
     return 0;
 }
 
-static int run_window(struct bioinfer_session *s, struct window *w, const struct slot *slots,
-                      int n_slots, struct bioinfer_array *arrays, bioinfer_sink sink,
-                      void *sink_user, struct bioinfer_error *err)
+static int deliver(struct run *r, struct bioinfer_error *err)
 {
+    int st;
+    if (r->old) {
+        if ((st = deliver_window(r, r->old, err)) || r->old->next < r->old->n)
+            return st;
+        window_clear(r->s->env, r->old);
+        r->old = NULL;
+    }
+    return deliver_window(r, r->now, err);
+}
+
+static int progress(struct run *r, struct bioinfer_error *err)
+{
+    const struct bioinfer_session_params *p = &r->s->params;
+    const struct bioinfer_profile *figures = &r->s->exec->profile;
+    if (p->progress && p->progress(p->progress_user, figures->records, figures->residues))
+        return bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " records",
+                       figures->records);
+    return 0;
+}
+
+/* Sends every batch of the window `now` on its way; the last one may still fly. */
+static int run_window(struct run *r, struct bioinfer_error *err)
+{
+    struct bioinfer_session *s = r->s;
+    struct window *w = r->now, *next = w == r->windows ? r->windows + 1 : r->windows;
     size_t n = 0, first = 0;
     int st = 0;
     if (!bi_grow(s->env, &w->order, &w->cap_order, w->n, sizeof *w->order))
@@ -671,19 +782,49 @@ static int run_window(struct bioinfer_session *s, struct window *w, const struct
         qsort(w->order, n, sizeof *w->order, compare_entries);
     while (!st && first < n) {
         size_t end = first;
-        int64_t tokens = 0;
+        int64_t tokens = 0, ahead = next->tokens + 2 * s->batch_tokens;
         while (end < n && (end == first || tokens + w->order[end]->n_tokens <= s->batch_tokens))
             tokens += w->order[end++]->n_tokens;
-        st = run_group(s, w->order + first, (int64_t)(end - first), slots, n_slots, err);
+        if (!(st = launch(r, w->order + first, (int64_t)(end - first), err)))
+            st = deliver(r, err);
         first = end;
+        if (!st && r->flight.n && !r->old)
+            st = read_window(r, next, ahead < WINDOW_BATCHES * s->batch_tokens
+                                          ? ahead
+                                          : WINDOW_BATCHES * s->batch_tokens, err);
         if (!st)
-            st = deliver(s, w, slots, n_slots, arrays, sink, sink_user, err);
-        if (!st && s->params.progress &&
-            s->params.progress(s->params.progress_user, s->exec->profile.records, s->exec->profile.residues))
-            st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " records",
-                         s->exec->profile.records);
+            st = progress(r, err);
     }
-    return st ? st : deliver(s, w, slots, n_slots, arrays, sink, sink_user, err);
+    if (!st && r->old) /* this window had nothing to run */
+        st = land(r, &r->flight, err);
+    return st ? st : deliver(r, err);
+}
+
+static int run_all(struct run *r, struct bioinfer_error *err)
+{
+    struct bioinfer_session *s = r->s;
+    int st = 0;
+    r->now = r->windows;
+    r->more = 1;
+    for (;;) {
+        /* the first window is one batch, so that first results come early */
+        bool first = !s->exec->profile.batches && !r->flight.n;
+        if (!r->now->n)
+            st = read_window(r, r->now, s->batch_tokens * (first ? 1 : WINDOW_BATCHES), err);
+        if (st || !r->now->n)
+            break;
+        /* what was read before a failing source is still delivered */
+        if ((st = run_window(r, err)))
+            return st;
+        if (r->now->next < r->now->n)
+            r->old = r->now;
+        else
+            window_clear(s->env, r->now);
+        r->now = r->now == r->windows ? r->windows + 1 : r->windows;
+    }
+    if (!st && r->flight.n && !(st = land(r, &r->flight, err)) && !(st = deliver(r, err)))
+        st = progress(r, err);
+    return st ? st : r->more;
 }
 
 /* ---- public calls ---- */
@@ -691,49 +832,36 @@ static int run_window(struct bioinfer_session *s, struct window *w, const struct
 int bioinfer_session_run(bioinfer_session *s, bioinfer_source source, void *source_user,
                          bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
 {
-    struct window w = {0};
-    struct bi_tokens tokens = {0};
-    struct slot *slots = NULL;
-    struct bioinfer_array *arrays = NULL;
+    struct run r = {.s = s, .source = source, .source_user = source_user, .sink = sink,
+                    .sink_user = sink_user};
     double begun = bi_now();
-    int n_slots, n_mapped = 0, more = 1, st;
+    int st;
     if (!s || !source || !sink)
         return bi_fail(err, BIOINFER_INVALID, "run: session, source and sink must be given");
     if ((st = bi_session_enter(s, err)))
         return st;
-    slots = bi_calloc(s->env, (size_t)max_slots(s), sizeof *slots);
-    arrays = bi_calloc(s->env, (size_t)max_slots(s), sizeof *arrays);
-    if (!slots || !arrays) {
+    r.slots = bi_calloc(s->env, (size_t)max_slots(s), sizeof *r.slots);
+    r.arrays = bi_calloc(s->env, (size_t)max_slots(s), sizeof *r.arrays);
+    if (!r.slots || !r.arrays) {
         st = bi_fail(err, BIOINFER_NOMEM, "results");
         goto out;
     }
-    n_slots = list_slots(s, slots);
-    while (!st && more > 0) {
-        /* the first window is one batch, so that first results come early */
-        int64_t limit = s->batch_tokens * (s->exec->profile.batches ? WINDOW_BATCHES : 1);
-        while (w.n < WINDOW_RECORDS && w.tokens < limit && w.payload < WINDOW_PAYLOAD) {
-            struct bioinfer_record r = {0};
-            if ((more = source(source_user, &r, err)) <= 0)
-                break;
-            if ((st = window_add(s, &w, &r, &tokens, slots, n_slots, &n_mapped, err)))
-                break;
-        }
-        if (!st && w.n) /* what was read before a failing source is still delivered */
-            st = run_window(s, &w, slots, n_slots, arrays, sink, sink_user, err);
-        window_clear(s->env, &w);
-    }
-    if (!st && more < 0)
-        st = more;
-    if (n_mapped)
+    r.n_slots = list_slots(s, r.slots);
+    st = run_all(&r, err);
+    if (r.n_mapped)
         bi_log(s->env, BIOINFER_LOG_WARNING, "%d residues were read as X: the model has no token "
-               "for them, or its published recipe replaces them", n_mapped);
+               "for them, or its published recipe replaces them", r.n_mapped);
 out:
-    window_clear(s->env, &w);
-    bi_free(s->env, w.entries);
-    bi_free(s->env, w.order);
-    bi_free(s->env, tokens.ids);
-    bi_free(s->env, slots);
-    bi_free(s->env, arrays);
+    bi_exec_abandon(s->exec);
+    for (int i = 0; i < 2; i++) {
+        window_clear(s->env, &r.windows[i]);
+        bi_free(s->env, r.windows[i].entries);
+        bi_free(s->env, r.windows[i].order);
+    }
+    bi_free(s->env, r.tokens.ids);
+    bi_free(s->env, r.items);
+    bi_free(s->env, r.slots);
+    bi_free(s->env, r.arrays);
     s->exec->profile.seconds += bi_now() - begun;
     bi_session_leave(s);
     return st;

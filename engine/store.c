@@ -5,7 +5,7 @@
 #include "../kernels/linear.h"
 #include "engine.h"
 
-enum { CHUNK_SIZE = 8 << 20 }; /* bytes of float32 read at a time */
+enum { CHUNK_SIZE = 4 << 20 }; /* bytes of float32 a thread reads at a time */
 
 int bi_store_new(struct bi_store *store, struct bioinfer_error *err)
 {
@@ -75,68 +75,173 @@ static int read_gated(struct bioinfer_model *model, const struct bi_value *value
     return st;
 }
 
-static int load(struct bioinfer_model *model, const struct bi_value *value,
-                enum bi_layout layout, int32_t gate_block, struct bi_buffer *buffer,
-                struct bioinfer_error *err)
+/* ---- loading: pieces of rows, by several threads ---- */
+
+/* Some rows of one weight. */
+struct piece {
+    struct bi_store_entry *entry;
+    const struct bi_value *value;
+    int64_t first, rows;
+};
+
+static int64_t width_of(const struct bi_value *value)
 {
-    int64_t n = value->shape[0], k = value->rank == 2 ? value->shape[1] : 1;
+    return value->rank == 2 ? value->shape[1] : 1;
+}
+
+/* Rows of a piece: CHUNK_SIZE bytes of float32, in whole panels. */
+static int64_t piece_rows(const struct bioinfer_model *model, const struct bi_value *value,
+                          enum bi_layout layout)
+{
     int64_t panel = layout == BI_LAYOUT_LINEAR ? model->caps.weight_panel : 1;
-    int64_t step = CHUNK_SIZE / (int64_t)sizeof(float) / k / panel * panel;
-    float *rows = NULL;
-    int st;
+    int64_t n = value->shape[0];
+    int64_t step = CHUNK_SIZE / (int64_t)sizeof(float) / width_of(value) / panel * panel;
     if (step < panel)
         step = panel;
-    if (step > n)
-        step = (n + panel - 1) / panel * panel;
-    if ((st = model->ops->alloc(model->device, buffer,
-                                model->ops->weight_size(model->device, layout, n, k), err)))
-        return st;
-    if (!(rows = bi_calloc(model->base.env, (size_t)step, (size_t)k * sizeof *rows))) {
-        st = bi_fail(err, BIOINFER_NOMEM, "%s: rows of %s", model->path, value->name);
-        goto out;
+    return step < n ? step : n;
+}
+
+static int load_piece(struct bioinfer_model *model, const struct piece *p, float *rows,
+                      struct bioinfer_error *err)
+{
+    int64_t n = p->value->shape[0], k = width_of(p->value);
+    int st = p->entry->gate_block
+                 ? read_gated(model, p->value, p->entry->gate_block, p->first, p->rows, k, rows,
+                              err)
+                 : read_rows(model, p->value, p->first, p->rows, k, rows, err);
+    return st ? st : model->ops->weight_write(model->device, p->entry->buffer.ptr,
+                                              p->entry->layout, n, k, p->first, p->rows, rows,
+                                              err);
+}
+
+/* Every piece lands in a place of its own, so neither their order nor the number of threads
+ * changes a byte. The error told is that of the first piece that failed. */
+static int load_pieces(struct bioinfer_model *model, const struct piece *pieces, int64_t n,
+                       struct bioinfer_error *err)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the three below */
+    struct bioinfer_error why = {0};
+    int64_t worst_at = n, largest = 0;
+    int worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t size = pieces[i].rows * width_of(pieces[i].value);
+        largest = size > largest ? size : largest;
     }
-    for (int64_t at = 0; !st && at < n; at += step) {
-        int64_t count = n - at < step ? n - at : step;
-        st = gate_block ? read_gated(model, value, gate_block, at, count, k, rows, err)
-                        : read_rows(model, value, at, count, k, rows, err);
-        if (!st)
-            st = model->ops->weight_write(model->device, buffer->ptr, layout, n, k, at, count,
-                                          rows, err);
+#pragma omp parallel num_threads(model->ctx->n_threads) if (n > 1)
+    {
+        float *rows = bi_calloc(model->base.env, (size_t)largest, sizeof *rows);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < n; i++) {
+            struct bioinfer_error mine = {0};
+            int st;
+            bool go;
+            pthread_mutex_lock(&lock);
+            go = i < worst_at;
+            pthread_mutex_unlock(&lock);
+            if (!go)
+                continue;
+            st = rows ? load_piece(model, &pieces[i], rows, &mine)
+                      : bi_fail(&mine, BIOINFER_NOMEM, "%s: rows of %s", model->path,
+                                pieces[i].value->name);
+            if (!st)
+                continue;
+            pthread_mutex_lock(&lock);
+            if (i < worst_at) {
+                worst_at = i;
+                worst = st;
+                why = mine;
+            }
+            pthread_mutex_unlock(&lock);
+        }
+        bi_free(model->base.env, rows);
     }
+    return worst ? bi_fail(err, worst, "%s", why.text) : 0;
+}
+
+static struct bi_store_entry *find(const struct bi_store *s, const struct bi_weight_need *need)
+{
+    const struct bi_value *v = need->value;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->entries[i].layout == need->layout &&
+            s->entries[i].gate_block == need->gate_block && s->entries[i].n_parts == v->n_parts &&
+            !memcmp(s->entries[i].parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
+            return &s->entries[i];
+    return NULL;
+}
+
+/* Entries with memory for what is not there yet, behind those that are. */
+static int add_entries(struct bioinfer_model *model, const struct bi_weight_need *needs, size_t n,
+                       struct bioinfer_error *err)
+{
+    struct bi_store *s = &model->store;
+    for (size_t i = 0; i < n; i++) {
+        const struct bi_value *v = needs[i].value;
+        struct bi_store_entry e = {.n_parts = v->n_parts, .layout = needs[i].layout,
+                                   .gate_block = needs[i].gate_block, .value = v};
+        int st;
+        if (find(s, &needs[i]))
+            continue;
+        memcpy(e.parts, v->parts, sizeof e.parts);
+        if (!bi_grow(model->base.env, &s->entries, &s->cap, s->n + 1, sizeof *s->entries))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
+        if ((st = model->ops->alloc(model->device, &e.buffer,
+                                    model->ops->weight_size(model->device, e.layout, v->shape[0],
+                                                            width_of(v)), err)))
+            return st;
+        s->entries[s->n++] = e;
+    }
+    return 0;
+}
+
+/* Fills the entries from `first` on. */
+static int fill_entries(struct bioinfer_model *model, size_t first, struct bioinfer_error *err)
+{
+    struct bi_store *s = &model->store;
+    struct piece *pieces = NULL;
+    size_t cap = 0;
+    int64_t n = 0;
+    int st = 0, flushed;
+    for (size_t i = first; i < s->n; i++) {
+        struct bi_store_entry *e = &s->entries[i];
+        int64_t step = piece_rows(model, e->value, e->layout), rows = e->value->shape[0];
+        for (int64_t at = 0; at < rows; at += step) {
+            if (!bi_grow(model->base.env, &pieces, &cap, (size_t)n + 1, sizeof *pieces)) {
+                st = bi_fail(err, BIOINFER_NOMEM, "%s: pieces of weights", model->path);
+                goto out;
+            }
+            pieces[n++] = (struct piece){e, e->value, at, rows - at < step ? rows - at : step};
+        }
+    }
+    st = load_pieces(model, pieces, n, err);
+    flushed = model->ops->weight_flush ? model->ops->weight_flush(model->device, st ? NULL : err)
+                                       : 0;
+    st = st ? st : flushed;
 out:
-    bi_free(model->base.env, rows);
-    if (st)
-        model->ops->free(model->device, buffer);
+    bi_free(model->base.env, pieces);
     return st;
 }
 
-int bi_store_get(struct bioinfer_model *model, const struct bi_value *value,
-                 enum bi_layout layout, int32_t gate_block, void **ptr,
-                 struct bioinfer_error *err)
+int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *needs, size_t n,
+                  void **ptrs, struct bioinfer_error *err)
 {
     struct bi_store *s = &model->store;
-    struct bi_store_entry e = {.n_parts = value->n_parts, .layout = layout,
-                               .gate_block = gate_block};
-    int st = 0;
-    memcpy(e.parts, value->parts, sizeof e.parts);
+    size_t before;
+    int st;
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->n; i++)
-        if (s->entries[i].layout == layout && s->entries[i].gate_block == gate_block &&
-            s->entries[i].n_parts == e.n_parts &&
-            !memcmp(s->entries[i].parts, e.parts, (size_t)e.n_parts * sizeof e.parts[0])) {
-            *ptr = s->entries[i].buffer.ptr;
-            goto out;
-        }
-    if (!bi_grow(model->base.env, &s->entries, &s->cap, s->n + 1, sizeof *s->entries)) {
-        st = bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
-        goto out;
+    before = s->n;
+    if (!(st = add_entries(model, needs, n, err)) && s->n > before)
+        st = fill_entries(model, before, err);
+    for (size_t i = before; i < s->n; i++) {
+        s->entries[i].value = NULL; /* the caller's */
+        if (st)
+            model->ops->free(model->device, &s->entries[i].buffer);
+        else
+            s->size += s->entries[i].buffer.size;
     }
-    if ((st = load(model, value, layout, gate_block, &e.buffer, err)))
-        goto out;
-    s->size += e.buffer.size;
-    s->entries[s->n++] = e;
-    *ptr = e.buffer.ptr;
-out:
+    if (st)
+        s->n = before;
+    for (size_t i = 0; !st && i < n; i++)
+        ptrs[i] = find(s, &needs[i])->buffer.ptr;
     pthread_mutex_unlock(&s->lock);
     return st;
 }

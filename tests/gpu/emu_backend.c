@@ -48,11 +48,35 @@ static void emu_free(bi_gpu_handle gpu, void *ptr)
     free(ptr);
 }
 
-static int emu_write(bi_gpu_handle gpu, void *dst, const void *src, uint64_t size)
+/* No time passes on the host: events have nothing to do. */
+static int emu_event_new(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed)
+{
+    (void)timed;
+    *event = gpu;
+    return 0;
+}
+
+static int emu_event(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream)
 {
     (void)gpu;
-    memcpy(dst, src, (size_t)size);
+    (void)event;
+    (void)stream;
     return 0;
+}
+
+static int emu_event_wait(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    (void)gpu;
+    (void)event;
+    emu_counts.waits++;
+    return 0;
+}
+
+static int emu_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
+                             double *seconds)
+{
+    *seconds = 0;
+    return emu_event(gpu, from, to);
 }
 
 static int emu_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
@@ -101,17 +125,21 @@ static void emu_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
 static int emu_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
                        uint64_t size)
 {
+    (void)gpu;
     (void)stream;
     emu_counts.copies_in++;
-    return emu_write(gpu, dst, src, size);
+    memcpy(dst, src, (size_t)size);
+    return 0;
 }
 
 static int emu_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
                         uint64_t size)
 {
+    (void)gpu;
     (void)stream;
     emu_counts.copies_out++;
-    return emu_write(gpu, dst, src, size);
+    memcpy(dst, src, (size_t)size);
+    return 0;
 }
 
 static int emu_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
@@ -161,11 +189,13 @@ static int emu_describe(int code, char *text, size_t size)
     static const struct bi_gpu_driver driver_##target_name = {                           \
         .name = "emu", .open = open_##target_name, .close = emu_close,                   \
         .enter = emu_enter, .leave = emu_close, .alloc = emu_alloc, .free = emu_free,    \
-        .write = emu_write, .module_load = emu_module_load,                              \
+        .host_alloc = emu_alloc, .host_free = emu_free, .module_load = emu_module_load,                              \
         .module_unload = emu_module_unload, .function = emu_function,                    \
         .stream_new = emu_stream_new, .stream_free = emu_stream_free,                    \
         .copy_in = emu_copy_in, .copy_out = emu_copy_out, .launch = emu_launch,          \
-        .wait = emu_wait, .describe = emu_describe};                                     \
+        .wait = emu_wait, .event_new = emu_event_new, .event_free = emu_module_unload,   \
+        .event_record = emu_event, .event_wait = emu_event_wait,                         \
+        .stream_wait = emu_event, .event_seconds = emu_event_seconds, .describe = emu_describe};                                     \
     static int device_##target_name(struct bi_device **out, const struct bi_env *env,    \
                                     const struct bi_device_params *params,               \
                                     struct bioinfer_error *err)                          \
