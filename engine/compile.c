@@ -25,7 +25,7 @@ int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
         goto out;
     bi_graph_dce(g);
     st = fuse ? bi_rules_apply(g, recipe->no_rules, recipe->trace, err) : bi_graph_verify(g, err);
-    if (!st && fuse && model->half)
+    if (!st && fuse && model->half && !recipe->wide)
         st = bi_graph_lower(g, err);
 out:
     if (st)

@@ -35,6 +35,7 @@ struct bi_recipe {
      * errors stay in the graph; a status is for what is not a builder's. */
     int (*build)(void *user, struct bi_graph *g, struct bioinfer_error *err);
     void *user;
+    bool wide;                   /* stays float32; also to be told by the key */
     const char *no_rules;        /* rules left out, comma between; NULL = none */
     struct bi_rule_trace *trace; /* NULL = none */
 };

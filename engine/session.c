@@ -151,8 +151,8 @@ static void recipe_for(const struct bioinfer_session *s, const struct bi_wants *
     *recipe = (struct bi_recipe){
         .key = {{(uint64_t)shape->n_tokens, (uint64_t)shape->n_seqs, (uint64_t)shape->longest,
                  (uint64_t)shape->n_rows, wants->include, (uint64_t)(uintptr_t)wants->layers,
-                 (uint64_t)wants->n_layers}},
-        .build = build_graph, .user = graph, .no_rules = s->no_rules};
+                 (uint64_t)wants->n_layers, wants->wide}},
+        .build = build_graph, .user = graph, .wide = wants->wide, .no_rules = s->no_rules};
 }
 
 int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
@@ -316,6 +316,7 @@ struct entry {
     int32_t *ids;
     int64_t n_tokens; /* 0 when status is set before any run */
     float *data;      /* arrays one behind the other, NULL before the run */
+    bool wide;        /* left the range of float16: to be computed in float32 */
     bool done;
 };
 
@@ -477,6 +478,10 @@ static int collect(struct bioinfer_session *s, const struct bi_batch *b, struct 
             }
             at += n;
         }
+        if (bad && s->model->half && !e->wide) {
+            e->wide = true;
+            continue;
+        }
         e->done = true;
         if (bad) {
             char text[96];
@@ -606,6 +611,8 @@ struct run {
     struct bioinfer_array *arrays;
     int n_slots, n_mapped;
     int more; /* of the source: 1 there may be, 0 no, < 0 its status */
+    bool wide; /* batches are computed in float32 */
+    size_t n_wide; /* records that were computed again so */
     struct bi_tokens tokens;
     struct bi_item *items; /* of the batch that is packed */
     size_t cap_items;
@@ -631,12 +638,14 @@ static int read_window(struct run *r, struct window *w, int64_t limit, struct bi
 static int start(struct run *r, struct entry **order, int64_t n, struct bi_batch *batch,
                  struct bioinfer_error *err)
 {
+    struct bi_wants wants = r->s->wants;
+    wants.wide = r->wide;
     if (!bi_grow(r->s->env, &r->items, &r->cap_items, (size_t)n, sizeof *r->items))
         return bi_fail(err, BIOINFER_NOMEM, "batch of %lld records", (long long)n);
     for (int64_t i = 0; i < n; i++)
         r->items[i] = (struct bi_item){.ids = order[i]->ids, .n_tokens = order[i]->n_tokens,
                                        .mask_at = -1};
-    return bi_session_start(r->s, &r->s->wants, r->items, n, batch, err);
+    return bi_session_start(r->s, &wants, r->items, n, batch, err);
 }
 
 static bool is_memory(int st)
@@ -645,6 +654,7 @@ static bool is_memory(int st)
 }
 
 static int run_halves(struct run *r, struct entry **order, int64_t n, struct bioinfer_error *err);
+static int run_wide(struct run *r, struct entry **order, int64_t n, struct bioinfer_error *err);
 
 /* Waits for a batch and cuts it. */
 static int land(struct run *r, struct flight *flight, struct bioinfer_error *err)
@@ -660,7 +670,7 @@ static int land(struct run *r, struct flight *flight, struct bioinfer_error *err
         st = collect(r->s, &f.batch, f.order, r->slots, r->n_slots, &why);
     if (is_memory(st))
         return run_halves(r, f.order, f.n, err);
-    return st ? bi_fail(err, st, "%s", why.text) : 0;
+    return st ? bi_fail(err, st, "%s", why.text) : run_wide(r, f.order, f.n, err);
 }
 
 /* Runs order[0, n) with nothing beside it; halves the batch when memory does not do. */
@@ -692,6 +702,32 @@ static int run_halves(struct run *r, struct entry **order, int64_t n, struct bio
             st = 0;
         }
     }
+    return st || r->wide ? st : run_wide(r, order, n, err);
+}
+
+/* Those of order[0, n) whose values left the range of float16, once more in float32. An overflow
+ * cannot go unseen: it is infinite in the operand, infinite or NaN in all that depends on it. */
+static int run_wide(struct run *r, struct entry **order, int64_t n, struct bioinfer_error *err)
+{
+    struct entry **wide = NULL;
+    int64_t n_wide = 0;
+    int st = 0;
+    for (int64_t i = 0; i < n; i++)
+        n_wide += order[i]->wide && !order[i]->done;
+    if (!n_wide)
+        return 0;
+    if ((st = land(r, &r->flight, err)))
+        return st;
+    if (!(wide = bi_calloc(r->s->env, (size_t)n_wide, sizeof(*wide))))
+        return bi_fail(err, BIOINFER_NOMEM, "batch of %lld records", (long long)n_wide);
+    for (int64_t i = 0, k = 0; i < n; i++)
+        if (order[i]->wide && !order[i]->done)
+            wide[k++] = order[i];
+    r->wide = true;
+    st = run_halves(r, wide, n_wide, err);
+    r->wide = false;
+    r->n_wide += (size_t)n_wide;
+    bi_free(r->s->env, wide);
     return st;
 }
 
@@ -851,6 +887,9 @@ int bioinfer_session_run(bioinfer_session *s, bioinfer_source source, void *sour
     if (r.n_mapped)
         bi_log(s->env, BIOINFER_LOG_WARNING, "%d residues were read as X: the model has no token "
                "for them, or its published recipe replaces them", r.n_mapped);
+    if (r.n_wide)
+        bi_log(s->env, BIOINFER_LOG_WARNING, "%zu records left the range of float16 and were "
+               "computed again in float32", r.n_wide);
 out:
     bi_exec_abandon(s->exec);
     for (int i = 0; i < 2; i++) {

@@ -32,6 +32,7 @@ struct bi_wants {
     unsigned include;
     const int *layers; /* ascending, 0 .. n_layers: whose embeddings */
     int n_layers;
+    bool wide; /* all in float32, also where the model is computed in float16 */
 };
 
 struct bi_shape {
