@@ -50,7 +50,11 @@
 /* ---- keywords ---- */
 
 /* KERNEL(name, struct params, threads, blocks) { ... p.x ... }: an entry; blocks: how many
- * should fit on one multiprocessor, which bounds the registers of a thread. */
+ * should fit on one multiprocessor, which bounds the registers of a thread.
+ *
+ * A launch may begin while the one before it still runs (Hopper, engine/cuda.c): KERNEL waits first. KERNEL_EARLY does not: each thread of its body calls
+ * wait_for_inputs() before it reads what an earlier launch made, or writes anything. Weights and
+ * the input block (counts, start) are there from the beginning. */
 #if defined ON_HOST
 #include <math.h>
 #include <string.h>
@@ -76,13 +80,37 @@
     __attribute__((amdgpu_flat_work_group_size(threads, threads),                        \
                    amdgpu_waves_per_eu((blocks) < 2 ? 1 : 2)))
 #endif
-#define KERNEL(name, type, threads, blocks)                                              \
+#define KERNEL_EARLY(name, type, threads, blocks)                                        \
     extern "C" __attribute__((global)) BOUNDS(threads, blocks) void name(const type p)
+#define KERNEL(name, type, threads, blocks)                                              \
+    DEV void name##_body(const type &p);                                                 \
+    KERNEL_EARLY(name, type, threads, blocks)                                            \
+    {                                                                                    \
+        wait_for_inputs();                                                               \
+        name##_body(p);                                                                  \
+    }                                                                                    \
+    DEV void name##_body(const type &p)
 #include <stdint.h>
 #pragma clang force_cuda_host_device begin
 #include "counts.h"
 #pragma clang force_cuda_host_device end
 #endif
+
+/* The next launch may begin; returns when the one before is over and its writes are seen. */
+#if defined ON_NVIDIA && __CUDA_ARCH__ >= 900
+DEV void wait_for_inputs()
+{
+    asm volatile("griddepcontrol.launch_dependents;\n"
+                 "griddepcontrol.wait;" ::: "memory");
+}
+#elif !defined ON_HOST
+DEV void wait_for_inputs()
+{
+}
+#endif
+
+/* For lambdas that hold what must stay in registers. */
+#define ALWAYS_INLINE __attribute__((always_inline))
 
 typedef uint32_t u32;
 typedef uint64_t u64;
@@ -108,6 +136,10 @@ DEV int block_x()
 DEV int block_y()
 {
     return __nvvm_read_ptx_sreg_ctaid_y();
+}
+DEV int blocks_x()
+{
+    return __nvvm_read_ptx_sreg_nctaid_x();
 }
 DEV int wave_id()
 {
@@ -274,7 +306,7 @@ DEV void in_order()
  * kernel. size: what gpu_entries.h promises the launch, at least sizeof(struct tile). It is
  * given with the launch on NVIDIA, where a kernel may not declare more than 48 KiB. */
 #if defined ON_NVIDIA
-extern __attribute__((shared)) __attribute__((aligned(128))) char bi_dynamic[];
+extern __attribute__((shared)) __attribute__((aligned(1024))) char bi_dynamic[];
 #define SHARED(type, name, size)                                                         \
     static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
     type &name = *(type *)bi_dynamic

@@ -33,6 +33,8 @@
 #ifndef BI_GPU_ENTRIES_H
 #define BI_GPU_ENTRIES_H
 
+#include <stddef.h>
+
 #include "add.h"
 #include "attention.h"
 #include "contacts.h"
@@ -82,8 +84,8 @@
     E(mul_f16,                mul,           mul,                256, 0,     mul)        \
     E(positions_f32,          positions,     positions,          256, 0,     rope)       \
     E(relative_bias_f32,      relative_bias, relative_bias,      256, 0,     relative_bias)\
-    E(mean_pool_f32,          mean_pool,     mean_pool,          256, 256,   mean_pool)  \
-    E(mean_pool_f16,          mean_pool,     mean_pool,          256, 256,   mean_pool)  \
+    E(mean_pool_f32,          mean_pool,     mean_pool,          256, 4096,  mean_pool)  \
+    E(mean_pool_f16,          mean_pool,     mean_pool,          256, 4096,  mean_pool)  \
     E(rope_table_f32,         rope_table,    rope_table,         256, 0,     rope_table) \
     E(rope_f32,               rope,          rope,               256, 0,     rope)       \
     E(rope_f16,               rope,          rope,               256, 0,     rope)       \
@@ -113,6 +115,7 @@ struct bi_gpu_entry {
     const char *name, *module;
     int32_t threads, shared;
     void (*grid)(const void *params, const struct bi_counts *bucket, int32_t grid[2]);
+    size_t head, size; /* gpu_entries_sm90.h: where in its params those of the op begin, and end */
 };
 
 /* ---- grids ---- */
@@ -232,5 +235,9 @@ static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_cou
     grid[0] = bucket->n_seqs;
     grid[1] = bi_gpu_blocks(((const struct bi_mean_pool_params *)params)->width, 256);
 }
+
+/* An element of a table of struct bi_gpu_entry. */
+#define BI_GPU_ENTRY(name, module, params, threads, shared, grid)                        \
+    {#name, #module, threads, shared, bi_gpu_grid_##grid, 0, 0},
 
 #endif

@@ -38,6 +38,23 @@ template <int rows> DEV tile find_tile(const struct bi_counts *counts, const int
     return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows};
 }
 
+/* The same by all threads of a block at once: one look at memory instead of one after another.
+ * found: in shared memory; ends with a barrier. */
+template <int rows> DEV tile find_tile_at_once(const struct bi_counts *counts,
+                                               const int32_t *start, int block, int *found)
+{
+    const int n = counts->n_seqs;
+    for (int s = thread_id(); s < n; s += 128)
+        if (start[s] / rows + s <= block && (s + 1 == n || start[s + 1] / rows + s + 1 > block))
+            *found = s;
+    barrier();
+    if (n < 1)
+        return tile{0, 0, 0};
+    const int s = *found;
+    const int64_t first = start[s];
+    return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows};
+}
+
 /* The sequence of a token. */
 DEV int sequence_of(const struct bi_counts *counts, const int32_t *start, int64_t token)
 {

@@ -16,6 +16,10 @@ enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TA
  * bias and no residual then. The block is the backend's: a kernel takes the one that puts a
  * gate and its value into one thread; b = h is the order of two matrices stacked.
  *
+ * table not NULL: columns 0 to n_rotated, heads of head_dim, are rotated last by the position of
+ * their row in its sequence (rope.h); only where the backend's caps say that it can, without act,
+ * residual and gates.
+ *
  * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, whatever
  * the number of rows: so a row gives the same bits in any batch. */
 struct bi_linear_params {
@@ -27,6 +31,9 @@ struct bi_linear_params {
     int64_t rows; /* at most; see axis */
     int32_t axis, n, k, act;
     int32_t gated;
+    int32_t n_rotated, head_dim;
+    const float *table;
+    const int32_t *start;
 };
 
 /* Row r of a gated w as a row of the two matrices of h rows stacked; the last block of either

@@ -2,7 +2,7 @@
 
     kernels_table.py --entries kernels/gpu_entries.h FILE ...     FILE: <module>.<arch>.hsaco | .ptx
 
-Fails on: an entry of gpu_entries.h missing for an arch (or one too many), spilled registers,
+--entries may be given more than once. Fails on: an entry of gpu_entries.h missing for an arch (or one too many), spilled registers,
 scratch memory, more than 64 KiB of LDS, a wave size or block size other than launches assume.
 PTX has no register counts; they are the driver's business. Only its entries, block sizes and
 the absence of local memory are checked.
@@ -120,11 +120,13 @@ def check_ptx(path, arch, threads, problems):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('--entries', required=True)
+    parser.add_argument('--entries', required=True, action='append')
     parser.add_argument('files', nargs='+')
     args = parser.parse_args()
-    with open(args.entries, encoding='utf-8') as f:
-        lines = re.findall(r'^ {4}E\((\w+), *(\w+), *\w+, *(\d+),', f.read(), re.M)
+    lines = []
+    for path in args.entries:
+        with open(path, encoding='utf-8') as f:
+            lines += re.findall(r'^ {4}E\((\w+), *(\w+), *\w+, *(\d+),', f.read(), re.M)
     threads = {name: int(n) for name, _, n in lines}
     problems = []
     if not threads:

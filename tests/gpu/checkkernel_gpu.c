@@ -204,10 +204,7 @@ static const struct precision precisions[] = {
     {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
 };
 
-#define E(name, module, params, threads, shared, grid)                                   \
-    {#name, #module, threads, shared, bi_gpu_grid_##grid},
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(E)};
-#undef E
+static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)};
 #define E(name, module, params, threads, shared, grid) #params,
 static const char *const params_of[] = {BI_GPU_ENTRIES(E)};
 #undef E

@@ -1,0 +1,40 @@
+/* gpu_entries_sm90.h - the entries of kernels/<op>_sm90.cu: like gpu_entries.h, for Hopper alone.
+ *
+ * E(name, module, params, threads, shared, grid): params names struct bi_<params>_sm90_params, which
+ * begins with `maps` tensor maps; bi_gpu_grid_<grid> is given the params behind them. Blocks of the
+ * linears stay on their multiprocessor: launch at most as many as there are. They take
+ *   linear_sm90_[small_]a          x and w f16, y a; act none, gelu, relu
+ *   linear_sm90_[small_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
+ *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
+ *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
+ * all with bases of 16 bytes, row strides of x, w, q, k, v that are multiples of 8 elements and not
+ * less than the row. small: 64 x 64 tiles instead of 128 x 128, the same bits. */
+#ifndef BI_GPU_ENTRIES_SM90_H
+#define BI_GPU_ENTRIES_SM90_H
+
+#include "attention_sm90.h"
+#include "gpu_entries.h"
+#include "linear_sm90.h"
+
+/* clang-format off */
+#define BI_GPU_ENTRIES_SM90(E)                                                           \
+    E(linear_sm90_f16,               linear_sm90,    linear,    384, 229488, linear)     \
+    E(linear_sm90_f32,               linear_sm90,    linear,    384, 229488, linear)     \
+    E(linear_sm90_rotated_f16,       linear_sm90,    linear,    384, 229488, linear)     \
+    E(linear_sm90_gated_f16,         linear_sm90,    linear,    384, 229488, linear)     \
+    E(linear_sm90_small_f16,         linear_sm90,    linear,    384, 229584, linear_small)\
+    E(linear_sm90_small_f32,         linear_sm90,    linear,    384, 229584, linear_small)\
+    E(linear_sm90_small_rotated_f16, linear_sm90,    linear,    384, 229584, linear_small)\
+    E(linear_sm90_small_gated_f16,   linear_sm90,    linear,    384, 229584, linear_small)\
+    E(attention_sm90_d16_f16,        attention_sm90, attention, 128, 18464,  attention)  \
+    E(attention_sm90_d32_f16,        attention_sm90, attention, 128, 36896,  attention)  \
+    E(attention_sm90_d64_f16,        attention_sm90, attention, 128, 73760,  attention)  \
+    E(attention_sm90_d128_f16,       attention_sm90, attention, 128, 81952,  attention)
+/* clang-format on */
+
+#define BI_GPU_ENTRY_SM90(name, module, params, threads, shared, grid)                   \
+    {#name, #module, threads, shared, bi_gpu_grid_##grid,                                \
+     offsetof(struct bi_##params##_sm90_params, params),                                 \
+     sizeof(struct bi_##params##_sm90_params)},
+
+#endif

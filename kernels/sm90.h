@@ -1,0 +1,167 @@
+/* sm90.h - instructions that only Hopper has, for kernels/<op>_sm90.cu: barriers in shared memory
+ * that count bytes, tiles copied by the tensor memory accelerator, products of a whole warpgroup.
+ *
+ * A tile in shared memory is rows of 128 bytes (64 f16 along k), 1,024-byte aligned, its 16-byte
+ * chunks permuted by row as the copy engine's 128-byte swizzle does; `descriptor` tells the matrix
+ * unit so. A warpgroup is 128 threads from a multiple of 128 on; m64nNk16 gives thread t of it
+ *   d[4 j + i] = D[16 (t / 32) + t % 32 / 4 + 8 (i / 2)][8 j + 2 (t % 4) + i % 2].
+ * Source: PTX ISA 8.3, sections on mbarrier, cp.async.bulk.tensor and wgmma. */
+#ifndef BI_SM90_H
+#define BI_SM90_H
+
+#include "gpu.h"
+#include "sm90_maps.h"
+
+typedef struct bi_tensor_map tensor_map;
+
+/* ---- barriers ---- */
+
+DEV void barrier_init(u64 *b, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals)
+                 : "memory");
+}
+/* After the last barrier_init, by the thread that made them, before barrier(). */
+DEV void barriers_ready()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+DEV void barrier_expect(u64 *b, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)),
+                 "r"(bytes)
+                 : "memory");
+}
+DEV void barrier_arrive(u64 *b)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
+}
+/* Returns when the phase of this parity is over. */
+DEV void barrier_wait(u64 *b, u32 parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}" ::"r"(shared_address(b)),
+                 "r"(parity)
+                 : "memory");
+}
+
+/* ---- copies of tiles ---- */
+
+/* The tensor maps at the head of a kernel's parameters, where the copy engine reads them; only in
+ * the body of the kernel itself. */
+#define MAPS(kernel)                                                                     \
+    ({                                                                                   \
+        const tensor_map *maps_;                                                         \
+        asm("{\n"                                                                        \
+            ".reg .b64 at;\n"                                                            \
+            "mov.b64 at, " #kernel "_param_0;\n"                                         \
+            "cvta.param.u64 %0, at;\n"                                                   \
+            "}"                                                                          \
+            : "=l"(maps_));                                                              \
+        maps_;                                                                           \
+    })
+DEV void map_prefetch(const tensor_map *m)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(m) : "memory");
+}
+/* The box of map m at (column, row) to shared memory; its bytes count on b. What lies outside
+ * the tensor is zero. */
+DEV void copy_tile(void *to, const tensor_map *m, int column, int row, u64 *b)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+                 "l"(m), "r"(shared_address(b)), "r"(column), "r"(row)
+                 : "memory");
+}
+/* Makes this thread's writes to shared memory visible to the matrix unit and the copy engine. */
+DEV void fence_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* The lanes of a warp see each other's writes to shared memory. */
+DEV void wave_barrier()
+{
+    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+/* ---- registers ---- */
+
+template <int n> DEV void registers_down()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
+}
+template <int n> DEV void registers_up()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+/* ---- products ---- */
+
+/* An operand in shared memory, rows of `width` bytes (128, 64 or 32, the swizzle too): k runs
+ * along the rows, or, transposed, down them. Steps of 16 along k: + 2; down: + width. */
+template <int width = 128> DEV u64 descriptor(const void *tile)
+{
+    return (u64)((shared_address(tile) & 0x3ffff) >> 4) | 1ull << 16 | (u64)(width / 2) << 32 |
+           (width == 128 ? 1ull : width == 64 ? 2ull : 3ull) << 62;
+}
+DEV void products_begin()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+DEV void products_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+/* Returns when all but the last n groups are done. */
+template <int n> DEV void products_wait()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
+}
+
+#define BI_D4(b) "+f"(d[b]), "+f"(d[b + 1]), "+f"(d[b + 2]), "+f"(d[b + 3])
+#define BI_D8 BI_D4(0), BI_D4(4)
+#define BI_D16 BI_D8, BI_D4(8), BI_D4(12)
+#define BI_D32 BI_D16, BI_D4(16), BI_D4(20), BI_D4(24), BI_D4(28)
+#define BI_D64                                                                           \
+    BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44), BI_D4(48), BI_D4(52), BI_D4(56), BI_D4(60)
+#define BI_N8 "%0,%1,%2,%3,%4,%5,%6,%7"
+#define BI_N16 BI_N8 ",%8,%9,%10,%11,%12,%13,%14,%15"
+#define BI_N32                                                                           \
+    BI_N16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define BI_N64                                                                           \
+    BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52," \
+           "%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+
+/* d (+)= X W^T over 16 of k: X [64, 16] and W [N, 16] in shared memory; more: add to d. */
+#define BI_PRODUCT(N, count, x, w, on)                                                   \
+    DEV void product(float (&d)[count], u64 dx, u64 dw, int more)                        \
+    {                                                                                    \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" on ", 0;\n"                    \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count  \
+                     "}, %" x ", %" w ", p, 1, 1, 0, 0;\n}\n"                            \
+                     : BI_D##count                                                       \
+                     : "l"(dx), "l"(dw), "r"(more));                                     \
+    }
+BI_PRODUCT(64, 32, "32", "33", "34")
+BI_PRODUCT(128, 64, "64", "65", "66")
+
+/* The same with X in registers (x: 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of
+ * its own warp), and W stored "k, then row". */
+#define BI_PRODUCT_T(N, count, a, b, c, e, w)                                            \
+    DEV void product_t(float (&d)[count], u32x4 x, u64 dw)                               \
+    {                                                                                    \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count  \
+                     "}, {%" a ", %" b ", %" c ", %" e "}, %" w ", 1, 1, 1, 1;\n"        \
+                     : BI_D##count                                                       \
+                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw));             \
+    }
+BI_PRODUCT_T(16, 8, "8", "9", "10", "11", "12")
+BI_PRODUCT_T(32, 16, "16", "17", "18", "19", "20")
+BI_PRODUCT_T(64, 32, "32", "33", "34", "35", "36")
+
+#endif
