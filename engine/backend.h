@@ -29,9 +29,12 @@ struct bi_caps {
     uint64_t memory_size, memory_free;
     int64_t weight_panel; /* rows of a packed weight are written in multiples of this */
     int32_t gate_block;   /* rows of a block of gates (linear.h); 0 = stacked */
+    const char *no_rules; /* fusions it is better without: "name,name"; NULL = none */
     bool runs;            /* false: plans are recorded, results are not made (null) */
     bool half;            /* has matrix units for float16 operands */
     bool async;           /* submit() returns before the work is done */
+    bool rotates;         /* half: linear can rotate what attention reads (linear.h), and attention
+                           * wants it so */
 };
 
 struct bi_buffer {

@@ -16,6 +16,8 @@ int64_t bi_bucket(int64_t n)
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err)
 {
+    const char *skip = recipe->no_rules;
+    const bool half = model->half && !recipe->wide;
     struct bi_graph *g = NULL;
     int st = bi_graph_new(&g, model->base.env, err);
     *out = NULL;
@@ -24,9 +26,16 @@ int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
     if ((st = recipe->build(recipe->user, g, err)) || (st = bi_graph_verify(g, err)))
         goto out;
     bi_graph_dce(g);
-    st = fuse ? bi_rules_apply(g, recipe->no_rules, recipe->trace, err) : bi_graph_verify(g, err);
-    if (!st && fuse && model->half && !recipe->wide)
+    if (fuse && model->caps.no_rules &&
+        !(skip = bi_arena_printf(&g->arena, "%s,%s", model->caps.no_rules, skip ? skip : ""))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "graph: rules");
+        goto out;
+    }
+    st = fuse ? bi_rules_apply(g, skip, recipe->trace, err) : bi_graph_verify(g, err);
+    if (!st && fuse && half)
         st = bi_graph_lower(g, err);
+    if (!st && fuse && half && model->caps.rotates)
+        st = bi_graph_rotate_early(g, BI_F16, err);
 out:
     if (st)
         bi_graph_free(&g);

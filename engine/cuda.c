@@ -17,7 +17,9 @@ enum { /* cu_result and attributes that matter here */
     CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101, CU_ECC = 214,
     CU_ATTRIBUTE_UNITS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76,
     CU_FUNCTION_SHARED = 8, CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1,
-    CU_HOST_PORTABLE = 1, CU_EVENT_NO_TIMES = 2
+    CU_HOST_PORTABLE = 1, CU_EVENT_NO_TIMES = 2,
+    CU_LAUNCH_EARLY = 6 /* programmatic stream serialization */, CU_TENSOR_FLOAT16 = 6,
+    CU_SWIZZLE_32B = 1, CU_SWIZZLE_64B = 2, CU_SWIZZLE_128B = 3, CU_PROMOTE_L2_256B = 3
 };
 
 /* X(name, parameters): every symbol used */
@@ -61,22 +63,44 @@ enum { /* cu_result and attributes that matter here */
                        unsigned, void *, void **, void **))                              \
     X(cuGetErrorName, (cu_result, const char **))
 
+/* Absent from drivers before 12.3; Hopper's own kernels need them. */
+#define CUDA_HOPPER_SYMBOLS(X)                                                           \
+    X(cuTensorMapEncodeTiled, (void *, int, unsigned, void *, const uint64_t *, const uint64_t *,  \
+                               const uint32_t *, const uint32_t *, int, int, int, int))  \
+    X(cuLaunchKernelEx, (const struct cu_launch *, void *, void **, void **))
+
+struct cu_launch_attribute {
+    int id, pad;
+    int64_t value[8];
+};
+
+struct cu_launch {
+    unsigned grid[3], block[3], shared_size;
+    void *stream;
+    struct cu_launch_attribute *attributes;
+    unsigned n_attributes;
+};
+
 struct cuda {
     const struct bi_env *env;
     void *library;
     cu_device device;
     void *context;
-    bool retained;
+    bool retained, hopper;
 #define X(name, params) cu_result (*name) params;
     CUDA_SYMBOLS(X)
+    CUDA_HOPPER_SYMBOLS(X)
 #undef X
 };
 
 static int load_symbols(struct cuda *c, struct bioinfer_error *err)
 {
-    static const struct { const char *name; size_t at; } symbols[] = {
-#define X(name, params) {#name, offsetof(struct cuda, name)},
+    static const struct { const char *name; size_t at; bool needed; } symbols[] = {
+#define X(name, params) {#name, offsetof(struct cuda, name), true},
         CUDA_SYMBOLS(X)
+#undef X
+#define X(name, params) {#name, offsetof(struct cuda, name), false},
+        CUDA_HOPPER_SYMBOLS(X)
 #undef X
     };
     if (!(c->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)))
@@ -84,7 +108,7 @@ static int load_symbols(struct cuda *c, struct bioinfer_error *err)
                        "cuda: no NVIDIA driver on this machine (libcuda.so.1 not found)");
     for (size_t i = 0; i < BI_COUNT(symbols); i++) {
         void *symbol = dlsym(c->library, symbols[i].name);
-        if (!symbol)
+        if (!symbol && symbols[i].needed)
             return bi_fail(err, BIOINFER_DEVICE, "cuda: the driver is too old: no %s",
                            symbols[i].name);
         memcpy((char *)c + symbols[i].at, &symbol, sizeof symbol);
@@ -158,7 +182,9 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
                      "need 8.0 or newer", ordinal, name, major, minor);
         goto out;
     }
-    if (major == 9 && minor == 0)
+    c->hopper = major == 9 && minor == 0 && c->cuTensorMapEncodeTiled && c->cuLaunchKernelEx;
+    facts->hopper = c->hopper;
+    if (c->hopper)
         facts->arch[n++] = "sm_90a";
     facts->arch[n++] = "sm_80"; /* PTX: newer devices compile it too */
     facts->memory_size = total;
@@ -262,12 +288,32 @@ static int cuda_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, con
     return ((struct cuda *)gpu)->cuMemcpyDtoHAsync_v2(dst, device(src), (size_t)size, stream);
 }
 
+/* On Hopper a launch may begin while the one before it ends: its kernels wait (gpu.h). */
 static int cuda_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
                        const int32_t grid[2], int block, int shared_size, void *params)
 {
+    struct cuda *c = gpu;
+    struct cu_launch_attribute early = {.id = CU_LAUNCH_EARLY, .value = {1}};
+    struct cu_launch how = {{(unsigned)grid[0], (unsigned)grid[1], 1}, {(unsigned)block, 1, 1},
+                            (unsigned)shared_size, stream, &early, 1};
+    if (c->hopper)
+        return c->cuLaunchKernelEx(&how, function, (void *[]){params}, NULL);
+    return c->cuLaunchKernel(function, how.grid[0], how.grid[1], 1, how.block[0], 1, 1,
+                             how.shared_size, stream, (void *[]){params}, NULL);
+}
+
+static int cuda_tensor_map(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base,
+                           int64_t rows, int64_t columns, int64_t ld, int box_rows,
+                           int box_columns)
+{
+    const uint64_t sizes[] = {(uint64_t)columns, (uint64_t)rows}, strides[] = {(uint64_t)ld * 2};
+    const uint32_t box[] = {(uint32_t)box_columns, (uint32_t)box_rows}, steps[] = {1, 1};
+    const int swizzle = box_columns == 64 ? CU_SWIZZLE_128B
+                        : box_columns == 32 ? CU_SWIZZLE_64B
+                                            : CU_SWIZZLE_32B;
     return ((struct cuda *)gpu)
-        ->cuLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], 1, (unsigned)block, 1, 1,
-                         (unsigned)shared_size, stream, (void *[]){params}, NULL);
+        ->cuTensorMapEncodeTiled(map, CU_TENSOR_FLOAT16, 2, (void *)(uintptr_t)base, sizes, strides,
+                                 box, steps, 0, swizzle, CU_PROMOTE_L2_256B, 0);
 }
 
 static int cuda_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)
@@ -343,6 +389,7 @@ static const struct bi_gpu_driver cuda_driver = {
     .module_load = cuda_module_load, .module_unload = cuda_module_unload,
     .function = cuda_function, .stream_new = cuda_stream_new, .stream_free = cuda_stream_free,
     .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .launch = cuda_launch,
+    .tensor_map = cuda_tensor_map,
     .capture_begin = cuda_capture_begin, .capture_end = cuda_capture_end,
     .graph_launch = cuda_graph_launch, .graph_free = cuda_graph_free, .wait = cuda_wait,
     .event_new = cuda_event_new, .event_free = cuda_event_free,

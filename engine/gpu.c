@@ -18,15 +18,17 @@
 #include <zlib.h>
 
 #include "../kernels/gpu_blobs.h"
-#include "../kernels/gpu_entries.h"
+#include "../kernels/gpu_entries_sm90.h"
 
 /* ---- device ---- */
 
-static const struct bi_gpu_entry entries[] = {
-#define E(name, module, params, threads, shared, grid)                                   \
-    {#name, #module, threads, shared, bi_gpu_grid_##grid},
-    BI_GPU_ENTRIES(E)
-#undef E
+static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
+                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
+
+union hopper_params {
+    struct bi_linear_sm90_params linear;
+    struct bi_attention_sm90_params attention;
+    unsigned char bytes[1];
 };
 
 struct loaded {
@@ -137,7 +139,9 @@ void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = d->facts.arch[0], .memory_size = d->facts.memory_size,
                              .memory_free = d->facts.memory_free, .weight_panel = 1,
-                             .gate_block = 16, .runs = true, .half = true, .async = true};
+                             .gate_block = 16, .runs = true, .half = true, .async = true,
+                             .rotates = d->facts.hopper,
+                             .no_rules = "norm_pool"}; /* rows in parallel */
     snprintf(caps->description, sizeof caps->description, "%s", d->facts.description);
 }
 
@@ -340,6 +344,45 @@ static bool is_small(const struct bi_device *d, const struct bi_linear_params *p
     return bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) < 2 * d->facts.n_units;
 }
 
+/* Can the copy engine read rows of f16 like these? */
+static bool mappable(const void *base, int64_t ld, int64_t width)
+{
+    return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld >= width;
+}
+
+/* Hopper's own entry of a launch; false: it has none for it. */
+static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, char *name,
+                         size_t size)
+{
+    if (!d->facts.hopper || l->in_dtype[0] != BI_F16)
+        return false;
+    if (!strcmp(l->entry, "linear")) {
+        const struct bi_linear_params *p = (const void *)l->params;
+        const bool small = bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) * 2 <
+                           d->facts.n_units;
+        const bool gates = p->gated == 16 && p->n % 32 == 0 &&
+                           (p->act == BI_ACT_SILU || p->act == BI_ACT_GELU_TANH);
+        const bool plain = !p->gated && (p->act == BI_ACT_NONE || p->act == BI_ACT_GELU ||
+                                         p->act == BI_ACT_RELU);
+        snprintf(name, size, "linear_sm90_%s%s%s", small ? "small_" : "",
+                 p->table   ? "rotated_"
+                 : p->gated ? "gated_"
+                            : "",
+                 dtype_suffix(l->out_dtype[0]));
+        return mappable(p->x, p->ldx, p->k) && mappable(p->w, p->k, p->k) && (gates || plain);
+    }
+    if (!strcmp(l->entry, "attention")) {
+        const struct bi_attention_params *p = (const void *)l->params;
+        const int w = p->head_dim;
+        const int64_t width = (int64_t)p->n_heads * w;
+        snprintf(name, size, "attention_sm90_d%d_f16", w);
+        return (w == 16 || w == 32 || w == 64 || w == 128) && !p->table && !p->bias &&
+               mappable(p->q, p->ldq, width) && mappable(p->k, p->ldk, width) &&
+               mappable(p->v, p->ldv, width) && p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
+    }
+    return false;
+}
+
 /* The entry of a launch, by op entry and types (gpu_entries.h). */
 static void entry_name(const struct bi_device *d, const struct bi_launch *l, char *name,
                        size_t size)
@@ -466,7 +509,8 @@ static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bio
     if (contacts_longest(l) > BI_GPU_CONTACTS_LONGEST)
         return bi_fail(err, BIOINFER_TOO_LONG, "contacts on a GPU take plans of up to %d tokens a "
                        "sequence; use --device cpu", BI_GPU_CONTACTS_LONGEST);
-    entry_name(d, l, name, sizeof name);
+    if (!hopper_entry(d, l, name, sizeof name))
+        entry_name(d, l, name, sizeof name);
     while (i < BI_COUNT(entries) && strcmp(entries[i].name, name))
         i++;
     if (i == BI_COUNT(entries))
@@ -667,6 +711,33 @@ static struct bi_counts bucket_of(const struct bi_program *program)
                               (int32_t)program->max_rows, (int32_t)program->longest};
 }
 
+/* The params of Hopper's own entries: tensor maps, then those of the op. */
+static int hopper_params(const struct bi_device *d, const struct bi_gpu_entry *e,
+                         const struct bi_launch *l, const struct bi_counts *bucket,
+                         union hopper_params *out)
+{
+    const struct bi_gpu_driver *v = d->driver;
+    struct bi_tensor_map *maps = out->linear.maps;
+    const size_t size = e->size - e->head < sizeof l->params ? e->size - e->head : sizeof l->params;
+    int code = 0;
+    memcpy(out->bytes + e->head, l->params, size);
+    if (!strcmp(l->entry, "linear")) {
+        const struct bi_linear_params *p = (const void *)l->params;
+        const int tile = e->grid == bi_gpu_grid_linear ? 128 : 64;
+        if (!(code = v->tensor_map(d->gpu, &maps[0], p->x, p->rows, p->k, p->ldx, tile, 64)))
+            code = v->tensor_map(d->gpu, &maps[1], p->w, p->n, p->k, p->k, tile, 64);
+    } else {
+        const struct bi_attention_params *p = (const void *)l->params;
+        const void *const base[] = {p->q, p->k, p->v};
+        const int64_t ld[] = {p->ldq, p->ldk, p->ldv}, width = (int64_t)p->n_heads * p->head_dim;
+        const int keys = p->head_dim < 128 ? 128 : 64, box = p->head_dim < 64 ? p->head_dim : 64;
+        for (int i = 0; !code && i < 3; i++)
+            code = v->tensor_map(d->gpu, &maps[i], base[i], bucket->n_tokens, width, ld[i],
+                                 i ? keys : 64, box);
+    }
+    return code;
+}
+
 /* Every launch, with an event before each and one after the last when there are events. */
 static int launch_all(struct bi_queue *q, const struct bi_program *program,
                       const bi_gpu_handle *events, int *at)
@@ -678,12 +749,21 @@ static int launch_all(struct bi_queue *q, const struct bi_program *program,
         struct bi_launch *l = &program->launches[i];
         const struct bi_gpu_entry *e = l->function;
         int32_t grid[2] = {1, 1};
+        union hopper_params own;
+        void *params = l->params;
         *at = i;
         if (events && (code = d->driver->event_record(d->gpu, events[i], q->compute)))
             break;
         e->grid(l->params, &bucket, grid);
-        code = d->driver->launch(d->gpu, q->compute, d->functions[e - entries], grid, e->threads,
-                                 e->shared, l->params);
+        if (e->head) {
+            code = hopper_params(d, e, l, &bucket, &own);
+            params = &own;
+            if (!strcmp(l->entry, "linear") && grid[0] > d->facts.n_units)
+                grid[0] = d->facts.n_units; /* its blocks go through the tiles */
+        }
+        if (!code)
+            code = d->driver->launch(d->gpu, q->compute, d->functions[e - entries], grid,
+                                     e->threads, e->shared, params);
     }
     if (!code && events)
         code = d->driver->event_record(d->gpu, events[program->n_launches], q->compute);

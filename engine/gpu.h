@@ -4,6 +4,7 @@
 #ifndef BI_GPU_ENGINE_H
 #define BI_GPU_ENGINE_H
 
+#include "../kernels/sm90_maps.h"
 #include "backend.h"
 
 typedef void *bi_gpu_handle;
@@ -13,6 +14,7 @@ struct bi_gpu_facts {
     uint64_t memory_size, memory_free;
     int n_units;                 /* streaming multiprocessors, compute units */
     const char *arch[4];         /* blobs it can load, best first; NULL ends */
+    bool hopper;                 /* sm_90a is the first: tensor maps, and launches that begin early */
 };
 
 struct bi_gpu_driver {
@@ -41,6 +43,10 @@ struct bi_gpu_driver {
                     uint64_t size);
     int (*launch)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
                   const int32_t grid[2], int block, int shared_size, void *params);
+    /* Rows of f16, ld elements apart, as the copy engine of Hopper sees them: boxes of box_columns
+     * (16, 32 or 64, which are also the swizzle) x box_rows. NULL: the device has none. */
+    int (*tensor_map)(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base, int64_t rows,
+                      int64_t columns, int64_t ld, int box_rows, int box_columns);
     /* Recording of launches for replay. capture_begin NULL: there is none. */
     int (*capture_begin)(bi_gpu_handle gpu, bi_gpu_handle stream);
     int (*capture_end)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle *graph);

@@ -47,7 +47,8 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     ATTR(a->n_prefix, "prefix=%d", a->n_prefix)
     ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
     ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || a->first, "first=%d", a->first)
-    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || n->op == BI_OP_ROPE_TABLE, "n=%d",
+    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || n->op == BI_OP_ROPE_TABLE ||
+             (n->op == BI_OP_LINEAR && a->n), "n=%d",
          a->n)
     ATTR(a->taps, "taps=%d", a->taps)
     ATTR(a->pad, "pad=%d", a->pad)

@@ -55,7 +55,8 @@ struct bi_attr {
     int32_t groups;           /* LAYERNORM: parts of a row with norms of their own; 0 = 1 */
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
-    int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; REL_ATTENTION,
+    int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; LINEAR: n =
+                               * columns to rotate; REL_ATTENTION,
                                * POSITIONS: first */
     int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
@@ -162,6 +163,9 @@ void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
  * precision, residual stream, norms' inputs and outputs of the graph in float32. */
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
+/* Where attention over values of this dtype would rotate queries and keys (head_dim 16, 32, 64 or
+ * 128), they come rotated: from the linear that makes them, or from a rope. After bi_graph_lower. */
+int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
 /* Restores execution order (inputs before users) after insertions; stable. */

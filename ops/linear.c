@@ -1,4 +1,6 @@
 /* linear.c - linear: act(x w^T + bias) + residual.   x [R, K], w [N, K], bias [N], residual [R, N]
+ *   table [S, d], start [B + 1]: the first n columns are heads of width d, rotated (rope.h); then
+ *   there is no act and no residual.
  *   gated: act(x w1^T) * (x w2^T), w = w1 over w2 [2 N, K]; no bias, no residual. */
 #include <math.h>
 #include <string.h>
@@ -20,6 +22,10 @@ static int linear_infer(struct bi_graph *g, struct bi_node *node, struct bioinfe
     if (!st && r && r->shape[0] != x->shape[0])
         st = bi_fail(err, BIOINFER_INTERNAL, "linear: residual %s beside x %s",
                      bi_shape_text(r).text, bi_shape_text(x).text);
+    if (!st && bi_in(g, node, 4) && !(st = bi_expect(g, node, 4, 2, node->attr.head_dim, err)))
+        st = bi_expect_start(g, node, 5, err);
+    if (!st && bi_in(g, node, 4) && (r || node->attr.act || node->attr.gated))
+        st = bi_fail(err, BIOINFER_INTERNAL, "linear: a rotation beside act, gates or residual");
     if (!st && node->attr.gated && (w->shape[0] % 2 || r || bi_in(g, node, 2)))
         st = bi_fail(err, BIOINFER_INTERNAL, "linear: gates: w %s, bias or residual",
                      bi_shape_text(w).text);
@@ -42,7 +48,9 @@ static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
               .k = (int32_t)w->shape[1], .act = node->attr.act,
               .gated = !node->attr.gated ? 0
                        : b->gate_block   ? b->gate_block
-                                         : (int32_t)w->shape[0] / 2);
+                                         : (int32_t)w->shape[0] / 2,
+              .n_rotated = node->attr.n, .head_dim = node->attr.head_dim, .table = b->in[4],
+              .start = b->in[5]);
 }
 
 static double activate(double z, int act)
@@ -70,6 +78,23 @@ static double dot(const struct bi_linear_params *p, int64_t r, int64_t row)
     return sum;
 }
 
+static double biased_dot(const struct bi_linear_params *p, int64_t r, int64_t row)
+{
+    return (p->bias ? (double)p->bias[row] : 0) + dot(p, r, row);
+}
+
+/* Column j of row r, which is x before the rotation (rope.h). */
+static double rotated(const struct bi_linear_params *p, int64_t r, int32_t j, double x)
+{
+    int32_t half = p->head_dim / 2, i = j % p->head_dim, s = 0;
+    const float *row;
+    while (p->start[s + 1] <= r)
+        s++;
+    row = p->table + (r - p->start[s]) * p->head_dim + i % half;
+    return i < half ? x * (double)row[0] - biased_dot(p, r, j + half) * (double)row[half]
+                    : x * (double)row[0] + biased_dot(p, r, j - half) * (double)row[half];
+}
+
 void bi_ref_linear(const void *params)
 {
     const struct bi_linear_params *p = params;
@@ -82,8 +107,9 @@ void bi_ref_linear(const void *params)
             p->y[r * p->ldy + j] = (float)(activate(dot(p, r, gate), p->act) * dot(p, r, value));
         }
         for (int32_t j = 0; !p->gated && j < p->n; j++) {
-            double sum = (p->bias ? (double)p->bias[j] : 0) + dot(p, r, j);
-            sum = activate(sum, p->act);
+            double sum = activate(biased_dot(p, r, j), p->act);
+            if (p->table && j < p->n_rotated)
+                sum = rotated(p, r, j, sum);
             if (p->residual)
                 sum += (double)p->residual[r * p->ldr + j];
             p->y[r * p->ldy + j] = (float)sum;
