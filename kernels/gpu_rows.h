@@ -60,24 +60,37 @@ struct moments {
     float mean, scale;
 };
 
-template <typename T>
-DEV moments row_moments(const T *x, int width, bool whole, float eps, bool rms)
+/* each(use) calls use(c, columns c ... c + 3) for those of this thread, in order. whole: width is a
+ * multiple of 4. */
+template <typename F>
+DEV moments row_moments(F each, int width, bool whole, float eps, bool rms)
 {
     f32x4 sum = {0, 0, 0, 0}, square = {0, 0, 0, 0};
-    for (int c = my_column(); c < width && !rms; c += 4 * ROW_LANES)
-        sum += load4(x, c, width, whole);
+    if (!rms)
+        each([&](int c, const f32x4 &v) ALWAYS_INLINE { sum += c < width ? v : f32x4{0, 0, 0, 0}; });
     const float mean =
         rms ? 0 : lanes_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)width;
-    for (int c = my_column(); c < width; c += 4 * ROW_LANES) {
-        const f32x4 v = load4(x, c, width, whole);
+    each([&](int c, const f32x4 &v) ALWAYS_INLINE {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
-            if (c + i < width)
+            if (whole ? c < width : c + i < width)
                 square[i] = fma_(v[i] - mean, v[i] - mean, square[i]);
-    }
+    });
     const float variance =
         lanes_sum((square[0] + square[1]) + (square[2] + square[3])) / (float)width;
     return moments{mean, 1.0f / __builtin_sqrtf(variance + eps)};
+}
+
+template <typename T>
+DEV moments row_moments(const T *x, int width, bool whole, float eps, bool rms)
+{
+    return row_moments(
+        [=](auto use) ALWAYS_INLINE {
+#pragma GCC unroll 4
+            for (int c = my_column(); c < width; c += 4 * ROW_LANES)
+                use(c, load4(x, c, width, whole));
+        },
+        width, whole && width % 4 == 0, eps, rms);
 }
 
 #endif

@@ -5,7 +5,7 @@
 #include "counts.h"
 
 /* y[s, :] = mean of x[t, :] over t = start[s] + n_prefix ... start[s + 1] - n_suffix - 1,
- * summed in order of t, one accumulator per column; then one multiplication by 1/n. With w not
+ * summed in an order that the length fixes; then one multiplication by 1/n. With w not
  * NULL each row is normalised first (see layernorm.h: b, rms), and only the mean is written.
  * A sequence without residues gives zeros. start: [n_seqs + 1]. */
 struct bi_mean_pool_params {
