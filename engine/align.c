@@ -3,6 +3,8 @@
  * Pairs become codes once. Scores alone go through many(): pairs of similar size in the lanes
  * of one vector; what has no company of its size, and every traceback, goes through strips.
  *
+ * On a GPU all scores go through align_gpu.c instead.
+ *
  * Sections: aligner, codes, groups, results, run. */
 #define _GNU_SOURCE
 #include <omp.h>
@@ -14,7 +16,7 @@
 #include "../base/buf.h"
 #include "../kernels/cpu/cpu.h"
 #include "../loaders/matrix.h"
-#include "align.h"
+#include "align_gpu.h"
 #include "engine.h"
 
 enum {
@@ -47,6 +49,10 @@ struct bioinfer_aligner {
     size_t n_cigars, cigars_cap;
     char (*messages)[160];
     size_t messages_cap;
+    struct bi_align_gpu *gpu; /* NULL: the CPU computes */
+    int32_t high;             /* largest score of the matrix */
+    int64_t *scores;          /* what the GPU gave, by pair */
+    size_t scores_cap;
 };
 
 /* ---- aligner ---- */
@@ -117,22 +123,51 @@ static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_
     return 0;
 }
 
+/* Opens the GPU, where the parameters ask for what it does. */
+static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_params *p,
+                    const struct bi_backend_ops *ops, int ordinal, struct bioinfer_error *err)
+{
+    const struct bi_align_scoring *s = &a->plan.scoring;
+
+    if (ops == &bi_backend_reference || ops == &bi_backend_null)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment does not run on device %s",
+                       ops->name);
+    if (p->traceback)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment on a GPU gives scores alone "
+                       "(--score-only); tracebacks are made on the cpu");
+    if (p->free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment on a GPU is global; free ends are "
+                       "computed on the cpu");
+    for (int i = 0; i < s->n_letters; i++)
+        for (int j = 0; j < s->n_letters; j++)
+            a->high = s->score[i][j] > a->high ? s->score[i][j] : a->high;
+    if (3 * (int64_t)s->open + a->high > 1 << 24)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "gap costs of %d are too large for a GPU: use "
+                       "--device cpu", s->open);
+    return bi_align_gpu_open(&a->gpu, &a->ctx->env, ops, ordinal, err);
+}
+
 int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
                          const struct bioinfer_align_params *params, struct bioinfer_error *err)
 {
+    return bi_aligner_new_on(out, ctx, params, NULL, err);
+}
+
+int bi_aligner_new_on(bioinfer_aligner **out, bioinfer_context *ctx,
+                      const struct bioinfer_align_params *params,
+                      const struct bi_backend_ops *ops, struct bioinfer_error *err)
+{
     struct bioinfer_align_params p = {0};
     struct bioinfer_aligner *a = NULL;
-    int st;
+    int st, ordinal = 0;
 
     if (!out || !ctx)
         return bi_fail(err, BIOINFER_INVALID, "aligner: out and context must be given");
     *out = NULL;
     if ((st = bi_context_check(ctx, err)) ||
-        (st = bi_params_copy(&p, sizeof p, params, "align params", err)))
+        (st = bi_params_copy(&p, sizeof p, params, "align params", err)) ||
+        (!ops && (st = bi_backend_find(&ops, &ordinal, p.device, err))))
         return st;
-    if (p.device && strcmp(p.device, "auto") && strcmp(p.device, "cpu"))
-        return bi_fail(err, BIOINFER_DEVICE, "alignment on device '%.40s' is not supported; it "
-                       "runs on the cpu", p.device);
     if (!(a = bi_zalloc(&ctx->env, sizeof *a)))
         return bi_fail(err, BIOINFER_NOMEM, "aligner");
     a->ctx = ctx;
@@ -142,7 +177,8 @@ int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
     }
     for (int t = 0; t < ctx->n_threads; t++)
         a->workers[t].work.env = a->workers[t].path.env = &ctx->env;
-    if ((st = make_scoring(a, &p, err)))
+    if ((st = make_scoring(a, &p, err)) ||
+        (ops != &bi_backend_cpu && (st = open_gpu(a, &p, ops, ordinal, err))))
         goto out;
     *out = a;
     a = NULL;
@@ -168,6 +204,8 @@ void bioinfer_aligner_free(bioinfer_aligner **aligner)
         bi_align_path_free(&a->workers[t].path);
     }
     free_cigars(a);
+    bi_align_gpu_close(&a->gpu);
+    bi_free(&a->ctx->env, a->scores);
     bi_free(&a->ctx->env, a->workers);
     bi_free(&a->ctx->env, a->codes);
     bi_free(&a->ctx->env, a->inputs);
@@ -476,6 +514,35 @@ static void run_claims(struct job *job, struct worker *w)
     }
 }
 
+/* All pairs that are sound, on the GPU. */
+static int run_gpu(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results,
+                   struct bioinfer_error *err)
+{
+    const struct bi_align_batch batch = {a->inputs, a->order};
+    const int64_t most = 3 * (int64_t)a->plan.scoring.open + a->high;
+    size_t n_sound = 0;
+    int st;
+
+    if (!bi_grow(&a->ctx->env, &a->scores, &a->scores_cap, n + 1, sizeof *a->scores))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu scores", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct bi_align_input *in = &a->inputs[i];
+        if (results[i].status)
+            continue;
+        if (in->n > BI_ALIGN_GPU_LENGTH || in->m > BI_ALIGN_GPU_LENGTH ||
+            (in->n + in->m) * most > BI_ALIGN_GPU_SCORE)
+            pair_failed(a, results, i, BIOINFER_LIMIT, "%lld x %lld residues: the score may pass "
+                        "32 bits, use --device cpu", (long long)in->n, (long long)in->m);
+        else
+            a->order[n_sound++] = (uint32_t)i;
+    }
+    if ((st = bi_align_gpu_run(a->gpu, &a->plan, &batch, n_sound, a->scores, err)))
+        return st;
+    for (size_t k = 0; k < n_sound; k++)
+        results[a->order[k]].score = a->scores[a->order[k]];
+    return 0;
+}
+
 int bioinfer_aligner_run(bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
                          struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
@@ -491,6 +558,8 @@ int bioinfer_aligner_run(bioinfer_aligner *a, const struct bioinfer_align_pair *
         return st;
     memset(a->cigars, 0, n * sizeof *a->cigars);
     a->n_cigars = n;
+    if (a->gpu)
+        return run_gpu(a, n, results, err);
     for (size_t i = 0; i < n; i++) {
         const struct bi_align_input *in = &a->inputs[i];
         if (results[i].status)

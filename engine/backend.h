@@ -108,6 +108,9 @@ struct bi_backend_ops {
 
 /* By name, index order of `bioinfer devices`; NULL past the end. */
 const struct bi_backend_ops *bi_backend(int index);
+/* The backend and the number of a device name: "cpu", "cuda:0"; NULL and "auto" are the CPU. */
+int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char *device,
+                    struct bioinfer_error *err);
 
 extern const struct bi_backend_ops bi_backend_cpu;       /* cpu.c: packed SIMD kernels */
 extern const struct bi_backend_ops bi_backend_cuda;      /* cuda.c over gpu.c */

@@ -242,29 +242,39 @@ const struct bi_backend_ops *bi_backend(int index)
     return index >= 0 && index < (int)BI_COUNT(backends) ? backends[index] : NULL;
 }
 
+int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char *device,
+                    struct bioinfer_error *err)
+{
+    size_t n;
+    if (!device || !*device || !strcmp(device, "auto"))
+        device = "cpu";
+    *out = NULL;
+    *ordinal = 0;
+    n = strcspn(device, ":");
+    if (device[n] == ':' && device[n + 1] >= '0' && device[n + 1] <= '9' && !device[n + 2])
+        *ordinal = device[n + 1] - '0';
+    else if (device[n])
+        n = 0; /* no device is called so */
+    for (int i = 0; !*out && bi_backend(i); i++)
+        if (n == strlen(bi_backend(i)->name) && !memcmp(bi_backend(i)->name, device, n))
+            *out = bi_backend(i);
+    if (!*out)
+        return bi_fail(err, BIOINFER_DEVICE, "device '%.40s': this build has no such backend; it "
+                       "has cpu and cuda", device);
+    return 0;
+}
+
 static int open_device(struct bioinfer_model *m, const char *device, const char *precision,
                        struct bioinfer_error *err)
 {
     struct bi_device_params p = {.n_threads = m->ctx->n_threads, .cpu_mask = m->ctx->cpu_mask};
     bool half = precision && !strcmp(precision, "fp16");
-    size_t n;
     int st;
     if (precision && *precision && !half && strcmp(precision, "fp32"))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision '%.20s': expected fp32 or fp16",
                        precision);
-    if (!device || !*device || !strcmp(device, "auto"))
-        device = "cpu";
-    n = strcspn(device, ":");
-    if (device[n] == ':' && device[n + 1] >= '0' && device[n + 1] <= '9' && !device[n + 2])
-        p.ordinal = device[n + 1] - '0';
-    else if (device[n])
-        n = 0; /* no device is called so */
-    for (int i = 0; !m->ops && bi_backend(i); i++)
-        if (n == strlen(bi_backend(i)->name) && !memcmp(bi_backend(i)->name, device, n))
-            m->ops = bi_backend(i);
-    if (!m->ops)
-        return bi_fail(err, BIOINFER_DEVICE, "device '%.40s': this build has no such backend; it "
-                       "has cpu and cuda", device);
+    if (!m->ops && (st = bi_backend_find(&m->ops, &p.ordinal, device, err)))
+        return st;
     if ((st = m->ops->open(&m->device, &m->ctx->env, &p, err)))
         return st;
     m->ops->caps(m->device, &m->caps);

@@ -564,7 +564,7 @@ struct bioinfer_align_params {
     int traceback;       /* non-zero: cigar and counts, not the score alone */
     uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
                           * which takes longer; 0 = 1 GiB */
-    const char *device;  /* "auto" (default: the CPU), "cpu" */
+    const char *device;  /* "auto" (default: the CPU), "cpu", "cuda:0": global scores alone */
 };
 
 struct bioinfer_align_pair {

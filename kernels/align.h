@@ -44,4 +44,27 @@ struct bi_align_border {
     int32_t first, rest;
 };
 
+/* ---- GPU: align.cu ---- */
+
+/* Two pairs with targets of one length, one in each half of packed numbers. */
+struct bi_align_job {
+    uint32_t query[2], target[2]; /* offsets into codes; both the same = one pair */
+    int32_t n[2], m;              /* at least 1 */
+    int32_t out[2];               /* places in scores */
+};
+
+struct bi_align_params {
+    const uint8_t *codes;           /* below letters */
+    const struct bi_align_job *jobs; /* [n_jobs] */
+    const float *table;             /* [letter of target][32 of query]: S + 2 o */
+    int32_t *scores;                /* H[n][m] - H[0][m] */
+    float *border;                  /* [n_jobs, a multiple of 2][4][stride], for several strips */
+    int64_t stride;                 /* at least the longest target, a multiple of 32 */
+    int32_t n_jobs, letters;
+    int32_t open, gap;              /* o, o - e */
+    struct bi_align_border left, top;
+};
+
+enum { BI_ALIGN_GPU_GROUPS = 2, BI_ALIGN_GPU_THREADS = 64 }; /* of a block */
+
 #endif

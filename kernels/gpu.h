@@ -121,6 +121,8 @@ typedef f16 f16x16 __attribute__((vector_size(32)));
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef float f32x8 __attribute__((vector_size(32)));
 typedef u32 u32x4 __attribute__((vector_size(16)));
+typedef f16 f16x2 __attribute__((vector_size(4)));
+typedef float f32x2 __attribute__((vector_size(8)));
 
 /* ---- places: which thread of which block ---- */
 
@@ -204,6 +206,34 @@ DEV float max_(float a, float b)
 DEV float round_(float x)
 {
     return __builtin_rintf(x);
+}
+
+/* Of packed numbers, each for itself; sub_relu(a, b) = max(a - b, 0). */
+template <typename T> DEV T packed_max(T a, T b)
+{
+#if defined ON_HOST
+    return T{a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1]};
+#else
+    return __builtin_elementwise_max(a, b);
+#endif
+}
+
+DEV f32x2 sub_relu(f32x2 a, f32x2 b)
+{
+    return packed_max(a - b, f32x2{0, 0});
+}
+
+DEV f16x2 sub_relu(f16x2 a, f16x2 b)
+{
+#if defined ON_NVIDIA
+    u32 x;
+    asm("fma.rn.relu.f16x2 %0, %1, %2, %3;"
+        : "=r"(x)
+        : "r"(__builtin_bit_cast(u32, b)), "r"(0xbc00bc00u), "r"(__builtin_bit_cast(u32, a)));
+    return __builtin_bit_cast(f16x2, x);
+#else
+    return packed_max(a - b, f16x2{0, 0});
+#endif
 }
 
 template <typename to, typename from> DEV to bits(from x)

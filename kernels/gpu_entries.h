@@ -27,6 +27,8 @@
  *   scores_a         q, k a; p f32                       all of them a
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
  *   norm_act_f32_b, pair_diff_f32_b, depthwise_f32_b: y b, rest f32; pair_pool, upsample: f32
+ *   align_rN_lM_a    N rows a thread, up to M letters, arithmetic in pairs of a (align.h): f16 for
+ *                    values up to 2,048, f32 for the rest
  *   contacts, attention_contacts: sequences of at most 5,000 tokens; longer ones give NaN
  *
  * Alignment is never required, only faster: 16 bytes for base and row stride. */
@@ -36,6 +38,7 @@
 #include <stddef.h>
 
 #include "add.h"
+#include "align.h"
 #include "attention.h"
 #include "contacts.h"
 #include "depthwise.h"
@@ -108,6 +111,13 @@
     E(mix_f16,                mix,           mix,                256, 20864, mix)        \
     E(contacts_f32,           contacts,      contacts,           256, 60928, contacts)   \
     E(attention_contacts_f32, contacts,      attention_contacts, 256, 60928, contacts)   \
+    E(align_r4_l8_f16,        align,         align,              64,  8192,  align)      \
+    E(align_r8_l8_f16,        align,         align,              64,  16384, align)      \
+    E(align_r16_l8_f16,       align,         align,              64,  32768, align)      \
+    E(align_r4_l24_f16,       align,         align,              64,  24576, align)      \
+    E(align_r8_l24_f16,       align,         align,              64,  49152, align)      \
+    E(align_r8_l32_f16,       align,         align,              64,  65536, align)      \
+    E(align_r4_l32_f32,       align,         align,              64,  65536, align)      \
     E(attention_contacts_f16, contacts,      attention_contacts, 256, 60928, contacts)
 /* clang-format on */
 
@@ -217,6 +227,16 @@ static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *
 {
     (void)params;
     grid[0] = bi_gpu_blocks(bucket->n_tokens, 8);
+    grid[1] = 1;
+}
+
+/* A block takes two jobs. */
+static inline void bi_gpu_grid_align(const void *params, const struct bi_counts *bucket,
+                                     int32_t grid[2])
+{
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(((const struct bi_align_params *)params)->n_jobs,
+                            BI_ALIGN_GPU_GROUPS);
     grid[1] = 1;
 }
 

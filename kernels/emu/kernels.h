@@ -8,6 +8,7 @@
 
 namespace {
 #include "../add.cu"
+#include "../align.cu"
 #include "../attention.cu"
 #include "../attention_f32.cu"
 #include "../contacts.cu"
