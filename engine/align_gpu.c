@@ -272,11 +272,14 @@ static int run_batch(struct bi_align_gpu *g, const struct bi_align_plan *plan,
         at += of_shape[i];
         program.n_launches++;
     }
-    if ((st = g->ops->upload(g->queue, g->input.ptr, g->host, b.size, err)) ||
-        (st = g->ops->submit(g->queue, &program, &counts, err)) ||
-        (st = g->ops->download(g->queue, g->scores, g->output.ptr, n * sizeof *g->scores, err)) ||
-        (st = g->ops->wait(g->queue, err)))
+    if ((st = g->ops->upload(g->queue, 0, g->input.ptr, g->host, b.size, err)) ||
+        (st = g->ops->submit(g->queue, 0, &program, &counts, err)) ||
+        (st = g->ops->download(g->queue, 0, g->scores, g->output.ptr, n * sizeof *g->scores,
+                               err)) ||
+        (st = g->ops->wait(g->queue, 0, err))) {
+        g->ops->wait(g->queue, BI_ALL_SLOTS, NULL); /* host memory is ours again */
         return st;
+    }
     for (size_t i = 0; i < n; i++) {
         const uint32_t pair = in->order[first + i];
         scores[pair] = g->scores[i] + bi_align_top(s, in->inputs[pair].m);
