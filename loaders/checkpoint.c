@@ -95,6 +95,8 @@ static int sniff(const struct bi_file *f, const char **format,
         *format = "pytorch zip";
     else if (n >= 15 && !memcmp(head, torch_magic, 15))
         *format = "pytorch legacy";
+    else if (n >= 12 && !memcmp(head, "MPNN\1\0\0\0", 8))
+        *format = "mpnn";
     if (*format)
         return 0;
     for (size_t i = 0; i < BI_COUNT(refused); i++)
@@ -140,6 +142,8 @@ int bi_weights_read(struct bi_reader *r, int file, const char *want,
         r->cp->format = format;
     if (!strcmp(format, "safetensors"))
         return bi_safetensors_read(r, file, err);
+    if (!strcmp(format, "mpnn"))
+        return bi_mpnn_read(r, file, err);
     return strcmp(format, "pytorch zip") ? bi_torch_legacy_read(r, file, err)
                                          : bi_torch_zip_read(r, file, err);
 }

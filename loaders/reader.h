@@ -57,6 +57,7 @@ bool bi_tensor_set_dense(struct bi_tensor *tensor);
 int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *err);
+int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 /* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept. */
 int bi_weights_read(struct bi_reader *r, int file, const char *want,
                     struct bioinfer_error *err);

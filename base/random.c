@@ -1,0 +1,184 @@
+/* random.c - see random.h. */
+#include "random.h"
+
+#include <math.h>
+
+/* ---- Philox4x32-10 ---- */
+
+void bi_philox(uint64_t key, const uint32_t counter[4], uint32_t out[4])
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    for (int i = 0; i < 10; i++) {
+        uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* ---- mt19937 ---- */
+
+static uint32_t next32(struct bi_random *r)
+{
+    uint32_t y;
+    if (r->at == 624) {
+        for (int i = 0; i < 624; i++) {
+            uint32_t v = (r->state[i] & 0x80000000u) | (r->state[(i + 1) % 624] & 0x7fffffffu);
+            r->state[i] = r->state[(i + 397) % 624] ^ v >> 1 ^ (v & 1 ? 0x9908b0dfu : 0);
+        }
+        r->at = 0;
+    }
+    y = r->state[r->at++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680u;
+    y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
+}
+
+/* 53 bits of two numbers, the first of them on top. */
+static double next_unit(struct bi_random *r)
+{
+    uint64_t high = next32(r);
+    return (double)((high << 32 | next32(r)) & 0x1fffffffffffffu) * 0x1p-53;
+}
+
+void bi_random_start(struct bi_random *r, enum bi_rng kind, uint64_t seed, uint64_t skip)
+{
+    *r = (struct bi_random){.kind = kind, .seed = seed, .at = 624};
+    r->state[0] = (uint32_t)seed;
+    for (uint32_t i = 1; i < 624; i++)
+        r->state[i] = 1812433253u * (r->state[i - 1] ^ r->state[i - 1] >> 30) + i;
+    if (kind == BI_RNG_TORCH || kind == BI_RNG_TORCH_MKL)
+        while (skip--)
+            next32(r);
+}
+
+static const double two_pi = 6.283185307179586476925;
+
+static void transform(float *d) /* 16 uniform numbers to normal ones */
+{
+    for (int j = 0; j < 8; j++) {
+        float radius = sqrtf(-2 * logf(1 - d[j])), angle = (float)(two_pi * (double)d[j + 8]);
+        d[j] = radius * cosf(angle);
+        d[j + 8] = radius * sinf(angle);
+    }
+}
+
+static void few_normals(struct bi_random *r, float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double radius, angle, u1;
+        if (r->has_spare) {
+            r->has_spare = false;
+            x[i] = (float)r->spare;
+            continue;
+        }
+        u1 = next_unit(r);
+        radius = sqrt(-2 * log1p(-next_unit(r)));
+        angle = two_pi * u1;
+        r->spare = radius * sin(angle);
+        r->has_spare = true;
+        x[i] = (float)(radius * cos(angle));
+    }
+}
+
+/* Words 0 and 1 of an element of CUDA's generator. */
+static void cuda_words(const struct bi_random *r, uint64_t index, uint32_t out[4])
+{
+    const uint32_t counter[4] = {(uint32_t)(r->offset / 4), (uint32_t)(r->offset / 4 >> 32),
+                                 (uint32_t)index, 0};
+    bi_philox(r->seed, counter, out);
+}
+
+static void cuda_normals(struct bi_random *r, float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t w[4];
+        cuda_words(r, i, w);
+        float u = (float)w[0] * 2.3283064e-10f + 2.3283064e-10f / 2;
+        float v = (float)w[1] * (2.3283064e-10f * 6.2831855f) + 2.3283064e-10f * 6.2831855f / 2;
+        x[i] = sqrtf(-2 * logf(u)) * sinf(v);
+    }
+    r->offset += 4;
+}
+
+void bi_random_normal(struct bi_random *r, float *x, size_t n)
+{
+    if (r->kind == BI_RNG_TORCH_CUDA) {
+        cuda_normals(r, x, n);
+        return;
+    }
+    if (n < 16) {
+        few_normals(r, x, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(next32(r) & 0xffffffu) * 0x1p-24f;
+    for (size_t i = 0; i + 16 <= n; i += 16)
+        transform(x + i);
+    if (n % 16) {
+        for (size_t i = n - 16; i < n; i++)
+            x[i] = (float)(next32(r) & 0xffffffu) * 0x1p-24f;
+        transform(x + n - 16);
+    }
+}
+
+void bi_random_exponential(struct bi_random *r, double *x, size_t n)
+{
+    if (r->kind == BI_RNG_TORCH_CUDA) {
+        for (size_t i = 0; i < n; i++) {
+            uint32_t w[4];
+            cuda_words(r, i, w);
+            double u = (double)((uint64_t)w[0] ^ (uint64_t)w[1] << 21) * 0x1p-53 + 0x1p-54;
+            x[i] = u >= 1 - 0x1p-53 ? 0x1p-53 : -log(u);
+        }
+        r->offset += 4;
+    } else if (r->kind == BI_RNG_TORCH_MKL) { /* MKL's MCG31m1, seeded anew by every call */
+        uint64_t state = next32(r) % 2147483647u;
+        state = state ? state : 1;
+        for (size_t i = 0; i < n; i++) {
+            x[i] = -log((double)state / 2147483647.0);
+            state = 1132489760u * state % 2147483647u;
+        }
+    } else {
+        for (size_t i = 0; i < n; i++)
+            x[i] = -log1p(-next_unit(r));
+    }
+}
+
+/* ---- our own ---- */
+
+/* Two numbers in (0, 1). */
+static void units_at(const struct bi_random *r, uint32_t stream, uint32_t sample, uint32_t index,
+                     double u[2])
+{
+    const uint32_t counter[4] = {index, sample, stream, 0};
+    uint32_t w[4];
+    bi_philox(r->seed, counter, w);
+    for (int i = 0; i < 2; i++)
+        u[i] = ((double)(((uint64_t)w[2 * i] << 32 | w[2 * i + 1]) >> 12) + 0.5) * 0x1p-52;
+}
+
+double bi_random_normal_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
+                           uint32_t index)
+{
+    double u[2];
+    units_at(r, stream, sample, index, u);
+    return sqrt(-2 * log(u[0])) * cos(two_pi * u[1]);
+}
+
+double bi_random_exponential_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
+                                uint32_t index)
+{
+    double u[2];
+    units_at(r, stream, sample, index, u);
+    return -log(u[0]);
+}

@@ -1,0 +1,42 @@
+/* random.h - streams of random numbers: our own, and those of PyTorch bit for bit.
+ *
+ *   BI_RNG_NATIVE     Philox4x32-10, addressed by what a number is for (stream, sample, position),
+ *                     so that neither batches nor the order of records nor threads show
+ *   BI_RNG_TORCH      PyTorch's CPU generator (mt19937) and its randn and exponential_ as builds
+ *                     without MKL's exponentials have them (<= 1.12, ARM, >= 2.5)
+ *   BI_RNG_TORCH_MKL  the same with MKL's exponentials (about 1.13 to 2.4 on x86)
+ *   BI_RNG_TORCH_CUDA PyTorch's CUDA generator
+ *
+ * Source: pytorch/pytorch:aten/src/ATen/native/cpu/DistributionTemplates.h */
+#ifndef BI_RANDOM_H
+#define BI_RANDOM_H
+
+#include "base.h"
+
+enum bi_rng { BI_RNG_NATIVE, BI_RNG_TORCH, BI_RNG_TORCH_MKL, BI_RNG_TORCH_CUDA };
+
+struct bi_random {
+    enum bi_rng kind;
+    uint64_t seed;
+    uint32_t state[624];
+    int at;
+    bool has_spare; /* randn of fewer than 16 keeps one */
+    double spare;
+    uint64_t offset; /* of CUDA's counter */
+};
+
+/* skip: numbers given away before the first is used (mt19937 only). */
+void bi_random_start(struct bi_random *r, enum bi_rng kind, uint64_t seed, uint64_t skip);
+/* n normal numbers, as torch.randn(n) draws them. Not for NATIVE. */
+void bi_random_normal(struct bi_random *r, float *x, size_t n);
+/* n exponential numbers in double, as one exponential_() draws them. Not for NATIVE. */
+void bi_random_exponential(struct bi_random *r, double *x, size_t n);
+
+/* NATIVE: one number of its own place. */
+double bi_random_normal_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
+                           uint32_t index);
+double bi_random_exponential_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
+                                uint32_t index);
+void bi_philox(uint64_t key, const uint32_t counter[4], uint32_t out[4]);
+
+#endif

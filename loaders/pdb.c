@@ -1,0 +1,204 @@
+/* pdb.c - opening a structure file of either kind; PDB records by their columns. */
+#include <string.h>
+
+#include "../base/file.h"
+#include "../base/number.h"
+#include "reader.h"
+#include "structure.h"
+
+/* ---- opening ---- */
+
+int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
+                     struct bioinfer_error *err)
+{
+    if (s->n_atoms >= BI_MAX_ATOMS)
+        return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d atoms", s->name, BI_MAX_ATOMS);
+    if (!bi_grow(s->env, &s->atoms, &s->cap_atoms, s->n_atoms + 1, sizeof *s->atoms))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %zu atoms", s->name, s->n_atoms + 1);
+    s->atoms[s->n_atoms++] = *atom;
+    return 0;
+}
+
+static bool ends_in(const char *text, size_t n, const char *suffix)
+{
+    size_t k = strlen(suffix);
+    return n > k && !memcmp(text + n - k, suffix, k);
+}
+
+/* First token data_ (any case), behind white space and comments. */
+static bool is_mmcif(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < size) {
+        if (text[i] == '#')
+            while (i < size && text[i] != '\n')
+                i++;
+        else if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n')
+            break;
+        else
+            i++;
+    }
+    return size - i >= 5 && (text[i] | 32) == 'd' && (text[i + 1] | 32) == 'a' &&
+           (text[i + 2] | 32) == 't' && (text[i + 3] | 32) == 'a' && text[i + 4] == '_';
+}
+
+int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
+                             const char *name, const char *text, size_t size,
+                             struct bioinfer_error *err)
+{
+    static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF"};
+    struct bi_structure s = {.env = env};
+    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    size_t n = strlen(base);
+    int st;
+    if (!(s.name = bi_strdup(env, base)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s", name);
+    if (size >= 2 && (uint8_t)text[0] == 0x1f && (uint8_t)text[1] == 0x8b)
+        st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: gzip data; decompress it first", name);
+    else
+        st = is_mmcif(text, size) ? bi_mmcif_read(&s, text, size, err)
+                                  : bi_pdb_read(&s, text, size, err);
+    if (!st && !s.n_atoms)
+        st = bi_fail(err, BIOINFER_EMPTY, "%s: no ATOM record%s", name,
+                     size ? ": expected a PDB or mmCIF file" : ", the file is empty");
+    for (size_t i = 0; i < BI_COUNT(suffixes); i++)
+        if (ends_in(s.name, n, suffixes[i])) {
+            s.name[n - strlen(suffixes[i])] = '\0';
+            break;
+        }
+    if (st)
+        bi_structure_close(&s);
+    *out = s;
+    return st;
+}
+
+int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
+                      struct bioinfer_error *err)
+{
+    char *text = NULL;
+    size_t size;
+    int st = bi_file_slurp(env, path, BI_MAX_STRUCTURE_SIZE, &text, &size, err);
+    *out = (struct bi_structure){0};
+    if (!st)
+        st = bi_structure_open_memory(out, env, path, text, size, err);
+    bi_free(env, text);
+    return st;
+}
+
+void bi_structure_close(struct bi_structure *s)
+{
+    if (!s || !s->env)
+        return;
+    bi_free(s->env, s->name);
+    bi_free(s->env, s->atoms);
+    *s = (struct bi_structure){0};
+}
+
+/* ---- PDB ---- */
+
+struct line {
+    const char *text;
+    size_t n; /* without the end and trailing white space */
+    long number;
+};
+
+/* Columns [from, to] (1-based) without the white space around them; *n their number. */
+static const char *columns(const struct line *l, size_t from, size_t to, size_t *n)
+{
+    size_t begin = from - 1 < l->n ? from - 1 : l->n, end = to < l->n ? to : l->n;
+    while (begin < end && (l->text[begin] == ' ' || l->text[begin] == '\t'))
+        begin++;
+    while (end > begin && (l->text[end - 1] == ' ' || l->text[end - 1] == '\t'))
+        end--;
+    *n = end - begin;
+    return l->text + begin;
+}
+
+static void copy(char *dst, size_t size, const char *text, size_t n)
+{
+    n = n < size - 1 ? n : size - 1;
+    memcpy(dst, text, n);
+    dst[n] = '\0';
+}
+
+static bool whole_number(const char *text, size_t n, int32_t *out)
+{
+    bool negative = n && text[0] == '-';
+    int64_t v = 0;
+    size_t i = negative || (n && text[0] == '+');
+    if (i == n || n - i > 9)
+        return false;
+    for (; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        v = 10 * v + (text[i] - '0');
+    }
+    *out = (int32_t)(negative ? -v : v);
+    return true;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static int read_atom(struct bi_structure *s, const struct line *l, bool het, int32_t model,
+                     struct bioinfer_error *err)
+{
+    struct bi_atom a = {.het = het, .model = model, .icode = ' ', .altloc = ' ',
+                        .occupancy = 1};
+    size_t n;
+    const char *t = columns(l, 13, 16, &n);
+    double v;
+    copy(a.name, sizeof a.name, t, n);
+    if (l->n >= 17)
+        a.altloc = l->text[16];
+    t = columns(l, 18, 20, &n);
+    copy(a.residue, sizeof a.residue, t, n);
+    a.chain[0] = l->n >= 22 && l->text[21] != ' ' ? l->text[21] : '\0';
+    t = columns(l, 23, 27, &n);
+    if (n && is_letter(t[n - 1]))
+        a.icode = t[--n];
+    if (!whole_number(t, n, &a.number))
+        return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: residue number '%s' in columns 23-27",
+                       s->name, l->number, bi_quote(t, n).text);
+    for (int i = 0; i < 3; i++) {
+        t = columns(l, 31 + 8 * (size_t)i, 38 + 8 * (size_t)i, &n);
+        if (!bi_parse_f64(t, n, &v) || v < -1e6 || v > 1e6)
+            return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: coordinate '%s' in columns %d-%d",
+                           s->name, l->number, bi_quote(t, n).text, 31 + 8 * i, 38 + 8 * i);
+        a.x[i] = (float)v;
+    }
+    t = columns(l, 55, 60, &n);
+    if (bi_parse_f64(t, n, &v) && v >= -1e6 && v <= 1e6)
+        a.occupancy = (float)v;
+    t = columns(l, 77, 78, &n);
+    copy(a.element, sizeof a.element, t, n);
+    return bi_structure_add(s, &a, err);
+}
+
+int bi_pdb_read(struct bi_structure *s, const char *text, size_t size,
+                struct bioinfer_error *err)
+{
+    struct line l = {.number = 0};
+    int st = 0;
+    s->format = "PDB";
+    for (size_t at = 0; !st && at < size;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        size_t next = end ? (size_t)(end - text) + 1 : size;
+        l.text = text + at;
+        l.n = next - at;
+        l.number++;
+        while (l.n && (l.text[l.n - 1] == '\n' || l.text[l.n - 1] == '\r' ||
+                       l.text[l.n - 1] == ' ' || l.text[l.n - 1] == '\t'))
+            l.n--;
+        if (l.n >= 6 && !memcmp(l.text, "MODEL ", 6))
+            s->n_models++;
+        else if (l.n >= 4 && !memcmp(l.text, "ATOM", 4))
+            st = read_atom(s, &l, false, s->n_models ? s->n_models : 1, err);
+        else if (l.n >= 6 && !memcmp(l.text, "HETATM", 6))
+            st = read_atom(s, &l, true, s->n_models ? s->n_models : 1, err);
+        at = next;
+    }
+    return st;
+}

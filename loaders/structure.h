@@ -1,0 +1,87 @@
+/* structure.h - atoms of PDB and mmCIF files, and protein backbones out of them.
+ *
+ * A reader hands over every ATOM and HETATM record in file order with what its columns say; what
+ * is chosen among alternates, models and chains is backbone.c's alone. Told apart by content.
+ * FORMAT: a record that cannot be read, named by file and line. LIMIT: too many atoms. EMPTY: no
+ * atom. */
+#ifndef BI_STRUCTURE_H
+#define BI_STRUCTURE_H
+
+#include "../base/arena.h"
+#include "../base/buf.h"
+
+enum { BI_MAX_ATOMS = 10000000, BI_MAX_STRUCTURE_SIZE = 1 << 30, BI_MAX_RESIDUES = 1000000 };
+
+struct bi_atom {
+    char name[8], residue[8], chain[8], element[4];
+    char icode, altloc; /* ' ' = none */
+    bool het;
+    int32_t number, model; /* of the residue; model from 1 */
+    float occupancy;
+    float x[3]; /* angstrom */
+};
+
+struct bi_structure {
+    const struct bi_env *env;
+    char *name; /* file name without folder and suffix */
+    const char *format;
+    struct bi_atom *atoms;
+    size_t n_atoms, cap_atoms;
+    int32_t n_models;
+};
+
+int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
+                      struct bioinfer_error *err);
+/* The same of bytes in memory (fuzzing, tests). */
+int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
+                             const char *name, const char *text, size_t size,
+                             struct bioinfer_error *err);
+void bi_structure_close(struct bi_structure *structure); /* NULL-safe */
+
+/* The readers: text is NUL-terminated behind size bytes. */
+int bi_pdb_read(struct bi_structure *s, const char *text, size_t size,
+                struct bioinfer_error *err);
+int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
+                  struct bioinfer_error *err);
+int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
+                     struct bioinfer_error *err);
+
+/* ---- backbones ---- */
+
+enum bi_backbone_atom { BI_N, BI_CA, BI_C, BI_O, BI_BACKBONE };
+
+struct bi_residue {
+    char letter; /* of the 20, or '-': gap or a name that is none of them */
+    char icode;
+    bool gap;       /* its number does not occur in the file */
+    int32_t number;
+    float x[BI_BACKBONE][3]; /* NaN where missing */
+};
+
+struct bi_chain {
+    char id[8];
+    struct bi_residue *residues;
+    size_t n;
+};
+
+/* Chains in the order A-Z, a-z, 0-9, then (mmCIF) longer names as they come. */
+struct bi_backbone {
+    const struct bi_env *env;
+    struct bi_chain *chains;
+    size_t n_chains, cap_chains;
+    /* what was read past or filled in, for messages */
+    size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_het, n_unnamed, n_mse;
+    int32_t n_models;
+    char first_missing[32];
+};
+
+/* By the rules of the ProteinMPNN parser: numbers ascending, absent ones as gaps, of repeated
+ * atoms the first, MSE as MET, other HETATM left out, chains without a name left out. EMPTY when
+ * no residue is left. */
+int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *structure,
+                      struct bioinfer_error *err);
+void bi_backbone_free(struct bi_backbone *backbone);
+/* One line that says what is in n_*; empty when there is nothing to say. */
+void bi_backbone_describe(const struct bi_backbone *backbone, struct bi_buf *out);
+
+#endif
