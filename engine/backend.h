@@ -47,6 +47,7 @@ struct bi_program {
     struct bi_launch *launches;
     int n_launches;
     int64_t max_rows, max_seqs, longest; /* of the bucket: sizes scratch and grids */
+    bool loops; /* some launches are of a loop: they run counts->n_steps times */
     double *seconds;           /* per launch, added up when timing is on; else NULL */
     void *prepared;            /* the backend's own, made by prepare(), gone with release() */
 };

@@ -130,6 +130,7 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
     program->max_rows = g->n_tokens;
     program->max_seqs = g->n_seqs;
     program->longest = g->longest;
+    program->loops = false;
     if ((st = load_weights(plan, model, &weights, err)))
         goto out;
     for (size_t i = 0; i < g->n_nodes; i++) {
@@ -167,13 +168,14 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
                 b.out_ld[k - BI_NODE_IN] = s->ld;
             }
         }
-        *l = (struct bi_launch){.op = op};
+        *l = (struct bi_launch){.op = op, .phase = node->phase};
         for (int k = 0; k < BI_NODE_IN; k++)
             l->in_dtype[k] = node->in[k] == BI_NONE ? BI_F32 : g->values[node->in[k]].dtype;
         for (int k = 0; k < BI_NODE_OUT; k++)
             l->out_dtype[k] = node->out[k] == BI_NONE ? BI_F32 : g->values[node->out[k]].dtype;
         op->cost(g, node, &l->flops, &l->bytes);
         op->launch(g, node, &b, l);
+        program->loops |= node->phase & 1;
         plan->op_of[n++] = node->op;
     }
     program->n_launches = n;

@@ -126,15 +126,24 @@ int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *
 
 /* ---- models ---- */
 
-/* The folder of the model that comes with bioinfer: installed, or in the source tree. */
-static const char *tiny_path(void)
+/* Weights that come with bioinfer: installed, or in the source tree. *out is allocated; NULL when
+ * there are none of that name. */
+static int shipped_path(char **out, const struct bi_env *env, const char *name,
+                        struct bioinfer_error *err)
 {
-    static const char *const places[] = {BI_DATADIR "/bioinfer/bioinfer-tiny",
-                                         BI_SOURCE_ROOT "/share/bioinfer-tiny"};
-    for (size_t i = 0; i < BI_COUNT(places); i++)
-        if (bi_path_is_folder(places[i]))
-            return places[i];
-    return places[0];
+    static const char *const places[] = {BI_DATADIR "/bioinfer/", BI_SOURCE_ROOT "/share/"};
+    *out = NULL;
+    for (size_t i = 0; i < BI_COUNT(places); i++) {
+        size_t size = strlen(places[i]) + strlen(name) + 1;
+        if (!(*out = bi_alloc(env, size)))
+            return bi_fail(err, BIOINFER_NOMEM, "path");
+        snprintf(*out, size, "%s%s", places[i], name);
+        if (bi_path_exists(*out))
+            return 0;
+        bi_free(env, *out);
+        *out = NULL;
+    }
+    return 0;
 }
 
 /* What people call the weights: "org/name" of the hub (also from a path into its cache), the
@@ -172,10 +181,10 @@ static int find_weights(struct bioinfer_model *m, const char *path, const char *
                         struct bioinfer_error *err)
 {
     const struct bi_env *env = &m->ctx->env;
+    int st;
     if (path && !strcmp(path, "tiny") && !bi_path_exists(path)) {
-        if (!(m->path = bi_strdup(env, tiny_path())))
-            return bi_fail(err, BIOINFER_NOMEM, "path");
-        return 0;
+        if ((st = shipped_path(&m->path, env, "bioinfer-tiny", err)) || m->path)
+            return st;
     }
     if (!path) {
         for (int i = 0; bi_model_def(i); i++)
@@ -184,6 +193,8 @@ static int find_weights(struct bioinfer_model *m, const char *path, const char *
         if (!path)
             return family ? bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family)
                           : bi_fail(err, BIOINFER_INVALID, "model: path or family must be given");
+        if ((st = shipped_path(&m->path, env, path, err)) || m->path)
+            return st;
     }
     return bi_hub_resolve(&m->path, env, path, err);
 }
@@ -281,7 +292,7 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
     if (half && !m->caps.half)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision fp16: the %s backend computes in fp32",
                        m->ops->name);
-    m->half = m->caps.half && !(precision && !strcmp(precision, "fp32"));
+    m->half = m->caps.half && !m->base.def->build_design && !(precision && !strcmp(precision, "fp32"));
     return 0;
 }
 
@@ -415,6 +426,14 @@ const char *bioinfer_family_summary(int index)
 {
     const struct bi_model_def *d = bi_model_def(index);
     return d ? d->summary : NULL;
+}
+
+int bioinfer_family_kind(int index)
+{
+    const struct bi_model_def *d = bi_model_def(index);
+    return d && d->build_design   ? BIOINFER_FAMILY_DESIGN
+           : d && d->build_tracks ? BIOINFER_FAMILY_TRACKS
+                                  : BIOINFER_FAMILY_SEQUENCES;
 }
 
 /* ---- devices ---- */

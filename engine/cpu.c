@@ -251,13 +251,15 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What one thread does: all launches, its share of tasks, a barrier after each. */
-static void run_thread(struct bi_queue *q, const struct bi_program *program, int thread,
-                       bool timed)
+/* What one thread does: launches [first, end), its share of tasks, a barrier after each. In a loop
+ * thread 0 winds a counter back behind the barrier that ends its launch; nobody reads it before
+ * the barrier of the next one. */
+static void run_launches(struct bi_queue *q, const struct bi_program *program, int first, int end,
+                         int thread, double *before)
 {
     void *scratch = (char *)q->scratch + (size_t)thread * q->scratch_size;
-    double before = timed ? now() : 0;
-    for (int i = 0; i < program->n_launches; i++) {
+    bool loop = program->launches[first].phase & 1;
+    for (int i = first; i < end; i++) {
         const struct bi_launch *l = &program->launches[i];
         const struct bi_cpu_entry *e = l->function;
         int64_t task, n = q->tasks[i];
@@ -265,11 +267,29 @@ static void run_thread(struct bi_queue *q, const struct bi_program *program, int
                                                  memory_order_relaxed)) < n)
             e->run(l->params, task, n, scratch);
 #pragma omp barrier
-        if (timed) {
+        if (loop && !thread)
+            atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
+        if (before) {
             double after = now();
-            program->seconds[i] += after - before;
-            before = after;
+            program->seconds[i] += after - *before;
+            *before = after;
         }
+    }
+    if (loop && end - first == 1) {
+#pragma omp barrier
+    }
+}
+
+static void run_thread(struct bi_queue *q, const struct bi_program *program, int32_t n_steps,
+                       int thread, bool timed)
+{
+    double before = timed ? now() : 0;
+    for (int first = 0, end; first < program->n_launches; first = end) {
+        int32_t phase = program->launches[first].phase;
+        for (end = first + 1; end < program->n_launches && program->launches[end].phase == phase;)
+            end++;
+        for (int32_t trip = 0; trip < (phase & 1 ? n_steps : 1); trip++)
+            run_launches(q, program, first, end, thread, timed ? &before : NULL);
     }
 }
 
@@ -277,7 +297,6 @@ static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *pro
                       const struct bi_counts *counts, struct bioinfer_error *err)
 {
     (void)slot;
-    (void)counts;
     (void)err;
     for (int i = 0; i < program->n_launches; i++) {
         const struct bi_launch *l = &program->launches[i];
@@ -286,7 +305,7 @@ static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *pro
         atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
     }
 #pragma omp parallel num_threads(q->device->n_threads)
-    run_thread(q, program, omp_get_thread_num(),
+    run_thread(q, program, counts->n_steps, omp_get_thread_num(),
                program->seconds != NULL && omp_get_thread_num() == 0);
     return 0;
 }

@@ -20,7 +20,7 @@
 
 struct bioinfer_model;
 
-enum { BI_EXEC_INPUTS = 16, BI_PLAN_CACHE = 64 };
+enum { BI_EXEC_INPUTS = 32, BI_PLAN_CACHE = 64 };
 
 /* What tells one plan from another, the caller's own. Compared byte by byte: unused words are
  * zero. Sizes in it are those of the bucket (bi_bucket), or every batch compiles anew. */

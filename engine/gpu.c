@@ -707,8 +707,10 @@ int bi_gpu_wait(struct bi_queue *q, int slot, struct bioinfer_error *err)
 /* Sizes of the bucket, for grids. */
 static struct bi_counts bucket_of(const struct bi_program *program)
 {
-    return (struct bi_counts){(int32_t)program->max_rows, (int32_t)program->max_seqs,
-                              (int32_t)program->max_rows, (int32_t)program->longest};
+    return (struct bi_counts){.n_tokens = (int32_t)program->max_rows,
+                              .n_seqs = (int32_t)program->max_seqs,
+                              .n_rows = (int32_t)program->max_rows,
+                              .longest = (int32_t)program->longest};
 }
 
 /* The params of Hopper's own entries: tensor maps, then those of the op. */
@@ -738,14 +740,14 @@ static int hopper_params(const struct bi_device *d, const struct bi_gpu_entry *e
     return code;
 }
 
-/* Every launch, with an event before each and one after the last when there are events. */
-static int launch_all(struct bi_queue *q, const struct bi_program *program,
-                      const bi_gpu_handle *events, int *at)
+/* Launches [first, end), with an event before each when there are events. */
+static int launch_some(struct bi_queue *q, const struct bi_program *program, int first, int end,
+                       const bi_gpu_handle *events, int *at)
 {
     const struct bi_device *d = q->device;
     struct bi_counts bucket = bucket_of(program);
     int code = 0;
-    for (int i = 0; !code && i < program->n_launches; i++) {
+    for (int i = first; !code && i < end; i++) {
         struct bi_launch *l = &program->launches[i];
         const struct bi_gpu_entry *e = l->function;
         int32_t grid[2] = {1, 1};
@@ -765,8 +767,25 @@ static int launch_all(struct bi_queue *q, const struct bi_program *program,
             code = d->driver->launch(d->gpu, q->compute, d->functions[e - entries], grid,
                                      e->threads, e->shared, params);
     }
+    return code;
+}
+
+/* Every launch, those of a loop n_steps times: its trips are queued one behind the other and all
+ * alike, for what differs between them lies on the device. Of a loop the times are those of its
+ * last trip. */
+static int launch_all(struct bi_queue *q, const struct bi_program *program, int32_t n_steps,
+                      const bi_gpu_handle *events, int *at)
+{
+    const struct bi_launch *l = program->launches;
+    int code = 0, n = program->n_launches;
+    for (int first = 0, end; !code && first < n; first = end) {
+        for (end = first + 1; end < n && l[end].phase == l[first].phase;)
+            end++;
+        for (int32_t trip = 0; !code && trip < (l[first].phase & 1 ? n_steps : 1); trip++)
+            code = launch_some(q, program, first, end, events, at);
+    }
     if (!code && events)
-        code = d->driver->event_record(d->gpu, events[program->n_launches], q->compute);
+        code = q->device->driver->event_record(q->device->gpu, events[n], q->compute);
     return code;
 }
 
@@ -793,7 +812,7 @@ int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinf
     struct prepared *p;
     int code = 0, at = 0, st;
     bi_gpu_release(q, program);
-    if ((!v->capture_begin && !program->seconds) || !program->n_launches)
+    if (((!v->capture_begin || program->loops) && !program->seconds) || !program->n_launches)
         return 0;
     if (!(program->prepared = p = bi_zalloc(d->env, sizeof *p)))
         return bi_fail(err, BIOINFER_NOMEM, "program");
@@ -805,7 +824,7 @@ int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinf
     if (p->events) {
         code = make_events(d, p, program->n_launches + 1);
     } else if (!(code = v->capture_begin(d->gpu, q->compute))) {
-        int launched = launch_all(q, program, NULL, &at);
+        int launched = launch_all(q, program, 0, NULL, &at);
         code = v->capture_end(d->gpu, q->compute, &p->graph);
         code = launched ? launched : code;
     }
@@ -836,13 +855,12 @@ int bi_gpu_submit(struct bi_queue *q, int slot, const struct bi_program *program
     const struct bi_gpu_driver *v = q->device->driver;
     const struct prepared *p = program->prepared;
     int at = 0, code, st;
-    (void)counts;
     if (!program->n_launches)
         return 0;
     if ((st = enter(q->device, "submit", err)))
         return st;
     code = p && p->graph ? v->graph_launch(q->device->gpu, q->compute, p->graph)
-                         : launch_all(q, program, p ? p->events : NULL, &at);
+                         : launch_all(q, program, counts->n_steps, p ? p->events : NULL, &at);
     q->slots[slot].timed = !code && p && p->events ? program : NULL;
     return leave(q->device, code, launch_name(program, at), err);
 }

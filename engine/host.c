@@ -151,11 +151,17 @@ static int host_copy(struct bi_queue *queue, int slot, void *dst, const void *sr
 static int host_submit(struct bi_queue *queue, int slot, const struct bi_program *program,
                        const struct bi_counts *counts, struct bioinfer_error *err)
 {
+    const struct bi_launch *l = program->launches;
+    int n = queue->device->runs ? program->n_launches : 0;
     (void)slot;
-    (void)counts;
     (void)err;
-    for (int i = 0; queue->device->runs && i < program->n_launches; i++)
-        program->launches[i].op->reference(program->launches[i].params);
+    for (int first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && l[end].phase == l[first].phase;)
+            end++;
+        for (int32_t trip = 0; trip < (l[first].phase & 1 ? counts->n_steps : 1); trip++)
+            for (int i = first; i < end; i++)
+                l[i].op->reference(l[i].params);
+    }
     return 0;
 }
 

@@ -172,7 +172,7 @@ int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
     if ((st = bi_context_check(model->ctx, err)))
         return st;
     if (!model->base.def->build)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s takes windows of DNA, not records",
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s takes no sequences of residues",
                        model->path, model->base.def->name);
     if (!(s = bi_zalloc(model->base.env, sizeof *s)))
         return bi_fail(err, BIOINFER_NOMEM, "session");
@@ -280,8 +280,8 @@ int bi_session_start(struct bioinfer_session *s, const struct bi_wants *wants,
         if (items[i].n_tokens > longest)
             longest = items[i].n_tokens;
     }
-    b.counts = (struct bi_counts){(int32_t)n_tokens, (int32_t)n_items, (int32_t)n_rows,
-                                  (int32_t)longest};
+    b.counts = (struct bi_counts){.n_tokens = (int32_t)n_tokens, .n_seqs = (int32_t)n_items,
+                                  .n_rows = (int32_t)n_rows, .longest = (int32_t)longest};
     recipe_for(s, wants,
                &(struct bi_shape){bi_bucket(n_tokens), bi_bucket(n_items), bi_bucket(longest),
                                   n_rows ? bi_bucket(n_rows) : 0},

@@ -37,6 +37,25 @@ static int check_finite(const struct bioinfer_model *model, const char *name, co
     return 0;
 }
 
+/* Columns [column, column + k) of rows [first, first + n) of one weight. */
+static int read_columns(struct bioinfer_model *model, const struct bi_weight *w, int64_t first,
+                        int64_t n, int64_t column, int64_t k, float *dst,
+                        struct bioinfer_error *err)
+{
+    int64_t width = w->rank == 2 ? w->shape[1] : 1;
+    float *row;
+    int st = 0;
+    if (width == k)
+        return bi_weight_read(&model->base, w, first, n, dst, err);
+    if (!(row = bi_calloc(model->base.env, (size_t)width, sizeof *row)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->path, w->name);
+    for (int64_t r = 0; !st && r < n; r++, dst += k)
+        if (!(st = bi_weight_read(&model->base, w, first + r, 1, row, err)))
+            memcpy(dst, row + column, (size_t)k * sizeof *dst);
+    bi_free(model->base.env, row);
+    return st;
+}
+
 /* Rows [first, first + n) of weights stacked on each other. */
 static int read_rows(struct bioinfer_model *model, const struct bi_value *value, int64_t first,
                      int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
@@ -50,7 +69,7 @@ static int read_rows(struct bioinfer_model *model, const struct bi_value *value,
             continue;
         }
         rows = rows < n ? rows : n;
-        st = bi_weight_read(&model->base, w, first, rows, dst, err);
+        st = read_columns(model, w, first, rows, value->columns[i], k, dst, err);
         if (!st && model->check_weights)
             st = check_finite(model, w->name, dst, rows * k, err);
         dst += rows * k;
@@ -164,6 +183,8 @@ static struct bi_store_entry *find(const struct bi_store *s, const struct bi_wei
     for (size_t i = 0; i < s->n; i++)
         if (s->entries[i].layout == need->layout &&
             s->entries[i].gate_block == need->gate_block && s->entries[i].n_parts == v->n_parts &&
+            s->entries[i].width == width_of(v) &&
+            !memcmp(s->entries[i].columns, v->columns, sizeof v->columns) &&
             !memcmp(s->entries[i].parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
             return &s->entries[i];
     return NULL;
@@ -182,6 +203,8 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
         if (find(s, &needs[i]))
             continue;
         memcpy(e.parts, v->parts, sizeof e.parts);
+        memcpy(e.columns, v->columns, sizeof e.columns);
+        e.width = width_of(v);
         if (!bi_grow(model->base.env, &s->entries, &s->cap, s->n + 1, sizeof *s->entries))
             return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
         if ((st = model->ops->alloc(model->device, &e.buffer,

@@ -42,9 +42,9 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     ATTR(a->factor != 0, "factor=%.9g", (double)a->factor)
     ATTR(a->scale != 0 && a->scale != 1, "scale=%.9g", (double)a->scale)
     ATTR(a->eps != 0, "eps=%.3g", (double)a->eps)
-    ATTR(a->n_heads, "heads=%d", a->n_heads)
+    ATTR(a->n_heads && n->op != BI_OP_FILL, "heads=%d", a->n_heads)
     ATTR(a->head_dim, "head_dim=%d", a->head_dim)
-    ATTR(a->n_prefix, "prefix=%d", a->n_prefix)
+    ATTR(a->n_prefix && n->op != BI_OP_FILL, "prefix=%d", a->n_prefix)
     ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
     ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || a->first, "first=%d", a->first)
     ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || n->op == BI_OP_ROPE_TABLE ||
@@ -52,6 +52,7 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
          a->n)
     ATTR(a->taps, "taps=%d", a->taps)
     ATTR(a->pad, "pad=%d", a->pad)
+    ATTR(a->k, "k=%d", a->k)
     ATTR(a->half, "half=%u", a->half)
 #undef ATTR
     if (b.size) {
@@ -100,7 +101,7 @@ void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out)
             bi_buf_printf(out, "%s%%%d", sep, number(g, numbers, &next, n->out[k], out));
             sep = ", ";
         }
-        bi_buf_printf(out, " = %s(", bi_ops[n->op]->name);
+        bi_buf_printf(out, "%s = %s(", n->phase & 1 ? " (each step)" : "", bi_ops[n->op]->name);
         while (n_in && n->in[n_in - 1] == BI_NONE)
             n_in--;
         for (int k = 0; k < n_in; k++) {

@@ -91,6 +91,31 @@ bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axi
     return value_add(g, &v);
 }
 
+bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                            enum bi_axis axis, int64_t n, int64_t width)
+{
+    bi_value_id id = bi_input(g, name, dtype, axis, n);
+    if (id != BI_NONE) {
+        g->values[id].rank = 2;
+        g->values[id].shape[1] = width;
+    }
+    return id;
+}
+
+void bi_loop_begin(struct bi_graph *g)
+{
+    if (g->phase & 1)
+        bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a loop within a loop");
+    g->phase++;
+}
+
+void bi_loop_end(struct bi_graph *g)
+{
+    if (!(g->phase & 1))
+        bi_graph_fail(g, BIOINFER_INTERNAL, "graph: the end of no loop");
+    g->phase++;
+}
+
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape)
 {
@@ -99,12 +124,35 @@ bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int r
                          .parts = {index}};
     for (size_t i = 0; i < g->n_values; i++) /* one value per weight */
         if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
-            g->values[i].parts[0] == index)
+            g->values[i].parts[0] == index && !g->values[i].columns[0] &&
+            (rank < 2 || g->values[i].shape[1] == shape[1]))
             return (bi_value_id)i;
     for (int i = 0; i < rank; i++)
         v.shape[i] = shape[i];
     v.name = keep(g, name);
     return value_add(g, &v);
+}
+
+bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n)
+{
+    struct bi_value v;
+    if (g->status)
+        return BI_NONE;
+    for (size_t i = 0; i < g->n_values; i++) /* one value per part of a weight */
+        if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
+            g->values[i].parts[0] == g->values[w].parts[0] && g->values[i].rank == 2 &&
+            g->values[i].columns[0] == first && g->values[i].shape[1] == n)
+            return (bi_value_id)i;
+    v = g->values[w];
+    v.shape[1] = n;
+    v.columns[0] = (int32_t)first;
+    v.name = bi_arena_printf(&g->arena, "%s[:, %d:%d]", g->values[w].name, (int)first,
+                             (int)(first + n));
+    if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
+                            sizeof *g->values))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: columns of a weight");
+    g->values[g->n_values] = v;
+    return (bi_value_id)g->n_values++;
 }
 
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name)
@@ -122,7 +170,7 @@ void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
                         const struct bi_attr *attr)
 {
-    struct bi_node node = {.op = op};
+    struct bi_node node = {.op = op, .phase = g->phase};
     struct bioinfer_error err = {0};
     int st;
     for (int i = 0; i < BI_NODE_IN; i++)
@@ -317,6 +365,104 @@ bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_
                             .first = first, .scale = scale));
 }
 
+bi_value_id bi_virtual_cb(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_VIRTUAL_CB, IN(x), NULL);
+}
+
+/* Output `slot` of the node that makes `id`. */
+static bi_value_id other_output(const struct bi_graph *g, bi_value_id id, int slot)
+{
+    return id == BI_NONE ? BI_NONE : g->nodes[g->values[id].node].out[slot];
+}
+
+bi_value_id bi_knn(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id mask,
+                   bi_value_id start, bi_value_id cells, bi_value_id grid, int32_t k,
+                   bi_value_id *distance)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_KNN, IN(x, mask, start, cells, grid),
+                                 ATTR(.first = first, .k = k));
+    *distance = other_output(g, id, 1);
+    return id;
+}
+
+bi_value_id bi_rbf(struct bi_graph *g, bi_value_id x, bi_value_id index, bi_value_id distance,
+                   bi_value_id pairs)
+{
+    return bi_node_add(g, BI_OP_RBF, IN(x, index, distance, pairs), NULL);
+}
+
+bi_value_id bi_relative(struct bi_graph *g, bi_value_id table, bi_value_id number,
+                        bi_value_id chain, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_RELATIVE, IN(table, number, chain, index), NULL);
+}
+
+bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id index,
+                           bi_value_id start)
+{
+    return bi_node_add(g, BI_OP_ORIENTATION, IN(x, index, start), ATTR(.first = first));
+}
+
+bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_EDGE_CONCAT, IN(h, e, index), NULL);
+}
+
+bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *a, int32_t k)
+{
+    return bi_node_add(g, BI_OP_EDGE_SUM,
+                       IN(a->edge, a->self, a->other, a->late, a->rank, a->codes, a->table,
+                          a->index, a->row, a->token), ATTR(.k = k));
+}
+
+bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask,
+                            bi_value_id index, bi_value_id token, int32_t k, float factor,
+                            bi_value_id *weight)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_NEIGHBOR_SUM, IN(x, mask, index, token),
+                                 ATTR(.k = k, .factor = factor));
+    *weight = other_output(g, id, 1);
+    return id;
+}
+
+bi_value_id bi_row_bias(struct bi_graph *g, bi_value_id r, bi_value_id b, bi_value_id c)
+{
+    return bi_node_add(g, BI_OP_ROW_BIAS, IN(r, b, c), NULL);
+}
+
+bi_value_id bi_fill(struct bi_graph *g, enum bi_dtype dtype, enum bi_axis axis, int64_t n,
+                    int64_t width, float value)
+{
+    return bi_node_add(g, BI_OP_FILL, NULL, 0,
+                       ATTR(.factor = value, .n_heads = (int32_t)dtype, .n_prefix = (int32_t)axis,
+                            .first = (int32_t)n, .n = (int32_t)width));
+}
+
+bi_value_id bi_put_rows(struct bi_graph *g, bi_value_id x, bi_value_id y, bi_value_id row)
+{
+    return bi_node_add(g, BI_OP_PUT_ROWS, IN(x, y, row), NULL);
+}
+
+bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start,
+                         bi_value_id first, bi_value_id plan, struct bi_step_values *now)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_NEXT_STEP, IN(step, start, first, plan), NULL);
+    now->row = other_output(g, id, 1);
+    now->token = other_output(g, id, 2);
+    now->alive = other_output(g, id, 3);
+    return id;
+}
+
+bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, bi_value_id step,
+                    bi_value_id start, bi_value_id plan, bi_value_id weight,
+                    bi_value_id noise, bi_value_id temperature, bi_value_id terms)
+{
+    return bi_node_add(g, BI_OP_DRAW,
+                       IN(codes, logits, step, start, plan, weight, noise, temperature, terms),
+                       NULL);
+}
+
 /* ---- uses and replacement ---- */
 
 int64_t bi_value_elements(const struct bi_value *v)
@@ -383,6 +529,7 @@ int bi_graph_dce(struct bi_graph *g)
                 continue;
             for (int k = 0; k < bi_op_n_out(node->op); k++)
                 uses += g->values[node->out[k]].n_uses;
+            uses += bi_ops[node->op]->in_place && node->phase & 1; /* the next trip reads it */
             if (uses)
                 continue;
             node->dead = true;
@@ -399,6 +546,19 @@ int bi_graph_dce(struct bi_graph *g)
 }
 
 /* ---- order ---- */
+
+/* Has every node been placed that reads what node `at` overwrites? */
+static bool may_overwrite(const struct bi_graph *g, size_t at, const uint8_t *placed)
+{
+    const struct bi_node *node = &g->nodes[at];
+    if (!bi_ops[node->op]->in_place)
+        return true;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN; k++)
+            if (i != at && !placed[i] && g->nodes[i].in[k] == node->in[0])
+                return false;
+    return true;
+}
 
 int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err)
 {
@@ -419,8 +579,12 @@ int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err)
     while (done < n) {
         size_t i = first;
         bool found = false;
+        int32_t phase = INT32_MAX; /* of the loops, one after the other */
+        for (size_t k = first; k < n; k++)
+            if (!placed[k] && g->nodes[k].phase < phase)
+                phase = g->nodes[k].phase;
         for (; i < n; i++) {
-            bool ok = !placed[i];
+            bool ok = !placed[i] && g->nodes[i].phase == phase && may_overwrite(g, i, placed);
             for (int k = 0; ok && k < BI_NODE_IN; k++)
                 ok = g->nodes[i].in[k] == BI_NONE || ready[g->nodes[i].in[k]];
             if (ok) {
@@ -498,6 +662,14 @@ static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err
                            at, name, k);
         before[k] = g->values[id];
     }
+    if (at && node->phase < g->nodes[at - 1].phase)
+        return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s of phase %d behind phase %d",
+                       at, name, node->phase, g->nodes[at - 1].phase);
+    for (size_t i = at + 1; bi_ops[node->op]->in_place && i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN; k++)
+            if (g->nodes[i].in[k] == node->in[0])
+                return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s overwrites what node "
+                               "%zu reads", at, name, i);
     if ((st = bi_ops[node->op]->infer(g, node, err)))
         return st;
     for (int k = 0; k < bi_op_n_out(node->op); k++) {

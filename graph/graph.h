@@ -26,7 +26,7 @@ enum bi_op_kind {
     BI_OP_COUNT
 };
 
-enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 6, BI_NODE_OUT = 2, BI_WEIGHT_PARTS = 3 };
+enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 13, BI_NODE_OUT = 4, BI_WEIGHT_PARTS = 3 };
 
 typedef int32_t bi_value_id;
 
@@ -43,6 +43,7 @@ struct bi_value {
     int32_t slot;      /* ... and which of its outputs */
     /* WEIGHT: the model's weights stacked along dimension 0 */
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
+    int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     int32_t n_uses;    /* by nodes and outputs; kept by bi_graph_count_uses */
 };
 
@@ -59,12 +60,14 @@ struct bi_attr {
                                * columns to rotate; REL_ATTENTION,
                                * POSITIONS: first */
     int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
+    int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
 
 struct bi_node {
     enum bi_op_kind op;
     bool dead;
+    int32_t phase; /* odd: a loop, see bi_loop_begin; nodes are in the order of phases */
     bi_value_id in[BI_NODE_IN]; /* BI_NONE = left out */
     bi_value_id out[BI_NODE_OUT];
     struct bi_attr attr;
@@ -84,6 +87,7 @@ struct bi_graph {
     struct bi_output *outputs;
     size_t n_values, cap_values, n_nodes, cap_nodes, n_outputs, cap_outputs;
     int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
+    int32_t phase;                     /* of nodes that are added now */
     int status;
     struct bioinfer_error error;
 };
@@ -105,7 +109,15 @@ bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axi
 /* A weight of the model by its index, rank 1 or 2. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
+/* Columns [first, first + n) of a weight that is no stack. */
+bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
+
+/* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop and changed in it by ops that write in place (PUT_ROWS) are
+ * carried from one trip to the next and to what follows; all others live for one trip. Loops do
+ * not nest. */
+void bi_loop_begin(struct bi_graph *g);
+void bi_loop_end(struct bi_graph *g);
 
 /* Appends a node; shapes by the op's
  * infer. Returns its first output. */
@@ -154,6 +166,54 @@ bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w);
 /* in: q, k, v, r, u, w; first: the token of the first query. */
 bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_heads,
                              int32_t first, float scale);
+
+/* Graphs over residues: kernels/edges.h says what each computes. BI_NONE = left out. */
+struct bi_edge_args {
+    bi_value_id edge;       /* [E, D] what each edge adds */
+    bi_value_id self;       /* [R, D] what the row's own residue adds */
+    bi_value_id other;      /* [V, D] what the neighbour adds ... */
+    bi_value_id late;       /* [N, D] ... unless it comes later in the order `rank` */
+    bi_value_id rank;       /* [M] */
+    bi_value_id codes;      /* [M] with `table` [symbols + 1, D]: the neighbour's symbol adds */
+    bi_value_id table;
+    bi_value_id index;      /* [N, k] neighbours, -1 = none; left out: all k are there */
+    bi_value_id row, token; /* [R] the row's token of its sample, of its structure */
+};
+bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                            enum bi_axis axis, int64_t n, int64_t width);
+bi_value_id bi_virtual_cb(struct bi_graph *g, bi_value_id x);
+/* Returns the indices; *distance [N, k]. cells: residues sorted into cells, or BI_NONE. */
+bi_value_id bi_knn(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id mask,
+                   bi_value_id start, bi_value_id cells, bi_value_id grid, int32_t k,
+                   bi_value_id *distance);
+bi_value_id bi_rbf(struct bi_graph *g, bi_value_id x, bi_value_id index, bi_value_id distance,
+                   bi_value_id pairs);
+bi_value_id bi_relative(struct bi_graph *g, bi_value_id table, bi_value_id number,
+                        bi_value_id chain, bi_value_id index);
+bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id index,
+                           bi_value_id start);
+bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_value_id index);
+bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *args, int32_t k);
+/* Sum over the neighbours of each row times factor, mask [N] of both ends or BI_NONE; *weight
+ * [R]: the factors' own sum. */
+bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask,
+                            bi_value_id index, bi_value_id token, int32_t k, float factor,
+                            bi_value_id *weight);
+bi_value_id bi_row_bias(struct bi_graph *g, bi_value_id r, bi_value_id b, bi_value_id c);
+bi_value_id bi_fill(struct bi_graph *g, enum bi_dtype dtype, enum bi_axis axis, int64_t n,
+                    int64_t width, float value);
+/* In place: x [M, D] with rows `row` [S] (-1 = none) replaced by y [S, D]; its new value. */
+bi_value_id bi_put_rows(struct bi_graph *g, bi_value_id x, bi_value_id y, bi_value_id row);
+/* In place: step + 1. row, token, alive [S]: what each sample decodes now, -1 = nothing. */
+struct bi_step_values {
+    bi_value_id row, token, alive;
+};
+bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start,
+                         bi_value_id first, bi_value_id plan, struct bi_step_values *now);
+/* In place: codes [M] with what this step decides. */
+bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, bi_value_id step,
+                    bi_value_id start, bi_value_id plan, bi_value_id weight,
+                    bi_value_id noise, bi_value_id temperature, bi_value_id terms);
 
 /* ---- whole-graph functions ---- */
 

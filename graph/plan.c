@@ -5,12 +5,20 @@
 
 #include "../ops/op.h"
 
-/* Views share the memory of their input: the value at the end of the chain. */
+/* Is this value another one changed in place? */
+static bool is_changed(const struct bi_graph *g, bi_value_id id)
+{
+    const struct bi_value *v = &g->values[id];
+    return v->kind == BI_VALUE_NODE && !v->slot && bi_ops[g->nodes[v->node].op]->in_place;
+}
+
+/* Views and values changed in place share the memory of their input: the value at the end of the
+ * chain. */
 static bi_value_id base_of(const struct bi_graph *g, bi_value_id id)
 {
     while (g->values[id].kind == BI_VALUE_NODE) {
         const struct bi_node *n = &g->nodes[g->values[id].node];
-        if (!bi_ops[n->op]->view)
+        if (!bi_ops[n->op]->view && !is_changed(g, id))
             break;
         id = n->in[0];
     }
@@ -59,8 +67,12 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g,
     }
     for (size_t i = 0; i < g->n_outputs; i++) {
         struct bi_slot *s = &plan->slots[g->outputs[i].value];
-        if (s->base != g->outputs[i].value || s->place == BI_PLACE_WEIGHT ||
-            s->place == BI_PLACE_INPUT)
+        bool own = s->base == g->outputs[i].value;
+        if (is_changed(g, g->outputs[i].value)) { /* the changed value lies where the first did */
+            s = &plan->slots[s->base];
+            own = true;
+        }
+        if (!own || s->place == BI_PLACE_WEIGHT || s->place == BI_PLACE_INPUT)
             return bi_fail(err, BIOINFER_INTERNAL, "plan: output %s is not a value of its own",
                            g->outputs[i].name);
         if (s->place == BI_PLACE_OUTPUT)
@@ -68,6 +80,13 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g,
         s->place = BI_PLACE_OUTPUT;
         s->offset = output;
         output += s->size;
+    }
+    for (size_t i = 0; i < g->n_values; i++) {
+        enum bi_place at = plan->slots[plan->slots[i].base].place;
+        if (plan->slots[i].place != BI_PLACE_NONE && is_changed(g, (bi_value_id)i) &&
+            (at == BI_PLACE_INPUT || at == BI_PLACE_WEIGHT))
+            return bi_fail(err, BIOINFER_INTERNAL, "plan: value %zu changes an input or a weight",
+                           i);
     }
     plan->input_size = input;
     plan->output_size = output;
@@ -87,13 +106,25 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
             if (n->in[k] != BI_NONE)
                 plan->slots[plan->slots[n->in[k]].base].dies = (int32_t)i;
     }
+    /* a loop reads its outside values on every trip: they live until its end */
+    for (size_t first = 0, end; first < g->n_nodes; first = end) {
+        for (end = first + 1; end < g->n_nodes && g->nodes[end].phase == g->nodes[first].phase;)
+            end++;
+        if (!(g->nodes[first].phase & 1))
+            continue;
+        for (size_t i = 0; i < g->n_values; i++) {
+            struct bi_slot *s = &plan->slots[i];
+            if (s->born < (int32_t)first && s->dies >= (int32_t)first && s->dies < (int32_t)end)
+                s->dies = (int32_t)end - 1;
+        }
+    }
     /* a view extends the life of its base by its own uses: base is resolved above */
     for (size_t i = 0; i < g->n_nodes; i++) { /* views: offset and row length, in order */
         const struct bi_node *n = &g->nodes[i];
         struct bi_slot *s = &plan->slots[n->out[0]];
         const struct bi_slot *x;
         int64_t first = n->attr.first;
-        if (!bi_ops[n->op]->view)
+        if (!bi_ops[n->op]->view && !bi_ops[n->op]->in_place)
             continue;
         x = &plan->slots[n->in[0]];
         s->ld = x->ld;

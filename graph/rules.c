@@ -17,10 +17,12 @@
 
 enum { MAX_VARS = 16, MAX_NODES = 8 };
 
+enum { ANYTHING = -2 }; /* op of a pattern: whatever is there, or nothing */
+
 enum { SHARED = 1 }; /* the value may have other uses: it is cheap, or replaced everywhere */
 
 struct pattern {
-    int op;        /* enum bi_op_kind, or -1: a variable */
+    int op;        /* enum bi_op_kind, or -1: a variable, or ANYTHING */
     int var;       /* variable: which one.  op: under which number its node is remembered */
     int flags;
     bool optional; /* variable: may be absent */
@@ -35,6 +37,7 @@ struct match {
 
 enum var { X, W, B, R, START, TABLE, V, W2, B2, W3, B3, BEFORE, BIAS, GAIN, GAIN2 };
 
+#define ANY &(const struct pattern){.op = ANYTHING}
 #define VAR(v) &(const struct pattern){.op = -1, .var = v}
 #define OPT(v) &(const struct pattern){.op = -1, .var = v, .optional = true}
 #define OP_(name, at, flag, ...)                                                         \
@@ -194,6 +197,39 @@ static bool not_rotated(const struct bi_graph *g, const struct match *m)
 {
     (void)g;
     return m->node[0]->op == BI_OP_ATTENTION ? m->node[0]->in[4] == BI_NONE : true;
+}
+
+/* Any linear without residual whose weight is whole: columns of it can be taken. */
+static bool concat_is_split(const struct bi_graph *g, const struct match *m)
+{
+    const struct bi_value *w = &g->values[m->var[W]];
+    return w->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && !w->columns[0] &&
+           m->node[0]->in[3] == BI_NONE;
+}
+
+static bool plain_linear(const struct bi_graph *g, const struct match *m)
+{
+    (void)g;
+    return m->node[1]->in[2] != BI_NONE && m->node[1]->in[3] == BI_NONE &&
+           m->node[1]->attr.act == BI_ACT_NONE;
+}
+
+/* Square, biased, both activations there, and one way of going through the neighbours. */
+static bool message_fits(const struct bi_graph *g, const struct match *m)
+{
+    const struct bi_node *sum = m->node[0], *linear = m->node[1], *edges = m->node[2];
+    const struct bi_value *w = &g->values[linear->in[1]];
+    return linear->in[2] != BI_NONE && linear->in[3] == BI_NONE &&
+           linear->attr.act == BI_ACT_GELU && edges->attr.act == BI_ACT_GELU &&
+           w->kind == BI_VALUE_WEIGHT && w->shape[0] == w->shape[1] && w->shape[0] <= 256 &&
+           sum->in[2] == edges->in[7] && sum->in[3] == edges->in[9] &&
+           sum->attr.k == edges->attr.k;
+}
+
+static bool no_act(const struct bi_graph *g, const struct match *m)
+{
+    (void)g;
+    return m->node[1]->attr.act == BI_ACT_NONE;
 }
 
 /* ---- rewrites: build what replaces the root's first output ---- */
@@ -416,6 +452,58 @@ static bi_value_id to_norm_pool(struct bi_graph *g, const struct match *m)
     return NEW(g, BI_OP_NORM_POOL, &a, m->var[X], m->var[W], m->var[B], m->var[START]);
 }
 
+/* w [h_i | e | h_j] = w_1 h_i + w_2 e + w_3 h_j: the first and the last once per residue, and
+ * nothing is gathered but their results. */
+static bi_value_id to_edge_linear(struct bi_graph *g, const struct match *m)
+{
+    int64_t d = g->values[m->var[X]].shape[1], c = g->values[m->var[R]].shape[1];
+    bi_value_id w = m->var[W], edge, self, other;
+    struct bi_attr a = {.k = (int32_t)g->values[m->var[V]].shape[1],
+                        .act = m->node[0]->attr.act};
+    edge = NEW(g, BI_OP_LINEAR, NULL, m->var[R], bi_weight_columns(g, w, d, c), m->var[B]);
+    self = NEW(g, BI_OP_LINEAR, NULL, m->var[X], bi_weight_columns(g, w, 0, d));
+    other = NEW(g, BI_OP_LINEAR, NULL, m->var[X], bi_weight_columns(g, w, d + c, d));
+    return NEW(g, BI_OP_EDGE_SUM, &a, edge, self, other, BI_NONE, BI_NONE, BI_NONE, BI_NONE,
+               m->var[V]);
+}
+
+static bi_value_id to_edge_sum_gelu(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[1]->attr;
+    a.act = BI_ACT_GELU;
+    return bi_node_add(g, BI_OP_EDGE_SUM, m->node[1]->in, bi_op_n_in(BI_OP_EDGE_SUM), &a);
+}
+
+/* A linear after a sum instead of before it: once per residue. Its bias counts once for every
+ * term. */
+static bi_value_id to_neighbor_sum_linear(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    const struct bi_node *sum = m->node[0], *linear = m->node[1];
+    bi_value_id s = NEW(g, BI_OP_NEIGHBOR_SUM, &a, linear->in[0], sum->in[1], sum->in[2],
+                        sum->in[3]), weight;
+    if (s == BI_NONE)
+        return BI_NONE;
+    weight = g->nodes[g->n_nodes - 1].out[1];
+    bi_graph_replace(g, sum->out[1], weight);
+    s = NEW(g, BI_OP_LINEAR, NULL, s, linear->in[1]);
+    return NEW(g, BI_OP_ROW_BIAS, NULL, s, linear->in[2], weight);
+}
+
+static bi_value_id to_edge_message(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = m->node[0]->attr;
+    bi_value_id in[13], fused;
+    memcpy(in, m->node[2]->in, 10 * sizeof in[0]);
+    in[10] = m->node[1]->in[1];
+    in[11] = m->node[1]->in[2];
+    in[12] = m->node[0]->in[1];
+    fused = bi_node_add(g, BI_OP_EDGE_MESSAGE, in, 13, &a);
+    if (fused != BI_NONE)
+        bi_graph_replace(g, m->node[0]->out[1], g->nodes[g->n_nodes - 1].out[1]);
+    return fused;
+}
+
 /* ---- the table: first match wins, root first ---- */
 
 struct rule {
@@ -501,6 +589,19 @@ static const struct rule rules[] = {
      one_group, to_norm_pool},
     {"rmsnorm_pool",
      OP_(MEAN_POOL, 0, 0, OP_(RMSNORM, 1, 0, VAR(X), VAR(W)), VAR(START)), NULL, to_norm_pool},
+    {"edge_linear",
+     OP_(LINEAR, 0, 0, OP_(EDGE_CONCAT, 1, SHARED, VAR(X), VAR(R), VAR(V)), VAR(W), OPT(B)),
+     concat_is_split, to_edge_linear},
+    {"edge_sum_gelu", OP_(GELU, 0, 0, OP_(EDGE_SUM, 1, 0, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY,
+                                          ANY, ANY)), no_act, to_edge_sum_gelu},
+    {"neighbor_sum_linear",
+     OP_(NEIGHBOR_SUM, 0, 0, OP_(LINEAR, 1, 0, ANY, ANY, ANY), ANY, ANY, ANY), plain_linear,
+     to_neighbor_sum_linear},
+    {"edge_message",
+     OP_(NEIGHBOR_SUM, 0, 0,
+         OP_(LINEAR, 1, 0, OP_(EDGE_SUM, 2, 0, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY),
+             ANY, ANY), ANY, ANY, ANY),
+     message_fits, to_edge_message},
     {"add_layernorm",
      OP_(LAYERNORM, 0, 0, OP_(ADD, 1, SHARED, VAR(X), VAR(R)), VAR(W), VAR(B)), same_shape,
      to_add_layernorm},
@@ -534,6 +635,8 @@ static bool match_value(const struct bi_graph *g, const struct pattern *p, bi_va
 {
     const struct bi_node *node;
     struct match saved;
+    if (p->op == ANYTHING)
+        return true;
     if (p->op < 0) {
         if (m->bound[p->var])
             return m->var[p->var] == id;
@@ -612,6 +715,7 @@ static int run_pass(struct bi_graph *g, const bool *off, struct bi_rule_trace *t
                     kept[k] = *m.node[k];
                     m.node[k] = &kept[k];
                 }
+            g->phase = kept[0].phase;
             to = rules[r].rewrite(g, &m);
             if ((*st = bi_graph_status(g, err)))
                 break;

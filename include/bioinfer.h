@@ -172,6 +172,10 @@ BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int i
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
+/* What a family takes: sequences (sessions), windows of DNA (tracks), structures (designs). */
+enum bioinfer_family_kind { BIOINFER_FAMILY_SEQUENCES, BIOINFER_FAMILY_TRACKS,
+                            BIOINFER_FAMILY_DESIGN };
+BIOINFER_API int bioinfer_family_kind(int index);
 
 /* Writes what a file is to `out` as text through `write` (format, tensors with dtype and
  * shape, metadata, or record statistics of a FASTA), without opening it as a model. */
@@ -603,6 +607,100 @@ BIOINFER_API int bioinfer_aligner_score(const bioinfer_aligner *aligner, char qu
                                         int *score);
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
 BIOINFER_API const char *bioinfer_align_matrix(int index);
+
+/* ---- 12 design: sequences for structures -------------------------------------------------- */
+
+enum bioinfer_design_mode {
+    BIOINFER_DESIGN_SAMPLE,               /* new sequences, and the score of the native one */
+    BIOINFER_DESIGN_SCORE,                /* of the native or given sequences */
+    BIOINFER_DESIGN_CONDITIONAL,          /* log p of each position given all others */
+    BIOINFER_DESIGN_CONDITIONAL_BACKBONE, /* given the backbone, others decoded after it */
+    BIOINFER_DESIGN_UNCONDITIONAL         /* given the backbone alone */
+};
+
+enum bioinfer_rng {
+    BIOINFER_RNG_NATIVE,    /* ours: the same on every device, in any batch and order */
+    BIOINFER_RNG_TORCH,     /* PyTorch's CPU streams, see docs/proteinmpnn.md */
+    BIOINFER_RNG_TORCH_MKL, /* those of builds with MKL's exponentials */
+    BIOINFER_RNG_TORCH_CUDA /* PyTorch's CUDA streams */
+};
+
+/* Paths are of the reference's JSON files, keyed by structure; one that cannot be read is an
+ * error. Strings need live only during bioinfer_design_new(). */
+struct bioinfer_design_params {
+    size_t struct_size;
+    int mode;                    /* enum bioinfer_design_mode */
+    int rng;                     /* enum bioinfer_rng */
+    uint64_t seed;
+    int64_t rng_skip;            /* numbers PyTorch gives away while it makes the model; -1 =
+                                  * none, 0 = as many as the weights ask for */
+    int n_sequences;             /* per structure and temperature; 0 = 1 */
+    int batch;                   /* sequences that share a draw of PyTorch's; 0 = 1 */
+    const double *temperatures;  /* NULL = 0.1 alone */
+    int n_temperatures;
+    double backbone_noise;       /* angstrom */
+    const char *chains;          /* "A,B": those to design; NULL = all */
+    const char *chains_file, *fixed_file, *tied_file, *omit_file, *bias_file, *bias_residue_file,
+        *pssm_file;
+    int homooligomer;            /* non-zero: equal positions of the designed chains are tied */
+    const char *omit_aa;         /* NULL = "X" */
+    double pssm_multi, pssm_threshold;
+    int pssm_bias, pssm_log_odds;
+    const char *sequences;       /* SCORE: FASTA of sequences instead of the native one */
+    const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
+    int transmembrane;           /* membrane weights: label of all residues not named */
+    int64_t batch_tokens;        /* residues of a batch; 0 = from the device */
+    int64_t max_length;          /* residues; longer structures get TOO_LONG; 0 = what fits */
+    int64_t memory_limit;        /* bytes of activations; 0 = from the free memory */
+    const char *no_rules;
+    int (*progress)(void *user, uint64_t structures, uint64_t residues);
+    void *progress_user;
+};
+
+/* One sequence of a structure. Arrays are those of all tokens of the structure, designed chains
+ * first, and valid during the callback. */
+struct bioinfer_design_result {
+    uint64_t ordinal;        /* of the structure */
+    const char *name;
+    int status;              /* not 0: this structure has no results, and why */
+    const char *message;
+    const char *header;      /* as the reference writes it, without '>' */
+    const char *sequence;    /* designed chains by name, '/' between */
+    int is_native;           /* the sequence of the file */
+    int sample;              /* from 1, counted per temperature */
+    double temperature;
+    float score, global_score, recovery;
+    int64_t length;          /* tokens */
+    const char *chain_order; /* "A B" */
+    const int32_t *codes;    /* [length] of ACDEFGHIKLMNPQRSTVWYX */
+    const float *log_probs;  /* [length, 21] */
+    const float *probs;      /* [length, 21] drawn from; NULL when nothing was drawn */
+    const float *mask, *design_mask; /* [length] */
+};
+
+typedef struct bioinfer_design bioinfer_design;
+
+/* The model must be of a family that designs (UNSUPPORTED). One thread at a time. */
+BIOINFER_API int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
+                                     const struct bioinfer_design_params *params,
+                                     struct bioinfer_error *err);
+BIOINFER_API void bioinfer_design_free(bioinfer_design **design);
+/* Takes one result; non-zero stops the run with that status. */
+typedef int (*bioinfer_design_sink)(void *user, const struct bioinfer_design_result *result,
+                                    struct bioinfer_error *err);
+/* PDB or mmCIF files, in this order; several of them share a batch. A file that cannot be used
+ * gives one result with its status. */
+BIOINFER_API int bioinfer_design_run(bioinfer_design *design, const char *const *paths,
+                                     size_t n_paths, bioinfer_design_sink sink, void *user,
+                                     struct bioinfer_error *err);
+BIOINFER_API int bioinfer_design_get_profile(bioinfer_design *design,
+                                             struct bioinfer_profile *profile);
+BIOINFER_API void bioinfer_design_set_profile(bioinfer_design *design, int on);
+/* As bioinfer_session_dump(), for a structure of so many residues. */
+BIOINFER_API int bioinfer_design_dump(bioinfer_design *design, int64_t n_residues, int fused,
+                                      int trace,
+                                      int (*write)(void *user, const char *text, size_t len),
+                                      void *user, struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

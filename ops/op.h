@@ -7,7 +7,7 @@
 
 #include "../graph/graph.h"
 
-enum { BI_PARAMS_SIZE = 160 };
+enum { BI_PARAMS_SIZE = 256 };
 
 /* What an input that is a weight must look like in memory. */
 enum bi_layout {
@@ -22,6 +22,7 @@ struct bi_launch {
     const struct bi_op *op;
     const void *function;               /* what module() found */
     double flops, bytes;                /* at the bucket's sizes */
+    int32_t phase;                      /* odd: of a loop with its neighbours of this phase */
     enum bi_dtype in_dtype[BI_NODE_IN], out_dtype[BI_NODE_OUT];
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
@@ -50,6 +51,7 @@ struct bi_op {
                  double *bytes);
     enum bi_layout layout[BI_NODE_IN]; /* of inputs that are weights */
     bool view;                         /* output shares the memory of input 0 */
+    bool in_place;                     /* runs, and its output 0 is input 0, changed */
     /* An input that must be there: bit i = input i */
     unsigned required;
 };

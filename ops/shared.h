@@ -3,6 +3,7 @@
 #define BI_OPS_SHARED_H
 
 #include "op.h"
+#include "../kernels/edges.h"
 
 void bi_ref_linear(const void *params);    /* linear.c: linear, matmul */
 void bi_ref_unary(const void *params);     /* gelu.c: gelu, sigmoid, silu, scale */
@@ -25,6 +26,17 @@ void bi_cost_bytes(const struct bi_graph *g, const struct bi_node *node, double 
 /* Checks a [T, H d] value against attr.n_heads and attr.head_dim. */
 int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err);
+
+/* edge_sum.c: the checks and the parameters of inputs 0 to 9; z of an edge, false: there is
+ * none. */
+int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
+                    struct bioinfer_error *err);
+struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
+                                      const struct bi_bind *b);
+bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
+double bi_ref_gelu(double x);
+/* neighbor_sum.c: the mask of an edge, 0 when there is none. */
+double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
 
 /* Copies a parameter struct into the launch. */
 #define BI_LAUNCH(launch, entry_name, type, ...)                                         \

@@ -31,6 +31,20 @@
     PLAIN(relative_bias)                                                                 \
     PLAIN(softmax)                                                                       \
     SCRATCH(mix)                                                                         \
+    PLAIN(virtual_cb)                                                                    \
+    PLAIN(knn)                                                                           \
+    PLAIN(rbf)                                                                           \
+    PLAIN(relative)                                                                      \
+    PLAIN(orientation)                                                                   \
+    PLAIN(edge_concat)                                                                   \
+    PLAIN(edge_sum)                                                                      \
+    PLAIN(neighbor_sum)                                                                  \
+    PLAIN(row_bias)                                                                      \
+    PLAIN(fill)                                                                          \
+    PLAIN(put_rows)                                                                      \
+    PLAIN(next_step)                                                                     \
+    PLAIN(draw)                                                                          \
+    SCRATCH(edge_message)                                                                \
     SCRATCH(contacts)                                                                    \
     SCRATCH(attention_contacts)
 

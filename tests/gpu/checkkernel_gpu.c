@@ -782,6 +782,86 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     ck->random = random + 1;
 }
 
+/* Copies of what a fixed case lists, and params that point to them. */
+static void fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params)
+{
+    memcpy(params, c->params, c->params_size);
+    for (int i = 0; i < 4; i++) {
+        const void *from;
+        data[i] = NULL;
+        if (!c->arrays[i].size || c->arrays[i].kind == CK_FIXED_SQUARE)
+            continue;
+        memcpy(&from, (const unsigned char *)c->params + c->arrays[i].pointer, sizeof from);
+        data[i] = take(c->arrays[i].size);
+        memcpy(data[i], from, c->arrays[i].size);
+        memcpy(params + c->arrays[i].pointer, &data[i], sizeof data[i]);
+    }
+}
+
+/* "" or how two sets of outputs differ. */
+static void fixed_compare(const struct ck_fixed *c, void *const *want, void *const *have,
+                          double absolute, double relative, char text[200])
+{
+    *text = '\0';
+    for (int i = 0; i < 4 && !*text; i++)
+        for (size_t k = 0; want[i] && k < c->arrays[i].size / 4 && !*text; k++) {
+            const float x = ((const float *)want[i])[k], y = ((const float *)have[i])[k];
+            if (!memcmp((const char *)want[i] + 4 * k, (const char *)have[i] + 4 * k, 4))
+                continue;
+            if (c->arrays[i].kind == CK_FIXED_I32)
+                snprintf(text, 200, "array %d element %zu: got %d, expected %d", i, k,
+                         ((const int *)have[i])[k], ((const int *)want[i])[k]);
+            else if (!(fabs((double)y - (double)x) <=
+                       absolute + relative * fabs((double)x)))
+                snprintf(text, 200, "array %d element %zu: got %.9g, expected %.9g", i, k,
+                         (double)y, (double)x);
+        }
+}
+
+static void fixed_free(void **data)
+{
+    for (int i = 0; i < 4; i++)
+        free(data[i]);
+}
+
+/* Entries are <entry>_f32: all numbers of graphs are. */
+void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
+{
+    const struct ck_case named = {.note = c->note};
+    _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
+    void *want[4], *have[4];
+    char name[64], text[200];
+    struct bi_counts bucket;
+    const struct bi_counts *counts;
+    if (ck->at++ % ck->every)
+        return;
+    ck->cases++;
+    snprintf(name, sizeof name, "%s_f32", c->entry);
+    memcpy(&counts, c->params, sizeof counts);
+    bucket = *counts;
+    fixed_copies(c, want, params);
+    c->reference(params);
+    for (size_t e = 0; e < BI_COUNT(entries); e++)
+        for (int t = 0; t < N_TARGETS && !strcmp(entries[e].name, name); t++) {
+            struct bi_emu_launch launch = {
+                .run = find_kernel(targets[t], entries[e].name), .params = params,
+                .wave = targets[t]->wave, .block = entries[e].threads,
+                .shared_size = entries[e].shared, .seed = next(&ck->random)};
+            const char *error;
+            fixed_copies(c, have, params);
+            entries[e].grid(params, &bucket, launch.grid);
+            if ((error = bi_emu_run(&launch)))
+                fail(ck, &named, e, t, error);
+            fixed_compare(c, want, have, 2 * c->absolute, 2 * c->relative, text);
+            if (*text)
+                fail(ck, &named, e, t, text);
+            fixed_free(have);
+            ck->of[e][t].cases++;
+            ck->of[e][t].checks++;
+        }
+    fixed_free(want);
+}
+
 /* ---- main ---- */
 
 static const struct ck_op *const all_ops[] = {

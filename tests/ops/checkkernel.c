@@ -762,6 +762,100 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     free_batch(&b);
 }
 
+/* Copies of what a fixed case lists, and params that point to them. */
+static void fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params)
+{
+    memcpy(params, c->params, c->params_size);
+    for (int i = 0; i < 4; i++) {
+        const void *from;
+        data[i] = NULL;
+        if (!c->arrays[i].size || c->arrays[i].kind == CK_FIXED_SQUARE)
+            continue;
+        memcpy(&from, (const unsigned char *)c->params + c->arrays[i].pointer, sizeof from);
+        data[i] = take(c->arrays[i].size);
+        memcpy(data[i], from, c->arrays[i].size);
+        memcpy(params + c->arrays[i].pointer, &data[i], sizeof data[i]);
+    }
+}
+
+/* "" or how two sets of outputs differ. */
+static void fixed_compare(const struct ck_fixed *c, void *const *want, void *const *have,
+                          double absolute, double relative, char text[200])
+{
+    *text = '\0';
+    for (int i = 0; i < 4 && !*text; i++)
+        for (size_t k = 0; want[i] && k < c->arrays[i].size / 4 && !*text; k++) {
+            const float x = ((const float *)want[i])[k], y = ((const float *)have[i])[k];
+            if (!memcmp((const char *)want[i] + 4 * k, (const char *)have[i] + 4 * k, 4))
+                continue;
+            if (c->arrays[i].kind == CK_FIXED_I32)
+                snprintf(text, 200, "array %d element %zu: got %d, expected %d", i, k,
+                         ((const int *)have[i])[k], ((const int *)want[i])[k]);
+            else if (!(fabs((double)y - (double)x) <=
+                       absolute + relative * fabs((double)x)))
+                snprintf(text, 200, "array %d element %zu: got %.9g, expected %.9g", i, k,
+                         (double)y, (double)x);
+        }
+}
+
+static void fixed_free(void **data)
+{
+    for (int i = 0; i < 4; i++)
+        free(data[i]);
+}
+
+void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
+{
+    const struct ck_case named = {.note = c->note};
+    struct params p;
+    void *want[4], *first[4], *have[4];
+    char text[200];
+    fixed_copies(c, want, p.bytes);
+    c->reference(p.bytes);
+    for (int i = 0; i < ck->n_kernels; i++) {
+        const struct bi_cpu_kernels *k = ck->kernels[i];
+        const struct bi_cpu_entry *e = find_entry(k, c->entry);
+        const struct batch none = {.counts = {.n_tokens = 1}};
+        void *packed = NULL;
+        if (!e) {
+            fail(ck, &named, i, "no such entry");
+            continue;
+        }
+        ck->of[i].cases++;
+        for (int n_threads = 1; n_threads <= 7; n_threads += 3) {
+            fixed_copies(c, have, p.bytes);
+            for (int a = 0; a < 4; a++)
+                if (c->arrays[a].size && c->arrays[a].kind == CK_FIXED_SQUARE) {
+                    const int64_t n = (int64_t)c->arrays[a].size;
+                    const float *w;
+                    memcpy(&w, (const unsigned char *)c->params + c->arrays[a].pointer, sizeof w);
+                    if (!packed) {
+                        packed = take(k->pack_size(n, n));
+                        k->pack(packed, n, n, 0, n, w);
+                    }
+                    set_member(&p, c->arrays[a].pointer, &packed, sizeof packed);
+                }
+            if (!run_tasks(ck, e, &none, &p, n_threads))
+                fail(ck, &named, i, "scratch was overrun");
+            fixed_compare(c, want, have, c->absolute, c->relative, text);
+            if (*text)
+                fail(ck, &named, i, text);
+            if (n_threads == 1) {
+                memcpy(first, have, sizeof first);
+            } else {
+                fixed_compare(c, first, have, 0, 0, text);
+                if (*text)
+                    fail(ck, &named, i, "threads change the result");
+                fixed_free(have);
+            }
+            ck->of[i].checks++;
+        }
+        fixed_free(first);
+        free(packed);
+    }
+    fixed_free(want);
+}
+
 /* ---- main ---- */
 
 static const struct ck_op *const all_ops[] = {

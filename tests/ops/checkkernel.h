@@ -70,6 +70,33 @@ struct ck_op {
     void (*cases)(struct ck *ck);
 };
 
+/* A case whose arrays the caller has made and put into params: for graphs, where what a number
+ * may be depends on the others. Only outputs (and what is changed in place) are listed; they are
+ * copied before a kernel runs. */
+enum ck_fixed_kind {
+    CK_FIXED_F32,   /* compared within the bounds */
+    CK_FIXED_I32,   /* equal */
+    CK_FIXED_SQUARE /* an input: the weight [size, size] of a linear, packed for the kernel */
+};
+
+struct ck_fixed_array {
+    size_t pointer; /* offsetof(params, y) */
+    size_t size;    /* bytes */
+    enum ck_fixed_kind kind;
+};
+
+struct ck_fixed {
+    const char *entry;
+    void (*reference)(const void *params);
+    void *params; /* complete */
+    size_t params_size;
+    struct ck_fixed_array arrays[4]; /* up to size 0 */
+    double absolute, relative;
+    const char *note;
+};
+
+/* Every kernel against the reference, on one and several threads with tasks in random order. */
+void ck_check_fixed(struct ck *ck, const struct ck_fixed *c);
 /* Checks (or, with --bench, times) one case. */
 void ck_check(struct ck *ck, const struct ck_case *c);
 int ck_bench(const struct ck *ck); /* give the sizes worth timing instead */

@@ -459,6 +459,13 @@ static void g_rel_qkv_stack(struct fix *f)
     output(f, rel_attention(f, fixed_rows(f, 7, 6), 7, 3)); /* queries of other rows: stays */
 }
 
+/* Rules whose graphs need neighbours: tests/golden/test_design.py compares whole models with and
+ * without them and counts their firings. */
+static bool of_residue_graphs(const char *rule)
+{
+    return !strncmp(rule, "edge_", 5) || !strcmp(rule, "neighbor_sum_linear");
+}
+
 static void each_rule(void)
 {
     static const struct {
@@ -504,7 +511,7 @@ static void each_rule(void)
         seen[rule_index(cases[i].name)] = true;
     }
     for (int i = 0; bi_rule_name(i); i++)
-        if (!CHECK(seen[i]))
+        if (!of_residue_graphs(bi_rule_name(i)) && !CHECK(seen[i]))
             fprintf(stderr, "    %s has no case\n", bi_rule_name(i));
 }
 
@@ -1010,7 +1017,7 @@ static void random_graphs(void)
            n_nodes, reused, worst);
     for (int i = 0; bi_rule_name(i); i++) {
         printf("  %-20s %ld\n", bi_rule_name(i), fired[i]);
-        CHECK(fired[i] > 20);
+        CHECK(fired[i] > 20 || of_residue_graphs(bi_rule_name(i)));
     }
 }
 

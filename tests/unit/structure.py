@@ -23,7 +23,7 @@ ARROWS = {
     'kernels': set(),
     'loaders': {'base'},
     'writers': {'base'},
-    'models': {'ops', 'graph', 'loaders', 'base'},
+    'models': {'ops', 'graph', 'kernels', 'loaders', 'base'},
     'engine': {'models', 'ops', 'graph', 'kernels', 'loaders', 'writers', 'base', 'include'},
     'lib': set(),
     'cli': {'include'},
@@ -34,6 +34,7 @@ ARROWS = {
 ONLY = {
     ('graph', 'kernels'): {'kernels/counts.h', 'kernels/linear.h',
                          'kernels/norm_act.h'},  # sizes, activations
+    ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h'},  # sizes of what a loop decides
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
     ('base', 'include'): {'include/bioinfer.h'},
     ('cli', 'include'): {'include/bioinfer.h'},

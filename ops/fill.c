@@ -1,0 +1,45 @@
+/* fill.c - fill: one number everywhere, the first value of what a loop carries.   -> [n, width]
+ * attr: n_heads = dtype, n_prefix = axis, first = rows, n = width (0: rank 1), factor = value */
+#include <string.h>
+
+#include "../kernels/decode.h"
+#include "shared.h"
+
+static int fill_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_attr *a = &node->attr;
+    if ((a->n_heads != BI_F32 && a->n_heads != BI_I32) || a->first < 0 || a->n < 0)
+        return bi_fail(err, BIOINFER_INTERNAL, "fill: [%d, %d] of dtype %d", a->first, a->n,
+                       a->n_heads);
+    bi_out_shape(g, node, 0, (enum bi_axis)a->n_prefix, a->n ? 2 : 1,
+                 (int64_t[]){a->first, a->n});
+    bi_out(g, node, 0)->dtype = (enum bi_dtype)a->n_heads;
+    return 0;
+}
+
+static void fill_launch(const struct bi_graph *g, const struct bi_node *node,
+                        const struct bi_bind *b, struct bi_launch *launch)
+{
+    const struct bi_attr *a = &node->attr;
+    (void)g;
+    BI_LAUNCH(launch, "fill", struct bi_fill_params, .counts = b->counts, .y = b->out[0],
+              .rows = a->first, .axis = a->n_prefix, .width = a->n ? a->n : 1,
+              .is_int = a->n_heads == BI_I32, .value = a->factor);
+}
+
+static void fill_reference(const void *params)
+{
+    const struct bi_fill_params *p = params;
+    int64_t n = bi_live_rows(p->counts, p->axis, p->rows) * p->width;
+    for (int64_t i = 0; i < n; i++) {
+        if (p->is_int)
+            ((int32_t *)p->y)[i] = (int32_t)p->value;
+        else
+            ((float *)p->y)[i] = p->value;
+    }
+}
+
+const struct bi_op bi_op_fill = {
+    .name = "fill", .infer = fill_infer, .launch = fill_launch, .reference = fill_reference,
+    .cost = bi_cost_bytes,
+};
