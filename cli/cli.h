@@ -3,6 +3,7 @@
  *   main.c      dispatch, exit codes, signals, messages
  *   options.c   the table of options, parsing, --help
  *   embed.c     bioinfer MODEL INPUT
+ *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
  *   align.c     bioinfer align, with align_out.c for its formats
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c and coverage.c
@@ -66,9 +67,12 @@ enum cli_stage {
 /* ---- options ---- */
 
 enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8,
-                   CLI_TRACKS = 16, CLI_ALIGN = 32 };
+                   CLI_TRACKS = 16, CLI_ALIGN = 32, CLI_DESIGN = 64 };
 
 #define CLI_MAX_LAYERS 256
+
+/* What a design tells beside sequences and scores. */
+enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
 
 /* The fields options.c fills; zero or NULL = not given. */
 struct cli_options {
@@ -95,6 +99,17 @@ struct cli_options {
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions;
     int64_t cluster, window;
     bool ism, rc;
+    /* designs */
+    const char **inputs; /* all of them; freed with the process */
+    int n_inputs;
+    unsigned design_include;
+    const char *rng, *chains, *chains_file, *fixed, *tied, *omit_aa, *omit, *bias,
+        *bias_residue, *pssm, *sequences, *buried, *interface_, *temperature, *noise,
+        *pssm_multi, *pssm_threshold;
+    bool pssm_bias, pssm_log_odds, conditional, conditional_backbone,
+        unconditional;
+    int64_t num_seq, batch;
+    int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
 };
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
@@ -145,6 +160,7 @@ int cli_embed(struct cli *cli);
 int cli_score(struct cli *cli);
 int cli_align(struct cli *cli);
 int cli_tracks(struct cli *cli);
+int cli_design(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_devices(struct cli *cli);
 
@@ -157,7 +173,8 @@ void cli_progress_start(struct cli *cli);
 int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
 void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
-void cli_print_profile(struct cli *cli);
+void cli_print_profile(struct cli *cli); /* of the session */
+void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 
 /* ---- output.c: text, to standard output or to a file that appears when complete */
 

@@ -279,6 +279,9 @@ int main(int argc, char **argv)
     case CLI_TRACKS:
         code = cli_tracks(&cli);
         break;
+    case CLI_DESIGN:
+        code = cli_design(&cli);
+        break;
     case CLI_INFO:
         code = cli_info(&cli);
         break;

@@ -13,6 +13,7 @@ enum option_type {
     CHOICE,   /* const char *, one of `choices` */
     OPTIONAL, /* const char *, one of `choices`, the first when no =VALUE follows */
     COUNT,    /* int64_t, at least 1 */
+    NUMBER,   /* int64_t, at least 0; kept plus one: 0 = not given */
     OFFSET,   /* options.offset */
     KINDS,    /* options.include */
     LAYERS,   /* options.layers */
@@ -32,7 +33,7 @@ struct option {
 
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
-#define RUNS (BOTH | CLI_TRACKS)
+#define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
 #define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN)
 
 /* clang-format off */
@@ -46,15 +47,16 @@ static const struct option table[] = {
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN, NULL,
      "where results go; '-' is standard output"},
-    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED | CLI_TRACKS | CLI_ALIGN, NULL,
+    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
      "npz, npy, safetensors, h5, jsonl or tsv; default: by the suffix of FILE;\n"
      "of intervals also bedgraph or bigwig, of which FILE is a folder;\n"
-     "of alignments: tsv (default), paf, sam or needle"},
-    {"include", 0, KINDS, "LIST", 0, CLI_EMBED, NULL,
-     "what to compute: mean, per-residue, bos, logits, contacts, attentions"},
+     "of alignments: tsv (default), paf, sam or needle; of designs also fasta (default)"},
+    {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL,
+     "what to compute: mean, per-residue, bos, logits, contacts, attentions;\n"
+     "designs: logprobs, probs"},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
      "whose embeddings: 0 is the input, -1 the last (default)"},
-    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), CLI_EMBED | CLI_TRACKS, "error|suffix",
+    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), CLI_EMBED | CLI_TRACKS | CLI_DESIGN, "error|suffix",
      "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), CLI_EMBED, NULL,
      "write numbers into jsonl as text instead of base64"},
@@ -95,6 +97,60 @@ static const struct option table[] = {
      "the number of the first residue (default: 1)"},
     {"offset-idx", 0, OFFSET, "N", 0, CLI_SCORE, NULL,
      "the same as --offset"},
+    {"num-seq", 0, COUNT, "N", FIELD(num_seq), CLI_DESIGN, NULL,
+     "sequences for each structure and temperature (default: 1)"},
+    {"temperature", 0, TEXT, "LIST", FIELD(temperature), CLI_DESIGN, NULL,
+     "of sampling, one or several with commas (default: 0.1)"},
+    {"seed", 0, NUMBER, "N", FIELD(seed), CLI_DESIGN, NULL,
+     "of the random numbers (default: 37)"},
+    {"rng", 0, CHOICE, "NAME", FIELD(rng), CLI_DESIGN, "native|torch|torch-mkl|torch-cuda",
+     "random numbers: native (default) or those of a build of PyTorch"},
+    {"rng-skip", 0, NUMBER, "N", FIELD(rng_skip), CLI_DESIGN, NULL,
+     "numbers PyTorch uses up while it makes the model (default: by the weights)"},
+    {"batch", 0, COUNT, "N", FIELD(batch), CLI_DESIGN, NULL,
+     "sequences that share a draw of PyTorch's generators (its batch_size)"},
+    {"chains", 0, TEXT, "LIST", FIELD(chains), CLI_DESIGN, NULL,
+     "chains to design, A,B (default: all); the others are context"},
+    {"chains-file", 0, TEXT, "FILE", FIELD(chains_file), CLI_DESIGN, NULL,
+     "the reference's JSON of chains to design and chains to keep"},
+    {"fixed", 0, TEXT, "FILE", FIELD(fixed), CLI_DESIGN, NULL,
+     "the reference's JSON of positions that keep their residue"},
+    {"tied", 0, TEXT, "WHAT", FIELD(tied), CLI_DESIGN, NULL,
+     "homooligomer, or the reference's JSON of positions with one residue for all"},
+    {"omit-aa", 0, TEXT, "LETTERS", FIELD(omit_aa), CLI_DESIGN, NULL,
+     "residues that are never chosen (default: X)"},
+    {"omit", 0, TEXT, "FILE", FIELD(omit), CLI_DESIGN, NULL,
+     "the reference's JSON of residues not chosen at positions"},
+    {"bias", 0, TEXT, "FILE", FIELD(bias), CLI_DESIGN, NULL,
+     "the reference's JSON of biases by residue"},
+    {"bias-residue", 0, TEXT, "FILE", FIELD(bias_residue), CLI_DESIGN, NULL,
+     "the reference's JSON of biases by position"},
+    {"pssm", 0, TEXT, "FILE", FIELD(pssm), CLI_DESIGN, NULL,
+     "the reference's JSON of position-specific scores"},
+    {"pssm-multi", 0, TEXT, "X", FIELD(pssm_multi), CLI_DESIGN, NULL,
+     "weight of the PSSM from 0 to 1 (default: 0)"},
+    {"pssm-threshold", 0, TEXT, "X", FIELD(pssm_threshold), CLI_DESIGN, NULL,
+     "log-odds above which a residue may be chosen (default: 0)"},
+    {"pssm-bias", 0, FLAG, NULL, FIELD(pssm_bias), CLI_DESIGN, NULL,
+     "mix the PSSM's probabilities into those of the model"},
+    {"pssm-log-odds", 0, FLAG, NULL, FIELD(pssm_log_odds), CLI_DESIGN, NULL,
+     "restrict residues by the PSSM's log-odds"},
+    {"backbone-noise", 0, TEXT, "X", FIELD(noise), CLI_DESIGN, NULL,
+     "angstrom of noise on the coordinates (default: 0)"},
+    {"sequences", 0, TEXT, "FILE", FIELD(sequences), CLI_DESIGN, NULL,
+     "FASTA of sequences for --score-only, '/' between chains"},
+    {"conditional", 0, FLAG, NULL, FIELD(conditional), CLI_DESIGN, NULL,
+     "log-probabilities of each position given all other residues"},
+    {"conditional-backbone", 0, FLAG, NULL, FIELD(conditional_backbone), CLI_DESIGN, NULL,
+     "the same, each position decoded first"},
+    {"unconditional", 0, FLAG, NULL, FIELD(unconditional), CLI_DESIGN, NULL,
+     "log-probabilities of all positions given the backbone alone"},
+    {"transmembrane", 0, NUMBER, "N", FIELD(transmembrane), CLI_DESIGN, NULL,
+     "membrane weights: label of all residues, 0 or 1 (default: 0)"},
+    {"buried", 0, TEXT, "LIST", FIELD(buried), CLI_DESIGN, NULL,
+     "membrane weights: buried residues, \"A12 A13\""},
+    {"interface", 0, TEXT, "LIST", FIELD(interface_), CLI_DESIGN, NULL,
+     "membrane weights: residues at the interface, \"A12 A13\""},
     {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH, NULL,
      "tokens computed at a time; bounds the memory of a run"},
     {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH, NULL,
@@ -112,9 +168,9 @@ static const struct option table[] = {
      "check the checksum of every part of a PyTorch file"},
     {"no-rule", 0, RULES, "NAME", 0, RUNS, NULL,
      "do not apply this fusion rule; may be repeated; 'all' turns all off"},
-    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), CLI_EMBED | CLI_TRACKS, "fused|plain",
+    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), CLI_EMBED | CLI_TRACKS | CLI_DESIGN, "fused|plain",
      "print the graph for the first record and stop: fused (default) or plain"},
-    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), CLI_EMBED | CLI_TRACKS, NULL,
+    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), CLI_EMBED | CLI_TRACKS | CLI_DESIGN, NULL,
      "print the fusion rules that apply to the first record and stop"},
     {"profile", 0, FLAG, NULL, FIELD(profile), RUNS, NULL,
      "print time, memory and throughput per operation to standard error"},
@@ -139,8 +195,9 @@ static const struct option table[] = {
      "every record of A with every one of B; without B, each pair in A once"},
     {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
      "the one record of A with every one of B"},
-    {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN, NULL,
-     "no traceback: query, target and score"},
+    {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN | CLI_DESIGN, NULL,
+     "no traceback: query, target and score; designs: score the native sequence, or those\n"
+     "of --sequences, and design nothing"},
     {"ties", 0, CHOICE, "NAME", FIELD(ties), CLI_ALIGN, "parasail|emboss|wfa",
      "which of equally good alignments: parasail's (default), emboss's, wfa's"},
     {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain",
@@ -164,6 +221,8 @@ static const struct command {
      "tracks of windows of DNA, of intervals, or what variants change in them"},
     {"score", CLI_SCORE, "bioinfer score MODEL INPUT [--method NAME] [--mutations FILE] [options]",
      "zero-shot scores of mutations, or pseudo-perplexity"},
+    {"design", CLI_DESIGN, "bioinfer [design] MODEL STRUCTURE... [-o FILE] [options]",
+     "sequences for protein structures, and their scores"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all"},
     {"info", CLI_INFO, "bioinfer info FILE",
@@ -282,6 +341,10 @@ static bool parse_kinds(struct cli_options *o, const char *value)
 
     while (next_part(&value, part, sizeof part)) {
         unsigned bit = bioinfer_include_from_name(part);
+        if (!strcmp(part, "logprobs") || !strcmp(part, "probs")) {
+            o->design_include |= part[0] == 'l' ? CLI_LOG_PROBS : CLI_PROBS;
+            continue;
+        }
         if (!bit) {
             struct nearest n = {.word = part};
             for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
@@ -368,6 +431,13 @@ static bool set_value(struct cli_options *o, const struct option *opt,
             *(int64_t *)field = n;
         }
         return true;
+    case NUMBER:
+        if (!parse_integer(value, &n) || n < 0 || n == INT64_MAX) {
+            cli_say(NULL, "--%s: '%s' is not a number from 0", opt->name, value);
+            return false;
+        }
+        *(int64_t *)field = n + 1;
+        return true;
     case KINDS:
         return parse_kinds(o, value);
     case LAYERS:
@@ -400,7 +470,7 @@ static bool unknown_option(const char *name, size_t len)
 }
 
 struct words {
-    const char *word[3];
+    const char **word; /* argc of them at most */
     int n;
     unsigned allowed;         /* commands that know every option given */
     const struct option *odd; /* the option that narrowed `allowed` last */
@@ -431,16 +501,6 @@ static bool take_option(struct cli_options *o, struct words *w,
     return set_value(o, opt, value);
 }
 
-static bool take_word(struct words *w, const char *word)
-{
-    if (w->n == (int)CLI_COUNT(w->word)) {
-        cli_say(NULL, "one argument too many: '%s'", word);
-        return false;
-    }
-    w->word[w->n++] = word;
-    return true;
-}
-
 static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv,
                          int *i)
 {
@@ -468,6 +528,16 @@ static bool is_family(const char *word)
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
         if (!strcmp(name, word))
             return true;
+    return false;
+}
+
+static bool designs(const char *word)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, word))
+            return bioinfer_family_kind(i) == BIOINFER_FAMILY_DESIGN;
     return false;
 }
 
@@ -530,10 +600,20 @@ static bool place_words(struct cli_options *o, const struct words *w)
             return unknown_model(w->word[used]);
         if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
             o->command = CLI_TRACKS;
+        if (!named && o->model && designs(o->model))
+            o->command = CLI_DESIGN;
+        if (o->model && designs(o->model) != (o->command == CLI_DESIGN)) {
+            cli_say(NULL, designs(o->model) ? "%s takes structures: bioinfer design %s"
+                                            : "%s designs no sequences: bioinfer %s",
+                    o->model, o->model);
+            return false;
+        }
     }
     if (o->command == CLI_ALIGN && w->n - used == 2)
         o->second = w->word[used + 1];
     wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
+    if (o->command == CLI_DESIGN && w->n - used > wanted)
+        wanted = w->n - used;
     if (w->n - used != wanted || (o->command & RUNS && !o->model && !(named && o->weights))) {
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
@@ -543,6 +623,8 @@ static bool place_words(struct cli_options *o, const struct words *w)
         return false;
     }
     o->input = wanted ? w->word[used] : NULL;
+    o->inputs = w->word + used;
+    o->n_inputs = wanted;
     if (!(w->allowed & (unsigned)o->command)) {
         cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->odd->name,
                 command_of(o->command)->name);
@@ -572,14 +654,17 @@ static bool check_together(const struct cli_options *o)
 
 bool cli_parse(struct cli_options *o, int argc, char **argv)
 {
-    struct words w = {.allowed = EVERY};
+    struct words w = {.word = calloc((size_t)argc + 1, sizeof *w.word), .allowed = EVERY};
     bool only_words = false;
 
+    if (!w.word) {
+        cli_say(NULL, "out of memory");
+        return false;
+    }
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (only_words || arg[0] != '-' || !arg[1]) {
-            if (!take_word(&w, arg))
-                return false;
+            w.word[w.n++] = arg;
         } else if (!strcmp(arg, "--")) {
             only_words = true;
         } else if (arg[1] == '-') {
@@ -628,7 +713,8 @@ void cli_help(int command)
             printf("  %s\n      %s\n", commands[i].usage, commands[i].summary);
     if (!command || command & RUNS) {
         printf("\nINPUT is FASTA, with --genome BED or VCF: plain, gzip or BGZF; '-' reads "
-               "standard\ninput.\n\nModels:\n");
+               "standard\ninput. STRUCTURE is a PDB or mmCIF file, a folder of them, or a list of "
+               "paths\n(.txt).\n\nModels:\n");
         for (int i = 0; (name = bioinfer_family_name(i)); i++)
             printf("  %-10s %s\n", name, bioinfer_family_summary(i));
     }

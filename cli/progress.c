@@ -106,12 +106,18 @@ void cli_progress_end(struct cli *cli)
 void cli_print_profile(struct cli *cli)
 {
     struct bioinfer_profile p = {.struct_size = sizeof p};
+
+    if (!bioinfer_session_get_profile(cli->session, &p))
+        cli_show_profile(cli, &p);
+}
+
+void cli_show_profile(struct cli *cli, const struct bioinfer_profile *of)
+{
+    struct bioinfer_profile p = *of;
     struct rusage usage;
     double total = 0, peak = 0;
 
     cli_progress_clear(cli);
-    if (bioinfer_session_get_profile(cli->session, &p))
-        return;
     for (int i = 0; i < p.n_ops; i++)
         total += p.ops[i].seconds;
     fprintf(stderr, "%-18s %9s %10s %9s %8s %6s\n", "op", "launches", "ms", "GFLOP/s",

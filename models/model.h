@@ -35,6 +35,33 @@ struct bi_wants {
     bool wide; /* all in float32, also where the model is computed in float16 */
 };
 
+/* Outputs of a graph that designs sequences: kinds of bi_output(). */
+enum { BI_DESIGN_CODES = 1, BI_DESIGN_LOGITS, BI_DESIGN_RESCORED };
+
+enum bi_design_pass {
+    BI_PASS_SAMPLE,       /* the loop: codes and the logits they were drawn from */
+    BI_PASS_SCORE,        /* given sequences, all positions at once: logits */
+    BI_PASS_UNCONDITIONAL /* nothing known of the sequence: logits */
+};
+
+/* Sizes of a batch of structures and of the sequences over them. */
+struct bi_design_shape {
+    int64_t n_tokens, n_structures, longest, n_samples, n_sampled, n_terms, n_cells;
+    int64_t n_ligand_atoms;
+    enum bi_design_pass pass;
+    bool rescore; /* SAMPLE: the codes are scored again when all are known */
+};
+
+/* What a family that designs sequences for structures tells the engine. */
+struct bi_design_facts {
+    int k;              /* neighbours of a residue */
+    bool ca_only;       /* input "x" is [N, 9]: CA of the residue before, its own, the next */
+    bool labels;        /* input "label": a class per residue */
+    int ligand_atoms;   /* context atoms of a residue; 0 = none */
+    int64_t torch_draws; /* numbers PyTorch's CPU generator gives away while the model is made */
+    const char *variant; /* "v_48_020" */
+};
+
 struct bi_shape {
     int64_t n_tokens, n_seqs, longest, n_rows;
 };
@@ -101,6 +128,7 @@ struct bi_model {
     struct bi_tracks tracks;
     unsigned can_include;   /* kinds these weights can give */
     unsigned default_include;
+    struct bi_design_facts design;
 };
 
 struct bi_model_def {
@@ -117,6 +145,10 @@ struct bi_model_def {
     /* Residues to tokens. A bad residue: BAD_RESIDUE, with position and character. */
     int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
                   struct bi_tokens *out, struct bioinfer_error *err);
+    /* Instead of build, encode and the rest: writes the graph that designs sequences. Inputs by
+     * name as in engine/design.c. Operands stay float32. */
+    void (*build_design)(const struct bi_model *model, struct bi_graph *g,
+                         const struct bi_design_shape *shape);
     /* Values of input "scale" for the tokens of one sequence. */
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n,
                         float *scale);

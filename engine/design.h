@@ -1,0 +1,157 @@
+/* design.h - what the files of designing share: structures as a model sees them, side files. */
+#ifndef BI_DESIGN_H
+#define BI_DESIGN_H
+
+#include "../base/random.h"
+#include "../kernels/decode.h"
+#include "../kernels/edges.h"
+#include "../loaders/json.h"
+#include "../loaders/structure.h"
+#include "engine.h"
+
+/* A chain of a structure: tokens [begin, begin + n). */
+struct bi_segment {
+    char id[8];
+    int64_t begin, n;
+    bool designed;
+};
+
+/* Tied positions: tokens, and how much each one's logits count. */
+struct bi_tie {
+    int32_t n;
+    const int32_t *tokens;
+    const float *weights;
+};
+
+/* One structure with everything asked of it. Chains that are designed come first; both kinds by
+ * name. All arrays are [n] of tokens and live in the arena. */
+struct bi_entry {
+    struct bi_arena arena;
+    char *name;
+    uint64_t ordinal;
+    int status;
+    char message[252];
+    int64_t n;
+    float *x; /* [n, 12], CA-only [n, 9] */
+    float (*backbone)[BI_BACKBONE][3]; /* as read, missing ones zero */
+    float *mask, *designed, *open; /* all atoms there; of a designed chain; not fixed */
+    int32_t *number, *chain, *codes, *label;
+    struct bi_segment *segments;
+    size_t n_segments;
+    struct bi_tie *ties;
+    size_t n_ties;
+    /* what changes the distribution at a token; NULL = nothing */
+    float *omit;       /* [n, 21] */
+    float *bias;       /* [n, 21] */
+    float *pssm_scale; /* [n] */
+    float *pssm_bias, *pssm_odds; /* [n, 21] */
+};
+
+/* Side files, each read once. */
+struct bi_side_files {
+    struct bi_arena arena;
+    const struct bi_json *chains, *fixed, *tied, *omit, *bias, *pssm; /* by name of structure */
+    double omit_all[BI_SYMBOLS], bias_all[BI_SYMBOLS];
+};
+
+int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
+                       const struct bioinfer_design_params *params, struct bioinfer_error *err);
+void bi_side_files_free(struct bi_side_files *side);
+
+/* A file as an entry. A failure of the file is the entry's status; the return value is for what
+ * stops the run. */
+int bi_entry_read(struct bi_entry *entry, const struct bioinfer_model *model, const char *path,
+                  const struct bioinfer_design_params *params, const struct bi_side_files *side,
+                  struct bioinfer_error *err);
+void bi_entry_free(struct bi_entry *entry);
+/* "x" of the entry with other backbone coordinates. */
+void bi_entry_coordinates(const struct bi_entry *entry, bool ca_only,
+                          const float (*backbone)[BI_BACKBONE][3], float *x);
+/* Terms of a token (kernels/decode.h). Equal for all tokens when `has_terms` is false. */
+bool bi_entry_has_terms(const struct bi_entry *entry);
+void bi_entry_terms(const struct bi_entry *entry, const struct bioinfer_design_params *params,
+                    const struct bi_side_files *side, int64_t token, double temperature,
+                    double *terms);
+
+enum { BI_DESIGN_SAMPLED = 32 }; /* tokens of samples for each token of a batch */
+
+/* ---- jobs: what is computed for an entry (design_jobs.c) ---- */
+
+enum bi_job_kind { BI_JOB_NATIVE, BI_JOB_SAMPLE, BI_JOB_SCORE, BI_JOB_CONDITION, BI_JOB_UNCONDITIONAL };
+
+struct bi_job {
+    enum bi_job_kind kind;
+    struct bi_entry *entry;
+    const float *x;      /* coordinates of its structure: jobs of equal x share an encoder */
+    const float *again;  /* of its second scoring, NULL = none */
+    double temperature;
+    int number;          /* from 1 */
+    int32_t position;    /* CONDITION */
+    const float *keys;   /* CONDITION: |r| */
+    int32_t *order;      /* tokens as they are decided */
+    struct bi_step *plan;
+    float *weight;
+    double *noise;
+    int32_t *codes;      /* given, or what came out */
+    float *logits;       /* [n, 21]; CONDITION: [21] */
+    float *drawn_from;   /* [n, 21] logits of the draws where they are not `logits` */
+};
+
+struct bioinfer_design {
+    struct bioinfer_model *model;
+    const struct bi_env *env;
+    struct bi_exec *exec;
+    struct bioinfer_design_params params;
+    struct bi_arena strings;
+    struct bi_side_files side;
+    struct bi_random random;
+    double *temperatures;
+    int n_temperatures, n_batches, copies;
+    int64_t batch_tokens;
+    atomic_flag busy;
+};
+
+struct bi_design_graph {
+    const struct bi_model *model;
+    struct bi_design_shape shape;
+};
+struct bi_order_key {
+    float value;
+    int32_t token;
+};
+struct bi_jobs {
+    struct bi_job *of;
+    size_t n, cap;
+    struct bi_order_key *keys; /* scratch */
+    float *normal;
+    size_t cap_keys, cap_normal;
+};
+struct bi_report {
+    struct bioinfer_design *d;
+    bioinfer_design_sink sink;
+    void *user;
+    float *log_probs, *probs, *mask;
+    struct bi_buf header, sequence, order;
+};
+
+/* The recipe of a shape; it points into `graph`. */
+void bi_design_recipe(const struct bioinfer_design *d, const struct bi_design_shape *shape,
+                      struct bi_design_graph *graph, struct bi_recipe *recipe);
+/* Ascending by value, then token. */
+int bi_compare_order(const void *a, const void *b);
+/* Is the token one that is designed: of a designed chain, not fixed, all atoms there: 1 or 0. */
+float bi_is_open(const struct bi_entry *e, int64_t i);
+/* Room for orders of n tokens. */
+int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, size_t n,
+                      struct bioinfer_error *err);
+/* Appends the jobs of one entry, and draws their random numbers. */
+int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                   struct bioinfer_error *err);
+/* design_batch.c: computes all jobs; with `again` those that are scored a second time. */
+int bi_design_run_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, bool again,
+                       struct bioinfer_error *err);
+/* design_report.c: hands out the results of one entry, or why there are none. */
+int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,
+                     struct bioinfer_error *err);
+
+#endif

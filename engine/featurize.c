@@ -1,0 +1,637 @@
+/* featurize.c - a structure file and the reference's side files as the arrays a model takes.
+ *
+ * Sections: side files, chains, tokens, positions of side files, ties, terms.
+ * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, tied_featurize */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/file.h"
+#include "design.h"
+
+static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
+
+static int code_of(char letter)
+{
+    const char *at = letter ? strchr(alphabet, letter) : NULL;
+    return at ? (int)(at - alphabet) : BI_SYMBOLS - 1;
+}
+
+/* ---- side files ---- */
+
+enum { MAX_SIDE_SIZE = 1 << 30 };
+
+/* The last line that is not empty, or all of them as an array behind each other (`all`): the
+ * reference reads lines and keeps the last. */
+static int read_side(const struct bi_json **out, struct bi_side_files *side, const char *path,
+                     bool all, struct bioinfer_error *err)
+{
+    const struct bi_env *env = side->arena.env;
+    struct bi_json *list = NULL, **tail = &list;
+    char *text = NULL;
+    size_t size, at = 0;
+    int st;
+    *out = NULL;
+    if (!path)
+        return 0;
+    if ((st = bi_file_slurp(env, path, MAX_SIDE_SIZE, &text, &size, err)))
+        goto out;
+    while (!st && at < size) {
+        size_t end = at;
+        struct bi_json *json;
+        while (end < size && text[end] != '\n')
+            end++;
+        if (strspn(text + at, " \t\r\n") < end - at) {
+            st = bi_json_parse(&json, &side->arena, path, text + at, end - at, err);
+            if (!st && json->type != BI_JSON_OBJECT)
+                st = bi_fail(err, BIOINFER_FORMAT, "%s: expected an object on each line", path);
+            if (!st) {
+                if (!all)
+                    tail = &list;
+                *tail = json;
+                tail = &json->next;
+            }
+        }
+        at = end + 1;
+    }
+    if (!st && !list)
+        st = bi_fail(err, BIOINFER_EMPTY, "%s: no JSON object", path);
+    *out = list;
+out:
+    bi_free(env, text);
+    return st;
+}
+
+static int read_bias(struct bi_side_files *side, const char *path, struct bioinfer_error *err)
+{
+    const struct bi_json *json;
+    int st = read_side(&json, side, path, false, err);
+    for (const struct bi_json *j = json ? json->first : NULL; !st && j; j = j->next)
+        if (j->key_len != 1 || !strchr(alphabet, j->key[0]) ||
+            !bi_json_double(j, &side->bias_all[code_of(j->key[0])]))
+            st = bi_fail(err, BIOINFER_FORMAT, "%s: '%s': expected a residue letter and a number",
+                         path, j->key);
+    return st;
+}
+
+int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
+                       const struct bioinfer_design_params *p, struct bioinfer_error *err)
+{
+    const char *omit = p->omit_aa ? p->omit_aa : "X";
+    int st;
+    *side = (struct bi_side_files){.arena = {.env = env}};
+    for (; *omit; omit++) {
+        if (!strchr(alphabet, *omit))
+            return bi_fail(err, BIOINFER_INVALID, "omit: '%c' is none of %s", *omit, alphabet);
+        side->omit_all[code_of(*omit)] = 1;
+    }
+    if ((st = read_side(&side->chains, side, p->chains_file, false, err)) ||
+        (st = read_side(&side->fixed, side, p->fixed_file, false, err)) ||
+        (st = read_side(&side->tied, side, p->tied_file, false, err)) ||
+        (st = read_side(&side->omit, side, p->omit_file, false, err)) ||
+        (st = read_side(&side->bias, side, p->bias_residue_file, false, err)) ||
+        (st = read_side(&side->pssm, side, p->pssm_file, true, err)) ||
+        (st = read_bias(side, p->bias_file, err)))
+        bi_side_files_free(side);
+    return st;
+}
+
+void bi_side_files_free(struct bi_side_files *side)
+{
+    if (side->arena.env)
+        bi_arena_reset(&side->arena);
+    *side = (struct bi_side_files){0};
+}
+
+/* What a side file says of one structure; several objects: the last that has the name. NULL: the
+ * file was not given. An entry without a line of its own is an error. */
+static int side_of(const struct bi_json **out, const struct bi_json *file, const char *name,
+                   const char *what, struct bioinfer_error *err)
+{
+    *out = NULL;
+    for (const struct bi_json *j = file; j; j = j->next)
+        if (bi_json_get(j, name))
+            *out = bi_json_get(j, name);
+    if (file && !*out)
+        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: the file of %s has no entry of this name", name,
+                       what);
+    return 0;
+}
+
+/* ---- chains ---- */
+
+static int compare_segments(const void *a, const void *b)
+{
+    const struct bi_segment *x = a, *y = b;
+    if (x->designed != y->designed)
+        return x->designed ? -1 : 1;
+    return strcmp(x->id, y->id);
+}
+
+static bool listed(const char *list, const char *id)
+{
+    size_t n = strlen(id);
+    for (const char *at = list; *at;) {
+        size_t k = strcspn(at, ", ");
+        if (k == n && !memcmp(at, id, n))
+            return true;
+        at += k;
+        at += strspn(at, ", ");
+    }
+    return false;
+}
+
+static bool json_listed(const struct bi_json *list, const char *id)
+{
+    for (const struct bi_json *j = list ? list->first : NULL; j; j = j->next)
+        if (bi_json_string(j) && !strcmp(j->text, id))
+            return true;
+    return false;
+}
+
+static int absent_chain(const struct bi_entry *e, const struct bi_backbone *b, const char *id,
+                        size_t n, struct bioinfer_error *err)
+{
+    char have[96] = "";
+    for (size_t i = 0; i < b->n_chains && strlen(have) < 80; i++)
+        snprintf(have + strlen(have), sizeof have - strlen(have), " %s", b->chains[i].id);
+    return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no chain '%.*s'; there are:%s", e->name,
+                   (int)(n < 16 ? n : 16), id, have);
+}
+
+static bool has_chain(const struct bi_backbone *b, const char *id, size_t n)
+{
+    for (size_t i = 0; i < b->n_chains; i++)
+        if (strlen(b->chains[i].id) == n && !memcmp(b->chains[i].id, id, n))
+            return true;
+    return false;
+}
+
+/* Which chains are designed, which are context, and in which order they come. */
+static int choose_chains(struct bi_entry *e, const struct bi_backbone *b,
+                         const struct bioinfer_design_params *p,
+                         const struct bi_side_files *side, struct bioinfer_error *err)
+{
+    const struct bi_json *json;
+    int st = side_of(&json, side->chains, e->name, "chains", err);
+    if (st)
+        return st;
+    for (const char *at = p->chains ? p->chains : ""; *at;) {
+        size_t k = strcspn(at, ", ");
+        if (k && !has_chain(b, at, k))
+            return absent_chain(e, b, at, k, err);
+        at += k;
+        at += strspn(at, ", ");
+    }
+    for (const struct bi_json *l = json ? json->first : NULL; l; l = l->next)
+        for (const struct bi_json *j = l->first; j; j = j->next)
+            if (!bi_json_string(j) || !has_chain(b, j->text, j->text_len))
+                return absent_chain(e, b, j->text ? j->text : "?", j->text_len, err);
+    if (!(e->segments = bi_arena_calloc(&e->arena, b->n_chains, sizeof *e->segments)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: chains", e->name);
+    for (size_t i = 0; i < b->n_chains; i++) {
+        struct bi_segment s = {.n = (int64_t)b->chains[i].n, .begin = (int64_t)i, .designed = true};
+        memcpy(s.id, b->chains[i].id, sizeof s.id);
+        if (p->chains)
+            s.designed = listed(p->chains, s.id);
+        else if (json)
+            s.designed = json_listed(json->first, s.id);
+        if (!p->chains && json && !s.designed &&
+            !json_listed(json->first ? json->first->next : NULL, s.id))
+            continue; /* in neither list: left out */
+        e->segments[e->n_segments++] = s;
+        e->n += s.n;
+    }
+    if (!e->n_segments || !e->n)
+        return bi_fail(err, BIOINFER_EMPTY, "%s: no chain is chosen", e->name);
+    qsort(e->segments, e->n_segments, sizeof *e->segments, compare_segments);
+    return 0;
+}
+
+/* ---- tokens ---- */
+
+void bi_entry_coordinates(const struct bi_entry *e, bool ca_only,
+                          const float (*backbone)[BI_BACKBONE][3], float *x)
+{
+    for (int64_t i = 0; i < e->n; i++) {
+        if (!ca_only) {
+            memcpy(x + 12 * i, backbone[i], 12 * sizeof *x);
+            continue;
+        }
+        for (int c = 0; c < 3; c++) { /* the neighbours in the file, whatever their chain */
+            x[9 * i + c] = i ? backbone[i - 1][BI_CA][c] : 0;
+            x[9 * i + 3 + c] = backbone[i][BI_CA][c];
+            x[9 * i + 6 + c] = i + 1 < e->n ? backbone[i + 1][BI_CA][c] : 0;
+        }
+    }
+}
+
+static void fill_token(struct bi_entry *e, int64_t at, const struct bi_residue *r, bool ca_only)
+{
+    e->mask[at] = 1;
+    for (int a = 0; a < BI_BACKBONE; a++)
+        for (int c = 0; c < 3; c++) {
+            bool there = isfinite(r->x[a][c]);
+            if (!there && (!ca_only || a == BI_CA))
+                e->mask[at] = 0;
+            e->backbone[at][a][c] = there ? r->x[a][c] : 0;
+        }
+    e->codes[at] = r->letter == '-' ? BI_SYMBOLS - 1 : code_of(r->letter);
+}
+
+static int label_tokens(struct bi_entry *e, const struct bi_backbone *b, const char *list,
+                        int32_t label, struct bioinfer_error *err)
+{
+    for (const char *at = list ? list : ""; *at;) {
+        size_t k = strcspn(at, ", ");
+        bool found = false;
+        char name[32];
+        for (size_t s = 0; s < e->n_segments; s++) {
+            const struct bi_chain *c = NULL;
+            for (size_t i = 0; i < b->n_chains; i++)
+                if (!strcmp(b->chains[i].id, e->segments[s].id))
+                    c = &b->chains[i];
+            for (size_t i = 0; c && i < c->n; i++) {
+                const struct bi_residue *r = &c->residues[i];
+                snprintf(name, sizeof name, "%s%" PRId32 "%.*s", c->id, r->number,
+                         r->icode != ' ', &r->icode);
+                if (strlen(name) == k && !memcmp(name, at, k)) {
+                    e->label[e->segments[s].begin + (int64_t)i] = label;
+                    found = true;
+                }
+            }
+        }
+        if (k && !found)
+            return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no residue '%.*s'", e->name,
+                           (int)(k < 24 ? k : 24), at);
+        at += k;
+        at += strspn(at, ", ");
+    }
+    return 0;
+}
+
+static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
+                       const struct bioinfer_model *model,
+                       const struct bioinfer_design_params *p, struct bioinfer_error *err)
+{
+    bool ca_only = model->base.design.ca_only;
+    size_t n = (size_t)e->n;
+    int64_t at = 0;
+    int st;
+    e->x = bi_arena_calloc(&e->arena, n, (ca_only ? 9 : 12) * sizeof *e->x);
+    e->backbone = bi_arena_calloc(&e->arena, n, sizeof *e->backbone);
+    e->mask = bi_arena_calloc(&e->arena, n, sizeof *e->mask);
+    e->designed = bi_arena_calloc(&e->arena, n, sizeof *e->designed);
+    e->open = bi_arena_calloc(&e->arena, n, sizeof *e->open);
+    e->number = bi_arena_calloc(&e->arena, n, sizeof *e->number);
+    e->chain = bi_arena_calloc(&e->arena, n, sizeof *e->chain);
+    e->codes = bi_arena_calloc(&e->arena, n, sizeof *e->codes);
+    e->label = bi_arena_calloc(&e->arena, n, sizeof *e->label);
+    if (!e->x || !e->backbone || !e->mask || !e->designed || !e->open || !e->number ||
+        !e->chain || !e->codes || !e->label)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %zu residues", e->name, n);
+    for (size_t s = 0; s < e->n_segments; s++) {
+        struct bi_segment *segment = &e->segments[s];
+        const struct bi_chain *c = &b->chains[segment->begin];
+        segment->begin = at;
+        for (size_t i = 0; i < c->n; i++, at++) {
+            fill_token(e, at, &c->residues[i], ca_only);
+            e->number[at] = (int32_t)(100 * (int64_t)s + at);
+            e->chain[at] = (int32_t)s + 1;
+            e->designed[at] = segment->designed;
+            e->open[at] = 1;
+            e->label[at] = p->transmembrane;
+        }
+    }
+    bi_entry_coordinates(e, ca_only, (const float (*)[BI_BACKBONE][3])e->backbone, e->x);
+    if ((st = label_tokens(e, b, p->interface_, 1, err)) == 0)
+        st = label_tokens(e, b, p->buried, 2, err);
+    return st;
+}
+
+/* ---- positions of side files ---- */
+
+static const struct bi_segment *segment_of(const struct bi_entry *e, const char *id)
+{
+    for (size_t s = 0; s < e->n_segments; s++)
+        if (!strcmp(e->segments[s].id, id))
+            return &e->segments[s];
+    return NULL;
+}
+
+/* The token of a 1-based position in a chain, gaps counted. */
+static int token_of(const struct bi_entry *e, const struct bi_segment *s,
+                    const struct bi_json *position, const char *what, int64_t *token,
+                    struct bioinfer_error *err)
+{
+    uint64_t v;
+    if (!bi_json_u64(position, &v) || v < 1 || v > (uint64_t)s->n)
+        return bi_fail(err, BIOINFER_INVALID, "%s: %s: chain %s: position '%.20s', expected 1 to "
+                       "%lld (residues of the chain, gaps counted)", e->name, what, s->id,
+                       position && position->text ? position->text : "?", (long long)s->n);
+    *token = s->begin + (int64_t)v - 1;
+    return 0;
+}
+
+static int apply_fixed(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+{
+    int st = 0;
+    for (const struct bi_json *c = json ? json->first : NULL; c; c = c->next) {
+        const struct bi_segment *s = segment_of(e, c->key);
+        for (const struct bi_json *j = s ? c->first : NULL; j; j = j->next) {
+            int64_t at;
+            if ((st = token_of(e, s, j, "fixed positions", &at, err)))
+                return st;
+            e->open[at] = 0;
+        }
+    }
+    return 0;
+}
+
+static float *table(struct bi_entry *e, float value)
+{
+    size_t n = (size_t)e->n * BI_SYMBOLS;
+    float *t = bi_arena_calloc(&e->arena, n, sizeof *t);
+    for (size_t i = 0; t && i < n; i++)
+        t[i] = value;
+    return t;
+}
+
+/* {chain: [[[positions], "AAs"], ...]} */
+static int apply_omit(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+{
+    int st;
+    if (!json)
+        return 0;
+    if (!(e->omit = table(e, 0)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: omitted residues", e->name);
+    for (const struct bi_json *c = json->first; c; c = c->next) {
+        const struct bi_segment *s = segment_of(e, c->key);
+        for (const struct bi_json *pair = s ? c->first : NULL; pair; pair = pair->next) {
+            const struct bi_json *positions = pair->first;
+            const char *letters = positions ? bi_json_string(positions->next) : NULL;
+            if (!letters)
+                return bi_fail(err, BIOINFER_FORMAT, "%s: omit: expected [[positions], \"letters\"]",
+                               e->name);
+            for (const struct bi_json *j = positions->first; j; j = j->next) {
+                int64_t at;
+                if ((st = token_of(e, s, j, "omit", &at, err)))
+                    return st;
+                for (const char *l = letters; *l; l++)
+                    e->omit[at * BI_SYMBOLS + code_of(*l)] = 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* rows x columns numbers of a JSON array of arrays (columns 1: of numbers). */
+static int read_numbers(const struct bi_entry *e, const struct bi_segment *s,
+                        const struct bi_json *json, const char *what, int columns, float *out,
+                        struct bioinfer_error *err)
+{
+    int64_t row = 0;
+    for (const struct bi_json *r = json ? json->first : NULL; r; r = r->next, row++) {
+        const struct bi_json *v = columns > 1 ? r->first : r;
+        int n = 0;
+        for (; v && row < s->n && n < columns; v = columns > 1 ? v->next : NULL, n++) {
+            double x;
+            if (!bi_json_double(v, &x))
+                break;
+            out[(s->begin + row) * columns + n] = (float)x;
+        }
+        if (row < s->n && (n != columns || (columns > 1 && v)))
+            return bi_fail(err, BIOINFER_FORMAT, "%s: %s: chain %s: row %lld: expected %d numbers",
+                           e->name, what, s->id, (long long)row + 1, columns);
+    }
+    if (row != s->n)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: chain %s: %lld rows, expected %lld", e->name,
+                       what, s->id, (long long)row, (long long)s->n);
+    return 0;
+}
+
+static int apply_bias(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+{
+    int st = 0;
+    if (json && !(e->bias = table(e, 0)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: bias", e->name);
+    for (const struct bi_json *c = json ? json->first : NULL; !st && c; c = c->next)
+        if (segment_of(e, c->key))
+            st = read_numbers(e, segment_of(e, c->key), c, "bias", BI_SYMBOLS, e->bias, err);
+    return st;
+}
+
+static int apply_pssm(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+{
+    int st = 0;
+    if (!json)
+        return 0;
+    e->pssm_scale = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *e->pssm_scale);
+    e->pssm_bias = table(e, 0);
+    e->pssm_odds = table(e, 10000);
+    if (!e->pssm_scale || !e->pssm_bias || !e->pssm_odds)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: PSSM", e->name);
+    for (const struct bi_json *c = json->first; !st && c; c = c->next) {
+        const struct bi_segment *s = segment_of(e, c->key);
+        if (s && !(st = read_numbers(e, s, bi_json_get(c, "pssm_coef"), "pssm_coef", 1,
+                                     e->pssm_scale, err)) &&
+            !(st = read_numbers(e, s, bi_json_get(c, "pssm_bias"), "pssm_bias", BI_SYMBOLS,
+                                e->pssm_bias, err)))
+            st = read_numbers(e, s, bi_json_get(c, "pssm_log_odds"), "pssm_log_odds", BI_SYMBOLS,
+                              e->pssm_odds, err);
+    }
+    return st;
+}
+
+/* ---- ties ---- */
+
+static int add_tie(struct bi_entry *e, size_t *cap, int32_t n, int32_t **tokens, float **weights,
+                   struct bioinfer_error *err)
+{
+    struct bi_tie *grown;
+    if (e->n_ties == *cap) {
+        size_t more = *cap ? 2 * *cap : 64;
+        if (!(grown = bi_arena_calloc(&e->arena, more, sizeof *grown)))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: tied positions", e->name);
+        if (e->n_ties)
+            memcpy(grown, e->ties, e->n_ties * sizeof *grown);
+        e->ties = grown;
+        *cap = more;
+    }
+    *tokens = bi_arena_calloc(&e->arena, (size_t)n + 1, sizeof **tokens);
+    *weights = bi_arena_calloc(&e->arena, (size_t)n + 1, sizeof **weights);
+    if (!*tokens || !*weights)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: tied positions", e->name);
+    e->ties[e->n_ties++] = (struct bi_tie){n, *tokens, *weights};
+    return 0;
+}
+
+/* The first designed chain's position i with position i of all others. */
+static int tie_equal_chains(struct bi_entry *e, struct bioinfer_error *err)
+{
+    size_t designed = 0, cap = 0;
+    int st = 0;
+    while (designed < e->n_segments && e->segments[designed].designed)
+        designed++;
+    for (size_t s = 1; s < designed; s++)
+        if (e->segments[s].n != e->segments[0].n)
+            return bi_fail(err, BIOINFER_MISMATCH, "%s: chains %s and %s of a homo-oligomer have "
+                           "%lld and %lld residues (gaps counted)", e->name, e->segments[0].id,
+                           e->segments[s].id, (long long)e->segments[0].n,
+                           (long long)e->segments[s].n);
+    for (int64_t i = 0; !st && designed && i < e->segments[0].n; i++) {
+        int32_t *tokens;
+        float *weights;
+        if ((st = add_tie(e, &cap, (int32_t)designed, &tokens, &weights, err)))
+            return st;
+        for (size_t s = 0; s < designed; s++) {
+            tokens[s] = (int32_t)(e->segments[s].begin + i);
+            weights[s] = 1;
+        }
+    }
+    return st;
+}
+
+/* [{chain: [p], ...}, ...], or with weights {chain: [[p], [w]]}. Members in the order of the
+ * structure's chains' first mention, as the reference walks them. */
+static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+{
+    size_t cap = 0;
+    int st;
+    for (const struct bi_json *g = json ? json->first : NULL; g; g = g->next) {
+        int32_t n = 0, *tokens;
+        float *weights;
+        for (const struct bi_json *c = g->first; c; c = c->next)
+            n += (int32_t)(c->first && c->first->type == BI_JSON_ARRAY ? c->first->n : c->n);
+        if ((st = add_tie(e, &cap, n, &tokens, &weights, err)))
+            return st;
+        n = 0;
+        for (const struct bi_json *c = g->first; c; c = c->next) {
+            bool weighted = c->first && c->first->type == BI_JSON_ARRAY;
+            const struct bi_json *p = weighted ? c->first->first : c->first;
+            const struct bi_json *w = weighted && c->first->next ? c->first->next->first : NULL;
+            const struct bi_segment *s = segment_of(e, c->key);
+            for (; s && p; p = p->next, w = w ? w->next : NULL) {
+                int64_t at;
+                double weight = 1;
+                if ((st = token_of(e, s, p, "tied positions", &at, err)))
+                    return st;
+                if (weighted && !bi_json_double(w, &weight))
+                    return bi_fail(err, BIOINFER_FORMAT, "%s: tied positions: chain %s: a position "
+                                   "without a weight", e->name, s->id);
+                tokens[n] = (int32_t)at;
+                weights[n++] = (float)weight;
+            }
+        }
+        e->ties[e->n_ties - 1].n = n;
+    }
+    return 0;
+}
+
+/* ---- entries ---- */
+
+static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
+                       struct bi_backbone *b, const struct bioinfer_model *model,
+                       const struct bioinfer_design_params *p,
+                       const struct bi_side_files *side, struct bioinfer_error *err)
+{
+    const struct bi_json *json;
+    struct bi_buf said = {.env = model->base.env};
+    int64_t n_usable = 0;
+    int st = bi_backbone_build(b, structure, err);
+    if (st)
+        return st;
+    bi_backbone_describe(b, &said);
+    if (said.size && bi_buf_text(&said))
+        bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: %s", e->name, bi_buf_text(&said));
+    bi_buf_free(&said);
+    if (b->n_het && !model->base.design.ligand_atoms)
+        bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: HETATM residues are not seen: these "
+               "weights have no ligand context", e->name);
+    if ((st = choose_chains(e, b, p, side, err)))
+        return st;
+    if (p->max_length > 0 && e->n > p->max_length)
+        return bi_fail(err, BIOINFER_TOO_LONG, "%s: %lld residues, at most %lld are allowed", e->name,
+                       (long long)e->n, (long long)p->max_length);
+    if ((st = fill_tokens(e, b, model, p, err)) ||
+        (st = side_of(&json, side->fixed, e->name, "fixed positions", err)) ||
+        (st = apply_fixed(e, json, err)) ||
+        (st = side_of(&json, side->omit, e->name, "omitted residues", err)) ||
+        (st = apply_omit(e, json, err)) ||
+        (st = side_of(&json, side->bias, e->name, "bias", err)) ||
+        (st = apply_bias(e, json, err)) ||
+        (st = side_of(&json, side->pssm, e->name, "PSSM", err)) ||
+        (st = apply_pssm(e, json, err)) ||
+        (st = side_of(&json, side->tied, e->name, "tied positions", err)) ||
+        (st = apply_ties(e, json, err)) ||
+        (p->homooligomer && (st = tie_equal_chains(e, err))))
+        return st;
+    for (int64_t i = 0; i < e->n; i++)
+        n_usable += e->mask[i] != 0;
+    if (!n_usable)
+        return bi_fail(err, BIOINFER_EMPTY, "%s: no residue has %s", e->name,
+                       model->base.design.ca_only ? "a CA atom" : "all of N, CA, C and O");
+    return 0;
+}
+
+int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model, const char *path,
+                  const struct bioinfer_design_params *p, const struct bi_side_files *side,
+                  struct bioinfer_error *err)
+{
+    const struct bi_env *env = model->base.env;
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    struct bi_structure structure = {0};
+    struct bi_backbone b = {0};
+    struct bioinfer_error why = {0};
+    int st;
+    *e = (struct bi_entry){.arena = {.env = env}};
+    if (!(e->name = bi_arena_strndup(&e->arena, base, strlen(base))))
+        return bi_fail(err, BIOINFER_NOMEM, "%s", path);
+    st = bi_structure_open(&structure, env, path, &why);
+    if (!st && !(e->name = bi_arena_strndup(&e->arena, structure.name, strlen(structure.name))))
+        st = bi_fail(&why, BIOINFER_NOMEM, "%s", path);
+    if (!st)
+        st = build_entry(e, &structure, &b, model, p, side, &why);
+    bi_backbone_free(&b);
+    bi_structure_close(&structure);
+    e->status = st;
+    snprintf(e->message, sizeof e->message, "%s", why.text);
+    return st == BIOINFER_NOMEM ? bi_fail(err, st, "%s", why.text) : 0;
+}
+
+void bi_entry_free(struct bi_entry *e)
+{
+    if (e->arena.env)
+        bi_arena_reset(&e->arena);
+    *e = (struct bi_entry){0};
+}
+
+/* ---- terms ---- */
+
+bool bi_entry_has_terms(const struct bi_entry *e)
+{
+    return e->omit || e->bias || e->pssm_scale;
+}
+
+void bi_entry_terms(const struct bi_entry *e, const struct bioinfer_design_params *p,
+                    const struct bi_side_files *side, int64_t token, double temperature,
+                    double *terms)
+{
+    double *add = terms, *prior = terms + BI_SYMBOLS, *factor = terms + 2 * BI_SYMBOLS;
+    int64_t row = token * BI_SYMBOLS;
+    float scale = e->pssm_scale && p->pssm_bias ? (float)p->pssm_multi * e->pssm_scale[token] : 0;
+    terms[3 * BI_SYMBOLS] = (double)(1 - scale);
+    for (int c = 0; c < BI_SYMBOLS; c++) {
+        add[c] = -1e8 * side->omit_all[c] + side->bias_all[c] / temperature;
+        if (e->bias)
+            add[c] += (double)(e->bias[row + c] / (float)temperature);
+        prior[c] = scale != 0 ? (double)(scale * e->pssm_bias[row + c]) : 0;
+        factor[c] = 1;
+        if (e->pssm_odds && p->pssm_log_odds)
+            factor[c] = (e->pssm_odds[row + c] > (float)p->pssm_threshold) + 0.001;
+        if (e->omit)
+            factor[c] *= 1 - (double)e->omit[row + c];
+    }
+}
