@@ -382,7 +382,7 @@ static int cuda_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_hand
     return code;
 }
 
-static const struct bi_gpu_driver cuda_driver = {
+const struct bi_gpu_driver bi_gpu_driver_cuda = {
     .name = "cuda", .open = cuda_open, .close = cuda_close, .enter = cuda_enter,
     .leave = cuda_leave, .alloc = cuda_alloc, .free = cuda_free, .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
@@ -401,7 +401,7 @@ static const struct bi_gpu_driver cuda_driver = {
 static int open_cuda(struct bi_device **out, const struct bi_env *env,
                      const struct bi_device_params *params, struct bioinfer_error *err)
 {
-    return bi_gpu_open(out, env, &cuda_driver, params, err);
+    return bi_gpu_open(out, env, &bi_gpu_driver_cuda, params, err);
 }
 
 const struct bi_backend_ops bi_backend_cuda = {.name = "cuda", .open = open_cuda, BI_GPU_OPS};

@@ -25,11 +25,9 @@
 static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
                                                   BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
 
-union hopper_params {
-    struct bi_linear_sm90_params linear;
-    struct bi_attention_sm90_params attention;
-    unsigned char bytes[1];
-};
+_Static_assert(sizeof(struct bi_linear_sm90_params) <= BI_GPU_SM90_PARAMS &&
+                   sizeof(struct bi_attention_sm90_params) <= BI_GPU_SM90_PARAMS,
+               "enlarge BI_GPU_SM90_PARAMS");
 
 struct loaded {
     const char *name;
@@ -713,29 +711,27 @@ static struct bi_counts bucket_of(const struct bi_program *program)
                               .longest = (int32_t)program->longest};
 }
 
-/* The params of Hopper's own entries: tensor maps, then those of the op. */
-static int hopper_params(const struct bi_device *d, const struct bi_gpu_entry *e,
-                         const struct bi_launch *l, const struct bi_counts *bucket,
-                         union hopper_params *out)
+int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
+                       const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
+                       void *out)
 {
-    const struct bi_gpu_driver *v = d->driver;
-    struct bi_tensor_map *maps = out->linear.maps;
-    const size_t size = e->size - e->head < sizeof l->params ? e->size - e->head : sizeof l->params;
+    struct bi_tensor_map *maps = out;
     int code = 0;
-    memcpy(out->bytes + e->head, l->params, size);
-    if (!strcmp(l->entry, "linear")) {
-        const struct bi_linear_params *p = (const void *)l->params;
+    memcpy((char *)out + e->head, params, e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head
+                                                                             : BI_PARAMS_SIZE);
+    if (!strcmp(e->module, "linear_sm90")) {
+        const struct bi_linear_params *p = params;
         const int tile = e->grid == bi_gpu_grid_linear ? 128 : 64;
-        if (!(code = v->tensor_map(d->gpu, &maps[0], p->x, p->rows, p->k, p->ldx, tile, 64)))
-            code = v->tensor_map(d->gpu, &maps[1], p->w, p->n, p->k, p->k, tile, 64);
+        if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows, p->k, p->ldx, tile, 64)))
+            code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, tile, 64);
     } else {
-        const struct bi_attention_params *p = (const void *)l->params;
+        const struct bi_attention_params *p = params;
         const void *const base[] = {p->q, p->k, p->v};
         const int64_t ld[] = {p->ldq, p->ldk, p->ldv}, width = (int64_t)p->n_heads * p->head_dim;
         const int keys = p->head_dim < 128 ? 128 : 64, box = p->head_dim < 64 ? p->head_dim : 64;
         for (int i = 0; !code && i < 3; i++)
-            code = v->tensor_map(d->gpu, &maps[i], base[i], bucket->n_tokens, width, ld[i],
-                                 i ? keys : 64, box);
+            code = v->tensor_map(gpu, &maps[i], base[i], n_tokens, width, ld[i], i ? keys : 64,
+                                 box);
     }
     return code;
 }
@@ -751,15 +747,15 @@ static int launch_some(struct bi_queue *q, const struct bi_program *program, int
         struct bi_launch *l = &program->launches[i];
         const struct bi_gpu_entry *e = l->function;
         int32_t grid[2] = {1, 1};
-        union hopper_params own;
+        _Alignas(64) unsigned char own[BI_GPU_SM90_PARAMS];
         void *params = l->params;
         *at = i;
         if (events && (code = d->driver->event_record(d->gpu, events[i], q->compute)))
             break;
         e->grid(l->params, &bucket, grid);
         if (e->head) {
-            code = hopper_params(d, e, l, &bucket, &own);
-            params = &own;
+            code = bi_gpu_sm90_params(d->driver, d->gpu, e, l->params, bucket.n_tokens, own);
+            params = own;
             if (!strcmp(l->entry, "linear") && grid[0] > d->facts.n_units)
                 grid[0] = d->facts.n_units; /* its blocks go through the tiles */
         }

@@ -66,6 +66,17 @@ struct bi_gpu_driver {
     bool needs_images; /* modules come from the blobs of the library */
 };
 
+/* The params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out: e->size
+ * bytes, 64-byte aligned. n_tokens: of the bucket. */
+struct bi_gpu_entry;
+enum { BI_GPU_SM90_PARAMS = 640 };
+int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
+                       const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
+                       void *out);
+
+/* The driver tables of this build; the emulation's is in the tests. */
+extern const struct bi_gpu_driver bi_gpu_driver_cuda;
+
 /* The open() of a backend over `driver`; the rest of its table is BI_GPU_OPS. */
 int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
                 const struct bi_gpu_driver *driver, const struct bi_device_params *params,

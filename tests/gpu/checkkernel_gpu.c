@@ -1,6 +1,10 @@
-/* checkkernel_gpu.c - every GPU entry, on the host emulation, against its op's reference.
+/* checkkernel_gpu.c - every GPU entry, on the host emulation or a device, against its op's
+ * reference.
  *
  *     checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] [--seed=N] [--every=N]
+ *                     [--device=cuda:0]
+ *
+ * --device runs there, and Hopper's own entries (gpu_entries_sm90.h) too, instead of emulating.
  *
  * The cases are those of tests/ops. For each case, entry and target (lane maps and waves of
  * NVIDIA, CDNA and RDNA chips):
@@ -23,7 +27,8 @@
 
 #include "base/dtype.h"
 #include "kernels/emu/emu.h"
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu_entries_sm90.h"
+#include "device_target.h"
 
 /* ---- options and random numbers ---- */
 
@@ -40,6 +45,7 @@ struct result {
 struct ck {
     uint64_t seed, random;
     int every, printed;
+    struct device_target *device; /* NULL: emulated */
     long at;
     const char *target, *entry;
     const struct ck_op *op;
@@ -128,6 +134,20 @@ static void *take(size_t size)
     return p;
 }
 
+/* Memory of a run, where the device can read it, too. */
+static void *take_for(struct ck *ck, size_t size)
+{
+    return ck->device ? device_take(ck->device, size) : take(size);
+}
+
+static void give_for(struct ck *ck, void *p)
+{
+    if (ck->device)
+        device_give(ck->device, p);
+    else
+        free(p);
+}
+
 /* ---- entries: which arrays of each are f16, and how far off they may be ---- */
 
 struct precision {
@@ -149,6 +169,18 @@ static const struct precision precisions[] = {
      1e-6, 6e-4, 1e-7, NULL},
     {"linear_gated_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
      1e-6, 6e-4, 1e-7, "linear_gated_f16_f16"},
+#define LINEAR_SM90(kind, same)                                                          \
+    {"linear_sm90_" kind "f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},      \
+     1e-6, 6e-4, 1e-7, same}
+    LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
+    LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
+    {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
+    {"linear_sm90_small_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"},
+#define ATTENTION_SM90(n)                                                                \
+    {"attention_sm90_d" n "_f16",                                                        \
+     {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
+     8e-3, 2e-3, 1e-5, NULL}
+    ATTENTION_SM90("16"), ATTENTION_SM90("32"), ATTENTION_SM90("64"), ATTENTION_SM90("128"),
 #define ATTENTION(n)                                                                     \
     {"attention_d" n "_f16",                                                             \
      {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
@@ -204,10 +236,17 @@ static const struct precision precisions[] = {
     {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
 };
 
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)};
+static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
+                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
 #define E(name, module, params, threads, shared, grid) #params,
-static const char *const params_of[] = {BI_GPU_ENTRIES(E)};
+static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)};
 #undef E
+
+/* Checked by whole models only: no case has a linear that rotates. */
+static bool is_rotated(size_t entry)
+{
+    return strstr(entries[entry].name, "_rotated") != NULL;
+}
 
 static const struct precision *precision_of(const char *name)
 {
@@ -225,13 +264,35 @@ static bool is_half(const struct precision *p, const struct ck_array *a)
     return false;
 }
 
+/* Does an entry of gpu_entries_sm90.h? */
+static bool serves_sm90(size_t entry, const struct ck_case *c)
+{
+    const char *name = entries[entry].name, *d = strstr(name, "_d");
+    int width;
+    if (d && sscanf(d, "_d%d", &width) == 1) {
+        const struct bi_attention_params *p = (const void *)c->params;
+        for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)
+            if (c->arrays[i].pointer == AT(attention, table) && !c->arrays[i].absent)
+                return false;
+        return p->head_dim == width && !p->reach;
+    }
+    const struct bi_linear_params *p = (const void *)c->params;
+    if (p->k % 8 || is_rotated(entry))
+        return false;
+    return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
+                                                           p->act == BI_ACT_GELU_TANH)
+                                 : c->gated == CK_NONE && p->act <= BI_ACT_RELU;
+}
+
 /* Does the entry serve the case? attention_d64 takes head widths of 33 to 64. */
-static bool serves(size_t entry, const struct ck_case *c)
+static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
 {
     const char *name = entries[entry].name, *d = strstr(name, "_d");
     int width, least;
     if (strcmp(params_of[entry], c->entry))
         return false;
+    if (entries[entry].head)
+        return ck->device && device_is_hopper(ck->device) && serves_sm90(entry, c);
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
         (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
         return false;
@@ -390,6 +451,8 @@ struct image {
 
 struct run {
     struct image of[CK_ARRAYS];
+    struct bi_counts *counts; /* where the entry can read them */
+    int32_t *start;
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
 
@@ -446,7 +509,7 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
                           struct bi_counts *bucket)
 {
     struct run run = {0};
-    const bool aligned = ck_random(ck, 0, 1);
+    const bool chosen = ck_random(ck, 0, 1), aligned = chosen || strstr(half->name, "_sm90");
     const struct bi_counts *counts = &b->counts;
     int64_t extra = ck_random(ck, 0, 3), rows = 0;
     if (ck_random(ck, 0, 3) == 0)
@@ -466,7 +529,7 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
                 m->ld = run.of[j].ld;
         const int64_t offset = aligned ? 0 : ck_random(ck, 0, 3);
         m->total = (size_t)(2 * CANARY + offset + m->rows * m->ld) * m->item;
-        m->base = take(m->total);
+        m->base = take_for(ck, m->total);
         m->data = m->base + (size_t)(CANARY + offset) * m->item;
         fill_pattern(m, a->role == CK_OUT);
         for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++)
@@ -479,12 +542,16 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         set_row(&run.of[1], r, b->values[0] + r * c->arrays[0].width, c->arrays[0].width,
                 is_half(half, &c->arrays[0]));
 
+    run.counts = take_for(ck, sizeof *run.counts);
+    run.start = take_for(ck, sizeof *run.start * (size_t)(b->counts.n_seqs + 1));
+    *run.counts = b->counts;
+    memcpy(run.start, b->start, sizeof *run.start * (size_t)(b->counts.n_seqs + 1));
     memcpy(run.params, c->params, c->params_size);
-    memcpy(run.params, &counts, sizeof counts);
+    memcpy(run.params, &run.counts, sizeof run.counts);
     if (c->gated && device)
         memcpy(run.params + c->gated, &(int32_t){GATE_BLOCK}, sizeof(int32_t));
     if (c->start != CK_NONE)
-        memcpy(run.params + c->start, &b->start, sizeof b->start);
+        memcpy(run.params + c->start, &run.start, sizeof run.start);
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         const void *data = a->absent ? NULL : run.of[c->in_place && i == 0 ? 1 : i].data;
@@ -502,10 +569,12 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
     return run;
 }
 
-static void free_run(const struct batch *b, struct run *run)
+static void free_run(struct ck *ck, const struct batch *b, struct run *run)
 {
     for (int i = 0; i < b->n_arrays; i++)
-        free(run->of[i].base);
+        give_for(ck, run->of[i].base);
+    give_for(ck, run->counts);
+    give_for(ck, run->start);
 }
 
 static void (*find_kernel(const struct bi_emu_target *t, const char *name))(const void *)
@@ -650,7 +719,8 @@ static struct run run_once(struct ck *ck, const struct ck_case *c, size_t e, int
         .wave = targets[t]->wave, .block = entries[e].threads,
         .shared_size = entries[e].shared, .seed = next(&ck->random)};
     entries[e].grid(run.params, &bucket, launch.grid);
-    const char *error = bi_emu_run(&launch);
+    const char *error = ck->device ? device_run(ck->device, &entries[e], run.params, &bucket)
+                                   : bi_emu_run(&launch);
     if (error)
         fail(ck, c, e, t, error);
     for (int i = 0; i < b->n_arrays; i++)
@@ -676,7 +746,7 @@ static void check_company(struct ck *ck, const struct ck_case *c, size_t e, int 
                 fail(ck, c, e, t, "depends on the company in its batch");
                 break;
             }
-        free_run(&sub, &run);
+        free_run(ck, &sub, &run);
         free_batch(&sub);
         ck->of[e][t].checks++;
     }
@@ -717,7 +787,7 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, in
     if (isnan(value) && all && b->start[s + 1] - b->start[s] > c->blind &&
         !has_nan(c, &spoilt, &run, s))
         fail(ck, c, e, t, "lost a NaN");
-    free_run(&spoilt, &run);
+    free_run(ck, &spoilt, &run);
     free_batch(&spoilt);
     ck->of[e][t].checks++;
 }
@@ -731,7 +801,7 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
     struct run expected = new_run(ck, c, b, p, false, &bucket);
     c->reference(expected.params);
     for (int t = 0; t < N_TARGETS; t++) {
-        if (ck->target && strcmp(ck->target, targets[t]->name))
+        if (ck->device ? t > 0 : ck->target && strcmp(ck->target, targets[t]->name))
             continue;
         ck->of[e][t].cases++;
         struct run run = run_once(ck, c, e, t, b);
@@ -739,21 +809,21 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
         struct run again = run_once(ck, c, e, t, b);
         if (!same_outputs(c, b, &run, &again))
             fail(ck, c, e, t, "depends on the order of blocks and waves, or on alignment");
-        free_run(b, &again);
+        free_run(ck, b, &again);
         for (size_t o = 0; p->same_as && o < BI_COUNT(entries); o++) {
             if (strcmp(entries[o].name, p->same_as))
                 continue;
             struct run other = run_once(ck, c, o, t, b);
             if (!same_outputs(c, b, &run, &other))
                 fail(ck, c, e, t, "other bits from other tiles");
-            free_run(b, &other);
+            free_run(ck, b, &other);
         }
         ck->of[e][t].checks += 1 + (p->same_as != NULL);
         check_company(ck, c, e, t, b, &run);
         check_isolation(ck, c, e, t, b, &run);
-        free_run(b, &run);
+        free_run(ck, b, &run);
     }
-    free_run(b, &expected);
+    free_run(ck, b, &expected);
 }
 
 void ck_check(struct ck *ck, const struct ck_case *c)
@@ -768,7 +838,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
     fill_batch(ck, c, &b);
     for (size_t e = 0; e < BI_COUNT(entries); e++)
-        if (serves(e, c)) {
+        if (serves(ck, e, c)) {
             any = true;
             if (strstr(entries[e].name, ck->entry))
                 check_entry(ck, c, e, &b);
@@ -886,7 +956,8 @@ static void run_op(struct ck *ck, const struct ck_op *op)
             ck->failures += r->failures;
             if (r->cases)
                 printf("%-18s %-22s %-6s %4ld cases %5ld checks %3ld failed   nmse %-8.2g "
-                       "max error %.2g\n", op->stem, entries[e].name, targets[t]->name,
+                       "max error %.2g\n", op->stem, entries[e].name,
+                       ck->device ? "device" : targets[t]->name,
                        r->cases, r->checks, r->failures, r->nmse, r->error);
         }
     fflush(stdout);
@@ -915,15 +986,19 @@ int main(int argc, char **argv)
             ck.seed = strtoull(v, NULL, 10);
         else if ((v = value_of(argv[i], "--every=")) && atoi(v) > 0)
             ck.every = atoi(v);
+        else if ((v = value_of(argv[i], "--device="))) {
+            if (!(ck.device = device_open(v)))
+                return 1;
+        }
         else {
             fprintf(stderr, "usage: checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] "
-                            "[--seed=N] [--every=N]\n");
+                            "[--seed=N] [--every=N] [--device=cuda:0]\n");
             return 2;
         }
     }
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         if (strcmp(params_of[e], "align") && /* of no graph: align_gpu_test.c */
-            !precision_of(entries[e].name)) {
+            !precision_of(entries[e].name) && !is_rotated(e)) {
             fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
             return 1;
         }
@@ -931,5 +1006,6 @@ int main(int argc, char **argv)
         if (strstr(all_ops[i]->stem, part))
             run_op(&ck, all_ops[i]);
     printf("%ld cases, %ld checks, %ld failed\n", ck.cases, ck.checks, ck.failures);
+    device_close(ck.device);
     return ck.failures || !ck.cases ? 1 : 0;
 }

@@ -1,0 +1,158 @@
+/* device_target.c - single entries on a GPU through the engine's table of driver calls. */
+#include "device_target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "engine/gpu.h"
+#include "kernels/gpu_blobs.h"
+
+enum { MODULES = 64 };
+static const size_t POOL_SIZE = (size_t)1 << 30;
+
+struct device_target {
+    struct bi_env env;
+    const struct bi_gpu_driver *driver;
+    bi_gpu_handle gpu, stream;
+    struct bi_gpu_facts facts;
+    struct {
+        const char *name;
+        bi_gpu_handle module;
+    } modules[MODULES];
+    int n_modules;
+    unsigned char *pool; /* pinned; taken from its beginning, empty again when all is given back */
+    size_t used;
+    long n_taken;
+    char text[200];
+};
+
+struct device_target *device_open(const char *name)
+{
+    struct device_target *d = calloc(1, sizeof *d);
+    struct bioinfer_error err = {0};
+    int ordinal, code;
+    if (!d || sscanf(name, "cuda:%d", &ordinal) != 1) {
+        fprintf(stderr, "device %s: no such kind\n", name);
+        free(d);
+        return NULL;
+    }
+    d->env = bi_env_default();
+    d->driver = &bi_gpu_driver_cuda;
+    if (d->driver->open(&d->gpu, &d->env, ordinal, &d->facts, &err)) {
+        fprintf(stderr, "device %s: %s\n", name, err.text);
+        free(d);
+        return NULL;
+    }
+    if ((code = d->driver->enter(d->gpu)) || (code = d->driver->stream_new(d->gpu, &d->stream)) ||
+        (code = d->driver->host_alloc(d->gpu, (void **)&d->pool, POOL_SIZE))) {
+        fprintf(stderr, "device %s: error %d\n", name, code);
+        d->driver->close(d->gpu);
+        free(d);
+        return NULL;
+    }
+    printf("%s: %s\n", name, d->facts.description);
+    return d;
+}
+
+void device_close(struct device_target *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < d->n_modules; i++)
+        d->driver->module_unload(d->gpu, d->modules[i].module);
+    d->driver->host_free(d->gpu, d->pool);
+    d->driver->stream_free(d->gpu, d->stream);
+    d->driver->leave(d->gpu);
+    d->driver->close(d->gpu);
+    free(d);
+}
+
+int device_is_hopper(const struct device_target *d)
+{
+    return d->facts.hopper;
+}
+
+void *device_take(struct device_target *d, size_t size)
+{
+    void *p = d->pool + d->used;
+    d->used += (size + 64 + 255) / 256 * 256;
+    d->n_taken++;
+    if (d->used > POOL_SIZE) {
+        fprintf(stderr, "device: no pinned memory for %zu bytes\n", size);
+        exit(1);
+    }
+    return p;
+}
+
+void device_give(struct device_target *d, void *p)
+{
+    if (p && !--d->n_taken)
+        d->used = 0;
+}
+
+static const char *failed(struct device_target *d, const char *what, int code)
+{
+    char words[120] = "";
+    d->driver->describe(code, words, sizeof words);
+    snprintf(d->text, sizeof d->text, "%s: %s", what, words);
+    return d->text;
+}
+
+static const char *module_of(struct device_target *d, const char *name, bi_gpu_handle *module)
+{
+    const struct bi_gpu_blob *blob = NULL;
+    unsigned char *image;
+    uLongf size;
+    int code;
+    for (int i = 0; i < d->n_modules; i++)
+        if (!strcmp(d->modules[i].name, name)) {
+            *module = d->modules[i].module;
+            return NULL;
+        }
+    for (int a = 0; a < 4 && d->facts.arch[a] && !blob; a++)
+        for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch && !blob; b++)
+            if (!strcmp(b->arch, d->facts.arch[a]) && !strcmp(b->module, name))
+                blob = b;
+    if (!blob || d->n_modules == MODULES)
+        return "no such module in this build";
+    size = (uLongf)blob->raw_size;
+    if (!(image = malloc(size + 1)) ||
+        uncompress(image, &size, blob->data, (uLong)blob->size) != Z_OK)
+        return "module: no memory, or damaged";
+    image[size] = 0;
+    code = d->driver->module_load(d->gpu, &d->env, module, name, image, size);
+    free(image);
+    if (code)
+        return failed(d, name, code);
+    d->modules[d->n_modules].name = name;
+    d->modules[d->n_modules++].module = *module;
+    return NULL;
+}
+
+const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, void *params,
+                       const struct bi_counts *bucket)
+{
+    _Alignas(64) unsigned char own[BI_GPU_SM90_PARAMS];
+    bi_gpu_handle module, function;
+    int32_t grid[2] = {1, 1};
+    const char *error = module_of(d, e->module, &module);
+    int code;
+    if (error)
+        return error;
+    e->grid(params, bucket, grid);
+    if (e->head) {
+        if ((code = bi_gpu_sm90_params(d->driver, d->gpu, e, params, bucket->n_tokens, own)))
+            return failed(d, "tensor map", code);
+        params = own;
+        if (!strcmp(e->module, "linear_sm90") && grid[0] > d->facts.n_units)
+            grid[0] = d->facts.n_units;
+    }
+    if ((code = d->driver->function(d->gpu, module, e->name, e->shared, &function)) ||
+        (code = d->driver->launch(d->gpu, d->stream, function, grid, e->threads, e->shared,
+                                  params)) ||
+        (code = d->driver->wait(d->gpu, d->stream)))
+        return failed(d, e->name, code);
+    return NULL;
+}

@@ -1,0 +1,20 @@
+/* device_target.h - entries on a real device, for checkkernel_gpu --device=NAME. */
+#ifndef DEVICE_TARGET_H
+#define DEVICE_TARGET_H
+
+#include "kernels/gpu_entries_sm90.h"
+
+struct device_target;
+
+/* name: "cuda:0". NULL after a message to stderr. */
+struct device_target *device_open(const char *name);
+void device_close(struct device_target *d);
+int device_is_hopper(const struct device_target *d);
+/* Memory of the host that the device reads and writes at the same addresses. */
+void *device_take(struct device_target *d, size_t size);
+void device_give(struct device_target *d, void *p);
+/* Launches and waits. NULL, or what went wrong. */
+const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, void *params,
+                       const struct bi_counts *bucket);
+
+#endif
