@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -10,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "map.h"
 
 enum { OUT_BUFFER_SIZE = 1 << 18 };
 
@@ -39,6 +43,28 @@ static int sync_fd(const struct bi_env *env, int fd)
         return e;
     /* a failed fsync is final; EINVAL and EROFS mean the file cannot be synced at all */
     return fsync(fd) && errno != EINVAL && errno != EROFS ? errno : 0;
+}
+
+/* All n bytes at `offset`, or an errno. */
+static int pwrite_all(const struct bi_env *env, int fd, const char *bytes, size_t n,
+                      uint64_t offset)
+{
+    while (n) {
+        int e = fault(env, BI_FAULT_WRITE);
+        ssize_t r = -1;
+        if (!e) {
+            r = pwrite(fd, bytes, n, (off_t)offset);
+            e = r < 0 ? errno : 0;
+        }
+        if (e == EINTR)
+            continue;
+        if (e)
+            return e;
+        bytes += r;
+        offset += (uint64_t)r;
+        n -= (size_t)r;
+    }
+    return 0;
 }
 
 /* ---- reading ---- */
@@ -167,6 +193,12 @@ bool bi_path_is_folder(const char *path)
 {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+bool bi_path_is_regular(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
 int bi_path_real(char **out, const struct bi_env *env, const char *path,
@@ -370,23 +402,10 @@ int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfe
 int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
                  struct bioinfer_error *err)
 {
-    int st = bi_out_flush(out, err);
-    while (!st && n) {
-        int e = fault(out->env, BI_FAULT_WRITE);
-        ssize_t r = -1;
-        if (!e) {
-            r = pwrite(out->fd, bytes, n, (off_t)offset);
-            e = r < 0 ? errno : 0;
-        }
-        if (e == EINTR)
-            continue;
-        if (e)
-            return bi_fail_errno(err, e, "%s: write at offset %llu", out->path,
-                                 (unsigned long long)offset);
-        bytes = (const char *)bytes + r;
-        offset += (uint64_t)r;
-        n -= (size_t)r;
-    }
+    int e, st = bi_out_flush(out, err);
+    if (!st && (e = pwrite_all(out->env, out->fd, bytes, n, offset)))
+        st = bi_fail_errno(err, e, "%s: write at offset %llu", out->path,
+                           (unsigned long long)offset);
     return st;
 }
 
@@ -398,7 +417,7 @@ int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
     return st ? st : bi_file_read(&f, offset, dst, n, err);
 }
 
-static int sync_folder(const struct bi_env *env, const char *path, struct bioinfer_error *err)
+int bi_folder_sync_of(const struct bi_env *env, const char *path, struct bioinfer_error *err)
 {
     char *copy = bi_strdup(env, path);
     int fd = -1, e;
@@ -412,15 +431,22 @@ static int sync_folder(const struct bi_env *env, const char *path, struct bioinf
     return e ? bi_fail_errno(err, e, "%s: sync of its folder", path) : 0;
 }
 
-static int rename_over(const struct bi_env *env, const char *from, const char *to,
-                       struct bioinfer_error *err)
+int bi_path_rename(const struct bi_env *env, const char *from, const char *to,
+                   struct bioinfer_error *err)
 {
     int e = fault(env, BI_FAULT_RENAME);
     if (!e && rename(from, to))
         e = errno;
+    return e ? bi_fail_errno(err, e, "%s: cannot take its final name", to) : 0;
+}
+
+static int rename_over(const struct bi_env *env, const char *from, const char *to,
+                       struct bioinfer_error *err)
+{
+    int e = bi_path_rename(env, from, to, err);
     if (e)
-        return bi_fail_errno(err, e, "%s: cannot take its final name", to);
-    if ((e = sync_folder(env, to, err)))
+        return e;
+    if ((e = bi_folder_sync_of(env, to, err)))
         unlink(to); /* what may not be there after a crash is not left there now */
     return e;
 }
@@ -430,13 +456,14 @@ int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
     int e, st = bi_out_flush(out, err);
     if (st || out->is_stdout)
         return st;
-    if ((e = sync_fd(out->env, out->fd)))
+    if (!out->no_sync && (e = sync_fd(out->env, out->fd)))
         return bi_fail_errno(err, e, "%s: sync", out->path);
     e = close(out->fd) ? errno : 0;
     out->fd = -1;
     if (e && e != EINTR)
         return bi_fail_errno(err, e, "%s: close", out->path);
-    if ((st = rename_over(out->env, out->temp, out->path, err)))
+    if ((st = out->no_sync ? bi_path_rename(out->env, out->temp, out->path, err)
+                           : rename_over(out->env, out->temp, out->path, err)))
         return st;
     bi_free(out->env, out->temp);
     out->temp = NULL;
@@ -468,4 +495,252 @@ int bi_out_rename(const struct bi_env *env, const char *from, const char *to,
     if (e)
         return bi_fail_errno(err, e, "%s: sync", from);
     return rename_over(env, from, to, err);
+}
+
+/* ---- files that grow at their end ---- */
+
+int bi_append_open(struct bi_append *file, const struct bi_env *env, const char *path,
+                   bool read_only, struct bioinfer_error *err)
+{
+    struct bi_append a = {.env = env, .fd = -1};
+    struct stat st;
+    int e, status;
+    *file = BI_APPEND_NONE;
+    a.path = bi_strdup(env, path);
+    a.buffer = bi_alloc(env, OUT_BUFFER_SIZE);
+    if (!a.path || !a.buffer) {
+        status = bi_fail(err, BIOINFER_NOMEM, "%s: buffer", path);
+        goto fail;
+    }
+    e = open_fd(env, path, (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW, &a.fd);
+    if (!e && fstat(a.fd, &st))
+        e = errno;
+    if (e) {
+        status = bi_fail_errno(err, e, "%s: cannot open", path);
+        goto fail;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        status = bi_fail(err, BIOINFER_IO, "%s: expected a regular file", path);
+        goto fail;
+    }
+    a.size = (uint64_t)st.st_size;
+    *file = a;
+    return 0;
+fail:
+    bi_append_close(&a);
+    return status;
+}
+
+static int append_out(struct bi_append *file, const char *bytes, size_t n, uint64_t offset,
+                      struct bioinfer_error *err)
+{
+    int e = pwrite_all(file->env, file->fd, bytes, n, offset);
+    return e ? bi_fail_errno(err, e, "%s: write at offset %llu", file->path,
+                             (unsigned long long)offset)
+             : 0;
+}
+
+int bi_append_flush(struct bi_append *file, struct bioinfer_error *err)
+{
+    size_t n = file->buffered;
+    int st = append_out(file, file->buffer, n, file->size - n, err);
+    if (!st)
+        file->buffered = 0;
+    return st;
+}
+
+int bi_append_write(struct bi_append *file, const void *bytes, size_t n,
+                    struct bioinfer_error *err)
+{
+    int st;
+    if (n > OUT_BUFFER_SIZE - file->buffered) {
+        if ((st = bi_append_flush(file, err)))
+            return st;
+        if (n >= OUT_BUFFER_SIZE) {
+            if (!(st = append_out(file, bytes, n, file->size, err)))
+                file->size += n;
+            return st;
+        }
+    }
+    if (n)
+        memcpy(file->buffer + file->buffered, bytes, n);
+    file->buffered += n;
+    file->size += n;
+    return 0;
+}
+
+int bi_append_sync(struct bi_append *file, struct bioinfer_error *err)
+{
+    int e, st = bi_append_flush(file, err);
+    if (st)
+        return st;
+    if (!(e = fault(file->env, BI_FAULT_SYNC)) && fdatasync(file->fd) && errno != EINVAL &&
+        errno != EROFS)
+        e = errno;
+    return e ? bi_fail_errno(err, e, "%s: sync", file->path) : 0;
+}
+
+int bi_append_read(const struct bi_append *file, uint64_t offset, void *dst, size_t n,
+                   struct bioinfer_error *err)
+{
+    struct bi_file f = {.env = file->env, .fd = file->fd, .size = file->size - file->buffered,
+                        .path = file->path};
+    return bi_file_read(&f, offset, dst, n, err);
+}
+
+int bi_append_cut(struct bi_append *file, uint64_t size, struct bioinfer_error *err)
+{
+    int e;
+    file->buffered = 0;
+    do
+        e = (e = fault(file->env, BI_FAULT_WRITE)) ? e
+            : ftruncate(file->fd, (off_t)size)     ? errno
+                                                   : 0;
+    while (e == EINTR);
+    file->size = size;
+    return e ? bi_fail_errno(err, e, "%s: cut to %llu bytes", file->path,
+                             (unsigned long long)size)
+             : 0;
+}
+
+void bi_append_close(struct bi_append *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->env) {
+        bi_free(file->env, file->path);
+        bi_free(file->env, file->buffer);
+    }
+    *file = BI_APPEND_NONE;
+}
+
+/* ---- folders ---- */
+
+int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_error *err)
+{
+    int e = fault(env, BI_FAULT_OPEN);
+    if (!e && mkdir(path, 0777) && !(errno == EEXIST && bi_path_is_folder(path)))
+        e = errno;
+    return e ? bi_fail_errno(err, e, "%s: cannot make this folder", path) : 0;
+}
+
+int bi_folder_list(const struct bi_env *env, const char *path,
+                   int (*each)(void *user, const char *name), void *user,
+                   struct bioinfer_error *err)
+{
+    int st = 0, e = fault(env, BI_FAULT_OPEN);
+    DIR *d = e ? NULL : opendir(path);
+    if (!d)
+        return bi_fail_errno(err, e ? e : errno, "%s: cannot read this folder", path);
+    for (struct dirent *entry; !st && (entry = readdir(d));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            st = each(user, entry->d_name);
+    closedir(d);
+    return st;
+}
+
+int bi_folder_sync_all(const struct bi_env *env, const char *path, struct bioinfer_error *err)
+{
+    int fd = -1, e = open_fd(env, path, O_RDONLY | O_DIRECTORY, &fd);
+    if (!e && !(e = fault(env, BI_FAULT_SYNC)) && syncfs(fd))
+        e = errno;
+    if (fd >= 0)
+        close(fd);
+    return e ? bi_fail_errno(err, e, "%s: sync", path) : 0;
+}
+
+struct removal {
+    const struct bi_env *env;
+    const char *folder;
+    int depth;
+};
+
+static void remove_all(const struct bi_env *env, const char *path, int depth);
+
+static int remove_entry(void *user, const char *name)
+{
+    const struct removal *r = user;
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    if (n > 0 && (size_t)n < sizeof path && unlink(path) && r->depth < 2)
+        remove_all(r->env, path, r->depth + 1);
+    return 0;
+}
+
+static void remove_all(const struct bi_env *env, const char *path, int depth)
+{
+    struct removal r = {env, path, depth};
+    bi_folder_list(env, path, remove_entry, &r, NULL);
+    rmdir(path);
+}
+
+void bi_folder_remove(const struct bi_env *env, const char *path)
+{
+    remove_all(env, path, 0);
+}
+
+void bi_path_remove(const char *path)
+{
+    unlink(path);
+}
+
+int bi_lock_take(int *fd, const struct bi_env *env, const char *path,
+                 struct bioinfer_error *err)
+{
+    struct stat here, there;
+    int e;
+    for (;;) {
+        *fd = -1;
+        if ((e = open_fd(env, path, O_RDWR | O_CREAT, fd)))
+            return bi_fail_errno(err, e, "%s: cannot open", path);
+        if (flock(*fd, LOCK_EX | LOCK_NB)) {
+            e = errno;
+            bi_lock_release(fd);
+            if (e == EINTR)
+                continue;
+            if (e == EWOULDBLOCK)
+                return bi_fail(err, BIOINFER_MISUSE, "%s: another job holds this lock", path);
+            if (e == ENOLCK || e == EOPNOTSUPP)
+                return 0; /* a file system without locks: nothing to wait for */
+            return bi_fail_errno(err, e, "%s: cannot lock", path);
+        }
+        /* the holder before may have removed the file meanwhile */
+        if (!fstat(*fd, &here) && !stat(path, &there) && here.st_ino == there.st_ino &&
+            here.st_dev == there.st_dev)
+            return 0;
+        bi_lock_release(fd);
+    }
+}
+
+void bi_lock_release(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+int bi_file_facts(struct bi_file_facts *facts, const struct bi_env *env, const char *path,
+                  struct bioinfer_error *err)
+{
+    enum { HEAD = 1 << 20 };
+    struct bi_file f = BI_FILE_NONE;
+    struct stat s;
+    void *head = NULL;
+    size_t n;
+    int st = bi_file_open(&f, env, path, err);
+    if (st)
+        return st;
+    n = f.size < HEAD ? (size_t)f.size : HEAD;
+    if (!(head = bi_alloc(env, n)))
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: first bytes", path);
+    else if (fstat(f.fd, &s))
+        st = bi_fail_errno(err, errno, "%s: cannot stat", path);
+    else if (!(st = bi_file_read(&f, 0, head, n, err)))
+        *facts = (struct bi_file_facts){
+            .size = f.size,
+            .mtime = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+            .hash = {bi_hash(head, n, 1), bi_hash(head, n, 2)}};
+    bi_free(env, head);
+    bi_file_close(&f);
+    return st;
 }

@@ -37,6 +37,7 @@ int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char
                   size_t *size, struct bioinfer_error *err);
 bool bi_path_exists(const char *path);
 bool bi_path_is_folder(const char *path);
+bool bi_path_is_regular(const char *path);
 /* The path with all links resolved. Caller frees *out. */
 int bi_path_real(char **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
@@ -72,6 +73,7 @@ struct bi_out {
     const struct bi_env *env;
     int fd;
     bool is_stdout;
+    bool no_sync;      /* set after open: finish leaves syncing to the caller */
     uint64_t size;     /* bytes written */
     char *path, *temp; /* temp = path.tmp.<pid>, in the same folder */
     char *buffer;      /* writes are gathered here */
@@ -99,6 +101,69 @@ void bi_out_close(struct bi_out *out);
 /* fsync a file by path, rename it over `to`, fsync the folder (for files that a library
  * wrote, such as HDF5). */
 int bi_out_rename(const struct bi_env *env, const char *from, const char *to,
+                  struct bioinfer_error *err);
+
+/* ---- files that grow at their end and outlive the process: journals ---- */
+
+struct bi_append {
+    const struct bi_env *env;
+    int fd;
+    uint64_t size;     /* bytes, gathered ones included */
+    char *path;
+    char *buffer;      /* writes are gathered here */
+    size_t buffered;
+};
+
+#define BI_APPEND_NONE ((struct bi_append){.fd = -1})
+
+/* Opens path for reading and writing, creates it when it is not there; or to read it. */
+int bi_append_open(struct bi_append *file, const struct bi_env *env, const char *path,
+                   bool read_only, struct bioinfer_error *err);
+int bi_append_write(struct bi_append *file, const void *bytes, size_t n,
+                    struct bioinfer_error *err);
+/* Hands gathered bytes to the system: what is there after a SIGKILL. */
+int bi_append_flush(struct bi_append *file, struct bioinfer_error *err);
+/* flush, then fdatasync. A failure is final: the caller cuts the file and stops. */
+int bi_append_sync(struct bi_append *file, struct bioinfer_error *err);
+/* Bytes [offset, offset + n), gathered ones after a flush only. */
+int bi_append_read(const struct bi_append *file, uint64_t offset, void *dst, size_t n,
+                   struct bioinfer_error *err);
+/* Drops everything behind `size`, gathered bytes included. */
+int bi_append_cut(struct bi_append *file, uint64_t size, struct bioinfer_error *err);
+void bi_append_close(struct bi_append *file); /* safe on BI_APPEND_NONE */
+
+/* ---- folders ---- */
+
+/* 0 also when it is there already. */
+int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_error *err);
+/* Calls `each` with every name in the folder but "." and ".."; non-zero stops. */
+int bi_folder_list(const struct bi_env *env, const char *path,
+                   int (*each)(void *user, const char *name), void *user,
+                   struct bioinfer_error *err);
+/* Removes a folder and all in it, sub-folders of one level included. Best effort. */
+void bi_folder_remove(const struct bi_env *env, const char *path);
+/* Syncs the folder that holds `path`, so that names in it survive a power loss. */
+int bi_folder_sync_of(const struct bi_env *env, const char *path, struct bioinfer_error *err);
+/* Syncs all files of the file system that holds this folder: one call for many files. */
+int bi_folder_sync_all(const struct bi_env *env, const char *path, struct bioinfer_error *err);
+/* rename, without a sync of the folder. */
+int bi_path_rename(const struct bi_env *env, const char *from, const char *to,
+                   struct bioinfer_error *err);
+void bi_path_remove(const char *path);
+
+/* An exclusive lock on a file that is created when missing; it ends with the process. *fd
+ * is to be closed by bi_lock_release. BIOINFER_MISUSE: another process holds it. */
+int bi_lock_take(int *fd, const struct bi_env *env, const char *path,
+                 struct bioinfer_error *err);
+void bi_lock_release(int *fd);
+
+/* Size, time of the last change (ns since 1970) and a 128-bit hash of the first MiB. */
+struct bi_file_facts {
+    uint64_t size;
+    int64_t mtime;
+    uint64_t hash[2];
+};
+int bi_file_facts(struct bi_file_facts *facts, const struct bi_env *env, const char *path,
                   struct bioinfer_error *err);
 
 #endif

@@ -2,7 +2,9 @@
  *
  *   main.c      dispatch, exit codes, signals, messages
  *   options.c   the table of options, parsing, --help
- *   embed.c     bioinfer MODEL INPUT
+ *   embed.c     bioinfer MODEL INPUT, and bioinfer merge
+ *   pool.c      worker processes and what they are given to do
+ *   worker.c    the worker process
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
  *   align.c     bioinfer align, with align_out.c for its formats
@@ -67,7 +69,7 @@ enum cli_stage {
 /* ---- options ---- */
 
 enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8,
-                   CLI_TRACKS = 16, CLI_ALIGN = 32, CLI_DESIGN = 64 };
+                   CLI_TRACKS = 16, CLI_ALIGN = 32, CLI_DESIGN = 64, CLI_MERGE = 128 };
 
 #define CLI_MAX_LAYERS 256
 
@@ -76,15 +78,20 @@ enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
 
 /* The fields options.c fills; zero or NULL = not given. */
 struct cli_options {
+    int argc; /* as given */
+    char **argv;
     int command;       /* enum cli_command */
     const char *model; /* family name, NULL for info and devices */
-    const char *input; /* path, "-" = standard input */
+    const char *input; /* path, "-" = standard input; of merge: the output */
+    const char **words, **parts; /* parts: of merge, within words */
+    int n_parts;
     const char *weights, *device, *precision, *output, *format;
     unsigned include; /* of enum bioinfer_include */
     int layers[CLI_MAX_LAYERS];
     int n_layers;
-    int64_t batch_tokens, max_length, threads;
-    const char *cpu_mask, *progress, *dup_ids, *dump_graph;
+    int64_t batch_tokens, max_length, threads, workers, watchdog;
+    const char *cpu_mask, *progress, *dup_ids, *dump_graph, *h5_names, *resume, *dedup;
+    int shard, n_shards;
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version;
@@ -143,6 +150,8 @@ struct cli {
 int cli_stop_signal(void);
 /* "bioinfer: ..." on standard error, above the progress line. */
 void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* In a worker: takes the messages instead. */
+extern void (*cli_say_hook)(const char *text);
 /* Says err and returns the exit code for its status at this stage. */
 int cli_fail(struct cli *cli, enum cli_stage stage, int status,
              const struct bioinfer_error *err);
@@ -153,10 +162,14 @@ int cli_open_reader(struct cli *cli);
 /* Whether --device is there. */
 int cli_check_device(struct cli *cli);
 int cli_open_model(struct cli *cli);
-int cli_open_session(struct cli *cli, unsigned include);
+typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
+int cli_open_session(struct cli *cli, unsigned include, cli_tick tick);
 void cli_close(struct cli *cli); /* accepts half-open */
 
 int cli_embed(struct cli *cli);
+/* What is computed when --include does not say: 0 = the family's default. */
+unsigned cli_include(const struct cli_options *o);
+int cli_merge(struct cli *cli);
 int cli_score(struct cli *cli);
 int cli_align(struct cli *cli);
 int cli_tracks(struct cli *cli);

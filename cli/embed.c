@@ -1,19 +1,18 @@
-/* embed.c - `bioinfer MODEL INPUT`: records in, one result each, a file out. */
-#include "cli.h"
+/* embed.c - `bioinfer MODEL INPUT`: records in, one result each, a file out; and `bioinfer
+ * merge`, which makes one of the shards of a run. */
+#include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#define N_STATUSES 32 /* record statuses are small negative numbers */
 
 struct run {
     struct cli *cli;
-    bioinfer_writer *writer;
-    enum cli_stage stage; /* of the failure that stopped the run */
-    uint64_t n_records, n_failed, n_residues;
-    uint64_t by_status[N_STATUSES];
+    struct cli_pool *pool;   /* NULL: this process computes */
+    bioinfer_job *job;       /* NULL when results go to standard output ... */
+    bioinfer_writer *writer; /* ... through this */
+    enum cli_stage stage;    /* of the failure that stopped the run */
+    struct bioinfer_job_stats stats;
 };
 
 /* ---- where results go ---- */
@@ -110,12 +109,10 @@ static int take_result(void *user, const struct bioinfer_result *result,
                        struct bioinfer_error *err)
 {
     struct run *run = user;
+    struct bioinfer_job_stats *stats = &run->stats;
     int st;
 
-    run->n_records++;
     if (result->status) {
-        run->n_failed++;
-        run->by_status[(unsigned)-result->status % N_STATUSES]++;
         cli_say(run->cli, "%s: no result: %s%s%s", result->id,
                 bioinfer_status_name(result->status), *result->message ? ": " : "",
                 result->message);
@@ -125,46 +122,108 @@ static int take_result(void *user, const struct bioinfer_result *result,
             snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
             return result->status;
         }
-    } else {
-        run->n_residues += (uint64_t)result->length;
     }
-    st = bioinfer_writer_put(run->writer, result, err);
+    if (run->job) {
+        st = bioinfer_job_sink(run->job, result, err);
+    } else if (!(st = bioinfer_writer_put(run->writer, result, err))) {
+        stats->records++;
+        stats->failed += result->status != 0;
+        stats->residues += result->status ? 0 : (uint64_t)result->length;
+        stats->by_status[(unsigned)-result->status % CLI_COUNT(stats->by_status)]++;
+    }
     if (st)
         run->stage = CLI_AT_WRITE;
     return st;
 }
 
-static void say_failed(struct run *run, const char *path)
+/* What the session computes: all records, or those that the job hands out. */
+static int take_record(void *user, struct bioinfer_record *record,
+                       struct bioinfer_error *err)
 {
-    char text[256] = "", list[4096];
-    size_t used = 0;
+    struct run *run = user;
+    int st = bioinfer_job_source(run->job, record, err);
 
-    for (unsigned s = 1; s < N_STATUSES; s++)
-        if (run->by_status[s] && used < sizeof text)
-            used += (size_t)snprintf(
-                text + used, sizeof text - used, "%s%llu %s", used ? ", " : "",
-                (unsigned long long)run->by_status[s], bioinfer_status_name(-(int)s));
-    snprintf(list, sizeof list, "%.4000s.failed.tsv", path);
-    cli_say(run->cli, "%llu of %llu records have no result: %s%s%s",
-            (unsigned long long)run->n_failed, (unsigned long long)run->n_records, text,
-            access(list, F_OK) ? "" : "; see ", access(list, F_OK) ? "" : list);
+    if (st < 0 && run->stage == CLI_AT_RUN)
+        run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE
+                                                                  : CLI_AT_READ;
+    return st;
 }
 
-static void say_summary(struct run *run, const char *path)
+/* "3 too_long, 1 empty" */
+static void list_statuses(const struct bioinfer_job_stats *stats, char *text,
+                          size_t size)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (unsigned s = 1; s < CLI_COUNT(stats->by_status); s++)
+        if (stats->by_status[s] && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%llu %s",
+                                     used ? ", " : "",
+                                     (unsigned long long)stats->by_status[s],
+                                     bioinfer_status_name(-(int)s));
+}
+
+static void say_failed(struct cli *cli, const struct bioinfer_job_stats *stats,
+                       const char *path)
+{
+    char text[256];
+
+    list_statuses(stats, text, sizeof text);
+    cli_say(cli, "%llu of %llu records have no result: %s%s%s%s",
+            (unsigned long long)stats->failed, (unsigned long long)stats->records, text,
+            path ? "; see " : "", path ? path : "", path ? ".manifest.tsv" : "");
+}
+
+static void say_summary(const struct run *run, const char *path)
 {
     const struct cli *cli = run->cli;
+    const struct bioinfer_job_stats *stats = &run->stats;
     double seconds = cli_now() - cli->progress.start;
+    char extra[96] = "";
+    size_t used = 0;
 
     if (cli->options->quiet)
         return;
+    if (stats->copied)
+        used = (size_t)snprintf(extra, sizeof extra, ", %llu of them copies",
+                                (unsigned long long)stats->copied);
+    if (stats->resumed)
+        snprintf(extra + used, sizeof extra - used, ", %llu from before",
+                 (unsigned long long)stats->resumed);
     cli_say(run->cli,
-            "%llu records, %llu residues in %.2f s (%.0f residues/s), model %s from "
+            "%llu records%s, %llu residues in %.2f s (%.0f residues/s), model %s from "
             "%s, %s %s %s%s%s",
-            (unsigned long long)(run->n_records - run->n_failed),
-            (unsigned long long)run->n_residues, seconds,
-            (double)run->n_residues / (seconds > 0 ? seconds : 1), cli->info.name,
+            (unsigned long long)(stats->records - stats->failed), extra,
+            (unsigned long long)stats->residues, seconds,
+            (double)stats->residues / (seconds > 0 ? seconds : 1), cli->info.name,
             cli->info.path, cli->info.device, cli->info.kernels, cli->info.precision,
             strcmp(path, "-") ? " -> " : "", strcmp(path, "-") ? path : "");
+    if (run->job && cli->options->n_shards)
+        cli_say(run->cli, "shard %d of %d is complete in %s; when all are: bioinfer merge %s",
+                cli->options->shard, cli->options->n_shards, stats->folder, path);
+}
+
+/* What ends a run without being anybody's mistake: going on later makes sense. */
+static bool is_passing(int status)
+{
+    return status == BIOINFER_CANCELLED || status == BIOINFER_IO ||
+           status == BIOINFER_NO_SPACE || status == BIOINFER_NOMEM ||
+           status == BIOINFER_DEVICE || status == BIOINFER_DEVICE_LOST;
+}
+
+/* After a failure: what is kept, and how to go on. After a mistake in input or options
+ * that is only what the journal had committed before. */
+static void say_kept(struct run *run, int status)
+{
+    if (!run->job)
+        return;
+    if (is_passing(status))
+        bioinfer_job_commit(run->job, NULL);
+    run->stats.struct_size = sizeof run->stats;
+    if (!bioinfer_job_get_stats(run->job, &run->stats) && run->stats.committed)
+        cli_say(run->cli, "%s keeps %llu records; --resume goes on with them",
+                run->stats.folder, (unsigned long long)run->stats.committed);
 }
 
 /* ---- --dump-graph and --trace-rules: for the first record, instead of a run ---- */
@@ -193,63 +252,210 @@ static int dump(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
+/* ---- opening what takes the results ---- */
+
+unsigned cli_include(const struct cli_options *o)
+{
+    return !o->include && is_text(o->format) ? BIOINFER_MEAN : o->include;
+}
+
+static int resume_of(const char *how)
+{
+    return !how                   ? BIOINFER_RESUME_NO
+           : !strcmp(how, "force") ? BIOINFER_RESUME_FORCE
+           : !strcmp(how, "no")    ? BIOINFER_RESUME_RESTART
+                                   : BIOINFER_RESUME_MATCH;
+}
+
+/* All options that change results and are not part of the model's fingerprint. */
+static void describe_options(const struct cli_options *o, unsigned include, char *text,
+                             size_t size)
+{
+    size_t used = 0;
+
+    used += (size_t)snprintf(text, size, "include=");
+    for (unsigned bit = 1; bit && bit <= include; bit <<= 1)
+        if (include & bit && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                     text[used - 1] == '=' ? "" : ",",
+                                     bioinfer_include_name(bit));
+    if (used < size)
+        used += (size_t)snprintf(text + used, size - used, " layers=");
+    for (int i = 0; i < o->n_layers && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "",
+                                 o->layers[i]);
+    if (used < size)
+        snprintf(text + used, size - used, " max-length=%lld raw-residues=%d no-rule=%s",
+                 (long long)o->max_length, o->raw_residues, o->no_rules);
+}
+
+static struct bioinfer_writer_params writer_params(const struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_writer_params params = BIOINFER_PARAMS(
+        struct bioinfer_writer_params, .format = o->format,
+        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
+        .json_floats = o->json_floats,
+        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"));
+
+    params.model = cli->info.name;
+    params.fingerprint = cli->info.fingerprint;
+    return params;
+}
+
+static int open_output(struct run *run, const char *path, unsigned include)
+{
+    struct cli *cli = run->cli;
+    const struct cli_options *o = cli->options;
+    struct bioinfer_writer_params writer = writer_params(cli);
+    struct bioinfer_job_params params = BIOINFER_PARAMS(
+        struct bioinfer_job_params, .input = o->input, .resume = resume_of(o->resume),
+        .shard = o->shard, .n_shards = o->n_shards,
+        .no_dedup = o->dedup && !strcmp(o->dedup, "off"));
+    struct bioinfer_error err = {0};
+    char options[4096];
+    int st;
+
+    if (!strcmp(path, "-")) {
+        st = bioinfer_writer_open(&run->writer, cli->ctx, path, &writer, &err);
+    } else {
+        describe_options(o, include, options, sizeof options);
+        params.writer = &writer;
+        params.options = options;
+        if (!(st = bioinfer_job_open(&run->job, cli->ctx, path, &params, &err)))
+            bioinfer_job_set_source(run->job, next_record, run);
+    }
+    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+static int pending(void *user)
+{
+    struct run *run = user;
+
+    return bioinfer_job_pending(run->job);
+}
+
+static int compute(struct run *run, struct bioinfer_error *err)
+{
+    const struct cli_pool_io io = {.source = run->job ? take_record : next_record,
+                                   .sink = take_result,
+                                   .pending = run->job ? pending : NULL,
+                                   .user = run,
+                                   .in_order = !run->job};
+    bioinfer_session *session = run->cli->session;
+    int st;
+
+    if (run->pool)
+        return cli_pool_run(run->pool, &io, err);
+    if (!run->job)
+        return bioinfer_session_run(session, next_record, run, take_result, run, err);
+    do
+        st = bioinfer_session_run(session, take_record, run, take_result, run, err);
+    while (!st && bioinfer_job_pending(run->job));
+    return st;
+}
+
+static int finish(struct run *run, struct bioinfer_error *err)
+{
+    int st = run->job ? bioinfer_job_finish(run->job, err)
+                      : bioinfer_writer_finish(run->writer, err);
+
+    run->stats.struct_size = sizeof run->stats;
+    if (run->job)
+        bioinfer_job_get_stats(run->job, &run->stats);
+    return st;
+}
+
 int cli_embed(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli, .stage = CLI_AT_RUN};
-    struct bioinfer_writer_params params = BIOINFER_PARAMS(
-        struct bioinfer_writer_params, .format = o->format,
-        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
-        .json_floats = o->json_floats);
     struct bioinfer_error err = {0};
     bool dumping = o->dump_graph || o->trace_rules;
-    unsigned include = o->include;
+    unsigned include = cli_include(o);
     char *path = NULL;
     int st, code = CLI_EXIT_OK;
 
     if (!dumping && !(path = output_path(cli, &code)))
         return code;
-    if (!include && is_text(o->format))
-        include = BIOINFER_MEAN;
-    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli)) ||
-        (code = cli_open_model(cli)) || (code = cli_open_session(cli, include)))
+    if (path && !strcmp(path, "-") && (o->resume || o->n_shards)) {
+        cli_say(cli, "--%s needs a file: name it with -o",
+                o->n_shards ? "shard" : "resume");
+        code = CLI_EXIT_USAGE;
+        goto out;
+    }
+    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli)))
+        goto out;
+    code = cli_pool_wanted(o) ? cli_pool_open(&run.pool, cli) : cli_open_model(cli);
+    if (!code && !run.pool)
+        code = cli_open_session(cli, include, cli_progress_tick);
+    if (code)
         goto out;
     if (dumping) {
         code = dump(cli);
         goto out;
     }
-    params.model = cli->info.name;
-    params.fingerprint = cli->info.fingerprint;
-    if ((st = bioinfer_writer_open(&run.writer, cli->ctx, path, &params, &err))) {
-        code = cli_fail(cli, CLI_AT_CREATE, st, &err);
+    if ((code = open_output(&run, path, include)))
         goto out;
-    }
     cli->progress.reader = cli->reader;
     cli_progress_start(cli);
-    st = bioinfer_session_run(cli->session, next_record, &run, take_result, &run, &err);
+    st = compute(&run, &err);
     cli_progress_end(cli);
     if (st) {
         code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run.stage, st, &err);
+        if (o->strict && run.job && code == CLI_EXIT_DATA)
+            bioinfer_job_discard(run.job);
+        else
+            say_kept(&run, st);
         goto out;
     }
-    if (!run.n_records) {
-        cli_say(cli, "%s: no records", cli->input_name);
-        code = CLI_EXIT_DATA;
-        goto out;
-    }
-    if ((st = bioinfer_writer_finish(run.writer, &err))) {
+    if ((st = finish(&run, &err))) {
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
+        say_kept(&run, st);
         goto out;
     }
-    if (o->profile)
+    if (o->profile && !run.pool)
         cli_print_profile(cli);
     say_summary(&run, path);
-    if (run.n_failed) {
-        say_failed(&run, path);
+    if (run.stats.failed) {
+        say_failed(cli, &run.stats, run.job && !o->n_shards ? path : NULL);
         code = CLI_EXIT_RECORDS;
     }
 out:
+    cli_pool_close(&run.pool);
     bioinfer_writer_close(&run.writer);
+    bioinfer_job_close(&run.job);
     free(path);
     return code;
+}
+
+/* ---- bioinfer merge FILE [PART ...] ---- */
+
+int cli_merge(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_writer_params params = writer_params(cli);
+    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
+    struct bioinfer_error err = {0};
+    int st, code;
+
+    if (o->format && !known_format(o->format))
+        return CLI_EXIT_USAGE;
+    if ((code = cli_open_context(cli)))
+        return code;
+    st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params,
+                            &stats, &err);
+    if (st)
+        return cli_fail(cli, st == BIOINFER_IO        ? CLI_AT_WRITE
+                             : st == BIOINFER_INVALID ? CLI_AT_CREATE
+                                                      : CLI_AT_INPUT,
+                        st, &err);
+    if (!o->quiet)
+        cli_say(cli, "%llu records, %llu residues -> %s",
+                (unsigned long long)(stats.records - stats.failed),
+                (unsigned long long)stats.residues, o->input);
+    if (!stats.failed)
+        return CLI_EXIT_OK;
+    say_failed(cli, &stats, o->input);
+    return CLI_EXIT_RECORDS;
 }

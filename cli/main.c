@@ -2,7 +2,7 @@
  *
  * Standard output carries results only; every word goes to standard error. The first
  * SIGINT or SIGTERM asks the run to stop at the next batch, the second ends at once. */
-#include "cli.h"
+#include "worker.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -53,10 +53,20 @@ static void hold_standard_streams(void)
             _exit(CLI_EXIT_IO);
 }
 
+void (*cli_say_hook)(const char *text);
+
 void cli_say(struct cli *cli, const char *fmt, ...)
 {
     va_list args;
+    char text[2048];
 
+    if (cli_say_hook) {
+        va_start(args, fmt);
+        vsnprintf(text, sizeof text, fmt, args);
+        va_end(args);
+        cli_say_hook(text);
+        return;
+    }
     if (cli)
         cli_progress_clear(cli);
     va_start(args, fmt);
@@ -124,7 +134,7 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status,
     int code = exit_of(stage, status);
 
     if (status == BIOINFER_CANCELLED)
-        cli_say(cli, "stopped by %s, nothing written",
+        cli_say(cli, "stopped by %s",
                 stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
         cli_say(cli, "%s", text);
@@ -219,14 +229,14 @@ int cli_open_model(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_MODEL, st, NULL) : CLI_EXIT_OK;
 }
 
-int cli_open_session(struct cli *cli, unsigned include)
+int cli_open_session(struct cli *cli, unsigned include, cli_tick tick)
 {
     const struct cli_options *o = cli->options;
     struct bioinfer_session_params params = BIOINFER_PARAMS(
         struct bioinfer_session_params, .include = include, .layers = o->layers,
         .n_layers = o->n_layers, .batch_tokens = o->batch_tokens,
         .max_length = o->max_length, .raw_residues = o->raw_residues,
-        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = cli_progress_tick,
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = tick,
         .progress_user = cli);
     struct bioinfer_error err = {0};
     int st = bioinfer_session_new(&cli->session, cli->model, &params, &err);
@@ -260,16 +270,28 @@ int main(int argc, char **argv)
     struct cli cli = {.options = &options};
     int code;
 
+    const char *worker = NULL;
+
     hold_standard_streams();
     install_signals();
-    if (!cli_parse(&options, argc, argv))
+    if (argc > 1 && !strncmp(argv[1], "--worker=", 9)) { /* started by pool.c */
+        worker = argv[1] + 9;
+        argv[1] = argv[0];
+        argv++;
+        argc--;
+    }
+    if (!cli_parse(&options, argc, argv)) {
+        free(options.words);
         return CLI_EXIT_USAGE;
+    }
     if (options.help) {
         cli_help(options.command);
+        free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }
     if (options.version) {
         printf("bioinfer %s\n", bioinfer_version());
+        free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }
     switch (options.command) {
@@ -291,10 +313,14 @@ int main(int argc, char **argv)
     case CLI_DEVICES:
         code = cli_devices(&cli);
         break;
+    case CLI_MERGE:
+        code = cli_merge(&cli);
+        break;
     default:
-        code = cli_embed(&cli);
+        code = worker ? cli_worker(&cli, worker) : cli_embed(&cli);
         break;
     }
     cli_close(&cli);
+    free(options.words);
     return flush_stdout(code);
 }

@@ -11,9 +11,10 @@ enum option_type {
     FLAG,     /* bool */
     TEXT,     /* const char * */
     CHOICE,   /* const char *, one of `choices` */
-    OPTIONAL, /* const char *, one of `choices`, the first when no =VALUE follows */
+    OPTIONAL, /* const char *, one of `choices`; implied() when no =VALUE follows */
     COUNT,    /* int64_t, at least 1 */
     NUMBER,   /* int64_t, at least 0; kept plus one: 0 = not given */
+    SHARD,    /* options.shard, options.n_shards */
     OFFSET,   /* options.offset */
     KINDS,    /* options.include */
     LAYERS,   /* options.layers */
@@ -34,7 +35,8 @@ struct option {
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
-#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN)
+#define FILES (CLI_EMBED | CLI_MERGE)
+#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE)
 
 /* clang-format off */
 static const struct option table[] = {
@@ -42,13 +44,15 @@ static const struct option table[] = {
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},
     {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
-     "where to compute: auto (default) or a name that `bioinfer devices` lists"},
+     "where to compute: auto (default), a name that `bioinfer devices` lists; for\n"
+     "embeddings also several, separated by commas, or all (every GPU there is)"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN, NULL,
      "where results go; '-' is standard output"},
-    {"format", 0, TEXT, "NAME", FIELD(format), CLI_EMBED | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
-     "npz, npy, safetensors, h5, jsonl or tsv; default: by the suffix of FILE;\n"
+    {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
+     "npz, npy, safetensors, h5, jsonl, tsv, or esm-pt (a folder of .pt files);\n"
+     "default: by the suffix of FILE;\n"
      "of intervals also bedgraph or bigwig, of which FILE is a folder;\n"
      "of alignments: tsv (default), paf, sam or needle; of designs also fasta (default)"},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL,
@@ -56,10 +60,19 @@ static const struct option table[] = {
      "designs: logprobs, probs"},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
      "whose embeddings: 0 is the input, -1 the last (default)"},
-    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), CLI_EMBED | CLI_TRACKS | CLI_DESIGN, "error|suffix",
+    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), FILES | CLI_TRACKS | CLI_DESIGN, "error|suffix",
      "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
-    {"json-floats", 0, FLAG, NULL, FIELD(json_floats), CLI_EMBED, NULL,
+    {"h5-names", 0, CHOICE, "RULE", FIELD(h5_names), FILES, "id|prottrans",
+     "datasets named by id (default), or by header line as prottrans does"},
+    {"json-floats", 0, FLAG, NULL, FIELD(json_floats), FILES, NULL,
      "write numbers into jsonl as text instead of base64"},
+    {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), CLI_EMBED, "match|force|no",
+     "go on with an unfinished run of the same output, or begin when there is\n"
+     "none; force: although something differs; no: forget the unfinished one"},
+    {"shard", 0, SHARD, "I/N", 0, CLI_EMBED, NULL,
+     "compute every N-th record, from the I-th on, for `bioinfer merge`"},
+    {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
+     "compute equal sequences once: on (default), off"},
     {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH, NULL,
      "take sequences as they stand: no upper-casing, no dropped gaps"},
     {"strict", 0, FLAG, NULL, FIELD(strict), RUNS, NULL,
@@ -157,6 +170,10 @@ static const struct option table[] = {
      "residues; a longer record gets no result"},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
+    {"workers", 0, COUNT, "N", FIELD(workers), CLI_EMBED, NULL,
+     "worker processes per device (default: 1 on a GPU, none on the CPU alone)"},
+    {"watchdog", 0, COUNT, "N", FIELD(watchdog), CLI_EMBED, NULL,
+     "seconds after which a silent worker is replaced (default: 600)"},
     {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), RUNS | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",
      "widest CPU kernels to use: generic, avx2, avx512, neon"},
@@ -225,6 +242,8 @@ static const struct command {
      "sequences for protein structures, and their scores"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all"},
+    {"merge", CLI_MERGE, "bioinfer merge FILE [PART ...] [options]",
+     "one output from the shards of a run, FILE.part-I-of-N unless named"},
     {"info", CLI_INFO, "bioinfer info FILE",
      "what a weight file, a folder of weights or a FASTA file holds"},
     {"devices", CLI_DEVICES, "bioinfer devices",
@@ -390,6 +409,24 @@ static bool parse_rule(struct cli_options *o, const char *value)
     return true;
 }
 
+static bool parse_shard(struct cli_options *o, const char *value)
+{
+    char part[16] = "";
+    const char *slash = strchr(value, '/');
+    int64_t i = 0, n = 0;
+
+    if (slash && (size_t)(slash - value) < sizeof part)
+        memcpy(part, value, (size_t)(slash - value));
+    if (!slash || !parse_integer(part, &i) || !parse_integer(slash + 1, &n) || i < 1 ||
+        n < i || n > 1 << 20) {
+        cli_say(NULL, "--shard: '%s' is not I/N with I from 1 to N", value);
+        return false;
+    }
+    o->shard = (int)i;
+    o->n_shards = (int)n;
+    return true;
+}
+
 static bool set_value(struct cli_options *o, const struct option *opt,
                       const char *value)
 {
@@ -438,6 +475,8 @@ static bool set_value(struct cli_options *o, const struct option *opt,
         }
         *(int64_t *)field = n + 1;
         return true;
+    case SHARD:
+        return parse_shard(o, value);
     case KINDS:
         return parse_kinds(o, value);
     case LAYERS:
@@ -469,8 +508,14 @@ static bool unknown_option(const char *name, size_t len)
     return refuse_word("option", word, "--", &n);
 }
 
+/* The value of an OPTIONAL that has none. */
+static const char *implied(const struct option *opt)
+{
+    return opt->field == FIELD(resume) ? "match" : "fused";
+}
+
 struct words {
-    const char **word; /* argc of them at most */
+    const char **word; /* of as many as there are arguments */
     int n;
     unsigned allowed;         /* commands that know every option given */
     const struct option *odd; /* the option that narrowed `allowed` last */
@@ -485,8 +530,7 @@ static bool take_option(struct cli_options *o, struct words *w,
         return false;
     }
     if (opt->type == OPTIONAL && !value) {
-        static const char first[] = "fused";
-        value = first;
+        value = implied(opt);
     } else if (opt->type != FLAG && !value) {
         if (*i + 1 >= argc) {
             cli_say(NULL, "--%s needs a value", opt->name);
@@ -571,8 +615,8 @@ static const struct command *command_of(int command)
     return &commands[0];
 }
 
-/* Gives the words their places: [embed|score] MODEL INPUT, align A [B], info FILE, devices;
- * embed|score INPUT where --weights says what the model is. */
+/* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
+ * info FILE, devices; embed|score INPUT where --weights says what the model is. */
 static bool place_words(struct cli_options *o, const struct words *w)
 {
     int used = 0, wanted;
@@ -614,6 +658,11 @@ static bool place_words(struct cli_options *o, const struct words *w)
     wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
     if (o->command == CLI_DESIGN && w->n - used > wanted)
         wanted = w->n - used;
+    if (o->command == CLI_MERGE && w->n > used) {
+        o->parts = w->word + used + 1;
+        o->n_parts = w->n - used - 1;
+        wanted += o->n_parts;
+    }
     if (w->n - used != wanted || (o->command & RUNS && !o->model && !(named && o->weights))) {
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
@@ -645,6 +694,10 @@ static bool check_together(const struct cli_options *o)
                 o->mutations ? "mutations" : "offset");
         return false;
     }
+    if (o->n_shards && o->strict) {
+        cli_say(NULL, "--strict and --shard do not go together");
+        return false;
+    }
     if (o->mutation_col && !o->mutations) {
         cli_say(NULL, "--mutation-col needs --mutations");
         return false;
@@ -661,6 +714,9 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
         cli_say(NULL, "out of memory");
         return false;
     }
+    o->words = w.word; /* lives as long as the options, which point into it */
+    o->argc = argc;
+    o->argv = argv;
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (only_words || arg[0] != '-' || !arg[1]) {

@@ -426,7 +426,7 @@ int cli_score(struct cli *cli)
         cli_say(cli, "%s", err.text);
         goto out;
     }
-    if ((code = cli_open_model(cli)) || (code = cli_open_session(cli, 0)))
+    if ((code = cli_open_model(cli)) || (code = cli_open_session(cli, 0, cli_progress_tick)))
         goto out;
     find_tokens(&s);
     if ((st = cli_output_open(&s.out, o->output, &err))) {

@@ -1,6 +1,7 @@
 /* api.c - public calls that stand for a loader or a writer. */
 #include <string.h>
 
+#include "../jobs/job.h"
 #include "../loaders/fasta.h"
 #include "../loaders/genome.h"
 #include "../loaders/loci.h"
@@ -185,6 +186,149 @@ void bioinfer_writer_close(bioinfer_writer **writer)
 const char *bioinfer_writer_format(int index)
 {
     return bi_writer_format(index);
+}
+
+/* ---- jobs ---- */
+
+int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, const char *path,
+                      const struct bioinfer_job_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_job_params p = {0};
+    struct bioinfer_writer_params w = {0};
+    int st;
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "job: out, context and path must be given");
+    *out = NULL;
+    if ((st = bi_params_copy(&p, sizeof p, params, "job params", err)) ||
+        (st = bi_params_copy(&w, sizeof w, p.writer, "writer params", err)))
+        return st;
+    p.struct_size = sizeof p;
+    w.struct_size = sizeof w;
+    p.writer = &w;
+    return bi_job_open(out, &ctx->env, path, &p, err);
+}
+
+void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *user)
+{
+    if (!job)
+        return;
+    job->source = source;
+    job->source_user = user;
+}
+
+int bioinfer_job_source(void *job, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    if (!job || !record)
+        return bi_fail(err, BIOINFER_INVALID, "job and record must be given");
+    return bi_job_source(job, record, err);
+}
+
+int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
+                      struct bioinfer_error *err)
+{
+    if (!job || !result)
+        return bi_fail(err, BIOINFER_INVALID, "job and result must be given");
+    return bi_job_sink(job, result, err);
+}
+
+int bioinfer_job_pending(const bioinfer_job *job)
+{
+    return job && job->retry;
+}
+
+int bioinfer_job_run(bioinfer_job *job, bioinfer_session *session, struct bioinfer_error *err)
+{
+    int st;
+    if (!job || !session)
+        return bi_fail(err, BIOINFER_INVALID, "job and session must be given");
+    do
+        st = bioinfer_session_run(session, bioinfer_job_source, job, bioinfer_job_sink, job,
+                                  err);
+    while (!st && bioinfer_job_pending(job));
+    return st;
+}
+
+int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err)
+{
+    return job ? bi_job_commit(job, err)
+               : bi_fail(err, BIOINFER_INVALID, "job must be given");
+}
+
+int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err)
+{
+    return job ? bi_job_finish(job, err)
+               : bi_fail(err, BIOINFER_INVALID, "job must be given");
+}
+
+int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *stats)
+{
+    struct bioinfer_job_stats s;
+    size_t size;
+    if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
+        return BIOINFER_INVALID;
+    s = job->stats;
+    s.struct_size = size = stats->struct_size;
+    s.input_records = job->n_read;
+    s.committed = job->part.journal.n - job->part.journal.n_group;
+    memcpy(stats, &s, size < sizeof s ? size : sizeof s);
+    return 0;
+}
+
+void bioinfer_job_discard(bioinfer_job *job)
+{
+    if (job)
+        bi_job_discard(job);
+}
+
+void bioinfer_job_close(bioinfer_job **job)
+{
+    if (job)
+        bi_job_close(job);
+}
+
+int bioinfer_job_merge(bioinfer_context *ctx, const char *path, const char *const *parts,
+                       size_t n_parts, const struct bioinfer_writer_params *writer,
+                       struct bioinfer_job_stats *stats, struct bioinfer_error *err)
+{
+    struct bioinfer_writer_params w = {0};
+    struct bioinfer_job_stats s = {0};
+    int st;
+    if (!ctx || !path || (n_parts && !parts))
+        return bi_fail(err, BIOINFER_INVALID, "merge: context and path must be given");
+    if (stats && stats->struct_size < sizeof stats->struct_size)
+        return bi_fail(err, BIOINFER_INVALID, "merge: stats without struct_size");
+    if ((st = bi_params_copy(&w, sizeof w, writer, "writer params", err)))
+        return st;
+    w.struct_size = sizeof w;
+    st = bi_job_merge(&ctx->env, path, parts, n_parts, &w, &s, err);
+    if (!st && stats) {
+        s.struct_size = stats->struct_size;
+        memcpy(stats, &s, s.struct_size < sizeof s ? s.struct_size : sizeof s);
+    }
+    return st;
+}
+
+uint64_t bioinfer_result_size(const struct bioinfer_result *result)
+{
+    return result ? bi_pack_size(result) : 0;
+}
+
+int bioinfer_result_pack(const struct bioinfer_result *result,
+                         int (*write)(void *user, const void *bytes, size_t size), void *user,
+                         struct bioinfer_error *err)
+{
+    if (!result || !write)
+        return bi_fail(err, BIOINFER_INVALID, "pack: result and write must be given");
+    return bi_pack(result, write, user, err);
+}
+
+int bioinfer_result_unpack(struct bioinfer_result *result, struct bioinfer_array *arrays,
+                           int n_arrays, const void *bytes, uint64_t size,
+                           struct bioinfer_error *err)
+{
+    if (!result || !bytes || n_arrays < 0 || (n_arrays && !arrays))
+        return bi_fail(err, BIOINFER_INVALID, "unpack: result and bytes must be given");
+    return bi_unpack(result, arrays, n_arrays, bytes, size, err);
 }
 
 /* ---- what a file is ---- */

@@ -1,8 +1,8 @@
 /* bioinfer.h - run biological foundation models. The only installed header.
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers
- *           5 results  6 sessions  7 writers  8 scoring  9 tracks  10 devices
- *           11 alignment
+ *           5 results  6 sessions  7 writers  8 jobs  9 scoring  10 tracks
+ *           11 devices  12 alignment
  *
  * Rules that hold for every function:
  *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
@@ -249,6 +249,7 @@ struct bioinfer_result {
     const struct bioinfer_array *arrays; /* in the order asked for */
     int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
     int n_kinds;                         /* kinds asked for */
+    const char *description;             /* rest of the header line; NULL = not known here */
 };
 
 /* ---- 6 sessions --------------------------------------------------------------------- */
@@ -345,12 +346,14 @@ typedef struct bioinfer_writer bioinfer_writer;
 
 struct bioinfer_writer_params {
     size_t struct_size;
-    const char *format;        /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv";
+    const char *format;        /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv",
+                                * "esm-pt" (a folder of fair-esm's .pt files);
                                 * NULL = by the suffix of path */
     int suffix_duplicates;     /* non-zero: a repeated id gets _2, _3, ... */
     int json_floats;           /* non-zero: jsonl numbers as text instead of base64 */
     const char *model;         /* written as metadata where the format has a place */
     const char *fingerprint;
+    int prottrans_names;       /* non-zero: names in h5 as the script of ProtTrans makes them */
 };
 
 /* path "-" is standard output (jsonl and tsv only). Files appear under their final name
@@ -369,7 +372,100 @@ BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
 /* NULL past the end; "h5" is listed only in builds that have it. */
 BIOINFER_API const char *bioinfer_writer_format(int index);
 
-/* ---- 8 scoring -------------------------------------------------------------------------- */
+/* ---- 8 jobs ------------------------------------------------------------------------------ */
+
+/* A run that survives being killed. Results go into a journal, the folder PATH.part; when all
+ * are there the output is built from it, in input order, and takes its name in one step,
+ * beside PATH.manifest.tsv with one row per input record:
+ *
+ *     ordinal  id  length  status  same_as  message
+ *
+ * A job that is resumed gives the same bytes as one that was never disturbed, and so do
+ * shards that are merged. Records with equal sequences are computed once. */
+typedef struct bioinfer_job bioinfer_job;
+
+enum bioinfer_resume {
+    BIOINFER_RESUME_NO,      /* an unfinished job of that output is an error */
+    BIOINFER_RESUME_MATCH,   /* go on with it; another model, options or input are an error */
+    BIOINFER_RESUME_FORCE,   /* go on with it, as long as the records are the same */
+    BIOINFER_RESUME_RESTART  /* forget it */
+};
+
+struct bioinfer_job_params {
+    size_t struct_size;
+    const struct bioinfer_writer_params *writer; /* format, model, fingerprint ... */
+    const char *options; /* all else that changes results, as text that can be compared */
+    const char *input;   /* path of the input; NULL or "-": known by its records alone */
+    int resume;          /* enum bioinfer_resume */
+    int shard, n_shards; /* this job computes the records with ordinal % n_shards ==
+                          * shard - 1 and leaves PATH.part-SHARD-of-N to be merged; 0: all */
+    int no_dedup;        /* non-zero: compute every record */
+};
+
+/* Takes the lock of the job and reads its journal. MISMATCH names what differs. */
+BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, const char *path,
+                                   const struct bioinfer_job_params *params,
+                                   struct bioinfer_error *err);
+/* Reads records from `source` and hands out those that are still to be computed. */
+BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source,
+                                          void *user);
+/* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
+ * order. The source may end and have records again later, when bioinfer_job_pending(). */
+BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
+                                     struct bioinfer_error *err);
+BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
+                                   struct bioinfer_error *err);
+/* Records that the source has to hand out although it had ended. */
+BIOINFER_API int bioinfer_job_pending(const bioinfer_job *job);
+/* All of it with one session. */
+BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_session *session,
+                                  struct bioinfer_error *err);
+/* Makes what was computed so far safe against a power loss. */
+BIOINFER_API int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err);
+/* Builds the output and the manifest and removes the journal; of a shard: closes it. */
+BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err);
+
+struct bioinfer_job_stats {
+    size_t struct_size;
+    uint64_t records;        /* with a result or a reason why there is none */
+    uint64_t failed;         /* of these, without a result */
+    uint64_t resumed;        /* of these, from an earlier run */
+    uint64_t copied;         /* of these, not computed: same sequence as another one */
+    uint64_t residues;       /* computed by this run */
+    uint64_t committed;      /* records that the journal would keep now */
+    uint64_t input_records;  /* read so far */
+    uint64_t by_status[32];  /* records by -status */
+    const char *folder;      /* where the journal is */
+};
+BIOINFER_API int bioinfer_job_get_stats(const bioinfer_job *job,
+                                        struct bioinfer_job_stats *stats);
+/* Removes the journal; nothing of the job is left. */
+BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
+/* Ends without finish: what was committed stays in the journal. NULL-safe. */
+BIOINFER_API void bioinfer_job_close(bioinfer_job **job);
+
+/* Builds PATH and its manifest from the journals of all shards, in any order: `parts` are
+ * their folders, NULL = PATH.part-*. A missing, double, unfinished or foreign shard is named.
+ * The parts are left as they are. Writer parameters as for a job; NULL = by the suffix. */
+BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
+                                    const char *const *parts, size_t n_parts,
+                                    const struct bioinfer_writer_params *writer,
+                                    struct bioinfer_job_stats *stats,
+                                    struct bioinfer_error *err);
+
+/* A result as bytes, to hand it to another process of the same machine: `write` takes them
+ * piece by piece, bioinfer_result_size() in all (a multiple of 8). unpack() fills *result
+ * with pointers into `bytes`, which start at a multiple of 8; `arrays` holds n_arrays. */
+BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
+BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
+                                      int (*write)(void *user, const void *bytes, size_t size),
+                                      void *user, struct bioinfer_error *err);
+BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
+                                        struct bioinfer_array *arrays, int n_arrays,
+                                        const void *bytes, uint64_t size,
+                                        struct bioinfer_error *err);
+
+/* ---- 9 scoring -------------------------------------------------------------------------- */
 
 /* Zero-shot scores of masked language models. log p runs over the whole vocabulary. */
 enum bioinfer_score_method {
@@ -399,7 +495,7 @@ BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offse
                                              int64_t *positions, int n_max,
                                              struct bioinfer_error *err);
 
-/* ---- 9 tracks: windows of DNA to values in bins ------------------------------------------------ */
+/* ---- 10 tracks: windows of DNA to values in bins ------------------------------------------------ */
 
 /* Models of DNA windows have heads ("human"), each with so many tracks: name of head `index`,
  * NULL past the end. n_tracks may be NULL. */
@@ -518,7 +614,7 @@ BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without fi
 /* Does the family give tracks of windows (bioinfer_tracks_new) instead of records' results? */
 BIOINFER_API int bioinfer_family_gives_tracks(int index);
 
-/* ---- 10 devices ------------------------------------------------------------------------------ */
+/* ---- 11 devices ------------------------------------------------------------------------------ */
 
 struct bioinfer_device {
     size_t struct_size;
@@ -533,7 +629,7 @@ struct bioinfer_device {
 BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
                                      struct bioinfer_device *device);
 
-/* ---- 11 alignment --------------------------------------------------------------------------- */
+/* ---- 12 alignment --------------------------------------------------------------------------- */
 
 /* Exact pairwise alignment of whole sequences: Needleman-Wunsch with linear or affine gaps, and
  * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend. */

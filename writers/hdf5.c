@@ -1,4 +1,5 @@
-/* hdf5.c - one HDF5 dataset per array, named by key, through libhdf5.
+/* hdf5.c - one HDF5 dataset per array, named by key, through libhdf5: with one kind of one
+ * layer one dataset per record in the root group, as users of ProtTrans expect.
  *
  * The library is loaded when the first such file is opened, so bioinfer runs without
  * it. It writes to a temporary file; finish() closes, syncs and renames that. Keys with
@@ -207,15 +208,32 @@ static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st;
 }
 
-static void h5_rename(struct bi_buf *out, const char *id, uint64_t ordinal)
+/* The script of ProtTrans takes the header line, removes '>', strips it, and replaces '/'
+ * and '.'. */
+static void prottrans_name(struct bi_buf *out, const struct bioinfer_result *r)
 {
-    size_t n = strlen(id);
-    if (!n || n > 255 || !strcmp(id, ".")) {
-        bi_buf_printf(out, "seq_%llu", (unsigned long long)ordinal);
-        return;
+    const char *parts[3] = {r->id, " ", r->description};
+    int n = r->description && *r->description ? 3 : 1;
+    for (int i = 0; i < n; i++)
+        for (const char *c = parts[i]; *c; c++)
+            if (*c != '>')
+                bi_buf_putc(out, *c == '/' || *c == '.' ? '_' : *c);
+    while (!out->failed && out->size && strchr(" \t\r", out->data[out->size - 1]))
+        out->size--;
+}
+
+static void h5_rename(const struct bioinfer_writer *w, struct bi_buf *out,
+                      const struct bioinfer_result *r)
+{
+    if (w->params.prottrans_names)
+        prottrans_name(out, r);
+    else
+        for (const char *c = r->id; *c; c++)
+            bi_buf_putc(out, *c == '/' ? '_' : *c);
+    if (!out->size || out->size > 255 || (out->size == 1 && out->data[0] == '.')) {
+        out->size = 0;
+        bi_buf_printf(out, "seq_%llu", (unsigned long long)r->ordinal);
     }
-    for (; *id; id++)
-        bi_buf_putc(out, *id == '/' ? '_' : *id);
 }
 
 static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a)

@@ -36,10 +36,19 @@ void bi_npy_header(struct bi_buf *out, int n_dims, const int64_t *shape)
     }
 }
 
+static int npy_side_path(struct bi_buf *out, const char *path)
+{
+    size_t n = strlen(path);
+    if (n > 4 && !strcmp(path + n - 4, ".npy"))
+        n -= 4;
+    bi_buf_append(out, path, n);
+    bi_buf_puts(out, ".ids.txt");
+    return bi_buf_text(out) ? 0 : BIOINFER_NOMEM;
+}
+
 static int npy_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct npy *s = bi_zalloc(w->env, sizeof *s);
-    size_t n = strlen(w->path);
     struct bi_buf path = {.env = w->env};
     int st;
     if (!s)
@@ -48,11 +57,7 @@ static int npy_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->out = s->ids = BI_OUT_NONE;
     s->text.env = w->env;
     s->width = -1;
-    if (n > 4 && !strcmp(w->path + n - 4, ".npy"))
-        n -= 4;
-    bi_buf_append(&path, w->path, n);
-    bi_buf_puts(&path, ".ids.txt");
-    bi_buf_text(&path);
+    npy_side_path(&path, w->path);
     if (!(st = bi_writer_check(w, &path, err)) &&
         !(st = bi_out_open(&s->out, w->env, w->path, err)))
         st = bi_out_open(&s->ids, w->env, path.data, err);
@@ -73,22 +78,27 @@ static int put_header(struct bioinfer_writer *w, bool patch, struct bioinfer_err
                  : bi_out_write(&s->out, s->text.data, s->text.size, err);
 }
 
+static int npy_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                     struct bioinfer_error *err)
+{
+    int st = bi_writer_vectors_only(w, r, err);
+    if (!st && r->n_arrays != 1)
+        st = bi_fail(
+            err, BIOINFER_INVALID,
+            "%s: npy holds one array per record, got %d (several kinds or layers); "
+            "npz, safetensors, jsonl and tsv hold more",
+            w->path, r->n_arrays);
+    return st;
+}
+
 static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
                    const char *name, struct bioinfer_error *err)
 {
     struct npy *s = w->state;
     const struct bioinfer_array *a = r->arrays;
     uint64_t n, size;
-    int st = bi_writer_vectors_only(w, r, err);
+    int st = bi_array_size(w, r, a, &n, &size, err);
     if (st)
-        return st;
-    if (r->n_arrays != 1)
-        return bi_fail(
-            err, BIOINFER_INVALID,
-            "%s: npy holds one array per record, got %d (several kinds or layers); "
-            "npz, safetensors, jsonl and tsv hold more",
-            w->path, r->n_arrays);
-    if ((st = bi_array_size(w, r, a, &n, &size, err)))
         return st;
     if (s->width < 0) {
         s->width = a->shape[0];
@@ -134,6 +144,8 @@ static void npy_close(struct bioinfer_writer *w)
 const struct bi_writer_ops bi_writer_npy = {
     .name = "npy",
     .suffix = ".npy",
+    .side_path = npy_side_path,
+    .check = npy_check,
     .open = npy_open,
     .put = npy_put,
     .finish = npy_finish,

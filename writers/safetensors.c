@@ -19,12 +19,14 @@ struct safetensors {
     struct bi_buf header, key;
 };
 
-static void st_rename(struct bi_buf *out, const char *id, uint64_t ordinal)
+static void st_rename(const struct bioinfer_writer *w, struct bi_buf *out,
+                      const struct bioinfer_result *r)
 {
-    bi_put_utf8(out, id);
-    if (!out->size || out->size > MAX_ID || !strcmp(id, "__metadata__")) {
+    (void)w;
+    bi_put_utf8(out, r->id);
+    if (!out->size || out->size > MAX_ID || !strcmp(r->id, "__metadata__")) {
         out->size = 0;
-        bi_buf_printf(out, "seq_%llu", (unsigned long long)ordinal);
+        bi_buf_printf(out, "seq_%llu", (unsigned long long)r->ordinal);
     }
 }
 

@@ -114,8 +114,6 @@ static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     int st;
     if (r->status)
         return put_failed(w, r, name, err);
-    if ((st = bi_writer_vectors_only(w, r, err)))
-        return st;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
         uint64_t n, size;
@@ -178,6 +176,7 @@ const struct bi_writer_ops bi_writer_tsv = {
     .suffix = ".tsv",
     .to_stdout = true,
     .has_failed_rows = true,
+    .check = bi_writer_vectors_only,
     .open = tsv_open,
     .put = tsv_put,
     .finish = tsv_finish,

@@ -1,23 +1,15 @@
 /* writer.c - what all output formats share.
  *
- * Sections: 1 formats  2 shared pieces  3 names of records  4 failed records
- *           5 open, put, finish, close */
+ * Sections: 1 formats  2 shared pieces  3 names of records  4 open, put, finish, close */
 #include "writer.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "text.h"
 
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "arrays are written as they lie in memory, which must be little-endian"
 #endif
-
-struct bi_name_use {
-    uint64_t ordinal; /* of the record with this name */
-    uint64_t suffix;  /* last number put behind it */
-};
 
 /* ---- 1 formats --------------------------------------------------------------- */
 
@@ -26,14 +18,14 @@ static const struct bi_writer_ops *const formats[] = {
 #if BI_HDF5
     &bi_writer_h5,
 #endif
-    &bi_writer_jsonl, &bi_writer_tsv,
+    &bi_writer_jsonl, &bi_writer_tsv, &bi_writer_esm_pt,
 };
 
 #if BI_HDF5
-#define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv"
+#define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
 #else
-#define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv"
+#define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors and jsonl"
 #endif
 
@@ -54,7 +46,7 @@ static int find_format(const struct bi_writer_ops **out, const char *path,
     for (size_t i = 0; i < BI_COUNT(formats); i++) {
         const struct bi_writer_ops *ops = formats[i];
         if (format ? !strcmp(format, ops->name)
-                   : ends_with(path, ops->suffix) ||
+                   : (ops->suffix && ends_with(path, ops->suffix)) ||
                          (ops->suffix2 && ends_with(path, ops->suffix2))) {
             *out = ops;
             return 0;
@@ -135,89 +127,58 @@ int bi_writer_vectors_only(const struct bioinfer_writer *w,
 static int name_record(struct bioinfer_writer *w, const struct bioinfer_result *r,
                        struct bioinfer_error *err)
 {
-    uint64_t use;
+    struct bi_seen_slot *slot, *first;
     size_t n;
+    int st;
     w->name.size = 0;
     if (w->ops->rename)
-        w->ops->rename(&w->name, r->id, r->ordinal);
+        w->ops->rename(w, &w->name, r);
     else
         bi_buf_puts(&w->name, r->id);
     if (!bi_buf_text(&w->name))
         goto no_memory;
-    if (strcmp(w->name.data, r->id) && !w->n_renamed++)
+    if (strcmp(w->name.data, r->id) && !w->n_renamed++ && w->started && !w->ops->is_folder)
         bi_log(w->env, BIOINFER_LOG_WARNING, "%s: id '%.80s' is stored as '%.80s'",
                w->path, r->id, w->name.data);
     if (!w->ops->keyed_by_id && !w->params.suffix_duplicates)
         return 0;
     n = w->name.size;
-    while (bi_map_find(&w->ids, w->name.data, w->name.size, &use)) {
-        uint64_t first;
+    while ((st = bi_seen_add(&w->names, w->name.data, w->name.size, &slot)) == 0) {
         if (!w->params.suffix_duplicates)
             return bi_fail(
                 err, BIOINFER_DUPLICATE_ID,
                 "%s: id '%.60s' of record %llu and the id of record %llu are both "
                 "stored as '%.60s'; suffix_duplicates makes them differ",
                 w->path, r->id, (unsigned long long)r->ordinal,
-                (unsigned long long)w->uses[use].ordinal, w->name.data);
+                (unsigned long long)slot->a, w->name.data);
         /* counted at the name without a suffix, so that n equal ids cost n steps */
-        if (!bi_map_find(&w->ids, w->name.data, n, &first))
-            first = use;
-        w->uses[first].suffix += w->uses[first].suffix ? 1 : 2;
+        if ((first = bi_seen_find(&w->names, w->name.data, n)))
+            slot = first;
+        slot->b += slot->b ? 1 : 2;
         w->name.size = n;
         bi_buf_putc(&w->name, '_');
-        bi_put_u64(&w->name, w->uses[first].suffix);
+        bi_put_u64(&w->name, slot->b);
         if (!bi_buf_text(&w->name))
             goto no_memory;
     }
-    {
-        const char *copy = bi_arena_strndup(&w->arena, w->name.data, w->name.size);
-        if (!copy ||
-            !bi_grow(w->env, &w->uses, &w->uses_cap, w->n_uses + 1, sizeof *w->uses) ||
-            bi_map_add(&w->ids, copy, w->name.size, w->n_uses, NULL) < 0)
-            goto no_memory;
-        w->uses[w->n_uses++] = (struct bi_name_use){.ordinal = r->ordinal};
-    }
+    if (st < 0)
+        goto no_memory;
+    slot->a = (uint32_t)r->ordinal;
     return 0;
 no_memory:
     return bi_fail(err, BIOINFER_NOMEM, "%s: name of record %llu", w->path,
                    (unsigned long long)r->ordinal);
 }
 
-/* ---- 4 failed records -------------------------------------------------------- */
-
-static int put_failed(struct bioinfer_writer *w, const struct bioinfer_result *r,
+int bi_writer_reserve(struct bioinfer_writer *w, const struct bioinfer_result *record,
                       struct bioinfer_error *err)
 {
-    struct bi_buf line = {.env = w->env};
-    int st = 0;
-    if (!w->any_failed_record) {
-        if ((st = bi_out_open(&w->failed_records, w->env, w->failed_path, err)))
-            return st;
-        w->any_failed_record = true;
-        bi_buf_puts(&line, "ordinal\tid\tstatus\tmessage\n");
-    }
-    bi_put_u64(&line, r->ordinal);
-    bi_buf_putc(&line, '\t');
-    bi_put_field(&line, r->id);
-    bi_buf_putc(&line, '\t');
-    bi_buf_puts(&line, bi_status_name(r->status));
-    bi_buf_putc(&line, '\t');
-    bi_put_field(&line, r->message ? r->message : "");
-    bi_buf_putc(&line, '\n');
-    if (!(st = bi_writer_check(w, &line, err)))
-        st = bi_out_write(&w->failed_records, line.data, line.size, err);
-    bi_buf_free(&line);
-    return st;
+    if (!w->ops->keyed_by_id || w->params.suffix_duplicates)
+        return 0;
+    return name_record(w, record, err);
 }
 
-/* Takes away the list of failed records, also one that an earlier run left. */
-static void remove_failed(const struct bioinfer_writer *w)
-{
-    if (!w->ops->has_failed_rows)
-        unlink(w->failed_path);
-}
-
-/* ---- 5 open, put, finish, close ---------------------------------------------- */
+/* ---- 4 open, put, finish, close ---------------------------------------------- */
 
 static bool copy_text(struct bi_arena *arena, const char **text)
 {
@@ -228,13 +189,11 @@ static bool copy_text(struct bi_arena *arena, const char **text)
     return *text != NULL;
 }
 
-int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env,
-                   const char *path, const struct bioinfer_writer_params *params,
-                   struct bioinfer_error *err)
+int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                  const struct bioinfer_writer_params *params, struct bioinfer_error *err)
 {
     const struct bi_writer_ops *ops = NULL;
     struct bioinfer_writer *w = NULL;
-    size_t n = strlen(path) + sizeof ".failed.tsv";
     int st = find_format(&ops, path, params ? params->format : NULL, err);
     *out = NULL;
     if (st)
@@ -247,63 +206,66 @@ int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env,
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
     w->env = env;
     w->ops = ops;
-    w->arena.env = w->ids.env = w->name.env = env;
-    w->failed_records = BI_OUT_NONE;
+    w->arena.env = w->names.env = w->name.env = env;
     if (params)
         w->params = *params;
-    if (!(w->path = bi_strdup(env, path)) || !(w->failed_path = bi_alloc(env, n)) ||
-        !copy_text(&w->arena, &w->params.model) ||
+    if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
         !copy_text(&w->arena, &w->params.fingerprint)) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
-        goto out;
+        bi_writer_close(&w);
+        return st;
     }
-    snprintf(w->failed_path, n, "%s.failed.tsv", path);
     w->params.format = ops->name;
-    if ((st = ops->open(w, err)))
-        goto out;
     *out = w;
-    w = NULL;
-out:
-    bi_writer_close(&w);
+    return 0;
+}
+
+int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    bi_seen_free(&w->names); /* what was reserved is named again */
+    w->n_renamed = 0;
+    w->started = true;
+    return w->ops->open(w, err);
+}
+
+int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env,
+                   const char *path, const struct bioinfer_writer_params *params,
+                   struct bioinfer_error *err)
+{
+    int st = bi_writer_new(out, env, path, params, err);
+    if (!st && (st = bi_writer_start(*out, err)))
+        bi_writer_close(out);
     return st;
 }
 
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err)
 {
-    int st;
+    int st = 0;
     if (w->finished || w->failed)
         return bi_fail(err, BIOINFER_MISUSE, "%s: put after %s", w->path,
                        w->finished ? "finish" : "a failure");
-    if (result->status && !w->ops->has_failed_rows)
-        st = put_failed(w, result, err);
-    else if (result->status)
+    if (result->status && w->ops->has_failed_rows)
         st = w->ops->put(w, result, result->id, err);
-    else if (!(st = name_record(w, result, err)))
+    else if (!result->status && !(w->ops->check && (st = w->ops->check(w, result, err))) &&
+             !(st = name_record(w, result, err)))
         st = w->ops->put(w, result, w->name.data, err);
-    w->failed = st;
-    w->n_results += !st;
+    w->failed = st != 0;
     return st;
 }
 
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
-    int st = 0;
+    int st;
     if (w->finished || w->failed)
         return bi_fail(err, BIOINFER_MISUSE, "%s: finish after %s", w->path,
                        w->finished ? "finish" : "a failure");
-    if (w->n_renamed > 1)
+    if (w->n_renamed > 1 && !w->ops->is_folder)
         bi_log(w->env, BIOINFER_LOG_WARNING,
                "%s: %llu ids are stored under other names", w->path,
                (unsigned long long)w->n_renamed);
-    /* the result itself comes last: once it is there, all is */
-    if (w->any_failed_record)
-        st = bi_out_finish(&w->failed_records, err);
-    if (!st && (st = w->ops->finish(w, err)) && w->any_failed_record)
-        remove_failed(w);
-    if (!st && !w->any_failed_record)
-        remove_failed(w);
-    w->failed = st;
+    st = w->ops->finish(w, err);
+    w->failed = st != 0;
     w->finished = !st;
     return st;
 }
@@ -313,14 +275,12 @@ void bi_writer_close(struct bioinfer_writer **writer)
     struct bioinfer_writer *w = *writer;
     if (!w)
         return;
-    w->ops->close(w);
-    bi_out_close(&w->failed_records);
-    bi_free(w->env, w->uses);
-    bi_map_free(&w->ids);
+    if (w->started)
+        w->ops->close(w);
+    bi_seen_free(&w->names);
     bi_buf_free(&w->name);
     bi_arena_reset(&w->arena);
     bi_free(w->env, w->path);
-    bi_free(w->env, w->failed_path);
     bi_free(w->env, w);
     *writer = NULL;
 }

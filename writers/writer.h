@@ -3,14 +3,16 @@
  * naming of arrays, duplicate ids, failed records, open and finish.
  *
  * Failed records (status not 0) are rows of jsonl and tsv. The other formats hold arrays
- * only: there a failed record is left out and listed in <path>.failed.tsv (ordinal, id,
- * status, message), a file that exists only when some record failed.
+ * only: there a failed record is left out. The manifest of a job (jobs/) lists all.
  *
  * What a format cannot take as a name is changed, never refused, counted and logged at the
  * end; two records whose names become the same are DUPLICATE_ID:
  *   npz          a leading '/' or '\', ".." components, control bytes, a final ".npy" -> '_'
  *   safetensors  invalid UTF-8 -> U+FFFD; "__metadata__", more than 900 bytes -> seq_N
- *   h5           '/' -> '_'; ".", more than 255 bytes -> seq_N; attribute original_id
+ *   h5           '/' -> '_'; ".", more than 255 bytes -> seq_N; attribute original_id;
+ *                with prottrans_names: the header line without '>', '/' and '.' -> '_'
+ *   esm-pt       the header line; '/', control bytes -> '_'; ".", "..", more than 250 bytes:
+ *                the id alone, and if that is no better seq_N
  *   all keyed    an empty id -> seq_N, N the ordinal */
 #ifndef BI_WRITER_H
 #define BI_WRITER_H
@@ -18,7 +20,7 @@
 #include "../base/arena.h"
 #include "../base/buf.h"
 #include "../base/file.h"
-#include "../base/map.h"
+#include "../base/seen.h"
 
 #ifndef BI_HDF5
 #define BI_HDF5 0 /* the build says whether the headers of libhdf5 are there */
@@ -28,18 +30,13 @@ struct bioinfer_writer {
     const struct bi_env *env;
     const struct bi_writer_ops *ops;
     struct bioinfer_writer_params params; /* strings live in the arena */
-    char *path, *failed_path;
+    char *path;
     void *state; /* the format's own */
     struct bi_arena arena;
-    struct bi_map ids;        /* name of a record -> index into uses */
-    struct bi_name_use *uses; /* records by name */
-    size_t n_uses, uses_cap;
-    struct bi_buf name;       /* of the record at hand */
+    struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
+    struct bi_buf name;   /* of the record at hand */
     uint64_t n_renamed;
-    struct bi_out failed_records;
-    bool any_failed_record;
-    uint64_t n_results;
-    int failed, finished;
+    bool started, failed, finished;
 };
 
 struct bi_writer_ops {
@@ -49,9 +46,16 @@ struct bi_writer_ops {
     bool keyed_by_id;       /* repeated ids are an error */
     bool to_stdout;
     bool has_failed_rows;   /* put() also takes results with a status */
+    bool is_folder;         /* one file per record in a folder called path */
+    /* The second path that a writer of `path` makes; NULL = there is none. */
+    int (*side_path)(struct bi_buf *out, const char *path);
+    /* 0, or why this format cannot hold such a result. Needs no open writer. */
+    int (*check)(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                 struct bioinfer_error *err);
     int (*open)(struct bioinfer_writer *w, struct bioinfer_error *err);
     /* Turns an id into a name that the format can hold; NULL = as it stands. */
-    void (*rename)(struct bi_buf *out, const char *id, uint64_t ordinal);
+    void (*rename)(const struct bioinfer_writer *w, struct bi_buf *out,
+                   const struct bioinfer_result *r);
     int (*put)(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
                struct bioinfer_error *err);
     int (*finish)(struct bioinfer_writer *w, struct bioinfer_error *err);
@@ -59,10 +63,18 @@ struct bi_writer_ops {
 };
 
 extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors,
-    bi_writer_h5, bi_writer_jsonl, bi_writer_tsv;
+    bi_writer_h5, bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt;
 
+/* bi_writer_new and bi_writer_start in one. */
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                    const struct bioinfer_writer_params *params, struct bioinfer_error *err);
+/* A writer that has checked its parameters and touched no file. */
+int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                  const struct bioinfer_writer_params *params, struct bioinfer_error *err);
+int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err);
+/* Before start: notes the name that a record will have; DUPLICATE_ID when it is taken. */
+int bi_writer_reserve(struct bioinfer_writer *w, const struct bioinfer_result *record,
+                      struct bioinfer_error *err);
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err);
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err);

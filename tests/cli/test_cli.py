@@ -14,6 +14,7 @@ import json
 import math
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -130,11 +131,14 @@ class Case(unittest.TestCase):
                       for d, _, names in os.walk(self.dir) for f in names)
 
     def check_fails(self, args, code, *parts):
-        """The exit code, each part in the message, and no file more or less than before."""
+        """The exit code, each part in the message, and no file more or less than before,
+        but for the journal that a run of some length says it keeps."""
         before = self.files()
         p = self.run_raw(*args, code=code)
         for part in parts:
             self.assertIn(part, p.words)
+        for folder in re.findall(r"(\S+\.part) keeps \d+ records", p.words):
+            shutil.rmtree(self.path(folder))
         self.assertEqual(self.files(), before)
         return p
 
@@ -146,7 +150,8 @@ class Commands(Case):
         self.run_tiny("esm2", "in.fasta")
         out = read_npz(self.path("in.fasta.esm2.npz"))
         self.assertEqual(list(out), list(FASTA))
-        self.assertEqual(self.files(), ["in.fasta", "in.fasta.esm2.npz"])
+        self.assertEqual(self.files(), ["in.fasta", "in.fasta.esm2.npz",
+                                        "in.fasta.esm2.npz.manifest.tsv"])
 
     def test_embed_word(self):
         self.run_tiny("embed", "esm2", "in.fasta", "-o", "out.npz")
@@ -200,7 +205,7 @@ class Commands(Case):
         self.assertEqual(raw[:8], b"\x89HDF\r\n\x1a\n")
         for key in FASTA:
             self.assertIn(key.encode(), raw)
-        self.assertEqual(self.files(), ["in.fasta", "out.h5"])
+        self.assertEqual(self.files(), ["in.fasta", "out.h5", "out.h5.manifest.tsv"])
         script = "import h5py, sys; f = h5py.File(sys.argv[1]); print(*(f'{k}:{f[k].shape}' for k in f))"
         for python in (sys.executable, "/usr/bin/python3"):  # where h5py is installed
             p = subprocess.run([python, "-c", script, self.path("out.h5")], capture_output=True)
@@ -584,17 +589,21 @@ class Failures(Case):
         self.assertEqual(read_npz(self.path("out.npz")), good)
         for part in ("empty", "digit", "stop", "long", "4 of 7 records", "too_long", "bad_residue"):
             self.assertIn(part, p.words)
-        listed = open(self.path("out.npz.failed.tsv")).read().splitlines()
-        self.assertEqual(len([r for r in listed if r.split("\t")[1] in
-                              ("empty", "digit", "stop", "long")]), 4, listed)
-        self.assertIn("out.npz.failed.tsv", p.words)
+        manifest = [r.split("\t") for r in open(self.path("out.npz.manifest.tsv")).read().splitlines()]
+        self.assertEqual([r[1] for r in manifest[1:]],
+                         ["one", "empty", "digit", "two", "stop", "long", "three"])
+        self.assertEqual([r[3] for r in manifest[1:]],
+                         ["ok", "empty", "bad_residue", "ok", "bad_residue", "too_long", "ok"])
+        for row in manifest[1:]:
+            self.assertEqual(row[3] == "ok", row[5] == "", row)
+        self.assertIn("out.npz.manifest.tsv", p.words)
         p = self.run_tiny("esm2", "bad.fasta", "--format", "jsonl", "--max-length", "100", code=1)
         rows = [json.loads(line) for line in p.stdout.splitlines()]
         self.assertEqual([r["status"] for r in rows],
                          ["ok", "empty", "bad_residue", "ok", "bad_residue", "too_long", "ok"])
         self.check_fails(("esm2", "bad.fasta", "--weights", TINY, "--strict"), 65, "empty")
         self.run_tiny("esm2", "in.fasta", "-o", "out.npz")
-        self.assertNotIn("out.npz.failed.tsv", self.files())
+        self.assertNotIn("no result", open(self.path("out.npz.manifest.tsv")).read())
 
     def test_every_record_fails(self):
         self.write("bad.fasta", ">a\n>b\n")
@@ -679,7 +688,7 @@ class Failures(Case):
         self.write("bad.fasta", ">a\nMKT\n>a\nMKT\n")
         self.run_tiny("esm2", "bad.fasta", "-o", "out.npz", code=65)
         self.assertEqual(open(self.path("out.npz")).read(), "older")
-        self.run_tiny("esm2", "in.fasta", "-o", "out.npz")
+        self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--resume=no")
         self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
 
 
@@ -720,6 +729,8 @@ class System(Case):
                                capture_output=True, env=self.env(), timeout=600, **more)
             self.assertEqual(p.returncode, 74, (name, p.stderr))
             self.assertIn(name, p.stderr.decode())
+            self.assertNotIn(name, os.listdir(folder))
+            shutil.rmtree(os.path.join(folder, name + ".part"), ignore_errors=True)
             self.assertEqual(os.listdir(folder), [], name)
 
     def test_file_size_limit(self):
@@ -748,10 +759,10 @@ class System(Case):
         self.addCleanup(p.wait)
         self.addCleanup(p.kill)
         deadline = time.monotonic() + 60
-        while len(os.listdir(self.dir)) < 4 and time.monotonic() < deadline:
+        journal = self.path("out.npz.part/journal")
+        while not (os.path.exists(journal) and os.path.getsize(journal)) and time.monotonic() < deadline:
             self.assertIsNone(p.poll(), "ended too early")
             time.sleep(0.02)
-        time.sleep(0.3)
         return p
 
     def test_signals(self):
@@ -761,8 +772,11 @@ class System(Case):
             start = time.monotonic()
             self.assertEqual(p.wait(120), 128 + number)
             self.assertLess(time.monotonic() - start, 60 if SANITIZED else 10)
-            self.assertIn("stopped", p.stderr.read().decode())
-            self.assertEqual(self.files(), ["in.fasta", "long.fasta", "many.fasta"])
+            words = p.stderr.read().decode()
+            self.assertIn("stopped", words)
+            self.assertRegex(words, r"out\.npz\.part keeps \d+ records; --resume")
+            self.assertNotIn("out.npz", self.files())
+            shutil.rmtree(self.path("out.npz.part"))
 
     def test_progress_on_a_terminal(self):
         master, slave = pty.openpty()

@@ -61,8 +61,10 @@ static void empty_folder(void)
 {
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.')
-            unlink(in_folder(e->d_name));
+        if (e->d_name[0] != '.' && unlink(in_folder(e->d_name))) {
+            struct bi_env env = bi_env_default();
+            bi_folder_remove(&env, in_folder(e->d_name));
+        }
     closedir(d);
 }
 
@@ -619,14 +621,16 @@ static void writes_tsv(void)
 static void writes_the_same_twice(void)
 {
     for (int i = 0; bi_writer_format(i); i++) {
+        bool many = !strcmp(bi_writer_format(i), "esm-pt");
         unsigned char *p[2];
         size_t n[2];
         for (int k = 0; k < 2; k++) {
+            empty_folder();
             struct bioinfer_writer *w = open_as("x", bi_writer_format(i), 0, 0);
             CHECK(!put(w, 0, "a/b", 0, &mean5, 1, 1, 1, NULL));
             CHECK(!put(w, 1, "c", 0, &mean5, 1, 1, 1, NULL));
             finish(&w);
-            p[k] = slurp("x", &n[k]);
+            p[k] = slurp(many ? "x/a_b.pt" : "x", &n[k]);
         }
         CHECK(n[0] == n[1] && n[0] && !memcmp(p[0], p[1], n[0]));
         free(p[0]);
@@ -742,29 +746,19 @@ static void suffixes_duplicates(void)
 
 /* ---- 7 failed records ---- */
 
-static void lists_failed_records(void)
+static void leaves_out_failed_records(void)
 {
     for (int i = 0; bi_writer_format(i); i++) {
         const char *format = bi_writer_format(i);
-        bool rows = !strcmp(format, "jsonl") || !strcmp(format, "tsv");
         struct bioinfer_writer *w = open_as("x", format, 0, 0);
-        char expected[64];
         CHECK(!put(w, 0, "a", 0, &mean5, 1, 1, 1, NULL));
         CHECK(!put(w, 1, "b\tc", BIOINFER_BAD_RESIDUE, NULL, 0, 1, 1, NULL));
         CHECK(!put(w, 2, "d", BIOINFER_NONFINITE, NULL, 0, 1, 1, NULL));
         CHECK(!put(w, 3, "e", 0, &mean5, 1, 1, 1, NULL));
         finish(&w);
-        snprintf(expected, sizeof expected, "x%s%s", rows ? "" : " x.failed.tsv",
-                 strcmp(format, "npy") ? "" : " x.ids.txt");
-        CHECK_STR(listing(), expected);
-        if (!rows)
-            check_text("x.failed.tsv", "ordinal\tid\tstatus\tmessage\n"
-                                       "1\tb c\tbad_residue\tin.fa: record (line 3): why\n"
-                                       "2\td\tnan\tin.fa: record (line 3): why\n");
-        w = open_as("x", format, 0, 0); /* without failures the old list goes */
-        CHECK(!put(w, 0, "a", 0, &mean5, 1, 1, 1, NULL));
-        finish(&w);
         CHECK_STR(listing(), strcmp(format, "npy") ? "x" : "x x.ids.txt");
+        if (!strcmp(format, "npy"))
+            check_text("x.ids.txt", "a\ne\n");
         empty_folder();
     }
 }
@@ -903,14 +897,15 @@ static void survives_a_full_disk(void)
             struct bi_env env = bi_env_default();
             struct bioinfer_error err;
             bool npz = strcmp(bi_writer_format(i), "tsv") && strcmp(bi_writer_format(i), "jsonl");
+            rlim_t needed = strcmp(bi_writer_format(i), "esm-pt") ? 560000 : 280000;
             int st;
             small = old;
             small.rlim_cur = size;
             setrlimit(RLIMIT_FSIZE, &small);
             st = run(&env, bi_writer_format(i), &err);
             setrlimit(RLIMIT_FSIZE, &old);
-            CHECK(st == BIOINFER_NO_SPACE || (!st && size > 560000));
-            if (npz && size < 560000)
+            CHECK(st == BIOINFER_NO_SPACE || (!st && size > needed));
+            if (npz && size < needed)
                 CHECK_EQ(st, BIOINFER_NO_SPACE);
             if (st)
                 CHECK_STR(listing(), "");
@@ -973,6 +968,8 @@ static void write_samples(void)
                                                  : kind == 1 ? "two"
                                                              : "one", format);
             w = open_as(name, format, 0, 0);
+            if (!CHECK(w != NULL))
+                continue;
             for (uint64_t k = 0; k < 50; k++) {
                 const char *const odd[] = {"\xC3\xA9", "a/b", "sp|P1|X Y", "..", "\"q\""};
                 char id[32];
@@ -1012,7 +1009,7 @@ int main(int argc, char **argv)
     TEST(limits_names);
     TEST(refuses_duplicates);
     TEST(suffixes_duplicates);
-    TEST(lists_failed_records);
+    TEST(leaves_out_failed_records);
     TEST(checks_utf8);
     TEST(checks_base64);
     TEST(survives_faults);

@@ -1,0 +1,93 @@
+/* worker.h - what a worker process and the command that supervises it say to each other.
+ *
+ * The command starts itself as `bioinfer --worker=DEVICE/THREADS ...`: standard input
+ * brings frames, standard output takes them, standard error is the command's own. A frame
+ * is a struct cli_frame and `size` bytes behind it. Both ends are the same program on the
+ * same machine, so numbers are as they lie in memory.
+ *
+ *   to the worker    RUN    records of chunk `number`: struct cli_run_head, then for each a
+ *                           struct cli_run_record and its texts, each with a NUL, padded to 8
+ *                    QUIT   print the profile if asked for, and leave
+ *   from the worker  HELLO  struct cli_hello: the model is open
+ *                    START  uint64_t ordinal: its computing begins (careful chunks)
+ *                    RESULT a packed result (bioinfer_result_pack)
+ *                    TICK   still computing
+ *                    DONE   chunk `number` is done
+ *                    SAY    a message for the user
+ *                    FAULT  struct cli_fault: the device is lost; the worker leaves
+ *                    FAIL   struct cli_fault: the run cannot go on; the worker leaves
+ *
+ * The worker reads its input in a thread of its own: it takes chunks ahead, and when the
+ * input ends it leaves at once, so no worker outlives the command. */
+#ifndef BI_CLI_WORKER_H
+#define BI_CLI_WORKER_H
+
+#include "cli.h"
+
+enum cli_frame_type {
+    CLI_RUN = 1,
+    CLI_QUIT,
+    CLI_HELLO,
+    CLI_START,
+    CLI_RESULT,
+    CLI_TICK,
+    CLI_DONE,
+    CLI_SAY,
+    CLI_FAULT,
+    CLI_FAIL
+};
+
+struct cli_frame {
+    uint32_t type, number;
+    uint64_t size; /* of what follows */
+};
+
+struct cli_hello {
+    char family[32], name[256], architecture[128], path[1024], device[64], kernels[64];
+    char precision[16], fingerprint[64];
+};
+
+struct cli_run_head {
+    uint64_t n, careful; /* careful: one record at a time, each announced by START */
+};
+
+struct cli_run_record {
+    uint64_t ordinal, length;
+    int64_t status;
+    uint64_t n_id, n_description, n_message; /* bytes, NUL included */
+};
+
+struct cli_fault {
+    int32_t stage, status; /* stage -1: the message was said, status is an exit code */
+    char text[252];
+};
+
+/* ---- worker.c ---- */
+
+/* `bioinfer --worker=DEVICE/THREADS`, all other options as the command has them. */
+int cli_worker(struct cli *cli, const char *spec);
+
+/* ---- pool.c: the other side ---- */
+
+struct cli_pool;
+
+struct cli_pool_io {
+    bioinfer_source source;
+    bioinfer_sink sink;
+    int (*pending)(void *user); /* has the source records again after its end? */
+    void *user;
+    bool in_order; /* results in the order of the records */
+};
+
+/* Starts a worker for every device of the list and waits until all have their model open;
+ * fills cli->info. Returns an exit code. */
+int cli_pool_open(struct cli_pool **pool, struct cli *cli);
+/* Computes all records of io->source. */
+int cli_pool_run(struct cli_pool *pool, const struct cli_pool_io *io,
+                 struct bioinfer_error *err);
+/* Lets the workers print their profile and leave. */
+void cli_pool_close(struct cli_pool **pool);
+/* Do these options ask for worker processes? */
+bool cli_pool_wanted(const struct cli_options *o);
+
+#endif

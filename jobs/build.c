@@ -1,0 +1,211 @@
+/* build.c - journals to output and manifest, in input order. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../writers/text.h"
+#include "job.h"
+
+int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
+                struct bioinfer_error *err)
+{
+    size_t have = part->n_where;
+    if (index >= have) {
+        if (index >= SIZE_MAX / 8 ||
+            !bi_grow(env, &part->where, &part->cap_where, (size_t)index + 1, sizeof *part->where))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: table of %llu records",
+                           part->journal.log.path, (unsigned long long)index);
+        part->n_where = (size_t)index + 1;
+        memset(part->where + have, 0, (part->n_where - have) * sizeof *part->where);
+    }
+    if (at >= UINT32_MAX - 1)
+        return bi_fail(err, BIOINFER_LIMIT, "%s: more than 2^32 records; use --shard",
+                       part->journal.log.path);
+    part->n_set += !part->where[index];
+    part->where[index] = (uint32_t)at + 1; /* of two the last: the first was computed again */
+    return 0;
+}
+
+struct builder {
+    struct bi_build *b;
+    struct bioinfer_writer *writer;
+    struct bi_out manifest;
+    struct bi_buf payload, twin, row;
+    struct bioinfer_array *arrays;
+    size_t cap_arrays;
+};
+
+static int damaged(const struct bi_part *part, uint64_t ordinal, struct bioinfer_error *err)
+{
+    return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is damaged", part->journal.data.path,
+                   (unsigned long long)ordinal);
+}
+
+/* The payload of an ordinal into *buf. */
+static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
+                        struct bi_journal_record *record, struct bioinfer_error *err)
+{
+    const struct bi_part *part = &s->b->parts[ordinal % s->b->n_parts];
+    uint64_t index = ordinal / s->b->n_parts;
+    int st;
+    if (index >= part->n_where || !part->where[index])
+        return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is missing",
+                       part->journal.log.path, (unsigned long long)ordinal);
+    if ((st = bi_journal_get(&part->journal, part->where[index] - 1, record, err)))
+        return st;
+    if (record->size < BI_JOB_PREFIX ||
+        !bi_range_ok(record->offset, record->size, part->journal.data.size))
+        return damaged(part, ordinal, err);
+    buf->size = 0;
+    if (!bi_buf_reserve(buf, (size_t)record->size))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %llu bytes of results", s->b->path,
+                       (unsigned long long)record->size);
+    buf->size = (size_t)record->size;
+    return bi_journal_read(&part->journal, record, buf->data, err);
+}
+
+/* Unpacks what a payload holds; the arrays lie in s->arrays. */
+static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_result *r,
+                  struct bioinfer_error *err)
+{
+    const char *bytes = buf->data + BI_JOB_PREFIX;
+    size_t size = buf->size - BI_JOB_PREFIX, n = size >= 40 ? bi_le32(bytes + 36) : 0;
+    if (n > size / 8)
+        return bi_fail(err, BIOINFER_FORMAT, "%s: a result in the journal is damaged",
+                       s->b->path);
+    if (!bi_grow(s->b->env, &s->arrays, &s->cap_arrays, n + 1, sizeof *s->arrays))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: arrays", s->b->path);
+    return bi_unpack(r, s->arrays, (int)n, bytes, size, err);
+}
+
+static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t same_as,
+                   struct bioinfer_error *err)
+{
+    struct bi_buf *row = &s->row;
+    row->size = 0;
+    bi_put_u64(row, r->ordinal);
+    bi_buf_putc(row, '\t');
+    bi_put_field(row, r->id);
+    bi_buf_putc(row, '\t');
+    bi_put_u64(row, r->length > 0 ? (uint64_t)r->length : 0);
+    bi_buf_printf(row, "\t%s\t", bi_status_name(r->status));
+    if (same_as)
+        bi_put_u64(row, same_as - 1);
+    bi_buf_putc(row, '\t');
+    bi_put_field(row, r->status ? r->message : "");
+    bi_buf_putc(row, '\n');
+    if (row->failed)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: manifest", s->b->path);
+    return bi_out_write(&s->manifest, row->data, row->size, err);
+}
+
+static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *err)
+{
+    struct bi_build *b = s->b;
+    const struct bi_part *part = &b->parts[ordinal % b->n_parts];
+    struct bi_journal_record record, twin;
+    struct bioinfer_result r, with_arrays;
+    uint64_t same_as, copy_of;
+    int st;
+    if ((st = read_payload(s, ordinal, &s->payload, &record, err)) ||
+        (st = unpack(s, &s->payload, &r, err)))
+        return st;
+    same_as = bi_le64(s->payload.data);
+    copy_of = bi_le64(s->payload.data + 8);
+    if (r.ordinal != ordinal || r.status != record.status)
+        return damaged(part, ordinal, err);
+    if (copy_of) {
+        if ((copy_of - 1) % b->n_parts != ordinal % b->n_parts)
+            return damaged(part, ordinal, err);
+        if ((st = read_payload(s, copy_of - 1, &s->twin, &twin, err)) ||
+            (st = unpack(s, &s->twin, &with_arrays, err)))
+            return st;
+        if (with_arrays.status || with_arrays.length != r.length ||
+            bi_le64(s->twin.data + 8))
+            return damaged(part, ordinal, err);
+        r.arrays = with_arrays.arrays;
+        r.n_arrays = with_arrays.n_arrays;
+        r.n_layers_kept = with_arrays.n_layers_kept;
+        r.n_kinds = with_arrays.n_kinds;
+    }
+    b->n_copied += copy_of != 0;
+    b->n_residues += r.status ? 0 : (uint64_t)r.length;
+    b->by_status[(unsigned)-r.status % BI_COUNT(b->by_status)]++;
+    st = bi_writer_put(s->writer, &r, err);
+    return st ? st : put_row(s, &r, same_as, err);
+}
+
+/* Everything to its final place. */
+static int move_all(const struct bi_build *b, const struct bioinfer_writer *w,
+                    const char *manifest, struct bioinfer_error *err)
+{
+    struct bi_buf side_from = {.env = b->env}, side = {.env = b->env}, list = {.env = b->env};
+    const struct bi_env *env = b->env;
+    int st = 0;
+    if (w->ops->side_path) {
+        w->ops->side_path(&side_from, w->path);
+        w->ops->side_path(&side, b->path);
+    }
+    bi_buf_printf(&list, "%s.manifest.tsv", b->path);
+    bi_buf_text(&list);
+    if (side_from.failed || side.failed || list.failed) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
+        goto out;
+    }
+    if (w->ops->is_folder) /* left by a run that was killed right here */
+        bi_folder_remove(env, b->path);
+    /* the result itself comes last: once it is there, all is */
+    if ((side.size && (st = bi_path_rename(env, side_from.data, side.data, err))) ||
+        (st = bi_path_rename(env, manifest, list.data, err)) ||
+        (st = bi_path_rename(env, w->path, b->path, err)))
+        goto out;
+    if ((st = bi_folder_sync_of(env, b->path, err))) {
+        /* what may not be there after a crash is not left there now */
+        bi_path_rename(env, b->path, w->path, NULL);
+        bi_path_rename(env, list.data, manifest, NULL);
+        if (side.size)
+            bi_path_rename(env, side.data, side_from.data, NULL);
+    }
+out:
+    bi_buf_free(&side_from);
+    bi_buf_free(&side);
+    bi_buf_free(&list);
+    return st;
+}
+
+int bi_build(struct bi_build *b, struct bioinfer_error *err)
+{
+    struct builder s = {.b = b, .manifest = BI_OUT_NONE, .payload.env = b->env,
+                        .twin.env = b->env, .row.env = b->env};
+    const char *base = strrchr(b->path, '/');
+    char *path = bi_job_path(b->env, b->folder, base ? base + 1 : b->path);
+    char *manifest = bi_job_path(b->env, b->folder, "manifest");
+    static const char head[] = "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n";
+    int st;
+    if (!path || !manifest) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
+        goto out;
+    }
+    if ((st = bi_writer_new(&s.writer, b->env, path, &b->params, err)))
+        goto out;
+    if (s.writer->ops->is_folder)
+        bi_folder_remove(b->env, path); /* what a killed build has left */
+    if ((st = bi_writer_start(s.writer, err)) ||
+        (st = bi_out_open(&s.manifest, b->env, manifest, err)) ||
+        (st = bi_out_write(&s.manifest, head, sizeof head - 1, err)))
+        goto out;
+    for (uint64_t k = 0; k < b->n_records && !st; k++)
+        st = put_one(&s, k, err);
+    if (!st && !(st = bi_out_finish(&s.manifest, err)) &&
+        !(st = bi_writer_finish(s.writer, err)))
+        st = move_all(b, s.writer, manifest, err);
+out:
+    bi_writer_close(&s.writer);
+    bi_out_close(&s.manifest);
+    bi_buf_free(&s.payload);
+    bi_buf_free(&s.twin);
+    bi_buf_free(&s.row);
+    bi_free(b->env, s.arrays);
+    bi_free(b->env, path);
+    bi_free(b->env, manifest);
+    return st;
+}

@@ -1,0 +1,609 @@
+/* job.c - records in, results into the journal.
+ *
+ * Record k of the input belongs to shard k % N + 1. Of equal sequences the first is computed;
+ * the others wait for it, and become copies when it has a result, or are computed too when
+ * it has none, so that copies never change what a record gets.
+ *
+ * Sections: 1 opening  2 flights  3 records out  4 results in  5 end */
+#include "job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/map.h"
+
+enum { MAX_SEQUENCES = 3 << 19 };              /* remembered: 48 MiB of table */
+static const uint64_t MAX_WAITING = 64u << 20; /* bytes of sequences of waiting copies */
+
+/* ---- 1 opening ---- */
+
+char *bi_job_path(const struct bi_env *env, const char *folder, const char *name)
+{
+    size_t n = strlen(folder) + strlen(name) + 2;
+    char *path = bi_alloc(env, n);
+    if (path)
+        snprintf(path, n, "%s/%s", folder, name);
+    return path;
+}
+
+int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
+                struct bioinfer_error *err)
+{
+    char *path = bi_job_path(env, folder, "lock");
+    int st = BIOINFER_NOT_FOUND;
+    *fd = -1;
+    if (!path)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: path", folder);
+    /* the job before may take the folder away between the two steps */
+    for (int i = 0; i < 100 && st == BIOINFER_NOT_FOUND; i++)
+        if (!(st = bi_folder_make(env, folder, err)))
+            st = bi_lock_take(fd, env, path, err);
+        else
+            break;
+    if (st == BIOINFER_MISUSE)
+        st = bi_fail(err, BIOINFER_IO, "%s: another job is writing this output", folder);
+    bi_free(env, path);
+    return st;
+}
+
+static char *folder_of(const struct bi_env *env, const char *path,
+                       const struct bioinfer_job_params *p)
+{
+    size_t n = strlen(path) + 64;
+    char *folder = bi_alloc(env, n);
+    if (folder && p->n_shards)
+        snprintf(folder, n, "%s.part-%d-of-%d", path, p->shard, p->n_shards);
+    else if (folder)
+        snprintf(folder, n, "%s.part", path);
+    return folder;
+}
+
+/* Failures that need not happen again: such a record is computed anew by --resume. */
+static bool is_passing(int status)
+{
+    return status == BIOINFER_NOMEM || status == BIOINFER_DEVICE ||
+           status == BIOINFER_DEVICE_LOST || status == BIOINFER_IO;
+}
+
+static uint64_t n_own(const struct bioinfer_job *job)
+{
+    return job->n_read / job->n_shards + (job->n_read % job->n_shards > job->shard);
+}
+
+static int take_record(void *user, const struct bi_journal_record *r,
+                       struct bioinfer_error *err)
+{
+    struct bioinfer_job *job = user;
+    if (r->flags & BI_JOURNAL_END) {
+        if (r->hash[1] != job->identity_hash && !job->force)
+            return bi_fail(err, BIOINFER_MISMATCH, "%s: this journal is of another job",
+                           job->folder);
+        job->n_read = r->ordinal;
+        if (!(job->complete = job->part.n_set == n_own(job)))
+            job->n_read = 0; /* the input is read again */
+        return 0;
+    }
+    if (r->ordinal % job->n_shards != job->shard)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: this journal is of another shard: it holds record %" PRIu64,
+                       job->folder, r->ordinal);
+    if (is_passing(r->status))
+        return 0;
+    job->stats.records++;
+    job->stats.resumed++;
+    job->stats.failed += r->status != 0;
+    job->stats.copied += (r->flags & BI_JOURNAL_COPY) != 0;
+    job->stats.by_status[(unsigned)-r->status % BI_COUNT(job->stats.by_status)]++;
+    return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards,
+                       job->part.journal.n, err);
+}
+
+static bool exists_in(const struct bioinfer_job *job, const char *name)
+{
+    char *path = bi_job_path(job->env, job->folder, name);
+    bool yes = path && bi_path_exists(path);
+    bi_free(job->env, path);
+    return yes;
+}
+
+static void remove_in(const struct bioinfer_job *job, const char *name)
+{
+    char *path = bi_job_path(job->env, job->folder, name);
+    if (path)
+        bi_path_remove(path);
+    bi_free(job->env, path);
+}
+
+/* What an earlier run left: nothing, a job to go on with, or one that is in the way. */
+static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_error *err)
+{
+    struct bi_identity have = {0};
+    int st = 0;
+    if (resume == BIOINFER_RESUME_RESTART) {
+        remove_in(job, "job.json"); /* first: without it the rest counts for nothing */
+        remove_in(job, "journal");
+        remove_in(job, "data");
+    }
+    if (!exists_in(job, "job.json")) { /* killed before it began, or not there at all */
+        job->fresh = true;
+        remove_in(job, "journal");
+        remove_in(job, "data");
+        return bi_identity_write(&job->identity, job->env, job->folder, err);
+    }
+    if (resume == BIOINFER_RESUME_NO)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: an unfinished job is there: --resume goes on with it, --resume=no "
+                       "starts again", job->folder);
+    if (!(st = bi_identity_read(&have, job->env, job->folder, err))) {
+        st = bi_identity_compare(&have, &job->identity, false, job->folder, err);
+        if (st && resume == BIOINFER_RESUME_FORCE) {
+            bi_log(job->env, BIOINFER_LOG_WARNING, "%s", err ? err->text : job->folder);
+            job->changed = true;
+            st = 0;
+        }
+    }
+    bi_identity_free(&have);
+    return st;
+}
+
+static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    uint64_t n_lost = 0;
+    int st = bi_journal_open(&job->part.journal, job->env, job->folder, false, err);
+    if (!st)
+        st = bi_journal_recover(&job->part.journal, true, take_record, job, &n_lost, err);
+    if (!st && n_lost)
+        bi_log(job->env, BIOINFER_LOG_WARNING,
+               "%s: the journal is damaged after %" PRIu64 " records: %" PRIu64
+               " behind them are computed again", job->folder, job->part.journal.n, n_lost);
+    return st;
+}
+
+int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
+                const struct bioinfer_job_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_job *job;
+    bool is_folder;
+    int st;
+    *out = NULL;
+    if (params->n_shards < 0 || params->shard < (params->n_shards ? 1 : 0) ||
+        params->shard > params->n_shards)
+        return bi_fail(err, BIOINFER_INVALID, "shard %d of %d: expected 1 to N of N",
+                       params->shard, params->n_shards);
+    if (!strcmp(path, "-"))
+        return bi_fail(err, BIOINFER_INVALID, "a job needs a file, not standard output");
+    if (!(job = bi_zalloc(env, sizeof *job)))
+        return bi_fail(err, BIOINFER_NOMEM, "job");
+    job->env = job->sequences.env = env;
+    job->lock = -1;
+    job->part.journal = BI_JOURNAL_NONE;
+    job->sequences.max = MAX_SEQUENCES;
+    job->n_shards = params->n_shards ? (uint64_t)params->n_shards : 1;
+    job->shard = params->n_shards ? (uint64_t)params->shard - 1 : 0;
+    job->is_shard = params->n_shards > 0;
+    job->dedup = !params->no_dedup;
+    job->force = params->resume == BIOINFER_RESUME_FORCE;
+    if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "job");
+        goto out;
+    }
+    job->stats.folder = job->folder;
+    if ((st = bi_writer_new(&job->writer, env, path, params->writer, err)))
+        goto out;
+    is_folder = job->writer->ops->is_folder;
+    if (bi_path_exists(path) && !bi_path_is_regular(path) &&
+        !(is_folder && bi_path_is_folder(path))) {
+        st = bi_fail(err, BIOINFER_IO, "%s: output is a %s", path,
+                     bi_path_is_folder(path) ? "folder" : "device");
+        goto out;
+    }
+    if ((st = bi_identity_make(&job->identity, env, params, err)))
+        goto out;
+    job->identity_hash = bi_identity_hash(&job->identity);
+    if ((st = bi_job_lock(&job->lock, env, job->folder, err)))
+        goto out;
+    if ((st = find_earlier(job, params->resume, err)) || (st = recover(job, err)))
+        goto out;
+    if (is_folder && bi_path_exists(path) && !job->complete) {
+        st = bi_fail(err, BIOINFER_IO, "%s: output is there already", path);
+        goto out;
+    }
+    *out = job;
+    job = NULL;
+out:
+    bi_job_close(&job);
+    return st;
+}
+
+/* ---- 2 flights ---- */
+
+static struct bi_flight *flight_new(const struct bi_env *env,
+                                    const struct bioinfer_record *r, bool sequence)
+{
+    struct bi_flight *f = bi_zalloc(env, sizeof *f);
+    if (!f)
+        return NULL;
+    f->ordinal = r->ordinal;
+    f->length = r->length;
+    f->id = bi_strdup(env, r->id);
+    f->description = bi_strdup(env, r->description ? r->description : "");
+    if (sequence && (f->sequence = bi_alloc(env, r->length + 1))) {
+        memcpy(f->sequence, r->sequence, r->length);
+        f->sequence[r->length] = '\0';
+    }
+    if (f->id && f->description && (!sequence || f->sequence))
+        return f;
+    bi_free(env, f->id);
+    bi_free(env, f->description);
+    bi_free(env, f->sequence);
+    bi_free(env, f);
+    return NULL;
+}
+
+/* Frees a list and what waits in it. */
+static void flights_free(const struct bi_env *env, struct bi_flight *f)
+{
+    while (f) {
+        struct bi_flight *next = f->next;
+        flights_free(env, f->copies); /* one level: copies have none */
+        bi_free(env, f->id);
+        bi_free(env, f->description);
+        bi_free(env, f->sequence);
+        bi_free(env, f);
+        f = next;
+    }
+}
+
+static struct bi_flight **flight_at(struct bioinfer_job *job, uint64_t ordinal)
+{
+    struct bi_flight **at = &job->flights[ordinal / job->n_shards % BI_FLIGHTS];
+    while (*at && (*at)->ordinal != ordinal)
+        at = &(*at)->next;
+    return at;
+}
+
+static uint64_t done_at(const struct bioinfer_job *job, uint64_t ordinal)
+{
+    uint64_t index = ordinal / job->n_shards;
+    return index < job->part.n_where ? job->part.where[index] : 0;
+}
+
+/* ---- 3 records out ---- */
+
+static void hash_record(const struct bioinfer_job *job, const struct bioinfer_record *r,
+                        uint64_t hash[2])
+{
+    uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)(unsigned)-r->status);
+    if (r->description)
+        h = bi_hash(r->description, strlen(r->description), h);
+    hash[0] = r->length ? bi_hash(r->sequence, r->length, h) : h;
+    hash[1] = bi_hash(hash, sizeof *hash, job->identity_hash);
+}
+
+/* A record that an earlier run has done must be the one that is read now. */
+static int check_done(struct bioinfer_job *job, const struct bioinfer_record *r,
+                      const uint64_t hash[2], struct bioinfer_error *err)
+{
+    struct bi_journal_record have;
+    int st = bi_journal_get(&job->part.journal, done_at(job, r->ordinal) - 1, &have, err);
+    if (!st && (have.hash[0] != hash[0] || (have.hash[1] != hash[1] && !job->force)))
+        st = bi_fail(err, BIOINFER_MISMATCH,
+                     "%s: record %" PRIu64 " ('%.60s') is not the one that this journal holds: "
+                     "it is of another %s", job->folder, r->ordinal, r->id,
+                     have.hash[0] != hash[0] ? "input" : "job");
+    return st;
+}
+
+static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
+                      const uint64_t hash[2], uint64_t same_as, uint64_t copy_of,
+                      struct bioinfer_error *err);
+
+/* The result of a record whose sequence `first` had before. */
+static int put_copy(struct bioinfer_job *job, const struct bi_flight *f, uint64_t first,
+                    struct bioinfer_error *err)
+{
+    struct bioinfer_result r = {.ordinal = f->ordinal, .id = f->id, .message = "",
+                                .length = (int64_t)f->length,
+                                .description = f->description};
+    return put_record(job, &r, f->hash, f->same_as, first + 1, err);
+}
+
+/* What becomes of a record whose sequence was seen: 1 = nothing to compute now, 0 = compute
+ * it, or a status. *same_as gets the first ordinal + 1. */
+static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, bool mine,
+                     const uint64_t hash[2], uint64_t *same_as, struct bioinfer_error *err)
+{
+    struct bi_seen_slot *slot;
+    struct bi_flight *twin = NULL, *f;
+    uint64_t first, at;
+    int st;
+    if (!job->dedup || r->status || !r->length || r->ordinal >= UINT32_MAX)
+        return 0;
+    st = bi_seen_add(&job->sequences, r->sequence, r->length, &slot);
+    if (st == BIOINFER_NOMEM)
+        return bi_fail(err, st, "%s: table of sequences", job->path);
+    if (st == BIOINFER_LIMIT)
+        return 0;
+    if (st == 1)
+        slot->a = (uint32_t)r->ordinal + 1;
+    else
+        *same_as = slot->a;
+    if (!mine)
+        return 0;
+    if (!slot->b) {
+        slot->b = (uint32_t)r->ordinal + 1;
+        return 0;
+    }
+    first = slot->b - 1;
+    at = done_at(job, first);
+    if (done_at(job, r->ordinal) || first == r->ordinal)
+        return 0;
+    if (at) {
+        struct bi_journal_record have;
+        if ((st = bi_journal_get(&job->part.journal, at - 1, &have, err)))
+            return st;
+        if (have.status)
+            return 0; /* the same will happen to this one, with its own name in the reason */
+    } else if (!(twin = *flight_at(job, first)) ||
+               job->waiting_size + r->length > MAX_WAITING) {
+        return 0;
+    }
+    if (!(f = flight_new(job->env, r, twin != NULL)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s'", r->id);
+    f->same_as = *same_as;
+    memcpy(f->hash, hash, sizeof f->hash);
+    if (twin) {
+        f->next = twin->copies;
+        twin->copies = f;
+        job->waiting_size += r->length;
+        return 1;
+    }
+    if (!(st = put_copy(job, f, first, err)))
+        st = bi_journal_tick(&job->part.journal, err);
+    flights_free(job->env, f);
+    return st ? st : 1;
+}
+
+static int add_flight(struct bioinfer_job *job, const struct bioinfer_record *r,
+                      const uint64_t hash[2], uint64_t same_as, struct bioinfer_error *err)
+{
+    struct bi_flight **at = flight_at(job, r->ordinal), *f;
+    if (!(f = flight_new(job->env, r, false)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s'", r->id);
+    f->same_as = same_as;
+    memcpy(f->hash, hash, sizeof f->hash);
+    *at = f;
+    return 0;
+}
+
+/* A copy whose twin has failed, to be computed after all. */
+static int next_retry(struct bioinfer_job *job, struct bioinfer_record *r,
+                      struct bioinfer_error *err)
+{
+    struct bi_flight *f = job->retry;
+    *r = (struct bioinfer_record){.id = f->id, .description = f->description,
+                                  .sequence = f->sequence, .length = f->length,
+                                  .ordinal = f->ordinal, .message = ""};
+    job->retry = f->next;
+    f->next = NULL;
+    job->handed = f; /* what *r points to */
+    return add_flight(job, r, f->hash, f->same_as, err);
+}
+
+int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
+                  struct bioinfer_error *err)
+{
+    int st;
+    flights_free(job->env, job->handed);
+    job->handed = NULL;
+    if ((st = bi_journal_tick(&job->part.journal, err)))
+        return st; /* reading may take long: what is done shall not wait for it */
+    while (!job->complete) {
+        struct bioinfer_record r = {0};
+        uint64_t hash[2], same_as = 0;
+        bool mine;
+        if (job->retry) {
+            st = next_retry(job, record, err);
+            return st ? st : 1;
+        }
+        if (job->ended || !job->source)
+            return 0;
+        if ((st = job->source(job->source_user, &r, err)) <= 0) {
+            job->ended = st == 0;
+            return st;
+        }
+        if (!r.id)
+            r.id = "";
+        r.ordinal = job->n_read++;
+        mine = r.ordinal % job->n_shards == job->shard;
+        hash_record(job, &r, hash);
+        if (mine && !r.status) {
+            struct bioinfer_result name = {.ordinal = r.ordinal, .id = r.id,
+                                           .description = r.description};
+            if ((st = bi_writer_reserve(job->writer, &name, err)))
+                return st;
+        }
+        if (mine && done_at(job, r.ordinal) && (st = check_done(job, &r, hash, err)))
+            return st;
+        if ((st = find_twin(job, &r, mine, hash, &same_as, err)) < 0)
+            return st;
+        if (st || !mine || done_at(job, r.ordinal))
+            continue;
+        if ((st = add_flight(job, &r, hash, same_as, err)))
+            return st;
+        *record = r;
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- 4 results in ---- */
+
+struct piece_writer {
+    struct bi_journal *journal;
+    struct bioinfer_error *err;
+};
+
+static int write_piece(void *user, const void *bytes, size_t size)
+{
+    struct piece_writer *w = user;
+    return bi_journal_write(w->journal, bytes, size, w->err);
+}
+
+static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
+                      const uint64_t hash[2], uint64_t same_as, uint64_t copy_of,
+                      struct bioinfer_error *err)
+{
+    struct bi_journal *j = &job->part.journal;
+    struct bi_journal_record record = {.ordinal = r->ordinal, .status = r->status,
+                                       .flags = copy_of ? BI_JOURNAL_COPY : 0,
+                                       .hash = {hash[0], hash[1]}};
+    uint64_t prefix[2] = {r->status ? 0 : same_as, copy_of};
+    struct piece_writer writer = {j, err};
+    int st;
+    if (job->changed && (st = bi_identity_write(&job->identity, job->env, job->folder, err)))
+        return st;
+    job->changed = false;
+    bi_journal_begin(j, &record);
+    if ((st = bi_journal_write(j, prefix, sizeof prefix, err)) ||
+        (st = bi_pack(r, write_piece, &writer, err)) || (st = bi_journal_end(j, &record, err)))
+        return st;
+    job->stats.records++;
+    job->stats.failed += r->status != 0;
+    job->stats.copied += copy_of != 0;
+    job->stats.by_status[(unsigned)-r->status % BI_COUNT(job->stats.by_status)]++;
+    return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, j->n - 1, err);
+}
+
+/* Copies of a record that has its result; or they go where they will be computed. */
+static int settle_copies(struct bioinfer_job *job, struct bi_flight *f, bool ok,
+                         struct bioinfer_error *err)
+{
+    int st = 0;
+    while (f->copies && !st) {
+        struct bi_flight *copy = f->copies;
+        f->copies = copy->next;
+        job->waiting_size -= copy->length;
+        if (ok) {
+            copy->next = NULL;
+            st = put_copy(job, copy, f->ordinal, err);
+            flights_free(job->env, copy);
+        } else {
+            copy->next = job->retry;
+            job->retry = copy;
+        }
+    }
+    return st;
+}
+
+int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
+                struct bioinfer_error *err)
+{
+    struct bioinfer_result r = *result;
+    struct bi_flight **at = flight_at(job, r.ordinal), *f = *at;
+    int st = 0;
+    if (!f)
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: a result of record %" PRIu64 ", which was not handed out",
+                       r.ordinal);
+    r.description = f->description;
+    if (!r.status && job->writer->ops->check)
+        st = job->writer->ops->check(job->writer, &r, err);
+    if (!st)
+        st = put_record(job, &r, f->hash, f->same_as, 0, err);
+    if (st)
+        return st;
+    job->stats.residues += r.status ? 0 : (uint64_t)r.length;
+    *at = f->next;
+    f->next = NULL;
+    if (!(st = settle_copies(job, f, !r.status, err)))
+        st = bi_journal_tick(&job->part.journal, err);
+    flights_free(job->env, f);
+    return st;
+}
+
+/* ---- 5 end ---- */
+
+int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    return job->part.journal.n_group ? bi_journal_commit(&job->part.journal, true, err) : 0;
+}
+
+/* All records of this shard are there. */
+static int check_all(const struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    if (!job->ended && !job->complete)
+        return bi_fail(err, BIOINFER_MISUSE, "job: finish before the end of the input");
+    if (job->part.n_set < n_own(job))
+        return bi_fail(err, BIOINFER_MISUSE, "job: %" PRIu64 " of %" PRIu64
+                       " records have neither result nor reason", n_own(job) - job->part.n_set,
+                       n_own(job));
+    if (job->part.n_set > n_own(job))
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: the journal holds more records than the "
+                       "input has: it is of another input", job->folder);
+    return 0;
+}
+
+static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    struct bi_journal *j = &job->part.journal;
+    struct bi_journal_record end = {.ordinal = job->n_read, .flags = BI_JOURNAL_END,
+                                    .hash = {0, job->identity_hash}};
+    int st = 0;
+    if (!job->complete) {
+        bi_journal_begin(j, &end);
+        st = bi_journal_end(j, &end, err);
+    }
+    /* what follows syncs the output itself: a power loss until then costs seconds of work */
+    if (!st && !(st = bi_journal_commit(j, job->is_shard, err)))
+        job->complete = true;
+    return st;
+}
+
+int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    struct bi_build b = {.env = job->env, .path = job->path, .folder = job->folder,
+                         .parts = &job->part, .n_parts = 1, .n_records = job->n_read};
+    int st = check_all(job, err);
+    if (st || (st = close_journal(job, err)) || job->is_shard)
+        return st;
+    b.params = job->writer->params;
+    if ((st = bi_build(&b, err)))
+        return st;
+    bi_job_discard(job);
+    return 0;
+}
+
+void bi_job_discard(struct bioinfer_job *job)
+{
+    job->discarded = true;
+    bi_journal_close(&job->part.journal);
+    remove_in(job, "job.json"); /* first: without it the rest counts for nothing */
+    bi_folder_remove(job->env, job->folder);
+}
+
+void bi_job_close(struct bioinfer_job **out)
+{
+    struct bioinfer_job *job = *out;
+    if (!job)
+        return;
+    if (job->part.journal.failed)
+        bi_journal_commit(&job->part.journal, false, NULL); /* cuts it */
+    if (job->fresh && !job->part.journal.log.size && !job->discarded)
+        bi_job_discard(job); /* a job that committed nothing leaves nothing */
+    bi_journal_close(&job->part.journal);
+    bi_lock_release(&job->lock);
+    bi_free(job->env, job->part.where);
+    bi_seen_free(&job->sequences);
+    for (size_t i = 0; i < BI_FLIGHTS; i++)
+        flights_free(job->env, job->flights[i]);
+    flights_free(job->env, job->retry);
+    flights_free(job->env, job->handed);
+    bi_writer_close(&job->writer);
+    bi_identity_free(&job->identity);
+    bi_free(job->env, job->path);
+    bi_free(job->env, job->folder);
+    bi_free(job->env, job);
+    *out = NULL;
+}

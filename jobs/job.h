@@ -1,0 +1,140 @@
+/* job.h - a run with a journal; the internals behind the bioinfer_job calls.
+ *
+ *   job.c       records in, results into the journal: what is done, what is a copy
+ *   identity.c  job.json: what must be the same when a job is resumed or merged
+ *   build.c     journals -> output and manifest
+ *   merge.c     the journals of all shards -> output and manifest
+ *   journal.c   the two files of a journal
+ *   pack.c      a result as bytes
+ *
+ * A payload of the journal is u64 same_as + 1 (ordinal of the first record with the same
+ * sequence, 0 = none), u64 copy_of + 1 (ordinal of the record whose payload has the arrays,
+ * 0 = this one), and the packed result.
+ *
+ * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, and
+ * while the output is built its files; nothing else is written until all is complete. */
+#ifndef BI_JOB_H
+#define BI_JOB_H
+
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../base/seen.h"
+#include "../writers/writer.h"
+#include "journal.h"
+#include "pack.h"
+
+enum { BI_JOB_PREFIX = 16 }; /* bytes of a payload in front of the packed result */
+
+/* ---- identity.c ---- */
+
+struct bi_identity {
+    struct bi_arena arena; /* its texts live here */
+    const char *version, *model, *fingerprint, *options, *input;
+    struct bi_file_facts facts; /* of the input; zeros = not a file */
+    uint64_t shard, n_shards;
+    bool dedup;
+};
+
+/* Facts of the input are taken here. */
+int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
+                     const struct bioinfer_job_params *params, struct bioinfer_error *err);
+int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
+                      const char *folder, struct bioinfer_error *err);
+/* NOT_FOUND when the folder has no job.json. */
+int bi_identity_read(struct bi_identity *id, const struct bi_env *env, const char *folder,
+                     struct bioinfer_error *err);
+/* MISMATCH naming the first difference. Between shards the shard itself, and path and time
+ * of the input, may differ. */
+int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want,
+                        bool shards, const char *folder, struct bioinfer_error *err);
+/* A hash of what decides results. */
+uint64_t bi_identity_hash(const struct bi_identity *id);
+void bi_identity_free(struct bi_identity *id);
+
+/* ---- build.c ---- */
+
+/* One journal and which of its records hold which ordinals. */
+struct bi_part {
+    struct bi_journal journal;
+    uint32_t *where; /* of ordinal first + k * step: number of its record + 1, 0 = none */
+    size_t n_where, cap_where;
+    uint64_t n_set; /* ordinals that have a record */
+};
+
+/* Notes that record number `at` holds the ordinal of `index`. */
+int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
+                struct bioinfer_error *err);
+
+struct bi_build {
+    const struct bi_env *env;
+    const char *path;   /* of the output */
+    const char *folder; /* where its files grow, on the same file system */
+    struct bi_part *parts; /* ordinal k is in parts[k % n_parts] */
+    uint64_t n_parts, n_records;
+    struct bioinfer_writer_params params;
+    uint64_t n_copied, n_residues, by_status[32];
+};
+
+int bi_build(struct bi_build *b, struct bioinfer_error *err);
+
+/* ---- job.c ---- */
+
+/* A record handed out and not yet answered, or one that waits for its twin. */
+struct bi_flight {
+    struct bi_flight *next;
+    struct bi_flight *copies; /* records with the same sequence */
+    uint64_t ordinal, same_as, hash[2];
+    char *id, *description;
+    char *sequence; /* of copies alone: needed when the twin fails */
+    size_t length;
+};
+
+enum { BI_FLIGHTS = 4096 }; /* chains of the table; a window has at most 16384 records */
+
+struct bioinfer_job {
+    const struct bi_env *env;
+    char *path, *folder;
+    struct bi_identity identity;
+    uint64_t identity_hash;
+    struct bioinfer_writer *writer; /* not started: format, checks and names */
+    int lock;
+    struct bi_part part;
+    uint64_t shard, n_shards; /* shard from 0 */
+    bool is_shard, force, dedup, ended;
+    bool changed;   /* forced: job.json is to say so with the first new result */
+    bool fresh;     /* began with this run */
+    bool complete;  /* the journal holds everything */
+    bool discarded;
+    bioinfer_source source;
+    void *source_user;
+    uint64_t n_read;
+    struct bi_seen sequences; /* a = first ordinal + 1, b = first of this shard + 1 */
+    struct bi_flight *flights[BI_FLIGHTS];
+    struct bi_flight *retry;  /* copies of what has failed: to be computed */
+    struct bi_flight *handed; /* the retried record given out last */
+    uint64_t waiting_size;    /* bytes of sequences of waiting copies */
+    struct bioinfer_job_stats stats;
+};
+
+int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
+                const struct bioinfer_job_params *params, struct bioinfer_error *err);
+int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
+                  struct bioinfer_error *err);
+int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
+                struct bioinfer_error *err);
+int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err);
+int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err);
+void bi_job_discard(struct bioinfer_job *job);
+void bi_job_close(struct bioinfer_job **job);
+
+int bi_job_merge(const struct bi_env *env, const char *path, const char *const *parts,
+                 size_t n_parts, const struct bioinfer_writer_params *params,
+                 struct bioinfer_job_stats *stats, struct bioinfer_error *err);
+
+/* Makes the folder of a job and takes its lock. IO when another job holds it. */
+int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
+                struct bioinfer_error *err);
+/* folder + "/" + name as a new string. */
+char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
+
+#endif

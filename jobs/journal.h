@@ -1,0 +1,73 @@
+/* journal.h - results as they come, on disk: what is in it survives the process.
+ *
+ * Two files of one folder. `data` holds payloads, one behind the other. `journal` holds one
+ * record of 64 bytes for each, little-endian:
+ *    0 u32 magic 'BIJ1'             4 u32 CRC-32C of bytes 8..63
+ *    8 u64 ordinal                 16 u64 offset in data    24 u64 size of the payload
+ *   32 u32 CRC-32C of the payload  36 i32 status            40 u64 flags
+ *   48 u64 hash[2], the caller's
+ *
+ * A commit writes and syncs the data first and the records behind it, so a record never
+ * points at bytes that are not there. Recovery reads records while all of that holds, and
+ * cuts both files behind the last good one. */
+#ifndef BI_JOURNAL_H
+#define BI_JOURNAL_H
+
+#include "../base/crc32c.h"
+#include "../base/file.h"
+
+enum { BI_JOURNAL_RECORD = 64 };
+enum { BI_JOURNAL_COPY = 1, BI_JOURNAL_END = 2 }; /* flags */
+
+struct bi_journal_record {
+    uint64_t ordinal, offset, size;
+    uint32_t crc;
+    int32_t status;
+    uint64_t flags, hash[2];
+};
+
+struct bi_journal {
+    const struct bi_env *env;
+    struct bi_append data, log;
+    struct bi_journal_record *group; /* added since the last commit */
+    size_t n_group, cap_group;
+    uint64_t n;                      /* records, the group included */
+    uint64_t data_committed;         /* sizes at the last commit */
+    bi_crc32c sum;
+    uint32_t crc;                    /* of the payload being written */
+    bool failed;
+    double interval, committed_at;   /* seconds */
+};
+
+#define BI_JOURNAL_NONE ((struct bi_journal){.data = {.fd = -1}, .log = {.fd = -1}})
+
+/* Opens the two files in `folder`, creates them unless they are only to be read. */
+int bi_journal_open(struct bi_journal *j, const struct bi_env *env, const char *folder,
+                    bool read_only, struct bioinfer_error *err);
+/* Hands every good record to `take` (non-zero stops with that status), cuts the rest.
+ * *n_lost: whole records behind the first bad one. With `cut` false nothing is changed. */
+int bi_journal_recover(struct bi_journal *j, bool cut,
+                       int (*take)(void *user, const struct bi_journal_record *r,
+                                   struct bioinfer_error *err),
+                       void *user, uint64_t *n_lost, struct bioinfer_error *err);
+/* A payload: begin, any number of writes, end. What was begun and not ended is no record. */
+void bi_journal_begin(struct bi_journal *j, struct bi_journal_record *r);
+int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n,
+                     struct bioinfer_error *err);
+int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
+                   struct bioinfer_error *err);
+/* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
+ * both files are cut to the last commit. */
+int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
+/* Commits when it is time: first after a quarter of a second, later every two seconds, and
+ * never so often that syncing takes more than a fiftieth of the time. */
+int bi_journal_tick(struct bi_journal *j, struct bioinfer_error *err);
+/* Record number i, from 0. */
+int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
+                   struct bioinfer_error *err);
+/* The payload of a record, into `dst` of r->size bytes; FORMAT when its CRC is wrong. */
+int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *r, void *dst,
+                    struct bioinfer_error *err);
+void bi_journal_close(struct bi_journal *j);
+
+#endif

@@ -1,0 +1,27 @@
+/* pack.h - a result as bytes, for journals and between processes.
+ *
+ * All little-endian; the whole and its float data start at multiples of 8:
+ *    0 u64 size of all    8 u64 size of the head   16 u64 ordinal    24 i64 length
+ *   32 i32 status  36 u32 arrays   40 i32 layers kept   44 i32 kinds   48 u32 size of texts
+ *   52 u32 0
+ *   56 arrays of 48 bytes: i32 layer, i32 dimensions, i64 shape[4], u32 where its kind
+ *      starts in the texts, u32 0
+ *      texts, each with a NUL: id, description, message, kinds; zeros up to a multiple of 8
+ *      data of the arrays, one behind the other; zeros up to a multiple of 8 */
+#ifndef BI_PACK_H
+#define BI_PACK_H
+
+#include "../base/base.h"
+
+/* Bytes of a packed result; 0 when it has shapes or texts no result can have. */
+uint64_t bi_pack_size(const struct bioinfer_result *r);
+/* Hands out the bytes piece by piece; a non-zero return of `write` stops with it. */
+int bi_pack(const struct bioinfer_result *r,
+            int (*write)(void *user, const void *bytes, size_t size), void *user,
+            struct bioinfer_error *err);
+/* Fills *r with pointers into bytes[0, size), which may come from anywhere and start at a
+ * multiple of 8. `arrays` holds at most n_max. FORMAT when the bytes contradict themselves. */
+int bi_unpack(struct bioinfer_result *r, struct bioinfer_array *arrays, int n_max,
+              const void *bytes, uint64_t size, struct bioinfer_error *err);
+
+#endif

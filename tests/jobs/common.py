@@ -1,0 +1,77 @@
+"""What the tests of jobs share: the command, a small model, inputs, and reading outputs."""
+import os
+import random
+import subprocess
+
+ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+# format -> options that go with it, and names of what it writes beside FILE
+FORMATS = {
+    "npz": [], "npy": [], "safetensors": [], "h5": [], "jsonl": [], "tsv": [],
+    "esm-pt": ["--include", "mean,per-residue"],
+}
+
+
+class Command:
+    def __init__(self, exe, root):
+        self.exe = os.path.abspath(exe)
+        self.root = os.path.abspath(root)
+        self.model = os.path.join(self.root, "tests", "golden", "esm2", "hf-d16")
+        words = subprocess.run([self.exe, "esm2", "x", "--format", "?"], capture_output=True,
+                               check=False).stderr.decode()
+        self.formats = {k: v for k, v in FORMATS.items() if k in words}
+        assert len(self.formats) >= 6, words
+
+    def args(self, *more):
+        return [self.exe, "esm2", *map(str, more), "--weights", self.model, "--quiet"]
+
+    def env(self, **more):
+        return dict(os.environ, OMP_WAIT_POLICY="passive", **more)
+
+    def start(self, *more, **how):
+        return subprocess.Popen(self.args(*more), stderr=subprocess.PIPE, env=self.env(), **how)
+
+    def run(self, *more, code=0, merge=False, **how):
+        args = [self.exe, "merge", *map(str, more)] if merge else self.args(*more)
+        p = subprocess.run(args, capture_output=True, timeout=600, env=self.env(), check=False, **how)
+        p.words = p.stderr.decode(errors="replace")
+        assert p.returncode == code, f"{args}: {p.returncode}, expected {code}\n{p.words[-2000:]}"
+        assert "Sanitizer" not in p.words, p.words
+        return p
+
+
+def make_fasta(path, n, seed=1, longest=120, copies=0.1, bad=True):
+    """n records, some with equal sequences, some that cannot be computed."""
+    rng = random.Random(seed)
+    made = []
+    with open(path, "w", encoding="ascii") as f:
+        for i in range(n):
+            if made and rng.random() < copies:
+                sequence = rng.choice(made[-200:])
+            else:
+                sequence = "".join(rng.choices(ACIDS, k=rng.randint(1, longest)))
+                made.append(sequence)
+            if bad and i % 37 == 11:
+                sequence = rng.choice(["", "MK1A", "M*K"])
+            f.write(f">r{i} record {i}\n{sequence}\n")
+    return path
+
+
+def contents(path):
+    """Everything that belongs to an output, by name behind its stem: bytes."""
+    folder, base = os.path.split(path)
+    stem = base.removesuffix(".npy")
+    out = {}
+    for name in sorted(os.listdir(folder or ".")):
+        full = os.path.join(folder, name)
+        if ".part" in name or not name.startswith(stem) or \
+                name[len(stem):] not in ("", ".npy", ".ids.txt", base[len(stem):],
+                                         base[len(stem):] + ".manifest.tsv"):
+            continue
+        if os.path.isdir(full):
+            for inner in sorted(os.listdir(full)):
+                with open(os.path.join(full, inner), "rb") as f:
+                    out[name[len(stem):] + "/" + inner] = f.read()
+        else:
+            with open(full, "rb") as f:
+                out[name[len(stem):]] = f.read()
+    return out

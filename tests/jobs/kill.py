@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""kill.py BIOINFER SOURCE_ROOT N [SEED] [option of bioinfer ...]
+
+Kills jobs with SIGKILL at random moments, N times in all, and resumes each until it is
+complete: its output and manifest must have the bytes of an undisturbed run, in every format
+by turns. Behind every other kill the tails of the journal's files are damaged as a power
+loss would: garbage behind the last record, half a record, or the last records gone.
+"""
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+from common import Command, contents, make_fasta
+
+
+def damage(folder, rng):
+    """What was not committed may be anything; what was may have been lost from its end."""
+    journal, data = os.path.join(folder, "journal"), os.path.join(folder, "data")
+    if not os.path.exists(journal) or not os.path.exists(data):
+        return
+    how = rng.randrange(4)
+    size = os.path.getsize(journal)
+    if how == 0:
+        with open(data, "ab") as f:
+            f.write(rng.randbytes(rng.randint(1, 5000)))
+        with open(journal, "ab") as f:
+            f.write(rng.randbytes(rng.choice([1, 63, 64, 65, 640])))
+    elif how == 1:
+        os.truncate(journal, max(0, size - rng.randint(1, 63)))
+    elif how == 2:
+        os.truncate(journal, max(0, size - 64 * rng.randint(1, 20)))
+    elif size:  # the last payload did not reach the disk
+        os.truncate(data, max(0, os.path.getsize(data) - rng.randint(1, 100)))
+
+
+def main(exe, root, count, seed, options):
+    command, rng = Command(exe, root), random.Random(seed)
+    kills = jobs = damaged = midway = 0
+    with tempfile.TemporaryDirectory(prefix="bioinfer-kill-") as folder:
+        fasta = make_fasta(os.path.join(folder, "in.fasta"), 2500)
+        want = {}
+        while kills < count:
+            name = list(command.formats)[jobs % len(command.formats)]
+            args = ["--format", name, *command.formats[name], *options]
+            if name not in want:
+                path = os.path.join(folder, f"whole.{name}")
+                begun = time.monotonic()
+                command.run(fasta, "-o", path, *args, code=1)
+                want[name] = contents(path), time.monotonic() - begun
+                assert len(want[name][0]) >= 2
+            whole, seconds = want[name]
+            path = os.path.join(folder, f"out{jobs}.{name}")
+            while True:
+                p = command.start(fasta, "-o", path, *args, "--resume")
+                try:
+                    p.wait(rng.uniform(0, seconds) if kills < count else 600)
+                except Exception:
+                    p.send_signal(signal.SIGKILL)
+                words = p.communicate()[1].decode(errors="replace")
+                if p.returncode != -signal.SIGKILL:
+                    break
+                kills += 1
+                journal = path + ".part/journal"
+                midway += os.path.exists(journal) and os.path.getsize(journal) > 0
+                if rng.random() < 0.5:
+                    damage(path + ".part", rng)
+                    damaged += 1
+            assert p.returncode == 1, (p.returncode, words)  # some records are bad on purpose
+            assert not os.path.exists(path + ".part"), os.listdir(path + ".part")
+            got = contents(path)
+            assert list(got) == list(whole), (name, list(got), list(whole))
+            for key in whole:
+                assert got[key] == whole[key], f"seed {seed}, job {jobs}: {name}{key} differs"
+            for left in os.listdir(folder):
+                if left.startswith("out"):
+                    left = os.path.join(folder, left)
+                    shutil.rmtree(left) if os.path.isdir(left) else os.remove(left)
+            jobs += 1
+    print(f"{kills} kills over {jobs} jobs in {len(want)} formats, {midway} with a journal to go "
+          f"on from, {damaged} with damaged tails: all outputs equal (seed {seed})")
+    assert midway * 4 > kills, "the runs are too short to be killed midway"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1,
+         sys.argv[5:])

@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""test_jobs.py BIOINFER SOURCE_ROOT [CASE ...] - long runs: resume, shards, copies, formats.
+
+Standard library only; h5py and torch are used where they are installed.
+"""
+import json
+import os
+import pickletools
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+from common import Command, contents, make_fasta
+
+COMMAND = None
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="bioinfer-jobs-")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.fasta = make_fasta(self.path("in.fasta"), 1500)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def whole(self, name, *more, fasta=None):
+        """The bytes of an undisturbed run; once for all tests is not worth the state."""
+        path = self.path("whole-" + name)
+        COMMAND.run(fasta or self.fasta, "-o", path, *more, code=1)
+        return contents(path)
+
+    def unfinished(self, name, *more, fasta=None):
+        """A run that was killed with something in its journal."""
+        path = self.path(name)
+        journal = path + ".part/journal"
+        for _ in range(20):
+            p = COMMAND.start(fasta or self.fasta, "-o", path, "--threads", 1, *more)
+            while p.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal)):
+                time.sleep(0.002)
+            p.kill()
+            p.communicate()
+            if os.path.exists(journal) and os.path.getsize(journal):
+                return path
+            shutil.rmtree(path + ".part", ignore_errors=True)
+        self.fail("no run was slow enough to be killed")
+
+    def manifest(self, path):
+        with open(path + ".manifest.tsv", encoding="utf-8") as f:
+            rows = [line.rstrip("\n").split("\t") for line in f]
+        self.assertEqual(rows[0], ["ordinal", "id", "length", "status", "same_as", "message"])
+        self.assertEqual([r[0] for r in rows[1:]], [str(i) for i in range(len(rows) - 1)])
+        return rows[1:]
+
+
+class Resume(Case):
+    def test_needs_to_be_asked(self):
+        want = self.whole("a.npz")
+        path = self.unfinished("a.npz")
+        p = COMMAND.run(self.fasta, "-o", path, code=73)
+        self.assertIn("a.npz.part: an unfinished job is there: --resume", p.words)
+        COMMAND.run(self.fasta, "-o", path, "--resume=no", code=1)
+        self.assertEqual(contents(path), want)
+        self.assertFalse(os.path.exists(path + ".part"))
+        os.remove(path)
+        COMMAND.run(self.fasta, "-o", path, "--resume", code=1)  # nothing there: begins
+        self.assertEqual(contents(path), want)
+
+    def test_other_shape_of_the_same_results(self):
+        """What does not change results may change: format, threads, batches."""
+        want = self.whole("b.safetensors")
+        path = self.unfinished("a.npz")
+        os.rename(path + ".part", self.path("b.safetensors.part"))
+        COMMAND.run(self.fasta, "-o", self.path("b.safetensors"), "--resume", "--threads", 2,
+                    "--batch-tokens", 333, code=1)
+        self.assertEqual(contents(self.path("b.safetensors")), want)
+
+    def test_refusals(self):
+        """Each change is named, and nothing is lost by having tried."""
+        want = self.whole("a.npz")
+        path = self.unfinished("a.npz")
+        other = make_fasta(self.path("other.fasta"), 1500, seed=2)
+        tiny = os.path.join(COMMAND.root, "share", "bioinfer-tiny")
+        resume = ("-o", path, "--resume")
+        cases = [
+            (73, "include=", (self.fasta, *resume, "--include", "bos")),
+            (73, "layers=1", (self.fasta, *resume, "--layers", "1")),
+            (73, "max-length=77", (self.fasta, *resume, "--max-length", "77")),
+            (73, "raw-residues=1", (self.fasta, *resume, "--raw-residues")),
+            (73, "no-rule=all", (self.fasta, *resume, "--no-rule=all")),
+            (73, "fingerprint", (self.fasta, *resume, "--cpu-mask", "generic")),
+            (73, "the model", (self.fasta, *resume, "--weights", tiny)),
+            (73, "dedup", (self.fasta, *resume, "--dedup", "off")),
+            (73, "the input", (other, *resume)),
+            (65, "another input", (other, *resume[:2], "--resume=force")),
+        ]
+        for code, part, args in cases:
+            # the option given first counts for nothing: the last one does
+            if "--weights" in args:
+                p = subprocess.run([COMMAND.exe, "esm2", *args], capture_output=True, check=False,
+                                   env=COMMAND.env())
+                p.words = p.stderr.decode()
+                self.assertEqual(p.returncode, code, p.words)
+            else:
+                p = COMMAND.run(*args, code=code)
+            self.assertIn(part, p.words)
+        text = open(self.fasta, encoding="ascii").read()
+        for change in (text.replace("A", "C", 1), text + ">more\nMKT\n"):
+            with open(self.fasta, "w", encoding="ascii") as f:
+                f.write(change)
+            self.assertIn("of the input was", COMMAND.run(self.fasta, *resume, code=73).words)
+        with open(self.fasta, "w", encoding="ascii") as f:
+            f.write(text)
+        self.assertIn("the time of the input", COMMAND.run(self.fasta, *resume, code=73).words)
+        COMMAND.run(self.fasta, "-o", path, "--resume=force", code=1)
+        self.assertEqual(contents(path), want)
+
+    def test_damaged_and_foreign_journals(self):
+        want = self.whole("a.npz")
+
+        def journal(change):
+            path = self.unfinished("a.npz")
+            with open(path + ".part/journal", "r+b") as f:
+                raw = bytearray(f.read())
+                change(raw)
+                f.seek(0)
+                f.truncate()
+                f.write(raw)
+            return path
+
+        def flip(raw):
+            raw[len(raw) // 128 * 64 + 20] ^= 1
+
+        for change in (flip, lambda raw: raw.clear(), lambda raw: raw.__delitem__(slice(100, None)),
+                       lambda raw: raw.extend(b"x" * 1000), lambda raw: raw.reverse()):
+            path = journal(change)
+            COMMAND.run(self.fasta, "-o", path, "--resume", code=1)
+            self.assertEqual(contents(path), want)
+        path = self.unfinished("a.npz")
+        other = make_fasta(self.path("other.fasta"), 1500, seed=2)
+        foreign = self.unfinished("f.npz", fasta=other)
+        for name in ("journal", "data"):
+            shutil.copy(f"{foreign}.part/{name}", f"{path}.part/{name}")
+        p = COMMAND.run(self.fasta, "-o", path, "--resume", code=65)
+        self.assertIn("is not the one that this journal holds", p.words)
+        for text in ("", "{", "[]", '{"format": 1}', '{"format": 2}'):
+            with open(path + ".part/job.json", "w", encoding="ascii") as f:
+                f.write(text)
+            self.assertIn("job.json", COMMAND.run(self.fasta, "-o", path, "--resume", code=73).words)
+
+    def test_two_jobs_on_one_output(self):
+        path = self.path("a.npz")
+        p = COMMAND.start(make_fasta(self.path("long.fasta"), 20000), "-o", path, "--threads", 1)
+        while not os.path.exists(path + ".part/lock"):
+            time.sleep(0.002)
+        time.sleep(0.02)
+        q = COMMAND.run(self.path("long.fasta"), "-o", path, "--resume", code=73)
+        self.assertIn("another job is writing this output", q.words)
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(60), 143)
+        p.communicate()
+
+    def test_stdin(self):
+        """The same records from a pipe: known by their content alone."""
+        make_fasta(self.fasta, 4000)
+        want = self.whole("a.jsonl")
+        path = self.path("a.jsonl")
+        with open(self.fasta, "rb") as f:
+            raw = f.read()
+        p = COMMAND.start("-", "-o", path, "--batch-tokens", 64, "--threads", 1, stdin=subprocess.PIPE)
+        at = 0
+        journal = path + ".part/journal"
+        deadline = time.monotonic() + 60
+        while not (os.path.exists(journal) and os.path.getsize(journal)):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+            p.stdin.write(raw[at:at + 2000])
+            p.stdin.flush()
+            at += 2000
+        p.kill()
+        p.communicate()
+        COMMAND.run("-", "-o", path, "--resume", code=65, input=b">x\nMKT\n" + raw)
+        COMMAND.run("-", "-o", path, "--resume", code=1, input=raw)
+        got = contents(path)
+        name = self.fasta.encode()
+        self.assertEqual({k: v.replace(b"standard input", name) for k, v in got.items()}, want)
+
+    def test_signal_keeps_what_is_done(self):
+        want = self.whole("a.tsv")
+        path = self.path("a.tsv")
+        p = COMMAND.start(self.fasta, "-o", path, "--threads", 1, "--batch-tokens", 64)
+        while not os.path.exists(path + ".part/data"):
+            time.sleep(0.002)
+        time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        words = p.communicate()[1].decode()
+        self.assertEqual(p.returncode, 130, words)
+        COMMAND.run(self.fasta, "-o", path, "--resume", code=1)
+        self.assertEqual(contents(path), want)
+
+    def test_usage(self):
+        for args, part in ((("--resume", "--format", "tsv"), "file"), (("--shard", "1/2", "--format", "tsv"), "file"),
+                           (("--resume=maybe",), "match|force|no"), (("--shard", "3/2"), "I/N"),
+                           (("--shard", "0/2"), "I/N"), (("--shard", "x"), "I/N"),
+                           (("--shard", "1/2", "--strict"), "--strict")):
+            self.assertIn(part, COMMAND.run(self.fasta, *args, code=64).words)
+
+    def test_output_that_cannot_be(self):
+        os.mkdir(self.path("folder.npz"))
+        self.assertIn("folder", COMMAND.run(self.fasta, "-o", self.path("folder.npz"), code=73).words)
+        os.mkfifo(self.path("fifo.npz"))
+        self.assertIn("device", COMMAND.run(self.fasta, "-o", self.path("fifo.npz"), code=73).words)
+        COMMAND.run(self.fasta, "-o", self.path("no/such/a.npz"), code=73)
+        os.mkdir(self.path("pt"))
+        p = COMMAND.run(self.fasta, "-o", self.path("pt"), "--format", "esm-pt", code=73)
+        self.assertIn("there already", p.words)
+        self.assertEqual([n for n in os.listdir(self.dir) if ".part" in n], [])
+
+
+class Disk(Case):
+    def test_full_disk(self):
+        """Too little room, three times over; with enough of it the run goes on."""
+        for name, more in COMMAND.formats.items():
+            want = self.whole("d." + name, "--format", name, *more)
+            path = self.path("disk." + name)
+            size = sum(map(len, want.values()))
+            for limit in (4096, size // 4, size // 2):
+                p = COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--resume", code=74,
+                                preexec_fn=lambda n=limit: resource.setrlimit(
+                                    resource.RLIMIT_FSIZE, (n if name != "esm-pt" else 4096, resource.RLIM_INFINITY)))
+                self.assertIn("disk." + name, p.words)
+                self.assertFalse(os.path.exists(path))
+            COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--resume", code=1)
+            self.assertEqual(list(contents(path).values()), list(want.values()), name)
+
+    def test_small_file_system(self):
+        disk = self.path("disk")
+        os.mkdir(disk)
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk]
+        if not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
+            self.skipTest("cannot mount a small disk")
+        self.addCleanup(subprocess.run, ["umount", disk], capture_output=True, check=False)
+        want = self.whole("a.npz")
+        path = os.path.join(disk, "a.npz")
+        for size in ("64k", "128k", "256k"):
+            subprocess.run(["mount", "-o", f"remount,size={size}", disk], check=True)
+            COMMAND.run(self.fasta, "-o", path, "--resume", code=74)
+            self.assertFalse(os.path.exists(path))
+        subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+        COMMAND.run(self.fasta, "-o", path, "--resume", code=1)
+        self.assertEqual(list(contents(path).values()), list(want.values()))
+
+
+class Shards(Case):
+    def test_every_format(self):
+        for name, more in COMMAND.formats.items():
+            want = self.whole("s." + name, "--format", name, *more)
+            path = self.path("s." + name)
+            for i in (3, 1, 2):
+                COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--shard", f"{i}/3", code=1)
+            self.assertFalse(os.path.exists(path))
+            COMMAND.run(path, "--format", name, merge=True, code=1)
+            self.assertEqual(list(contents(path).values()), list(want.values()), name)
+
+    def test_named_parts_from_elsewhere(self):
+        """Shards of one input at two places, with parts that were moved."""
+        want = self.whole("a.npz")
+        parts = []
+        for i in (1, 2, 3, 4, 5):
+            folder = self.path(f"node{i}")
+            os.mkdir(folder)
+            shutil.copy(self.fasta, folder)
+            COMMAND.run("in.fasta", "-o", "o.npz", "--shard", f"{i}/5", code=1, cwd=folder)
+            os.rename(f"{folder}/o.npz.part-{i}-of-5", f"{folder}/part")
+            parts.append(f"{folder}/part/")
+        COMMAND.run(self.path("m.npz"), *reversed(parts), merge=True, code=1)
+        self.assertEqual(contents(self.path("m.npz"))[""], want[""])
+
+    def test_refusals(self):
+        path = self.path("a.npz")
+        part = path + ".part-%d-of-%d"
+        self.assertIn("part-1-of-N", COMMAND.run(path, merge=True, code=66).words)
+        COMMAND.run(self.fasta, "-o", path, "--shard", "1/3", code=1)
+        COMMAND.run(self.fasta, "-o", path, "--shard", "3/3", code=1)
+        self.assertIn("1 of 3 shards missing: 2", COMMAND.run(path, merge=True, code=65).words)
+        first = part % (1, 3)
+        self.assertIn("twice", COMMAND.run(path, first, first, merge=True, code=65).words)
+        self.assertIn("no such folder", COMMAND.run(path, self.path("x"), merge=True, code=66).words)
+        shutil.copytree(first, part % (2, 3))
+        self.assertIn("there twice", COMMAND.run(path, merge=True, code=65).words)
+        shutil.rmtree(part % (2, 3))
+        for option, word in ((("--layers", "1"), "option"), (("--dedup", "off"), "dedup"),
+                             (("--cpu-mask", "generic"), "fingerprint")):
+            COMMAND.run(self.fasta, "-o", path, "--shard", "2/3", *option, code=1)
+            self.assertIn(word, COMMAND.run(path, merge=True, code=65).words)
+            shutil.rmtree(part % (2, 3))
+        other = make_fasta(self.path("other.fasta"), 1500, seed=2)
+        COMMAND.run(other, "-o", path, "--shard", "2/3", code=1)
+        self.assertIn("input", COMMAND.run(path, merge=True, code=65).words)
+        shutil.rmtree(part % (2, 3))
+        COMMAND.run(self.fasta, "-o", path, "--shard", "2/4", code=1)
+        self.assertIn("shard", COMMAND.run(path, merge=True, code=65).words)
+        shutil.rmtree(part % (2, 4))
+        COMMAND.run(self.fasta, "-o", path, "--shard", "2/3", code=1)
+        os.truncate(part % (2, 3) + "/journal", 64 * 5)
+        self.assertIn("shard 2 is not finished", COMMAND.run(path, merge=True, code=65).words)
+        self.assertFalse(os.path.exists(path))
+        COMMAND.run(self.fasta, "-o", path, "--shard", "2/3", "--resume", code=1)
+        COMMAND.run(path, merge=True, code=1)
+        self.assertEqual(contents(path), self.whole("a.npz"))
+
+    def test_more_shards_than_records(self):
+        fasta = make_fasta(self.path("few.fasta"), 3, bad=False)
+        path = self.path("a.jsonl")
+        for i in range(1, 6):
+            COMMAND.run(fasta, "-o", path, "--shard", f"{i}/5")
+        COMMAND.run(path, merge=True)
+        COMMAND.run(fasta, "-o", self.path("b.jsonl"))
+        self.assertEqual(contents(path), contents(self.path("b.jsonl")))
+
+    def test_one_shard(self):
+        path = self.path("a.npz")
+        COMMAND.run(self.fasta, "-o", path, "--shard", "1/1", code=1)
+        COMMAND.run(path, merge=True, code=1)
+        self.assertEqual(contents(path), self.whole("a.npz"))
+
+
+class Copies(Case):
+    def test_manifest_and_bytes(self):
+        path = self.path("a.jsonl")
+        COMMAND.run(self.fasta, "-o", path, code=1)
+        COMMAND.run(self.fasta, "-o", self.path("b.jsonl"), "--dedup", "off", code=1)
+        with open(path, "rb") as a, open(self.path("b.jsonl"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        first, same = {}, 0
+        sequences = open(self.fasta, encoding="ascii").read().split(">")[1:]
+        rows = self.manifest(path)
+        self.assertEqual(len(rows), len(sequences))
+        for row, record in zip(rows, sequences):
+            head, sequence = record.split("\n")[:2]
+            self.assertEqual(row[1], head.split()[0])
+            if row[3] == "ok":
+                self.assertEqual(row[4], first.get(sequence, ""), row)
+                self.assertEqual((row[2], row[5]), (str(len(sequence)), ""))
+                first.setdefault(sequence, row[0])
+                same += row[4] != ""
+            else:
+                self.assertEqual(row[4], "")
+                self.assertIn(row[1], row[5])
+        self.assertGreater(same, 100)
+        self.assertEqual({r[4] for r in self.manifest(self.path("b.jsonl"))}, {""})
+
+    def test_copies_of_what_fails(self):
+        with open(self.path("f.fasta"), "w", encoding="ascii") as f:
+            for i in range(6):
+                f.write(f">a{i}\n{'MKTAYIAKQR' * 10}\n>b{i}\nMKT\n")
+        path = self.path("a.jsonl")
+        COMMAND.run(self.path("f.fasta"), "-o", path, "--max-length", 50, code=1)
+        COMMAND.run(self.path("f.fasta"), "-o", self.path("b.jsonl"), "--max-length", 50, "--dedup",
+                    "off", code=1)
+        with open(path, "rb") as a, open(self.path("b.jsonl"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        rows = [json.loads(line) for line in open(path, encoding="utf-8")]
+        self.assertEqual([r["status"] for r in rows], ["too_long", "ok"] * 6)
+        for row in rows[::2]:
+            self.assertIn(f"'{row['id']}'", row["msg"])
+
+
+class Formats(Case):
+    def test_esm_pt(self):
+        fasta = self.path("l.fasta")
+        with open(fasta, "w", encoding="utf-8") as f:
+            f.write(">sp|P1|X A protein/with é\nMKTAYIAK\n>b\nACDEF\n>c\n\n>" + "d" * 300 + "\nMK\n")
+        kinds = ["--include", "mean,per-residue,bos,contacts", "--layers", "0,2"]
+        path = self.path("pt")
+        COMMAND.run(fasta, "-o", path, "--format", "esm-pt", *kinds, code=1)
+        names = ["b.pt", "seq_3.pt", "sp|P1|X A protein_with é.pt"]
+        self.assertEqual(sorted(os.listdir(path)), names)
+        for name in names:
+            with zipfile.ZipFile(os.path.join(path, name)) as z:
+                self.assertIsNone(z.testzip())
+                self.assertEqual(z.read("archive/version"), b"3\n")
+                raw = z.read("archive/data.pkl")
+            ops = [(op.name, arg) for op, arg, _ in pickletools.genops(raw)]
+            self.assertEqual({arg for op, arg in ops if op == "GLOBAL"},
+                             {"torch._utils _rebuild_tensor_v2", "torch FloatStorage",
+                              "collections OrderedDict"})
+            keys = [arg for op, arg in ops if op == "BINUNICODE"]
+            for key in ("label", "representations", "mean_representations", "bos_representations", "contacts"):
+                self.assertEqual(keys.count(key), 1)
+        self.assertIn("contacts", COMMAND.run(fasta, "-o", self.path("q"), "--format", "esm-pt",
+                                              "--include", "logits", code=64).words)
+        try:
+            import torch
+        except ImportError:
+            return
+        d = torch.load(os.path.join(path, names[2]), weights_only=True)
+        self.assertEqual(list(d), ["label", "representations", "mean_representations",
+                                   "bos_representations", "contacts"])
+        self.assertEqual(d["label"], "sp|P1|X A protein/with é")
+        self.assertEqual([tuple(d[k][2].shape) for k in list(d)[1:4]], [(8, 48), (48,), (48,)])
+        self.assertEqual(d["contacts"].shape, (8, 8))
+
+    def test_h5_names(self):
+        if "h5" not in COMMAND.formats:
+            self.skipTest("built without HDF5")
+        fasta = self.path("l.fasta")
+        with open(fasta, "w", encoding="utf-8") as f:
+            f.write(">sp|P1.2|X A p>rotein/with.dots \nMKTAYIAK\n>b/c\nACDEF\n")
+        for rule, names in (("id", ["b_c", "sp|P1.2|X"]),
+                            ("prottrans", ["b_c", "sp|P1_2|X A protein_with_dots"])):
+            path = self.path(rule + ".h5")
+            COMMAND.run(fasta, "-o", path, "--h5-names", rule, "--include", "per-residue")
+            script = "import h5py, sys; f = h5py.File(sys.argv[1]); print(*f, sep=';'); " \
+                     "print([f[k].shape for k in f])"
+            for python in (sys.executable, "/usr/bin/python3"):
+                p = subprocess.run([python, "-c", script, path], capture_output=True, check=False)
+                if p.returncode == 0:
+                    self.assertEqual(p.stdout.decode().splitlines(), [";".join(names), "[(5, 48), (8, 48)]"])
+                    break
+
+
+if __name__ == "__main__":
+    COMMAND = Command(sys.argv[1], sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2, warnings="ignore")

@@ -1,0 +1,158 @@
+/* zip_out.c - a ZIP of stored members; see zip_out.h. */
+#include "zip_out.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "text.h"
+
+enum { UTF8_NAME = 0x0800 }; /* general purpose flag */
+enum { ZIP64_VERSION = 45 };
+enum { PAD_ID = 0x4942 }; /* private extra field */
+
+static void put16(struct bi_buf *out, unsigned v)
+{
+    bi_buf_append(out, (uint8_t[]){(uint8_t)v, (uint8_t)(v >> 8)}, 2);
+}
+
+static void put32(struct bi_buf *out, uint64_t v)
+{
+    put16(out, (unsigned)(v & 0xFFFF));
+    put16(out, (unsigned)(v >> 16 & 0xFFFF));
+}
+
+static void put64(struct bi_buf *out, uint64_t v)
+{
+    put32(out, v & 0xFFFFFFFF);
+    put32(out, v >> 32);
+}
+
+/* What local and central header share from "version needed" to the length of the name.
+ */
+static void put_common(struct bi_buf *out, unsigned flags, uint32_t crc,
+                       size_t name_size)
+{
+    put16(out, ZIP64_VERSION);
+    put16(out, flags);
+    put16(out, 0);    /* stored */
+    put16(out, 0);    /* time */
+    put16(out, 0x21); /* 1980-01-01 */
+    put32(out, crc);
+    put32(out, 0xFFFFFFFF); /* sizes: see the ZIP64 extra */
+    put32(out, 0xFFFFFFFF);
+    put16(out, (unsigned)name_size);
+}
+
+static int check(const struct bi_zip_out *zip, struct bioinfer_error *err)
+{
+    return zip->head.failed || zip->central.failed
+               ? bi_fail(err, BIOINFER_NOMEM, "%s: output buffer", zip->out.path)
+               : 0;
+}
+
+int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
+                struct bioinfer_error *err)
+{
+    *zip = (struct bi_zip_out){.out = BI_OUT_NONE, .head.env = env, .central.env = env};
+    return bi_out_open(&zip->out, env, path, err);
+}
+
+int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
+               const void *data, size_t n_data, struct bioinfer_error *err)
+{
+    uint64_t offset = zip->out.size, size = (uint64_t)n_prefix + n_data;
+    size_t n_name = strlen(name), pad = (size_t)(64 - (offset + 30 + n_name + 20) % 64) % 64;
+    uint32_t crc = (uint32_t)crc32_z(0, prefix, n_prefix);
+    unsigned flags = 0;
+    int st;
+    if (n_data)
+        crc = (uint32_t)crc32_z(crc, data, n_data);
+    for (size_t i = 0; i < n_name; i++)
+        if ((unsigned char)name[i] >= 0x80 && bi_utf8_valid(name))
+            flags = UTF8_NAME;
+    if (pad && pad < 4)
+        pad += 64;
+
+    zip->head.size = 0;
+    bi_buf_append(&zip->head, "PK\x03\x04", 4);
+    put_common(&zip->head, flags, crc, n_name);
+    put16(&zip->head, (unsigned)(20 + pad));
+    bi_buf_append(&zip->head, name, n_name);
+    put16(&zip->head, 1);
+    put16(&zip->head, 16);
+    put64(&zip->head, size);
+    put64(&zip->head, size);
+    if (pad) {
+        char *p;
+        put16(&zip->head, PAD_ID);
+        put16(&zip->head, (unsigned)(pad - 4));
+        if ((p = bi_buf_reserve(&zip->head, pad - 4))) {
+            memset(p, 0, pad - 4);
+            zip->head.size += pad - 4;
+        }
+    }
+    bi_buf_append(&zip->head, prefix, n_prefix);
+
+    bi_buf_append(&zip->central, "PK\x01\x02", 4);
+    put16(&zip->central, 3 << 8 | ZIP64_VERSION); /* made on Unix */
+    put_common(&zip->central, flags, crc, n_name);
+    put16(&zip->central, 28);
+    put16(&zip->central, 0); /* comment */
+    put16(&zip->central, 0); /* disk */
+    put16(&zip->central, 0);
+    put32(&zip->central, (uint64_t)0100644 << 16);
+    put32(&zip->central, 0xFFFFFFFF);
+    bi_buf_append(&zip->central, name, n_name);
+    put16(&zip->central, 1);
+    put16(&zip->central, 24);
+    put64(&zip->central, size);
+    put64(&zip->central, size);
+    put64(&zip->central, offset);
+    if ((st = check(zip, err)) ||
+        (st = bi_out_write(&zip->out, zip->head.data, zip->head.size, err)))
+        return st;
+    zip->n++;
+    return bi_out_write(&zip->out, data, n_data, err);
+}
+
+int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinfer_error *err)
+{
+    uint64_t start = zip->out.size, size = zip->central.size;
+    struct bi_buf *end = &zip->head;
+    int st;
+    end->size = 0;
+    bi_buf_append(end, "PK\x06\x06", 4);
+    put64(end, 44); /* size of this record behind here */
+    put16(end, 3 << 8 | ZIP64_VERSION);
+    put16(end, ZIP64_VERSION);
+    put32(end, 0);
+    put32(end, 0);
+    put64(end, zip->n);
+    put64(end, zip->n);
+    put64(end, size);
+    put64(end, start);
+    bi_buf_append(end, "PK\x06\x07", 4);
+    put32(end, 0);
+    put64(end, start + size);
+    put32(end, 1);
+    bi_buf_append(end, "PK\x05\x06", 4);
+    put32(end, 0);
+    put16(end, zip->n < 0xFFFF ? (unsigned)zip->n : 0xFFFF);
+    put16(end, zip->n < 0xFFFF ? (unsigned)zip->n : 0xFFFF);
+    put32(end, size < 0xFFFFFFFF ? size : 0xFFFFFFFF);
+    put32(end, start < 0xFFFFFFFF ? start : 0xFFFFFFFF);
+    put16(end, (unsigned)strlen(comment));
+    bi_buf_puts(end, comment);
+    if ((st = check(zip, err)) ||
+        (st = bi_out_write(&zip->out, zip->central.data, zip->central.size, err)) ||
+        (st = bi_out_write(&zip->out, end->data, end->size, err)))
+        return st;
+    return bi_out_finish(&zip->out, err);
+}
+
+void bi_zip_out_close(struct bi_zip_out *zip)
+{
+    bi_out_close(&zip->out);
+    bi_buf_free(&zip->head);
+    bi_buf_free(&zip->central);
+}

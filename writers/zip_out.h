@@ -1,0 +1,27 @@
+/* zip_out.h - a ZIP of stored members, as NumPy and PyTorch read it.
+ *
+ * [local header | name | ZIP64 extra | padding extra | data]...  central directory  ends
+ * Sizes are always in ZIP64 extras; the data of a member starts at a multiple of 64. A
+ * member is written in one go, CRC first, because its data is in memory. Dates are fixed
+ * (1980-01-01), so equal results are equal files. */
+#ifndef BI_ZIP_OUT_H
+#define BI_ZIP_OUT_H
+
+#include "../base/buf.h"
+#include "../base/file.h"
+
+struct bi_zip_out {
+    struct bi_out out;
+    struct bi_buf head, central;
+    uint64_t n;
+};
+
+int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
+                struct bioinfer_error *err);
+/* A member: n_prefix bytes and n_data bytes behind them. */
+int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
+               const void *data, size_t n_data, struct bioinfer_error *err);
+int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinfer_error *err);
+void bi_zip_out_close(struct bi_zip_out *zip); /* safe on zeros with out = BI_OUT_NONE */
+
+#endif
