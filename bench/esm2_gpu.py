@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Checks and times `bioinfer esm2` on a GPU in one call: fidelity on bioinfer-tiny and on random weights of
-published shapes against the CPU, then the benchmark proteins end to end, FASTA to npz.
+published shapes against the CPU, then the benchmark proteins end to end, FASTA to npz, and single calls with the
+weights loaded, beside transformers in the same run.
 
-  esm2_gpu.py --bioinfer build/cli/bioinfer --fasta proteins.fasta [--device cuda:0] [--sizes 8M,150M,650M]
+  esm2_gpu.py --bioinfer build/cli/bioinfer --calls build/bench/calls --fasta proteins.fasta [--device cuda:0]
+              [--sizes 8M,150M,650M] [--reference]
 
-Needs numpy, and safetensors for the goldens of bioinfer-tiny. Random weights are written to --work. The first run
+--reference runs esm2_reference.py, which needs torch and transformers. Needs numpy, and safetensors for the goldens of bioinfer-tiny. Random weights are written to --work. The first run
 of a size compiles PTX in the driver, which its cache keeps: the second run is the one printed.
 """
 import argparse
@@ -21,6 +23,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZES = {"8M": (6, 320, 20), "35M": (12, 480, 20), "150M": (30, 640, 20), "650M": (33, 1280, 20),
          "3B": (36, 2560, 40)}
+SHAPES = ("1x256", "32x512", "8x1024")
 OUTLIERS = 4  # residual channels whose embedding is far larger than the others'
 
 
@@ -136,6 +139,38 @@ def size_row(args, work, size):
           f"{seconds - one:9.2f} {residues / (seconds - one):12.0f}")
 
 
+def calls(args, weights, out, size):
+    """{shape: (median ms, TFLOP/s)}, seconds FASTA to npz with the weights loaded, seconds to the first result."""
+    shapes = SHAPES if size in ("650M", "3B") else SHAPES[:2]
+    command = [args.calls, "--device", args.device, "--fasta", args.fasta, "-o", out, "--batch-tokens",
+               args.batch_tokens, *(x for s in shapes for x in ("--shape", s)), weights]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"calls: exit {done.returncode}\n{done.stderr}")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    row = {f[1]: (float(f[3]), float(f[7])) for f in lines if f[0] == "shape"}
+    row["fasta_s"] = next(float(f[-1]) for f in lines if f[0] == "fasta")
+    row["first_s"] = next(float(f[-1]) for f in lines if f[0] == "start")
+    return row
+
+
+def compare_calls(args, ours, reference):
+    print("\nWith the weights loaded, ms a call (mean embeddings on the host), seconds for all proteins; in brackets\n"
+          "how often ours fits into the reference's time.")
+    print(f"{'size':>5} {'what':>8} {'bioinfer':>10} {'TFLOP/s':>8}   fp32 as published   fp16 sorted      fp16 compiled")
+    for size, row in ours.items():
+        print(f"{size:>5} start to first result {row['first_s']:.2f} s")
+        for what in (*SHAPES, "fasta_s"):
+            if what not in row:
+                continue
+            mine, rate = row[what] if what in SHAPES else (row[what], 0)
+            line = f"{size:>5} {what:>8} {mine:10.3f} {rate or '':>8}"
+            for how in ("fp32", "fp16", "fp16 compiled"):
+                theirs = reference.get((size, how), {}).get(what)
+                line += f"   {theirs:9.3f} ({theirs / mine:5.1f}x)" if theirs else " " * 21
+            print(line.rstrip())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bioinfer", required=True)
@@ -145,6 +180,8 @@ def main():
     parser.add_argument("--batch-tokens", default="16384")
     parser.add_argument("--few", type=int, default=20, help="proteins compared with the CPU")
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--calls", help="bench/calls of the same build: times with the weights loaded")
+    parser.add_argument("--reference", action="store_true", help="also run transformers")
     parser.add_argument("--work", help="folder for weights and outputs (default: a temporary one)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -154,8 +191,20 @@ def main():
         print("1 - cosine: worst residue against the CPU in fp32.  all: FASTA to npz, whole process, first and best\n"
               "of the later runs.  one: the same for one protein: start, driver, weights.")
         print(" size  fp16 1-cos fp32 1-cos   first s     all s     one s all - one   residues/s")
+        ours, reference = {}, {}
         for size in args.sizes.split(","):
             size_row(args, work, size)
+            if args.calls:
+                ours[size] = calls(args, work / size, work / "calls.npz", size)
+        if args.reference:
+            done = subprocess.run([sys.executable, ROOT / "bench/esm2_reference.py", "--fasta", args.fasta, "--sizes",
+                                   args.sizes], stdout=subprocess.PIPE, text=True)
+            rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            reference = {(r["size"], r["how"]): r for r in rows}
+            if done.returncode:
+                print("the reference stopped early:", len(rows), "rows")
+        if ours:
+            compare_calls(args, ours, reference)
 
 
 if __name__ == "__main__":

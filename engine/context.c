@@ -292,7 +292,7 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
     if (half && !m->caps.half)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision fp16: the %s backend computes in fp32",
                        m->ops->name);
-    m->half = m->caps.half && !m->base.def->build_design && !(precision && !strcmp(precision, "fp32"));
+    m->half = m->caps.half && !(precision && !strcmp(precision, "fp32"));
     return 0;
 }
 
@@ -353,6 +353,8 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = bi_store_new(&m->store, err)))
         goto out;
+    if (m->base.def->build_design) /* chains of decisions are exact in float32 only */
+        m->half = false;
     if (p.check_weights && (st = check_all(m, err)))
         goto out;
     if ((st = fingerprint(m, err)))

@@ -19,7 +19,8 @@
 enum {
     WINDOW_BATCHES = 16,         /* batches read ahead */
     WINDOW_RECORDS = 16384,
-    MAX_TOKENS = 1 << 20         /* of one sequence */
+    MAX_TOKENS = 1 << 20         /* of one sequence */,
+    GPU_BATCH_TOKENS = 16384
 };
 static const uint64_t WINDOW_PAYLOAD = 256u << 20; /* bytes of results kept back */
 
@@ -190,9 +191,11 @@ int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
     bi_graph_free(&g);
     if (st)
         goto out;
-    /* feed-forward block of a batch within 16 MiB: stays in the last-level cache */
+    /* On the CPU the feed-forward block of a batch stays in the last-level cache: within 16 MiB.
+     * On a GPU a batch fills the chip several times over. */
     wide = (16 << 20) / (16 * (int64_t)model->base.width);
     s->batch_tokens = s->params.batch_tokens > 0 ? s->params.batch_tokens
+                      : model->caps.async        ? GPU_BATCH_TOKENS
                       : wide < 1024              ? 1024
                       : wide > 4096              ? 4096
                                                  : wide;

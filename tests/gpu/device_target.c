@@ -23,6 +23,7 @@ struct device_target {
     } modules[MODULES];
     int n_modules;
     unsigned char *pool; /* pinned; taken from its beginning, empty again when all is given back */
+    void *copy;          /* on the device */
     size_t used;
     long n_taken;
     char text[200];
@@ -46,7 +47,8 @@ struct device_target *device_open(const char *name)
         return NULL;
     }
     if ((code = d->driver->enter(d->gpu)) || (code = d->driver->stream_new(d->gpu, &d->stream)) ||
-        (code = d->driver->host_alloc(d->gpu, (void **)&d->pool, POOL_SIZE))) {
+        (code = d->driver->host_alloc(d->gpu, (void **)&d->pool, POOL_SIZE)) ||
+        (code = d->driver->alloc(d->gpu, &d->copy, POOL_SIZE))) {
         fprintf(stderr, "device %s: error %d\n", name, code);
         d->driver->close(d->gpu);
         free(d);
@@ -62,6 +64,7 @@ void device_close(struct device_target *d)
         return;
     for (int i = 0; i < d->n_modules; i++)
         d->driver->module_unload(d->gpu, d->modules[i].module);
+    d->driver->free(d->gpu, d->copy);
     d->driver->host_free(d->gpu, d->pool);
     d->driver->stream_free(d->gpu, d->stream);
     d->driver->leave(d->gpu);
@@ -131,10 +134,25 @@ static const char *module_of(struct device_target *d, const char *name, bi_gpu_h
     return NULL;
 }
 
-const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, void *params,
+/* Every pointer of params into the pool becomes one into the copy. */
+static void translate(const struct device_target *d, unsigned char *params)
+{
+    const uintptr_t from = (uintptr_t)d->pool, to = (uintptr_t)d->copy;
+    for (size_t i = 0; i < BI_PARAMS_SIZE; i += sizeof(uintptr_t)) {
+        uintptr_t p;
+        memcpy(&p, params + i, sizeof p);
+        if (p >= from && p < from + d->used)
+            p = p - from + to;
+        memcpy(params + i, &p, sizeof p);
+    }
+}
+
+const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, const void *given,
                        const struct bi_counts *bucket)
 {
     _Alignas(64) unsigned char own[BI_GPU_SM90_PARAMS];
+    _Alignas(16) unsigned char here[BI_PARAMS_SIZE];
+    void *params = memcpy(here, given, sizeof here);
     bi_gpu_handle module, function;
     int32_t grid[2] = {1, 1};
     const char *error = module_of(d, e->module, &module);
@@ -142,6 +160,7 @@ const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, vo
     if (error)
         return error;
     e->grid(params, bucket, grid);
+    translate(d, here);
     if (e->head) {
         if ((code = bi_gpu_sm90_params(d->driver, d->gpu, e, params, bucket->n_tokens, own)))
             return failed(d, "tensor map", code);
@@ -150,8 +169,10 @@ const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, vo
             grid[0] = d->facts.n_units;
     }
     if ((code = d->driver->function(d->gpu, module, e->name, e->shared, &function)) ||
+        (code = d->driver->copy_in(d->gpu, d->stream, d->copy, d->pool, d->used)) ||
         (code = d->driver->launch(d->gpu, d->stream, function, grid, e->threads, e->shared,
                                   params)) ||
+        (code = d->driver->copy_out(d->gpu, d->stream, d->pool, d->copy, d->used)) ||
         (code = d->driver->wait(d->gpu, d->stream)))
         return failed(d, e->name, code);
     return NULL;

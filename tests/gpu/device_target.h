@@ -10,11 +10,12 @@ struct device_target;
 struct device_target *device_open(const char *name);
 void device_close(struct device_target *d);
 int device_is_hopper(const struct device_target *d);
-/* Memory of the host that the device reads and writes at the same addresses. */
+/* Memory of the host with a copy on the device: device_run gives the entry the copy's addresses and
+ * copies all of it there and back. */
 void *device_take(struct device_target *d, size_t size);
 void device_give(struct device_target *d, void *p);
-/* Launches and waits. NULL, or what went wrong. */
-const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, void *params,
+/* Launches and waits; params: BI_PARAMS_SIZE bytes. NULL, or what went wrong. */
+const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, const void *params,
                        const struct bi_counts *bucket);
 
 #endif

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Times Hopper's linear and attention beside cuBLAS and scaled_dot_product_attention of torch, in one run.
+
+  kernels_gpu.py --ptx build/kernels [--rows 16384,8192,258]
+
+--ptx is the folder of linear_sm90.sm_90a.ptx and attention_sm90.sm_90a.ptx, which any build with clang-19 leaves. The
+entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of five
+replays. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
+model has one. Needs torch and a Hopper GPU.
+"""
+import argparse
+import ctypes as c
+import math
+import os
+
+import torch
+import torch.nn.functional as F
+
+CUDA = c.CDLL("libcuda.so.1")
+STRIDE, REPLAYS, LAUNCHES = 64, 5, 20
+TILES = {"": (128, 229488), "small_": (64, 229584)}  # rows and columns of a tile, shared memory
+MODELS = {"8M": 320, "150M": 640, "650M": 1280, "3B": 2560}
+
+
+class LinearParams(c.Structure):
+    _fields_ = ([(n, c.c_void_p) for n in "counts x bias residual w y".split()] +
+                [(n, c.c_int64) for n in "ldx ldr ldy rows".split()] +
+                [(n, c.c_int32) for n in "axis n k act gated n_rotated head_dim pad".split()] +
+                [(n, c.c_void_p) for n in "table start".split()])
+
+
+class AttentionParams(c.Structure):
+    _fields_ = ([(n, c.c_void_p) for n in "counts start q k v table y".split()] +
+                [(n, c.c_int64) for n in "ldq ldk ldv ldy".split()] +
+                [("n_heads", c.c_int32), ("head_dim", c.c_int32), ("scale", c.c_float), ("reach", c.c_int32),
+                 ("bias", c.c_void_p)])
+
+
+def check(code):
+    if code:
+        raise SystemExit(f"CUDA error {code}")
+
+
+def load(folder, name):
+    module = c.c_void_p()
+    with open(os.path.join(folder, f"{name}.sm_90a.ptx"), "rb") as f:
+        check(CUDA.cuModuleLoadData(c.byref(module), f.read() + b"\0"))
+    return module
+
+
+def entry(module, name, shared):
+    function = c.c_void_p()
+    check(CUDA.cuModuleGetFunction(c.byref(function), module, name.encode()))
+    check(CUDA.cuFuncSetAttribute(function, 8, shared))
+    return function
+
+
+def tensor_map(address, rows, columns, ld, box_rows, box_columns):
+    """As engine/cuda.c makes them: 128 bytes, made in 64-byte aligned memory."""
+    room = c.create_string_buffer(192)
+    at = (c.addressof(room) + 63) // 64 * 64
+    check(CUDA.cuTensorMapEncodeTiled(
+        c.c_void_p(at), 6, 2, c.c_void_p(address), (c.c_uint64 * 2)(columns, rows), (c.c_uint64 * 1)(ld * 2),
+        (c.c_uint32 * 2)(box_columns, box_rows), (c.c_uint32 * 2)(1, 1), 0, {64: 3, 32: 2, 16: 1}[box_columns], 3, 0))
+    return c.string_at(at, 128)
+
+
+def launch(function, grid, threads, shared, params):
+    room = c.create_string_buffer(params + b"\0" * (-len(params) % STRIDE))
+    check(CUDA.cuLaunchKernel(function, *grid, 1, threads, 1, 1, shared,
+                              c.c_void_p(torch.cuda.current_stream().cuda_stream),
+                              (c.c_void_p * 1)(c.addressof(room)), None))
+
+
+def milliseconds(run):
+    run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(LAUNCHES):
+            run()
+    graph.replay()
+    times = []
+    for _ in range(REPLAYS):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) / LAUNCHES)
+    return sorted(times)[REPLAYS // 2]
+
+
+def relative_error(got, expected):
+    return float((got.double() - expected).norm() / expected.norm())
+
+
+def linear_row(module, label, rows, n, k, gelu, residual):
+    units = torch.cuda.get_device_properties(0).multi_processor_count
+    size = "" if -(-rows // 128) * -(-n // 128) * 2 >= units else "small_"
+    tile, shared = TILES[size]
+    x = torch.randn(rows, k, device="cuda").half()
+    w = (torch.randn(n, k, device="cuda") / math.sqrt(k)).half()
+    bias = torch.randn(n, device="cuda")
+    more = torch.randn(rows, n, device="cuda") if residual else None
+    y = torch.full((rows, n), float("nan"), device="cuda", dtype=torch.float32 if residual else torch.float16)
+    counts = torch.tensor([rows, 1, rows, rows, 0, 0, 0, 0], dtype=torch.int32, device="cuda")
+    params = (tensor_map(x.data_ptr(), rows, k, k, tile, 64) + tensor_map(w.data_ptr(), n, k, k, tile, 64) + bytes(
+        LinearParams(counts.data_ptr(), x.data_ptr(), bias.data_ptr(), more.data_ptr() if residual else None,
+                     w.data_ptr(), y.data_ptr(), k, n, n, rows, 1, n, k, int(gelu))))
+    function = entry(module, f"linear_sm90_{size}{'f32' if residual else 'f16'}", shared)
+    grid = (min(-(-rows // tile) * -(-n // tile), units), 1)
+
+    def run():
+        launch(function, grid, 384, shared, params)
+    ours = milliseconds(run)
+    some = slice(0, rows, max(1, rows // 256))
+    expected = x[some].double() @ w.double().T + bias.double()
+    expected = F.gelu(expected) if gelu else expected
+    expected = expected + more[some].double() if residual else expected
+    cublas = milliseconds(lambda: torch.mm(x, w.T))
+    rate = 2e-9 * rows * n * k
+    print(f"{label:24} {rows:6} {n:6} {k:6} {rate / ours:8.0f} {rate / cublas:8.0f} {cublas / ours:6.2f} "
+          f"{relative_error(y[some], expected):9.1e}", flush=True)
+
+
+def attention_row(module, lengths, heads, width):
+    keys, box = (64 if width == 128 else 128), min(width, 64)
+    shared = {16: 18464, 32: 36896, 64: 73760, 128: 81952}[width]
+    tokens, row = sum(lengths), heads * width
+    qkv = torch.randn(tokens, 3 * row, device="cuda").half()
+    y = torch.full((tokens, row), float("nan"), device="cuda").half()
+    start = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+    on_device = torch.tensor(start, dtype=torch.int32, device="cuda")
+    counts = torch.tensor([tokens, len(lengths), tokens, max(lengths), 0, 0, 0, 0], dtype=torch.int32, device="cuda")
+    at = [qkv.data_ptr() + 2 * row * i for i in range(3)]
+    params = b"".join(tensor_map(at[i], tokens, row, 3 * row, keys if i else 64, box) for i in range(3)) + bytes(
+        AttentionParams(counts.data_ptr(), on_device.data_ptr(), *at, None, y.data_ptr(), 3 * row, 3 * row, 3 * row,
+                        row, heads, width, 1 / math.sqrt(width), 0, None))
+    function = entry(module, f"attention_sm90_d{width}_f16", shared)
+    grid = (-(-tokens // 64) + len(lengths), heads)
+    ours = milliseconds(lambda: launch(function, grid, 128, shared, params))
+    last = slice(start[-2], start[-1])
+    q, k, v = (qkv[last, i * row:(i + 1) * row].double().view(-1, heads, width).transpose(0, 1) for i in range(3))
+    expected = (torch.softmax(q @ k.transpose(1, 2) / math.sqrt(width), -1) @ v).transpose(0, 1).reshape(-1, row)
+    rate = 4e-9 * row * sum(n * n for n in lengths)
+    text = f"head {width:3} x {heads:2}, {len(lengths):3} x {lengths[0]:<5}"
+    if len(set(lengths)) > 1:
+        text = f"head {width:3} x {heads:2}, mixed lengths"
+        theirs = float("nan")
+    else:
+        q, k, v = (qkv[:, i * row:(i + 1) * row].reshape(len(lengths), -1, heads, width).transpose(1, 2).contiguous()
+                   for i in range(3))
+        theirs = milliseconds(lambda: F.scaled_dot_product_attention(q, k, v))
+    print(f"{text:45} {rate / ours:8.0f} {rate / theirs:8.0f} {theirs / ours:6.2f} "
+          f"{relative_error(y[last], expected):9.1e}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptx", required=True)
+    parser.add_argument("--rows", default="16384,258")
+    parser.add_argument("--models", default="150M,650M,3B")
+    args = parser.parse_args()
+    torch.zeros(1, device="cuda")
+    torch.manual_seed(1)
+    linear, attention = load(args.ptx, "linear_sm90"), load(args.ptx, "attention_sm90")
+    print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
+          "linear                     rows      n      k     ours   cuBLAS  ratio     error")
+    for rows in map(int, args.rows.split(",")):
+        for model in args.models.split(","):
+            d = MODELS[model]
+            for label, n, k, gelu, residual in (("qkv", 3 * d, d, 0, 0), ("out, residual", d, d, 0, 1),
+                                                ("fc1, GELU", 4 * d, d, 1, 0), ("fc2, residual", d, 4 * d, 0, 1)):
+                linear_row(linear, f"{model} {label}", rows, n, k, gelu, residual)
+    print("attention                                         ours     SDPA  ratio     error")
+    for width, heads in ((64, 20), (128, 40), (32, 20), (16, 20)):
+        for count, length in ((32, 512), (16, 1024), (8, 2048), (4, 4096)):
+            attention_row(attention, [length] * count, heads, width)
+        attention_row(attention, [7, 300, 64, 65, 129, 500, 1, 128] * 16, heads, width)
+
+
+if __name__ == "__main__":
+    main()
