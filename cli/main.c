@@ -149,8 +149,8 @@ static void on_log(void *user, int level, const char *text)
 
     if (level == BIOINFER_LOG_ERROR)
         cli_say(cli, "%s", text);
-    else if (level == BIOINFER_LOG_WARNING && !cli->options->quiet)
-        cli_say(cli, "warning: %s", text);
+    else if (!cli->options->quiet)
+        cli_say(cli, "%s%s", level == BIOINFER_LOG_WARNING ? "warning: " : "", text);
 }
 
 int cli_open_context(struct cli *cli)
@@ -189,6 +189,9 @@ int cli_check_device(struct cli *cli)
     struct bioinfer_device device;
 
     if (!name || !strcmp(name, "auto"))
+        return CLI_EXIT_OK;
+    /* opening a GPU takes tenths of a second, so it is done once, for the model */
+    if (!strncmp(name, "cuda:", 5) || !strncmp(name, "hip:", 4))
         return CLI_EXIT_OK;
     for (int i = 0;; i++) {
         memset(&device, 0, sizeof device);

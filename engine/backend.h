@@ -115,6 +115,7 @@ int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char 
 
 extern const struct bi_backend_ops bi_backend_cpu;       /* cpu.c: packed SIMD kernels */
 extern const struct bi_backend_ops bi_backend_cuda;      /* cuda.c over gpu.c */
+extern const struct bi_backend_ops bi_backend_hip;       /* hip.c over gpu.c */
 extern const struct bi_backend_ops bi_backend_reference; /* host.c: the ops' references */
 extern const struct bi_backend_ops bi_backend_null;      /* host.c: records, runs nothing */
 

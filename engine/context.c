@@ -245,8 +245,11 @@ static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
     return 0;
 }
 
-static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu, &bi_backend_cuda,
-                                                        &bi_backend_reference, &bi_backend_null};
+static const struct bi_backend_ops *const backends[] = {
+    &bi_backend_cpu, &bi_backend_cuda, &bi_backend_hip, &bi_backend_reference, &bi_backend_null};
+
+static const struct bi_backend_ops *const gpus[] = {&bi_backend_cuda, &bi_backend_hip};
+enum { MAX_DEVICES = 32 };
 
 const struct bi_backend_ops *bi_backend(int index)
 {
@@ -271,8 +274,37 @@ int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char 
             *out = bi_backend(i);
     if (!*out)
         return bi_fail(err, BIOINFER_DEVICE, "device '%.40s': this build has no such backend; it "
-                       "has cpu and cuda", device);
+                       "has cpu, cuda and hip", device);
     return 0;
+}
+
+/* The first GPU that is there and that the weights fit, else the CPU; says so where there was
+ * a choice. */
+static int pick_device(struct bioinfer_model *m, bool half, struct bi_device_params *p,
+                       struct bioinfer_error *err)
+{
+    double need = (double)m->base.n_parameters * (half ? 2 : 4);
+    for (size_t i = 0; m->base.def->gpu && i < BI_COUNT(gpus); i++) {
+        struct bioinfer_error why = {0};
+        bool fits;
+        if (gpus[i]->open(&m->device, &m->ctx->env, p, &why))
+            continue;
+        m->ops = gpus[i];
+        m->ops->caps(m->device, &m->caps);
+        fits = need < 0.8 * (double)m->caps.memory_free;
+        bi_log(&m->ctx->env, BIOINFER_LOG_INFO, "%s:0 (%s)%s", m->ops->name,
+               m->caps.description, fits ? "" : ": the weights do not fit, the CPU is taken");
+        if (fits)
+            return 0;
+        m->ops->close(&m->device);
+    }
+    m->ops = &bi_backend_cpu;
+    return m->ops->open(&m->device, &m->ctx->env, p, err);
+}
+
+static bool is_auto(const char *device)
+{
+    return !device || !*device || !strcmp(device, "auto");
 }
 
 static int open_device(struct bioinfer_model *m, const char *device, const char *precision,
@@ -284,10 +316,15 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
     if (precision && *precision && !half && strcmp(precision, "fp32"))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision '%.20s': expected fp32 or fp16",
                        precision);
-    if (!m->ops && (st = bi_backend_find(&m->ops, &p.ordinal, device, err)))
-        return st;
-    if ((st = m->ops->open(&m->device, &m->ctx->env, &p, err)))
-        return st;
+    if (!m->ops && is_auto(device)) {
+        if ((st = pick_device(m, !(precision && !strcmp(precision, "fp32")), &p, err)))
+            return st;
+    } else {
+        if (!m->ops && (st = bi_backend_find(&m->ops, &p.ordinal, device, err)))
+            return st;
+        if ((st = m->ops->open(&m->device, &m->ctx->env, &p, err)))
+            return st;
+    }
     m->ops->caps(m->device, &m->caps);
     if (half && !m->caps.half)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision fp16: the %s backend computes in fp32",
@@ -349,8 +386,8 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         (st = (m->name = weights_name(&ctx->env, m->path))
                   ? 0
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
-        (st = open_device(m, p.device, p.precision, err)) ||
         (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
+        (st = open_device(m, p.device, p.precision, err)) ||
         (st = bi_store_new(&m->store, err)))
         goto out;
     if (m->base.def->build_design) /* chains of decisions are exact in float32 only */
@@ -462,26 +499,44 @@ static void probe(const bioinfer_context *ctx, const struct bi_backend_ops *ops,
     ops->close(&dev);
 }
 
+/* A GPU by number; false when it is not usable. */
+static bool probe_gpu(const bioinfer_context *ctx, const struct bi_backend_ops *ops, int ordinal,
+                      struct bioinfer_device *d)
+{
+    *d = (struct bioinfer_device){0};
+    snprintf(d->name, sizeof d->name, "%s:%d", ops->name, ordinal);
+    probe(ctx, ops, ordinal, d);
+    return d->usable;
+}
+
+/* The n-th, from 1, of the GPUs behind the first of each kind. */
+static bool probe_other(const bioinfer_context *ctx, int n, struct bioinfer_device *d)
+{
+    for (size_t i = 0; i < BI_COUNT(gpus); i++) {
+        int others = 0;
+        if (probe_gpu(ctx, gpus[i], n, d))
+            return true;
+        while (others < n - 1 && probe_gpu(ctx, gpus[i], others + 1, d))
+            others++;
+        n -= others;
+    }
+    return false;
+}
+
 int bioinfer_device_get(bioinfer_context *ctx, int index, struct bioinfer_device *device)
 {
     struct bioinfer_device d = {0};
     size_t size;
     if (!ctx || !device || device->struct_size < sizeof device->struct_size)
         return BIOINFER_INVALID;
-    if (index < 0 || index > 10)
-        return BIOINFER_NOT_FOUND;
     if (index == 0) {
         snprintf(d.name, sizeof d.name, "cpu");
         probe(ctx, &bi_backend_cpu, 0, &d);
-    } else if (index == 2) {
-        snprintf(d.name, sizeof d.name, "hip:0");
-        snprintf(d.reason, sizeof d.reason, "this build has no HIP backend");
-    } else { /* the first one is listed even when it is not usable */
-        int ordinal = index == 1 ? 0 : index - 2;
-        snprintf(d.name, sizeof d.name, "cuda:%d", ordinal);
-        probe(ctx, &bi_backend_cuda, ordinal, &d);
-        if (ordinal && !d.usable)
-            return BIOINFER_NOT_FOUND;
+    } else if (index > 0 && index <= (int)BI_COUNT(gpus)) { /* listed also when not usable */
+        probe_gpu(ctx, gpus[index - 1], 0, &d);
+    } else if (index < 0 || index > MAX_DEVICES ||
+               !probe_other(ctx, index - (int)BI_COUNT(gpus), &d)) {
+        return BIOINFER_NOT_FOUND;
     }
     size = device->struct_size < sizeof d ? device->struct_size : sizeof d;
     d.struct_size = device->struct_size;

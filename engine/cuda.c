@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu.h"
+#include "driver.h"
 
 typedef int cu_result;
 typedef int cu_device;
 typedef unsigned long long cu_ptr;
 
-enum { /* cu_result and attributes that matter here */
-    CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101, CU_ECC = 214,
+enum { /* attributes and flags that matter here */
     CU_ATTRIBUTE_UNITS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76,
     CU_FUNCTION_SHARED = 8, CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1,
     CU_HOST_PORTABLE = 1, CU_EVENT_NO_TIMES = 2,
@@ -93,29 +92,6 @@ struct cuda {
 #undef X
 };
 
-static int load_symbols(struct cuda *c, struct bioinfer_error *err)
-{
-    static const struct { const char *name; size_t at; bool needed; } symbols[] = {
-#define X(name, params) {#name, offsetof(struct cuda, name), true},
-        CUDA_SYMBOLS(X)
-#undef X
-#define X(name, params) {#name, offsetof(struct cuda, name), false},
-        CUDA_HOPPER_SYMBOLS(X)
-#undef X
-    };
-    if (!(c->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)))
-        return bi_fail(err, BIOINFER_DEVICE,
-                       "cuda: no NVIDIA driver on this machine (libcuda.so.1 not found)");
-    for (size_t i = 0; i < BI_COUNT(symbols); i++) {
-        void *symbol = dlsym(c->library, symbols[i].name);
-        if (!symbol && symbols[i].needed)
-            return bi_fail(err, BIOINFER_DEVICE, "cuda: the driver is too old: no %s",
-                           symbols[i].name);
-        memcpy((char *)c + symbols[i].at, &symbol, sizeof symbol);
-    }
-    return 0;
-}
-
 static void cuda_close(bi_gpu_handle gpu)
 {
     struct cuda *c = gpu;
@@ -128,30 +104,21 @@ static void cuda_close(bi_gpu_handle gpu)
 
 static int cuda_describe(int code, char *text, size_t size)
 {
-    static const struct { int code; const char *words; } known[] = {
-        {1, "invalid value"}, {CU_OUT_OF_MEMORY, "out of device memory"}, {3, "not initialised"},
-        {CU_NO_DEVICE, "no device"}, {CU_INVALID_DEVICE, "no such device"},
-        {209, "no kernel image for this device"}, {CU_ECC, "uncorrectable memory error"},
-        {218, "PTX could not be compiled"}, {222, "the driver is too old for these kernels"},
-        {500, "kernel not found in its module"}, {700, "illegal address"},
-        {701, "out of launch resources"}, {702, "launch timed out"},
-        {715, "illegal instruction"}, {716, "misaligned address"}, {719, "launch failed"}};
-    const char *words = "error";
-    /* after these the context is inconsistent: every later call fails */
-    bool lost = code == CU_ECC || code == 226 || code == 700 || code == 702 ||
-                (code >= 714 && code <= 719) || code == 721 || code == 810 || code == 911;
-    for (size_t i = 0; i < BI_COUNT(known); i++)
-        if (known[i].code == code)
-            words = known[i].words;
-    snprintf(text, size, "%s (CUDA error %d)", words, code);
-    return code == CU_OUT_OF_MEMORY ? BIOINFER_NOMEM
-           : lost                   ? BIOINFER_DEVICE_LOST
-                                    : BIOINFER_DEVICE;
+    return bi_driver_describe("CUDA", code, text, size);
 }
 
 static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
                      struct bi_gpu_facts *facts, struct bioinfer_error *err)
 {
+    static const char *const names[] = {"libcuda.so.1", NULL};
+    static const struct bi_driver_symbol symbols[] = {
+#define X(name, params) {#name, offsetof(struct cuda, name), true},
+        CUDA_SYMBOLS(X)
+#undef X
+#define X(name, params) {#name, offsetof(struct cuda, name), false},
+        CUDA_HOPPER_SYMBOLS(X)
+#undef X
+    };
     struct cuda *c = bi_zalloc(env, sizeof *c);
     int st, code, major = 0, minor = 0, count = 0, n = 0;
     size_t available = 0, total = 0;
@@ -159,10 +126,13 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     if (!c)
         return bi_fail(err, BIOINFER_NOMEM, "device");
     c->env = env;
-    if ((st = load_symbols(c, err)))
+    if ((st = bi_driver_load(&c->library, c, names, symbols, BI_COUNT(symbols), "cuda",
+                             ordinal, "NVIDIA", err)))
         goto out;
     if ((code = c->cuInit(0)) || (code = c->cuDeviceGetCount(&count)) ||
-        (code = ordinal < count ? 0 : CU_INVALID_DEVICE) ||
+        (code = ordinal < count ? 0
+                : count         ? BI_DRIVER_INVALID_DEVICE
+                                : BI_DRIVER_NO_DEVICE) ||
         (code = c->cuDeviceGet(&c->device, ordinal)) ||
         (code = c->cuDeviceGetName(name, sizeof name, c->device)) ||
         (code = c->cuDeviceGetAttribute(&major, CU_ATTRIBUTE_MAJOR, c->device)) ||
@@ -201,16 +171,18 @@ out:
     return st;
 }
 
-static int cuda_enter(bi_gpu_handle gpu)
+static int cuda_enter(bi_gpu_handle gpu, int *was)
 {
     struct cuda *c = gpu;
+    (void)was; /* contexts are a stack */
     return c->cuCtxPushCurrent_v2(c->context);
 }
 
-static void cuda_leave(bi_gpu_handle gpu)
+static void cuda_leave(bi_gpu_handle gpu, int was)
 {
     struct cuda *c = gpu;
     void *popped;
+    (void)was;
     c->cuCtxPopCurrent_v2(&popped);
 }
 
@@ -382,21 +354,8 @@ static int cuda_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_hand
     return code;
 }
 
-const struct bi_gpu_driver bi_gpu_driver_cuda = {
-    .name = "cuda", .open = cuda_open, .close = cuda_close, .enter = cuda_enter,
-    .leave = cuda_leave, .alloc = cuda_alloc, .free = cuda_free, .host_alloc = cuda_host_alloc,
-    .host_free = cuda_host_free,
-    .module_load = cuda_module_load, .module_unload = cuda_module_unload,
-    .function = cuda_function, .stream_new = cuda_stream_new, .stream_free = cuda_stream_free,
-    .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .launch = cuda_launch,
-    .tensor_map = cuda_tensor_map,
-    .capture_begin = cuda_capture_begin, .capture_end = cuda_capture_end,
-    .graph_launch = cuda_graph_launch, .graph_free = cuda_graph_free, .wait = cuda_wait,
-    .event_new = cuda_event_new, .event_free = cuda_event_free,
-    .event_record = cuda_event_record, .event_wait = cuda_event_wait,
-    .stream_wait = cuda_stream_wait, .event_seconds = cuda_event_seconds,
-    .describe = cuda_describe, .needs_images = true,
-};
+const struct bi_gpu_driver bi_gpu_driver_cuda = {BI_GPU_DRIVER(cuda),
+                                                 .tensor_map = cuda_tensor_map};
 
 static int open_cuda(struct bi_device **out, const struct bi_env *env,
                      const struct bi_device_params *params, struct bioinfer_error *err)

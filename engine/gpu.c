@@ -72,17 +72,18 @@ static int failed(struct bi_device *d, int code, const char *what, struct bioinf
 }
 
 /* Makes the device current on this thread; 0 = do the calls, then leave. */
-static int enter(struct bi_device *d, const char *what, struct bioinfer_error *err)
+static int enter(struct bi_device *d, int *was, const char *what, struct bioinfer_error *err)
 {
     int code = atomic_load(&d->lost);
     if (!code)
-        code = d->driver->enter(d->gpu);
+        code = d->driver->enter(d->gpu, was);
     return code ? failed(d, code, what, err) : 0;
 }
 
-static int leave(struct bi_device *d, int code, const char *what, struct bioinfer_error *err)
+static int leave(struct bi_device *d, int was, int code, const char *what,
+                 struct bioinfer_error *err)
 {
-    d->driver->leave(d->gpu);
+    d->driver->leave(d->gpu, was);
     return code ? failed(d, code, what, err) : 0;
 }
 
@@ -114,16 +115,17 @@ out:
 
 void bi_gpu_close(struct bi_device **device)
 {
+    int was = 0;
     struct bi_device *d = *device;
     if (!d)
         return;
     bi_gpu_weight_flush(d, NULL);
-    if (d->gpu && !enter(d, "close", NULL)) {
+    if (d->gpu && !enter(d, &was, "close", NULL)) {
         for (size_t i = 0; i < d->n_modules; i++)
             d->driver->module_unload(d->gpu, d->modules[i].module);
         if (d->weights)
             d->driver->stream_free(d->gpu, d->weights);
-        d->driver->leave(d->gpu);
+        d->driver->leave(d->gpu, was);
     }
     if (d->gpu)
         d->driver->close(d->gpu);
@@ -146,11 +148,12 @@ void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
 int bi_gpu_alloc(struct bi_device *d, struct bi_buffer *buffer, uint64_t size,
                  struct bioinfer_error *err)
 {
+    int was = 0;
     char what[64];
     int st;
     snprintf(what, sizeof what, "%llu bytes of device memory", (unsigned long long)size);
-    if ((st = enter(d, what, err)) ||
-        (st = leave(d, d->driver->alloc(d->gpu, &buffer->ptr, size), what, err)))
+    if ((st = enter(d, &was, what, err)) ||
+        (st = leave(d, was, d->driver->alloc(d->gpu, &buffer->ptr, size), what, err)))
         return st;
     buffer->size = size;
     return 0;
@@ -158,20 +161,22 @@ int bi_gpu_alloc(struct bi_device *d, struct bi_buffer *buffer, uint64_t size,
 
 void bi_gpu_free(struct bi_device *d, struct bi_buffer *buffer)
 {
-    if (buffer->ptr && !enter(d, "free", NULL)) {
+    int was = 0;
+    if (buffer->ptr && !enter(d, &was, "free", NULL)) {
         d->driver->free(d->gpu, buffer->ptr);
-        d->driver->leave(d->gpu);
+        d->driver->leave(d->gpu, was);
     }
     *buffer = (struct bi_buffer){0};
 }
 
 int bi_gpu_host_alloc(struct bi_device *d, void **ptr, uint64_t size, struct bioinfer_error *err)
 {
+    int was = 0;
     char what[64];
     int st;
     snprintf(what, sizeof what, "%llu bytes of pinned memory", (unsigned long long)size);
-    if ((st = enter(d, what, err)) ||
-        (st = leave(d, d->driver->host_alloc(d->gpu, ptr, size), what, err)))
+    if ((st = enter(d, &was, what, err)) ||
+        (st = leave(d, was, d->driver->host_alloc(d->gpu, ptr, size), what, err)))
         return st;
     memset(*ptr, 0, (size_t)size);
     return 0;
@@ -179,9 +184,10 @@ int bi_gpu_host_alloc(struct bi_device *d, void **ptr, uint64_t size, struct bio
 
 void bi_gpu_host_free(struct bi_device *d, void *ptr)
 {
-    if (ptr && !enter(d, "free", NULL)) {
+    int was = 0;
+    if (ptr && !enter(d, &was, "free", NULL)) {
         d->driver->host_free(d->gpu, ptr);
-        d->driver->leave(d->gpu);
+        d->driver->leave(d->gpu, was);
     }
 }
 
@@ -201,6 +207,16 @@ static void staging_free(struct bi_device *d, struct staging *s)
     if (s->host)
         d->driver->host_free(d->gpu, s->host);
     bi_free(d->env, s);
+}
+
+static void staging_put(struct bi_device *d, struct staging *s)
+{
+    pthread_mutex_lock(&d->lock);
+    s->next = NULL;
+    *d->newest = s;
+    d->newest = &s->next;
+    d->n_staging++;
+    pthread_mutex_unlock(&d->lock);
 }
 
 /* Staging that nobody uses: the one whose copy is oldest, or a new one while fewer than two
@@ -224,28 +240,19 @@ static int staging_take(struct bi_device *d, struct staging **out, struct bioinf
     if (code)
         return failed(d, code, "stream of the weights", err);
     if (s) {
-        code = d->driver->event_wait(d->gpu, s->copied);
-    } else {
-        if (!(*out = s = bi_zalloc(d->env, sizeof *s)))
-            return bi_fail(err, BIOINFER_NOMEM, "rows of a weight");
-        code = d->driver->host_alloc(d->gpu, &s->host, STAGING_SIZE);
-        if (!code)
-            code = d->driver->event_new(d->gpu, &s->copied, false);
+        if ((code = d->driver->event_wait(d->gpu, s->copied)))
+            staging_put(d, s); /* its copy may be on the way: flush waits for it */
+        return code ? failed(d, code, "staging of weights", err) : 0;
     }
+    if (!(*out = s = bi_zalloc(d->env, sizeof *s)))
+        return bi_fail(err, BIOINFER_NOMEM, "rows of a weight");
+    code = d->driver->host_alloc(d->gpu, &s->host, STAGING_SIZE);
+    if (!code)
+        code = d->driver->event_new(d->gpu, &s->copied, false);
     if (!code)
         return 0;
     staging_free(d, s);
     return failed(d, code, "staging of weights", err);
-}
-
-static void staging_put(struct bi_device *d, struct staging *s)
-{
-    pthread_mutex_lock(&d->lock);
-    s->next = NULL;
-    *d->newest = s;
-    d->newest = &s->next;
-    d->n_staging++;
-    pthread_mutex_unlock(&d->lock);
 }
 
 /* count elements from src to dst, in float16 when half is set. */
@@ -264,8 +271,11 @@ static int write_piece(struct bi_device *d, char *dst, const float *src, size_t 
     code = d->driver->copy_in(d->gpu, d->weights, dst, s->host, count * (half ? 2 : 4));
     if (!code)
         code = d->driver->event_record(d->gpu, s->copied, d->weights);
-    if (code)
+    if (code) {
         st = failed(d, code, "upload of weights", err);
+        if (!atomic_load(&d->lost)) /* without the event, reuse must find the copy done */
+            d->driver->wait(d->gpu, d->weights);
+    }
     staging_put(d, s);
     return st;
 }
@@ -274,10 +284,11 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
                         int64_t k, int64_t first, int64_t rows, const float *src,
                         struct bioinfer_error *err)
 {
+    int was = 0;
     bool half = layout == BI_LAYOUT_LINEAR_F16;
     size_t width = half ? 2 : 4, left = (size_t)rows * (size_t)k;
     char *to = (char *)dst + (size_t)first * (size_t)k * width;
-    int st = enter(d, "upload of weights", err);
+    int st = enter(d, &was, "upload of weights", err);
     (void)n;
     if (st)
         return st;
@@ -288,19 +299,22 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
         src += count;
         left -= count;
     }
-    d->driver->leave(d->gpu);
+    d->driver->leave(d->gpu, was);
     return st;
 }
 
 int bi_gpu_weight_flush(struct bi_device *d, struct bioinfer_error *err)
 {
+    int was = 0;
     int st;
     bool alive;
     if (!d->weights)
         return 0;
-    if (!(st = enter(d, "upload of weights", err)))
-        st = leave(d, d->driver->wait(d->gpu, d->weights), "upload of weights", err);
-    alive = !enter(d, "staging of weights", NULL);
+    if (!(st = enter(d, &was, "upload of weights", err)))
+        st = leave(d, was, d->driver->wait(d->gpu, d->weights), "upload of weights", err);
+    alive = !enter(d, &was, "staging of weights", NULL);
+    if (alive && st) /* a wait may end early, with the error of something before it */
+        d->driver->wait(d->gpu, d->weights);
     for (struct staging *s = d->staging, *next; s; s = next) {
         next = s->next;
         if (alive)
@@ -309,7 +323,7 @@ int bi_gpu_weight_flush(struct bi_device *d, struct bioinfer_error *err)
             bi_free(d->env, s);
     }
     if (alive)
-        d->driver->leave(d->gpu);
+        d->driver->leave(d->gpu, was);
     d->staging = NULL;
     d->newest = &d->staging;
     d->n_staging = 0;
@@ -433,6 +447,7 @@ static const struct bi_gpu_blob *find_blob(const struct bi_device *d, const char
 
 static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_error *err)
 {
+    int was = 0;
     const struct bi_gpu_blob *blob = NULL;
     unsigned char *image = NULL;
     uLongf size = 0;
@@ -452,8 +467,8 @@ static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_er
         }
         image[size] = '\0';
     }
-    if (!(st = enter(d, m->name, err)))
-        st = leave(d, d->driver->module_load(d->gpu, d->env, &m->module, m->name, image, size),
+    if (!(st = enter(d, &was, m->name, err)))
+        st = leave(d, was, d->driver->module_load(d->gpu, d->env, &m->module, m->name, image, size),
                    m->name, err);
 out:
     bi_free(d->env, image);
@@ -532,16 +547,17 @@ static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
 int bi_gpu_module(struct bi_device *d, struct bi_launch *launches, int n,
                   struct bioinfer_error *err)
 {
+    int was = 0;
     int st = 0;
     for (int i = 0; !st && i < n; i++)
         st = find_entry(d, &launches[i], err);
     if (st)
         return st;
     pthread_mutex_lock(&d->lock);
-    if (!(st = load_modules(d, launches, n, err)) && !(st = enter(d, "functions", err))) {
+    if (!(st = load_modules(d, launches, n, err)) && !(st = enter(d, &was, "functions", err))) {
         for (int i = 0; !st && i < n; i++)
             st = find_function(d, launches[i].function, err);
-        d->driver->leave(d->gpu);
+        d->driver->leave(d->gpu, was);
     }
     pthread_mutex_unlock(&d->lock);
     return st;
@@ -591,13 +607,14 @@ static int queue_fill(struct bi_queue *q)
 
 int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *d, struct bioinfer_error *err)
 {
+    int was = 0;
     struct bi_queue *q = bi_zalloc(d->env, sizeof *q);
     int st;
     if (!q)
         return bi_fail(err, BIOINFER_NOMEM, "queue");
     q->device = d;
-    if (!(st = enter(d, "stream", err)))
-        st = leave(d, queue_fill(q), "stream", err);
+    if (!(st = enter(d, &was, "stream", err)))
+        st = leave(d, was, queue_fill(q), "stream", err);
     if (st)
         bi_gpu_queue_free(&q);
     *out = q;
@@ -606,10 +623,11 @@ int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *d, struct bioinfer
 
 void bi_gpu_queue_free(struct bi_queue **queue)
 {
+    int was = 0;
     struct bi_queue *q = *queue;
     if (!q)
         return;
-    if (!enter(q->device, "stream", NULL)) {
+    if (!enter(q->device, &was, "stream", NULL)) {
         const struct bi_gpu_driver *v = q->device->driver;
         const bi_gpu_handle streams[] = {q->compute, q->in, q->out};
         for (int i = 0; i < BI_SLOTS; i++) {
@@ -622,7 +640,7 @@ void bi_gpu_queue_free(struct bi_queue **queue)
         for (size_t i = 0; i < BI_COUNT(streams); i++)
             if (streams[i])
                 v->stream_free(q->device->gpu, streams[i]);
-        v->leave(q->device->gpu);
+        v->leave(q->device->gpu, was);
     }
     bi_free(q->device->env, q);
     *queue = NULL;
@@ -631,10 +649,11 @@ void bi_gpu_queue_free(struct bi_queue **queue)
 int bi_gpu_upload(struct bi_queue *q, int slot, void *dst, const void *src, uint64_t size,
                   struct bioinfer_error *err)
 {
+    int was = 0;
     const struct bi_gpu_driver *v = q->device->driver;
     bi_gpu_handle gpu = q->device->gpu, ready = q->slots[slot].uploaded;
     bool apart = size > SMALL_COPY;
-    int code, st = enter(q->device, "upload", err);
+    int code, st = enter(q->device, &was, "upload", err);
     if (st)
         return st;
     code = v->copy_in(gpu, apart ? q->in : q->compute, dst, src, size);
@@ -642,16 +661,17 @@ int bi_gpu_upload(struct bi_queue *q, int slot, void *dst, const void *src, uint
         code = v->event_record(gpu, ready, q->in);
     if (!code && apart)
         code = v->stream_wait(gpu, q->compute, ready);
-    return leave(q->device, code, "upload", err);
+    return leave(q->device, was, code, "upload", err);
 }
 
 int bi_gpu_download(struct bi_queue *q, int slot, void *dst, const void *src, uint64_t size,
                     struct bioinfer_error *err)
 {
+    int was = 0;
     const struct bi_gpu_driver *v = q->device->driver;
     struct slot *s = &q->slots[slot];
     bi_gpu_handle gpu = q->device->gpu, stream = size > SMALL_COPY ? q->out : q->compute;
-    int code = 0, st = enter(q->device, "download", err);
+    int code = 0, st = enter(q->device, &was, "download", err);
     if (st)
         return st;
     if (stream == q->out && !(code = v->event_record(gpu, s->computed, q->compute)))
@@ -660,7 +680,7 @@ int bi_gpu_download(struct bi_queue *q, int slot, void *dst, const void *src, ui
         code = v->copy_out(gpu, stream, dst, src, size);
     if (!code)
         code = v->event_record(gpu, s->done, stream);
-    return leave(q->device, code, "download", err);
+    return leave(q->device, was, code, "download", err);
 }
 
 /* Adds the times between the events of a program that is done. */
@@ -680,9 +700,10 @@ static int read_times(struct bi_device *d, struct slot *s)
 
 int bi_gpu_wait(struct bi_queue *q, int slot, struct bioinfer_error *err)
 {
+    int was = 0;
     const struct bi_gpu_driver *v = q->device->driver;
     bi_gpu_handle gpu = q->device->gpu;
-    int code, st = enter(q->device, "batch", err);
+    int code, st = enter(q->device, &was, "batch", err);
     if (st)
         return st;
     if (slot != BI_ALL_SLOTS) {
@@ -697,7 +718,7 @@ int bi_gpu_wait(struct bi_queue *q, int slot, struct bioinfer_error *err)
         for (int i = 0; i < BI_SLOTS; i++)
             q->slots[i].timed = NULL;
     }
-    return leave(q->device, code, "batch", err);
+    return leave(q->device, was, code, "batch", err);
 }
 
 /* ---- program ---- */
@@ -803,6 +824,7 @@ static int make_events(struct bi_device *d, struct prepared *p, int n)
 
 int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinfer_error *err)
 {
+    int was = 0;
     struct bi_device *d = q->device;
     const struct bi_gpu_driver *v = d->driver;
     struct prepared *p;
@@ -815,7 +837,7 @@ int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinf
     if (program->seconds &&
         !(p->events = bi_calloc(d->env, (size_t)program->n_launches + 1, sizeof *p->events)))
         return bi_fail(err, BIOINFER_NOMEM, "program");
-    if ((st = enter(d, "program", err)))
+    if ((st = enter(d, &was, "program", err)))
         return st;
     if (p->events) {
         code = make_events(d, p, program->n_launches + 1);
@@ -824,21 +846,22 @@ int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinf
         code = v->capture_end(d->gpu, q->compute, &p->graph);
         code = launched ? launched : code;
     }
-    return leave(d, code, launch_name(program, at), err);
+    return leave(d, was, code, launch_name(program, at), err);
 }
 
 void bi_gpu_release(struct bi_queue *q, struct bi_program *program)
 {
+    int was = 0;
     struct prepared *p = program->prepared;
     if (!p)
         return;
-    if (!enter(q->device, "program", NULL)) {
+    if (!enter(q->device, &was, "program", NULL)) {
         const struct bi_gpu_driver *v = q->device->driver;
         for (int i = 0; i < p->n_events; i++)
             v->event_free(q->device->gpu, p->events[i]);
         if (p->graph)
             v->graph_free(q->device->gpu, p->graph);
-        v->leave(q->device->gpu);
+        v->leave(q->device->gpu, was);
     }
     bi_free(q->device->env, p->events);
     bi_free(q->device->env, p);
@@ -848,15 +871,16 @@ void bi_gpu_release(struct bi_queue *q, struct bi_program *program)
 int bi_gpu_submit(struct bi_queue *q, int slot, const struct bi_program *program,
                   const struct bi_counts *counts, struct bioinfer_error *err)
 {
+    int was = 0;
     const struct bi_gpu_driver *v = q->device->driver;
     const struct prepared *p = program->prepared;
     int at = 0, code, st;
     if (!program->n_launches)
         return 0;
-    if ((st = enter(q->device, "submit", err)))
+    if ((st = enter(q->device, &was, "submit", err)))
         return st;
     code = p && p->graph ? v->graph_launch(q->device->gpu, q->compute, p->graph)
                          : launch_all(q, program, counts->n_steps, p ? p->events : NULL, &at);
     q->slots[slot].timed = !code && p && p->events ? program : NULL;
-    return leave(q->device, code, launch_name(program, at), err);
+    return leave(q->device, was, code, launch_name(program, at), err);
 }

@@ -23,9 +23,10 @@ struct bi_gpu_driver {
     int (*open)(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
                 struct bi_gpu_facts *facts, struct bioinfer_error *err);
     void (*close)(bi_gpu_handle gpu);
-    /* Around every group of calls below: makes the device current on this thread. */
-    int (*enter)(bi_gpu_handle gpu);
-    void (*leave)(bi_gpu_handle gpu);
+    /* Around every group of calls below: makes the device current on this thread. was: for
+     * leave, what was current before. */
+    int (*enter)(bi_gpu_handle gpu, int *was);
+    void (*leave)(bi_gpu_handle gpu, int was);
     int (*alloc)(bi_gpu_handle gpu, void **ptr, uint64_t size);
     void (*free)(bi_gpu_handle gpu, void *ptr);
     int (*host_alloc)(bi_gpu_handle gpu, void **ptr, uint64_t size); /* pinned */

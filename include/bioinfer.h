@@ -50,7 +50,7 @@ extern "C" {
     X(MISMATCH, -7, "mismatch")            /* weights do not fit the configuration */    \
     X(LIMIT, -8, "limit")                  /* beyond a stated limit */                   \
     X(DEVICE, -9, "device_error")                                                        \
-    X(DEVICE_LOST, -10, "device_lost")                                                   \
+    X(DEVICE_LOST, -10, "device_lost")     /* an error that its device does not survive */\
     X(CANCELLED, -11, "cancelled")                                                       \
     X(FORKED, -12, "forked")                                                             \
     X(MISUSE, -13, "misuse")               /* calls in the wrong order */                \
@@ -63,6 +63,10 @@ extern "C" {
     X(NONFINITE, -23, "nan")               /* a result is not finite */                  \
     X(DUPLICATE_ID, -24, "duplicate_id")
 
+/* After DEVICE_LOST every call that needs the device returns DEVICE_LOST at once, without
+ * asking the driver; sessions and models are closed as always, which neither waits nor fails.
+ * Memory on the device is the driver's to take back, some only when the process ends, so go on
+ * in a new process. */
 enum bioinfer_status {
 #define BIOINFER_X(name, value, word) BIOINFER_##name = value,
     BIOINFER_STATUS_LIST(BIOINFER_X)
@@ -123,7 +127,8 @@ typedef struct bioinfer_model bioinfer_model;
 struct bioinfer_model_params {
     size_t struct_size;
     const char *family;    /* "esm2", ...; NULL = found from the weights */
-    const char *device;    /* "auto" (default: the CPU), "cpu", "cuda:0" */
+    const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first usable GPU
+                            * that the weights fit, told through the log, else the CPU */
     const char *precision; /* "fp32" (default on the CPU), "fp16" (on a GPU) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */

@@ -708,6 +708,7 @@ const struct bi_model_def bi_model_esm2 = {
     .name = "esm2",
     .summary = "ESM-2 protein language models, 8M to 15B parameters",
     .default_name = "facebook/esm2_t33_650M_UR50D",
+    .gpu = true,
     .recognise = esm2_recognise,
     .open = esm2_open,
     .build = esm2_build,

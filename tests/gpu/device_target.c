@@ -13,6 +13,7 @@ enum { MODULES = 64 };
 static const size_t POOL_SIZE = (size_t)1 << 30;
 
 struct device_target {
+    int was; /* current before */
     struct bi_env env;
     const struct bi_gpu_driver *driver;
     bi_gpu_handle gpu, stream;
@@ -46,7 +47,8 @@ struct device_target *device_open(const char *name)
         free(d);
         return NULL;
     }
-    if ((code = d->driver->enter(d->gpu)) || (code = d->driver->stream_new(d->gpu, &d->stream)) ||
+    if ((code = d->driver->enter(d->gpu, &d->was)) ||
+        (code = d->driver->stream_new(d->gpu, &d->stream)) ||
         (code = d->driver->host_alloc(d->gpu, (void **)&d->pool, POOL_SIZE)) ||
         (code = d->driver->alloc(d->gpu, &d->copy, POOL_SIZE))) {
         fprintf(stderr, "device %s: error %d\n", name, code);
@@ -67,7 +69,7 @@ void device_close(struct device_target *d)
     d->driver->free(d->gpu, d->copy);
     d->driver->host_free(d->gpu, d->pool);
     d->driver->stream_free(d->gpu, d->stream);
-    d->driver->leave(d->gpu);
+    d->driver->leave(d->gpu, d->was);
     d->driver->close(d->gpu);
     free(d);
 }

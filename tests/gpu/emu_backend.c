@@ -27,10 +27,17 @@ static void emu_close(bi_gpu_handle gpu)
     (void)gpu;
 }
 
-static int emu_enter(bi_gpu_handle gpu)
+static int emu_enter(bi_gpu_handle gpu, int *was)
 {
     (void)gpu;
+    (void)was;
     return 0;
+}
+
+static void emu_leave(bi_gpu_handle gpu, int was)
+{
+    (void)gpu;
+    (void)was;
 }
 
 static int emu_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
@@ -188,7 +195,7 @@ static int emu_describe(int code, char *text, size_t size)
     }                                                                                    \
     static const struct bi_gpu_driver driver_##target_name = {                           \
         .name = "emu", .open = open_##target_name, .close = emu_close,                   \
-        .enter = emu_enter, .leave = emu_close, .alloc = emu_alloc, .free = emu_free,    \
+        .enter = emu_enter, .leave = emu_leave, .alloc = emu_alloc, .free = emu_free,    \
         .host_alloc = emu_alloc, .host_free = emu_free, .module_load = emu_module_load,                              \
         .module_unload = emu_module_unload, .function = emu_function,                    \
         .stream_new = emu_stream_new, .stream_free = emu_stream_free,                    \

@@ -1,0 +1,46 @@
+/* driver.h - what cuda.c and hip.c share: a driver library found at run time, its symbols, its
+ * error codes, which the two number alike. */
+#ifndef BI_DRIVER_H
+#define BI_DRIVER_H
+
+#include "gpu.h"
+
+/* One function pointer of a driver's struct. */
+struct bi_driver_symbol {
+    const char *name;
+    size_t at;
+    bool needed; /* false: its pointer may stay NULL */
+};
+
+/* Opens the first of `names` (NULL ends) that is there and fills the pointers of `table`. On
+ * failure *library is what was opened, for the caller's close. */
+int bi_driver_load(void **library, void *table, const char *const *names,
+                   const struct bi_driver_symbol *symbols, size_t n, const char *driver,
+                   int ordinal, const char *vendor, struct bioinfer_error *err);
+
+/* Words for an error code of CUDA or HIP, and its status: NOMEM, DEVICE_LOST when every later
+ * call fails too, else DEVICE. */
+int bi_driver_describe(const char *api, int code, char *text, size_t size);
+
+enum { /* codes that have a meaning here */
+    BI_DRIVER_NO_MEMORY = 2, BI_DRIVER_NO_DEVICE = 100, BI_DRIVER_INVALID_DEVICE = 101
+};
+
+/* The driver table of functions called <prefix>_<member>. */
+#define BI_GPU_DRIVER(prefix)                                                            \
+    .name = #prefix, .open = prefix##_open, .close = prefix##_close,                     \
+    .enter = prefix##_enter, .leave = prefix##_leave, .alloc = prefix##_alloc,           \
+    .free = prefix##_free, .host_alloc = prefix##_host_alloc,                            \
+    .host_free = prefix##_host_free, .module_load = prefix##_module_load,                \
+    .module_unload = prefix##_module_unload, .function = prefix##_function,              \
+    .stream_new = prefix##_stream_new, .stream_free = prefix##_stream_free,              \
+    .copy_in = prefix##_copy_in, .copy_out = prefix##_copy_out,                          \
+    .launch = prefix##_launch, .capture_begin = prefix##_capture_begin,                  \
+    .capture_end = prefix##_capture_end, .graph_launch = prefix##_graph_launch,          \
+    .graph_free = prefix##_graph_free, .wait = prefix##_wait,                            \
+    .event_new = prefix##_event_new, .event_free = prefix##_event_free,                  \
+    .event_record = prefix##_event_record, .event_wait = prefix##_event_wait,            \
+    .stream_wait = prefix##_stream_wait, .event_seconds = prefix##_event_seconds,        \
+    .describe = prefix##_describe, .needs_images = true
+
+#endif

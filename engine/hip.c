@@ -1,0 +1,328 @@
+/* hip.c - the HIP runtime behind gpu.h: symbols by dlopen, so that one binary runs anywhere.
+ *
+ * Types and values follow the public headers of ROCm 5 to 7; none is needed. HIP has a current
+ * device for each thread: it is set around each group of calls and then set back. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../kernels/gpu_blobs.h"
+#include "driver.h"
+
+typedef int hip_result;
+
+enum {
+    HIP_HOST_TO_DEVICE = 1, HIP_DEVICE_TO_HOST = 2, HIP_ATTRIBUTE_UNITS = 63,
+    HIP_STREAM_NON_BLOCKING = 1, HIP_EVENT_NO_TIMES = 2, HIP_HOST_PORTABLE = 1,
+    HIP_CAPTURE_THREAD_LOCAL = 1,
+    /* hipDeviceProp_t is 792 bytes in ROCm 5, 1,472 in 6 and 7; only the name of the
+     * architecture is read from it */
+    HIP_PROPERTIES_SIZE = 4096, HIP_ARCH_AT_5 = 396, HIP_ARCH_AT_6 = 1160, HIP_ARCH_SIZE = 256
+};
+
+/* X(name, parameters): every symbol used */
+#define HIP_SYMBOLS(X)                                                                   \
+    X(hipInit, (unsigned))                                                               \
+    X(hipGetDeviceCount, (int *))                                                        \
+    X(hipGetDevice, (int *))                                                             \
+    X(hipSetDevice, (int))                                                               \
+    X(hipDeviceGetName, (char *, int, int))                                              \
+    X(hipDeviceGetAttribute, (int *, int, int))                                          \
+    X(hipMemGetInfo, (size_t *, size_t *))                                               \
+    X(hipMalloc, (void **, size_t))                                                      \
+    X(hipFree, (void *))                                                                 \
+    X(hipHostMalloc, (void **, size_t, unsigned))                                        \
+    X(hipHostFree, (void *))                                                             \
+    X(hipMemcpyAsync, (void *, const void *, size_t, int, void *))                       \
+    X(hipModuleLoadData, (void **, const void *))                                        \
+    X(hipModuleUnload, (void *))                                                         \
+    X(hipModuleGetFunction, (void **, void *, const char *))                             \
+    X(hipModuleLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned,  \
+                              unsigned, unsigned, void *, void **, void **))             \
+    X(hipStreamCreateWithFlags, (void **, unsigned))                                     \
+    X(hipStreamDestroy, (void *))                                                        \
+    X(hipStreamSynchronize, (void *))                                                    \
+    X(hipStreamWaitEvent, (void *, void *, unsigned))                                    \
+    X(hipEventCreateWithFlags, (void **, unsigned))                                      \
+    X(hipEventDestroy, (void *))                                                         \
+    X(hipEventRecord, (void *, void *))                                                  \
+    X(hipEventSynchronize, (void *))                                                     \
+    X(hipEventElapsedTime, (float *, void *, void *))                                    \
+    X(hipStreamBeginCapture, (void *, int))                                              \
+    X(hipStreamEndCapture, (void *, void **))                                            \
+    X(hipGraphInstantiate, (void **, void *, void **, char *, size_t))                   \
+    X(hipGraphLaunch, (void *, void *))                                                  \
+    X(hipGraphDestroy, (void *))                                                         \
+    X(hipGraphExecDestroy, (void *))
+
+struct hip {
+    const struct bi_env *env;
+    void *library;
+    int device;
+    char arch[HIP_ARCH_SIZE];
+#define X(name, params) hip_result (*name) params;
+    HIP_SYMBOLS(X)
+#undef X
+};
+
+static void hip_close(bi_gpu_handle gpu)
+{
+    struct hip *h = gpu;
+    if (h->library)
+        dlclose(h->library);
+    bi_free(h->env, h);
+}
+
+static int hip_describe(int code, char *text, size_t size)
+{
+    return bi_driver_describe("HIP", code, text, size);
+}
+
+/* "gfx90a" of "gfx90a:sramecc+:xnack-". The function has a new name since its struct has a new
+ * layout, so the name tells where to look. */
+static int read_arch(struct hip *h, int ordinal)
+{
+    hip_result (*properties)(void *, int) = NULL;
+    char bytes[HIP_PROPERTIES_SIZE] = "";
+    void *symbol = dlsym(h->library, "hipGetDevicePropertiesR0600");
+    int at = symbol ? HIP_ARCH_AT_6 : HIP_ARCH_AT_5, code;
+    if (!symbol && !(symbol = dlsym(h->library, "hipGetDeviceProperties")))
+        return 0;
+    memcpy(&properties, &symbol, sizeof symbol);
+    if ((code = properties(bytes, ordinal)))
+        return code;
+    memcpy(h->arch, bytes + at, sizeof h->arch - 1);
+    h->arch[strcspn(h->arch, ":")] = '\0';
+    return 0;
+}
+
+/* UNSUPPORTED unless the library holds code for the architecture. */
+static int check_arch(const struct hip *h, int ordinal, const char *name,
+                      struct bioinfer_error *err)
+{
+    char list[96] = "";
+    for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++) {
+        if (!strcmp(b->arch, h->arch))
+            return 0;
+        if (!strncmp(b->arch, "gfx", 3) && !strstr(list, b->arch))
+            snprintf(list + strlen(list), sizeof list - strlen(list), " %s", b->arch);
+    }
+    return bi_fail(err, BIOINFER_UNSUPPORTED, "hip:%d: %s is '%.40s'; this build has kernels for:%s",
+                   ordinal, name, h->arch,
+                   *list ? list : " none (it was made without clang-19)");
+}
+
+static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
+                    struct bi_gpu_facts *facts, struct bioinfer_error *err)
+{
+    static const char *const names[] = {"libamdhip64.so.6", "libamdhip64.so.7",
+                                        "libamdhip64.so.5", "libamdhip64.so", NULL};
+    static const struct bi_driver_symbol symbols[] = {
+#define X(name, params) {#name, offsetof(struct hip, name), true},
+        HIP_SYMBOLS(X)
+#undef X
+    };
+    struct hip *h = bi_zalloc(env, sizeof *h);
+    int st, code, count = 0, was = 0;
+    size_t available = 0, total = 0;
+    char name[48] = "", words[96];
+    if (!h)
+        return bi_fail(err, BIOINFER_NOMEM, "device");
+    h->env = env;
+    h->device = ordinal;
+    if ((st = bi_driver_load(&h->library, h, names, symbols, BI_COUNT(symbols), "hip",
+                             ordinal, "AMD", err)))
+        goto out;
+    if ((code = h->hipInit(0)) || (code = h->hipGetDeviceCount(&count)) ||
+        (code = ordinal < count ? 0
+                : count         ? BI_DRIVER_INVALID_DEVICE
+                                : BI_DRIVER_NO_DEVICE) ||
+        (code = h->hipDeviceGetName(name, sizeof name, ordinal)) ||
+        (code = h->hipDeviceGetAttribute(&facts->n_units, HIP_ATTRIBUTE_UNITS, ordinal)) ||
+        (code = read_arch(h, ordinal)) || (code = h->hipGetDevice(&was)) ||
+        (code = h->hipSetDevice(ordinal)))
+        goto fail;
+    code = h->hipMemGetInfo(&available, &total);
+    h->hipSetDevice(was);
+    if (code)
+        goto fail;
+    if ((st = check_arch(h, ordinal, name, err)))
+        goto out;
+    facts->arch[0] = h->arch;
+    facts->memory_size = total;
+    facts->memory_free = available;
+    snprintf(facts->description, sizeof facts->description, "%s, %.40s", name, h->arch);
+    *gpu = h;
+    return 0;
+fail:
+    st = hip_describe(code, words, sizeof words);
+    st = bi_fail(err, st, "hip:%d: %s", ordinal, words);
+out:
+    hip_close(h);
+    return st;
+}
+
+static int hip_enter(bi_gpu_handle gpu, int *was)
+{
+    struct hip *h = gpu;
+    int code = h->hipGetDevice(was);
+    return code ? code : h->hipSetDevice(h->device);
+}
+
+static void hip_leave(bi_gpu_handle gpu, int was)
+{
+    ((struct hip *)gpu)->hipSetDevice(was);
+}
+
+static int hip_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
+{
+    *ptr = NULL;
+    return ((struct hip *)gpu)->hipMalloc(ptr, (size_t)size);
+}
+
+static void hip_free(bi_gpu_handle gpu, void *ptr)
+{
+    ((struct hip *)gpu)->hipFree(ptr);
+}
+
+static int hip_host_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
+{
+    *ptr = NULL;
+    return ((struct hip *)gpu)->hipHostMalloc(ptr, (size_t)size, HIP_HOST_PORTABLE);
+}
+
+static void hip_host_free(bi_gpu_handle gpu, void *ptr)
+{
+    ((struct hip *)gpu)->hipHostFree(ptr);
+}
+
+static int hip_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
+                           const char *name, const void *image, size_t size)
+{
+    (void)env;
+    (void)name;
+    (void)size;
+    return ((struct hip *)gpu)->hipModuleLoadData(module, image);
+}
+
+static void hip_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
+{
+    ((struct hip *)gpu)->hipModuleUnload(module);
+}
+
+/* Kernels declare their shared memory: nothing to raise, nothing to grant. */
+static int hip_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name,
+                        int shared_size, bi_gpu_handle *function)
+{
+    (void)shared_size;
+    return ((struct hip *)gpu)->hipModuleGetFunction(function, module, name);
+}
+
+static int hip_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
+                      const int32_t grid[2], int block, int shared_size, void *params)
+{
+    (void)shared_size;
+    return ((struct hip *)gpu)
+        ->hipModuleLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], 1,
+                                (unsigned)block, 1, 1, 0, stream, (void *[]){params}, NULL);
+}
+
+static int hip_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
+{
+    return ((struct hip *)gpu)->hipStreamCreateWithFlags(stream, HIP_STREAM_NON_BLOCKING);
+}
+
+static void hip_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    ((struct hip *)gpu)->hipStreamDestroy(stream);
+}
+
+static int hip_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                       uint64_t size)
+{
+    return ((struct hip *)gpu)
+        ->hipMemcpyAsync(dst, src, (size_t)size, HIP_HOST_TO_DEVICE, stream);
+}
+
+static int hip_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                        uint64_t size)
+{
+    return ((struct hip *)gpu)
+        ->hipMemcpyAsync(dst, src, (size_t)size, HIP_DEVICE_TO_HOST, stream);
+}
+
+static int hip_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    return ((struct hip *)gpu)->hipStreamBeginCapture(stream, HIP_CAPTURE_THREAD_LOCAL);
+}
+
+static int hip_capture_end(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle *graph)
+{
+    struct hip *h = gpu;
+    void *recorded = NULL;
+    int code = h->hipStreamEndCapture(stream, &recorded);
+    if (!code)
+        code = h->hipGraphInstantiate(graph, recorded, NULL, NULL, 0);
+    if (recorded)
+        h->hipGraphDestroy(recorded);
+    return code;
+}
+
+static int hip_graph_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph)
+{
+    return ((struct hip *)gpu)->hipGraphLaunch(graph, stream);
+}
+
+static void hip_graph_free(bi_gpu_handle gpu, bi_gpu_handle graph)
+{
+    ((struct hip *)gpu)->hipGraphExecDestroy(graph);
+}
+
+static int hip_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    return ((struct hip *)gpu)->hipStreamSynchronize(stream);
+}
+
+static int hip_event_new(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed)
+{
+    return ((struct hip *)gpu)->hipEventCreateWithFlags(event, timed ? 0 : HIP_EVENT_NO_TIMES);
+}
+
+static void hip_event_free(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    ((struct hip *)gpu)->hipEventDestroy(event);
+}
+
+static int hip_event_record(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream)
+{
+    return ((struct hip *)gpu)->hipEventRecord(event, stream);
+}
+
+static int hip_event_wait(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    return ((struct hip *)gpu)->hipEventSynchronize(event);
+}
+
+static int hip_stream_wait(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event)
+{
+    return ((struct hip *)gpu)->hipStreamWaitEvent(stream, event, 0);
+}
+
+static int hip_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
+                             double *seconds)
+{
+    float ms = 0;
+    int code = ((struct hip *)gpu)->hipEventElapsedTime(&ms, from, to);
+    *seconds = 1e-3 * (double)ms;
+    return code;
+}
+
+static const struct bi_gpu_driver hip_driver = {BI_GPU_DRIVER(hip)};
+
+static int open_hip(struct bi_device **out, const struct bi_env *env,
+                    const struct bi_device_params *params, struct bioinfer_error *err)
+{
+    return bi_gpu_open(out, env, &hip_driver, params, err);
+}
+
+const struct bi_backend_ops bi_backend_hip = {.name = "hip", .open = open_hip, BI_GPU_OPS};
