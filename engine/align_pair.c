@@ -368,10 +368,19 @@ static int choose(struct pair *p, bool trace, bool *sparse, struct bioinfer_erro
 static void shape(struct pair *p)
 {
     const int32_t *sizes = p->k->rows;
+    int64_t least = INT64_MAX;
     int size = 0;
 
-    while (size < 2 && sizes[size + 1] && p->in->n > sizes[size])
-        size++;
+    /* a step of one vector waits for its own results, so it costs as much as one of two or
+     * three; larger strips have longer ramps and more idle rows */
+    for (int k = 0; k < 3 && sizes[k]; k++) {
+        const int64_t strips = (p->in->n + sizes[k] - 1) / sizes[k];
+        const int64_t cost = strips * (p->in->m + sizes[k]) * (k == 0 ? 5 : k == 1 ? 6 : 9);
+        if (cost < least) {
+            least = cost;
+            size = k;
+        }
+    }
     if (p->plan->kind == BI_ALIGN_STEEP)
         size = 1;
     p->rows = sizes[size];

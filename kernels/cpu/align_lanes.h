@@ -55,12 +55,8 @@ BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, VEC gap, const int kind, co
 BI_INLINE void L(strip_scores)(lane_t *scores, const lane_t *const *row, int64_t step,
                                const int n_vectors)
 {
-    for (int k = 0; k < n_vectors; k++) {
-        const lane_t *from[W];
-        for (int l = 0; l < W; l++)
-            from[l] = row[k * W + l] + step;
-        V(turn16)(scores + k * W * BI_ALIGN_BLOCK, from);
-    }
+    for (int k = 0; k < n_vectors; k++)
+        V(turn16)(scores + k * W * BI_ALIGN_BLOCK, row + k * W, step);
 }
 
 BI_INLINE void L(strip_flags)(uint8_t *to, VEC f)
@@ -222,23 +218,23 @@ static size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters)
 {
     const int64_t M = L(many_up)(m, MANY_COLUMNS), rows = n < MANY_ROWS ? n : MANY_ROWS;
     const int64_t R = L(many_up)(rows, BI_ALIGN_BLOCK);
-    return sizeof(lane_t) * (size_t)W * (size_t)(2 * M + 2 * R + R * letters + 64) + 64;
+    return sizeof(lane_t) * (size_t)W * (size_t)(2 * M + 2 * R + (R + W) * letters + 64) + 64;
 }
 
-/* profile of one lane for the rows of a strip: [letters][R] */
+/* Profile of one lane for the rows of a strip: [letters][stride], stride in whole vectors. */
 BI_INLINE void L(many_profile)(lane_t *to, const struct bi_align_many *a, const uint8_t *codes,
-                               int64_t R)
+                               int64_t stride)
 {
     const lane_t *table = a->table;
     for (int32_t t = 0; t < a->letters; t++) {
         const lane_t *row = table + t * BI_ALIGN_LETTERS;
-        int64_t r = 0;
 #if LANE == 8 && defined LANES_PICK32
-        for (; r + W <= R; r += W)
-            v8_store(to + t * R + r, v8_pick32(row, v8_load(codes + r)));
+        for (int64_t r = 0; r < stride; r += W)
+            v8_store(to + t * stride + r, v8_pick32(row, v8_load(codes + r)));
+#else
+        for (int64_t r = 0; r < stride; r++)
+            to[t * stride + r] = row[codes[r]];
 #endif
-        for (; r < R; r++)
-            to[t * R + r] = row[codes[r]];
     }
 }
 
@@ -246,6 +242,7 @@ struct L(many) { /* what the parts of one call share */
     lane_t *v, *x, *u, *y, *profile;
     const lane_t *from[MANY_COLUMNS][W];
     int64_t R, N, M;
+    int64_t stride; /* of a profile: R in whole vectors */
     int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
     int64_t most_rows, most_columns;
 };
@@ -259,10 +256,7 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
     VEC column_pad[MANY_COLUMNS];
 
     for (int j = 0; j < MANY_COLUMNS; j++) {
-        const lane_t *from[W];
-        for (int l = 0; l < W; l++)
-            from[l] = w->from[j][l] + row;
-        V(turn16)(scores[j], from);
+        V(turn16)(scores[j], w->from[j], row);
         if (edges) {
             lane_t mask[W];
             for (int l = 0; l < W; l++)
@@ -312,7 +306,7 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
             for (int l = 0; l < W; l++) {
                 const int64_t at = column + j - w->skip_columns[l];
                 const int32_t letter = l < a->n_pairs && at >= 0 ? a->target[l][at] : 0;
-                w->from[j][l] = w->profile + ((int64_t)l * a->letters + letter) * w->R;
+                w->from[j][l] = w->profile + ((int64_t)l * a->letters + letter) * w->stride;
             }
             c[j].v = V(load)(w->v + (column + j) * W);
             c[j].x = V(load)(w->x + (column + j) * W);
@@ -359,15 +353,16 @@ static void L(many)(struct bi_align_many *a)
         w.R = w.N - strip < MANY_ROWS ? w.N - strip : MANY_ROWS;
         w.y = w.u + w.R * W;
         w.profile = w.y + w.R * W;
+        w.stride = L(many_up)(w.R, W);
         memset(w.y, 0, sizeof(lane_t) * (size_t)(w.R * W));
         for (int l = 0; l < W; l++) {
-            uint8_t codes[MANY_ROWS];
+            uint8_t codes[MANY_ROWS] = {0};
             for (int64_t r = 0; r < w.R; r++) {
                 const int64_t at = strip + r - w.skip_rows[l];
                 codes[r] = l < a->n_pairs && at >= 0 ? a->query[l][at] : 0;
                 w.u[r * W + l] = (lane_t)(at == 0 ? a->left.first : a->left.rest);
             }
-            L(many_profile)(w.profile + (int64_t)l * a->letters * w.R, a, codes, w.R);
+            L(many_profile)(w.profile + (int64_t)l * a->letters * w.stride, a, codes, w.stride);
         }
         if (a->kind == BI_ALIGN_LINEAR)
             L(many_strip)(a, &w, strip, BI_ALIGN_LINEAR);

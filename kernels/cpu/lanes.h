@@ -63,13 +63,13 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     const __mmask64 upper = _mm512_test_epi8_mask(index, _mm512_set1_epi8(16));
     return _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(low, index), upper, high, index);
 }
-/* 16 bytes from p[0], p[16], p[32], p[48] */
-BI_INLINE v8 v8_gather16(const uint8_t *const *p)
+/* 16 bytes at `at` from p[0], p[16], p[32], p[48] */
+BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
 {
-    v8 a = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)p[0]));
-    a = _mm512_mask_broadcast_i32x4(a, 0x00f0, _mm_loadu_si128((const __m128i *)p[16]));
-    a = _mm512_mask_broadcast_i32x4(a, 0x0f00, _mm_loadu_si128((const __m128i *)p[32]));
-    return _mm512_mask_broadcast_i32x4(a, 0xf000, _mm_loadu_si128((const __m128i *)p[48]));
+    v8 a = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(p[0] + at)));
+    a = _mm512_mask_broadcast_i32x4(a, 0x00f0, _mm_loadu_si128((const __m128i *)(p[16] + at)));
+    a = _mm512_mask_broadcast_i32x4(a, 0x0f00, _mm_loadu_si128((const __m128i *)(p[32] + at)));
+    return _mm512_mask_broadcast_i32x4(a, 0xf000, _mm_loadu_si128((const __m128i *)(p[48] + at)));
 }
 BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return _mm512_unpacklo_epi8(a, b); }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm512_unpackhi_epi8(a, b); }
@@ -120,12 +120,12 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     return _mm256_blendv_epi8(_mm256_shuffle_epi8(low, index), _mm256_shuffle_epi8(high, index),
                               _mm256_slli_epi16(index, 3)); /* bit 4 becomes the sign */
 }
-/* 16 bytes from p[0], p[16] */
-BI_INLINE v8 v8_gather16(const uint8_t *const *p)
+/* 16 bytes at `at` from p[0], p[16] */
+BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
 {
     return _mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p[0])),
-        _mm_loadu_si128((const __m128i *)p[16]), 1);
+        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(p[0] + at))),
+        _mm_loadu_si128((const __m128i *)(p[16] + at)), 1);
 }
 BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return _mm256_unpacklo_epi8(a, b); }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm256_unpackhi_epi8(a, b); }
@@ -169,7 +169,7 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     const uint8x16x2_t both = {{vld1q_u8(table), vld1q_u8(table + 16)}};
     return vqtbl2q_u8(both, index);
 }
-BI_INLINE v8 v8_gather16(const uint8_t *const *p) { return vld1q_u8(p[0]); }
+BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at) { return vld1q_u8(p[0] + at); }
 BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return vzip1q_u8(a, b); }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return vzip2q_u8(a, b); }
 
@@ -214,7 +214,7 @@ BI_INLINE v16 v16_shift(v16 a, v16 b)
 {
     return __builtin_shufflevector(b, a, 7, 8, 9, 10, 11, 12, 13, 14);
 }
-BI_INLINE v8 v8_gather16(const uint8_t *const *p) { return v8_load(p[0]); }
+BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at) { return v8_load(p[0] + at); }
 BI_INLINE v8 v8_zip_low(v8 a, v8 b)
 {
     return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -242,13 +242,13 @@ LANES_BITS(16, uint16_t)
 #undef LANES_BITS
 #endif
 
-/* Lane l of step k is byte k of p[l], for 16 steps: each 16 bytes of a vector hold one lane's
+/* Lane l of step k is byte at + k of p[l], for 16 steps: each 16 bytes of a vector hold one lane's
  * 16 steps; four rounds of interleaving halves turn them round. */
-BI_INLINE void v8_turn16(uint8_t *to, const uint8_t *const *p)
+BI_INLINE void v8_turn16(uint8_t *to, const uint8_t *const *p, int64_t at)
 {
     v8 a[16], b[16];
     for (int k = 0; k < 16; k++)
-        a[k] = v8_gather16(p + k);
+        a[k] = v8_gather16(p + k, at);
     for (int round = 0; round < 2; round++) {
         for (int k = 0; k < 8; k++) {
             b[2 * k] = v8_zip_low(a[k], a[k + 8]);
@@ -263,11 +263,11 @@ BI_INLINE void v8_turn16(uint8_t *to, const uint8_t *const *p)
         v8_store(to + k * W8, a[k]);
 }
 /* The same for 16-bit lanes, which are rare enough for a plain loop. */
-BI_INLINE void v16_turn16(uint16_t *to, const uint16_t *const *p)
+BI_INLINE void v16_turn16(uint16_t *to, const uint16_t *const *p, int64_t at)
 {
     for (int k = 0; k < 16; k++)
         for (int l = 0; l < W16; l++)
-            to[k * W16 + l] = p[l][k];
+            to[k * W16 + l] = p[l][at + k];
 }
 
 #endif
