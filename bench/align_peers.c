@@ -1,0 +1,234 @@
+/* align_peers.c - one aligner over the pairs of two FASTA files, on one thread: seconds of the
+ * processor (of the wall clock on a GPU) for the alignments alone, after everything is read.
+ * align.py runs it.
+ *
+ *     align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE]]
+ *
+ * WHO: bioinfer, bioinfer-avx2, parasail-scan-16, parasail-striped-16, parasail-diag-16,
+ * parasail-scan-32, ksw2; with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar, parasail-cigar,
+ * ksw2-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
+ * sum of the scores. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../include/bioinfer.h"
+
+#if HAVE_PARASAIL
+#include <parasail.h>
+#include <parasail/matrix_lookup.h>
+#endif
+#if HAVE_KSW2
+#include <ksw2.h>
+#endif
+
+struct job {
+    struct bioinfer_align_pair *pairs;
+    size_t n;
+    const char *who, *matrix, *device;
+    int match, mismatch, open, extend;
+};
+
+static clockid_t watch = CLOCK_PROCESS_CPUTIME_ID; /* other loads disturb it least */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(watch, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(const char *what)
+{
+    fprintf(stderr, "align_peers: %s\n", what);
+    exit(1);
+}
+
+static char *next_record(bioinfer_reader *reader, size_t *n)
+{
+    struct bioinfer_record r;
+    struct bioinfer_error err = {0};
+    int st = bioinfer_reader_next(reader, &r, &err);
+    char *text;
+    if (st < 0 || (st && r.status))
+        die(st < 0 ? err.text : r.message);
+    if (!st)
+        return NULL;
+    text = malloc(r.length + 1);
+    for (size_t i = 0; i < r.length; i++)
+        text[i] = (char)toupper((unsigned char)r.sequence[i]);
+    text[r.length] = 0;
+    *n = r.length;
+    return text;
+}
+
+static void read_pairs(struct job *job, bioinfer_context *ctx, const char *a, const char *b)
+{
+    bioinfer_reader *reader[2] = {NULL, NULL};
+    struct bioinfer_error err = {0};
+    size_t cap = 0;
+
+    if (bioinfer_reader_open(&reader[0], ctx, a, NULL, &err) ||
+        bioinfer_reader_open(&reader[1], ctx, b, NULL, &err))
+        die(err.text);
+    for (;;) {
+        struct bioinfer_align_pair p = {0};
+        if (!(p.query = next_record(reader[0], &p.query_length)) ||
+            !(p.target = next_record(reader[1], &p.target_length)))
+            break;
+        if (job->n == cap)
+            job->pairs = realloc(job->pairs, (cap = cap ? 2 * cap : 1024) * sizeof *job->pairs);
+        job->pairs[job->n++] = p;
+    }
+    bioinfer_reader_close(&reader[0]);
+    bioinfer_reader_close(&reader[1]);
+}
+
+/* ---- contenders: each returns the seconds of one run and adds up scores ---- */
+
+static double run_bioinfer(const struct job *job, int64_t *sum)
+{
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .n_threads = 1,
+        .cpu_mask = strstr(job->who, "avx2") ? "avx2" : NULL);
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = job->matrix, .match = job->match,
+        .mismatch = job->mismatch, .gap_open = job->open, .gap_extend = job->extend,
+        .traceback = strstr(job->who, "cigar") != NULL, .device = job->device);
+    static bioinfer_context *ctx;
+    static bioinfer_aligner *aligner;
+    struct bioinfer_alignment *r = calloc(job->n, sizeof *r);
+    struct bioinfer_error err = {0};
+    double t;
+
+    if (!aligner && (bioinfer_context_new(&ctx, &cp, &err) ||
+                     bioinfer_aligner_new(&aligner, ctx, &p, &err)))
+        die(err.text);
+    t = now();
+    if (bioinfer_aligner_run(aligner, job->pairs, job->n, r, &err))
+        die(err.text);
+    t = now() - t;
+    for (size_t i = 0; i < job->n; i++)
+        *sum += r[i].score;
+    free(r);
+    return t;
+}
+
+#if HAVE_PARASAIL
+static double run_parasail(const struct job *job, int64_t *sum)
+{
+    char name[32] = "";
+    for (size_t i = 0; job->matrix && job->matrix[i] && i < sizeof name - 1; i++)
+        name[i] = (char)tolower((unsigned char)job->matrix[i]);
+    const parasail_matrix_t *m =
+        job->matrix ? parasail_matrix_lookup(name)
+                    : parasail_matrix_create("ACGT", job->match, job->mismatch);
+    if (!m)
+        die("parasail has no such matrix");
+    parasail_result_t *(*f)(const char *, int, const char *, int, int, int,
+                            const parasail_matrix_t *) =
+        strstr(job->who, "cigar")     ? parasail_nw_trace_striped_sat
+        : strstr(job->who, "scan-16") ? parasail_nw_scan_16
+        : strstr(job->who, "striped") ? parasail_nw_striped_16
+        : strstr(job->who, "diag")    ? parasail_nw_diag_16
+                                      : parasail_nw_scan_32;
+    double t = now();
+    for (size_t i = 0; i < job->n; i++) {
+        const struct bioinfer_align_pair *p = &job->pairs[i];
+        parasail_result_t *r = f(p->query, (int)p->query_length, p->target,
+                                 (int)p->target_length, job->open, job->extend, m);
+        if (strstr(job->who, "cigar"))
+            parasail_cigar_free(parasail_result_get_cigar(r, p->query, (int)p->query_length,
+                                                          p->target, (int)p->target_length, m));
+        *sum += r->score;
+        parasail_result_free(r);
+    }
+    return now() - t;
+}
+#endif
+
+#if HAVE_KSW2
+static double run_ksw2(const struct job *job, int64_t *sum)
+{
+    const int cigar = strstr(job->who, "cigar") != NULL;
+    int8_t mat[25];
+    uint8_t code[256];
+    double seconds = 0;
+
+    memset(code, 4, sizeof code);
+    for (int i = 0; i < 4; i++)
+        code[(int)"ACGT"[i]] = (uint8_t)i;
+    for (int i = 0; i < 25; i++)
+        mat[i] = (int8_t)(i / 5 == 4 || i % 5 == 4 ? 0 : i / 5 == i % 5 ? job->match : job->mismatch);
+    for (size_t i = 0; i < job->n; i++) {
+        const struct bioinfer_align_pair *p = &job->pairs[i];
+        uint8_t *q = malloc(p->query_length), *t = malloc(p->target_length);
+        ksw_extz_t ez;
+        for (size_t k = 0; k < p->query_length; k++)
+            q[k] = code[(unsigned char)p->query[k]];
+        for (size_t k = 0; k < p->target_length; k++)
+            t[k] = code[(unsigned char)p->target[k]];
+        memset(&ez, 0, sizeof ez);
+        const double begun = now();
+        ksw_extz2_sse(NULL, (int)p->query_length, q, (int)p->target_length, t, 5, mat,
+                      (int8_t)(job->open - job->extend), (int8_t)job->extend, -1, -1, 0,
+                      KSW_EZ_APPROX_MAX | (cigar ? 0 : KSW_EZ_SCORE_ONLY), &ez);
+        seconds += now() - begun;
+        *sum += ez.score;
+        free(ez.cigar);
+        free(q);
+        free(t);
+    }
+    return seconds;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    struct job job = {0};
+    bioinfer_context *ctx = NULL;
+    double cells = 0, best = 1e30;
+    int64_t sum = 0;
+    double (*run)(const struct job *, int64_t *) = NULL;
+
+    if (argc < 7)
+        die("usage: align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE]]");
+    job.who = argv[1];
+    if (sscanf(argv[4], "%d,%d", &job.match, &job.mismatch) != 2)
+        job.matrix = argv[4];
+    job.open = atoi(argv[5]);
+    job.extend = atoi(argv[6]);
+    job.device = argc > 8 ? argv[8] : "cpu";
+    if (strcmp(job.device, "cpu"))
+        watch = CLOCK_MONOTONIC;
+    if (!strncmp(job.who, "bioinfer", 8))
+        run = run_bioinfer;
+#if HAVE_PARASAIL
+    if (!strncmp(job.who, "parasail", 8))
+        run = run_parasail;
+#endif
+#if HAVE_KSW2
+    if (!strncmp(job.who, "ksw2", 4))
+        run = run_ksw2;
+#endif
+    if (!run) {
+        fprintf(stderr, "align_peers: built without %s\n", job.who);
+        return 77;
+    }
+    if (bioinfer_context_new(&ctx, NULL, NULL))
+        die("no context");
+    read_pairs(&job, ctx, argv[2], argv[3]);
+    for (size_t i = 0; i < job.n; i++)
+        cells += (double)job.pairs[i].query_length * (double)job.pairs[i].target_length;
+    for (int i = 0; i < (argc > 7 ? atoi(argv[7]) : 3); i++) {
+        sum = 0;
+        const double t = run(&job, &sum);
+        best = t < best ? t : best;
+    }
+    printf("%s\t%zu\t%.0f\t%.6f\t%lld\n", job.who, job.n, cells, best, (long long)sum);
+    bioinfer_context_free(&ctx);
+    return 0;
+}
