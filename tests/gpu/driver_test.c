@@ -6,22 +6,9 @@
 #include <dlfcn.h>
 
 #include "../../engine/engine.h"
-#include "../../kernels/gpu_blobs.h"
-#include "../../kernels/gpu_entries.h"
 #include "../engine/engine.h"
 #include "emu_backend.h"
 #include "fake_driver.h"
-
-/* Images that only look like code: the fakes find kernels by name. zlib of "\177ELFtest". */
-static const unsigned char image[] = {120, 218, 171, 119, 245, 113, 43, 73, 45, 46, 1,
-                                      0,   13,  98,  3,   23};
-const struct bi_gpu_blob bi_gpu_blobs[] = {
-#define E(name, module, params, threads, shared, grid)                                   \
-    {"sm_80", #module, image, sizeof image, 8}, {"gfx90a", #module, image, sizeof image, 8},
-    BI_GPU_ENTRIES(E)
-#undef E
-    {0, 0, 0, 0, 0},
-};
 
 enum { N_RECORDS = 5 };
 static const char *const sequences[N_RECORDS] = {"MKTAYIAKQR", "ACD", "MMWKLVFFAEDVGSNKG", "W",
