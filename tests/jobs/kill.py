@@ -44,7 +44,7 @@ def main(exe, root, count, seed, options):
         fasta = make_fasta(os.path.join(folder, "in.fasta"), 2500)
         want = {}
         while kills < count:
-            name = list(command.formats)[jobs % len(command.formats)]
+            name = list(command.formats)[(jobs + seed) % len(command.formats)]
             args = ["--format", name, *command.formats[name], *options]
             if name not in want:
                 path = os.path.join(folder, f"whole.{name}")
