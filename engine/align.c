@@ -506,6 +506,7 @@ static void run_claims(struct job *job, struct worker *w)
         const uint32_t *order = a->order + at;
         size_t scratch = 0;
         struct bioinfer_error err;
+        /* without memory for the lanes the pairs go one by one, to the same scores */
         if (!a->traceback && a->plan.kernels && is_full(a, order, n, &scratch) &&
             !score_group(a, w, order, n, scratch, job->results, &err))
             continue;

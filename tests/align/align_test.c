@@ -2,7 +2,7 @@
  *
  *     align_test [random pairs (default 20000)] [seed]
  *
- * Sections: tools, tiny pairs, random pairs, long pairs, published figures, bad input. */
+ * Sections: tools, tiny pairs, random pairs, long pairs, published figures, bad input, memory. */
 #include <stdbool.h>
 
 #include "../test.h"
@@ -443,6 +443,76 @@ static void bad_input(void)
     CHECK_EQ(bioinfer_aligner_new(&a, NULL, NULL, &err), BIOINFER_INVALID);
 }
 
+/* ---- every allocation fails once ---- */
+
+static long allocations, failing;
+
+static void *counted_alloc(void *user, size_t size)
+{
+    (void)user;
+    if (++allocations == failing)
+        return NULL;
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void counted_free(void *user, void *ptr)
+{
+    (void)user;
+    free(ptr);
+}
+
+/* Whether all of it went well: scores, a traceback with windows, one with fewer rows. */
+static bool run_all(const struct bioinfer_align_pair *pairs, size_t n)
+{
+    struct bioinfer_context_params cp =
+        BIOINFER_PARAMS(struct bioinfer_context_params, .alloc = counted_alloc,
+                        .free = counted_free, .n_threads = 1, .cpu_mask = "generic");
+    static const uint64_t limits[] = {0, 0, 600000};
+    struct bioinfer_alignment r[70];
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    bool good = !bioinfer_context_new(&ctx, &cp, &err);
+
+    for (int k = 0; good && k < 3; k++) {
+        struct bioinfer_align_params p = BIOINFER_PARAMS(
+            struct bioinfer_align_params, .traceback = k > 0, .memory_limit = limits[k]);
+        bioinfer_aligner *a = NULL;
+        good = !bioinfer_aligner_new(&a, ctx, &p, &err) &&
+               !bioinfer_aligner_run(a, pairs, n, r, &err);
+        for (size_t i = 0; good && i < n; i++) {
+            CHECK(!r[i].status || (r[i].status == BIOINFER_NOMEM && r[i].message[0]));
+            good = !r[i].status;
+        }
+        bioinfer_aligner_free(&a);
+    }
+    CHECK(good || err.status == BIOINFER_NOMEM || !err.status);
+    bioinfer_context_free(&ctx);
+    return good;
+}
+
+static void failing_allocations(void)
+{
+    struct bioinfer_align_pair pairs[70];
+    struct text q = random_text(3000, 4, dna), t = random_text(3000, 4, dna);
+    long total, survived = 0;
+
+    for (int i = 0; i < 70; i++)
+        pairs[i] = (struct bioinfer_align_pair){q.letters + i, t.letters, 30, 30};
+    pairs[69] = pair_of(&q, &t);
+    failing = allocations = 0;
+    CHECK(run_all(pairs, 70));
+    total = allocations;
+    CHECK(total > 20);
+    for (failing = 1; failing <= total; failing += 1 + failing / 12) {
+        allocations = 0;
+        survived += run_all(pairs, 70);
+    }
+    CHECK(survived <= 1); /* without memory for lanes of pairs they go one by one */
+    failing = 0;
+    free_text(&q);
+    free_text(&t);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const all[] = {"generic", "avx2", "avx512", "neon"};
@@ -473,6 +543,7 @@ int main(int argc, char **argv)
     TEST(shared_pair);
     TEST(published);
     TEST(bad_input);
+    TEST(failing_allocations);
     for (int c = 0; c < n_contexts; c++)
         bioinfer_context_free(&contexts[c]);
     return test_report();
