@@ -522,6 +522,13 @@ static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bio
     if (contacts_longest(l) > BI_GPU_CONTACTS_LONGEST)
         return bi_fail(err, BIOINFER_TOO_LONG, "contacts on a GPU take plans of up to %d tokens a "
                        "sequence; use --device cpu", BI_GPU_CONTACTS_LONGEST);
+    if (!strcmp(l->entry, "rel_attention")) {
+        const struct bi_rel_attention_params *p = (const void *)l->params;
+        if (p->value_dim > 192 || (l->in_dtype[0] == BI_F16 && p->key_dim > 64))
+            return bi_fail(err, BIOINFER_UNSUPPORTED, "heads of %d and %d: GPU kernels with "
+                           "relative positions take keys up to 64 and values up to 192; use "
+                           "--device cpu", p->key_dim, p->value_dim);
+    }
     if (!hopper_entry(d, l, name, sizeof name))
         entry_name(d, l, name, sizeof name);
     while (i < BI_COUNT(entries) && strcmp(entries[i].name, name))

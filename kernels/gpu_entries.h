@@ -26,6 +26,7 @@
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
+ *   rel_attention_a  q, k, v, y a; r, u, w f32; key widths up to 64 (f16), values up to 192
  *   norm_act_f32_b, pair_diff_f32_b, depthwise_f32_b: y b, rest f32; pair_pool, upsample: f32
  *   align_rN_lM_a    N rows a thread, up to M letters, arithmetic in pairs of a (align.h): f16 for
  *                    values up to 2,048, f32 for the rest
@@ -50,6 +51,7 @@
 #include "norm_act.h"
 #include "pairs.h"
 #include "positions.h"
+#include "rel_attention.h"
 #include "rope.h"
 #include "rope_table.h"
 #include "scale_rows.h"
@@ -93,6 +95,8 @@
     E(rope_f32,               rope,          rope,               256, 0,     rope)       \
     E(rope_f16,               rope,          rope,               256, 0,     rope)       \
     E(softmax_f32,            softmax,       softmax,            256, 0,     softmax)    \
+    E(rel_attention_f16,      rel_attention, rel_attention,      128, 62208, rel_attention_f16)\
+    E(rel_attention_f32,      rel_attention, rel_attention,      256, 45564, rel_attention_f32)\
     E(norm_act_f32_f32,       pairs,         norm_act,           256, 0,     norm_act)   \
     E(norm_act_f32_f16,       pairs,         norm_act,           256, 0,     norm_act)   \
     E(pair_diff_f32_f32,      pairs,         pair_diff,          256, 0,     pair_diff)  \
@@ -155,6 +159,19 @@ BI_GPU_ROWS_GRID(pair_diff)
 BI_GPU_ROWS_GRID(pair_pool)
 BI_GPU_ROWS_GRID(upsample)
 BI_GPU_ROWS_GRID(depthwise)
+
+#define BI_GPU_REL_GRID(name, rows_of_block)                                             \
+    static inline void bi_gpu_grid_##name(const void *params,                            \
+                                          const struct bi_counts *bucket, int32_t grid[2])   \
+    {                                                                                    \
+        const struct bi_rel_attention_params *p =                                        \
+            (const struct bi_rel_attention_params *)params;                              \
+        (void)bucket;                                                                    \
+        grid[0] = bi_gpu_blocks(p->n_queries, rows_of_block);                            \
+        grid[1] = p->n_heads;                                                            \
+    }
+BI_GPU_REL_GRID(rel_attention_f16, 64)
+BI_GPU_REL_GRID(rel_attention_f32, 32)
 
 static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_counts *bucket,
                                         int32_t grid[2])

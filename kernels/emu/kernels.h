@@ -19,6 +19,7 @@ namespace {
 #include "../mean_pool.cu"
 #include "../mix.cu"
 #include "../pairs.cu"
+#include "../rel_attention.cu"
 #include "../rope.cu"
 #include "../rope_table.cu"
 #include "../scale_rows.cu"

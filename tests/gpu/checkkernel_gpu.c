@@ -226,6 +226,10 @@ static const struct precision precisions[] = {
     {"rope_f32", {END}, 0, 0, 0, NULL},
     {"rope_f16", {AT(rope, x), AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"softmax_f32", {END}, 0, 0, 0, NULL},
+    {"rel_attention_f16",
+     {AT(rel_attention, q), AT(rel_attention, k), AT(rel_attention, v), AT(rel_attention, y), END},
+     2e-2, 4e-3, 2e-5, NULL},
+    {"rel_attention_f32", {END}, 0, 0, 0, NULL},
     {"norm_act_f32_f32", {END}, 1e-6, 1e-6, 0, NULL},
     {"norm_act_f32_f16", {AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"pair_diff_f32_f32", {END}, 0, 0, 0, NULL},
@@ -303,6 +307,10 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
         bool bias = ((const struct bi_attention_params *)c->params)->reach > 0;
         if (bias != (strstr(name, "bias") != NULL))
             return false;
+    }
+    if (!strcmp(c->entry, "rel_attention")) {
+        const struct bi_rel_attention_params *p = c->params;
+        return p->value_dim <= 192 && (p->key_dim <= 64 || !strstr(name, "_f16"));
     }
     if (!d || sscanf(d, "_d%d", &width) != 1)
         return true;

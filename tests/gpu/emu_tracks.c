@@ -1,0 +1,114 @@
+/* emu_tracks.c - whole small models of DNA windows through the GPU path on the host: against the
+ * CPU backend, changed windows against full ones, one upload, submit and download a window.
+ *
+ *   emu_tracks WEIGHTS WINDOW.fasta [POSITIONS] */
+#include <math.h>
+
+#include "../../engine/engine.h"
+#include "../test.h"
+#include "emu_backend.h"
+
+static const struct bi_backend_ops *const backends[] = {&emu_nvidia, &emu_cdna, &emu_rdna};
+
+struct got {
+    float *window, *changed, *again;
+    int64_t n;
+    struct bioinfer_tracks_info info;
+};
+
+static float *run(bioinfer_tracks *t, const char *s, const struct got *g, int mode)
+{
+    struct bioinfer_error err = {0};
+    float *y = calloc((size_t)g->n, sizeof *y);
+    if (!CHECK_EQ(bioinfer_tracks_run(t, s, (size_t)g->info.window, mode, y, &err), 0))
+        fprintf(stderr, "    %s\n", err.text);
+    return y;
+}
+
+static void run_all(bioinfer_context *ctx, const char *weights, const char *fasta,
+                    const struct bioinfer_model_params *mp, const struct bi_backend_ops *ops,
+                    struct got *g)
+{
+    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp, .keep = 1};
+    struct bioinfer_profile profile = {.struct_size = sizeof profile};
+    struct bioinfer_error err = {0};
+    struct bioinfer_record r;
+    bioinfer_reader *reader = NULL;
+    bioinfer_model *model = NULL;
+    bioinfer_tracks *t = NULL;
+    char *s;
+    if (bi_model_open_on(&model, ctx, weights, mp, ops, &err) ||
+        bioinfer_tracks_new(&t, model, &tp, &err) ||
+        bioinfer_reader_open(&reader, ctx, fasta, NULL, &err) ||
+        bioinfer_reader_next(reader, &r, &err) != 1) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    g->info.struct_size = sizeof g->info;
+    bioinfer_tracks_get_info(t, &g->info);
+    g->n = g->info.n_bins * g->info.n_tracks;
+    CHECK_EQ(r.length, g->info.window);
+    s = malloc(r.length);
+    memcpy(s, r.sequence, r.length);
+    g->window = run(t, s, g, BIOINFER_WINDOW);
+    bioinfer_tracks_get_profile(t, &profile);
+    CHECK_EQ(profile.uploads, 1);
+    CHECK_EQ(profile.submits, 1);
+    CHECK_EQ(profile.downloads, 1);
+    free(run(t, s, g, BIOINFER_REFERENCE));
+    s[r.length / 2] = s[r.length / 2] == 'A' ? 'C' : 'A';
+    g->changed = run(t, s, g, BIOINFER_CHANGED);
+    g->again = run(t, s, g, BIOINFER_WINDOW);
+    free(s);
+    bioinfer_reader_close(&reader);
+    bioinfer_tracks_free(&t);
+    bioinfer_model_close(&model);
+}
+
+static void forget(struct got *g)
+{
+    free(g->window);
+    free(g->changed);
+    free(g->again);
+}
+
+static double cosine(const float *a, const float *b, int64_t n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ab += (double)a[i] * (double)b[i];
+        aa += (double)a[i] * (double)a[i];
+        bb += (double)b[i] * (double)b[i];
+    }
+    return ab / sqrt(aa * bb);
+}
+
+int main(int argc, char **argv)
+{
+    struct bioinfer_model_params mp = {.struct_size = sizeof mp};
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    struct got cpu = {0};
+    if (argc < 3)
+        return 2;
+    mp.positions = argc > 3 ? argv[3] : NULL;
+    if (bioinfer_context_new(&ctx, NULL, &err))
+        return 1;
+    run_all(ctx, argv[1], argv[2], &mp, NULL, &cpu);
+    for (int precision = 0; precision < 2; precision++)
+        for (int i = 0; i < 3; i++) {
+            struct got g = {0};
+            double c;
+            mp.precision = precision ? "fp16" : "fp32";
+            run_all(ctx, argv[1], argv[2], &mp, backends[i], &g);
+            c = cosine(cpu.window, g.window, g.n);
+            printf("%s %s: cosine 1 - %.1e\n", backends[i]->name, mp.precision, 1 - c);
+            CHECK(c >= (precision ? 0.99999 : 0.9999999));
+            CHECK(!memcmp(g.changed, g.again, (size_t)g.n * sizeof *g.changed));
+            CHECK(memcmp(g.changed, g.window, (size_t)g.n * sizeof *g.changed));
+            forget(&g);
+        }
+    forget(&cpu);
+    bioinfer_context_free(&ctx);
+    return test_report();
+}
