@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""enformer.py - windows of DNA to tracks: enformer-pytorch and bioinfer in one run.
+
+    enformer.py --bioinfer build/cli/bioinfer [--device cpu|cuda:0] [--package FOLDER]
+                [--cache FOLDER] [--windows N] [--variants N] [--threads N] [--small]
+
+The reference is the package enformer-pytorch, imported from the environment, or from FOLDER, into
+which its wheel and that of einops were unpacked where there is no network:
+
+    pip download --no-deps -d wheels enformer-pytorch==0.8.12 einops==0.8.2
+    for w in wheels/*.whl; do python -m zipfile -e $w FOLDER; done
+
+What the package imports beside torch and einops is stubbed: it is not on the measured path. Weights
+are random, of trained-like scale, full size (1 GB in --cache); --small is a tiny configuration that
+only shows that the script works. Times of bioinfer are slopes: the command on N + 1 windows minus
+the command on one, so neither start-up nor reading of weights counts.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, 'tools'))
+
+FULL = {'dim': 1536, 'depth': 11, 'heads': 8, 'attn_dim_key': 64, 'num_downsamples': 7,
+        'dim_divisible_by': 128, 'target_length': 896,
+        'output_heads': {'human': 5313, 'mouse': 1643}}
+SMALL = {'dim': 48, 'depth': 2, 'heads': 2, 'attn_dim_key': 16, 'num_downsamples': 7,
+         'dim_divisible_by': 8, 'target_length': 16, 'output_heads': {'human': 8, 'mouse': 5}}
+
+
+def import_reference(folder):
+    """modeling_enformer without transformers, polars and what adapters import."""
+    import torch
+    if folder:
+        sys.path.insert(0, folder)
+
+    class Config:
+        def __init__(self, **rest):
+            pass
+
+    class Model(torch.nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.config = config
+    stubs = {'transformers': {'PretrainedConfig': Config, 'PreTrainedModel': Model},
+             'polars': {}, 'pyfaidx': {'Fasta': object},
+             'discrete_key_value_bottleneck_pytorch': {'DiscreteKeyValueBottleneck': object}}
+    for name, members in stubs.items():
+        module = types.ModuleType(name)
+        module.__dict__.update(members)
+        sys.modules[name] = module
+    from enformer_pytorch import modeling_enformer
+    return modeling_enformer
+
+
+def sequence(n, seed):
+    rng = random.Random(seed)
+    return ''.join(rng.choice('ACGT') for _ in range(n))
+
+
+def write_fasta(path, records):
+    with open(path, 'w', encoding='ascii') as f:
+        for name, s in records:
+            f.write('>%s\n%s\n' % (name, s))
+
+
+def best_of(n, f, sync):
+    best = 1e9
+    for _ in range(n):
+        sync()
+        begin = time.perf_counter()
+        f()
+        sync()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def reference_times(model, x, device, head):
+    """Contender -> seconds of one window."""
+    import torch
+    sync = torch.cuda.synchronize if device.startswith('cuda') else (lambda: None)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    out = {}
+
+    def measure(name, f, repeat):
+        try:
+            with torch.inference_mode():
+                f()
+                out[name] = best_of(repeat, f, sync)
+            print('%-28s %9.4f s' % (name, out[name]), flush=True)
+        except Exception as e:  # a contender that does not run is said, not hidden
+            print('%-28s did not run: %s' % (name, str(e).splitlines()[0][:100]), flush=True)
+    repeat = 5 if device.startswith('cuda') else 1
+    with torch.inference_mode():
+        want = model(x)[head].float().cpu().numpy()
+    measure('torch fp32 eager', lambda: model(x), repeat)
+    if device.startswith('cuda'):
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        torch.backends.cudnn.benchmark = True
+        measure('torch tf32', lambda: model(x), repeat)
+        compiled = torch.compile(model, mode='max-autotune-no-cudagraphs')
+        measure('torch tf32 compiled', lambda: compiled(x), repeat)
+
+        def half():
+            with torch.autocast('cuda', torch.float16):
+                return model(x)
+
+        def half_compiled():
+            with torch.autocast('cuda', torch.float16):
+                return compiled(x)
+        measure('torch fp16 autocast', half, repeat)
+        measure('torch fp16 compiled', half_compiled, repeat)
+    return out, want
+
+
+def run_command(o, args):
+    begin = time.perf_counter()
+    r = subprocess.run([o.bioinfer, 'enformer', '--weights', o.cache, '--positions', 'formula-pt',
+                        '--device', o.device, '--progress', 'off'] +
+                       (['--threads', str(o.threads)] if o.device == 'cpu' else []) + args,
+                       capture_output=True, text=True, check=False)
+    if r.returncode:
+        sys.exit('bioinfer: ' + r.stderr)
+    return time.perf_counter() - begin, r
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--bioinfer', required=True)
+    p.add_argument('--device', default='cpu')
+    p.add_argument('--package')
+    p.add_argument('--cache', default='bench-cache/enformer')
+    p.add_argument('--windows', type=int, default=0, help='0: 2 on the CPU, 20 on a GPU')
+    p.add_argument('--variants', type=int, default=0, help='0: 2 on the CPU, 100 on a GPU')
+    p.add_argument('--threads', type=int, default=2)
+    p.add_argument('--small', action='store_true')
+    o = p.parse_args()
+    gpu = o.device != 'cpu'
+    o.windows = o.windows or (20 if gpu else 2)
+    o.variants = o.variants or (100 if gpu else 2)
+    import numpy as np
+    import torch
+    from golden_tracks import fill, one_hot
+    torch.set_num_threads(o.threads)
+    modeling = import_reference(o.package)
+    config = SMALL if o.small else FULL
+    length = 5120 if o.small else 196608
+    os.makedirs(o.cache, exist_ok=True)
+    model = fill(modeling.Enformer.from_hparams(**config), 1)
+    weights = os.path.join(o.cache, 'pytorch_model.bin')
+    torch.save({k: v for k, v in model.state_dict().items() if not k.startswith('_trunk.')},
+               weights)
+    with open(os.path.join(o.cache, 'config.json'), 'w', encoding='ascii') as f:
+        json.dump(dict(config, seq_length=length), f)
+    windows = [sequence(length, i) for i in range(o.windows + 1)]
+    device = o.device if gpu else 'cpu'
+    x = one_hot(windows[0]).to(device)
+    times, want = reference_times(model.to(device), x, device, 'human')
+    model.cpu()
+    del model
+    if gpu:
+        torch.cuda.empty_cache()
+
+    at = lambda name: os.path.join(o.cache, name)
+    write_fasta(at('one.fa'), [('w0', windows[0])])
+    write_fasta(at('all.fa'), [('w%d' % i, s) for i, s in enumerate(windows)])
+    tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
+    one, _ = run_command(o, [at('one.fa'), '-o', at('one.npz')] + tracks)
+    many, _ = run_command(o, [at('all.fa'), '-o', at('all.npz')] + tracks)
+    ours = (many - one) / o.windows
+    got = np.load(at('one.npz'))['w0']
+    want = want[0][:, :got.shape[1]]
+    cos = (got * want).sum(1) / np.sqrt((got ** 2).sum(1) * (want ** 2).sum(1))
+    print('%-28s %9.4f s   worst cosine of a bin against torch fp32: 1 - %.1e' %
+          ('bioinfer ' + o.device, ours, 1 - cos.min()))
+    for name, seconds in times.items():
+        print('  %-26s %6.2f x' % (name, seconds / ours))
+
+    locus = sequence(length + 20000, 99)
+    genome = at('genome.fa')
+    with open(genome, 'w', encoding='ascii') as f:
+        f.write('>chr\n%s\n' % locus)
+    with open(genome + '.fai', 'w', encoding='ascii') as f:
+        f.write('chr\t%d\t5\t%d\t%d\n' % (len(locus), len(locus), len(locus) + 1))
+    middle = len(locus) // 2
+    for name, n in (('v1.vcf', 1), ('vn.vcf', o.variants + 1)):
+        with open(at(name), 'w', encoding='ascii') as f:
+            f.write('##fileformat=VCFv4.2\n')
+            for i in range(n):
+                ref = locus[middle + 7 * i]
+                f.write('chr\t%d\t.\t%s\t%s\n' % (middle + 7 * i + 1, ref, 'ACGT'['CGTA'.index(
+                    ref)]))
+    shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
+    one, _ = run_command(o, [at('v1.vcf'), '-o', at('v.tsv')] + shared)
+    many, _ = run_command(o, [at('vn.vcf'), '-o', at('v.tsv')] + shared)
+    variant = (many - one) / o.variants
+    print('%-28s %9.4f s a variant; %d variants of one locus against %d windows: %.2f x' %
+          ('bioinfer variants', variant, o.variants, 2 * o.variants,
+           2 * o.variants * ours / (o.variants * variant + ours)))
+
+
+if __name__ == '__main__':
+    main()
