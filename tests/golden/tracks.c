@@ -253,7 +253,7 @@ static void refusals(const struct golden *g)
     CHECK_HAS(err.text, "takes a session that keeps");
     bioinfer_tracks_free(&t);
     CHECK_EQ(bioinfer_session_new(&session, g->model, &sp, &err), BIOINFER_UNSUPPORTED);
-    CHECK_HAS(err.text, "takes windows of DNA, not records");
+    CHECK_HAS(err.text, "takes no sequences of residues");
 }
 
 static void read_window(struct golden *g)
