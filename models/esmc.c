@@ -450,6 +450,7 @@ const struct bi_model_def bi_model_esmc = {
     .name = "esmc",
     .summary = "ESM C protein language models, 300M and 600M parameters",
     .default_name = "biohub/ESMC-300M",
+    .gpu = true,
     .recognise = esmc_recognise,
     .open = esmc_open,
     .build = esmc_build,

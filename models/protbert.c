@@ -514,6 +514,7 @@ const struct bi_model_def bi_model_protbert = {
     .name = "protbert",
     .summary = "ProtBERT, ProtBERT-BFD and other BERT models over letters",
     .default_name = "Rostlab/prot_bert_bfd",
+    .gpu = true,
     .recognise = protbert_recognise,
     .open = protbert_open,
     .build = protbert_build,

@@ -415,6 +415,7 @@ const struct bi_model_def bi_model_prott5 = {
     .name = "prott5",
     .summary = "ProtT5-XL-U50 and other T5 encoders over letters",
     .default_name = "Rostlab/prot_t5_xl_half_uniref50-enc",
+    .gpu = true,
     .recognise = prott5_recognise,
     .open = prott5_open,
     .build = prott5_build,
