@@ -221,7 +221,7 @@ static bool message_fits(const struct bi_graph *g, const struct match *m)
     const struct bi_value *w = &g->values[linear->in[1]];
     return linear->in[2] != BI_NONE && linear->in[3] == BI_NONE &&
            linear->attr.act == BI_ACT_GELU && edges->attr.act == BI_ACT_GELU &&
-           w->kind == BI_VALUE_WEIGHT && w->shape[0] == w->shape[1] && w->shape[0] <= 256 &&
+           w->kind == BI_VALUE_WEIGHT && w->shape[0] == w->shape[1] && w->shape[0] <= 128 &&
            sum->in[2] == edges->in[7] && sum->in[3] == edges->in[9] &&
            sum->attr.k == edges->attr.k;
 }

@@ -42,6 +42,8 @@
 #include "align.h"
 #include "attention.h"
 #include "contacts.h"
+#include "decode.h"
+#include "edges.h"
 #include "depthwise.h"
 #include "embedding.h"
 #include "layernorm.h"
@@ -122,6 +124,20 @@
     E(align_r8_l24_f16,       align,         align,              64,  49152, align)      \
     E(align_r8_l32_f16,       align,         align,              64,  65536, align)      \
     E(align_r4_l32_f32,       align,         align,              64,  65536, align)      \
+    E(virtual_cb_f32,       edges,         virtual_cb,         256, 0,     virtual_cb)  \
+    E(knn_f32,              edges,         knn,                256, 0,     knn)         \
+    E(rbf_f32,              edges,         rbf,                256, 0,     rbf)         \
+    E(relative_f32,         edges,         relative,           256, 0,     relative)    \
+    E(orientation_f32,      edges,         orientation,        256, 0,     orientation) \
+    E(edge_concat_f32,      edges,         edge_concat,        256, 0,     edge_concat) \
+    E(edge_sum_f32,         edges,         edge_sum,           256, 0,     edge_sum)    \
+    E(neighbor_sum_f32,     edges,         neighbor_sum,       256, 0,     neighbor_sum)\
+    E(row_bias_f32,         edges,         row_bias,           256, 0,     row_bias)    \
+    E(edge_message_f32,       edges,         edge_message,       256, 42752, edge_message)\
+    E(fill_f32,             decode,        fill,               256, 0,     fill)        \
+    E(put_rows_f32,         decode,        put_rows,           256, 0,     put_rows)    \
+    E(next_step_f32,        decode,        next_step,          256, 0,     next_step)   \
+    E(draw_f32,             decode,        draw,               256, 0,     draw)        \
     E(attention_contacts_f16, contacts,      attention_contacts, 256, 60928, contacts)
 /* clang-format on */
 
@@ -172,6 +188,31 @@ BI_GPU_ROWS_GRID(depthwise)
     }
 BI_GPU_REL_GRID(rel_attention_f16, 64)
 BI_GPU_REL_GRID(rel_attention_f32, 32)
+
+/* One number of so many to a thread. */
+#define BI_GPU_NUMBERS_GRID(op, numbers)                                                 \
+    static inline void bi_gpu_grid_##op(const void *params, const struct bi_counts *bucket,  \
+                                        int32_t grid[2])                                 \
+    {                                                                                    \
+        const struct bi_##op##_params *p = (const struct bi_##op##_params *)params;      \
+        (void)bucket;                                                                    \
+        grid[0] = bi_gpu_blocks(numbers, 256);                                           \
+        grid[1] = 1;                                                                     \
+    }
+BI_GPU_NUMBERS_GRID(virtual_cb, p->rows)
+BI_GPU_NUMBERS_GRID(knn, p->rows)
+BI_GPU_NUMBERS_GRID(rbf, p->rows *p->k *p->n_pairs)
+BI_GPU_NUMBERS_GRID(relative, p->rows *p->k *p->width)
+BI_GPU_NUMBERS_GRID(orientation, p->rows *p->k)
+BI_GPU_NUMBERS_GRID(edge_concat, p->rows *p->k *(2 * p->width + p->edge_width))
+BI_GPU_NUMBERS_GRID(edge_sum, p->rows *p->terms.k *p->terms.width)
+BI_GPU_NUMBERS_GRID(neighbor_sum, p->rows *p->width)
+BI_GPU_NUMBERS_GRID(row_bias, p->rows *p->width)
+BI_GPU_NUMBERS_GRID(edge_message, p->rows * 256)
+BI_GPU_NUMBERS_GRID(fill, p->rows *p->width)
+BI_GPU_NUMBERS_GRID(put_rows, p->rows *p->width)
+BI_GPU_NUMBERS_GRID(next_step, p->rows * 0 + 1)
+BI_GPU_NUMBERS_GRID(draw, p->rows)
 
 static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_counts *bucket,
                                         int32_t grid[2])

@@ -18,7 +18,7 @@ static int edge_message_infer(struct bi_graph *g, struct bi_node *node,
     st = bi_expect(g, node, 10, 2, width, err);
     if (!st)
         st = bi_expect(g, node, 11, 1, width, err);
-    if (!st && (bi_in(g, node, 10)->shape[0] != width || width > 256))
+    if (!st && (bi_in(g, node, 10)->shape[0] != width || width > 128))
         st = bi_fail(err, BIOINFER_INTERNAL, "edge_message: w %s of width %lld",
                      bi_shape_text(bi_in(g, node, 10)).text, (long long)width);
     if (st)

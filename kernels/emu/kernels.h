@@ -12,6 +12,8 @@ namespace {
 #include "../attention.cu"
 #include "../attention_f32.cu"
 #include "../contacts.cu"
+#include "../decode.cu"
+#include "../edges.cu"
 #include "../embedding.cu"
 #include "../layernorm.cu"
 #include "../linear.cu"

@@ -32,7 +32,7 @@
 
 /* ---- options and random numbers ---- */
 
-enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 96, GATE_BLOCK = 16 };
+enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 128, GATE_BLOCK = 16 };
 
 static const struct bi_emu_target *const targets[N_TARGETS] = {&bi_emu_nvidia, &bi_emu_cdna,
                                                                &bi_emu_rdna};
@@ -230,6 +230,20 @@ static const struct precision precisions[] = {
      {AT(rel_attention, q), AT(rel_attention, k), AT(rel_attention, v), AT(rel_attention, y), END},
      2e-2, 4e-3, 2e-5, NULL},
     {"rel_attention_f32", {END}, 0, 0, 0, NULL},
+    {"virtual_cb_f32", {END}, 0, 0, 0, NULL},
+    {"knn_f32", {END}, 0, 0, 0, NULL},
+    {"rbf_f32", {END}, 0, 0, 0, NULL},
+    {"relative_f32", {END}, 0, 0, 0, NULL},
+    {"orientation_f32", {END}, 0, 0, 0, NULL},
+    {"edge_concat_f32", {END}, 0, 0, 0, NULL},
+    {"edge_sum_f32", {END}, 0, 0, 0, NULL},
+    {"neighbor_sum_f32", {END}, 0, 0, 0, NULL},
+    {"row_bias_f32", {END}, 0, 0, 0, NULL},
+    {"edge_message_f32", {END}, 0, 0, 0, NULL},
+    {"fill_f32", {END}, 0, 0, 0, NULL},
+    {"put_rows_f32", {END}, 0, 0, 0, NULL},
+    {"next_step_f32", {END}, 0, 0, 0, NULL},
+    {"draw_f32", {END}, 0, 0, 0, NULL},
     {"norm_act_f32_f32", {END}, 1e-6, 1e-6, 0, NULL},
     {"norm_act_f32_f16", {AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"pair_diff_f32_f32", {END}, 0, 0, 0, NULL},
