@@ -48,6 +48,10 @@ def import_reference(folder):
         def __init__(self, config):
             super().__init__()
             self.config = config
+
+        @property
+        def device(self):
+            return next(self.parameters()).device
     stubs = {'transformers': {'PretrainedConfig': Config, 'PreTrainedModel': Model},
              'polars': {}, 'pyfaidx': {'Fasta': object},
              'discrete_key_value_bottleneck_pytorch': {'DiscreteKeyValueBottleneck': object}}
