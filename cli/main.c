@@ -218,7 +218,8 @@ int cli_open_model(struct cli *cli)
         struct bioinfer_model_params, .family = o->model, .device = o->device,
         .precision = o->precision, .check_weights = o->check_weights,
         .window = o->window, .positions = o->positions,
-        .strict_pickle = o->strict_pickle, .verify = o->verify);
+        .strict_pickle = o->strict_pickle, .verify = o->verify,
+        .head = o->command == CLI_EMBED ? o->head : NULL);
     struct bioinfer_error err = {0};
     int st, code = cli_check_device(cli);
 

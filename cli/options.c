@@ -56,7 +56,7 @@ static const struct option table[] = {
      "of intervals also bedgraph or bigwig, of which FILE is a folder;\n"
      "of alignments: tsv (default), paf, sam or needle; of designs also fasta (default)"},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL,
-     "what to compute: mean, per-residue, bos, logits, contacts, attentions;\n"
+     "what to compute: mean, per-residue, bos, logits, contacts, attentions, head;\n"
      "designs: logprobs, probs"},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
      "whose embeddings: 0 is the input, -1 the last (default)"},
@@ -79,8 +79,9 @@ static const struct option table[] = {
      "stop at the first record without a result, write nothing"},
     {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS, NULL,
      "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
-    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS, NULL,
-     "whose tracks: human, mouse, ...; default: the first of the weights"},
+    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED, NULL,
+     "of tracks: human, mouse, ...; default: the first of the weights;\n"
+     "of embeddings: a file of an annotation head, whose classes are the output"},
     {"targets", 0, TEXT, "FILE", FIELD(targets), CLI_TRACKS, NULL,
      "table of the head's tracks: identifier, description, strand_pair"},
     {"tracks", 0, TEXT, "LIST", FIELD(tracks), CLI_TRACKS, NULL,

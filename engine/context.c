@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../models/head.h"
 #include "engine.h"
 
 const char *bioinfer_version(void)
@@ -355,6 +356,14 @@ static int check_all(struct bioinfer_model *m, struct bioinfer_error *err)
     return st;
 }
 
+static int open_head(struct bioinfer_model *m, const char *path, struct bioinfer_error *err)
+{
+    if (!m->base.def->build)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: heads are for sequences of residues, %s "
+                       "takes windows of DNA", path, m->base.def->name);
+    return bi_head_open(&m->base, path, err);
+}
+
 int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                         const struct bioinfer_model_params *params, struct bioinfer_error *err)
 {
@@ -388,6 +397,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
         (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
+        (st = p.head ? open_head(m, p.head, err) : 0) ||
         (st = bi_store_new(&m->store, err)))
         goto out;
     if (m->base.def->build_design) /* chains of decisions are exact in float32 only */

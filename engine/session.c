@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../models/head.h"
 #include "engine.h"
 
 enum {
@@ -38,7 +39,8 @@ static const struct {
     const char *name;
 } kinds[] = {{BIOINFER_MEAN, "mean"},         {BIOINFER_PER_RESIDUE, "per-residue"},
              {BIOINFER_BOS, "bos"},           {BIOINFER_LOGITS, "logits"},
-             {BIOINFER_CONTACTS, "contacts"}, {BIOINFER_ATTENTIONS, "attentions"}};
+             {BIOINFER_CONTACTS, "contacts"}, {BIOINFER_ATTENTIONS, "attentions"},
+             {BIOINFER_HEAD, "head"}};
 
 enum { LAYER_KINDS = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS };
 
@@ -390,6 +392,11 @@ static int64_t slot_shape(const struct bi_model *m, const struct slot *slot, int
         a->shape[1] = m->n_heads;
         a->shape[2] = a->shape[3] = n_tokens;
         break;
+    case BIOINFER_HEAD:
+        a->n_dims = m->head->mean ? 1 : 2;
+        a->shape[0] = m->head->mean ? m->head->n_classes : n;
+        a->shape[1] = m->head->n_classes;
+        break;
     default: /* mean, bos */
         a->n_dims = 1;
         a->shape[0] = m->width;
@@ -413,6 +420,39 @@ static bool copy_finite(float *dst, const float *src, int64_t n)
     return worst != 0x7F800000;
 }
 
+/* Rows of logits to what the head's activation makes of them. */
+static void activate(const struct bi_head *h, float *x, int64_t n)
+{
+    for (; n > 0 && h->activation != BI_HEAD_NONE; n--, x += h->n_classes) {
+        double max = -INFINITY, sum = 0;
+        for (int c = 0; c < h->n_classes; c++)
+            max = fmax(max, (double)x[c]);
+        for (int c = 0; c < h->n_classes; c++)
+            sum += exp((double)x[c] - max);
+        for (int c = 0; c < h->n_classes; c++)
+            x[c] = (float)(h->activation == BI_HEAD_SOFTMAX ? exp((double)x[c] - max) / sum
+                                                            : 1 / (1 + exp(-(double)x[c])));
+    }
+}
+
+/* The best class of each of n rows, as bioinfer_result.labels; NULL = no memory. */
+static char *labels_of(const struct bi_env *env, const struct bi_head *h, const float *x,
+                       int64_t n)
+{
+    struct bi_buf text = {.env = env};
+    for (int64_t i = 0; i < n; i++, x += h->n_classes) {
+        int best = 0;
+        for (int c = 1; c < h->n_classes; c++)
+            best = x[c] > x[best] ? c : best;
+        if (i && !h->one_letter)
+            bi_buf_putc(&text, ' ');
+        bi_buf_puts(&text, h->classes[best]);
+    }
+    char *labels = text.failed ? NULL : bi_strdup(env, bi_buf_text(&text));
+    bi_buf_free(&text);
+    return labels;
+}
+
 /* Copies what output `o` holds for sequence `at` into the record's array. */
 static bool copy_output(const struct bioinfer_session *s, const struct bi_batch *b,
                         const struct bi_output *o, int64_t at, float *dst)
@@ -423,6 +463,13 @@ static bool copy_output(const struct bioinfer_session *s, const struct bi_batch 
     const float *src = bi_exec_output(b->slot, o, &ld);
     bool finite = true;
     switch (o->kind) {
+    case BIOINFER_HEAD:
+        src += (m->head->mean ? at : start + m->n_prefix) * ld;
+        n = m->head->mean ? 1 : n;
+        if (!copy_finite(dst, src, n * ld))
+            return false;
+        activate(m->head, dst, n);
+        return true;
     case BIOINFER_PER_RESIDUE:
     case BIOINFER_LOGITS:
         return copy_finite(dst, src + (start + m->n_prefix) * ld, n * ld);
@@ -764,18 +811,24 @@ static int deliver_window(struct run *r, struct window *w, struct bioinfer_error
             .arrays = r->arrays, .n_layers_kept = s->wants.n_layers,
             .n_kinds = count_kinds(s->wants.include)};
         int64_t at = 0;
+        char *labels = NULL;
         int st;
         if (e->status && !e->message)
             result.message = bioinfer_status_name(e->status);
         for (int k = 0; !e->status && k < r->n_slots; k++) {
             int64_t n = slot_shape(m, &r->slots[k], e->n_tokens, &r->arrays[k]);
             r->arrays[k].data = e->data + at;
+            if (r->slots[k].kind == BIOINFER_HEAD &&
+                !(labels = labels_of(s->env, m->head, e->data + at, n / m->head->n_classes)))
+                return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': labels", e->id);
             at += n;
             result.n_arrays++;
         }
+        result.labels = labels;
         s->exec->profile.records++;
         s->exec->profile.residues += (uint64_t)result.length;
         st = r->sink(r->sink_user, &result, err);
+        bi_free(s->env, labels);
         entry_free(s->env, e);
         if (st)
             return st;

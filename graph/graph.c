@@ -296,6 +296,13 @@ bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value
                             .scale = 1));
 }
 
+bi_value_id bi_sequence_windows(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t taps,
+                                int32_t n_prefix, int32_t n_suffix)
+{
+    return bi_node_add(g, BI_OP_SEQUENCE_WINDOWS, IN(x, start),
+                       ATTR(.taps = taps, .n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
 bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id bias,
                              bi_value_id start)
 {

@@ -146,6 +146,9 @@ bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_val
                     int32_t n_heads);
 bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value_id start,
                       int32_t n_heads);
+/* taps odd; special tokens get zeros. A matmul behind it is a convolution over residues. */
+bi_value_id bi_sequence_windows(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t taps,
+                                int32_t n_prefix, int32_t n_suffix);
 bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id bias,
                              bi_value_id start);
 bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start);

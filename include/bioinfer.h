@@ -138,6 +138,7 @@ struct bioinfer_model_params {
      * the family knows ("formula-tf", "formula-pt"). NULL = the family's own. */
     int64_t window;
     const char *positions;
+    const char *head; /* file of an annotation head (docs/heads.md); NULL = none */
 };
 
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name")
@@ -237,7 +238,7 @@ BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
 /* One named float32 array of a result, row-major. */
 struct bioinfer_array {
-    const char *kind;  /* "mean", "per-residue", "bos", "logits", "contacts", "attentions" */
+    const char *kind;  /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions" */
     int layer;         /* 0 = embedding ... n_layers; -1 = not of a layer */
     int n_dims;
     int64_t shape[4];
@@ -255,6 +256,8 @@ struct bioinfer_result {
     int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
     int n_kinds;                         /* kinds asked for */
     const char *description;             /* rest of the header line; NULL = not known here */
+    const char *labels; /* the head's best class: a name, or for residues one letter each, names
+                         * with blanks between where they are longer; NULL = no head */
 };
 
 /* ---- 6 sessions --------------------------------------------------------------------- */
@@ -265,7 +268,8 @@ enum bioinfer_include {
     BIOINFER_BOS = 1 << 2,         /* [D] */
     BIOINFER_LOGITS = 1 << 3,      /* [L, V] before softmax */
     BIOINFER_CONTACTS = 1 << 4,    /* [L, L] probabilities */
-    BIOINFER_ATTENTIONS = 1 << 5   /* [layers, H, S, S], S = tokens, specials included */
+    BIOINFER_ATTENTIONS = 1 << 5,  /* [layers, H, S, S], S = tokens, specials included */
+    BIOINFER_HEAD = 1 << 6         /* [L, C] or [C]: of model_params.head, after its activation */
 };
 /* "mean" -> BIOINFER_MEAN ...; 0 when there is no such kind. */
 BIOINFER_API unsigned bioinfer_include_from_name(const char *name);

@@ -58,6 +58,7 @@
 #include "rope_table.h"
 #include "scale_rows.h"
 #include "select_rows.h"
+#include "sequence_windows.h"
 #include "unary.h"
 #include "upsample.h"
 
@@ -80,6 +81,7 @@
     E(layernorm_f32_f32,      layernorm,     layernorm,          256, 0,     layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
+    E(sequence_windows_f32,   sequence_windows, sequence_windows, 256, 0,    rope)       \
     E(select_rows_f32,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(select_rows_f16,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(scale_rows_f32,         scale_rows,    scale_rows,         256, 0,     scale_rows) \

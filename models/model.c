@@ -1,5 +1,5 @@
 /* model.c - opening a model of any family, and its weights. */
-#include "model.h"
+#include "head.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -285,6 +285,8 @@ void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
         if (w->include & BIOINFER_BOS)
             bi_output(g, bi_select_rows(g, x, start), BIOINFER_BOS, layer, "bos");
     }
+    if (w->include & BIOINFER_HEAD && layer == model->n_layers)
+        bi_output(g, bi_head_build(model, g, x, start), BIOINFER_HEAD, -1, "head");
 }
 
 size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,

@@ -126,6 +126,7 @@ struct bi_model {
     int64_t window;
     const char *positions;
     struct bi_tracks tracks;
+    const struct bi_head *head; /* NULL = none */
     unsigned can_include;   /* kinds these weights can give */
     unsigned default_include;
     struct bi_design_facts design;

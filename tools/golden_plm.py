@@ -358,7 +358,50 @@ def tiny_t5(out):
         golden_file(folder, model, records, t5_encode, 37, prefix=0)
 
 
+def tiny_heads(out):
+    """Heads on the tiny ProtT5 and ESM C: a secondary structure layout, ProstT5's 3Di layout, a class of a protein."""
+    import torch
+    import torch.nn.functional as F
+    import convert_head
+    from safetensors.numpy import load_file
+    folder, expected, labels = out / "heads", {}, {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for family, model, width, prefix in (("prott5", "full", 32, 0), ("esmc", "split", 128, 1)):
+        w = Weights(51 + prefix)
+        for name, shape in (("elmo_feature_extractor.0", (8, width, 7, 1)), ("dssp3_classifier.0", (3, 8, 7, 1)),
+                            ("classifier.0", (8, width, 7, 1)), ("classifier.3", (20, 8, 7, 1)), ("fc1", (6, width)),
+                            ("fc2", (4, 6))):
+            w.normal(name + ".weight", *shape, gain=2 / np.prod(shape[1:]) ** 0.5)
+            w.normal(name + ".bias", shape[0], gain=0.3)
+        heads = {"dssp3": ([("elmo_feature_extractor.0", "relu"), ("dssp3_classifier.0", "none")], list("HEC"), "softmax"),
+                 "3di": ([("classifier.0", "relu"), ("classifier.3", "none")], convert_head.THREE_DI, "softmax"),
+                 "location": ([("fc1", "gelu"), ("fc2", "none")], ["Nucleus", "Membrane", "Cytoplasm", "Golgi"], "sigmoid")}
+        golden = load_file(out.parent / family / model / "golden.safetensors")
+        for name, (layers, classes, activation) in heads.items():
+            where = "mean" if name == "location" else "per-residue"
+            convert_head.write(folder / f"{family}-{name}.safetensors", w, layers, classes, activation, where)
+            for key in sorted(k for k in golden if k.endswith("/last_hidden_state")):
+                x = torch.from_numpy(golden[key])[prefix:-1].double()
+                x = x.mean(0, keepdim=True) if where == "mean" else x
+                for layer, act in layers:
+                    weight, bias = (torch.from_numpy(np.asarray(w[f"{layer}.{k}"])).double() for k in ("weight", "bias"))
+                    if weight.dim() == 4:
+                        x = F.conv1d(x.T[None], weight[..., 0], bias, padding=weight.shape[2] // 2)[0].T
+                    else:
+                        x = F.linear(x, weight, bias)
+                    x = {"relu": F.relu, "gelu": F.gelu, "none": lambda v: v}[act](x)
+                x = x.softmax(-1) if activation == "softmax" else x.sigmoid()
+                record = f"{family}-{name}/{key.split('/')[0]}"
+                expected[record] = x.float().numpy() if where == "per-residue" else x.float().numpy()[0]
+                best = [classes[i] for i in x.argmax(-1).tolist()]
+                labels[record] = "".join(best) if where == "per-residue" else best[0]
+    g.save(expected, folder / "expected.safetensors")
+    write_json(folder / "labels.json", labels)
+
+
 def tiny(args):
+    if "heads" in args.only.split(","):  # needs the goldens of the others beside them
+        tiny_heads(pathlib.Path(args.outdir) / "prott5")
     for name, write in ("esmc", tiny_esmc), ("protbert", tiny_bert), ("prott5", tiny_t5):
         if name in args.only.split(","):
             folder = pathlib.Path(args.outdir) / name
@@ -460,7 +503,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     p = commands.add_parser("tiny", help="tiny models in every layout, with goldens")
     p.add_argument("outdir")
-    p.add_argument("--only", default="esmc,protbert,prott5")
+    p.add_argument("--only", default="esmc,protbert,prott5", help="also: heads, once the others are there")
     p.set_defaults(run=tiny)
     p = commands.add_parser("seeded", help="random weights of a published shape, with goldens")
     p.add_argument("model", choices=[*ESMC, *BERT, *T5])

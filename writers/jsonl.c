@@ -109,6 +109,10 @@ static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         bi_buf_puts(line, ",\"msg\":");
         bi_put_json(line, r->message ? r->message : "");
     } else {
+        if (r->labels) {
+            bi_buf_puts(line, ",\"labels\":");
+            bi_put_json(line, r->labels);
+        }
         bi_buf_puts(line, ",\"arrays\":[");
         for (int i = 0; i < r->n_arrays; i++) {
             bi_buf_puts(line, i ? "," : "");

@@ -2,6 +2,7 @@
  * kinds or layers were asked for), in input order:
  *
  *   id  length  status  msg  [layer]  [kind]  d0  d1 ... dN
+ *   id  length  status  msg  labels            of an annotation head alone
  *
  * Rows of failed records have empty cells behind msg. Their number is only known once a
  * record has worked, so failed records in front of the first good one wait in memory.
@@ -15,7 +16,7 @@ struct tsv {
     struct bi_out out;
     struct bi_buf rows;
     int64_t width;      /* -1: the header line is not yet written */
-    bool layers, kinds; /* columns that are there */
+    bool layers, kinds, labels; /* columns that are there */
     size_t n_waiting;   /* failed rows without their empty cells in `rows` */
 };
 
@@ -44,7 +45,7 @@ static int write_rows(struct bioinfer_writer *w, struct bi_buf *rows,
 
 static void put_empty_cells(const struct tsv *s, struct bi_buf *out)
 {
-    for (int64_t i = s->layers + s->kinds; i > 0; i--)
+    for (int64_t i = s->layers + s->kinds + s->labels; i > 0; i--)
         bi_buf_putc(out, '\t');
     for (int64_t i = 0; i < s->width; i++)
         bi_buf_putc(out, '\t');
@@ -61,6 +62,7 @@ static int start_table(struct bioinfer_writer *w, struct bioinfer_error *err)
     bi_buf_puts(&text, "id\tlength\tstatus\tmsg");
     bi_buf_puts(&text, s->layers ? "\tlayer" : "");
     bi_buf_puts(&text, s->kinds ? "\tkind" : "");
+    bi_buf_puts(&text, s->labels ? "\tlabels" : "");
     for (int64_t i = 0; i < s->width; i++) {
         bi_buf_puts(&text, "\td");
         bi_put_u64(&text, (uint64_t)i);
@@ -107,6 +109,32 @@ static int put_failed(struct bioinfer_writer *w, const struct bioinfer_result *r
     return bi_writer_check(w, &s->rows, err);
 }
 
+static int put_labels(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                      const char *name, struct bioinfer_error *err)
+{
+    struct tsv *s = w->state;
+    int st = 0;
+    if (s->width < 0) {
+        s->width = 0;
+        s->labels = true;
+        st = start_table(w, err);
+    }
+    if (st)
+        return st;
+    put_record(&s->rows, r, name);
+    bi_buf_putc(&s->rows, '\t');
+    bi_put_field(&s->rows, r->labels);
+    bi_buf_putc(&s->rows, '\n');
+    return write_rows(w, &s->rows, err);
+}
+
+/* Vectors, or a head alone, of which the labels are written. */
+static int tsv_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                     struct bioinfer_error *err)
+{
+    return r->labels && r->n_arrays == 1 ? 0 : bi_writer_vectors_only(w, r, err);
+}
+
 static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
                    const char *name, struct bioinfer_error *err)
 {
@@ -114,6 +142,8 @@ static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     int st;
     if (r->status)
         return put_failed(w, r, name, err);
+    if (r->labels && r->n_arrays == 1)
+        return put_labels(w, r, name, err);
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
         uint64_t n, size;
@@ -176,7 +206,7 @@ const struct bi_writer_ops bi_writer_tsv = {
     .suffix = ".tsv",
     .to_stdout = true,
     .has_failed_rows = true,
-    .check = bi_writer_vectors_only,
+    .check = tsv_check,
     .open = tsv_open,
     .put = tsv_put,
     .finish = tsv_finish,

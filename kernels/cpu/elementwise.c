@@ -8,6 +8,7 @@
 #include "../rope_table.h"
 #include "../scale_rows.h"
 #include "../select_rows.h"
+#include "../sequence_windows.h"
 #include "../unary.h"
 #include "attention_tile.h"
 #include "entries.h"
@@ -205,6 +206,34 @@ void BI_ISA_NAME(positions_run)(const void *params, int64_t task, int64_t n_task
     for (int64_t t = rows.first; t < rows.end; t++) {
         const int64_t at = t - p->start[sequence_of(p->start, p->counts->n_seqs, t)];
         copy_row(p->y + t * p->ldy, p->table + (at + p->first) * p->width, p->width);
+    }
+}
+
+int64_t BI_ISA_NAME(sequence_windows_tasks)(const void *params, int n_threads)
+{
+    const struct bi_sequence_windows_params *p = params;
+    (void)n_threads;
+    return row_tasks(p->counts->n_tokens, (int64_t)p->taps * p->width);
+}
+
+void BI_ISA_NAME(sequence_windows_run)(const void *params, int64_t task, int64_t n_tasks,
+                                       void *scratch)
+{
+    const struct bi_sequence_windows_params *p = params;
+    const struct rows rows = task_rows(task, p->counts->n_tokens, (int64_t)p->taps * p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t t = rows.first; t < rows.end; t++) {
+        const int64_t s = sequence_of(p->start, p->counts->n_seqs, t);
+        const int64_t first = p->start[s] + p->n_prefix, end = p->start[s + 1] - p->n_suffix;
+        for (int64_t k = 0; k < p->taps; k++) {
+            const int64_t from = t + k - p->taps / 2;
+            float *y = p->y + t * p->ldy + k * p->width;
+            if (t >= first && t < end && from >= first && from < end)
+                copy_row(y, p->x + from * p->ldx, p->width);
+            else
+                memset(y, 0, sizeof *y * (size_t)p->width);
+        }
     }
 }
 

@@ -16,6 +16,7 @@
     PLAIN(add)                                                                           \
     PLAIN(mul)                                                                           \
     PLAIN(positions)                                                                     \
+    PLAIN(sequence_windows)                                                              \
     PLAIN(layernorm)                                                                     \
     SCRATCH(mean_pool)                                                                   \
     PLAIN(rope_table)                                                                    \

@@ -30,6 +30,7 @@ namespace {
 #include "../mul.cu"
 #include "../positions.cu"
 #include "../relative_bias.cu"
+#include "../sequence_windows.cu"
 #include "../softmax.cu"
 #include "../unary.cu"
 

@@ -359,6 +359,55 @@ def find_base64(row):
 
 # ---- the other families ----
 
+class Heads(Case):
+    """Annotation heads of docs/heads.md against tools/golden_plm.py."""
+
+    MODELS = {"prott5": "full", "esmc": "split"}
+
+    def head(self, name):
+        return os.path.join(ROOT, "tests", "golden", "prott5", "heads", name)
+
+    def run_head(self, family, name, *args, **more):
+        folder = os.path.join(ROOT, "tests", "golden", family)
+        return self.run_raw(family, os.path.join(folder, "sequences.fasta"), "--weights",
+                            os.path.join(folder, self.MODELS[family]),
+                            *(["--raw-residues"] if family == "esmc" else []),  # <mask> is one of its tokens
+                            "--head", self.head(f"{family}-{name}.safetensors"), *args, **more)
+
+    def test_values_and_labels(self):
+        expected = read_safetensors(self.head("expected.safetensors"))
+        labels = json.load(open(self.head("labels.json")))
+        for family in self.MODELS:
+            for name in "dssp3", "3di", "location":
+                self.run_head(family, name, "-o", "out.npz")
+                out = read_npz(self.path("out.npz"))
+                rows = self.run_head(family, name, "--format", "tsv").stdout.decode().splitlines()
+                self.assertEqual(rows[0], "id\tlength\tstatus\tmsg\tlabels")
+                found = {r.split("\t")[0]: r.split("\t")[4] for r in rows[1:]}
+                lines = self.run_head(family, name, "--format", "jsonl").stdout.decode().splitlines()
+                self.assertEqual({j["id"]: j["labels"] for j in map(json.loads, lines)}, found)
+                self.assertEqual(set(out), set(found))
+                for key, (shape, data) in out.items():
+                    want_shape, want = expected[f"{family}-{name}/{key}"]
+                    self.assertEqual(tuple(shape), tuple(want_shape))
+                    self.assertLess(max(abs(a - b) for a, b in zip(data, want)), 2e-5)
+                    self.assertEqual(found[key], labels[f"{family}-{name}/{key}"])
+
+    def test_beside_others(self):
+        self.run_head("prott5", "3di", "--include", "mean,head", "-o", "out.npz")
+        out = read_npz(self.path("out.npz"))
+        self.assertEqual(out["len37/mean"][0], (32,))
+        self.assertEqual(out["len37/head"][0], (37, 20))
+
+    def test_refused(self):
+        weights = os.path.join(ROOT, "tests", "golden", "esmc", "split")
+        for name, text in ((self.head("prott5-3di.safetensors"), "width 32"),
+                           (os.path.join(weights, "model.safetensors"), "no entry bioinfer.head"),
+                           ("nothing.safetensors", "nothing.safetensors")):
+            self.check_fails(("esmc", "in.fasta", "--weights", weights, "--head", name, "-o", "x.npz"), 78, text)
+        self.check_fails(("esmc", "in.fasta", "--weights", weights, "--include", "head", "-o", "x.npz"), 64, "head")
+
+
 class Families(Case):
     """The other protein language models: found by their weights, or named."""
 
