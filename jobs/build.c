@@ -140,7 +140,7 @@ static int move_all(const struct bi_build *b, const struct bioinfer_writer *w,
 {
     struct bi_buf side_from = {.env = b->env}, side = {.env = b->env}, list = {.env = b->env};
     const struct bi_env *env = b->env;
-    int st = 0;
+    int st = 0, moved = 0;
     if (w->ops->side_path) {
         w->ops->side_path(&side_from, w->path);
         w->ops->side_path(&side, b->path);
@@ -154,17 +154,21 @@ static int move_all(const struct bi_build *b, const struct bioinfer_writer *w,
     if (w->ops->is_folder) /* left by a run that was killed right here */
         bi_folder_remove(env, b->path);
     /* the result itself comes last: once it is there, all is */
-    if ((side.size && (st = bi_path_rename(env, side_from.data, side.data, err))) ||
-        (st = bi_path_rename(env, manifest, list.data, err)) ||
-        (st = bi_path_rename(env, w->path, b->path, err)))
+    if (!side.size || !(st = bi_path_rename(env, side_from.data, side.data, err)))
+        moved = 1;
+    if (!st && !(st = bi_path_rename(env, manifest, list.data, err)))
+        moved = 2;
+    if (!st && !(st = bi_path_rename(env, w->path, b->path, err)))
+        moved = 3;
+    if (!st && !(st = bi_folder_sync_of(env, b->path, err)))
         goto out;
-    if ((st = bi_folder_sync_of(env, b->path, err))) {
-        /* what may not be there after a crash is not left there now */
+    /* what may not be there after a crash is not left there now */
+    if (moved > 2)
         bi_path_rename(env, b->path, w->path, NULL);
+    if (moved > 1)
         bi_path_rename(env, list.data, manifest, NULL);
-        if (side.size)
-            bi_path_rename(env, side.data, side_from.data, NULL);
-    }
+    if (moved > 0 && side.size)
+        bi_path_rename(env, side.data, side_from.data, NULL);
 out:
     bi_buf_free(&side_from);
     bi_buf_free(&side);

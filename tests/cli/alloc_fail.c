@@ -1,4 +1,4 @@
-/* alloc_fail.c - a whole run in which allocation number n fails, for n = 1, 2, 3 ...
+/* alloc_fail.c - a whole run in which allocation or system call number n fails, for n = 1, 2, 3 ...
  * until a run needs fewer: each ends with a status, nothing leaks, and no output is
  * left.
  *
@@ -7,16 +7,19 @@
  * Twice for each n: that allocation alone, and from there on. Without `all` the steps
  * between the n grow, so that the test takes seconds. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../base/file.h"
+#include "../../engine/engine.h"
 #include "../test.h"
 
 struct counter {
     long n_calls, n_live;
     long fail_at; /* 0 = never */
     int from_there;
+    int kind; /* enum bi_fault: what fails instead of allocations, with `error` */
+    int error;
 };
 
 static char folder[] = "/tmp/bioinfer-alloc-XXXXXX";
@@ -27,14 +30,30 @@ static void *count_alloc(void *user, size_t size)
     struct counter *c = user;
     void *p;
 
-    c->n_calls++;
-    if (c->fail_at &&
-        (c->from_there ? c->n_calls >= c->fail_at : c->n_calls == c->fail_at))
-        return NULL;
+    if (!c->error) {
+        c->n_calls++;
+        if (c->fail_at &&
+            (c->from_there ? c->n_calls >= c->fail_at : c->n_calls == c->fail_at))
+            return NULL;
+    }
     if (!(p = aligned_alloc(64, (size + 63) / 64 * 64)))
         return NULL;
     c->n_live++;
     return p;
+}
+
+/* The fault hook of system calls. */
+static int count_call(void *user, enum bi_fault kind)
+{
+    struct counter *c = user;
+
+    if (!c->error || (int)kind != c->kind)
+        return 0;
+    c->n_calls++;
+    return c->fail_at && (c->from_there ? c->n_calls >= c->fail_at
+                                        : c->n_calls == c->fail_at)
+               ? c->error
+               : 0;
 }
 
 static void count_free(void *user, void *p)
@@ -56,6 +75,14 @@ static const struct format {
     {"npz", EVERYTHING},   {"safetensors", EVERYTHING}, {"h5", EVERYTHING},
     {"jsonl", EVERYTHING}, {"npy", BIOINFER_MEAN},      {"tsv", BIOINFER_MEAN},
     {"esm-pt", BIOINFER_MEAN | BIOINFER_PER_RESIDUE},
+};
+
+/* Every call of a kind fails once, in a run of every format. */
+static const struct {
+    int kind, error;
+} calls[] = {
+    {BI_FAULT_OPEN, EACCES},  {BI_FAULT_WRITE, ENOSPC}, {BI_FAULT_WRITE, EIO},
+    {BI_FAULT_SYNC, EIO},     {BI_FAULT_RENAME, EIO},
 };
 
 struct run {
@@ -88,8 +115,11 @@ static int whole_run(struct counter *c, const char *model_path,
     int st;
 
     *run = (struct run){0};
-    if ((st = bioinfer_context_new(&ctx, &params, err)) ||
-        (st = bioinfer_reader_open(&reader, ctx, fasta, NULL, err)) ||
+    if ((st = bioinfer_context_new(&ctx, &params, err)))
+        goto out;
+    ctx->env.fault = count_call;
+    ctx->env.fault_user = c;
+    if ((st = bioinfer_reader_open(&reader, ctx, fasta, NULL, err)) ||
         (st = bioinfer_model_open(&model, ctx, model_path, NULL, err)) ||
         (st = bioinfer_session_new(&session, model, &session_params, err)) ||
         (st = bioinfer_job_open(&run->job, ctx, output, &job_params, err)))
@@ -123,9 +153,11 @@ static void remove_output(void)
 }
 
 /* True when run number n had a failure to meet. */
-static int one(const char *model, const struct format *format, long n, int from_there)
+static int one(const char *model, const struct format *format, long n, int from_there,
+               int kind, int error)
 {
-    struct counter c = {.fail_at = n, .from_there = from_there};
+    struct counter c = {.fail_at = n, .from_there = from_there, .kind = kind, .error = error};
+    int expected = error ? bi_status_from_errno(error) : BIOINFER_NOMEM;
     struct bioinfer_error err = {0};
     struct run run;
     int st = whole_run(&c, model, format, &run, &err);
@@ -135,10 +167,10 @@ static int one(const char *model, const struct format *format, long n, int from_
     if (!met)
         good &= CHECK_EQ(st, BIOINFER_OK);
     else if (from_there)
-        good &= CHECK_EQ(st, BIOINFER_NOMEM);
+        good &= CHECK_EQ(st, expected);
     else /* one failure may be survived: a smaller batch, or a record lost with its
             reason */
-        good &= CHECK(st == BIOINFER_NOMEM || st == BIOINFER_OK);
+        good &= CHECK(st == expected || st == BIOINFER_OK);
     if (st)
         good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) &
                 CHECK(access(ids, F_OK)) & CHECK(access(manifest, F_OK));
@@ -150,7 +182,7 @@ static int one(const char *model, const struct format *format, long n, int from_
         good &= CHECK(!access(output, F_OK)) & CHECK(access(part, F_OK));
     }
     if (!good)
-        fprintf(stderr, "    %s: allocation %ld%s: %s %s\n", format->name, n,
+        fprintf(stderr, "    %s: kind %d call %ld%s: %s %s\n", format->name, kind, n,
                 from_there ? " and all behind" : "", bioinfer_status_name(st),
                 err.text);
     remove_output();
@@ -195,11 +227,14 @@ int main(int argc, char **argv)
         CHECK_EQ(run.stats.copied, 1);
         if (more) /* up to the writer the formats take the same way */
             n = c.n_calls > 400 ? c.n_calls - 400 : 1;
-        while (one(argv[1], &formats[i], n, 0) & one(argv[1], &formats[i], n, 1)) {
+        while (one(argv[1], &formats[i], n, 0, 0, 0) & one(argv[1], &formats[i], n, 1, 0, 0)) {
             n += (all && !strcmp(all, "all")) || argc > 2 ? 1 : 1 + n / 12;
             total += 2;
         }
         printf("%s: %ld allocations in a run\n", formats[i].name, c.n_calls);
+        for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
+            for (n = 1; one(argv[1], &formats[i], n, 0, calls[k].kind, calls[k].error); n++)
+                total++;
     }
     unlink(fasta);
     CHECK_EQ(rmdir(folder), 0);
