@@ -101,7 +101,8 @@ enum bioinfer_log_level { BIOINFER_LOG_ERROR, BIOINFER_LOG_WARNING, BIOINFER_LOG
 
 struct bioinfer_context_params {
     size_t struct_size;
-    /* All three or none. alloc must return 64-byte aligned memory; resize is not needed. */
+    /* All three or none. alloc must return 64-byte aligned memory; resize is not needed. Both are
+     * called from several threads at once. */
     void *(*alloc)(void *user, size_t size);
     void (*free)(void *user, void *ptr);
     void *alloc_user;

@@ -15,7 +15,7 @@
 #include "../test.h"
 
 struct counter {
-    long n_calls, n_live;
+    _Atomic long n_calls, n_live; /* weights are read by several threads */
     long fail_at; /* 0 = never */
     int from_there;
     int kind; /* enum bi_fault: what fails instead of allocations, with `error` */
@@ -31,9 +31,9 @@ static void *count_alloc(void *user, size_t size)
     void *p;
 
     if (!c->error) {
-        c->n_calls++;
-        if (c->fail_at &&
-            (c->from_there ? c->n_calls >= c->fail_at : c->n_calls == c->fail_at))
+        const long call = ++c->n_calls;
+
+        if (c->fail_at && (c->from_there ? call >= c->fail_at : call == c->fail_at))
             return NULL;
     }
     if (!(p = aligned_alloc(64, (size + 63) / 64 * 64)))
@@ -49,9 +49,8 @@ static int count_call(void *user, enum bi_fault kind)
 
     if (!c->error || (int)kind != c->kind)
         return 0;
-    c->n_calls++;
-    return c->fail_at && (c->from_there ? c->n_calls >= c->fail_at
-                                        : c->n_calls == c->fail_at)
+    const long call = ++c->n_calls;
+    return c->fail_at && (c->from_there ? call >= c->fail_at : call == c->fail_at)
                ? c->error
                : 0;
 }

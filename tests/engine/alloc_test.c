@@ -16,15 +16,16 @@
 enum { RECORDS = 12, RUNS = 4 };
 
 struct failing {
-    long n_calls, n_live, fail_at;
+    _Atomic long n_calls, n_live; /* weights are read by several threads */
+    long fail_at;
     int from_there;
 };
 
 static void *failing_alloc(void *user, size_t size)
 {
     struct failing *f = user;
-    f->n_calls++;
-    if (f->fail_at && (f->from_there ? f->n_calls >= f->fail_at : f->n_calls == f->fail_at))
+    const long call = ++f->n_calls;
+    if (f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at))
         return NULL;
     f->n_live++;
     return aligned_alloc(64, (size + 63) / 64 * 64);
@@ -128,7 +129,7 @@ static int files_left(void)
     for (struct dirent *e; d && (e = readdir(d));)
         if (e->d_name[0] != '.' || strlen(e->d_name) > 2) {
             snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-            unlink(path);
+            remove_output(path);
             n++;
         }
     if (d)

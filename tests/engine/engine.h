@@ -3,6 +3,9 @@
 #ifndef BI_TEST_ENGINE_H
 #define BI_TEST_ENGINE_H
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include "../../include/bioinfer.h"
 #include "../test.h"
 
@@ -142,6 +145,21 @@ static inline int run_all(bioinfer_session *s, const struct bioinfer_record *rec
     if (st)
         fprintf(stderr, "    run: %s: %s\n", bioinfer_status_name(st), err.text);
     return st;
+}
+
+/* Removes what a writer made: a file, or a folder of files. */
+static inline int remove_output(const char *path)
+{
+    char inside[700];
+    DIR *d = opendir(path);
+    if (!d)
+        return unlink(path);
+    for (struct dirent *e; (e = readdir(d));) {
+        snprintf(inside, sizeof inside, "%.400s/%s", path, e->d_name);
+        unlink(inside); /* "." and ".." stay */
+    }
+    closedir(d);
+    return rmdir(path);
 }
 
 #endif

@@ -822,7 +822,7 @@ static void process_state(void)
         if (w.format[0] == 'h') /* libhdf5 is loaded now and may hold files of its own */
             before.n_files = count_files();
         check_state(&before, w.format);
-        CHECK_EQ(unlink(path), 0);
+        CHECK_EQ(remove_output(path), 0);
         snprintf(path, sizeof path, "%s/out.ids.txt", folder);
         unlink(path);
     }
