@@ -197,12 +197,15 @@ def main():
             if args.calls:
                 ours[size] = calls(args, work / size, work / "calls.npz", size)
         if args.reference:
-            done = subprocess.run([sys.executable, ROOT / "bench/esm2_reference.py", "--fasta", args.fasta, "--sizes",
-                                   args.sizes], stdout=subprocess.PIPE, text=True)
-            rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-            reference = {(r["size"], r["how"]): r for r in rows}
-            if done.returncode:
-                print("the reference stopped early:", len(rows), "rows")
+            with subprocess.Popen([sys.executable, ROOT / "bench/esm2_reference.py", "--fasta", args.fasta, "--sizes",
+                                   args.sizes], stdout=subprocess.PIPE, text=True) as process:
+                for line in process.stdout:  # as they come: a run cut short still shows them
+                    print(line, end="", flush=True)
+                    if line.startswith("{"):
+                        row = json.loads(line)
+                        reference[row["size"], row["how"]] = row
+            if process.returncode:
+                print("the reference stopped early:", len(reference), "rows")
         if ours:
             compare_calls(args, ours, reference)
 

@@ -1,0 +1,42 @@
+#!/bin/bash
+# What only a machine with a GPU can show, in one call: every kernel against its reference, the backend's conformance,
+# fidelity, speed beside the references. Prints a table of outcomes last; logs and tables lie in OUT.
+#
+#     bench/gpu.sh BUILD PROTEINS.fasta [DEVICE] [OUT]          DEVICE: cuda:0; OUT: a new folder in /tmp
+#
+# BUILD is a build folder with clang-19's kernels and a C++ compiler's emulation (ninja -C BUILD bench/calls builds the
+# one program that is not built by default). Needs Python with numpy, safetensors, torch and transformers. LIMIT is the
+# seconds of each step, 600 when not set; STEPS chooses some: "checkkernel conformance kernels esm2 plm".
+set -u
+cd "$(dirname "$0")/.."
+build=${1:?build folder} fasta=${2:?FASTA file} device=${3:-cuda:0} out=${4:-$(mktemp -d)}
+steps=${STEPS:-checkkernel conformance kernels esm2 plm}
+failed=0 table=
+
+step() { # NAME COMMAND...
+    local name=$1 begun=$SECONDS outcome=ok
+    shift
+    [[ " $steps " == *" $name "* ]] || return 0
+    timeout "${LIMIT:-600}" "$@" >"$out/$name.txt" 2>&1
+    case $? in
+    0) ;;
+    124) outcome="over ${LIMIT:-600} s" failed=1 ;;
+    *) outcome=failed failed=1 ;;
+    esac
+    [ "$outcome" = ok ] || tail -5 "$out/$name.txt"
+    table+=$(printf '%-12s %-12s %5d s   %s' "$name" "$outcome" $((SECONDS - begun)) "$(tail -1 "$out/$name.txt")")$'\n'
+}
+
+mkdir -p "$out"
+step checkkernel "$build/tests/gpu/checkkernel_gpu" "--device=$device"
+step conformance "$build/tests/gpu/conformance" tests/golden/esm2/hf-d16 "${device%%:*}"
+step kernels python3 bench/kernels_gpu.py --ptx "$build/kernels"
+step esm2 python3 -u bench/esm2_gpu.py --bioinfer "$build/cli/bioinfer" --calls "$build/bench/calls" --fasta "$fasta" \
+    --device "$device" --reference
+step plm python3 -u bench/plm.py --bioinfer "$build/cli/bioinfer" --fasta "$fasta" --device "$device"
+for name in kernels esm2 plm; do
+    [ -e "$out/$name.txt" ] && printf '\n== %s\n' "$name" && cat "$out/$name.txt"
+done
+printf '\n%s' "$table"
+echo "logs: $out"
+exit "$failed"
