@@ -2,6 +2,7 @@
 import os
 import random
 import subprocess
+import time
 
 ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 # format -> options that go with it, and names of what it writes beside FILE
@@ -54,6 +55,24 @@ def make_fasta(path, n, seed=1, longest=120, copies=0.1, bad=True):
                 sequence = rng.choice(["", "MK1A", "M*K"])
             f.write(f">r{i} record {i}\n{sequence}\n")
     return path
+
+
+def lasting_fasta(command, path, seconds, *args):
+    """make_fasta with as many records as make the command with these options last about so long: what
+    is to be interrupted must not be over before its first commit, however fast the machine."""
+    n, took = 2500, 0
+    while n < 400_000:
+        make_fasta(path, n)
+        begun = time.monotonic()
+        command.run(path, "-o", path + ".timed", "--format", "tsv", *args, code=1)
+        took = time.monotonic() - begun
+        for left in (path + ".timed", path + ".timed.manifest.tsv"):
+            if os.path.exists(left):
+                os.remove(left)
+        if took >= seconds:
+            return path
+        n = int(n * max(1.5, min(8, 1.2 * seconds / took)))
+    raise AssertionError(f"{n} records take {took:.2f} s only")
 
 
 def contents(path):

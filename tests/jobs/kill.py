@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from common import Command, contents, make_fasta
+from common import Command, contents, lasting_fasta
 
 
 def damage(folder, rng):
@@ -41,7 +41,8 @@ def main(exe, root, count, seed, options):
     command, rng = Command(exe, root), random.Random(seed)
     kills = jobs = damaged = midway = 0
     with tempfile.TemporaryDirectory(prefix="bioinfer-kill-") as folder:
-        fasta = make_fasta(os.path.join(folder, "in.fasta"), 2500)
+        options = ["--threads", "1", "--batch-tokens", "64", *options]
+        fasta = lasting_fasta(command, os.path.join(folder, "in.fasta"), 1.5, *options)
         want = {}
         while kills < count:
             name = list(command.formats)[(jobs + seed) % len(command.formats)]

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from common import Command, contents, make_fasta
+from common import Command, contents, lasting_fasta
 
 SHARDS = 3
 
@@ -43,7 +43,8 @@ def need(*programs):
 class Example:
     def __init__(self, exe, root, folder):
         self.command, self.root, self.folder = Command(exe, root), os.path.abspath(root), folder
-        self.fasta = make_fasta(self.path("in.fasta"), 2500)
+        self.fasta = lasting_fasta(self.command, self.path("in.fasta"), 1.5 * SHARDS, "--threads", "1",
+                                   "--batch-tokens", "64")
         self.command.run(self.fasta, "-o", self.path("whole.npz"), code=1)
         self.want = contents(self.path("whole.npz"))
 
