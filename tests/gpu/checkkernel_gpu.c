@@ -43,7 +43,7 @@ struct result {
 };
 
 struct ck {
-    uint64_t seed, random;
+    struct ck_dice dice; /* first */
     int every, printed;
     struct device_target *device; /* NULL: emulated */
     long at;
@@ -53,91 +53,16 @@ struct ck {
     long cases, checks, failures;
 };
 
-static uint64_t next(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static double unit(struct ck *ck)
-{
-    return (double)(next(&ck->random) >> 11) * 0x1p-53;
-}
-
-static double normal(struct ck *ck)
-{
-    return sqrt(-2 * log(1 - unit(ck))) * cos(6.283185307179586 * unit(ck));
-}
-
-int64_t ck_random(struct ck *ck, int64_t low, int64_t high)
-{
-    return low + (int64_t)(next(&ck->random) % (uint64_t)(high - low + 1));
-}
-
 int ck_bench(const struct ck *ck)
 {
     (void)ck;
     return 0;
 }
 
-static void add_length(struct ck_lengths *n, int length)
-{
-    if (n->n == (int)BI_COUNT(n->of))
-        return;
-    n->of[n->n++] = length;
-    n->tokens += length;
-    if (length > n->longest)
-        n->longest = length;
-}
-
-struct ck_lengths ck_lengths(struct ck *ck, int max_seqs, int max_length)
-{
-    static const int tiles[] = {8, 16, 32, 64, 96, 128, 192, 256};
-    struct ck_lengths n = {0};
-    for (int64_t k = ck_random(ck, 1, max_seqs); k > 0; k--) {
-        int64_t length = ck_random(ck, 1, max_length);
-        if (ck_random(ck, 0, 1)) {
-            int tile = tiles[ck_random(ck, 0, BI_COUNT(tiles) - 1)];
-            if (tile < max_length)
-                length = tile + ck_random(ck, -1, 1);
-        }
-        add_length(&n, (int)length);
-    }
-    return n;
-}
-
-struct ck_lengths ck_lengths_of(const int32_t *lengths)
-{
-    struct ck_lengths n = {0};
-    while (*lengths >= 0)
-        add_length(&n, *lengths++);
-    return n;
-}
-
-struct ck_lengths ck_same(int count, int length)
-{
-    struct ck_lengths n = {0};
-    while (count-- > 0)
-        add_length(&n, length);
-    return n;
-}
-
-static void *take(size_t size)
-{
-    void *p = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
-    if (!p) {
-        fprintf(stderr, "checkkernel_gpu: no memory for %zu bytes\n", size);
-        exit(1);
-    }
-    return p;
-}
-
 /* Memory of a run, where the device can read it, too. */
 static void *take_for(struct ck *ck, size_t size)
 {
-    return ck->device ? device_take(ck->device, size) : take(size);
+    return ck->device ? device_take(ck->device, size) : ck_take(size);
 }
 
 static void give_for(struct ck *ck, void *p)
@@ -347,7 +272,7 @@ struct batch {
 static struct batch new_batch(const struct ck_case *c, const int32_t *lengths, int n_seqs)
 {
     struct batch b = {0};
-    b.start = take(sizeof *b.start * (size_t)(n_seqs + 1));
+    b.start = ck_take(sizeof *b.start * (size_t)(n_seqs + 1));
     b.start[0] = 0;
     for (int s = 0; s < n_seqs; s++) {
         b.start[s + 1] = b.start[s] + lengths[s];
@@ -359,7 +284,7 @@ static struct batch new_batch(const struct ck_case *c, const int32_t *lengths, i
     for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++, b.n_arrays++) {
         const struct ck_array *a = &c->arrays[i];
         b.live[i] = bi_live_rows(&b.counts, (int)a->axis, a->rows);
-        b.values[i] = take(sizeof(float) * (size_t)(b.live[i] * a->width));
+        b.values[i] = ck_take(sizeof(float) * (size_t)(b.live[i] * a->width));
     }
     return b;
 }
@@ -371,64 +296,6 @@ static void free_batch(struct batch *b)
     free(b->start);
 }
 
-/* Rows of an array that belong to sequence s; shared arrays: all of them. */
-static void rows_of(const struct batch *b, enum bi_axis axis, int s, int64_t live,
-                    int64_t *first, int64_t *end)
-{
-    *first = 0;
-    *end = live;
-    if (axis == BI_AXIS_TOKENS || axis == BI_AXIS_ROWS) {
-        *first = b->start[s];
-        *end = b->start[s + 1];
-    } else if (axis == BI_AXIS_SEQS) {
-        *first = s;
-        *end = s + 1;
-    }
-}
-
-static bool is_shared(enum bi_axis axis)
-{
-    return axis == BI_AXIS_FIXED || axis == BI_AXIS_LONGEST;
-}
-
-static float wide(struct ck *ck)
-{
-    const double u = unit(ck);
-    if (u < 0.02)
-        return u < 0.01 ? 0.0f : (float)(1e-40 * u);
-    return (float)(pow(10, 12 * unit(ck) - 8) * (unit(ck) < 0.5 ? -1 : 1));
-}
-
-static void fill_maps(struct ck *ck, float *row, int64_t width, int64_t longest, int length)
-{
-    for (int64_t i = 0; i < width; i += longest) {
-        double sum = 0;
-        for (int j = 0; j < length; j++)
-            sum += row[i + j] = (float)exp(2 * normal(ck));
-        for (int64_t j = 0; j < longest; j++)
-            row[i + j] = j < length ? (float)((double)row[i + j] / sum) : 0;
-    }
-}
-
-static void fill_row(struct ck *ck, const struct ck_array *a, float *row, int length)
-{
-    const double scale = a->scale != 0 ? a->scale : 1;
-    if (a->fill == CK_MAPS) {
-        fill_maps(ck, row, a->width, a->limit, length);
-        return;
-    }
-    for (int64_t i = 0; i < a->width; i++) {
-        if (a->fill == CK_IDS) {
-            int32_t id = (int32_t)ck_random(ck, 0, a->limit - 1);
-            memcpy(row + i, &id, sizeof id);
-        } else if (a->fill == CK_WIDE) {
-            row[i] = wide(ck) * (float)scale;
-        } else {
-            row[i] = (float)(scale * normal(ck) + (a->fill == CK_GAIN ? 1 : 0));
-        }
-    }
-}
-
 static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
 {
     for (int i = 0; i < b->n_arrays; i++) {
@@ -437,7 +304,7 @@ static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
         for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++) {
             while (a->axis == BI_AXIS_TOKENS && r >= b->start[s + 1])
                 s++;
-            fill_row(ck, a, b->values[i] + r * a->width, b->start[s + 1] - b->start[s]);
+            ck_fill_row(ck, a, b->values[i] + r * a->width, b->start[s + 1] - b->start[s]);
         }
     }
 }
@@ -454,8 +321,8 @@ static struct batch sub_batch(const struct ck_case *c, const struct batch *b, co
         const struct ck_array *a = &c->arrays[i];
         for (int s = 0; s < n && a->role != CK_OUT; s++) {
             int64_t first, end, to, to_end;
-            rows_of(b, a->axis, from[s], b->live[i], &first, &end);
-            rows_of(&out, a->axis, s, out.live[i], &to, &to_end);
+            ck_rows_of(b->start, a->axis, from[s], b->live[i], &first, &end);
+            ck_rows_of(out.start, a->axis, s, out.live[i], &to, &to_end);
             memcpy(out.values[i] + to * a->width, b->values[i] + first * a->width,
                    sizeof(float) * (size_t)((to_end - to) * a->width));
         }
@@ -616,7 +483,7 @@ static void fail(struct ck *ck, const struct ck_case *c, size_t e, int t, const 
     if (ck->printed++ < 40)
         fprintf(stderr, "checkkernel_gpu: %s: %s: %s: case %ld (%s): %s; --seed=%llu\n",
                 ck->op->stem, entries[e].name, targets[t]->name, ck->at,
-                c->note ? c->note : "", what, (unsigned long long)ck->seed);
+                c->note ? c->note : "", what, (unsigned long long)ck->dice.seed);
 }
 
 /* Everything of an output that is not a row of the batch still holds the pattern. */
@@ -693,10 +560,10 @@ static bool same_sequence(const struct ck_case *c, const struct batch *b, const 
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         int64_t first, end, to, to_end;
-        if (a->role != CK_OUT || is_shared(a->axis))
+        if (a->role != CK_OUT || ck_is_shared(a->axis))
             continue;
-        rows_of(b, a->axis, s, b->live[i], &first, &end);
-        rows_of(o, a->axis, u, o->live[i], &to, &to_end);
+        ck_rows_of(b->start, a->axis, s, b->live[i], &first, &end);
+        ck_rows_of(o->start, a->axis, u, o->live[i], &to, &to_end);
         for (int64_t r = 0; r < end - first; r++)
             if (!same_rows(&x->of[i], first + r, &y->of[i], to + r, a->width))
                 return false;
@@ -719,9 +586,9 @@ static bool has_nan(const struct ck_case *c, const struct batch *b, const struct
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         int64_t first, end;
-        if (a->role != CK_OUT || is_shared(a->axis))
+        if (a->role != CK_OUT || ck_is_shared(a->axis))
             continue;
-        rows_of(b, a->axis, s, b->live[i], &first, &end);
+        ck_rows_of(b->start, a->axis, s, b->live[i], &first, &end);
         for (int64_t r = first; r < end; r++)
             for (int64_t j = 0; j < a->width; j++)
                 if (isnan(element(&x->of[i], r, j)))
@@ -740,7 +607,7 @@ static struct run run_once(struct ck *ck, const struct ck_case *c, size_t e, int
     struct bi_emu_launch launch = {
         .run = find_kernel(targets[t], entries[e].name), .params = run.params,
         .wave = targets[t]->wave, .block = entries[e].threads,
-        .shared_size = entries[e].shared, .seed = next(&ck->random)};
+        .shared_size = entries[e].shared, .seed = ck_next(&ck->dice.random)};
     entries[e].grid(run.params, &bucket, launch.grid);
     const char *error = ck->device ? device_run(ck->device, &entries[e], run.params, &bucket)
                                    : bi_emu_run(&launch);
@@ -790,10 +657,10 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, in
 
     for (int u = 0; u < n; u++)
         everyone[u] = u;
-    if (a->role != CK_IN || is_shared(a->axis) || a->fill == CK_IDS || a->absent)
+    if (a->role != CK_IN || ck_is_shared(a->axis) || a->fill == CK_IDS || a->absent)
         return;
     struct batch spoilt = sub_batch(c, b, everyone, n);
-    rows_of(b, a->axis, s, b->live[i], &first, &end);
+    ck_rows_of(b->start, a->axis, s, b->live[i], &first, &end);
     if (first < end) {
         const int64_t row = ck_random(ck, first, end - 1), column = ck_random(ck, 0, a->width - 1);
         for (int64_t r = first; r < end; r++)
@@ -851,13 +718,13 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
 
 void ck_check(struct ck *ck, const struct ck_case *c)
 {
-    const uint64_t random = ck->random; /* the next case does not depend on this one */
+    const uint64_t random = ck->dice.random; /* the next case does not depend on this one */
     bool any = false;
     if (++ck->at % ck->every)
         return;
     if (c->gated && ((const struct bi_linear_params *)c->params)->n % (2 * GATE_BLOCK))
         return; /* rules leave those alone: they are for the CPU's blocks */
-    ck->random = random ^ (uint64_t)ck->at;
+    ck->dice.random = random ^ (uint64_t)ck->at;
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
     fill_batch(ck, c, &b);
     for (size_t e = 0; e < BI_COUNT(entries); e++)
@@ -872,49 +739,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     ck->failures += !any;
     ck->cases++;
     free_batch(&b);
-    ck->random = random + 1;
-}
-
-/* Copies of what a fixed case lists, and params that point to them. */
-static void fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params)
-{
-    memcpy(params, c->params, c->params_size);
-    for (int i = 0; i < 4; i++) {
-        const void *from;
-        data[i] = NULL;
-        if (!c->arrays[i].size || c->arrays[i].kind == CK_FIXED_SQUARE)
-            continue;
-        memcpy(&from, (const unsigned char *)c->params + c->arrays[i].pointer, sizeof from);
-        data[i] = take(c->arrays[i].size);
-        memcpy(data[i], from, c->arrays[i].size);
-        memcpy(params + c->arrays[i].pointer, &data[i], sizeof data[i]);
-    }
-}
-
-/* "" or how two sets of outputs differ. */
-static void fixed_compare(const struct ck_fixed *c, void *const *want, void *const *have,
-                          double absolute, double relative, char text[200])
-{
-    *text = '\0';
-    for (int i = 0; i < 4 && !*text; i++)
-        for (size_t k = 0; want[i] && k < c->arrays[i].size / 4 && !*text; k++) {
-            const float x = ((const float *)want[i])[k], y = ((const float *)have[i])[k];
-            if (!memcmp((const char *)want[i] + 4 * k, (const char *)have[i] + 4 * k, 4))
-                continue;
-            if (c->arrays[i].kind == CK_FIXED_I32)
-                snprintf(text, 200, "array %d element %zu: got %d, expected %d", i, k,
-                         ((const int *)have[i])[k], ((const int *)want[i])[k]);
-            else if (!(fabs((double)y - (double)x) <=
-                       absolute + relative * fabs((double)x)))
-                snprintf(text, 200, "array %d element %zu: got %.9g, expected %.9g", i, k,
-                         (double)y, (double)x);
-        }
-}
-
-static void fixed_free(void **data)
-{
-    for (int i = 0; i < 4; i++)
-        free(data[i]);
+    ck->dice.random = random + 1;
 }
 
 /* Entries are <entry>_f32: all numbers of graphs are. */
@@ -926,49 +751,41 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     char name[64], text[200];
     struct bi_counts bucket;
     const struct bi_counts *counts;
-    if (ck->at++ % ck->every)
+    if (ck->at++ % ck->every || ck->device) /* their arrays are not where a device reads */
         return;
     ck->cases++;
     snprintf(name, sizeof name, "%s_f32", c->entry);
     memcpy(&counts, c->params, sizeof counts);
     bucket = *counts;
-    fixed_copies(c, want, params);
+    ck_fixed_copies(c, want, params);
     c->reference(params);
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         for (int t = 0; t < N_TARGETS && !strcmp(entries[e].name, name); t++) {
             struct bi_emu_launch launch = {
                 .run = find_kernel(targets[t], entries[e].name), .params = params,
                 .wave = targets[t]->wave, .block = entries[e].threads,
-                .shared_size = entries[e].shared, .seed = next(&ck->random)};
+                .shared_size = entries[e].shared, .seed = ck_next(&ck->dice.random)};
             const char *error;
-            fixed_copies(c, have, params);
+            ck_fixed_copies(c, have, params);
             entries[e].grid(params, &bucket, launch.grid);
             if ((error = bi_emu_run(&launch)))
                 fail(ck, &named, e, t, error);
-            fixed_compare(c, want, have, 2 * c->absolute, 2 * c->relative, text);
+            ck_fixed_compare(c, want, have, 2 * c->absolute, 2 * c->relative, text);
             if (*text)
                 fail(ck, &named, e, t, text);
-            fixed_free(have);
+            ck_fixed_free(have);
             ck->of[e][t].cases++;
             ck->of[e][t].checks++;
         }
-    fixed_free(want);
+    ck_fixed_free(want);
 }
 
 /* ---- main ---- */
 
-static const struct ck_op *const all_ops[] = {
-#define OP(NAME, op, n_in, n_out) &ck_##op,
-#include "ops/ops.inc"
-#undef OP
-};
-
 static void run_op(struct ck *ck, const struct ck_op *op)
 {
     ck->op = op;
-    ck->random = ck->seed;
-    for (const char *s = op->stem; *s; s++) /* cases do not depend on --op */
-        ck->random = ck->random * 1099511628211u + (unsigned char)*s;
+    ck_begin(ck, op);
     memset(ck->of, 0, sizeof ck->of);
     ck->at = 0;
     op->cases(ck);
@@ -986,30 +803,27 @@ static void run_op(struct ck *ck, const struct ck_op *op)
     fflush(stdout);
 }
 
-static const char *value_of(const char *arg, const char *option)
-{
-    const size_t n = strlen(option);
-    return strncmp(arg, option, n) ? NULL : arg + n;
-}
+static const int tiles[] = {8, 16, 32, 64, 96, 128, 192, 256};
 
 int main(int argc, char **argv)
 {
-    static struct ck ck = {.seed = 1, .every = 1, .entry = ""};
+    static struct ck ck = {.dice = {.seed = 1, .tiles = tiles, .n_tiles = BI_COUNT(tiles)},
+                           .every = 1, .entry = ""};
     const char *part = "", *v;
 
     _Static_assert(BI_COUNT(entries) <= MAX_ENTRIES, "enlarge MAX_ENTRIES");
     for (int i = 1; i < argc; i++) {
-        if ((v = value_of(argv[i], "--op=")))
+        if ((v = ck_value_of(argv[i], "--op=")))
             part = v;
-        else if ((v = value_of(argv[i], "--target=")))
+        else if ((v = ck_value_of(argv[i], "--target=")))
             ck.target = v;
-        else if ((v = value_of(argv[i], "--entry=")))
+        else if ((v = ck_value_of(argv[i], "--entry=")))
             ck.entry = v;
-        else if ((v = value_of(argv[i], "--seed=")))
-            ck.seed = strtoull(v, NULL, 10);
-        else if ((v = value_of(argv[i], "--every=")) && atoi(v) > 0)
+        else if ((v = ck_value_of(argv[i], "--seed=")))
+            ck.dice.seed = strtoull(v, NULL, 10);
+        else if ((v = ck_value_of(argv[i], "--every=")) && atoi(v) > 0)
             ck.every = atoi(v);
-        else if ((v = value_of(argv[i], "--device="))) {
+        else if ((v = ck_value_of(argv[i], "--device="))) {
             if (!(ck.device = device_open(v)))
                 return 1;
         }
@@ -1025,9 +839,9 @@ int main(int argc, char **argv)
             fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
             return 1;
         }
-    for (size_t i = 0; i < BI_COUNT(all_ops); i++)
-        if (strstr(all_ops[i]->stem, part))
-            run_op(&ck, all_ops[i]);
+    for (size_t i = 0; i < ck_n_ops; i++)
+        if (strstr(ck_ops[i]->stem, part))
+            run_op(&ck, ck_ops[i]);
     printf("%ld cases, %ld checks, %ld failed\n", ck.cases, ck.checks, ck.failures);
     device_close(ck.device);
     return ck.failures || !ck.cases ? 1 : 0;

@@ -35,7 +35,7 @@ struct result {
 };
 
 struct ck {
-    uint64_t seed, random;
+    struct ck_dice dice; /* first */
     int bench, json, printed;
     const char *isa;
     const struct ck_op *op;
@@ -45,84 +45,9 @@ struct ck {
     long cases, checks, failures;
 };
 
-static uint64_t next(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static double unit(struct ck *ck)
-{
-    return (double)(next(&ck->random) >> 11) * 0x1p-53;
-}
-
-static double normal(struct ck *ck)
-{
-    return sqrt(-2 * log(1 - unit(ck))) * cos(6.283185307179586 * unit(ck));
-}
-
-int64_t ck_random(struct ck *ck, int64_t low, int64_t high)
-{
-    return low + (int64_t)(next(&ck->random) % (uint64_t)(high - low + 1));
-}
-
 int ck_bench(const struct ck *ck)
 {
     return ck->bench;
-}
-
-static void add_length(struct ck_lengths *n, int length)
-{
-    if (n->n == (int)BI_COUNT(n->of))
-        return;
-    n->of[n->n++] = length;
-    n->tokens += length;
-    if (length > n->longest)
-        n->longest = length;
-}
-
-struct ck_lengths ck_lengths(struct ck *ck, int max_seqs, int max_length)
-{
-    static const int tiles[] = {4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 240, 256, 480, 512};
-    struct ck_lengths n = {0};
-    for (int64_t k = ck_random(ck, 1, max_seqs); k > 0; k--) {
-        int64_t length = ck_random(ck, 1, max_length);
-        if (ck_random(ck, 0, 1)) {
-            int tile = tiles[ck_random(ck, 0, BI_COUNT(tiles) - 1)];
-            if (tile < max_length)
-                length = tile + ck_random(ck, -1, 1);
-        }
-        add_length(&n, (int)length);
-    }
-    return n;
-}
-
-struct ck_lengths ck_lengths_of(const int32_t *lengths)
-{
-    struct ck_lengths n = {0};
-    while (*lengths >= 0)
-        add_length(&n, *lengths++);
-    return n;
-}
-
-struct ck_lengths ck_same(int count, int length)
-{
-    struct ck_lengths n = {0};
-    while (count-- > 0)
-        add_length(&n, length);
-    return n;
-}
-
-static void *take(size_t size)
-{
-    void *p = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
-    if (!p) {
-        fprintf(stderr, "checkkernel: no memory for %zu bytes\n", size);
-        exit(1);
-    }
-    return p;
 }
 
 /* ---- batches: the memory of every array for some sequences of a case ---- */
@@ -170,7 +95,7 @@ static struct memory new_memory(struct ck *ck, const struct ck_array *a, int64_t
     if (same_ld)
         m.ld = same_ld->ld;
     m.total = (size_t)(2 * CANARY + offset + m.rows * m.ld);
-    m.base = take(m.total * sizeof *m.base);
+    m.base = ck_take(m.total * sizeof *m.base);
     m.data = m.base + CANARY + offset;
     fill_bits(m.base, m.total, a->role == CK_OUT ? untouched : poison);
     return m;
@@ -180,7 +105,7 @@ static struct batch new_batch(struct ck *ck, const struct ck_case *c, const int3
                               int n_seqs)
 {
     struct batch b = {.n_arrays = count_arrays(c)};
-    b.start = take(sizeof *b.start * (size_t)(n_seqs + 1));
+    b.start = ck_take(sizeof *b.start * (size_t)(n_seqs + 1));
     b.start[0] = 0;
     for (int s = 0; s < n_seqs; s++) {
         b.start[s + 1] = b.start[s] + lengths[s];
@@ -207,64 +132,6 @@ static void free_batch(struct batch *b)
     free(b->start);
 }
 
-/* Rows of an array that belong to sequence s; shared arrays: all of them. */
-static void rows_of(const struct batch *b, enum bi_axis axis, int s, int64_t live,
-                    int64_t *first, int64_t *end)
-{
-    *first = 0;
-    *end = live;
-    if (axis == BI_AXIS_TOKENS || axis == BI_AXIS_ROWS) {
-        *first = b->start[s];
-        *end = b->start[s + 1];
-    } else if (axis == BI_AXIS_SEQS) {
-        *first = s;
-        *end = s + 1;
-    }
-}
-
-static bool is_shared(enum bi_axis axis)
-{
-    return axis == BI_AXIS_FIXED || axis == BI_AXIS_LONGEST;
-}
-
-static float wide(struct ck *ck)
-{
-    const double u = unit(ck);
-    if (u < 0.02)
-        return u < 0.01 ? 0.0f : (float)(1e-40 * u);
-    return (float)(pow(10, 12 * unit(ck) - 8) * (unit(ck) < 0.5 ? -1 : 1));
-}
-
-static void fill_maps(struct ck *ck, float *row, int64_t width, int64_t longest, int length)
-{
-    for (int64_t i = 0; i < width; i += longest) {
-        double sum = 0;
-        for (int j = 0; j < length; j++)
-            sum += row[i + j] = (float)exp(2 * normal(ck));
-        for (int64_t j = 0; j < longest; j++)
-            row[i + j] = j < length ? (float)((double)row[i + j] / sum) : 0;
-    }
-}
-
-static void fill_row(struct ck *ck, const struct ck_array *a, float *row, int length)
-{
-    const double scale = a->scale != 0 ? a->scale : 1;
-    if (a->fill == CK_MAPS) {
-        fill_maps(ck, row, a->width, a->limit, length);
-        return;
-    }
-    for (int64_t i = 0; i < a->width; i++) {
-        if (a->fill == CK_IDS) {
-            int32_t id = (int32_t)ck_random(ck, 0, a->limit - 1);
-            memcpy(row + i, &id, sizeof id);
-        } else if (a->fill == CK_WIDE) {
-            row[i] = wide(ck) * (float)scale;
-        } else {
-            row[i] = (float)(scale * normal(ck) + (a->fill == CK_GAIN ? 1 : 0));
-        }
-    }
-}
-
 static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
 {
     for (int i = 0; i < b->n_arrays; i++) {
@@ -276,7 +143,7 @@ static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
         for (int64_t r = 0; r < m->live; r++) {
             while (a->axis == BI_AXIS_TOKENS && r >= b->start[s + 1])
                 s++;
-            fill_row(ck, a, m->data + r * m->ld, b->start[s + 1] - b->start[s]);
+            ck_fill_row(ck, a, m->data + r * m->ld, b->start[s + 1] - b->start[s]);
         }
     }
 }
@@ -295,8 +162,8 @@ static struct batch sub_batch(struct ck *ck, const struct ck_case *c, const stru
         struct memory *y = &out.of[i];
         for (int s = 0; s < n && a->role != CK_OUT; s++) {
             int64_t first, end, to, to_end;
-            rows_of(b, a->axis, from[s], x->live, &first, &end);
-            rows_of(&out, a->axis, s, y->live, &to, &to_end);
+            ck_rows_of(b->start, a->axis, from[s], x->live, &first, &end);
+            ck_rows_of(out.start, a->axis, s, y->live, &to, &to_end);
             for (int64_t r = 0; r < to_end - to; r++)
                 memcpy(y->data + (to + r) * y->ld, x->data + (first + r) * x->ld,
                        sizeof(float) * (size_t)a->width);
@@ -363,8 +230,8 @@ static void *pack_weight(const struct ck_case *c, const struct batch *b,
         const struct ck_array *a = &c->arrays[i];
         if (a->role != CK_WEIGHT)
             continue;
-        void *packed = take(k->pack_size(a->rows, a->width));
-        float *rows = take(sizeof *rows * (size_t)(a->rows * a->width));
+        void *packed = ck_take(k->pack_size(a->rows, a->width));
+        float *rows = ck_take(sizeof *rows * (size_t)(a->rows * a->width));
         for (int64_t r = 0; r < a->rows; r++) {
             int64_t from = c->gated ? bi_gate_row(r, a->rows / 2, k->panel() / 2) : r;
             memcpy(rows + r * a->width, b->of[i].data + from * a->width,
@@ -394,7 +261,7 @@ static void new_outputs(const struct ck_case *c, const struct batch *b, float **
         base[i] = out[i] = NULL;
         if (c->arrays[i].role != CK_OUT)
             continue;
-        base[i] = take(m->total * sizeof(float));
+        base[i] = ck_take(m->total * sizeof(float));
         memcpy(base[i], m->base, m->total * sizeof(float));
         out[i] = base[i] + (m->data - m->base);
         for (int64_t r = 0; c->in_place && i == 1 && r < m->live; r++)
@@ -422,8 +289,8 @@ static bool run_tasks(struct ck *ck, const struct bi_cpu_entry *e, const struct 
     const size_t size =
         e->scratch_size ? e->scratch_size(p, b->counts.n_tokens, longest_bucket(b)) : 0;
     const size_t floats = (size + sizeof(float) - 1) / sizeof(float);
-    float *scratch = take((floats + CANARY) * sizeof *scratch);
-    int64_t *order = take(sizeof *order * (size_t)(n + 1));
+    float *scratch = ck_take((floats + CANARY) * sizeof *scratch);
+    int64_t *order = ck_take(sizeof *order * (size_t)(n + 1));
     bool ok = true;
 
     fill_bits(scratch + floats, CANARY, untouched);
@@ -452,7 +319,7 @@ static void fail(struct ck *ck, const struct ck_case *c, int isa, const char *wh
     if (ck->printed++ < 40)
         fprintf(stderr, "checkkernel: %s: %s: case %ld (%s): %s; --seed=%llu\n", ck->op->stem,
                 ck->kernels[isa]->name, ck->of[isa].cases, c->note ? c->note : "", what,
-                (unsigned long long)ck->seed);
+                (unsigned long long)ck->dice.seed);
 }
 
 static bool same_bits(const float *a, const float *b, int64_t n)
@@ -525,10 +392,10 @@ static bool same_sequence(const struct ck_case *c, const struct batch *b, float 
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         int64_t first, end, to, to_end;
-        if (a->role != CK_OUT || is_shared(a->axis))
+        if (a->role != CK_OUT || ck_is_shared(a->axis))
             continue;
-        rows_of(b, a->axis, s, b->of[i].live, &first, &end);
-        rows_of(o, a->axis, t, o->of[i].live, &to, &to_end);
+        ck_rows_of(b->start, a->axis, s, b->of[i].live, &first, &end);
+        ck_rows_of(o->start, a->axis, t, o->of[i].live, &to, &to_end);
         for (int64_t r = 0; r < end - first; r++)
             if (!same_bits(x[i] + (first + r) * b->of[i].ld, y[i] + (to + r) * o->of[i].ld,
                            a->width))
@@ -542,9 +409,9 @@ static bool has_nan(const struct ck_case *c, const struct batch *b, float *const
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         int64_t first, end;
-        if (a->role != CK_OUT || is_shared(a->axis))
+        if (a->role != CK_OUT || ck_is_shared(a->axis))
             continue;
-        rows_of(b, a->axis, s, b->of[i].live, &first, &end);
+        ck_rows_of(b->start, a->axis, s, b->of[i].live, &first, &end);
         for (int64_t r = first; r < end; r++)
             for (int64_t j = 0; j < a->width; j++) {
                 const float *v = x[i] + r * b->of[i].ld + j;
@@ -627,7 +494,7 @@ static void spoil(struct ck *ck, const struct ck_array *a, const struct batch *b
                   float value, bool all)
 {
     int64_t first, end;
-    rows_of(b, a->axis, s, b->of[i].live, &first, &end);
+    ck_rows_of(b->start, a->axis, s, b->of[i].live, &first, &end);
     if (first == end)
         return;
     const int64_t row = ck_random(ck, first, end - 1), column = ck_random(ck, 0, a->width - 1);
@@ -647,7 +514,7 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, int isa,
         everyone[s] = s;
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
-        if (a->role != CK_IN || is_shared(a->axis) || a->fill == CK_IDS || a->absent)
+        if (a->role != CK_IN || ck_is_shared(a->axis) || a->fill == CK_IDS || a->absent)
             continue;
         struct batch spoilt = sub_batch(ck, c, b, everyone, n);
         const int s = (int)ck_random(ck, 0, n - 1), what = (int)ck_random(ck, 0, 3);
@@ -698,7 +565,7 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
     void *packed = pack_weight(c, b, k);
     struct params p = bind(c, b, out, packed);
     set_gates(c, k, &p);
-    void *scratch = take(e->scratch_size ? e->scratch_size(&p, b->counts.n_tokens,
+    void *scratch = ck_take(e->scratch_size ? e->scratch_size(&p, b->counts.n_tokens,
                                                            longest_bucket(b)) : 1);
     for (; n < RUNS && (n < 3 || seconds() < until); n++) {
         double begin = seconds();
@@ -762,55 +629,13 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     free_batch(&b);
 }
 
-/* Copies of what a fixed case lists, and params that point to them. */
-static void fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params)
-{
-    memcpy(params, c->params, c->params_size);
-    for (int i = 0; i < 4; i++) {
-        const void *from;
-        data[i] = NULL;
-        if (!c->arrays[i].size || c->arrays[i].kind == CK_FIXED_SQUARE)
-            continue;
-        memcpy(&from, (const unsigned char *)c->params + c->arrays[i].pointer, sizeof from);
-        data[i] = take(c->arrays[i].size);
-        memcpy(data[i], from, c->arrays[i].size);
-        memcpy(params + c->arrays[i].pointer, &data[i], sizeof data[i]);
-    }
-}
-
-/* "" or how two sets of outputs differ. */
-static void fixed_compare(const struct ck_fixed *c, void *const *want, void *const *have,
-                          double absolute, double relative, char text[200])
-{
-    *text = '\0';
-    for (int i = 0; i < 4 && !*text; i++)
-        for (size_t k = 0; want[i] && k < c->arrays[i].size / 4 && !*text; k++) {
-            const float x = ((const float *)want[i])[k], y = ((const float *)have[i])[k];
-            if (!memcmp((const char *)want[i] + 4 * k, (const char *)have[i] + 4 * k, 4))
-                continue;
-            if (c->arrays[i].kind == CK_FIXED_I32)
-                snprintf(text, 200, "array %d element %zu: got %d, expected %d", i, k,
-                         ((const int *)have[i])[k], ((const int *)want[i])[k]);
-            else if (!(fabs((double)y - (double)x) <=
-                       absolute + relative * fabs((double)x)))
-                snprintf(text, 200, "array %d element %zu: got %.9g, expected %.9g", i, k,
-                         (double)y, (double)x);
-        }
-}
-
-static void fixed_free(void **data)
-{
-    for (int i = 0; i < 4; i++)
-        free(data[i]);
-}
-
 void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
 {
     const struct ck_case named = {.note = c->note};
     struct params p;
     void *want[4], *first[4], *have[4];
     char text[200];
-    fixed_copies(c, want, p.bytes);
+    ck_fixed_copies(c, want, p.bytes);
     c->reference(p.bytes);
     for (int i = 0; i < ck->n_kernels; i++) {
         const struct bi_cpu_kernels *k = ck->kernels[i];
@@ -823,53 +648,45 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
         }
         ck->of[i].cases++;
         for (int n_threads = 1; n_threads <= 7; n_threads += 3) {
-            fixed_copies(c, have, p.bytes);
+            ck_fixed_copies(c, have, p.bytes);
             for (int a = 0; a < 4; a++)
                 if (c->arrays[a].size && c->arrays[a].kind == CK_FIXED_SQUARE) {
                     const int64_t n = (int64_t)c->arrays[a].size;
                     const float *w;
                     memcpy(&w, (const unsigned char *)c->params + c->arrays[a].pointer, sizeof w);
                     if (!packed) {
-                        packed = take(k->pack_size(n, n));
+                        packed = ck_take(k->pack_size(n, n));
                         k->pack(packed, n, n, 0, n, w);
                     }
                     set_member(&p, c->arrays[a].pointer, &packed, sizeof packed);
                 }
             if (!run_tasks(ck, e, &none, &p, n_threads))
                 fail(ck, &named, i, "scratch was overrun");
-            fixed_compare(c, want, have, c->absolute, c->relative, text);
+            ck_fixed_compare(c, want, have, c->absolute, c->relative, text);
             if (*text)
                 fail(ck, &named, i, text);
             if (n_threads == 1) {
                 memcpy(first, have, sizeof first);
             } else {
-                fixed_compare(c, first, have, 0, 0, text);
+                ck_fixed_compare(c, first, have, 0, 0, text);
                 if (*text)
                     fail(ck, &named, i, "threads change the result");
-                fixed_free(have);
+                ck_fixed_free(have);
             }
             ck->of[i].checks++;
         }
-        fixed_free(first);
+        ck_fixed_free(first);
         free(packed);
     }
-    fixed_free(want);
+    ck_fixed_free(want);
 }
 
 /* ---- main ---- */
 
-static const struct ck_op *const all_ops[] = {
-#define OP(NAME, op, n_in, n_out) &ck_##op,
-#include "ops/ops.inc"
-#undef OP
-};
-
 static void run_op(struct ck *ck, const struct ck_op *op)
 {
     ck->op = op;
-    ck->random = ck->seed;
-    for (const char *s = op->stem; *s; s++) /* cases do not depend on --op */
-        ck->random = ck->random * 1099511628211u + (unsigned char)*s;
+    ck_begin(ck, op);
     memset(ck->of, 0, sizeof ck->of);
     op->cases(ck);
     for (int i = 0; i < ck->n_kernels; i++) {
@@ -891,26 +708,22 @@ static void run_op(struct ck *ck, const struct ck_op *op)
     }
 }
 
-static const char *value_of(const char *arg, const char *option)
-{
-    const size_t n = strlen(option);
-    return strncmp(arg, option, n) ? NULL : arg + n;
-}
+static const int tiles[] = {4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 240, 256, 480, 512};
 
 int main(int argc, char **argv)
 {
-    static struct ck ck;
+    static struct ck ck = {.dice = {.tiles = tiles, .n_tiles = BI_COUNT(tiles)}};
     const char *part = "", *v;
     char cpu[NAME + 32];
 
-    ck.seed = (uint64_t)time(NULL);
+    ck.dice.seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i++) {
-        if ((v = value_of(argv[i], "--op=")))
+        if ((v = ck_value_of(argv[i], "--op=")))
             part = v;
-        else if ((v = value_of(argv[i], "--isa=")))
+        else if ((v = ck_value_of(argv[i], "--isa=")))
             ck.isa = v;
-        else if ((v = value_of(argv[i], "--seed=")))
-            ck.seed = strtoull(v, NULL, 10);
+        else if ((v = ck_value_of(argv[i], "--seed=")))
+            ck.dice.seed = strtoull(v, NULL, 10);
         else if (!strcmp(argv[i], "--bench"))
             ck.bench = 1;
         else if (!strcmp(argv[i], "--json"))
@@ -927,14 +740,14 @@ int main(int argc, char **argv)
             ck.kernels[ck.n_kernels++] = k;
     bi_cpu_description(cpu, sizeof cpu);
     if (!ck.json)
-        printf("seed %llu, %s\n", (unsigned long long)ck.seed, cpu);
+        printf("seed %llu, %s\n", (unsigned long long)ck.dice.seed, cpu);
     if (!ck.n_kernels) {
         fprintf(stderr, "checkkernel: no kernels for '%s' here\n", ck.isa ? ck.isa : "");
         return 77;
     }
-    for (size_t i = 0; i < BI_COUNT(all_ops); i++)
-        if (strstr(all_ops[i]->stem, part))
-            run_op(&ck, all_ops[i]);
+    for (size_t i = 0; i < ck_n_ops; i++)
+        if (strstr(ck_ops[i]->stem, part))
+            run_op(&ck, ck_ops[i]);
     if (ck.bench)
         return 0;
     if (!ck.json)

@@ -8,6 +8,7 @@
 #ifndef BI_CHECKKERNEL_H
 #define BI_CHECKKERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -113,6 +114,34 @@ struct ck_lengths ck_lengths(struct ck *ck, int max_seqs, int max_length);
 struct ck_lengths ck_lengths_of(const int32_t *lengths);
 /* A batch to time: so many sequences of one length. */
 struct ck_lengths ck_same(int n, int length);
+
+/* ---- for the two programs that run cases (ck_common.c) ---- */
+
+/* The first member of either's struct ck. tiles: what lengths are near to. */
+struct ck_dice {
+    uint64_t seed, random;
+    const int *tiles;
+    int n_tiles;
+};
+
+uint64_t ck_next(uint64_t *state); /* splitmix64 */
+void *ck_take(size_t size);        /* 64-byte aligned, or the end of the program */
+/* Rows [first, end) of an array of `live` rows that belong to sequence s; shared: all. */
+void ck_rows_of(const int32_t *start, enum bi_axis axis, int s, int64_t live, int64_t *first,
+                int64_t *end);
+bool ck_is_shared(enum bi_axis axis);
+void ck_fill_row(struct ck *ck, const struct ck_array *a, float *row, int length);
+/* Copies of what a fixed case lists, and params that point to them; "" or how two sets differ. */
+void ck_fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params);
+void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *have,
+                      double absolute, double relative, char text[200]);
+void ck_fixed_free(void **data);
+extern const struct ck_op *const ck_ops[];
+extern const size_t ck_n_ops;
+/* Random numbers of an op, which do not depend on what ran before. */
+void ck_begin(struct ck *ck, const struct ck_op *op);
+/* What follows "--option=" in an argument; NULL when it is another one. */
+const char *ck_value_of(const char *arg, const char *option);
 
 /* Shorthands for arrays: pointer and stride members of a params struct. */
 #define CK_ARRAY(type, p, stride) .pointer = offsetof(type, p), .ld = offsetof(type, stride)
