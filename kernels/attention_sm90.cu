@@ -15,7 +15,7 @@
 
 #include "attention_sm90.h"
 
-enum { ROWS = 64, STAGES = 2, AT_ONCE = 2 };
+enum { THREADS = 128, ROWS = 64, STAGES = 2, AT_ONCE = 2 /* parts of 16 keys */ };
 
 template <int D, int KEYS> struct tiles {
     enum { WIDE = D < 64 ? D : 64, PARTS = D / WIDE }; /* columns of a copied box */
@@ -44,7 +44,7 @@ template <int D, int KEYS> DEV void attention(const struct bi_attention_params &
         for (int i = 0; i < 3; i++)
             map_prefetch(&maps[i]);
     }
-    const tile q = find_tile_at_once<ROWS>(p.counts, p.start, block_x(), &s.sequence);
+    const tile q = find_tile_at_once<ROWS, THREADS>(p.counts, p.start, block_x(), &s.sequence);
     if (q.first >= q.length)
         return;
     const int column = block_y() * D, steps = (q.length + KEYS - 1) / KEYS;
@@ -95,7 +95,7 @@ template <int D, int KEYS> DEV void attention(const struct bi_attention_params &
             for (int i = 0; i < KEYS / 2; i++)
                 if (i / 4 * 8 + n0 + i % 2 >= keys)
                     x[i] = -INF;
-            for (int i = thread_id() + keys * (WIDE / 8); i < KEYS * (WIDE / 8); i += 128)
+            for (int i = thread_id() + keys * (WIDE / 8); i < KEYS * (WIDE / 8); i += THREADS)
                 for (int c = 0; c < PARTS; c++)
                     *(u32x4 *)(s.v[at][c] + i * 8) = u32x4{0, 0, 0, 0};
             fence_async();

@@ -40,11 +40,12 @@ template <int rows> DEV tile find_tile(const struct bi_counts *counts, const int
 
 /* The same by all threads of a block at once: one look at memory instead of one after another.
  * found: in shared memory; ends with a barrier. */
-template <int rows> DEV tile find_tile_at_once(const struct bi_counts *counts,
-                                               const int32_t *start, int block, int *found)
+template <int rows, int threads> DEV tile find_tile_at_once(const struct bi_counts *counts,
+                                                             const int32_t *start, int block,
+                                                             int *found)
 {
     const int n = counts->n_seqs;
-    for (int s = thread_id(); s < n; s += 128)
+    for (int s = thread_id(); s < n; s += threads)
         if (start[s] / rows + s <= block && (s + 1 == n || start[s + 1] / rows + s + 1 > block))
             *found = s;
     barrier();

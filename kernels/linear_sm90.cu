@@ -3,9 +3,10 @@
  *
  * A block stays on its multiprocessor and goes through tiles. Its first warpgroup only asks for
  * tiles of x and w, 64 along k at a time, into a ring of stages; the two others multiply. They
- * take turns: while one writes its tile of y, the other one's products keep the matrix unit busy,
- * and the ring, filled in the order of the tiles, is all that orders them. Blocks go down groups
- * of 16 row tiles, so that x and w stay in the cache.
+ * take turns: while one writes its tile of y, the other one's products keep the matrix unit busy.
+ * The ring is filled in the order of the tiles; one may wait for its stages only when the other has
+ * seen all of its own (turn), as a barrier tells two neighbouring rounds of the ring apart, not more.
+ * Blocks go down groups of 16 row tiles, so that x and w stay in the cache.
  *
  * Each element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
  * either tile size and for any number of rows. Rows behind the end are computed from whatever is
