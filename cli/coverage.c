@@ -163,9 +163,9 @@ static int write_track(struct coverage *c, struct cli *cli, int track, const cha
         if (!st)
             st = bioinfer_bigwig_finish(wig, &err);
         bioinfer_bigwig_close(&wig);
-    } else if (!st) {
-        st = cli_output_finish(&text, &err);
     } else {
+        if (!st)
+            st = cli_output_finish(&text, &err);
         cli_output_close(&text);
     }
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;

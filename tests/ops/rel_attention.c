@@ -23,7 +23,7 @@ static void check(struct ck *ck, const struct ck_lengths *one, int n, int first,
             {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = d, .scale = 0.5},
             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = queries, .width = e},
         },
-        .lengths = one->of, .n_seqs = one->n, .absolute = 1e-5, .relative = 1e-5,
+        .lengths = one->of, .n_seqs = one->n, .absolute = 1e-5, .relative = 1e-5, .nmse = 1e-11,
         .flops = 2.0 * heads * queries * n * (2 * key_dim + value_dim), .note = note});
 }
 
