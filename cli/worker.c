@@ -85,7 +85,8 @@ static void send_frame(enum cli_frame_type type, uint32_t number, const void *by
 
     pthread_mutex_lock(&worker.output);
     gather(NULL, &frame, sizeof frame);
-    gather(NULL, bytes, n);
+    if (n) /* bytes may be NULL then */
+        gather(NULL, bytes, n);
     flush_out();
     pthread_mutex_unlock(&worker.output);
 }
