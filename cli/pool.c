@@ -27,6 +27,7 @@ extern char **environ;
 enum { MAX_WORKERS = 256, AHEAD = 2, PATIENCE = 6, KILLS = 5, MAX_ARRAYS = 4096 };
 enum { FIRST_CHUNK = 16384, SMALLEST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 }; /* residues */
 enum { MAX_CHUNK = 16384 };  /* records */
+enum { ASIDE = 20 };         /* records in a row: then it is the device after all */
 enum { WATCHDOG = 600 };     /* seconds */
 #define CHUNK_SECONDS 1.0
 
@@ -69,6 +70,7 @@ struct worker {
     bool started;
     uint64_t start; /* ordinal of a careful chunk */
     int faults;     /* in a row */
+    int aside;      /* records set aside in a row, without a result between them */
     double heard, start_at;
     bool hung;
     char why[300];
@@ -374,7 +376,7 @@ static int take_result(struct cli_pool *p, struct worker *w)
 
     if (w->frame.size >= 24)
         memcpy(&ordinal, w->bytes + 16, sizeof ordinal); /* pack.h */
-    w->faults = 0;
+    w->faults = w->aside = 0;
     for (size_t i = 0; c && i < c->n; i++)
         if (c->records[i].ordinal == ordinal && !c->records[i].done)
             return take_bytes(p, c, &c->records[i], w->bytes, w->frame.size);
@@ -555,7 +557,8 @@ static int worker_ended(struct cli_pool *p, struct worker *w)
             r->kills += killed ? 1 : KILLS;
             if (r->kills >= KILLS) {
                 st = set_aside(p, running, r, w);
-                w->faults = 0; /* it was the record, not the device */
+                if (++w->aside <= ASIDE)
+                    w->faults = 0; /* it was the record, not the device */
             }
         }
     for (int k = w->n_chunks - 1; k >= 0; k--) {
