@@ -99,20 +99,26 @@ static int take_record(void *user, const struct bi_journal_record *r,
                        job->part.journal.n, err);
 }
 
+/* Files of the folder. Their paths are made in memory taken when the job was opened: what is
+ * there, and what must go, does not depend on memory that may be lacking. */
+enum { NAME_SIZE = 16 };
+
+static const char *path_in(const struct bioinfer_job *job, const char *name)
+{
+    size_t n = strlen(job->folder);
+    assert(strlen(name) + 2 <= NAME_SIZE);
+    snprintf(job->inside, n + NAME_SIZE, "%s/%s", job->folder, name);
+    return job->inside;
+}
+
 static bool exists_in(const struct bioinfer_job *job, const char *name)
 {
-    char *path = bi_job_path(job->env, job->folder, name);
-    bool yes = path && bi_path_exists(path);
-    bi_free(job->env, path);
-    return yes;
+    return bi_path_exists(path_in(job, name));
 }
 
 static void remove_in(const struct bioinfer_job *job, const char *name)
 {
-    char *path = bi_job_path(job->env, job->folder, name);
-    if (path)
-        bi_path_remove(path);
-    bi_free(job->env, path);
+    bi_path_remove(path_in(job, name));
 }
 
 /* What an earlier run left: nothing, a job to go on with, or one that is in the way. */
@@ -184,7 +190,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->is_shard = params->n_shards > 0;
     job->dedup = !params->no_dedup;
     job->force = params->resume == BIOINFER_RESUME_FORCE;
-    if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params))) {
+    if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params)) ||
+        !(job->inside = bi_alloc(env, strlen(job->folder) + NAME_SIZE))) {
         st = bi_fail(err, BIOINFER_NOMEM, "job");
         goto out;
     }
@@ -604,6 +611,7 @@ void bi_job_close(struct bioinfer_job **out)
     bi_identity_free(&job->identity);
     bi_free(job->env, job->path);
     bi_free(job->env, job->folder);
+    bi_free(job->env, job->inside);
     bi_free(job->env, job);
     *out = NULL;
 }

@@ -94,6 +94,7 @@ enum { BI_FLIGHTS = 4096 }; /* chains of the table; a window has at most 16384 r
 struct bioinfer_job {
     const struct bi_env *env;
     char *path, *folder;
+    char *inside; /* room for the path of a file in the folder */
     struct bi_identity identity;
     uint64_t identity_hash;
     struct bioinfer_writer *writer; /* not started: format, checks and names */
