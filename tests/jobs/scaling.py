@@ -68,7 +68,7 @@ def snakemake(example):
     folder = example.folder
     args = ["snakemake", "--nolock", "-s", os.path.join(example.root, "examples/snakemake/Snakefile"),
             "--cores", "2", "--config", f"input={example.fasta}", "output=out.npz", f"shards={SHARDS}",
-            "bioinfer=" + example.wrapper(f"{folder}/work/out.npz.part-2-of-{SHARDS}/journal"),
+            "bioinfer=" + example.wrapper(os.path.join(folder, "work", f"out.npz.part-2-of-{SHARDS}", "journal")),
             f"options=--weights {example.command.model}"]
     env = example.command.env(HOME=folder, XDG_CACHE_HOME=folder)
     p = subprocess.run(args, cwd=folder, env=env, capture_output=True, check=False, timeout=300)

@@ -119,9 +119,7 @@ class Run:
             kill(p.pid, signal.SIGKILL)
             p.communicate()
             assert gone(pids, 2), "a worker is still there"
-            for _ in range(3):
-                words = self.command.run(self.fasta, "-o", path, "--workers", 2, "--resume", code=1).words
-                break
+            words = self.command.run(self.fasta, "-o", path, "--workers", 2, "--resume", code=1).words
             self.check(path, words)
         print(f"{count} commands killed: their workers left, the resumed outputs are equal")
 
@@ -154,6 +152,20 @@ class Run:
             self.check(shard, "")
             shutil.rmtree(shard + ".part-1-of-1")
         print("3 kinds of faults: one record each, the others equal")
+
+    def broken(self):
+        """A worker that dies at every record is not replaced for ever; the job goes on later."""
+        path = self.path()
+        p = subprocess.run(self.command.args(self.fasta, "-o", path, "--workers", 1),
+                           env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"), capture_output=True,
+                           check=False, timeout=300)
+        words = p.stderr.decode()
+        assert p.returncode == 69 and "given up" in words and "no device is left" in words, \
+            (p.returncode, words[-3000:])
+        assert not os.path.exists(path)
+        p = self.command.run(self.fasta, "-o", path, "--resume", code=1)
+        self.check(path, p.words)
+        print("a worker that dies at every record is given up; resumed, the output is equal")
 
     def refusals(self):
         path = self.path()
@@ -192,6 +204,7 @@ def main(exe, root, count, seed=1):
         run = Run(exe, root, folder, seed)
         run.refusals()
         run.faults()
+        run.broken()
         run.kills(count)
         run.stops(max(1, count // 20))
         run.supervisors(max(2, count // 8))
