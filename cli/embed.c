@@ -316,7 +316,7 @@ static int open_output(struct run *run, const char *path, unsigned include)
     char options[4096];
     int st;
 
-    if (!strcmp(path, "-") || o->head) { /* a journal keeps arrays, not labels */
+    if (!strcmp(path, "-")) {
         st = bioinfer_writer_open(&run->writer, cli->ctx, path, &writer, &err);
     } else {
         describe_options(o, include, options, sizeof options);
@@ -378,12 +378,6 @@ int cli_embed(struct cli *cli)
 
     if (!dumping && !(path = output_path(cli, &code)))
         return code;
-    if (o->head && (o->resume || o->n_shards || cli_pool_wanted(o))) {
-        cli_say(cli, "--head runs in one process, from the beginning: it does not go with "
-                     "--resume, --shard or several devices");
-        code = CLI_EXIT_USAGE;
-        goto out;
-    }
     if (path && !strcmp(path, "-") && (o->resume || o->n_shards)) {
         cli_say(cli, "--%s needs a file: name it with -o",
                 o->n_shards ? "shard" : "resume");

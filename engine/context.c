@@ -200,6 +200,20 @@ static int find_weights(struct bioinfer_model *m, const char *path, const char *
     return bi_hub_resolve(&m->path, env, path, err);
 }
 
+/* What a head is beside its weights. */
+static void hash_head(const struct bi_head *head, uint64_t *h)
+{
+    const int facts[] = {head->mean, head->n_layers, head->n_classes, (int)head->activation};
+    *h = bi_hash(facts, sizeof facts, *h);
+    for (int i = 0; i < head->n_layers; i++) {
+        const int layer[] = {head->layers[i].taps, (int)head->layers[i].act,
+                             head->layers[i].b >= 0};
+        *h = bi_hash(layer, sizeof layer, *h);
+    }
+    for (int i = 0; i < head->n_classes; i++)
+        *h = bi_hash(head->classes[i], strlen(head->classes[i]) + 1, *h);
+}
+
 /* Two 64-bit hashes over what decides the numbers: names, types, shapes and the first and last
  * bytes of every tensor, the configuration, version, kernels and precision. */
 static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
@@ -241,6 +255,8 @@ static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
         for (int k = 0; w->values && k < 2; k++)
             h[k] = bi_hash(w->values, n * sizeof *w->values, h[k]);
     }
+    for (int k = 0; m->base.head && k < 2; k++)
+        hash_head(m->base.head, &h[k]);
     snprintf(m->fingerprint, sizeof m->fingerprint, "%016llx%016llx", (unsigned long long)h[0],
              (unsigned long long)h[1]);
     return 0;

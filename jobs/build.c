@@ -123,6 +123,7 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
             bi_le64(s->twin.data + 8))
             return damaged(part, ordinal, err);
         r.arrays = with_arrays.arrays;
+        r.labels = with_arrays.labels;
         r.n_arrays = with_arrays.n_arrays;
         r.n_layers_kept = with_arrays.n_layers_kept;
         r.n_kinds = with_arrays.n_kinds;

@@ -185,7 +185,7 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
     } texts[] = {
         {"bioinfer", have->version, want->version},
         {"the model", have->model, want->model},
-        {"the fingerprint of model, build and device", have->fingerprint, want->fingerprint},
+        {"the fingerprint of model, head, build and device", have->fingerprint, want->fingerprint},
         {"an option", have->options, want->options},
         {"the input", have->input, want->input},
     };

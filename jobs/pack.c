@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { HEAD = 56, ARRAY = 48, MAX_TEXT = 1 << 30 };
+enum { HEAD = 56, ARRAY = 48, MAX_TEXT = 1 << 30, LABELS = 1 };
 
 struct sizes {
     uint64_t all, head, texts, data;
@@ -27,6 +27,8 @@ static bool measure(const struct bioinfer_result *r, struct sizes *s)
 {
     *s = (struct sizes){.texts = strlen(r->id) + strlen(text_of(r->description)) +
                                  strlen(text_of(r->message)) + 3};
+    if (r->labels)
+        s->texts += strlen(r->labels) + 1;
     if (r->n_arrays < 0)
         return false;
     for (int i = 0; i < r->n_arrays; i++) {
@@ -64,7 +66,8 @@ int bi_pack(const struct bioinfer_result *r,
             struct bioinfer_error *err)
 {
     static const uint8_t zeros[8];
-    const char *texts[3] = {r->id, text_of(r->description), text_of(r->message)};
+    const char *texts[4] = {r->id, text_of(r->description), text_of(r->message), r->labels};
+    const int n_texts = r->labels ? 4 : 3;
     uint8_t head[HEAD], entry[ARRAY];
     uint64_t size, kind_at = 0;
     struct sizes s;
@@ -80,10 +83,10 @@ int bi_pack(const struct bioinfer_result *r,
     put32(head + 40, (uint32_t)r->n_layers_kept);
     put32(head + 44, (uint32_t)r->n_kinds);
     put32(head + 48, (uint32_t)s.texts);
-    put32(head + 52, 0);
+    put32(head + 52, r->labels ? LABELS : 0);
     if ((st = write(user, head, sizeof head)))
         return st;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < n_texts; k++)
         kind_at += strlen(texts[k]) + 1;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
@@ -97,7 +100,7 @@ int bi_pack(const struct bioinfer_result *r,
         if ((st = write(user, entry, sizeof entry)))
             return st;
     }
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < n_texts; k++)
         if ((st = write(user, texts[k], strlen(texts[k]) + 1)))
             return st;
     for (int i = 0; i < r->n_arrays; i++)
@@ -137,6 +140,7 @@ int bi_unpack(struct bioinfer_result *r, struct bioinfer_array *arrays, int n_ma
     const char *texts;
     uint64_t head, n_texts, at = 0, data;
     uint32_t n;
+    bool labelled = true;
     *r = (struct bioinfer_result){.arrays = arrays};
     if (size < HEAD || bi_le64(p) != size || size % 8)
         return damaged(err, "its size");
@@ -158,7 +162,9 @@ int bi_unpack(struct bioinfer_result *r, struct bioinfer_array *arrays, int n_ma
     r->id = next_text(texts, n_texts, &at);
     r->description = next_text(texts, n_texts, &at);
     r->message = next_text(texts, n_texts, &at);
-    if (!r->id || !r->description || !r->message)
+    if (bi_le32(p + 52) & LABELS)
+        labelled = (r->labels = next_text(texts, n_texts, &at)) != NULL;
+    if (!r->id || !r->description || !r->message || !labelled)
         return damaged(err, "its texts");
     data = head;
     for (uint32_t i = 0; i < n; i++) {

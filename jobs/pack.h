@@ -3,10 +3,11 @@
  * All little-endian; the whole and its float data start at multiples of 8:
  *    0 u64 size of all    8 u64 size of the head   16 u64 ordinal    24 i64 length
  *   32 i32 status  36 u32 arrays   40 i32 layers kept   44 i32 kinds   48 u32 size of texts
- *   52 u32 0
+ *   52 u32 1 = it has labels
  *   56 arrays of 48 bytes: i32 layer, i32 dimensions, i64 shape[4], u32 where its kind
  *      starts in the texts, u32 0
- *      texts, each with a NUL: id, description, message, kinds; zeros up to a multiple of 8
+ *      texts, each with a NUL: id, description, message, labels if there are any, kinds; zeros up
+ *      to a multiple of 8
  *      data of the arrays, one behind the other; zeros up to a multiple of 8 */
 #ifndef BI_PACK_H
 #define BI_PACK_H

@@ -1,6 +1,8 @@
 """What the tests of jobs share: the command, a small model, inputs, and reading outputs."""
+import json
 import os
 import random
+import struct
 import subprocess
 import time
 
@@ -54,6 +56,29 @@ def make_fasta(path, n, seed=1, longest=120, copies=0.1, bad=True):
             if bad and i % 37 == 11:
                 sequence = rng.choice(["", "MK1A", "M*K"])
             f.write(f">r{i} record {i}\n{sequence}\n")
+    return path
+
+
+def write_head(path, width, mean, seed=1, classes=None, activation="softmax"):
+    """A head file (docs/heads.md) with random weights: a convolution and a linear over residues, or
+    a linear over their mean."""
+    rng = random.Random(seed)
+    classes = classes or (["Nucleus", "Cell-membrane", "Vacuole"] if mean else list("HEC"))
+    layers = [("b", [len(classes), width], "none")] if mean else \
+        [("a", [8, width, 7], "relu"), ("b", [len(classes), 8], "none")]
+    head = {"input": "mean" if mean else "per-residue", "width": width, "activation": activation,
+            "layers": [{"weight": name, "act": act} for name, _, act in layers], "classes": classes}
+    tensors, data = {"__metadata__": {"bioinfer.head": json.dumps(head)}}, b""
+    for name, shape, _ in layers:
+        n = 1
+        for size in shape:
+            n *= size
+        tensors[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * n]}
+        data += struct.pack(f"<{n}f", *(rng.uniform(-1, 1) for _ in range(n)))
+    text = json.dumps(tensors).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
     return path
 
 

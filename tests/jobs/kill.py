@@ -3,7 +3,7 @@
 
 Kills jobs with SIGKILL at random moments, N times in all, and resumes each until it is
 complete: its output and manifest must have the bytes of an undisturbed run, in every format
-by turns. Behind every other kill the tails of the journal's files are damaged as a power
+by turns, and with annotation heads for residues and for proteins. Behind every other kill the tails of the journal's files are damaged as a power
 loss would: garbage behind the last record, half a record, or the last records gone.
 """
 import os
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from common import Command, contents, lasting_fasta
+from common import Command, contents, lasting_fasta, write_head
 
 
 def damage(folder, rng):
@@ -43,19 +43,24 @@ def main(exe, root, count, seed, options):
     with tempfile.TemporaryDirectory(prefix="bioinfer-kill-") as folder:
         options = ["--threads", "1", "--batch-tokens", "64", *options]
         fasta = lasting_fasta(command, os.path.join(folder, "in.fasta"), 1.5, *options)
+        residues = write_head(os.path.join(folder, "residues"), 48, mean=False)
+        proteins = write_head(os.path.join(folder, "proteins"), 48, mean=True)
+        plans = [*command.formats.items(), ("tsv", ["--head", residues]), ("jsonl", ["--head", proteins]),
+                 ("npz", ["--head", residues, "--include", "mean,head"])]
         want = {}
         while kills < count:
-            name = list(command.formats)[(jobs + seed) % len(command.formats)]
-            args = ["--format", name, *command.formats[name], *options]
-            if name not in want:
+            plan = (jobs + seed) % len(plans)
+            name, more = plans[plan]
+            args = ["--format", name, *more, *options]
+            if plan not in want:
                 path = os.path.join(folder, f"whole.{name}")
                 begun = time.monotonic()
                 command.run(fasta, "-o", path, *args, code=1)
-                want[name] = contents(path), time.monotonic() - begun
-                assert len(want[name][0]) >= 2
-            whole, seconds = want[name]
+                want[plan] = contents(path), time.monotonic() - begun
+                assert len(want[plan][0]) >= 2
+            whole, seconds = want[plan]
             path = os.path.join(folder, f"out{jobs}.{name}")
-            last = min(count, kills + max(3, count // 14))  # then this job may end: others follow
+            last = min(count, kills + max(3, count // 20))  # then this job may end: others follow
             while True:
                 p = command.start(fasta, "-o", path, *args, "--resume")
                 try:
@@ -86,7 +91,7 @@ def main(exe, root, count, seed, options):
                     left = os.path.join(folder, left)
                     shutil.rmtree(left) if os.path.isdir(left) else os.remove(left)
             jobs += 1
-    print(f"{kills} kills over {jobs} jobs in {len(want)} formats, {midway} with a journal to go "
+    print(f"{kills} kills over {jobs} jobs of {len(want)} kinds, {midway} with a journal to go "
           f"on from, {damaged} with damaged tails: all outputs equal (seed {seed})")
     assert midway * 4 > kills, "the runs are too short to be killed midway"
 

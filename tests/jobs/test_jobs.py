@@ -16,7 +16,7 @@ import time
 import unittest
 import zipfile
 
-from common import Command, contents, make_fasta
+from common import Command, contents, make_fasta, write_head
 
 COMMAND = None
 
@@ -370,6 +370,79 @@ class Copies(Case):
         self.assertEqual([r["status"] for r in rows], ["too_long", "ok"] * 6)
         for row in rows[::2]:
             self.assertIn(f"'{row['id']}'", row["msg"])
+
+
+class Heads(Case):
+    """Annotation heads are jobs as all else is."""
+
+    def setUp(self):
+        super().setUp()
+        self.heads = {"residues": write_head(self.path("residues.safetensors"), 48, mean=False),
+                      "proteins": write_head(self.path("proteins.safetensors"), 48, mean=True)}
+
+    def labels(self, path):
+        with open(path, encoding="utf-8") as f:
+            return {r["i"]: r.get("labels") for r in map(json.loads, f)}
+
+    def test_labels(self):
+        """What a job writes is what a run without a journal writes; copies have labels too."""
+        for name, head in self.heads.items():
+            for form in ("jsonl", "tsv"):
+                path = self.path("a." + form)
+                p = COMMAND.run(self.fasta, "--format", form, "--head", head, code=1)
+                COMMAND.run(self.fasta, "-o", path, "--head", head, code=1)
+                with open(path, "rb") as f:
+                    self.assertEqual(f.read(), p.stdout)
+            rows, labels = self.manifest(path), self.labels(self.path("a.jsonl"))
+            self.assertEqual(len(rows), len(labels))
+            copies = [r for r in rows if r[4]]
+            self.assertGreater(len(copies), 50)
+            for r in copies:
+                self.assertEqual(labels[int(r[0])], labels[int(r[4])])
+            for r in rows:
+                if r[3] != "ok":
+                    self.assertIsNone(labels[int(r[0])])
+                elif name == "residues":
+                    self.assertEqual(len(labels[int(r[0])]), int(r[2]))
+            self.assertGreater(len({x for x in labels.values() if x}), 1)
+
+    def test_resume_shards_workers(self):
+        for form, args in (("jsonl", ["--head", self.heads["residues"]]),
+                           ("tsv", ["--head", self.heads["proteins"]]),
+                           ("h5" if "h5" in COMMAND.formats else "npz",
+                            ["--head", self.heads["residues"], "--include", "mean,head"])):
+            want = list(self.whole("w." + form, *args).values())
+            path = self.unfinished("r." + form, "--batch-tokens", 64, *args)
+            COMMAND.run(self.fasta, "-o", path, "--resume", *args, code=1)
+            self.assertEqual(list(contents(path).values()), want)
+            path = self.path("s." + form)
+            for i in (2, 1):
+                COMMAND.run(self.fasta, "-o", path, "--shard", f"{i}/2", *args, code=1)
+            COMMAND.run(path, merge=True, code=1)
+            self.assertEqual(list(contents(path).values()), want)
+            path = self.path("p." + form)
+            COMMAND.run(self.fasta, "-o", path, "--workers", 2, *args, code=1)
+            self.assertEqual(list(contents(path).values()), want)
+        p = COMMAND.run(self.fasta, "--format", "jsonl", "--workers", 2, "--head", self.heads["residues"], code=1)
+        self.assertEqual(p.stdout, COMMAND.run(self.fasta, "--format", "jsonl", "--head", self.heads["residues"],
+                                               code=1).stdout)
+
+    def test_another_head_is_refused(self):
+        """Other weights, other names of classes, another activation, none at all."""
+        head, path = self.heads["residues"], None
+        want = self.whole("w.jsonl", "--head", head)
+        path = self.unfinished("a.jsonl", "--head", head)
+        with open(head, "rb") as f:
+            kept = f.read()
+        for change in ({"seed": 2}, {"classes": list("HEX")}, {"activation": "sigmoid"}, {"mean": True}, None):
+            if change:
+                write_head(head, 48, **{"mean": False, **change})
+            p = COMMAND.run(self.fasta, "-o", path, "--resume", *(["--head", head] if change else []), code=73)
+            self.assertIn("fingerprint of model, head", p.words)
+        with open(head, "wb") as f:
+            f.write(kept)
+        COMMAND.run(self.fasta, "-o", path, "--resume", "--head", head, code=1)
+        self.assertEqual(contents(path), want)
 
 
 class Formats(Case):
