@@ -1,5 +1,5 @@
 /* hf.c - folders in Hugging Face layout: weights, shard indexes, config.json,
- * vocab.txt, spiece.model, tokenizer.json.
+ * vocab.txt, spiece.model, added_tokens.json, tokenizer.json.
  *
  * Weights are taken from the first of these that is there: model.safetensors, its
  * index, pytorch_model.bin, its index. A shard is named by the index and must lie in
@@ -145,7 +145,23 @@ static int check_vocab(struct bi_reader *r, const char *path, const char *text,
     return st < 0 ? st : 0;
 }
 
-/* spiece.model, else tokenizer.json */
+/* What lies beside spiece.model: added_tokens.json, as early releases have it, else
+ * tokenizer_config.json with an added_tokens_decoder. */
+static int read_added(struct bi_reader *r, struct bioinfer_error *err)
+{
+    struct bi_json *json = NULL;
+    const char *path = NULL;
+    int st = read_json(r, "added_tokens.json", MAX_VOCAB_SIZE, &json, &path, err);
+    if (!st && !json) {
+        st = read_json(r, "tokenizer_config.json", MAX_VOCAB_SIZE, &json, &path, err);
+        if (!st && json && !bi_json_get(json, "added_tokens_decoder"))
+            return 0;
+    }
+    return st || !json ? st
+                       : bi_vocab_added(&r->cp->pieces, &r->cp->arena, path, json, err);
+}
+
+/* spiece.model and what was added to it, else tokenizer.json */
 static int read_pieces(struct bi_reader *r, struct bioinfer_error *err)
 {
     struct bi_json *json = NULL;
@@ -153,11 +169,13 @@ static int read_pieces(struct bi_reader *r, struct bioinfer_error *err)
     char *bytes = NULL;
     size_t size = 0;
     int st = slurp_in_folder(r, "spiece.model", MAX_VOCAB_SIZE, &bytes, &size, &path, err);
-    if (!st && bytes)
+    if (!st && bytes) {
         st = bi_vocab_spiece(&r->cp->pieces, &r->cp->arena, path, bytes, size, err);
-    else if (!st && !(st = read_json(r, "tokenizer.json", MAX_VOCAB_SIZE, &json, &path, err)) &&
-             json)
+        st = st ? st : read_added(r, err);
+    } else if (!st &&
+               !(st = read_json(r, "tokenizer.json", MAX_VOCAB_SIZE, &json, &path, err)) && json) {
         st = bi_vocab_tokenizer(&r->cp->pieces, &r->cp->arena, path, json, err);
+    }
     bi_free(r->cp->env, bytes);
     return st;
 }

@@ -1,4 +1,4 @@
-/* vocab.c - pieces of a tokenizer from spiece.model or tokenizer.json.
+/* vocab.c - pieces of a tokenizer from spiece.model or tokenizer.json, and those added to them.
  *
  * spiece.model is a protocol buffer: fields of (number << 3 | wire type) and a value. Field 1,
  * repeated, is a piece: a message whose field 1 is the text, 2 the score, 3 the kind. All else
@@ -6,6 +6,8 @@
 #include "vocab.h"
 
 #include <string.h>
+
+#include "reader.h"
 
 /* ---- protocol buffers ---- */
 
@@ -186,5 +188,40 @@ int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char 
     }
     if (!st)
         *out = v;
+    return st;
+}
+
+static int put_added(struct bi_vocab *v, struct bi_arena *arena, const char *name, uint64_t id,
+                     const char *text, size_t n, struct bioinfer_error *err)
+{
+    const char *have = id < v->n ? v->pieces[id] : "";
+    if (!*have)
+        return put(v, arena, name, id, text, n, err);
+    return strlen(have) == n && !memcmp(have, text, n)
+               ? 0
+               : bi_fail(err, BIOINFER_FORMAT, "%s: id %llu is '%s' in the vocabulary, '%s' here",
+                         name, (unsigned long long)id, have, bi_quote(text, n).text);
+}
+
+int bi_vocab_added(struct bi_vocab *v, struct bi_arena *arena, const char *name,
+                   const struct bi_json *json, struct bioinfer_error *err)
+{
+    const struct bi_json *decoder = bi_json_get(json, "added_tokens_decoder");
+    int st = 0;
+    if (decoder && decoder->type != BI_JSON_OBJECT)
+        return bi_fail(err, BIOINFER_FORMAT, "%s: added_tokens_decoder is no object", name);
+    for (const struct bi_json *j = (decoder ? decoder : json)->first; !st && j; j = j->next) {
+        const struct bi_json *content = decoder ? bi_json_get(j, "content") : NULL;
+        uint64_t id = 0;
+        bool ok = decoder ? bi_json_string(content) != NULL && j->key_len && j->key_len < 8 &&
+                                strspn(j->key, "0123456789") == j->key_len
+                          : bi_json_u64(j, &id);
+        for (size_t i = 0; ok && decoder && i < j->key_len; i++)
+            id = 10 * id + (uint64_t)(j->key[i] - '0');
+        st = !ok       ? bi_fail(err, BIOINFER_FORMAT, "%s: '%s' is not a token and its id", name,
+                                 bi_quote(j->key, j->key_len).text)
+             : decoder ? put_added(v, arena, name, id, content->text, content->text_len, err)
+                       : put_added(v, arena, name, id, j->key, j->key_len, err);
+    }
     return st;
 }

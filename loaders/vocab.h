@@ -20,5 +20,10 @@ int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *na
  * -> id) model, and added_tokens; *out stays empty for other kinds. */
 int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char *name,
                        const struct bi_json *json, struct bioinfer_error *err);
+/* What was added to a SentencePiece model, put behind its pieces: added_tokens.json (text -> id), or
+ * added_tokens_decoder of tokenizer_config.json (id -> {"content": text}). FORMAT when an id has
+ * another text already. */
+int bi_vocab_added(struct bi_vocab *v, struct bi_arena *arena, const char *name,
+                   const struct bi_json *json, struct bioinfer_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* prott5.c - the encoder of T5 as proteins use it: ProtT5-XL-U50, both releases, and its kind.
+/* prott5.c - the encoder of T5 as proteins use it: ProtT5-XL-U50, both releases, ProstT5, and
+ * their kind.
  *
  * Pre-norm encoder without biases, D wide, L layers, H heads of d (H d need not be D):
  *
@@ -12,11 +13,14 @@
  *
  * Facts that cost others a bug: scores are not divided by sqrt(d); the bias is in block 0 only
  * and belongs to all layers; a key to the right of the query has the upper half of the buckets;
- * there is no token in front, one </s> behind.
+ * there is no token in front, one </s> behind. ProstT5 knows two languages and has a token in
+ * front that says which: <AA2fold> before residues, <fold2AA> before 3Di states, which are
+ * lower-case letters.
  *
  * Weight layouts: T5EncoderModel and T5ForConditionalGeneration (the decoder is not read), the
- * embedding as shared or as encoder.embed_tokens. The vocabulary comes from spiece.model or
- * tokenizer.json. Sources: huggingface/transformers models/t5; agemagician/ProtTrans.
+ * embedding as shared or as encoder.embed_tokens. The vocabulary comes from spiece.model, with
+ * what added_tokens.json or tokenizer_config.json put behind it, or from tokenizer.json. Sources:
+ * huggingface/transformers models/t5; agemagician/ProtTrans; mheinzinger/ProstT5.
  *
  * Half precision: the operand behind the first feed-forward matrix may leave the range of
  * float16. It then becomes infinite, every value that depends on it infinite or NaN, and the
@@ -29,7 +33,7 @@
 
 #include "model.h"
 
-enum { MAX_LAYERS = 512, MAX_BUCKETS = 4096, MAX_DISTANCE = 1 << 20 };
+enum { MAX_LAYERS = 512, MAX_BUCKETS = 4096, MAX_DISTANCE = 1 << 20, PROSTT5_VOCAB = 150 };
 
 /* Indices of weights in the model's table. */
 struct layer {
@@ -45,6 +49,7 @@ struct t5 {
     struct layer *layers;
     int32_t letters[256]; /* token by character, -1 = none */
     int32_t eos, unk, x;
+    int32_t to_fold, to_residues; /* ProstT5's tokens in front; -1 = none */
 };
 
 /* ---- names ---- */
@@ -240,11 +245,13 @@ static int bind_bias(struct bi_model *model, struct t5 *e, struct bioinfer_error
     return e->bias < 0 ? e->bias : 0;
 }
 
-/* Every residue is the piece "\u2581" + letter. */
+/* Every residue is the piece "\u2581" + letter, every state of ProstT5's 3Di the added token of its
+ * lower-case letter. */
 static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_error *err)
 {
     const struct bi_vocab *v = &model->cp->pieces;
     const char **symbols = bi_arena_calloc(&model->arena, (size_t)e->vocab, sizeof *symbols);
+    int n_extra = 0;
     if (!symbols)
         return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
     if (!v->n)
@@ -253,7 +260,7 @@ static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_erro
     if (v->n > (size_t)e->vocab)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %zu pieces, the embedding has %lld rows",
                        model->cp->path, v->n, (long long)e->vocab);
-    e->eos = e->unk = -1;
+    e->eos = e->unk = e->to_fold = e->to_residues = -1;
     for (int i = 0; i < 256; i++)
         e->letters[i] = -1;
     for (int64_t i = e->vocab; i-- > 0;) { /* a letter's first id */
@@ -264,10 +271,15 @@ static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_erro
             e->unk = (int32_t)i;
         else if (!strncmp(piece, "\xe2\x96\x81", 3) && piece[3] && !piece[4])
             e->letters[(unsigned char)piece[3]] = (int32_t)i;
-        /* what T5's tokenizer puts behind the pieces: <extra_id_0> is the last id */
+        else if (piece[0] >= 'a' && piece[0] <= 'z' && !piece[1])
+            e->letters[(unsigned char)piece[0]] = (int32_t)i;
+        else if (!strcmp(piece, "<AA2fold>"))
+            e->to_fold = (int32_t)i;
+        else if (!strcmp(piece, "<fold2AA>"))
+            e->to_residues = (int32_t)i;
+        /* what T5's tokenizer puts behind the pieces: <extra_id_0> is the last without one */
         symbols[i] = *piece ? piece
-                            : bi_arena_printf(&model->arena, "<extra_id_%d>",
-                                              (int)(e->vocab - 1 - i));
+                            : bi_arena_printf(&model->arena, "<extra_id_%d>", n_extra++);
         if (!symbols[i])
             return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
     }
@@ -277,6 +289,10 @@ static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_erro
                        e->eos < 0   ? "</s>"
                        : e->unk < 0 ? "<unk>"
                                     : "pieces of single letters: not a model of proteins");
+    if ((e->to_fold < 0) != (e->to_residues < 0) || (e->to_fold < 0 && e->vocab == PROSTT5_VOCAB))
+        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: a vocabulary of %lld tokens, of ProstT5: neither "
+                       "added_tokens.json nor tokenizer_config.json beside the weights names "
+                       "<AA2fold> and <fold2AA>", model->cp->path, (long long)e->vocab);
     model->tokens = symbols;
     return 0;
 }
@@ -314,12 +330,13 @@ static int prott5_open(struct bi_model *model, struct bioinfer_error *err)
     model->n_heads = (int)e->n_heads;
     model->head_dim = (int)e->head_dim;
     model->vocab_size = (int)e->vocab;
+    model->n_prefix = e->to_fold >= 0;
     model->n_suffix = 1;
     model->mask_id = -1;
     model->default_include = BIOINFER_MEAN;
     model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_ATTENTIONS;
     model->name = e->n_layers == 24 && e->width == 1024 && e->ffn == 16384
-                      ? "prott5_xl_encoder"
+                      ? e->to_fold >= 0 ? "prostt5_encoder" : "prott5_xl_encoder"
                       : bi_arena_printf(&model->arena, "t5_encoder_l%d_%.3gM", (int)e->n_layers,
                                         (double)model->n_parameters / 1e6);
     if (!model->name)
@@ -385,15 +402,21 @@ static int prott5_residue_token(const struct bi_model *model, char residue)
 }
 
 /* U, Z, O, B and J are X, as the published recipe has it; raw: the token of every letter, <unk>
- * for what has none. */
+ * for what has none. For ProstT5 a lower-case letter, which readers keep when they read raw, makes
+ * the sequence one of 3Di states. */
 static int prott5_encode(const struct bi_model *model, const struct bioinfer_record *r, bool raw,
                          struct bi_tokens *out, struct bioinfer_error *err)
 {
     const struct t5 *e = model->config;
+    bool states = false;
     out->n = 0;
     out->n_mapped = 0;
-    if (!bi_grow(model->env, &out->ids, &out->cap, r->length + 1, sizeof *out->ids))
+    if (!bi_grow(model->env, &out->ids, &out->cap, r->length + 2, sizeof *out->ids))
         return bi_fail(err, BIOINFER_NOMEM, "%s: tokens of %zu residues", r->id, r->length);
+    for (size_t i = 0; i < r->length; i++)
+        states |= r->sequence[i] >= 'a' && r->sequence[i] <= 'z';
+    if (model->n_prefix)
+        out->ids[out->n++] = states ? e->to_residues : e->to_fold;
     for (size_t i = 0; i < r->length; i++) {
         char c = r->sequence[i];
         int32_t id = prott5_residue_token(model, c);
@@ -413,7 +436,7 @@ static int prott5_encode(const struct bi_model *model, const struct bioinfer_rec
 
 const struct bi_model_def bi_model_prott5 = {
     .name = "prott5",
-    .summary = "ProtT5-XL-U50 and other T5 encoders over letters",
+    .summary = "ProtT5-XL-U50, ProstT5 and other T5 encoders over letters",
     .default_name = "Rostlab/prot_t5_xl_half_uniref50-enc",
     .gpu = true,
     .recognise = prott5_recognise,

@@ -23,6 +23,7 @@ import golden as g
 ESMC_VOCAB = "<cls> <pad> <eos> <unk> L A G V S E R T I D P K Q N F Y M H W C X B U Z O . - | <mask>".split()
 BERT_VOCAB = "[PAD] [UNK] [CLS] [SEP] [MASK] L A G V E S I K R D T P N Q F Y M H C W X U B Z O".split()
 T5_VOCAB = ["<pad>", "</s>", "<unk>"] + ["▁" + c for c in "ALGVSREDTIPKFQNYMHWCXBOUZ"]
+PROST_ADDED = {**{c: 128 + i for i, c in enumerate("algvsredtipkfqnymhwc")}, "<fold2AA>": 148, "<AA2fold>": 149}
 
 # published shapes: width, heads, layers, feed-forward width
 ESMC = {"esmc_300m": (960, 15, 30, 2560), "esmc_600m": (1152, 18, 36, 3072)}
@@ -100,9 +101,9 @@ def bert_weights(width, heads, layers, ffn, seed, dtype="float32", vocab=30, pos
     return w
 
 
-def t5_weights(width, heads, layers, ffn, seed, dtype="float32", head_dim=128, gated=False):
+def t5_weights(width, heads, layers, ffn, seed, dtype="float32", head_dim=128, gated=False, vocab=128):
     w, inner = Weights(seed, dtype), heads * head_dim
-    w.normal("shared.weight", 128, width, gain=1)
+    w.normal("shared.weight", vocab, width, gain=1)
     for n in range(layers):
         p = f"encoder.block.{n}.layer."
         for part in "q", "k":  # scores are not divided by sqrt(head_dim): the weights are small
@@ -195,6 +196,13 @@ def t5_encode(sequence):
     return np.array(ids + [1], dtype=np.int64)
 
 
+def prost_encode(sequence):
+    """ProstT5's two languages: residues, or 3Di states in lower case."""
+    if sequence.islower():
+        return np.array([PROST_ADDED[t] for t in ["<fold2AA>", *sequence]] + [1], dtype=np.int64)
+    return np.concatenate([[PROST_ADDED["<AA2fold>"]], t5_encode(sequence)])
+
+
 def sequences(mask, longest=70):
     s37, s = g.random_sequence(37, 37), g.random_sequence(longest, longest)
     records = [("len1", "M"), ("len2", "KW"), ("rare5", "XBUZO"), (f"len{longest}", s[:40] + "X" + s[41:])]
@@ -230,9 +238,9 @@ def bert_model(width, heads, layers, ffn, weights, vocab=30, positions=40000):
     return load(BertForPreTraining(config), weights), config
 
 
-def t5_model(width, heads, layers, ffn, weights, head_dim=128, gated=False):
+def t5_model(width, heads, layers, ffn, weights, head_dim=128, gated=False, vocab=128):
     from transformers import T5Config, T5EncoderModel
-    config = T5Config(d_model=width, num_heads=heads, num_layers=layers, d_ff=ffn, d_kv=head_dim, vocab_size=128,
+    config = T5Config(d_model=width, num_heads=heads, num_layers=layers, d_ff=ffn, d_kv=head_dim, vocab_size=vocab,
                       feed_forward_proj="gated-gelu" if gated else "relu", dropout_rate=0.0,
                       attn_implementation="eager")
     return load(T5EncoderModel(config), weights), config
@@ -325,11 +333,12 @@ def tiny_t5(out):
     g.write_fasta(out / "sequences.fasta", records)
     for name, layout, shape, head_dim, gated, seed in (
             ("full", "safetensors", (32, 4, 3, 64), 16, False, 41), ("half-enc", "bin", (48, 2, 2, 80), 32, False, 42),
-            ("gated", "safetensors", (32, 2, 2, 48), 16, True, 43)):
+            ("gated", "safetensors", (32, 2, 2, 48), 16, True, 43), ("prostt5", "safetensors", (32, 4, 2, 64), 16, False, 44)):
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
-        w = t5_weights(*shape, seed, "float16" if layout == "bin" else "float32", head_dim, gated)
-        model, config = t5_model(*shape, w, head_dim, gated)
+        vocab = 150 if name == "prostt5" else 128
+        w = t5_weights(*shape, seed, "float16" if layout == "bin" else "float32", head_dim, gated, vocab)
+        model, config = t5_model(*shape, w, head_dim, gated, vocab)
         fields = json.loads(config.to_json_string())
         keys = ("d_ff d_kv d_model decoder_start_token_id dropout_rate eos_token_id feed_forward_proj "
                 "initializer_factor is_encoder_decoder layer_norm_epsilon model_type n_positions num_heads num_layers "
@@ -355,7 +364,26 @@ def tiny_t5(out):
         else:
             g.save({k.replace("shared.", "encoder.embed_tokens."): v for k, v in w.items()},
                    folder / "model.safetensors")
-        golden_file(folder, model, records, t5_encode, 37, prefix=0)
+        if name == "prostt5":
+            write_json(folder / "added_tokens.json", PROST_ADDED)
+            check_prost(folder, records)
+            # states of 3Di, as --raw-residues reads them
+            states = [("states1", "d"), ("states37", g.random_sequence(37, 38).lower())]
+            g.write_fasta(folder / "sequences.fasta", records + states)
+            golden_file(folder, model, records + states, prost_encode, 37, prefix=1)
+        else:
+            golden_file(folder, model, records, t5_encode, 37, prefix=0)
+
+
+def check_prost(folder, records):
+    """The ids are those of transformers' tokenizer over the same files and ProstT5's published recipe."""
+    from transformers import T5Tokenizer
+    tokenizer = T5Tokenizer.from_pretrained(folder, do_lower_case=False, legacy=True)
+    for _, s in [*records, ("states", "dvvlqacpk")]:
+        text = "".join("X" if t in "UZOB" else t for t in s)
+        text = ("<AA2fold>" if text.isupper() else "<fold2AA>") + " " + " ".join(text)
+        ids = tokenizer(text, add_special_tokens=True)["input_ids"]
+        assert ids == prost_encode(s).tolist(), (s, ids, prost_encode(s).tolist())
 
 
 def tiny_heads(out):
@@ -366,7 +394,7 @@ def tiny_heads(out):
     from safetensors.numpy import load_file
     folder, expected, labels = out / "heads", {}, {}
     folder.mkdir(parents=True, exist_ok=True)
-    for family, model, width, prefix in (("prott5", "full", 32, 0), ("esmc", "split", 128, 1)):
+    for family, model, width, prefix in (("prott5", "full", 32, 0), ("esmc", "split", 128, 1), ("prostt5", "prostt5", 32, 1)):
         w = Weights(51 + prefix)
         for name, shape in (("elmo_feature_extractor.0", (8, width, 7, 1)), ("dssp3_classifier.0", (3, 8, 7, 1)),
                             ("classifier.0", (8, width, 7, 1)), ("classifier.3", (20, 8, 7, 1)), ("fc1", (6, width)),
@@ -376,7 +404,7 @@ def tiny_heads(out):
         heads = {"dssp3": ([("elmo_feature_extractor.0", "relu"), ("dssp3_classifier.0", "none")], list("HEC"), "softmax"),
                  "3di": ([("classifier.0", "relu"), ("classifier.3", "none")], convert_head.THREE_DI, "softmax"),
                  "location": ([("fc1", "gelu"), ("fc2", "none")], ["Nucleus", "Membrane", "Cytoplasm", "Golgi"], "sigmoid")}
-        golden = load_file(out.parent / family / model / "golden.safetensors")
+        golden = load_file(out.parent / family.replace("prost", "prot") / model / "golden.safetensors")
         for name, (layers, classes, activation) in heads.items():
             where = "mean" if name == "location" else "per-residue"
             convert_head.write(folder / f"{family}-{name}.safetensors", w, layers, classes, activation, where)

@@ -362,14 +362,15 @@ def find_base64(row):
 class Heads(Case):
     """Annotation heads of docs/heads.md against tools/golden_plm.py."""
 
-    MODELS = {"prott5": "full", "esmc": "split"}
+    MODELS = {"prott5": "full", "esmc": "split", "prostt5": "prostt5"}
 
     def head(self, name):
         return os.path.join(ROOT, "tests", "golden", "prott5", "heads", name)
 
     def run_head(self, family, name, *args, **more):
-        folder = os.path.join(ROOT, "tests", "golden", family)
-        return self.run_raw(family, os.path.join(folder, "sequences.fasta"), "--weights",
+        command = family.replace("prost", "prot")  # ProstT5 is read by the family of ProtT5
+        folder = os.path.join(ROOT, "tests", "golden", command)
+        return self.run_raw(command, os.path.join(folder, "sequences.fasta"), "--weights",
                             os.path.join(folder, self.MODELS[family]),
                             *(["--raw-residues"] if family == "esmc" else []),  # <mask> is one of its tokens
                             "--head", self.head(f"{family}-{name}.safetensors"), *args, **more)
@@ -447,6 +448,36 @@ class Families(Case):
         p = self.run_raw("protbert", "in.fasta", "--weights", self.folder("protbert", "trunk"), "-o", "x.npz", code=1)
         self.assertIn("the model has places for 94", p.words)
         self.assertEqual(list(read_npz(self.path("x.npz"))), ["fits"])
+
+    def test_prostt5(self):
+        """A token in front that says the language: residues, or 3Di states in lower case when read raw."""
+        shutil.copytree(self.folder("prott5", "prostt5"), self.path("w"))
+        self.write("in.fasta", ">rare\nMUZOBK\n>plain\nMXXXXK\n>small\nmxxxxk\n")
+        run = ("embed", "in.fasta", "--weights", "w", "-o", "x.npz")
+        self.run_raw(*run)
+        out = read_npz(self.path("x.npz"))
+        self.assertEqual(out["rare"], out["plain"])
+        self.assertEqual(out["small"], out["plain"])
+        self.write("in.fasta", ">residues\nDVVL\n>states\ndvvl\n")
+        self.run_raw(*run, "--include", "per-residue", "--raw-residues")
+        out = read_npz(self.path("x.npz"))
+        self.assertEqual([shape for shape, _ in out.values()], [(4, 32), (4, 32)])
+        self.assertNotEqual(out["residues"], out["states"])
+        os.rename(self.path("w/added_tokens.json"), self.path("added"))
+        self.check_fails(run, 78, "names <AA2fold>")
+        added = json.load(open(self.path("added")))
+        for change, text in (({"<AA2fold>": 5}, "id 5 is '"), ({"<AA2fold>": "x"}, "is not a token and its id"),
+                             ({"<AA2fold>": 1 << 40}, "pieces"), ({"<AA2fold>": 151}, "152 pieces")):
+            self.write("w/added_tokens.json", json.dumps({**added, **change}))
+            self.check_fails(run, 78, text)
+        os.remove(self.path("w/added_tokens.json"))
+        decoder = {str(i): {"content": t, "special": False} for t, i in added.items()}
+        self.write("w/tokenizer_config.json", json.dumps({"added_tokens_decoder": decoder}))
+        self.run_raw(*run, "--include", "per-residue", "--raw-residues")  # as later releases have it
+        self.assertEqual(read_npz(self.path("x.npz")), out)
+        for bad in ({"14x": {"content": "a"}}, {"148": {}}, []):
+            self.write("w/tokenizer_config.json", json.dumps({"added_tokens_decoder": bad}))
+            self.check_fails(run, 78, "tokenizer_config.json")
 
     def test_missing_vocabulary(self):
         shutil.copytree(self.folder("prott5", "full"), self.path("w"))
