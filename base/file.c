@@ -456,14 +456,15 @@ int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
     int e, st = bi_out_flush(out, err);
     if (st || out->is_stdout)
         return st;
-    if (!out->no_sync && (e = sync_fd(out->env, out->fd)))
+    if (out->sync != BI_SYNC_NONE && (e = sync_fd(out->env, out->fd)))
         return bi_fail_errno(err, e, "%s: sync", out->path);
     e = close(out->fd) ? errno : 0;
     out->fd = -1;
     if (e && e != EINTR)
         return bi_fail_errno(err, e, "%s: close", out->path);
-    if ((st = out->no_sync ? bi_path_rename(out->env, out->temp, out->path, err)
-                           : rename_over(out->env, out->temp, out->path, err)))
+    if ((st = out->sync == BI_SYNC_ALL
+                  ? rename_over(out->env, out->temp, out->path, err)
+                  : bi_path_rename(out->env, out->temp, out->path, err)))
         return st;
     bi_free(out->env, out->temp);
     out->temp = NULL;

@@ -69,11 +69,15 @@ void bi_stream_close(struct bi_stream *stream);
 
 /* ---- writing ---- */
 
+/* What finish makes sure of against a power loss: contents and name; contents alone, where the
+ * file is renamed again; nothing, where the caller does. */
+enum bi_sync { BI_SYNC_ALL, BI_SYNC_CONTENTS, BI_SYNC_NONE };
+
 struct bi_out {
     const struct bi_env *env;
     int fd;
     bool is_stdout;
-    bool no_sync;      /* set after open: finish leaves syncing to the caller */
+    enum bi_sync sync; /* set after open */
     uint64_t size;     /* bytes written */
     char *path, *temp; /* temp = path.tmp.<pid>, in the same folder */
     char *buffer;      /* writes are gathered here */
@@ -94,7 +98,7 @@ int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t 
 /* Reads back bytes already written (files only). */
 int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
                 struct bioinfer_error *err);
-/* flush, fsync, rename over path, fsync the folder. */
+/* flush, fsync, rename over path, fsync the folder; less as `sync` says. */
 int bi_out_finish(struct bi_out *out, struct bioinfer_error *err);
 /* Without finish before, removes the temporary file. Safe on BI_OUT_NONE. */
 void bi_out_close(struct bi_out *out);

@@ -269,7 +269,7 @@ int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *s
     s = job->stats;
     s.struct_size = size = stats->struct_size;
     s.input_records = job->n_read;
-    s.committed = job->part.journal.n - job->part.journal.n_group;
+    s.committed = job->unsaid && job->fresh ? 0 : job->part.journal.n - job->part.journal.n_group;
     memcpy(stats, &s, size < sizeof s ? size : sizeof s);
     return 0;
 }

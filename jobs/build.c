@@ -192,12 +192,14 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
     }
     if ((st = bi_writer_new(&s.writer, b->env, path, &b->params, err)))
         goto out;
+    s.writer->moved_later = true; /* move_all syncs the folder that they end in */
     if (s.writer->ops->is_folder)
         bi_folder_remove(b->env, path); /* what a killed build has left */
     if ((st = bi_writer_start(s.writer, err)) ||
         (st = bi_out_open(&s.manifest, b->env, manifest, err)) ||
         (st = bi_out_write(&s.manifest, head, sizeof head - 1, err)))
         goto out;
+    s.manifest.sync = BI_SYNC_CONTENTS;
     for (uint64_t k = 0; k < b->n_records && !st; k++)
         st = put_one(&s, k, err);
     if (!st && !(st = bi_out_finish(&s.manifest, err)) &&

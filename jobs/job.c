@@ -132,10 +132,10 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
         remove_in(job, "data");
     }
     if (!exists_in(job, "job.json")) { /* killed before it began, or not there at all */
-        job->fresh = true;
+        job->fresh = job->unsaid = true;
         remove_in(job, "journal");
         remove_in(job, "data");
-        return bi_identity_write(&job->identity, job->env, job->folder, err);
+        return 0;
     }
     if (resume == BIOINFER_RESUME_NO)
         return bi_fail(err, BIOINFER_MISMATCH,
@@ -145,7 +145,7 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
         st = bi_identity_compare(&have, &job->identity, false, job->folder, err);
         if (st && resume == BIOINFER_RESUME_FORCE) {
             bi_log(job->env, BIOINFER_LOG_WARNING, "%s", err ? err->text : job->folder);
-            job->changed = true;
+            job->unsaid = true;
             st = 0;
         }
     }
@@ -276,6 +276,27 @@ static uint64_t done_at(const struct bioinfer_job *job, uint64_t ordinal)
     return index < job->part.n_where ? job->part.where[index] : 0;
 }
 
+/* job.json says what the journal holds, so it is there before the journal holds anything. */
+static int commit(struct bioinfer_job *job, bool sync, struct bioinfer_error *err)
+{
+    int st;
+    if (job->unsaid && (st = bi_identity_write(&job->identity, job->env, job->folder, err)))
+        return st;
+    job->unsaid = false;
+    return bi_journal_commit(&job->part.journal, sync, err);
+}
+
+static int commit_in_time(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    double begun;
+    int st;
+    if (!bi_journal_due(&job->part.journal, &begun))
+        return 0;
+    if (!(st = commit(job, true, err)))
+        bi_journal_space(&job->part.journal, begun);
+    return st;
+}
+
 /* ---- 3 records out ---- */
 
 static void hash_record(const struct bioinfer_job *job, const struct bioinfer_record *r,
@@ -367,7 +388,7 @@ static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, 
         return 1;
     }
     if (!(st = put_copy(job, f, first, err)))
-        st = bi_journal_tick(&job->part.journal, err);
+        st = commit_in_time(job, err);
     flights_free(job->env, f);
     return st ? st : 1;
 }
@@ -404,7 +425,7 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
     int st;
     flights_free(job->env, job->handed);
     job->handed = NULL;
-    if ((st = bi_journal_tick(&job->part.journal, err)))
+    if ((st = commit_in_time(job, err)))
         return st; /* reading may take long: what is done shall not wait for it */
     while (!job->complete) {
         struct bioinfer_record r = {0};
@@ -469,9 +490,6 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
     uint64_t prefix[2] = {r->status ? 0 : same_as, copy_of};
     struct piece_writer writer = {j, err};
     int st;
-    if (job->changed && (st = bi_identity_write(&job->identity, job->env, job->folder, err)))
-        return st;
-    job->changed = false;
     bi_journal_begin(j, &record);
     if ((st = bi_journal_write(j, prefix, sizeof prefix, err)) ||
         (st = bi_pack(r, write_piece, &writer, err)) || (st = bi_journal_end(j, &record, err)))
@@ -525,7 +543,7 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
     *at = f->next;
     f->next = NULL;
     if (!(st = settle_copies(job, f, !r.status, err)))
-        st = bi_journal_tick(&job->part.journal, err);
+        st = commit_in_time(job, err);
     flights_free(job->env, f);
     return st;
 }
@@ -534,7 +552,7 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
 
 int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err)
 {
-    return job->part.journal.n_group ? bi_journal_commit(&job->part.journal, true, err) : 0;
+    return job->part.journal.n_group ? commit(job, true, err) : 0;
 }
 
 /* All records of this shard are there. */
@@ -562,8 +580,11 @@ static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
         bi_journal_begin(j, &end);
         st = bi_journal_end(j, &end, err);
     }
-    /* what follows syncs the output itself: a power loss until then costs seconds of work */
-    if (!st && !(st = bi_journal_commit(j, job->is_shard, err)))
+    /* what follows syncs the output itself: a power loss until then costs seconds of work, and a
+     * job that was too short for a commit leaves nothing to go on with */
+    if (!st && !(st = job->fresh && job->unsaid && !job->is_shard
+                          ? bi_journal_commit(j, false, err)
+                          : commit(job, job->is_shard, err)))
         job->complete = true;
     return st;
 }
@@ -576,8 +597,11 @@ int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err)
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;
     b.params = job->writer->params;
-    if ((st = bi_build(&b, err)))
+    if ((st = bi_build(&b, err))) {
+        if (job->unsaid)
+            commit(job, true, NULL);
         return st;
+    }
     bi_job_discard(job);
     return 0;
 }
@@ -597,7 +621,7 @@ void bi_job_close(struct bioinfer_job **out)
         return;
     if (job->part.journal.failed)
         bi_journal_commit(&job->part.journal, false, NULL); /* cuts it */
-    if (job->fresh && !job->part.journal.log.size && !job->discarded)
+    if (job->fresh && (job->unsaid || !job->part.journal.log.size) && !job->discarded)
         bi_job_discard(job); /* a job that committed nothing leaves nothing */
     bi_journal_close(&job->part.journal);
     bi_lock_release(&job->lock);

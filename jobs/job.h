@@ -102,7 +102,7 @@ struct bioinfer_job {
     struct bi_part part;
     uint64_t shard, n_shards; /* shard from 0 */
     bool is_shard, force, dedup, ended;
-    bool changed;   /* forced: job.json is to say so with the first new result */
+    bool unsaid;    /* job.json is to be written before the next commit */
     bool fresh;     /* began with this run */
     bool complete;  /* the journal holds everything */
     bool discarded;

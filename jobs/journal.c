@@ -215,20 +215,21 @@ int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *er
     return 0;
 }
 
-int bi_journal_tick(struct bi_journal *j, struct bioinfer_error *err)
+bool bi_journal_due(const struct bi_journal *j, double *begun)
 {
-    double begun = now(), took;
-    int st;
-    if (!j->n_group || (begun - j->committed_at < j->interval &&
-                        j->data.size - j->data_committed < GROUP_SIZE))
-        return 0;
-    if ((st = bi_journal_commit(j, true, err)))
-        return st;
-    took = j->committed_at - begun;
+    if (!j->n_group)
+        return false;
+    *begun = now();
+    return *begun - j->committed_at >= j->interval ||
+           j->data.size - j->data_committed >= GROUP_SIZE;
+}
+
+void bi_journal_space(struct bi_journal *j, double begun)
+{
+    double took = j->committed_at - begun;
     j->interval = j->interval < 1 ? 2 * j->interval : 2;
     if (j->interval < 50 * took)
         j->interval = 50 * took < 30 ? 50 * took : 30;
-    return 0;
 }
 
 /* ---- reading ---- */

@@ -59,9 +59,11 @@ int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
 /* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
  * both files are cut to the last commit. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
-/* Commits when it is time: first after a quarter of a second, later every two seconds, and
- * never so often that syncing takes more than a fiftieth of the time. */
-int bi_journal_tick(struct bi_journal *j, struct bioinfer_error *err);
+/* Is it time to commit? First after a quarter of a second, later every two seconds, and never so
+ * often that syncing takes more than a fiftieth of the time. *begun: seconds, for the next. */
+bool bi_journal_due(const struct bi_journal *j, double *begun);
+/* After a commit that was due: when the next one is. */
+void bi_journal_space(struct bi_journal *j, double begun);
 /* Record number i, from 0. */
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err);

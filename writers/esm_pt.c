@@ -212,7 +212,7 @@ static int pt_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         (st = bi_writer_check(w, &s->path, err)) ||
         (st = bi_zip_out_open(&zip, w->env, s->path.data, err)))
         goto out;
-    zip.out.no_sync = true; /* pt_finish syncs all */
+    zip.out.sync = BI_SYNC_NONE; /* pt_finish syncs all */
     if ((st = bi_zip_out_put(&zip, "archive/data.pkl", s->pickle.data, s->pickle.size, NULL, 0,
                          err)) ||
         (st = bi_zip_out_put(&zip, "archive/byteorder", "little", 6, NULL, 0, err)))

@@ -26,7 +26,7 @@ static int jsonl_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     w->state = s;
     s->out = BI_OUT_NONE;
     s->line.env = w->env;
-    return bi_out_open(&s->out, w->env, w->path, err);
+    return bi_writer_create(w, &s->out, w->path, err);
 }
 
 /* The values as arrays nested by shape: "blocks" are what a pair of brackets of

@@ -59,8 +59,8 @@ static int npy_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->width = -1;
     npy_side_path(&path, w->path);
     if (!(st = bi_writer_check(w, &path, err)) &&
-        !(st = bi_out_open(&s->out, w->env, w->path, err)))
-        st = bi_out_open(&s->ids, w->env, path.data, err);
+        !(st = bi_writer_create(w, &s->out, w->path, err)))
+        st = bi_writer_create(w, &s->ids, path.data, err);
     bi_buf_free(&path);
     return st;
 }

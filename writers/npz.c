@@ -46,11 +46,14 @@ static void npz_rename(const struct bioinfer_writer *w, struct bi_buf *out,
 static int npz_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct npz *s = bi_zalloc(w->env, sizeof *s);
+    int st;
     if (!s)
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
     w->state = s;
     s->header.env = s->key.env = w->env;
-    return bi_zip_out_open(&s->zip, w->env, w->path, err);
+    st = bi_zip_out_open(&s->zip, w->env, w->path, err);
+    s->zip.out.sync = w->moved_later ? BI_SYNC_CONTENTS : BI_SYNC_ALL;
+    return st;
 }
 
 static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r,

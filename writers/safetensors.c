@@ -111,7 +111,7 @@ static int st_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
         goto out;
     }
-    if ((st = bi_out_open(&out, w->env, w->path, err)) ||
+    if ((st = bi_writer_create(w, &out, w->path, err)) ||
         (st = bi_out_write(&out, prefix, 8, err)) ||
         (st = bi_out_write(&out, s->header.data, s->header.size, err)))
         goto out;

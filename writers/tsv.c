@@ -29,7 +29,7 @@ static int tsv_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->out = BI_OUT_NONE;
     s->rows.env = w->env;
     s->width = -1;
-    return bi_out_open(&s->out, w->env, w->path, err);
+    return bi_writer_create(w, &s->out, w->path, err);
 }
 
 static int write_rows(struct bioinfer_writer *w, struct bi_buf *rows,

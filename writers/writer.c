@@ -71,6 +71,14 @@ static int find_format(const struct bi_writer_ops **out, const char *path,
 
 /* ---- 2 shared pieces --------------------------------------------------------- */
 
+int bi_writer_create(const struct bioinfer_writer *w, struct bi_out *out, const char *path,
+                     struct bioinfer_error *err)
+{
+    int st = bi_out_open(out, w->env, path, err);
+    out->sync = w->moved_later ? BI_SYNC_CONTENTS : BI_SYNC_ALL;
+    return st;
+}
+
 int bi_array_key(struct bi_buf *out, const char *id, const struct bioinfer_result *r,
                  const struct bioinfer_array *a)
 {

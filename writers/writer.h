@@ -37,6 +37,7 @@ struct bioinfer_writer {
     struct bi_buf name;   /* of the record at hand */
     uint64_t n_renamed;
     bool started, failed, finished;
+    bool moved_later; /* what it writes is renamed once more by the caller */
 };
 
 struct bi_writer_ops {
@@ -82,6 +83,10 @@ void bi_writer_close(struct bioinfer_writer **w);
 const char *bi_writer_format(int index);
 
 /* ---- pieces that several formats share ---- */
+
+/* bi_out_open for a file of this writer. */
+int bi_writer_create(const struct bioinfer_writer *w, struct bi_out *out, const char *path,
+                     struct bioinfer_error *err);
 
 /* The key of one array: ID when one kind and one layer was asked for, ID/KIND with several
  * kinds, ID/layer_N/KIND with several layers (arrays without a layer: ID/KIND). */
