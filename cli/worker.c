@@ -13,6 +13,8 @@
 
 #define TICK_PERIOD 0.2 /* seconds */
 
+int (*cli_worker_meets)(const char *id, struct bioinfer_error *err);
+
 struct chunk {
     struct chunk *next;
     uint32_t number;
@@ -224,23 +226,6 @@ static int tick(void *user, uint64_t records, uint64_t residues)
     return 0;
 }
 
-/* Tests only: BIOINFER_WORKER_FAULT=crash:ID, hang:ID or lost:ID, met at record ID, * at any. */
-static void meet_fault(const char *id)
-{
-    const char *fault = getenv("BIOINFER_WORKER_FAULT");
-    const char *which = fault ? strchr(fault, ':') : NULL;
-
-    if (!which || (strcmp(which + 1, id) && strcmp(which + 1, "*")))
-        return;
-    if (!strncmp(fault, "crash", 5))
-        raise(SIGSEGV);
-    if (!strncmp(fault, "lost", 4))
-        leave(CLI_FAULT, CLI_AT_RUN, BIOINFER_DEVICE_LOST, "an injected device fault");
-    if (!strncmp(fault, "hang", 4))
-        for (;;)
-            pause();
-}
-
 static int compute(const struct chunk *chunk, struct bioinfer_error *err)
 {
     bioinfer_session *session = worker.cli->session;
@@ -251,17 +236,21 @@ static int compute(const struct chunk *chunk, struct bioinfer_error *err)
 
     memcpy(&head, chunk->bytes, sizeof head);
     cursor = (struct cursor){chunk->bytes + sizeof head, head.n};
-    if (getenv("BIOINFER_WORKER_FAULT") && !head.careful) {
+    if (cli_worker_meets && !head.careful) {
         struct cursor look = cursor;
-        while (next_record(&look, &record, err))
-            meet_fault(record.id);
+        while (!st && next_record(&look, &record, err))
+            st = cli_worker_meets(record.id, err);
     }
+    if (st)
+        return st;
     if (!head.careful)
         return bioinfer_session_run(session, next_record, &cursor, send_result, NULL, err);
     while (!st && next_record(&cursor, &record, err)) {
         send_frame(CLI_START, 0, &record.ordinal, sizeof record.ordinal);
-        meet_fault(record.id);
-        st = bioinfer_session_run_records(session, &record, 1, send_result, NULL, err);
+        if (cli_worker_meets)
+            st = cli_worker_meets(record.id, err);
+        if (!st)
+            st = bioinfer_session_run_records(session, &record, 1, send_result, NULL, err);
     }
     return st;
 }

@@ -66,6 +66,9 @@ struct cli_fault {
 
 /* `bioinfer --worker=DEVICE/THREADS`, all other options as the command has them. */
 int cli_worker(struct cli *cli, const char *spec);
+/* Called for every record before it is computed; a status ends the worker with it. NULL, but in
+ * the program that tests/jobs/fault.c makes of these sources. */
+extern int (*cli_worker_meets)(const char *id, struct bioinfer_error *err);
 
 /* ---- pool.c: the other side ---- */
 

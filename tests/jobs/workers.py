@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""workers.py BIOINFER SOURCE_ROOT KILLS [SEED] - worker processes that die, hang and lose
-their device, and commands that die before their workers. CPU workers take the same path as
-those of GPUs."""
+"""workers.py BIOINFER BIOINFER_FAULTS SOURCE_ROOT KILLS [SEED [DEVICE]] - worker processes that die,
+hang and lose their device, and commands that die before their workers. CPU workers take the same
+path as those of GPUs; with DEVICE (cuda:0) it is the device's own, on bioinfer-tiny in small batches,
+beside the CPU's, and with a real illegal access among the faults. BIOINFER_FAULTS: fault.c."""
+import io
 import os
 import random
 import shutil
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 from common import Command, contents, make_fasta
 
@@ -53,16 +56,30 @@ def kill(pid, number):
         return 0
 
 
+def words_behind(row):
+    return row.split("\t")[5].rsplit("computing it: ", 1)[-1]
+
+
+def arrays_of(npz):
+    with zipfile.ZipFile(io.BytesIO(npz)) as z:
+        return {name: z.read(name) for name in z.namelist()}
+
+
 class Run:
-    def __init__(self, exe, root, folder, seed):
-        self.command, self.rng = Command(exe, root), random.Random(seed)
-        self.folder = folder
+    def __init__(self, exe, faulty, root, folder, seed, device):
+        self.command, self.faulty, self.rng = Command(exe, root), Command(faulty, root), random.Random(seed)
+        self.folder, self.device = folder, device
+        self.on = () if device == "cpu" else ("--device", device, "--batch-tokens", 64)
+        self.first, self.silent = (0.01, 2) if device == "cpu" else (0.5, 20)  # seconds of a start, of a hang
+        if device != "cpu":
+            self.command.model = self.faulty.model = os.path.join(root, "share", "bioinfer-tiny")
         self.fasta = make_fasta(os.path.join(folder, "in.fasta"), 4000)
         self.n = 0
         whole = os.path.join(folder, "whole.npz")
-        begun = time.monotonic()
-        self.command.run(self.fasta, "-o", whole, code=1)
-        self.seconds = time.monotonic() - begun
+        for _ in range(1 if device == "cpu" else 2):  # the driver compiles kernels in the first
+            begun = time.monotonic()
+            self.command.run(self.fasta, "-o", whole, *self.on, code=1)
+            self.seconds = time.monotonic() - begun
         self.want = contents(whole)
 
     def path(self):
@@ -80,9 +97,9 @@ class Run:
         done = jobs = 0
         while done < count:
             path = self.path()
-            p = self.command.start(self.fasta, "-o", path, "--workers", 2, "--threads", 2)
+            p = self.command.start(self.fasta, "-o", path, "--workers", 2, "--threads", 2, *self.on)
             while p.poll() is None:
-                time.sleep(self.rng.uniform(0.01, max(0.1, self.seconds / 3)))
+                time.sleep(self.rng.uniform(self.first, max(0.1, self.seconds / 3, 2 * self.first)))
                 pids = children(p.pid) if p.poll() is None else []
                 if pids and done < count:
                     done += kill(self.rng.choice(pids), signal.SIGKILL)
@@ -96,7 +113,7 @@ class Run:
         """SIGSTOP: the watchdog replaces the worker."""
         for _ in range(count):
             path = self.path()
-            p = self.command.start(self.fasta, "-o", path, "--workers", 2, "--watchdog", 2)
+            p = self.command.start(self.fasta, "-o", path, "--workers", 2, "--watchdog", self.silent, *self.on)
             time.sleep(self.rng.uniform(0, self.seconds))
             for pid in children(p.pid)[:1]:
                 kill(pid, signal.SIGSTOP)
@@ -109,7 +126,7 @@ class Run:
         """kill -9 of the command: its workers leave within 2 s, a stopped one too."""
         for i in range(count):
             path = self.path()
-            p = self.command.start(self.fasta, "-o", path, "--workers", 2)
+            p = self.command.start(self.fasta, "-o", path, "--workers", 2, *self.on)
             pids = []
             while len(pids) < 2 and p.poll() is None:
                 pids = children(p.pid)
@@ -119,7 +136,7 @@ class Run:
             kill(p.pid, signal.SIGKILL)
             p.communicate()
             assert gone(pids, 2), "a worker is still there"
-            words = self.command.run(self.fasta, "-o", path, "--workers", 2, "--resume", code=1).words
+            words = self.command.run(self.fasta, "-o", path, "--workers", 2, "--resume", *self.on, code=1).words
             self.check(path, words)
         print(f"{count} commands killed: their workers left, the resumed outputs are equal")
 
@@ -128,9 +145,12 @@ class Run:
         rows = self.want[".manifest.tsv"].decode().splitlines()
         wanted = rows[2001].split("\t")
         assert wanted[3] == "ok" and wanted[4] == "", wanted
-        for kind, more in (("crash", ()), ("lost", ()), ("hang", ("--watchdog", 2))):
+        kinds = [("crash", ()), ("lost", ()), ("hang", ("--watchdog", self.silent))]
+        kinds += [("illegal", ())] if self.device.startswith("cuda") else []
+        for kind, more in kinds:
             path = self.path()
-            p = subprocess.run(self.command.args(self.fasta, "-o", path, "--workers", 2, "--dedup", "off", *more),
+            more += self.on
+            p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--workers", 2, "--dedup", "off", *more),
                                env=self.command.env(BIOINFER_WORKER_FAULT=f"{kind}:{wanted[1]}"),
                                capture_output=True, check=False, timeout=300)
             assert p.returncode == 1, p.stderr.decode()[-3000:]
@@ -143,29 +163,47 @@ class Run:
             assert "ended twice" in differ[0][0], differ
             # what failed for want of a device is computed by a resume of a shard
             shard = self.path()
-            p = subprocess.run(self.command.args(self.fasta, "-o", shard, "--workers", 1, "--shard", "1/1", *more),
+            p = subprocess.run(self.faulty.args(self.fasta, "-o", shard, "--workers", 1, "--shard", "1/1", *more),
                                env=self.command.env(BIOINFER_WORKER_FAULT=f"{kind}:{wanted[1]}"),
                                capture_output=True, check=False, timeout=300)
             assert p.returncode == 1, p.stderr.decode()[-3000:]
-            self.command.run(self.fasta, "-o", shard, "--shard", "1/1", "--resume", code=1)
+            self.command.run(self.fasta, "-o", shard, "--shard", "1/1", "--resume", *self.on, code=1)
             self.command.run(shard, merge=True, code=1)
             self.check(shard, "")
             shutil.rmtree(shard + ".part-1-of-1")
-        print("3 kinds of faults: one record each, the others equal")
+            print(f"{kind}: one record lost ({words_behind(differ[0][0])}), the others equal, resumed all equal")
+        path = self.path()  # what is installed meets none
+        p = subprocess.run(self.command.args(self.fasta, "-o", path, "--workers", 2, *self.on), check=False,
+                           env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"), capture_output=True, timeout=300)
+        self.check(path, p.stderr.decode())
 
     def broken(self):
         """A worker that dies at every record is not replaced for ever; the job goes on later."""
         path = self.path()
-        p = subprocess.run(self.command.args(self.fasta, "-o", path, "--workers", 1),
+        p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--workers", 1, *self.on),
                            env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"), capture_output=True,
                            check=False, timeout=300)
         words = p.stderr.decode()
         assert p.returncode == 69 and "given up" in words and "no device is left" in words, \
             (p.returncode, words[-3000:])
         assert not os.path.exists(path)
-        p = self.command.run(self.fasta, "-o", path, "--resume", code=1)
+        p = self.command.run(self.fasta, "-o", path, "--resume", *self.on, code=1)
         self.check(path, p.words)
         print("a worker that dies at every record is given up; resumed, the output is equal")
+
+    def together(self):
+        """The device and the CPU over one queue: each record is what one of them makes of it alone."""
+        outputs = []
+        for device in ("cpu", f"{self.device},cpu"):
+            path = self.path()
+            self.command.run(self.fasta, "-o", path, "--device", device, "--batch-tokens", 64, code=1)
+            outputs.append(arrays_of(contents(path)[""]))
+        device, (cpu, both) = arrays_of(self.want[""]), outputs
+        assert list(both) == list(device) == list(cpu)
+        assert all(both[k] in (device[k], cpu[k]) for k in both)
+        sources = [sum(both[k] == a[k] for k in both) for a in (device, cpu)]
+        print(f"{self.device} and cpu together: of {len(both)} records {sources[0]} as the device computes them, "
+              f"{sources[1]} as the CPU")
 
     def refusals(self):
         path = self.path()
@@ -199,10 +237,14 @@ class Run:
         print("refusals, order and a closed pipe")
 
 
-def main(exe, root, count, seed=1):
+def main(exe, faulty, root, count, seed=1, device="cpu"):
     with tempfile.TemporaryDirectory(prefix="bioinfer-workers-") as folder:
-        run = Run(exe, root, folder, seed)
-        run.refusals()
+        run = Run(exe, faulty, root, folder, int(seed), device)
+        print(f"an undisturbed run takes {run.seconds:.2f} s", flush=True)
+        if device == "cpu":
+            run.refusals()
+        else:
+            run.together()
         run.faults()
         run.broken()
         run.kills(count)
@@ -211,4 +253,4 @@ def main(exe, root, count, seed=1):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), *map(int, sys.argv[4:5]))
+    main(*sys.argv[1:4], int(sys.argv[4]), *sys.argv[5:])

@@ -1,0 +1,70 @@
+/* fault.c - the one file by which bioinfer-faults differs from bioinfer: its workers meet the fault
+ * that BIOINFER_WORKER_FAULT names, KIND:ID at record ID or KIND:* at every one.
+ *
+ *     crash    a segmentation fault
+ *     hang     for ever
+ *     lost     what a driver reports when its device has gone
+ *     illegal  a kernel that writes where there is no memory: CUDA's own error 700, on the device */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../cli/worker.h"
+
+static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                          ".visible .entry fault()\n{\n.reg .b64 %a;\n.reg .b32 %v;\n"
+                          "mov.u64 %a, 8;\nmov.u32 %v, 1;\nst.global.u32 [%a], %v;\nret;\n}\n";
+
+/* Launches it in the context of device 0 and waits for nothing. */
+static int touch_nothing(void)
+{
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *entry;
+    int (*init)(unsigned), (*retain)(void **, int), (*push)(void *), (*load)(void **, const void *);
+    int (*function)(void **, void *, const char *), (*pop)(void **);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  void *, void **, void **);
+    const struct {
+        const char *name;
+        void *to;
+    } calls[] = {{"cuInit", &init},         {"cuDevicePrimaryCtxRetain", &retain},
+                 {"cuCtxPushCurrent_v2", &push}, {"cuModuleLoadData", &load},
+                 {"cuModuleGetFunction", &function}, {"cuLaunchKernel", &launch},
+                 {"cuCtxPopCurrent_v2", &pop}};
+
+    for (size_t i = 0; cuda && i < sizeof calls / sizeof *calls; i++) {
+        void *call = dlsym(cuda, calls[i].name);
+        if (!call)
+            return -1;
+        memcpy(calls[i].to, &call, sizeof call);
+    }
+    return !cuda || init(0) || retain(&context, 0) || push(context) || load(&module, ptx) ||
+           function(&entry, module, "fault") ||
+           launch(entry, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) || pop(&context);
+}
+
+static int meet(const char *id, struct bioinfer_error *err)
+{
+    const char *fault = getenv("BIOINFER_WORKER_FAULT");
+    const char *which = fault ? strchr(fault, ':') : NULL;
+
+    if (!which || (strcmp(which + 1, id) && strcmp(which + 1, "*")))
+        return 0;
+    if (!strncmp(fault, "crash:", 6))
+        raise(SIGSEGV);
+    if (!strncmp(fault, "hang:", 5))
+        for (;;)
+            pause();
+    if (!strncmp(fault, "illegal:", 8) && !touch_nothing())
+        return 0; /* the computing that follows finds out */
+    snprintf(err->text, sizeof err->text, "an injected device fault");
+    return strncmp(fault, "lost:", 5) ? BIOINFER_INTERNAL : BIOINFER_DEVICE_LOST;
+}
+
+static void __attribute__((constructor)) set(void)
+{
+    cli_worker_meets = meet;
+}
