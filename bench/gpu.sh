@@ -1,16 +1,16 @@
 #!/bin/bash
 # What only a machine with a GPU can show, in one call: every kernel against its reference, the backend's conformance,
-# fidelity, speed beside the references. Prints a table of outcomes last; logs and tables lie in OUT.
+# faults of its workers, fidelity, speed beside the references. Prints a table of outcomes last; logs and tables lie in OUT.
 #
 #     bench/gpu.sh BUILD PROTEINS.fasta [DEVICE] [OUT]          DEVICE: cuda:0; OUT: a new folder in /tmp
 #
 # BUILD is a build folder with clang-19's kernels and a C++ compiler's emulation (ninja -C BUILD bench/calls builds the
 # one program that is not built by default). Needs Python with numpy, safetensors, torch and transformers. LIMIT is the
-# seconds of each step, 600 when not set; STEPS chooses some: "checkkernel conformance kernels esm2 plm".
+# seconds of each step, 600 when not set; STEPS chooses some: "checkkernel conformance workers kernels esm2 plm".
 set -u
 cd "$(dirname "$0")/.."
 build=${1:?build folder} fasta=${2:?FASTA file} device=${3:-cuda:0} out=${4:-$(mktemp -d)}
-steps=${STEPS:-checkkernel conformance kernels esm2 plm}
+steps=${STEPS:-checkkernel conformance workers kernels esm2 plm}
 failed=0 table=
 
 step() { # NAME COMMAND...
@@ -30,6 +30,7 @@ step() { # NAME COMMAND...
 mkdir -p "$out"
 step checkkernel "$build/tests/gpu/checkkernel_gpu" "--device=$device"
 step conformance "$build/tests/gpu/conformance" tests/golden/esm2/hf-d16 "${device%%:*}"
+step workers python3 tests/jobs/workers.py "$build/cli/bioinfer" "$build/tests/jobs/bioinfer-faults" . 6 1 "$device"
 step kernels python3 bench/kernels_gpu.py --ptx "$build/kernels"
 step esm2 python3 -u bench/esm2_gpu.py --bioinfer "$build/cli/bioinfer" --calls "$build/bench/calls" --fasta "$fasta" \
     --device "$device" --reference
