@@ -26,7 +26,8 @@ static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
                                                   BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
 
 _Static_assert(sizeof(struct bi_linear_sm90_params) <= BI_GPU_SM90_PARAMS &&
-                   sizeof(struct bi_attention_sm90_params) <= BI_GPU_SM90_PARAMS,
+                   sizeof(struct bi_attention_sm90_params) <= BI_GPU_SM90_PARAMS &&
+                   sizeof(struct bi_rel_attention_sm90_params) <= BI_GPU_SM90_PARAMS,
                "enlarge BI_GPU_SM90_PARAMS");
 
 struct loaded {
@@ -356,10 +357,10 @@ static bool is_small(const struct bi_device *d, const struct bi_linear_params *p
     return bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) < 2 * d->facts.n_units;
 }
 
-/* Can the copy engine read rows of f16 like these? */
-static bool mappable(const void *base, int64_t ld, int64_t width)
+/* Can the copy engine read rows of f16 like these? Windows are mapped as the rows that they overlap. */
+static bool mappable(const void *base, int64_t ld)
 {
-    return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld >= width;
+    return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld > 0;
 }
 
 /* Hopper's own entry of a launch; false: it has none for it. */
@@ -381,16 +382,22 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
                  : p->gated ? "gated_"
                             : "",
                  dtype_suffix(l->out_dtype[0]));
-        return mappable(p->x, p->ldx, p->k) && mappable(p->w, p->k, p->k) && (gates || plain);
+        return mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain);
     }
     if (!strcmp(l->entry, "attention")) {
         const struct bi_attention_params *p = (const void *)l->params;
         const int w = p->head_dim;
-        const int64_t width = (int64_t)p->n_heads * w;
         snprintf(name, size, "attention_sm90_d%d_f16", w);
         return (w == 16 || w == 32 || w == 64 || w == 128) && !p->table && !p->bias &&
-               mappable(p->q, p->ldq, width) && mappable(p->k, p->ldk, width) &&
-               mappable(p->v, p->ldv, width) && p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
+               mappable(p->q, p->ldq) && mappable(p->k, p->ldk) && mappable(p->v, p->ldv) &&
+               p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
+    }
+    if (!strcmp(l->entry, "rel_attention")) {
+        const struct bi_rel_attention_params *p = (const void *)l->params;
+        snprintf(name, size, "rel_attention_sm90_f16");
+        return p->key_dim == 64 && p->value_dim == 192 && mappable(p->q, p->ldq) &&
+               mappable(p->k, p->ldk) && mappable(p->v, p->ldv) && mappable(p->r, p->ldr) &&
+               p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
     }
     return false;
 }
@@ -417,7 +424,7 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
         const struct bi_layernorm_params *p = (const void *)l->params;
         snprintf(name, size, "layernorm_%s_%s", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));
     } else if (!strcmp(l->entry, "norm_act") || !strcmp(l->entry, "pair_diff") ||
-               !strcmp(l->entry, "depthwise")) {
+               !strcmp(l->entry, "pair_pool") || !strcmp(l->entry, "depthwise")) {
         snprintf(name, size, "%s_%s_%s", l->entry, in, out);
     } else if (!strcmp(l->entry, "mix")) {
         snprintf(name, size, "mix_%s", dtype_suffix(l->in_dtype[1]));
@@ -750,8 +757,17 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     if (!strcmp(e->module, "linear_sm90")) {
         const struct bi_linear_params *p = params;
         const int tile = strstr(e->name, "_small") ? 64 : 128; /* as its entry copies */
-        if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows, p->k, p->ldx, tile, 64)))
+        const int64_t channels = p->ldx < p->k ? p->ldx : p->k; /* of a tap */
+        if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows + p->k / channels - 1, channels,
+                                   p->ldx, tile, 64)))
             code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, tile, 64);
+    } else if (!strcmp(e->module, "rel_attention_sm90")) {
+        const struct bi_rel_attention_params *p = params;
+        const int64_t keys = (int64_t)p->n_heads * p->key_dim;
+        const int64_t values = (int64_t)p->n_heads * p->value_dim;
+        if (!(code = v->tensor_map(gpu, &maps[0], p->k, p->n, keys, p->ldk, 64, 64)) &&
+            !(code = v->tensor_map(gpu, &maps[1], p->v, p->n, values, p->ldv, 64, 64)))
+            code = v->tensor_map(gpu, &maps[2], p->r, 2 * p->n - 1, keys, p->ldr, 64, 64);
     } else {
         const struct bi_attention_params *p = params;
         const void *const base[] = {p->q, p->k, p->v};

@@ -29,6 +29,7 @@ struct bioinfer_tracks {
     struct bi_exec *exec;
     int head, n_tracks, n_views, n_shifts;
     int *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
+    bool all_tracks;     /* as many as the head has: they are cut out here, not on the device */
     int shifts[MAX_SHIFTS];
     bool both_strands, quarter;
     char *no_rules;
@@ -66,6 +67,7 @@ static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_p
     if (p->n_tracks < 0 || (p->n_tracks && !p->tracks))
         return bi_fail(err, BIOINFER_INVALID, "tracks: %d of them, none given", p->n_tracks);
     s->n_tracks = p->n_tracks ? p->n_tracks : all;
+    s->all_tracks = s->n_tracks >= all;
     s->tracks = bi_calloc(s->env, (size_t)s->n_tracks, sizeof *s->tracks);
     s->pairs = bi_calloc(s->env, (size_t)s->n_tracks, sizeof *s->pairs);
     if (!s->tracks || !s->pairs)
@@ -187,20 +189,16 @@ static bool reversed(const struct bioinfer_tracks *s, int view)
     return view >= s->n_shifts;
 }
 
-static int32_t base_of(char c, bool quarter)
+/* Codes of all characters, or of their complements. */
+static void fill_codes(int32_t codes[256], bool quarter, bool complement)
 {
-    switch (c | 0x20) {
-    case 'a':
-        return 0;
-    case 'c':
-        return 1;
-    case 'g':
-        return 2;
-    case 't':
-        return 3;
-    default:
-        return c == '.' && quarter ? BI_BASE_QUARTER : BI_BASE_NONE;
-    }
+    static const char letters[] = "ACGT";
+    for (int i = 0; i < 256; i++)
+        codes[i] = BI_BASE_NONE;
+    for (int32_t b = 0; b < 4; b++)
+        codes[(int)letters[b]] = codes[letters[b] | 0x20] = complement ? 3 - b : b;
+    if (quarter)
+        codes['.'] = BI_BASE_QUARTER;
 }
 
 /* What moves in at the end of a shifted window is no base. */
@@ -208,43 +206,50 @@ static void read_view(const struct bioinfer_tracks *s, const char *sequence, int
                       int32_t *bases)
 {
     const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = i - shift;
-        int32_t b;
-        if (at < 0 || at >= n) {
-            bases[i] = BI_BASE_NONE;
-            continue;
-        }
-        b = base_of(sequence[reversed(s, view) ? n - 1 - at : at], s->quarter);
-        bases[i] = reversed(s, view) && b < BI_BASE_NONE ? 3 - b : b;
-    }
+    const int64_t first = shift > 0 ? shift : 0, end = shift < 0 ? n + shift : n;
+    const unsigned char *from = (const unsigned char *)sequence;
+    int32_t codes[256];
+    fill_codes(codes, s->quarter, reversed(s, view));
+    for (int64_t i = 0; i < first; i++)
+        bases[i] = BI_BASE_NONE;
+    for (int64_t i = first; i < end && !reversed(s, view); i++)
+        bases[i] = codes[from[i - shift]];
+    for (int64_t i = first; i < end && reversed(s, view); i++)
+        bases[i] = codes[from[n - 1 - (i - shift)]];
+    for (int64_t i = end; i < n; i++)
+        bases[i] = BI_BASE_NONE;
 }
 
 /* ---- parts ---- */
 
 struct graph_of {
     const struct bi_model *model;
-    enum bi_tracks_part part;
-    int64_t n_tokens;
-    int head;
+    struct bi_tracks_shape shape;
 };
 
 static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
 {
     const struct graph_of *of = user;
     (void)err;
-    g->n_tokens = g->longest = of->n_tokens;
+    g->n_tokens = g->longest = of->shape.n_tokens;
     g->n_seqs = 1;
-    of->model->def->build_tracks(of->model, g, of->part, of->n_tokens, of->head);
+    of->model->def->build_tracks(of->model, g, &of->shape);
     return 0;
+}
+
+static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
+                                       int64_t n_tokens)
+{
+    return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .head = s->head,
+                                    .n_tracks = s->all_tracks ? 0 : s->n_tracks};
 }
 
 static int begin(struct bioinfer_tracks *s, enum bi_tracks_part part, int64_t n_tokens,
                  struct bi_exec_slot **slot, struct bioinfer_error *err)
 {
-    struct graph_of of = {&s->model->base, part, n_tokens, s->head};
-    struct bi_recipe recipe = {
-        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)s->head}}, .build = build_graph,
+    struct graph_of of = {&s->model->base, shape_of(s, part, n_tokens)};
+    struct bi_recipe recipe = { /* head and tracks are those of the session */
+        .key = {{(uint64_t)part, (uint64_t)n_tokens}}, .build = build_graph,
         .user = &of, .no_rules = s->no_rules};
     struct bi_exec_batch b = {.recipe = &recipe,
                               .counts = {.n_tokens = (int32_t)n_tokens, .n_seqs = 1,
@@ -259,19 +264,32 @@ static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioi
     return st ? st : bi_exec_wait(s->exec, slot, err);
 }
 
+static const int *tracks_of(const struct bioinfer_tracks *s, int view)
+{
+    return reversed(s, view) ? s->pairs : s->tracks;
+}
+
+/* Which tracks are wanted, where a graph asks. */
+static void put_tracks(const struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view)
+{
+    int32_t *to = bi_exec_input(slot, "tracks");
+    for (int i = 0; to && i < s->n_tracks; i++)
+        to[i] = tracks_of(s, view)[i];
+}
+
 /* Adds the wanted tracks of a view to the sums; false when a value is not finite. */
 static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int view,
                        float *sums)
 {
     const int64_t n = s->t->n_bins;
-    const int *which = reversed(s, view) ? s->pairs : s->tracks;
+    const int *which = s->all_tracks ? tracks_of(s, view) : NULL; /* NULL: in order */
     int64_t ld;
     const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
     bool finite = true;
     for (int64_t b = 0; b < n; b++) {
         const float *row = from + (reversed(s, view) ? n - 1 - b : b) * ld;
         for (int i = 0; i < s->n_tracks; i++) {
-            float v = row[which[i]];
+            float v = row[which ? which[i] : i];
             finite &= isfinite(v) != 0;
             sums[b * s->n_tracks + i] += v;
         }
@@ -286,6 +304,7 @@ static int run_whole(struct bioinfer_tracks *s, int view, float *sums, struct bi
     if (st)
         return st;
     memcpy(bi_exec_input(slot, "bases"), s->bases, (size_t)s->t->window * sizeof *s->bases);
+    put_tracks(s, slot, view);
     if ((st = run(s, slot, err)))
         return st;
     s->n_whole++;
@@ -329,6 +348,7 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
         memcpy(bi_exec_input(slot, f->name), features[i],
                (size_t)(s->t->n_tokens * f->rows * f->width) * sizeof(float));
     }
+    put_tracks(s, slot, view);
     if ((st = run(s, slot, err)))
         return st;
     return add_tracks(s, slot, view, sums)
@@ -520,7 +540,7 @@ int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
     int st;
     if (!s || !write)
         return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
-    of = (struct graph_of){&s->model->base, BI_TRACKS_WHOLE, s->t->n_tokens, s->head};
+    of = (struct graph_of){&s->model->base, shape_of(s, BI_TRACKS_WHOLE, s->t->n_tokens)};
     text.env = s->env;
     recipe.no_rules = s->no_rules;
     recipe.trace = trace_rules ? &trace : NULL;

@@ -219,6 +219,11 @@ bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index)
     return bi_node_add(g, BI_OP_SELECT_ROWS, IN(x, index), NULL);
 }
 
+bi_value_id bi_select_columns(struct bi_graph *g, bi_value_id x, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_SELECT_COLUMNS, IN(x, index), NULL);
+}
+
 bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w)
 {
     return bi_node_add(g, BI_OP_MATMUL, IN(x, w), NULL);
@@ -506,6 +511,13 @@ void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to)
     for (size_t i = 0; i < g->n_outputs; i++)
         if (g->outputs[i].value == from)
             g->outputs[i].value = to;
+    g->values[to].wide |= g->values[from].wide;
+}
+
+void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x)
+{
+    if (!g->status)
+        g->values[x].wide = true;
 }
 
 /* Nodes lose their dead ones; values keep their ids and learn the new numbers. */

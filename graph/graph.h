@@ -45,6 +45,7 @@ struct bi_value {
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     int32_t n_uses;    /* by nodes and outputs; kept by bi_graph_count_uses */
+    bool wide;         /* stays float32 when the graph is lowered */
 };
 
 /* Attributes; an op uses those its line in ops.inc speaks of. */
@@ -128,6 +129,7 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
 bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids);
 bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale);
 bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index);
+bi_value_id bi_select_columns(struct bi_graph *g, bi_value_id x, bi_value_id index);
 bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w);
 bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b);
 bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor);
@@ -221,8 +223,10 @@ bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, b
 /* ---- whole-graph functions ---- */
 
 void bi_graph_count_uses(struct bi_graph *g);
-/* Every use of `from` (nodes and outputs) becomes a use of `to`. */
+/* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide if that was. */
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
+/* x is not made float16, so a graph that ends here and one that begins here give its bits. */
+void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
  * precision, residual stream, norms' inputs and outputs of the graph in float32. */
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);

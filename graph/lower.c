@@ -2,7 +2,9 @@
  *
  * Only operands of matrix products and attention are: their producers round once, and the
  * products sum in float32. The residual stream, statistics, and everything that leaves the
- * graph stay float32. A norm that is both (post-norm layers) is written twice: norm_split. */
+ * graph stay float32. A norm that is both (post-norm layers) is written twice: norm_split.
+ * Between convolutions a value meets one residual sum at most before an activation makes it an
+ * operand; there it is float16, too, as its traffic is what costs. */
 #include "graph.h"
 
 #include "../ops/op.h"
@@ -11,11 +13,10 @@
 static bool may_make(const struct bi_node *n, int slot)
 {
     switch (n->op) {
-    case BI_OP_LINEAR:
-        return n->in[3] == BI_NONE; /* a sum with the residual stream is float32 */
     case BI_OP_ADD_LAYERNORM:
     case BI_OP_NORM_SPLIT:
         return slot == 1;
+    case BI_OP_LINEAR:
     case BI_OP_MATMUL:
     case BI_OP_LAYERNORM:
     case BI_OP_RMSNORM:
@@ -25,6 +26,7 @@ static bool may_make(const struct bi_node *n, int slot)
     case BI_OP_WINDOWS:
     case BI_OP_NORM_ACT:
     case BI_OP_PAIR_DIFF:
+    case BI_OP_PAIR_POOL:
     case BI_OP_DEPTHWISE:
     case BI_OP_REL_ATTENTION:
         return true;
@@ -59,9 +61,14 @@ static bool all_or_none(bool *half, const struct bi_node *n, int n_in, bool with
 static bool restrict_node(bool *half, const struct bi_node *n)
 {
     int readable = 0; /* leading inputs that may be float16 */
+    int residual = -1; /* and one more */
     bool changed = false;
     switch (n->op) {
-    case BI_OP_LINEAR:
+    case BI_OP_LINEAR: /* a residual is of the type of the sum */
+        residual = n->in[3] == BI_NONE ? -1 : 3;
+        if (residual > 0 && !(half[n->in[3]] && half[n->out[0]]))
+            changed |= clear(half, n->in[3]) | clear(half, n->out[0]);
+        /* fall through */
     case BI_OP_MATMUL: /* float32 operands give float32 products */
         readable = 1;
         if (!half[n->in[0]])
@@ -82,9 +89,20 @@ static bool restrict_node(bool *half, const struct bi_node *n)
         readable = 2;
         changed |= all_or_none(half, n, 2, false);
         break;
-    case BI_OP_REL_ATTENTION: /* the band of positions is read as it is made, in float32 */
-        readable = 3;
-        changed |= all_or_none(half, n, 3, true);
+    case BI_OP_REL_ATTENTION:
+        readable = 4;
+        changed |= all_or_none(half, n, 4, true);
+        break;
+    case BI_OP_NORM_ACT:
+    case BI_OP_PAIR_DIFF:
+        readable = 1;
+        if (!half[n->out[0]])
+            changed |= clear(half, n->in[0]);
+        break;
+    case BI_OP_PAIR_POOL: /* its logits are float32: the larger they are the more a digit counts */
+        readable = 1;
+        if (!half[n->in[0]])
+            changed |= clear(half, n->out[0]);
         break;
     case BI_OP_COLUMNS:
     case BI_OP_WINDOWS:
@@ -96,7 +114,8 @@ static bool restrict_node(bool *half, const struct bi_node *n)
         break;
     }
     for (int k = readable; k < BI_NODE_IN; k++)
-        changed |= clear(half, n->in[k]);
+        if (k != residual)
+            changed |= clear(half, n->in[k]);
     return changed;
 }
 
@@ -107,7 +126,7 @@ static bool reads_half(const struct bi_node *n, int k)
 }
 
 /* Norms that products read and others too become norm_split, and products read its second
- * output. */
+ * output. Windows are views, they follow. */
 static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
 {
     size_t n_nodes = g->n_nodes;
@@ -120,7 +139,7 @@ static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
             continue;
         for (size_t j = 0; j < n_nodes; j++)
             for (int k = 0; k < BI_NODE_IN; k++)
-                if (g->nodes[j].in[k] == norm.out[0])
+                if (g->nodes[j].in[k] == norm.out[0] && g->nodes[j].op != BI_OP_WINDOWS)
                     *(reads_half(&g->nodes[j], k) ? &n_products : &n_others) += 1;
         for (size_t j = 0; j < g->n_outputs; j++)
             n_others += g->outputs[j].value == norm.out[0];
@@ -150,7 +169,8 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
     for (size_t i = 0; i < g->n_nodes; i++)
         for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++)
-            half[g->nodes[i].out[k]] = may_make(&g->nodes[i], k);
+            half[g->nodes[i].out[k]] =
+                may_make(&g->nodes[i], k) && !g->values[g->nodes[i].out[k]].wide;
     for (size_t i = 0; i < g->n_outputs; i++)
         half[g->outputs[i].value] = false;
     while (changed) { /* marks are only taken back, so this ends */

@@ -15,7 +15,7 @@
  *            sizes return at once.
  *
  * What f16 and f32 in a name mean, op by op:
- *   linear_a_b       x and w a, y b; bias, residual f32; linear_f32: all f32, one chain of fused
+ *   linear_a_b       x and w a, y and residual b; bias f32; linear_f32: all f32, one chain of fused
  *                    multiply-adds per element. w is [n, k] row-major, not packed.
  *   linear_gated_*   w is gates and values in blocks of 16 rows (linear.h); n % 32 == 0
  *   linear_small_*   64 x 64 tiles, for few rows: the same bits as the others
@@ -26,8 +26,8 @@
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
- *   rel_attention_a  q, k, v, y a; r, u, w f32; key widths up to 64 (f16), values up to 192
- *   norm_act_f32_b, pair_diff_f32_b, depthwise_f32_b: y b, rest f32; pair_pool, upsample: f32
+ *   rel_attention_a  q, k, v, r, y a; u, w f32; key widths up to 64 (f16), values up to 192
+ *   norm_act_a_b, pair_diff_a_b, pair_pool_a_b, depthwise_f32_b: x a, y b, rest f32; upsample: f32
  *   align_rN_lM_a    N rows a thread, up to M letters, arithmetic in pairs of a (align.h): f16 for
  *                    values up to 2,048, f32 for the rest
  *   contacts, attention_contacts: sequences of at most 5,000 tokens; longer ones give NaN
@@ -57,6 +57,7 @@
 #include "rope.h"
 #include "rope_table.h"
 #include "scale_rows.h"
+#include "select_columns.h"
 #include "select_rows.h"
 #include "sequence_windows.h"
 #include "unary.h"
@@ -82,6 +83,7 @@
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
     E(sequence_windows_f32,   sequence_windows, sequence_windows, 256, 0,    rope)       \
+    E(select_columns_f32,     select_rows,   select_columns,     256, 0,     select_columns)\
     E(select_rows_f32,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(select_rows_f16,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(scale_rows_f32,         scale_rows,    scale_rows,         256, 0,     scale_rows) \
@@ -103,9 +105,13 @@
     E(rel_attention_f32,      rel_attention, rel_attention,      256, 45564, rel_attention_f32)\
     E(norm_act_f32_f32,       pairs,         norm_act,           256, 0,     norm_act)   \
     E(norm_act_f32_f16,       pairs,         norm_act,           256, 0,     norm_act)   \
+    E(norm_act_f16_f16,       pairs,         norm_act,           256, 0,     norm_act)   \
     E(pair_diff_f32_f32,      pairs,         pair_diff,          256, 0,     pair_diff)  \
     E(pair_diff_f32_f16,      pairs,         pair_diff,          256, 0,     pair_diff)  \
-    E(pair_pool_f32,          pairs,         pair_pool,          256, 0,     pair_pool)  \
+    E(pair_diff_f16_f16,      pairs,         pair_diff,          256, 0,     pair_diff)  \
+    E(pair_pool_f16_f32,      pairs,         pair_pool,          256, 0,     pair_pool)  \
+    E(pair_pool_f16_f16,      pairs,         pair_pool,          256, 0,     pair_pool)  \
+    E(pair_pool_f32_f32,      pairs,         pair_pool,          256, 0,     pair_pool)  \
     E(upsample_f32,           pairs,         upsample,           256, 0,     upsample)   \
     E(depthwise_f32_f32,      pairs,         depthwise,          256, 0,     depthwise)  \
     E(depthwise_f32_f16,      pairs,         depthwise,          256, 0,     depthwise)  \
@@ -171,6 +177,7 @@ BI_GPU_ROWS_GRID(embedding)
 BI_GPU_ROWS_GRID(mul)
 BI_GPU_ROWS_GRID(rope_table)
 BI_GPU_ROWS_GRID(scale_rows)
+BI_GPU_ROWS_GRID(select_columns)
 BI_GPU_ROWS_GRID(select_rows)
 BI_GPU_ROWS_GRID(unary)
 BI_GPU_ROWS_GRID(pair_diff)

@@ -7,14 +7,16 @@
  *   linear_sm90_[small_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
- * all with bases of 16 bytes, row strides of x, w, q, k, v that are multiples of 8 elements and not
- * less than the row. small: 64 x 64 tiles instead of 128 x 128, the same bits. */
+ *   rel_attention_sm90_f16         key_dim 64, value_dim 192
+ * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
+ * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128, the same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H
 
 #include "attention_sm90.h"
 #include "gpu_entries.h"
 #include "linear_sm90.h"
+#include "rel_attention_sm90.h"
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_SM90(E)                                                           \
@@ -29,7 +31,8 @@
     E(attention_sm90_d16_f16,        attention_sm90, attention, 128, 18464,  attention)  \
     E(attention_sm90_d32_f16,        attention_sm90, attention, 128, 36896,  attention)  \
     E(attention_sm90_d64_f16,        attention_sm90, attention, 128, 73760,  attention)  \
-    E(attention_sm90_d128_f16,       attention_sm90, attention, 128, 81952,  attention)
+    E(attention_sm90_d128_f16,       attention_sm90, attention, 128, 81952,  attention)  \
+    E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 128, 108568, rel_attention_f16)
 /* clang-format on */
 
 #define BI_GPU_ENTRY_SM90(name, module, params, threads, shared, grid)                   \

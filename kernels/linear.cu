@@ -1,4 +1,5 @@
-/* linear.cu - y = act(x w^T + bias) + residual on matrix units, f16 in, f32 sums.
+/* linear.cu - y = act(x w^T + bias) + residual on matrix units, f16 in, f32 sums. The residual is of
+ * the type of y.
  *
  * A block makes a tile of y from k-slices of 32 in shared memory: four slices on their way by
  * asynchronous copies, or one, with the next in registers while it is multiplied, and several
@@ -185,7 +186,7 @@ DEV void finish(const struct bi_linear_params &p, const sums<size> &d, int64_t m
                     v[i] = d.of[t][j].of[e + i] + bias[i];
                     v[i] = linear_act(v[i], p.act);
                     if (p.residual && n + i < p.n)
-                        v[i] += p.residual[m * p.ldr + n + i];
+                        v[i] += (float)((const Y *)p.residual)[m * p.ldr + n + i];
                 }
                 store_run((Y *)p.y + m * p.ldy + n, v, whole, p.n - n);
             }

@@ -1,5 +1,5 @@
 /* linear_sm90.cu - y = act(x w^T + bias) + residual on Hopper: tiles by the copy engine, products
- * by warpgroups, f16 in, f32 sums.
+ * by warpgroups, f16 in, f32 sums. The residual is of the type of y.
  *
  * A block stays on its multiprocessor and goes through tiles. Its first warpgroup only asks for
  * tiles of x and w, 64 along k at a time, into a ring of stages; the two others multiply. They
@@ -11,6 +11,8 @@
  * Each element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
  * either tile size and for any number of rows. Rows behind the end are computed from whatever is
  * there and not written. k: a multiple of 8, zero-padded to 64 by the copy engine.
+ * Windows (rows of x that overlap, ldx < k) are k / ldx taps of ldx channels: each tap goes through the
+ * channels 64 at a time, of the rows that many further down.
  *
  * act: none, gelu, relu. _gated_: rows of w are gates and values in blocks of 16 (linear.h); act:
  * silu, gelu_tanh.
@@ -134,7 +136,7 @@ DEV void finish(const struct bi_linear_params &p, float *staged, const float *d,
     enum { AHEAD = 4 }; /* rows of a lane at once */
     const int lane = lane_id(), column = lane % 16 * RUN, n = n0 + column;
     const int left = rows - m0 < 16 ? (int)(rows - m0) : 16;
-    const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.residual / 4 | (u64)p.ldy | (u64)p.ldr;
+    const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.residual / sizeof(Y) | (u64)p.ldy | (u64)p.ldr;
     const bool whole = (bases | (u64)p.n) % RUN == 0, there = n < p.n;
     /* gates and values take turns, 16 columns each */
     const bool writes = there && !(gated && column & GATES);
@@ -148,8 +150,8 @@ DEV void finish(const struct bi_linear_params &p, float *staged, const float *d,
 #pragma GCC unroll 4
             for (int i = 0; i < AHEAD; i++)
                 if (there && row0 + 2 * i < left)
-                    more[i] = load_quad(p.residual + (m0 + row0 + 2 * i) * p.ldr + n, whole,
-                                        p.n - n);
+                    more[i] = load_quad((const Y *)p.residual + (m0 + row0 + 2 * i) * p.ldr + n,
+                                        whole, p.n - n);
         }
 #pragma GCC unroll 4
         for (int i = 0; i < AHEAD; i++) {
@@ -258,7 +260,9 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
     barrier();
     const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     const int tiles_m = (int)((rows + M - 1) / M), tiles_n = (p.n + N - 1) / N;
-    const int tiles = tiles_m * tiles_n, slices = (p.k + SLICE - 1) / SLICE;
+    const int channels = p.ldx < p.k ? (int)p.ldx : p.k; /* of a tap */
+    const int tiles = tiles_m * tiles_n;
+    const int slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
     if (warpgroup == 0) {
         registers_down<40>();
         if (thread_id() == 0 || thread_id() == 32) { /* one warp for x, one for w */
@@ -269,11 +273,18 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 wait_for_inputs();
             for (int i = block_x(); i < tiles; i += blocks_x()) {
                 const place to = place_of<M, N>(i, tiles_m, tiles_n);
-                for (int k = 0; k < slices; k++) {
+                for (int k = 0, tap = 0, c = 0; k < slices; k++) {
                     barrier_wait(&s.empty[at], phase);
                     barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
-                    copy_tile(weights ? s.w[at] : s.x[at], &maps[weights], k * SLICE,
-                              weights ? to.n0 : to.m0, &s.full[at]);
+                    if (weights) /* behind the channels are the next tap's, and zeros of x */
+                        copy_tile(s.w[at], &maps[1], tap * channels + c, to.n0, &s.full[at]);
+                    else
+                        copy_tile(s.x[at], &maps[0], c, to.m0 + tap, &s.full[at]);
+                    c += SLICE;
+                    if (c >= channels) {
+                        c = 0;
+                        tap++;
+                    }
                     if (++at == STAGES) {
                         at = 0;
                         phase ^= 1;

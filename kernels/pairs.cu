@@ -33,7 +33,7 @@ DEV float activate(float z, int act)
     return act == BI_NORM_ACT_SOFTPLUS ? softplus(z) : z;
 }
 
-template <typename Y> DEV void norm_act(const struct bi_norm_act_params &p)
+template <typename X, typename Y> DEV void norm_act(const struct bi_norm_act_params &p)
 {
     const int64_t row = my_row(), live = bi_live_rows(p.counts, p.axis, p.rows);
     const int64_t r = row - p.pad;
@@ -41,12 +41,13 @@ template <typename Y> DEV void norm_act(const struct bi_norm_act_params &p)
         return;
     Y *y = (Y *)p.y + row * p.ldy;
     const bool inside = r >= 0 && r < live, whole = fours((const Y *)p.y, p.ldy);
-    const bool whole_x = fours(p.x, p.ldx);
+    const X *x = (const X *)p.x + r * p.ldx;
+    const bool whole_x = fours((const X *)p.x, p.ldx);
     const bool affine = ((u64)p.scale | (u64)p.shift) % 16 == 0;
     for (int c = my_column(); c < p.width; c += 4 * ROW_LANES) {
         f32x4 v = {0, 0, 0, 0};
         if (inside) {
-            v = load4(p.x + r * p.ldx, c, p.width, whole_x);
+            v = load4(x, c, p.width, whole_x);
             if (p.scale)
                 v *= load4(p.scale, c, p.width, affine);
             if (p.shift)
@@ -61,21 +62,26 @@ template <typename Y> DEV void norm_act(const struct bi_norm_act_params &p)
 
 KERNEL(norm_act_f32_f32, struct bi_norm_act_params, ROW_THREADS, 4)
 {
-    norm_act<float>(p);
+    norm_act<float, float>(p);
 }
 
 KERNEL(norm_act_f32_f16, struct bi_norm_act_params, ROW_THREADS, 4)
 {
-    norm_act<f16>(p);
+    norm_act<float, f16>(p);
 }
 
-template <typename Y> DEV void pair_diff(const struct bi_pair_diff_params &p)
+KERNEL(norm_act_f16_f16, struct bi_norm_act_params, ROW_THREADS, 4)
+{
+    norm_act<f16, f16>(p);
+}
+
+template <typename X, typename Y> DEV void pair_diff(const struct bi_pair_diff_params &p)
 {
     const int64_t r = my_row();
     if (r >= p.rows)
         return;
-    const float *x = p.x + 2 * r * p.ldx;
-    const bool whole_x = fours(p.x, p.ldx), whole = fours((const Y *)p.y, p.ldy);
+    const X *x = (const X *)p.x + 2 * r * p.ldx;
+    const bool whole_x = fours((const X *)p.x, p.ldx), whole = fours((const Y *)p.y, p.ldy);
     for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
         store4((Y *)p.y + r * p.ldy, c, p.width, whole,
                load4(x, c, p.width, whole_x) - load4(x + p.ldx, c, p.width, whole_x));
@@ -83,22 +89,27 @@ template <typename Y> DEV void pair_diff(const struct bi_pair_diff_params &p)
 
 KERNEL(pair_diff_f32_f32, struct bi_pair_diff_params, ROW_THREADS, 4)
 {
-    pair_diff<float>(p);
+    pair_diff<float, float>(p);
 }
 
 KERNEL(pair_diff_f32_f16, struct bi_pair_diff_params, ROW_THREADS, 4)
 {
-    pair_diff<f16>(p);
+    pair_diff<float, f16>(p);
 }
 
-KERNEL(pair_pool_f32, struct bi_pair_pool_params, ROW_THREADS, 4)
+KERNEL(pair_diff_f16_f16, struct bi_pair_diff_params, ROW_THREADS, 4)
+{
+    pair_diff<f16, f16>(p);
+}
+
+template <typename X, typename Y> DEV void pair_pool(const struct bi_pair_pool_params &p)
 {
     const int64_t r = my_row();
     if (r >= p.rows)
         return;
-    const float *x = p.x + 2 * r * p.ldx;
+    const X *x = (const X *)p.x + 2 * r * p.ldx;
     const float *l = p.logits ? p.logits + (p.halved ? r : 2 * r) * p.ldl : nullptr;
-    const bool whole_x = fours(p.x, p.ldx), whole = fours(p.y, p.ldy);
+    const bool whole_x = fours((const X *)p.x, p.ldx), whole = fours((const Y *)p.y, p.ldy);
     const bool whole_l = fours(p.logits, p.ldl);
     for (int c = my_column(); c < p.width; c += 4 * ROW_LANES) {
         const f32x4 a = load4(x, c, p.width, whole_x), b = load4(x + p.ldx, c, p.width, whole_x);
@@ -113,8 +124,23 @@ KERNEL(pair_pool_f32, struct bi_pair_pool_params, ROW_THREADS, 4)
             y[i] = l                            ? b[i] + (a[i] - b[i]) / (1.0f + exp_(-z[i]))
                    : a[i] > b[i] || a[i] != a[i] ? a[i]
                                                  : b[i]; /* NaN in either stays */
-        store4(p.y + r * p.ldy, c, p.width, whole, y);
+        store4((Y *)p.y + r * p.ldy, c, p.width, whole, y);
     }
+}
+
+KERNEL(pair_pool_f32_f32, struct bi_pair_pool_params, ROW_THREADS, 4)
+{
+    pair_pool<float, float>(p);
+}
+
+KERNEL(pair_pool_f16_f32, struct bi_pair_pool_params, ROW_THREADS, 4)
+{
+    pair_pool<f16, float>(p);
+}
+
+KERNEL(pair_pool_f16_f16, struct bi_pair_pool_params, ROW_THREADS, 4)
+{
+    pair_pool<f16, f16>(p);
 }
 
 KERNEL(upsample_f32, struct bi_upsample_params, ROW_THREADS, 4)

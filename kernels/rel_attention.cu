@@ -27,17 +27,18 @@ struct rel_tiles {
     float along[REL_WAVES][16 * (REL_PART + 1)];
 };
 
-/* Rows of a head to shared memory, eight at a time; zero where there is nothing. */
+/* Rows first, first + 1, ... of a head to shared memory, eight at a time; zero off the `there` rows
+ * that exist. */
 template <int rows, int width>
-DEV void rel_read(const f16 *x, int64_t ld, int there, int d, f16 *to, int ld_to)
+DEV void rel_read(const f16 *x, int64_t ld, int first, int there, int d, f16 *to, int ld_to)
 {
     const bool whole = ((u64)x | (u64)ld * 2 | (u64)d * 2) % 16 == 0;
 #pragma GCC unroll 1
     for (int at = thread_id(); at < rows * width / 8; at += REL_THREADS) {
         const int row = at / (width / 8), i = at % (width / 8) * 8;
         f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
-        if (row < there && i < d) {
-            const f16 *from = x + row * ld + i;
+        if (first + row >= 0 && first + row < there && i < d) {
+            const f16 *from = x + (first + row) * ld + i;
             if (whole)
                 v = *(const f16x8 *)from;
             else
@@ -47,32 +48,6 @@ DEV void rel_read(const f16 *x, int64_t ld, int there, int d, f16 *to, int ld_to
                         v[e] = from[e];
         }
         *(f16x8 *)(to + row * ld_to + i) = v;
-    }
-}
-
-/* Rows first, first + 1, ... of r, in f32; those off the table meet no query. */
-DEV void rel_read_band(const struct bi_rel_attention_params &p, int64_t column, int first,
-                       f16 *to)
-{
-    const float *r = p.r + column;
-    const bool whole = ((u64)r | (u64)p.ldr * 4 | (u64)p.key_dim * 4) % 16 == 0;
-#pragma GCC unroll 1
-    for (int at = thread_id(); at < REL_BAND * REL_D / 4; at += REL_THREADS) {
-        const int row = at / (REL_D / 4), i = at % (REL_D / 4) * 4, from = first + row;
-        f16x4 v = {0, 0, 0, 0};
-        if (from >= 0 && from < 2 * p.n - 1 && i < p.key_dim) {
-            const float *x = r + from * p.ldr + i;
-            if (whole) {
-                const f32x4 y = *(const f32x4 *)x;
-                v = f16x4{(f16)y[0], (f16)y[1], (f16)y[2], (f16)y[3]};
-            } else {
-#pragma GCC unroll 4
-                for (int e = 0; e < 4; e++)
-                    if (i + e < p.key_dim)
-                        v[e] = (f16)x[e];
-            }
-        }
-        *(f16x4 *)(to + row * REL_LD + i) = v;
     }
 }
 
@@ -122,12 +97,12 @@ KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
     for (int j0 = 0; j0 < p.n; j0 += REL_KEYS) {
         const int keys = p.n - j0;
         barrier(); /* the last tile is used up */
-        rel_read<REL_KEYS, REL_D>((const f16 *)p.k + j0 * p.ldk + kc, p.ldk, keys, p.key_dim,
-                                  s.k, REL_LD);
-        rel_read<REL_KEYS, REL_E>((const f16 *)p.v + j0 * p.ldv + ec, p.ldv, keys, p.value_dim,
-                                  s.v, REL_LE);
+        rel_read<REL_KEYS, REL_D>((const f16 *)p.k + kc, p.ldk, j0, p.n, p.key_dim, s.k, REL_LD);
+        rel_read<REL_KEYS, REL_E>((const f16 *)p.v + ec, p.ldv, j0, p.n, p.value_dim, s.v, REL_LE);
         /* query i of the block and key j meet in row 63 - i + j of the band */
-        rel_read_band(p, kc, p.n - 1 - (p.first + first + REL_ROWS - 1) + j0, s.r);
+        rel_read<REL_BAND, REL_D>((const f16 *)p.r + kc, p.ldr,
+                                  p.n - 1 - (p.first + first + REL_ROWS - 1) + j0, 2 * p.n - 1,
+                                  p.key_dim, s.r, REL_LD);
         barrier();
 #pragma GCC unroll 4
         for (int m = 0; m < MT; m++) {

@@ -267,7 +267,8 @@ static bi_value_id finer(const struct bi_model *m, struct bi_graph *g, bi_value_
     return bi_add(g, bi_matmul(g, x, bi_model_value(m, g, y->w)), bi_model_value(m, g, y->b));
 }
 
-static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u, int head)
+static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u,
+                 const struct bi_tracks_shape *shape)
 {
     const struct borzoi *b = m->config;
     const struct bi_tracks *t = &m->tracks;
@@ -280,28 +281,26 @@ static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u, i
     if (b->has_final)
         x = bi_tracks_conv_block(m, g, x, &b->final, BI_NORM_ACT_TANH_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0);
-    x = bi_add(g, bi_matmul(g, x, bi_model_value(m, g, b->head_w[head])),
-               bi_model_value(m, g, b->head_b[head]));
-    bi_output(g, bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0), 0, -1, "tracks");
+    bi_tracks_head(m, g, x, b->head_w[shape->head], b->head_b[shape->head], shape);
 }
 
-static void borzoi_build(const struct bi_model *m, struct bi_graph *g, enum bi_tracks_part part,
-                         int64_t n_tokens, int head)
+static void borzoi_build(const struct bi_model *m, struct bi_graph *g,
+                         const struct bi_tracks_shape *shape)
 {
     const struct bi_feature *f = m->tracks.features;
     struct skips u;
-    if (part == BI_TRACKS_REST) {
-        for (int i = 0; i < 2; i++)
-            u.of[i] = bi_input_rows(g, f[i].name, BI_AXIS_FIXED, n_tokens * f[i].rows,
+    if (shape->part != BI_TRACKS_REST)
+        u = convolutions(m, g, shape->n_tokens);
+    for (int i = 0; i < 2; i++)
+        if (shape->part == BI_TRACKS_REST)
+            u.of[i] = bi_input_rows(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
                                     f[i].width);
-        rest(m, g, u, head);
-        return;
-    }
-    u = convolutions(m, g, n_tokens);
-    if (part == BI_TRACKS_WHOLE)
-        rest(m, g, u, head);
-    for (int i = 0; part == BI_TRACKS_CONVOLUTIONS && i < 2; i++)
-        bi_output(g, u.of[i], 0, -1, f[i].name);
+        else if (shape->part == BI_TRACKS_CONVOLUTIONS)
+            bi_output(g, u.of[i], 0, -1, f[i].name);
+        else
+            bi_graph_keep_wide(g, u.of[i]); /* the same bits as where the parts are cut */
+    if (shape->part != BI_TRACKS_CONVOLUTIONS)
+        rest(m, g, u, shape);
 }
 
 const struct bi_model_def bi_model_borzoi = {

@@ -360,7 +360,8 @@ static bi_value_id convolutions(const struct bi_model *m, struct bi_graph *g, in
     return x;
 }
 
-static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int head)
+static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                 const struct bi_tracks_shape *shape)
 {
     const struct enformer *e = m->config;
     const struct bi_tracks *t = &m->tracks;
@@ -368,21 +369,21 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x, in
                               t->n_tokens, t->first_bin, t->n_bins);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_QUICK_GELU, 0);
-    x = bi_add(g, bi_matmul(g, x, bi_model_value(m, g, e->head_w[head])),
-               bi_model_value(m, g, e->head_b[head]));
-    bi_output(g, bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0), 0, -1, "tracks");
+    bi_tracks_head(m, g, x, e->head_w[shape->head], e->head_b[shape->head], shape);
 }
 
 static void enformer_build(const struct bi_model *m, struct bi_graph *g,
-                           enum bi_tracks_part part, int64_t n_tokens, int head)
+                           const struct bi_tracks_shape *shape)
 {
     const struct bi_feature *tokens = &m->tracks.features[0];
-    if (part == BI_TRACKS_REST)
-        rest(m, g, bi_input_rows(g, tokens->name, BI_AXIS_FIXED, n_tokens, tokens->width), head);
-    else if (part == BI_TRACKS_WHOLE)
-        rest(m, g, convolutions(m, g, n_tokens), head);
+    bi_value_id x = shape->part == BI_TRACKS_REST
+                        ? bi_input_rows(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens,
+                                        tokens->width)
+                        : convolutions(m, g, shape->n_tokens);
+    if (shape->part == BI_TRACKS_CONVOLUTIONS)
+        bi_output(g, x, 0, -1, tokens->name);
     else
-        bi_output(g, convolutions(m, g, n_tokens), 0, -1, tokens->name);
+        rest(m, g, x, shape);
 }
 
 const struct bi_model_def bi_model_enformer = {

@@ -74,12 +74,18 @@ static uint64_t tensor_rows(const struct bi_tensor *t, int rank)
     return rank == 1 ? t->n_elements : t->rank ? t->shape[0] : 1;
 }
 
+/* Of the tensor of a convolution. */
+static int64_t channels_of(const struct bi_weight *w)
+{
+    return w->channels ? w->channels : w->shape[1] / w->taps;
+}
+
 /* [rows, channels, taps], with a trailing 1 where a layer of one tap was made for two
  * dimensions. */
 static bool fits_convolution(const struct bi_tensor *t, const struct bi_weight *w)
 {
     return (t->rank == 3 || (t->rank == 4 && t->shape[3] == 1)) &&
-           t->shape[1] == (uint64_t)(w->shape[1] / w->taps) &&
+           t->shape[1] == (uint64_t)channels_of(w) &&
            t->shape[2] == (uint64_t)w->taps;
 }
 
@@ -112,7 +118,7 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                 return bi_fail(err, BIOINFER_MISMATCH,
                                "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 ", %" PRId64
                                "]", model->cp->files[t->file].path, t->name, got,
-                               weight->shape[0], weight->shape[1] / weight->taps, weight->taps);
+                               weight->shape[0], channels_of(weight), weight->taps);
             if (weight->rank == 1)
                 return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 "]",
                                model->cp->files[t->file].path, t->name, got, weight->shape[0]);
@@ -143,16 +149,17 @@ bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int
 static int read_convolution(const struct bi_model *model, const struct bi_weight *weight,
                             int64_t first, int64_t n, float *dst, struct bioinfer_error *err)
 {
-    const int64_t width = weight->shape[1], taps = weight->taps, channels = width / taps;
-    float *row = bi_calloc(model->env, (size_t)width, sizeof *row);
+    const int64_t width = weight->shape[1], taps = weight->taps, step = width / taps;
+    const int64_t channels = channels_of(weight), n_row = channels * taps;
+    float *row = bi_calloc(model->env, (size_t)n_row, sizeof *row);
     int st = row ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path,
                                weight->name);
     for (int64_t r = 0; !st && r < n; r++, dst += width) {
-        st = bi_tensor_read_f32(model->cp, weight->tensor, (uint64_t)((first + r) * width),
-                                (uint64_t)width, row, err);
-        for (int64_t c = 0; !st && c < channels; c++)
-            for (int64_t k = 0; k < taps; k++)
-                dst[k * channels + c] = row[c * taps + k];
+        st = bi_tensor_read_f32(model->cp, weight->tensor, (uint64_t)((first + r) * n_row),
+                                (uint64_t)n_row, row, err);
+        for (int64_t k = 0; !st && k < taps; k++)
+            for (int64_t c = 0; c < step; c++)
+                dst[k * step + c] = c < channels ? row[c * taps + k] : 0;
     }
     bi_free(model->env, row);
     return st;

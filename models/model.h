@@ -20,8 +20,9 @@ struct bi_weight {
      * tensor; row_block 0: rows follow each other from row_first. */
     uint64_t row_first, row_block, row_step;
     /* A convolution: the tensor is [rows, channels, taps], the weight [rows, taps * channels]
-     * with channels fastest. 0 = no convolution. */
-    int64_t taps;
+     * with channels fastest. 0 = no convolution. channels: of the tensor, where the weight has more,
+     * which are zeros; 0 = as many. */
+    int64_t taps, channels;
     float factor; /* every element times this, at load; 0 = 1 */
 };
 
@@ -97,6 +98,14 @@ struct bi_tracks_head {
     int n_tracks;
 };
 
+/* Which graph: that of a part. */
+struct bi_tracks_shape {
+    enum bi_tracks_part part;
+    int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS */
+    int head;
+    int64_t n_tracks; /* input "tracks" [n_tracks] lists those of the head; 0 = all, no input */
+};
+
 /* Sizes are bases unless said otherwise. Filled by open(). */
 struct bi_tracks {
     int64_t window, token_size, reach, bin_size;
@@ -157,11 +166,9 @@ struct bi_model_def {
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
     /* Families that give tracks have this instead of build, encode and what follows them.
-     * Writes the graph of a part for n_tokens tokens (fewer than the window's only for
-     * BI_TRACKS_CONVOLUTIONS) and a head; outputs are the features, or "tracks" [n_bins,
-     * n_tracks] as kind 0. */
+     * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks] as kind 0. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
-                         enum bi_tracks_part part, int64_t n_tokens, int head);
+                         const struct bi_tracks_shape *shape);
 };
 
 /* The families of this build; NULL past the end. */

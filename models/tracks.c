@@ -147,7 +147,8 @@ int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const
     conv->out = (int64_t)w.tensor->shape[0];
     conv->taps = w.taps = (int64_t)w.tensor->shape[2];
     w.shape[0] = conv->out;
-    w.shape[1] = in * conv->taps;
+    w.channels = in == 4 && !norm ? in : 0;
+    w.shape[1] = (w.channels ? BI_TRACKS_BASE_WIDTH : in) * conv->taps;
     if ((st = add(s, &conv->w, &w, full, err)))
         return st;
     snprintf(full, sizeof full, "%s.bias", name);
@@ -175,10 +176,10 @@ int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *n
 
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err)
 {
-    static const float table[BI_BASES][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0},
-                                             {0, 0, 0, 1}, {0, 0, 0, 0},
-                                             {0.25f, 0.25f, 0.25f, 0.25f}};
-    return bi_tracks_values(s, index, "bases", 2, BI_BASES, 4, table[0], err);
+    static const float table[BI_BASES][BI_TRACKS_BASE_WIDTH] = {
+        {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}, {0, 0, 0, 0},
+        {0.25f, 0.25f, 0.25f, 0.25f}};
+    return bi_tracks_values(s, index, "bases", 2, BI_BASES, BI_TRACKS_BASE_WIDTH, table[0], err);
 }
 
 int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
@@ -316,6 +317,8 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   int64_t n_tokens, int64_t first, int64_t kept)
 {
+    /* an operand of every layer's product, in the type of operands */
+    positions = bi_norm_act(g, positions, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 0);
     for (int l = 0; l < layers->n; l++) {
         const struct bi_tracks_layer *y = &layers->layer[l];
         bool last = l + 1 == layers->n;
@@ -337,4 +340,14 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
         x = bi_add(g, x, linear(m, g, h, y->fc2_w, y->fc2_b));
     }
     return x;
+}
+
+void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
+                    const struct bi_tracks_shape *shape)
+{
+    x = linear(m, g, x, w, b);
+    if (shape->n_tracks)
+        x = bi_select_columns(g, x, bi_input(g, "tracks", BI_I32, BI_AXIS_FIXED,
+                                             shape->n_tracks));
+    bi_output(g, bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0), 0, -1, "tracks");
 }

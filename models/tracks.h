@@ -28,7 +28,12 @@ struct bi_conv {
     int64_t in, out, taps;
 };
 
-/* A convolution `name`.weight [out, in, taps] (out and taps as found), .bias. norm: the batch
+/* Bases are one-hot in this many columns, four of them zeros: 16 bytes of float16, which is what the
+ * copy engine of a GPU asks of a row. */
+enum { BI_TRACKS_BASE_WIDTH = 8 };
+
+/* A convolution `name`.weight [out, in, taps] (out and taps as found), .bias; of in = 4 bases with
+ * zeros up to BI_TRACKS_BASE_WIDTH. norm: the batch
  * norm in front, folded into a scale and a shift; NULL = none. */
 int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const char *norm,
                    const char *name, int64_t in, struct bioinfer_error *err);
@@ -74,6 +79,9 @@ bi_value_id bi_tracks_conv_block(const struct bi_model *m, struct bi_graph *g, b
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   int64_t n_tokens, int64_t first, int64_t kept);
+/* softplus(x w^T + b) of the tracks that the shape asks for, as output "tracks". */
+void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
+                    const struct bi_tracks_shape *shape);
 /* Rows first ... first + kept - 1; x itself when that is all. */
 bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int64_t kept);
 

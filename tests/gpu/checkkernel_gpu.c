@@ -85,18 +85,17 @@ struct precision {
 #define AT(type, member) offsetof(struct bi_##type##_params, member)
 #define END SIZE_MAX
 static const struct precision precisions[] = {
-    {"linear_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+#define LINEAR_HALF(name, same)                                                          \
+    {name, {AT(linear, x), AT(linear, w), AT(linear, residual), AT(linear, y), END},     \
+     1e-6, 6e-4, 1e-7, same}
+    LINEAR_HALF("linear_f16_f16", NULL), LINEAR_HALF("linear_small_f16_f16", "linear_f16_f16"),
     {"linear_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
-    {"linear_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
-     1e-6, 6e-4, 1e-7, "linear_f16_f16"},
     {"linear_small_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_f16_f32"},
     {"linear_gated_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
      1e-6, 6e-4, 1e-7, NULL},
     {"linear_gated_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
      1e-6, 6e-4, 1e-7, "linear_gated_f16_f16"},
-#define LINEAR_SM90(kind, same)                                                          \
-    {"linear_sm90_" kind "f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},      \
-     1e-6, 6e-4, 1e-7, same}
+#define LINEAR_SM90(kind, same) LINEAR_HALF("linear_sm90_" kind "f16", same)
     LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
     LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
     {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
@@ -139,6 +138,7 @@ static const struct precision precisions[] = {
     {"relative_bias_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},
+    {"select_columns_f32", {END}, 0, 0, 0, NULL},
     {"select_rows_f32", {END}, 0, 0, 0, NULL},
     {"select_rows_f16", {AT(select_rows, x), AT(select_rows, y), END}, 0, 0, 0, NULL},
     {"scale_rows_f32", {END}, 0, 0, 0, NULL},
@@ -152,9 +152,12 @@ static const struct precision precisions[] = {
     {"rope_f32", {END}, 0, 0, 0, NULL},
     {"rope_f16", {AT(rope, x), AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"softmax_f32", {END}, 0, 0, 0, NULL},
-    {"rel_attention_f16",
-     {AT(rel_attention, q), AT(rel_attention, k), AT(rel_attention, v), AT(rel_attention, y), END},
-     2e-2, 4e-3, 2e-5, NULL},
+#define REL_ATTENTION(name)                                                              \
+    {name,                                                                               \
+     {AT(rel_attention, q), AT(rel_attention, k), AT(rel_attention, v), AT(rel_attention, r), \
+      AT(rel_attention, y), END},                                                        \
+     2e-2, 4e-3, 2e-5, NULL}
+    REL_ATTENTION("rel_attention_f16"), REL_ATTENTION("rel_attention_sm90_f16"),
     {"rel_attention_f32", {END}, 0, 0, 0, NULL},
     {"virtual_cb_f32", {END}, 0, 0, 0, NULL},
     {"knn_f32", {END}, 0, 0, 0, NULL},
@@ -172,9 +175,13 @@ static const struct precision precisions[] = {
     {"draw_f32", {END}, 0, 0, 0, NULL},
     {"norm_act_f32_f32", {END}, 1e-6, 1e-6, 0, NULL},
     {"norm_act_f32_f16", {AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"norm_act_f16_f16", {AT(norm_act, x), AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"pair_diff_f32_f32", {END}, 0, 0, 0, NULL},
     {"pair_diff_f32_f16", {AT(pair_diff, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"pair_pool_f32", {END}, 0, 0, 0, NULL},
+    {"pair_diff_f16_f16", {AT(pair_diff, x), AT(pair_diff, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"pair_pool_f32_f32", {END}, 0, 0, 0, NULL},
+    {"pair_pool_f16_f32", {AT(pair_pool, x), END}, 0, 0, 0, NULL},
+    {"pair_pool_f16_f16", {AT(pair_pool, x), AT(pair_pool, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"upsample_f32", {END}, 0, 0, 0, NULL},
     {"depthwise_f32_f32", {END}, 0, 0, 0, NULL},
     {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
@@ -213,6 +220,10 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
 {
     const char *name = entries[entry].name, *d = strstr(name, "_d");
     int width;
+    if (!strcmp(c->entry, "rel_attention")) {
+        const struct bi_rel_attention_params *p = (const void *)c->params;
+        return p->key_dim == 64 && p->value_dim == 192;
+    }
     if (d && sscanf(d, "_d%d", &width) == 1) {
         const struct bi_attention_params *p = (const void *)c->params;
         for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)

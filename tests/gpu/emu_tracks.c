@@ -1,5 +1,6 @@
 /* emu_tracks.c - whole small models of DNA windows through the GPU path on the host: against the
- * CPU backend, changed windows against full ones, one upload, submit and download a window.
+ * CPU backend, changed windows against full ones; and counted where the driver is called: a window
+ * whose plan is known is one upload and one download, waits once and allocates nothing.
  *
  *   emu_tracks WEIGHTS WINDOW.fasta [POSITIONS] */
 #include <math.h>
@@ -23,6 +24,19 @@ static float *run(bioinfer_tracks *t, const char *s, const struct got *g, int mo
     if (!CHECK_EQ(bioinfer_tracks_run(t, s, (size_t)g->info.window, mode, y, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
     return y;
+}
+
+/* The same once more, every call of the driver counted. parts: programs of a window. */
+static void check_calls(bioinfer_tracks *t, const char *s, const struct got *g, int mode, int parts)
+{
+    float *y;
+    emu_counts = (struct emu_counts){0};
+    y = run(t, s, g, mode);
+    CHECK_EQ(emu_counts.copies_in, parts);
+    CHECK_EQ(emu_counts.copies_out, parts);
+    CHECK_EQ(emu_counts.waits, parts);
+    CHECK_EQ(emu_counts.allocations, 0);
+    free(y);
 }
 
 static void run_all(bioinfer_context *ctx, const char *weights, const char *fasta,
@@ -59,6 +73,10 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     s[r.length / 2] = s[r.length / 2] == 'A' ? 'C' : 'A';
     g->changed = run(t, s, g, BIOINFER_CHANGED);
     g->again = run(t, s, g, BIOINFER_WINDOW);
+    if (ops) {
+        check_calls(t, s, g, BIOINFER_WINDOW, 1);
+        check_calls(t, s, g, BIOINFER_CHANGED, 2); /* convolutions, then the rest */
+    }
     free(s);
     bioinfer_reader_close(&reader);
     bioinfer_tracks_free(&t);

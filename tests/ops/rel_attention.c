@@ -37,6 +37,8 @@ static void cases(struct ck *ck)
     }
     check(ck, &one, 1, 0, 1, 1, 1, 1, "one token");
     check(ck, &one, 300, 0, 300, 2, 16, 24, "two tiles");
+    check(ck, &one, 130, 0, 130, 2, 64, 192, "d=64 e=192");
+    check(ck, &one, 320, 66, 129, 1, 64, 192, "d=64 e=192, some queries");
     for (int i = 0; i < 24; i++) {
         const int n = (int)ck_random(ck, 1, i % 3 ? 150 : 290);
         const int first = i % 2 ? (int)ck_random(ck, 0, n - 1) : 0;
