@@ -1,11 +1,12 @@
 /* align.c - batches of alignments and the public calls.
  *
- * Pairs become codes once. Scores alone go through many(): pairs of similar size in the lanes
- * of one vector; what has no company of its size, and every traceback, goes through strips.
+ * Pairs become codes once. They go through many(): pairs of similar size in the lanes of one
+ * vector, with flags for tracebacks where these are not too many; what has no company of its size,
+ * and long pairs, go through strips.
  *
- * On a GPU all scores go through align_gpu.c instead.
+ * On a GPU all of them go through align_gpu.c instead.
  *
- * Sections: aligner, codes, groups, results, run. */
+ * Sections: aligner, codes, groups, results, CPU, GPU, run. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdatomic.h>
@@ -23,13 +24,24 @@ enum {
     LONG_PAIR = 1 << 27,   /* cells from which a pair gets all threads to itself */
     MOST_LENGTH = 1 << 30, /* residues */
     MOST_OPEN = 1000000,
-    SCRATCH = 64 << 20 /* bytes of many() that a group may ask for */
+    SCRATCH = 64 << 20, /* bytes of many() that a group may ask for, */
+    FLAGS = 12 << 20,   /* and of its flags, which should stay in a cache */
+    SHARED_WORK = 1 << 18 /* residues from which several threads encode them */
 };
 
 /* What one thread hands back: its CIGARs, by pair. */
 struct worker {
     struct bi_align_work work;
     struct bi_align_path path;
+};
+
+/* Codes of a sequence; bad when a letter is not in the alphabet. */
+struct sequence {
+    const char *letters;
+    size_t n;
+    uint8_t *codes;
+    uint32_t used; /* a bit for each code */
+    bool bad;
 };
 
 struct bioinfer_aligner {
@@ -43,16 +55,18 @@ struct bioinfer_aligner {
     size_t codes_cap;
     struct bi_align_input *inputs;
     size_t inputs_cap;
-    uint32_t *order;
-    size_t order_cap;
+    uint32_t *order;            /* of places, as the CPU takes them */
+    uint32_t *pair;             /* by place: which pair's inputs these are */
+    uint32_t *sides;            /* by place: two sequences */
+    size_t order_cap, pair_cap, sides_cap;
+    struct sequence *sequences;
+    size_t n_sequences, sequences_cap;
     uint32_t **cigars; /* one allocation each, freed by the next run */
     size_t n_cigars, cigars_cap;
     char (*messages)[160];
     size_t messages_cap;
     struct bi_align_gpu *gpu; /* NULL: the CPU computes */
     int32_t high;             /* largest score of the matrix */
-    int64_t *scores;          /* what the GPU gave, by pair */
-    size_t scores_cap;
 };
 
 /* ---- aligner ---- */
@@ -132,19 +146,13 @@ static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_para
     if (ops == &bi_backend_reference || ops == &bi_backend_null)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment does not run on device %s",
                        ops->name);
-    if (p->traceback)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment on a GPU gives scores alone "
-                       "(--score-only); tracebacks are made on the cpu");
-    if (p->free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment on a GPU is global; free ends are "
-                       "computed on the cpu");
     for (int i = 0; i < s->n_letters; i++)
         for (int j = 0; j < s->n_letters; j++)
             a->high = s->score[i][j] > a->high ? s->score[i][j] : a->high;
     if (3 * (int64_t)s->open + a->high > 1 << 24)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "gap costs of %d are too large for a GPU: use "
                        "--device cpu", s->open);
-    return bi_align_gpu_open(&a->gpu, &a->ctx->env, ops, ordinal, err);
+    return bi_align_gpu_open(&a->gpu, &a->ctx->env, ops, ordinal, &a->plan, a->traceback, err);
 }
 
 int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
@@ -205,7 +213,9 @@ void bioinfer_aligner_free(bioinfer_aligner **aligner)
     }
     free_cigars(a);
     bi_align_gpu_close(&a->gpu);
-    bi_free(&a->ctx->env, a->scores);
+    bi_free(&a->ctx->env, a->pair);
+    bi_free(&a->ctx->env, a->sides);
+    bi_free(&a->ctx->env, a->sequences);
     bi_free(&a->ctx->env, a->workers);
     bi_free(&a->ctx->env, a->codes);
     bi_free(&a->ctx->env, a->inputs);
@@ -214,6 +224,26 @@ void bioinfer_aligner_free(bioinfer_aligner **aligner)
     bi_free(&a->ctx->env, a->messages);
     bi_free(&a->ctx->env, a);
     *aligner = NULL;
+}
+
+void bioinfer_aligner_set_profile(bioinfer_aligner *a, int on)
+{
+    if (a->gpu)
+        bi_align_gpu_set_profile(a->gpu, on != 0);
+}
+
+int bioinfer_aligner_get_profile(bioinfer_aligner *a, struct bioinfer_align_profile *profile)
+{
+    struct bioinfer_align_profile p = {0};
+    const size_t size = profile->struct_size;
+
+    if (size < sizeof profile->struct_size)
+        return BIOINFER_INVALID;
+    if (a->gpu)
+        bi_align_gpu_get_profile(a->gpu, &p);
+    p.struct_size = size;
+    memcpy(profile, &p, size < sizeof p ? size : sizeof p);
+    return 0;
 }
 
 int bioinfer_aligner_score(const bioinfer_aligner *a, char query, char target, int *score)
@@ -242,100 +272,155 @@ static int pair_failed(struct bioinfer_aligner *a, struct bioinfer_alignment *r,
     return status;
 }
 
-/* One sequence into codes; its status. */
-static int encode(struct bioinfer_aligner *a, struct bioinfer_alignment *results, size_t i,
-                  const char *side, const char *letters, size_t n, uint8_t *codes)
+static void encode(const uint8_t *code, struct sequence *s)
 {
-    const uint8_t *code = a->matrix.code;
+    uint32_t used = 0;
+    uint8_t all = 0;
 
-    if (!n)
-        return pair_failed(a, results, i, BIOINFER_EMPTY, "the %s has no residues", side);
-    for (size_t k = 0; k < n; k++) {
-        const unsigned char c = (unsigned char)letters[k];
-        if ((codes[k] = code[c]) == BI_MATRIX_NONE)
-            return pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
-                               c > 32 && c < 127 ? "residue %zu of the %s is '%c', which matrix "
-                                                   "%.40s has not"
-                                                 : "residue %zu of the %s is byte 0x%02x, which "
-                                                   "matrix %.40s has not",
-                               k + 1, side, c, a->matrix.name);
+    for (size_t k = 0; k < s->n; k++) {
+        const uint8_t c = code[(unsigned char)s->letters[k]];
+        s->codes[k] = c;
+        all |= c;
+        used |= 1u << (c & 31);
     }
-    return 0;
+    s->used = used;
+    if ((s->bad = all & 0x80)) /* BI_MATRIX_NONE; kernels get codes that are in the tables */
+        memset(s->codes, 0, s->n);
 }
 
-/* The sequence seen last on one side, which neighbouring pairs may share. */
-struct kept {
-    const char *letters;
-    size_t n;
-    uint8_t *codes;
-    bool good;
-};
-
-/* Whether the next sequence is another one. */
-static bool take(struct kept *k, const char *letters, size_t n)
+/* Says which letter of a bad sequence it is. */
+static void say_bad(struct bioinfer_aligner *a, struct bioinfer_alignment *results, size_t i,
+                    const char *side, const struct sequence *s)
 {
-    if (k->letters == letters && k->n == n && n)
+    size_t k = 0;
+
+    while (a->matrix.code[(unsigned char)s->letters[k]] != BI_MATRIX_NONE)
+        k++;
+    const unsigned char c = (unsigned char)s->letters[k];
+    pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
+                c > 32 && c < 127 ? "residue %zu of the %s is '%c', which matrix %.40s has not"
+                                  : "residue %zu of the %s is byte 0x%02x, which matrix %.40s has "
+                                    "not",
+                k + 1, side, c, a->matrix.name);
+}
+
+/* The place of a sequence in the list, which neighbouring pairs on one side may share. */
+static uint32_t list_sequence(struct bioinfer_aligner *a, uint32_t last, const char *letters,
+                              size_t n)
+{
+    struct sequence *s = a->sequences + last;
+
+    if (last != UINT32_MAX && s->letters == letters && s->n == n)
+        return last;
+    a->sequences[a->n_sequences] = (struct sequence){.letters = letters, .n = n};
+    return (uint32_t)a->n_sequences++;
+}
+
+/* Whether a pair is within what GPU kernels compute; else its status. */
+static bool within(struct bioinfer_aligner *a, size_t i, const struct bioinfer_align_pair *p,
+                   struct bioinfer_alignment *results)
+{
+    const int64_t most = 3 * (int64_t)a->plan.scoring.open + a->high;
+    const struct bi_align_input in = {.n = (int64_t)p->query_length,
+                                      .m = (int64_t)p->target_length};
+    uint64_t least;
+
+    if (in.n > BI_ALIGN_GPU_LENGTH || in.m > BI_ALIGN_GPU_LENGTH ||
+        (in.n + in.m) * most > BI_ALIGN_GPU_SCORE) {
+        pair_failed(a, results, i, BIOINFER_LIMIT, "%lld x %lld residues: the score may pass "
+                    "32 bits, use --device cpu", (long long)in.n, (long long)in.m);
         return false;
-    *k = (struct kept){.letters = letters, .n = n};
+    }
+    if (a->traceback && (least = bi_align_gpu_least(a->gpu, &in)) > a->plan.memory_limit) {
+        pair_failed(a, results, i, BIOINFER_LIMIT,
+                    "the traceback of %lld x %lld residues needs %llu MiB, the limit is %llu; "
+                    "--device cpu needs less", (long long)in.n, (long long)in.m,
+                    (unsigned long long)(least >> 20),
+                    (unsigned long long)(a->plan.memory_limit >> 20));
+        return false;
+    }
     return true;
 }
 
-static bool too_long(const struct bioinfer_align_pair *p)
-{
-    return p->query_length > MOST_LENGTH || p->target_length > MOST_LENGTH;
-}
-
-/* All pairs into codes. */
-static int encode_all(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                      size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err)
+/* Lists the sequences of pairs [first, first + n) and the pairs that are to be aligned: pair and
+ * inputs from `first` on, *n_sound of them. *size: bytes of codes. */
+static int list_pairs(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                      size_t first, size_t n, struct bioinfer_alignment *results, size_t *n_sound,
+                      uint64_t *size, struct bioinfer_error *err)
 {
     const struct bi_env *env = &a->ctx->env;
-    struct kept q = {0}, t = {0};
-    uint64_t size = 0;
-    uint8_t *at;
+    uint32_t q = UINT32_MAX, t = UINT32_MAX;
 
-    for (size_t i = 0; i < n; i++) {
+    if (!bi_grow(env, &a->sequences, &a->sequences_cap, 2 * n + 2, sizeof *a->sequences))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
+    a->n_sequences = 0;
+    *n_sound = 0;
+    for (size_t i = first; i < first + n; i++) {
         const struct bioinfer_align_pair *p = &pairs[i];
+        const size_t k = first + *n_sound;
+        results[i] = (struct bioinfer_alignment){.message = ""};
         if ((p->query_length && !p->query) || (p->target_length && !p->target))
             return bi_fail(err, BIOINFER_INVALID, "alignment: pair %zu has no sequences", i);
-        if (too_long(p))
-            continue;
-        size += take(&q, p->query, p->query_length) ? p->query_length : 0;
-        size += take(&t, p->target, p->target_length) ? p->target_length : 0;
-    }
-    /* kernels read whole vectors of codes */
-    if (n > UINT32_MAX || !bi_grow(env, &a->codes, &a->codes_cap, size + 64, 1) ||
-        !bi_grow(env, &a->inputs, &a->inputs_cap, n + 1, sizeof *a->inputs) ||
-        !bi_grow(env, &a->order, &a->order_cap, n + 1, sizeof *a->order) ||
-        !bi_grow(env, &a->cigars, &a->cigars_cap, n + 1, sizeof *a->cigars) ||
-        !bi_grow(env, &a->messages, &a->messages_cap, n + 1, sizeof *a->messages))
-        return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
-    at = a->codes;
-    q = t = (struct kept){0};
-    for (size_t i = 0; i < n; i++) {
-        const struct bioinfer_align_pair *p = &pairs[i];
-        results[i] = (struct bioinfer_alignment){.message = ""};
-        if (too_long(p)) {
+        if (p->query_length > MOST_LENGTH || p->target_length > MOST_LENGTH) {
             pair_failed(a, results, i, BIOINFER_TOO_LONG, "%zu x %zu residues, at most %d",
                         p->query_length, p->target_length, MOST_LENGTH);
             continue;
         }
-        if (take(&q, p->query, p->query_length)) {
-            q.codes = at;
-            at += q.n;
+        if (!p->query_length || !p->target_length) {
+            pair_failed(a, results, i, BIOINFER_EMPTY, "the %s has no residues",
+                        p->query_length ? "target" : "query");
+            continue;
         }
-        if (take(&t, p->target, p->target_length)) {
-            t.codes = at;
-            at += t.n;
-        }
-        if (!q.good && !encode(a, results, i, "query", q.letters, q.n, q.codes))
-            q.good = true;
-        if (!results[i].status && !t.good &&
-            !encode(a, results, i, "target", t.letters, t.n, t.codes))
-            t.good = true;
-        a->inputs[i] = (struct bi_align_input){q.codes, t.codes, (int64_t)q.n, (int64_t)t.n};
+        if (a->gpu && !within(a, i, p, results))
+            continue;
+        q = list_sequence(a, q, p->query, p->query_length);
+        t = list_sequence(a, t, p->target, p->target_length);
+        a->sides[2 * k] = q;
+        a->sides[2 * k + 1] = t;
+        a->pair[k] = (uint32_t)i;
+        a->inputs[k] = (struct bi_align_input){.n = (int64_t)p->query_length,
+                                               .m = (int64_t)p->target_length};
+        ++*n_sound;
     }
+    *size = 0;
+    for (size_t k = 0; k < a->n_sequences; k++)
+        *size += a->sequences[k].n;
     return 0;
+}
+
+/* Encodes what list_pairs() listed, into `codes`. Pairs with bad letters get their status, and
+ * codes all the same. Returns the codes that targets use. */
+static uint32_t encode_pairs(struct bioinfer_aligner *a, size_t first, size_t n, uint8_t *codes,
+                             struct bioinfer_alignment *results)
+{
+    const size_t n_sequences = a->n_sequences;
+    const uint8_t *const first_code = codes;
+    uint32_t used = 0;
+    bool bad = false;
+
+    for (size_t k = 0; k < n_sequences; k++) {
+        a->sequences[k].codes = codes;
+        codes += a->sequences[k].n;
+    }
+#pragma omp parallel for schedule(dynamic, 64) num_threads(a->ctx->n_threads)                      \
+    if (codes - first_code > SHARED_WORK)
+    for (size_t k = 0; k < n_sequences; k++)
+        encode(a->matrix.code, &a->sequences[k]);
+    for (size_t k = first; k < first + n; k++) {
+        const struct sequence *q = &a->sequences[a->sides[2 * k]];
+        const struct sequence *t = &a->sequences[a->sides[2 * k + 1]];
+        a->inputs[k].query = q->codes;
+        a->inputs[k].target = t->codes;
+        used |= t->used;
+        bad |= q->bad | t->bad;
+    }
+    for (size_t k = first; bad && k < first + n; k++) {
+        const struct sequence *q = &a->sequences[a->sides[2 * k]];
+        const struct sequence *t = &a->sequences[a->sides[2 * k + 1]];
+        if (q->bad || t->bad)
+            say_bad(a, results, a->pair[k], q->bad ? "query" : "target", q->bad ? q : t);
+    }
+    return used;
 }
 
 /* ---- groups: pairs of similar size for many() ---- */
@@ -356,21 +441,32 @@ static int by_m(const void *x, const void *y, void *inputs)
     return in[a].m < in[b].m ? -1 : in[a].m > in[b].m ? 1 : a < b ? -1 : 1;
 }
 
-/* Sorts the first n of order: by rows, in pieces of as many groups as there are pieces, and
- * each piece by columns. */
-static void sort_pairs(struct bioinfer_aligner *a, size_t n, size_t lanes)
+/* Sorts n pairs: by rows, in pieces of as many groups as there are pieces, and each piece by
+ * columns. */
+static void sort_pairs(struct bioinfer_aligner *a, uint32_t *order, size_t n, size_t lanes)
 {
     size_t piece = lanes;
     while (piece / lanes * (piece / lanes) * lanes < n)
         piece += lanes;
-    qsort_r(a->order, n, sizeof *a->order, by_n, a->inputs);
+    qsort_r(order, n, sizeof *order, by_n, a->inputs);
     for (size_t i = 0; i < n; i += piece)
-        qsort_r(a->order + i, n - i < piece ? n - i : piece, sizeof *a->order, by_m, a->inputs);
+        qsort_r(order + i, n - i < piece ? n - i : piece, sizeof *order, by_m, a->inputs);
+}
+
+/* What a many() of some pairs takes. */
+struct many_size {
+    size_t scratch;
+    int64_t rows, columns; /* of the flags */
+};
+
+static int64_t whole(int64_t x, int64_t to)
+{
+    return (x + to - 1) / to * to;
 }
 
 /* Whether so many pairs are worth a many(): their cells against those of the largest. */
 static bool is_full(const struct bioinfer_aligner *a, const uint32_t *order, size_t n,
-                    size_t *scratch)
+                    struct many_size *size)
 {
     const struct bi_align_kernels *k = a->plan.kernels;
     int64_t rows = 0, columns = 0;
@@ -384,38 +480,46 @@ static bool is_full(const struct bioinfer_aligner *a, const uint32_t *order, siz
     }
     if (!n || columns > SCRATCH || cells < 0.3 * k->lanes * (double)rows * (double)columns)
         return false;
-    *scratch = k->many_scratch(rows, columns, a->plan.scoring.n_letters);
-    return *scratch <= SCRATCH;
+    size->rows = whole(rows, BI_ALIGN_BLOCK);
+    size->columns = whole(columns, k->columns);
+    if (a->traceback &&
+        (a->plan.scoring.free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END) ||
+         size->rows > FLAGS / k->lanes / size->columns))
+        return false;
+    size->scratch = k->many_scratch(rows, columns, a->plan.scoring.n_letters);
+    return size->scratch <= SCRATCH;
 }
 
 static int score_group(struct bioinfer_aligner *a, struct worker *w, const uint32_t *order,
-                       size_t n, size_t scratch, struct bioinfer_alignment *results,
+                       size_t n, const struct many_size *size, struct bi_align_many *many,
                        struct bioinfer_error *err)
 {
     const struct bi_align_plan *p = &a->plan;
-    struct bi_align_many many = {
+    const struct bi_env *env = &a->ctx->env;
+    const uint64_t flags =
+        a->traceback ? (uint64_t)(size->rows * size->columns * p->kernels->lanes) : 0;
+    int st;
+
+    *many = (struct bi_align_many){
         .n_pairs = (int32_t)n,
         .table = p->kernels->bits == 8 ? (const void *)p->table8_t : p->table16_t,
         .letters = p->scoring.n_letters, .open = p->scoring.open, .extend = p->scoring.extend,
         .kind = p->kind, .left = p->left, .top = p->top,
         .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
         .free_column = p->scoring.free_ends & BIOINFER_FREE_QUERY_END};
-    int st = bi_align_buffer_need(&a->ctx->env, &w->work.scratch, scratch, err);
-
-    if (st)
+    if ((st = bi_align_buffer_need(env, &w->work.scratch, size->scratch, err)) ||
+        (st = bi_align_buffer_need(env, &w->work.flags, flags, err)))
         return st;
-    many.scratch = w->work.scratch.ptr;
+    many->scratch = w->work.scratch.ptr;
+    many->flags = flags ? w->work.flags.ptr : NULL;
     for (size_t l = 0; l < n; l++) {
         const struct bi_align_input *in = &a->inputs[order[l]];
-        many.query[l] = in->query;
-        many.target[l] = in->target;
-        many.n[l] = in->n;
-        many.m[l] = in->m;
+        many->query[l] = in->query;
+        many->target[l] = in->target;
+        many->n[l] = in->n;
+        many->m[l] = in->m;
     }
-    p->kernels->many(&many);
-    for (size_t l = 0; l < n; l++)
-        results[order[l]].score =
-            many.score[l] + bi_align_left(&p->scoring, a->inputs[order[l]].n);
+    p->kernels->many(many);
     return 0;
 }
 
@@ -446,15 +550,35 @@ static void count(const struct bioinfer_aligner *a, const struct bi_align_input 
     }
 }
 
+/* The path of the worker as the result of place i. */
+static int put_path(struct bioinfer_aligner *a, size_t i, const struct worker *w,
+                    const struct bi_align_walk *begin, const struct bi_align_end *end,
+                    bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err)
+{
+    uint32_t *cigar = bi_calloc(&a->ctx->env, w->path.n + 1, sizeof *cigar);
+
+    if (!cigar)
+        return bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
+    memcpy(cigar, w->path.run, w->path.n * sizeof *cigar);
+    r->query_begin = begin->i;
+    r->query_end = end->i;
+    r->target_begin = begin->j;
+    r->target_end = end->j;
+    r->cigar = a->cigars[i] = cigar;
+    r->n_cigar = w->path.n;
+    r->sparse = sparse;
+    count(a, &a->inputs[i], r);
+    return 0;
+}
+
 /* One pair by strips. A failure is the pair's own. */
 static void align_pair(struct bioinfer_aligner *a, struct worker *w, size_t i, int n_threads,
                        struct bioinfer_alignment *results)
 {
-    struct bioinfer_alignment *r = &results[i];
+    struct bioinfer_alignment *r = &results[a->pair[i]];
     struct bioinfer_error err = {0};
     struct bi_align_end end = {0};
     struct bi_align_walk begin = {0};
-    uint32_t *cigar = NULL;
     bool sparse = false;
     int st;
 
@@ -462,34 +586,52 @@ static void align_pair(struct bioinfer_aligner *a, struct worker *w, size_t i, i
     w->path.failed = false;
     st = bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin,
                        a->traceback ? &w->path : NULL, &sparse, &err);
-    if (!st && a->traceback) {
-        if ((cigar = bi_calloc(&a->ctx->env, w->path.n + 1, sizeof *cigar)))
-            memcpy(cigar, w->path.run, w->path.n * sizeof *cigar);
-        else
-            st = bi_fail(&err, BIOINFER_NOMEM, "path of an alignment");
-    }
-    if (st) {
-        pair_failed(a, results, i, st, "%s", err.text);
-        return;
-    }
+    if (!st)
+        r->score = end.score;
+    if (!st && a->traceback)
+        st = put_path(a, i, w, &begin, &end, sparse, r, &err);
+    if (st)
+        pair_failed(a, results, a->pair[i], st, "%s", err.text);
+}
+
+/* What many() found for lane l. */
+static void put_one(struct bioinfer_aligner *a, struct worker *w, size_t i,
+                    const struct bi_align_many *many, int l, const struct many_size *size,
+                    struct bioinfer_alignment *results)
+{
+    const struct bi_align_scoring *s = &a->plan.scoring;
+    const struct bi_align_input *in = &a->inputs[i];
+    const int64_t lanes = a->plan.kernels->lanes, row = size->columns * lanes;
+    struct bioinfer_alignment *r = &results[a->pair[i]];
+    struct bi_align_walk walk = {.i = in->n, .j = in->m};
+    const struct bi_align_end end = {many->score[l] + bi_align_left(s, in->n), in->n, in->m};
+    struct bioinfer_error err = {0};
+    int64_t corner; /* of cell (0, 0), in front of the first */
+    int st;
+
     r->score = end.score;
     if (!a->traceback)
         return;
-    r->query_begin = begin.i;
-    r->query_end = end.i;
-    r->target_begin = begin.j;
-    r->target_end = end.j;
-    r->cigar = a->cigars[i] = cigar;
-    r->n_cigar = w->path.n;
-    r->sparse = sparse;
-    count(a, &a->inputs[i], r);
+    corner = (size->rows - in->n - 1) * row + (size->columns - in->m - 1) * lanes + l;
+    w->path.n = 0;
+    w->path.failed = false;
+    while (walk.i && walk.j)
+        bi_align_step(s, in, many->flags[corner + walk.i * row + walk.j * lanes], &walk,
+                      &w->path);
+    bi_align_border(s, &walk, &w->path);
+    bi_align_path_finish(&w->path);
+    st = w->path.failed ? bi_fail(&err, BIOINFER_NOMEM, "path of an alignment")
+                        : put_path(a, i, w, &walk, &end, false, r, &err);
+    if (st)
+        pair_failed(a, results, a->pair[i], st, "%s", err.text);
 }
 
-/* ---- run ---- */
+/* ---- CPU ---- */
 
 struct job {
     struct bioinfer_aligner *a;
     struct bioinfer_alignment *results;
+    uint32_t *order;
     size_t n, group; /* pairs in order, and how many of them a claim takes */
     atomic_size_t next;
 };
@@ -503,83 +645,196 @@ static void run_claims(struct job *job, struct worker *w)
     while ((at = atomic_fetch_add_explicit(&job->next, job->group, memory_order_relaxed)) <
            job->n) {
         const size_t n = job->n - at < job->group ? job->n - at : job->group;
-        const uint32_t *order = a->order + at;
-        size_t scratch = 0;
+        const uint32_t *order = job->order + at;
+        struct many_size size;
+        struct bi_align_many many;
         struct bioinfer_error err;
-        /* without memory for the lanes the pairs go one by one, to the same scores */
-        if (!a->traceback && a->plan.kernels && is_full(a, order, n, &scratch) &&
-            !score_group(a, w, order, n, scratch, job->results, &err))
-            continue;
+        /* without memory for the lanes the pairs go one by one, to the same results */
+        const bool together = a->plan.kernels && is_full(a, order, n, &size) &&
+                              !score_group(a, w, order, n, &size, &many, &err);
         for (size_t l = 0; l < n; l++)
-            align_pair(a, w, order[l], 1, job->results);
+            if (together)
+                put_one(a, w, order[l], &many, (int)l, &size, job->results);
+            else
+                align_pair(a, w, order[l], 1, job->results);
     }
 }
 
-/* All pairs that are sound, on the GPU. */
-static int run_gpu(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results,
-                   struct bioinfer_error *err)
+/* The first n of order from `from` on, a claim of `group` at a time, on all threads. */
+static void run_job(struct bioinfer_aligner *a, size_t from, size_t n, size_t group,
+                    struct bioinfer_alignment *results)
 {
-    const struct bi_align_batch batch = {a->inputs, a->order};
-    const int64_t most = 3 * (int64_t)a->plan.scoring.open + a->high;
-    size_t n_sound = 0;
-    int st;
-
-    if (!bi_grow(&a->ctx->env, &a->scores, &a->scores_cap, n + 1, sizeof *a->scores))
-        return bi_fail(err, BIOINFER_NOMEM, "%zu scores", n);
-    for (size_t i = 0; i < n; i++) {
-        const struct bi_align_input *in = &a->inputs[i];
-        if (results[i].status)
-            continue;
-        if (in->n > BI_ALIGN_GPU_LENGTH || in->m > BI_ALIGN_GPU_LENGTH ||
-            (in->n + in->m) * most > BI_ALIGN_GPU_SCORE)
-            pair_failed(a, results, i, BIOINFER_LIMIT, "%lld x %lld residues: the score may pass "
-                        "32 bits, use --device cpu", (long long)in->n, (long long)in->m);
-        else
-            a->order[n_sound++] = (uint32_t)i;
-    }
-    if ((st = bi_align_gpu_run(a->gpu, &a->plan, &batch, n_sound, a->scores, err)))
-        return st;
-    for (size_t k = 0; k < n_sound; k++)
-        results[a->order[k]].score = a->scores[a->order[k]];
-    return 0;
-}
-
-int bioinfer_aligner_run(bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
-                         struct bioinfer_alignment *results, struct bioinfer_error *err)
-{
-    struct job job = {.a = a, .results = results};
-    int st;
-
-    if (!a || (n && (!pairs || !results)))
-        return bi_fail(err, BIOINFER_INVALID, "aligner, pairs and results must be given");
-    if ((st = bi_context_check(a->ctx, err)))
-        return st;
-    free_cigars(a);
-    if ((st = encode_all(a, pairs, n, results, err)))
-        return st;
-    memset(a->cigars, 0, n * sizeof *a->cigars);
-    a->n_cigars = n;
-    if (a->gpu)
-        return run_gpu(a, n, results, err);
-    for (size_t i = 0; i < n; i++) {
-        const struct bi_align_input *in = &a->inputs[i];
-        if (results[i].status)
-            continue;
-        if (a->ctx->n_threads > 1 && in->n > LONG_PAIR / in->m)
-            align_pair(a, &a->workers[0], i, a->ctx->n_threads, results);
-        else
-            a->order[job.n++] = (uint32_t)i;
-    }
-    job.group = a->traceback || !a->plan.kernels ? 1 : (size_t)a->plan.kernels->lanes;
-    if (job.group > 1)
-        sort_pairs(a, job.n, job.group);
-    const size_t claims = (job.n + job.group - 1) / job.group;
+    struct job job = {.a = a, .results = results, .order = a->order + from, .n = n,
+                      .group = group};
+    const size_t claims = (n + group - 1) / group;
     const int n_threads = claims < (size_t)a->ctx->n_threads ? (int)claims : a->ctx->n_threads;
+
+    if (group > 1)
+        sort_pairs(a, job.order, n, group);
     if (n_threads == 1)
         run_claims(&job, &a->workers[0]);
     if (n_threads > 1) {
 #pragma omp parallel num_threads(n_threads)
         run_claims(&job, &a->workers[omp_get_thread_num()]);
     }
+}
+
+static int run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                   struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
+    size_t n_sound, n_grouped = 0, n_single = 0;
+    uint64_t size;
+    int st;
+
+    if ((st = list_pairs(a, pairs, 0, n, results, &n_sound, &size, err)))
+        return st;
+    /* kernels read whole vectors of codes */
+    if (!bi_grow(&a->ctx->env, &a->codes, &a->codes_cap, size + 64, 1))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
+    encode_pairs(a, 0, n_sound, a->codes, results);
+    for (size_t i = 0; i < n_sound; i++) { /* single ones from the end of order on */
+        const struct bi_align_input *in = &a->inputs[i];
+        if (results[a->pair[i]].status)
+            continue;
+        if (a->ctx->n_threads > 1 && in->n > LONG_PAIR / in->m)
+            align_pair(a, &a->workers[0], i, a->ctx->n_threads, results);
+        else if (lanes == 1 || (a->traceback && in->n > FLAGS / lanes / in->m))
+            a->order[n_sound - ++n_single] = (uint32_t)i;
+        else
+            a->order[n_grouped++] = (uint32_t)i;
+    }
+    run_job(a, 0, n_grouped, (size_t)lanes, results);
+    run_job(a, n_sound - n_single, n_single, 1, results);
     return 0;
+}
+
+/* ---- GPU: batches, two on their way at once ---- */
+
+struct part { /* pairs of one batch; the first n_sound places are theirs */
+    size_t first, n, n_sound;
+};
+
+/* So many pairs from `first` on are one batch. */
+static size_t part_size(const struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                        size_t first, size_t n)
+{
+    uint64_t residues = 0, cost = 0;
+    size_t i = first;
+
+    for (; i < n && i - first < BI_ALIGN_GPU_PAIRS; i++) {
+        const struct bi_align_input in = {.n = (int64_t)pairs[i].query_length,
+                                          .m = (int64_t)pairs[i].target_length};
+        if (in.n < 1 || in.m < 1 || in.n > BI_ALIGN_GPU_LENGTH || in.m > BI_ALIGN_GPU_LENGTH)
+            continue; /* no codes are made of it */
+        residues += (uint64_t)(in.n + in.m);
+        cost += bi_align_gpu_cost(a->gpu, &in);
+        if (i > first && (residues > BI_ALIGN_GPU_RESIDUES || cost > bi_align_gpu_budget(a->gpu)))
+            break;
+    }
+    return i - first;
+}
+
+static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                      int slot, struct part *part, struct bioinfer_alignment *results,
+                      struct bioinfer_error *err)
+{
+    uint64_t size;
+    uint8_t *codes;
+    uint32_t used;
+    int st;
+
+    if ((st = list_pairs(a, pairs, part->first, part->n, results, &part->n_sound, &size, err)) ||
+        !part->n_sound)
+        return st;
+    if ((st = bi_align_gpu_begin(a->gpu, slot, a->inputs + part->first, part->n_sound, size,
+                                 &codes, err)))
+        return st;
+    used = encode_pairs(a, part->first, part->n_sound, codes, results);
+    return bi_align_gpu_submit(a->gpu, slot, a->inputs + part->first, used, err);
+}
+
+static int finish_part(struct bioinfer_aligner *a, int slot, const struct part *part,
+                       struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    const size_t n = part->n_sound;
+    int st;
+
+    if (!n)
+        return 0;
+    if ((st = bi_align_gpu_wait(a->gpu, slot, err)))
+        return st;
+    const bool shared = n > (a->traceback ? 64 : 4096);
+#pragma omp parallel for schedule(dynamic, 256) num_threads(a->ctx->n_threads) if (shared)
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = part->first + k;
+        struct bioinfer_alignment *r = &results[a->pair[i]];
+        struct worker *w = &a->workers[omp_get_thread_num()];
+        const struct bi_align_end end = bi_align_gpu_end(a->gpu, slot, k);
+        struct bi_align_walk begin = {0};
+        struct bioinfer_error why = {0};
+        bool sparse;
+        if (r->status)
+            continue;
+        r->score = end.score;
+        if (!a->traceback)
+            continue;
+        w->path.n = 0;
+        w->path.failed = false;
+        bi_align_gpu_path(a->gpu, slot, k, &a->inputs[i], &begin, &w->path, &sparse);
+        int failed = w->path.failed ? bi_fail(&why, BIOINFER_NOMEM, "path of an alignment")
+                                    : put_path(a, i, w, &begin, &end, sparse, r, &why);
+        if (failed)
+            pair_failed(a, results, a->pair[i], failed, "%s", why.text);
+    }
+    return 0;
+}
+
+static int run_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                   struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    struct part parts[BI_SLOTS] = {{0}};
+    size_t first = 0;
+    int slot = 0, st = 0;
+
+    while (!st && (first < n || parts[slot ^ 1].n)) {
+        parts[slot] = (struct part){.first = first};
+        if (first < n) {
+            parts[slot].n = part_size(a, pairs, first, n);
+            st = start_part(a, pairs, slot, &parts[slot], results, err);
+            first += parts[slot].n;
+        }
+        if (!st && parts[slot ^ 1].n)
+            st = finish_part(a, slot ^ 1, &parts[slot ^ 1], results, err);
+        slot ^= 1;
+    }
+    return st;
+}
+
+/* ---- run ---- */
+
+int bioinfer_aligner_run(bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                         struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    const struct bi_env *env;
+    int st;
+
+    if (!a || (n && (!pairs || !results)))
+        return bi_fail(err, BIOINFER_INVALID, "aligner, pairs and results must be given");
+    if ((st = bi_context_check(a->ctx, err)))
+        return st;
+    env = &a->ctx->env;
+    free_cigars(a);
+    if (n > UINT32_MAX / 2 || !bi_grow(env, &a->inputs, &a->inputs_cap, n + 1, sizeof *a->inputs) ||
+        !bi_grow(env, &a->order, &a->order_cap, n + 1, sizeof *a->order) ||
+        !bi_grow(env, &a->pair, &a->pair_cap, n + 1, sizeof *a->pair) ||
+        !bi_grow(env, &a->sides, &a->sides_cap, 2 * n + 2, sizeof *a->sides) ||
+        !bi_grow(env, &a->messages, &a->messages_cap, n + 1, sizeof *a->messages) ||
+        (a->traceback && !bi_grow(env, &a->cigars, &a->cigars_cap, n + 1, sizeof *a->cigars)))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
+    if (a->traceback) {
+        memset(a->cigars, 0, n * sizeof *a->cigars);
+        a->n_cigars = n;
+    }
+    return a->gpu ? run_gpu(a, pairs, n, results, err) : run_cpu(a, pairs, n, results, err);
 }

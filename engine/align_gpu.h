@@ -1,4 +1,4 @@
-/* align_gpu.h - alignment scores on a GPU backend. */
+/* align_gpu.h - alignments on a GPU backend: batches of pairs, two on their way at once. */
 #ifndef BI_ENGINE_ALIGN_GPU_H
 #define BI_ENGINE_ALIGN_GPU_H
 
@@ -7,21 +7,40 @@
 
 struct bi_align_gpu; /* a device, a queue and their buffers; one thread at a time */
 
-/* Pairs inputs[order[i]]; their codes lie in one allocation. */
-struct bi_align_batch {
-    const struct bi_align_input *inputs;
-    const uint32_t *order;
+/* What the sums of a pair may reach in 32 bits, and the residues of one batch. */
+enum {
+    BI_ALIGN_GPU_LENGTH = 1 << 24,
+    BI_ALIGN_GPU_SCORE = 1 << 29,
+    BI_ALIGN_GPU_PAIRS = 1 << 16,
+    BI_ALIGN_GPU_RESIDUES = 1 << 26
 };
 
-/* What the sums of a pair may reach in the kernel's 32 bits. */
-enum { BI_ALIGN_GPU_LENGTH = 1 << 24, BI_ALIGN_GPU_SCORE = 1 << 30 };
-
 int bi_align_gpu_open(struct bi_align_gpu **out, const struct bi_env *env,
-                      const struct bi_backend_ops *ops, int ordinal, struct bioinfer_error *err);
-/* Global scores of n pairs into scores[order[i]]. */
-int bi_align_gpu_run(struct bi_align_gpu *gpu, const struct bi_align_plan *plan,
-                     const struct bi_align_batch *in, size_t n, int64_t *scores,
-                     struct bioinfer_error *err);
+                      const struct bi_backend_ops *ops, int ordinal,
+                      const struct bi_align_plan *plan, bool trace, struct bioinfer_error *err);
+
+/* Device memory that the traceback of a pair takes, and what a batch of several may take. A pair
+ * beyond its limit or that goes alone, some strips at a time, and then needs `least`; else 0. */
+uint64_t bi_align_gpu_least(const struct bi_align_gpu *gpu, const struct bi_align_input *in);
+uint64_t bi_align_gpu_cost(const struct bi_align_gpu *gpu, const struct bi_align_input *in);
+uint64_t bi_align_gpu_budget(const struct bi_align_gpu *gpu);
+/* A batch: begin() gives room for the codes of n pairs, of which n and m are set, in a free slot;
+ * submit() starts it when they are filled. used: a bit for each code in targets. */
+int bi_align_gpu_begin(struct bi_align_gpu *gpu, int slot, const struct bi_align_input *inputs,
+                       size_t n, uint64_t codes_size, uint8_t **codes, struct bioinfer_error *err);
+int bi_align_gpu_submit(struct bi_align_gpu *gpu, int slot, const struct bi_align_input *inputs,
+                        uint32_t used, struct bioinfer_error *err);
+/* Waits for the slot's batch. */
+int bi_align_gpu_wait(struct bi_align_gpu *gpu, int slot, struct bioinfer_error *err);
+/* Of pair i of the batch waited for last; path: pushed from the end on, finished. Any thread. */
+struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *gpu, int slot, size_t i);
+void bi_align_gpu_path(const struct bi_align_gpu *gpu, int slot, size_t i,
+                       const struct bi_align_input *in, struct bi_align_walk *begin,
+                       struct bi_align_path *path, bool *sparse);
+
+void bi_align_gpu_set_profile(struct bi_align_gpu *gpu, bool on);
+void bi_align_gpu_get_profile(const struct bi_align_gpu *gpu,
+                              struct bioinfer_align_profile *profile);
 void bi_align_gpu_close(struct bi_align_gpu **gpu); /* NULL-safe */
 
 /* bioinfer_aligner_new() on a given GPU backend; for those that only tests link. */

@@ -674,7 +674,7 @@ struct bioinfer_align_params {
     int traceback;       /* non-zero: cigar and counts, not the score alone */
     uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
                           * which takes longer; 0 = 1 GiB */
-    const char *device;  /* "auto" (default: the CPU), "cpu", "cuda:0": global scores alone */
+    const char *device;  /* "auto" (default: the CPU), "cpu", "cuda:0", ... */
 };
 
 struct bioinfer_align_pair {
@@ -708,6 +708,18 @@ BIOINFER_API int bioinfer_aligner_run(bioinfer_aligner *aligner,
                                       const struct bioinfer_align_pair *pairs, size_t n_pairs,
                                       struct bioinfer_alignment *results,
                                       struct bioinfer_error *err);
+/* What a GPU did since the aligner was made; zeros on the CPU. */
+struct bioinfer_align_profile {
+    size_t struct_size;
+    uint64_t batches, jobs;  /* uploads; units of work in them, of one or two pairs */
+    uint64_t bytes_in, bytes_out;
+    double kernel_seconds;   /* on the device, when set_profile turned them on */
+    double prepare_seconds;  /* sorting and packing on the host */
+    double wait_seconds;     /* the host waited for the device */
+};
+BIOINFER_API void bioinfer_aligner_set_profile(bioinfer_aligner *aligner, int on);
+BIOINFER_API int bioinfer_aligner_get_profile(bioinfer_aligner *aligner,
+                                              struct bioinfer_align_profile *profile);
 /* Score of two letters (times scale); false when one of them is not in the alphabet. */
 BIOINFER_API int bioinfer_aligner_score(const bioinfer_aligner *aligner, char query, char target,
                                         int *score);

@@ -44,27 +44,116 @@ struct bi_align_border {
     int32_t first, rest;
 };
 
-/* ---- GPU: align.cu ---- */
+/* ---- GPU: align.cu, align_ends.cu, align_trace.cu, align_long.cu over align_cells.h ----
+ *
+ * There scores are whole, H'[i][j] = H[i][j] + e (i + j), and E' and F' likewise, so that a gap
+ * costs g = o - e once and its length nothing:
+ *   P = max(H'[i-1][j-1] + S + 2 e, E')   H' = max(P, F')   E' = max(E', H' - g) of the next column
+ *   F' = max(F', P - g) of the next row: P does for H', as F' - g is never more than F'
+ * Borders are 0 at the corner and -g elsewhere, where free e i or e j; a constant on top keeps
+ * all numbers of 16 bits from being negative. These are exact while that and max(S) min(n, m) +
+ * e (n + m) stay below 2^15. */
 
 /* Two pairs with targets of one length, one in each half of packed numbers. */
 struct bi_align_job {
     uint32_t query[2], target[2]; /* offsets into codes; both the same = one pair */
     int32_t n[2], m;              /* at least 1 */
-    int32_t out[2];               /* places in scores */
+    int32_t out[2];               /* places in found */
+    uint64_t flags[2];            /* where each one's flags begin */
+    uint64_t border;              /* place in border, in columns */
+};
+
+/* Where an alignment ends, and its H there. */
+struct bi_align_found {
+    int32_t score, i, j;
+};
+
+/* What all of them know of the scoring. */
+struct bi_align_rules {
+    int32_t gap, extend;          /* o - e, e */
+    int32_t corner;               /* H'[0][0], added to all others, too */
+    int32_t left, left_step;      /* H'[i][0] = left + left_step i, i >= 1 */
+    int32_t top, top_step;        /* H'[0][j] */
+    int32_t free_row, free_column; /* the best of the last row, column counts */
+    int32_t corner_first;         /* of equal ends the corner comes before the others */
+    int32_t letters;              /* of targets, numbered by map */
 };
 
 struct bi_align_params {
-    const uint8_t *codes;           /* below letters */
+    const uint8_t *codes;            /* below BI_ALIGN_LETTERS */
+    const uint8_t *map;              /* [code] of a target: its number below letters */
+    const int8_t *table;             /* [code of query][number of target's letter]: S + 2 e */
     const struct bi_align_job *jobs; /* [n_jobs] */
-    const float *table;             /* [letter of target][32 of query]: S + 2 o */
-    int32_t *scores;                /* H[n][m] - H[0][m] */
-    float *border;                  /* [n_jobs, a multiple of 2][4][stride], for several strips */
-    int64_t stride;                 /* at least the longest target, a multiple of 32 */
-    int32_t n_jobs, letters;
-    int32_t open, gap;              /* o, o - e */
-    struct bi_align_border left, top;
+    struct bi_align_found *found;
+    int32_t *border;                 /* [column][H', F'] that one strip hands on to the next */
+    uint8_t *flags;                  /* of each pair [strip][step][row of strip], below */
+    int32_t n_jobs;
+    struct bi_align_rules rules;
+};
+/* Row i of a pair lies in strip (i - 1) / height as row r = (i - 1) % height; with `rows` rows a
+ * lane, column j passes it in step j - 1 + r / rows, of m + height / rows - 1. Bytes of a pair: */
+static inline uint64_t bi_align_flags_size(int64_t n, int64_t m, int32_t height, int32_t rows)
+{
+    return (uint64_t)((n + height - 1) / height) * (uint64_t)(m + height / rows - 1) *
+           (uint64_t)height;
+}
+
+enum {
+    BI_ALIGN_GPU_THREADS = 64,  /* of a block */
+    BI_ALIGN_LONG_ROWS = 4,     /* of a lane of align_long; */
+    BI_ALIGN_LONG_HEIGHT = 128  /* of its strips */
 };
 
-enum { BI_ALIGN_GPU_GROUPS = 2, BI_ALIGN_GPU_THREADS = 64 }; /* of a block */
+/* A pair whose strips are waves of many blocks; a strip waits for columns of the one above. */
+struct bi_align_long {
+    uint32_t query, target;
+    int32_t n, m, out;
+    int32_t strips, pad;
+    int64_t border_step;         /* columns from what one strip hands on to the next one's */
+    uint64_t border, progress;   /* places of strip 0's: columns in border; counts in progress */
+    uint64_t flags;
+};
+
+struct bi_align_long_params {
+    const uint8_t *codes;
+    const int32_t *table;              /* [code of query][code of target]: S + 2 e */
+    const struct bi_align_long *pairs;
+    const int32_t *tasks;              /* [n_tasks][pair, strip], a strip behind the one above */
+    struct bi_align_found *found;
+    int32_t *border;                   /* [column][H', F'] */
+    int32_t *progress;                 /* columns done of each strip; [0] counts tasks: zeros */
+    struct bi_align_found *column;     /* as progress: the best of the last column so far */
+    uint8_t *flags;                    /* NULL: none */
+    int32_t n_tasks;
+    int32_t first_strip;               /* whose flags come first */
+    int32_t again;                     /* borders are all there: nobody waits, nobody writes */
+    struct bi_align_rules rules;
+};
+
+/* As enum bioinfer_align_ties: which move goes first where several give H. */
+enum bi_align_ties { BI_ALIGN_TIES_PARASAIL, BI_ALIGN_TIES_EMBOSS, BI_ALIGN_TIES_WFA };
+
+/* A path through flags, from its end: 2 bits a move, 16 in a word, the first lowest. */
+enum bi_align_move { BI_ALIGN_MOVE_DIAGONAL, BI_ALIGN_MOVE_F, BI_ALIGN_MOVE_E };
+struct bi_align_trail {
+    uint32_t query, target;       /* offsets into codes */
+    int32_t out;                  /* place in found and walked */
+    int32_t m;
+    int32_t height_log, rows_log; /* of the strips that made the flags, as powers of two */
+    uint64_t flags, moves;        /* flags: of the strip below row `floor` on; a place in moves */
+};
+/* How far a path has come: cell (i, j) is next, in `state` (enum bi_align_move). */
+struct bi_align_walked {
+    int32_t i, j, state, n_moves;
+};
+struct bi_align_walk_params {
+    const uint8_t *codes, *flags;
+    const struct bi_align_trail *trails; /* [n_trails] */
+    const struct bi_align_found *found;
+    struct bi_align_walked *walked;      /* in, too, when it resumes */
+    uint32_t *moves;
+    int32_t n_trails, ties;              /* enum bi_align_ties */
+    int32_t floor, resumes;              /* stops at row `floor` or column 0; begins at found */
+};
 
 #endif

@@ -14,7 +14,8 @@
  * Blocks have one dimension of whole waves. Barriers and everything that says "all lanes" must
  * be reached by all threads of the block or the wave: the emulation fails otherwise.
  *
- * Sections: targets, keywords, places, numbers, waves, shared memory, copies, fragments. */
+ * Sections: targets, keywords, places, numbers, waves, between blocks, shared memory, copies,
+ * fragments. */
 #ifndef BI_GPU_H
 #define BI_GPU_H
 
@@ -123,6 +124,7 @@ typedef float f32x8 __attribute__((vector_size(32)));
 typedef u32 u32x4 __attribute__((vector_size(16)));
 typedef f16 f16x2 __attribute__((vector_size(4)));
 typedef float f32x2 __attribute__((vector_size(8)));
+typedef int16_t s16x2 __attribute__((vector_size(4)));
 
 /* ---- places: which thread of which block ---- */
 
@@ -218,27 +220,51 @@ template <typename T> DEV T packed_max(T a, T b)
 #endif
 }
 
-DEV f32x2 sub_relu(f32x2 a, f32x2 b)
+template <typename T> DEV T packed_min(T a, T b)
 {
-    return packed_max(a - b, f32x2{0, 0});
-}
-
-DEV f16x2 sub_relu(f16x2 a, f16x2 b)
-{
-#if defined ON_NVIDIA
-    u32 x;
-    asm("fma.rn.relu.f16x2 %0, %1, %2, %3;"
-        : "=r"(x)
-        : "r"(__builtin_bit_cast(u32, b)), "r"(0xbc00bc00u), "r"(__builtin_bit_cast(u32, a)));
-    return __builtin_bit_cast(f16x2, x);
+#if defined ON_HOST
+    return T{a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
 #else
-    return packed_max(a - b, f16x2{0, 0});
+    return __builtin_elementwise_min(a, b);
 #endif
 }
 
 template <typename to, typename from> DEV to bits(from x)
 {
     return __builtin_bit_cast(to, x);
+}
+
+/* Four bytes of b:a (0 the lowest of a, 4 that of b), by the nibbles of `select`, lowest first. */
+template <u32 select> DEV u32 permute(u32 a, u32 b)
+{
+#if defined ON_NVIDIA
+    u32 x;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(x) : "r"(a), "r"(b), "n"(select));
+    return x;
+#elif defined ON_AMD
+    return __builtin_amdgcn_perm(b, a, (select & 7) | (select & 0x70) << 4 |
+                                           (select & 0x700) << 8 | (select & 0x7000) << 12);
+#else
+    const u64 both = (u64)b << 32 | a;
+    u32 x = 0;
+    for (int i = 0; i < 4; i++)
+        x |= (u32)(both >> (select >> 4 * i & 7) * 8 & 255) << 8 * i;
+    return x;
+#endif
+}
+
+/* Byte k of a and byte k of b, as packed numbers with their signs. */
+template <int k> DEV s16x2 signed_bytes(u32 a, u32 b)
+{
+#if defined ON_NVIDIA /* one instruction: a selector's high bit repeats the sign */
+    u32 x;
+    asm("prmt.b32 %0, %1, %2, %3;"
+        : "=r"(x)
+        : "r"(a), "r"(b), "n"(k | (8 | k) << 4 | (4 + k) << 8 | (12 + k) << 12));
+    return bits<s16x2>(x);
+#else
+    return s16x2{(int16_t)(int8_t)(a >> 8 * k), (int16_t)(int8_t)(b >> 8 * k)};
+#endif
 }
 
 /* 2^x, off by 2 ulp; results below 2^-126 may be 0. */
@@ -329,6 +355,55 @@ DEV void in_order()
     __builtin_amdgcn_sched_barrier(0);
 #endif
 }
+
+/* ---- between blocks of a launch: numbers in device memory ---- */
+
+/* publish: what this thread wrote before is seen by whoever observes the number. claim: the
+ * number before it was counted up by one. */
+#if defined ON_NVIDIA
+DEV void publish(int32_t *to, int32_t x)
+{
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+}
+DEV int32_t observe(const int32_t *from)
+{
+    int32_t x;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(from) : "memory");
+    return x;
+}
+DEV int32_t claim(int32_t *from)
+{
+    int32_t x;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;" : "=r"(x) : "l"(from) : "memory");
+    return x;
+}
+#elif defined ON_AMD
+DEV void publish(int32_t *to, int32_t x)
+{
+    __scoped_atomic_store_n(to, x, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
+}
+DEV int32_t observe(const int32_t *from)
+{
+    return __scoped_atomic_load_n(from, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE);
+}
+DEV int32_t claim(int32_t *from)
+{
+    return __scoped_atomic_fetch_add(from, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+#else /* fibers of one block after the other */
+DEV void publish(int32_t *to, int32_t x)
+{
+    *to = x;
+}
+DEV int32_t observe(const int32_t *from)
+{
+    return *(const volatile int32_t *)from;
+}
+DEV int32_t claim(int32_t *from)
+{
+    return (*from)++;
+}
+#endif
 
 /* ---- shared memory ---- */
 

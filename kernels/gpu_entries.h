@@ -28,8 +28,9 @@
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
  *   rel_attention_a  q, k, v, r, y a; u, w f32; key widths up to 64 (f16), values up to 192
  *   norm_act_a_b, pair_diff_a_b, pair_pool_a_b, depthwise_f32_b: x a, y b, rest f32; upsample: f32
- *   align_rN_lM_a    N rows a thread, up to M letters, arithmetic in pairs of a (align.h): f16 for
- *                    values up to 2,048, f32 for the rest
+ *   align_*_LxR_lM   groups of L lanes with R rows each, up to M letters (align.h); scores of
+ *                    pairs in 16 bits: global, with free ends, with flags for align_walk
+ *   align_long*      one pair by strips of 128 rows, in 32 bits
  *   contacts, attention_contacts: sequences of at most 5,000 tokens; longer ones give NaN
  *
  * Alignment is never required, only faster: 16 bytes for base and row stride. */
@@ -125,13 +126,28 @@
     E(mix_f16,                mix,           mix,                256, 20864, mix)        \
     E(contacts_f32,           contacts,      contacts,           256, 60928, contacts)   \
     E(attention_contacts_f32, contacts,      attention_contacts, 256, 60928, contacts)   \
-    E(align_r4_l8_f16,        align,         align,              64,  8192,  align)      \
-    E(align_r8_l8_f16,        align,         align,              64,  16384, align)      \
-    E(align_r16_l8_f16,       align,         align,              64,  32768, align)      \
-    E(align_r4_l24_f16,       align,         align,              64,  24576, align)      \
-    E(align_r8_l24_f16,       align,         align,              64,  49152, align)      \
-    E(align_r8_l32_f16,       align,         align,              64,  65536, align)      \
-    E(align_r4_l32_f32,       align,         align,              64,  65536, align)      \
+    E(align_8x8_l8,            align,         align,       64,  8192,  align8)           \
+    E(align_16x8_l8,           align,         align,       64,  8192,  align16)          \
+    E(align_16x16_l8,          align,         align,       64,  16384, align16)          \
+    E(align_32x13_l8,          align,         align,       64,  16384, align32)          \
+    E(align_32x16_l8,          align,         align,       64,  16384, align32)          \
+    E(align_16x8_l22,          align,         align,       64,  22528, align16)          \
+    E(align_16x16_l22,         align,         align,       64,  45056, align16)          \
+    E(align_32x13_l22,         align,         align,       64,  45056, align32)          \
+    E(align_32x16_l22,         align,         align,       64,  45056, align32)          \
+    E(align_16x16_l32,         align,         align,       64,  65536, align16)          \
+    E(align_32x16_l32,         align,         align,       64,  65536, align32)          \
+    E(align_ends_16x16_l8,     align_ends,    align,       64,  16384, align16)          \
+    E(align_ends_32x16_l8,     align_ends,    align,       64,  16384, align32)          \
+    E(align_ends_16x16_l32,    align_ends,    align,       64,  65536, align16)          \
+    E(align_ends_32x16_l32,    align_ends,    align,       64,  65536, align32)          \
+    E(align_trace_16x8_l8,     align_trace,   align,       64,  8192,  align16)          \
+    E(align_trace_32x8_l8,     align_trace,   align,       64,  8192,  align32)          \
+    E(align_trace_16x8_l32,    align_trace,   align,       64,  32768, align16)          \
+    E(align_trace_32x8_l32,    align_trace,   align,       64,  32768, align32)          \
+    E(align_long,              align_long,    align_long,  64,  4096,  align_long)       \
+    E(align_long_trace,        align_long,    align_long,  64,  4096,  align_long)       \
+    E(align_walk,              align_walk,    align_walk,  64,  0,     align_walk)       \
     E(virtual_cb_f32,       edges,         virtual_cb,         256, 0,     virtual_cb)  \
     E(knn_f32,              edges,         knn,                256, 0,     knn)         \
     E(rbf_f32,              edges,         rbf,                256, 0,     rbf)         \
@@ -297,13 +313,35 @@ static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *
     grid[1] = 1;
 }
 
-/* A block takes two jobs. */
-static inline void bi_gpu_grid_align(const void *params, const struct bi_counts *bucket,
-                                     int32_t grid[2])
+/* A block takes the jobs of as many groups of lanes as it has. */
+#define BI_GPU_ALIGN_GRID(lanes)                                                             \
+    static inline void bi_gpu_grid_align##lanes(const void *params,                          \
+                                                const struct bi_counts *bucket,              \
+                                                int32_t grid[2])                             \
+    {                                                                                        \
+        (void)bucket;                                                                        \
+        grid[0] = bi_gpu_blocks(((const struct bi_align_params *)params)->n_jobs,            \
+                                BI_ALIGN_GPU_THREADS / lanes);                               \
+        grid[1] = 1;                                                                         \
+    }
+BI_GPU_ALIGN_GRID(8)
+BI_GPU_ALIGN_GRID(16)
+BI_GPU_ALIGN_GRID(32)
+
+/* At most a task or a trail for each wave; waves beyond them leave. */
+static inline void bi_gpu_grid_align_long(const void *params, const struct bi_counts *bucket,
+                                          int32_t grid[2])
 {
     (void)bucket;
-    grid[0] = bi_gpu_blocks(((const struct bi_align_params *)params)->n_jobs,
-                            BI_ALIGN_GPU_GROUPS);
+    grid[0] = ((const struct bi_align_long_params *)params)->n_tasks;
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_counts *bucket,
+                                          int32_t grid[2])
+{
+    (void)bucket;
+    grid[0] = ((const struct bi_align_walk_params *)params)->n_trails;
     grid[1] = 1;
 }
 

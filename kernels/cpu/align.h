@@ -28,6 +28,8 @@ struct bi_align_many {
     struct bi_align_border left, top; /* U of column 0, V of row 0 */
     bool free_row, free_column; /* the best of the last row / column counts */
     void *scratch;           /* many_scratch() bytes, 64-byte aligned */
+    uint8_t *flags;          /* NULL or [N][M][lanes]: enum bi_align_flag of every cell; pair l
+                              * has its first cell at row N - n[l] and column M - m[l] */
     int64_t score[BI_ALIGN_MANY]; /* H without the borders' own value: see below */
 };
 /* score: H[n][m] - H[n][0]; with a free end the best over the last row (column n, 0 included)
@@ -52,6 +54,7 @@ struct bi_align_strip {
 struct bi_align_kernels {
     int32_t bits, lanes;
     int32_t rows[3]; /* sizes of strips, ascending; 0 = none */
+    int32_t columns; /* N is the longest n in whole BLOCKs, M the longest m in whole columns */
     void (*many)(struct bi_align_many *a);
     size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters); /* longest n, m */
     void (*strip)(const struct bi_align_strip *a);

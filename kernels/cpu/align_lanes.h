@@ -249,7 +249,7 @@ struct L(many) { /* what the parts of one call share */
 
 BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
                              int64_t strip, int64_t column, struct L(cell) *c, const int kind,
-                             const bool edges)
+                             const bool edges, const bool flags)
 {
     const VEC gap = V(set1)((lane_t)(a->open - a->extend));
     lane_t scores[MANY_COLUMNS][BI_ALIGN_BLOCK * W];
@@ -280,7 +280,9 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
             cell.v = c[j].v;
             cell.x = c[j].x;
             old = cell;
-            L(cell_step)(&cell, V(load)(scores[j] + i * W), gap, kind, false);
+            const VEC f = L(cell_step)(&cell, V(load)(scores[j] + i * W), gap, kind, flags);
+            if (flags)
+                L(strip_flags)(a->flags + ((strip + row + i) * w->M + column + j) * W, f);
             if (edges) {
                 cell.v = V(select)(row_pad, old.v, cell.v);
                 cell.u = V(select)(column_pad[j], old.u, cell.u);
@@ -298,7 +300,7 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 }
 
 BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
-                             const int kind)
+                             const int kind, const bool flags)
 {
     for (int64_t column = 0; column < w->M; column += MANY_COLUMNS) {
         struct L(cell) c[MANY_COLUMNS];
@@ -313,14 +315,38 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
         }
         for (int64_t row = 0; row < w->R; row += BI_ALIGN_BLOCK)
             if (column < w->most_columns || strip + row < w->most_rows)
-                L(many_block)(a, w, row, strip, column, c, kind, true);
+                L(many_block)(a, w, row, strip, column, c, kind, true, flags);
             else
-                L(many_block)(a, w, row, strip, column, c, kind, false);
+                L(many_block)(a, w, row, strip, column, c, kind, false, flags);
         for (int j = 0; j < MANY_COLUMNS; j++) {
             V(store)(w->v + (column + j) * W, c[j].v);
             V(store)(w->x + (column + j) * W, c[j].x);
         }
     }
+}
+
+/* One function for each shape, so that each has a frame of its own. */
+#define L_MANY(name, kind, flags)                                                          \
+    static __attribute__((noinline)) void L(many_##name)(const struct bi_align_many *a,   \
+                                                         struct L(many) *w, int64_t strip) \
+    {                                                                                      \
+        L(many_strip)(a, w, strip, kind, flags);                                           \
+    }
+L_MANY(linear, BI_ALIGN_LINEAR, false)
+L_MANY(affine, BI_ALIGN_AFFINE, false)
+L_MANY(steep, BI_ALIGN_STEEP, false)
+L_MANY(linear_flags, BI_ALIGN_LINEAR, true)
+L_MANY(affine_flags, BI_ALIGN_AFFINE, true)
+L_MANY(steep_flags, BI_ALIGN_STEEP, true)
+
+static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
+{
+    if (a->kind == BI_ALIGN_LINEAR)
+        a->flags ? L(many_linear_flags)(a, w, strip) : L(many_linear)(a, w, strip);
+    else if (a->kind == BI_ALIGN_AFFINE)
+        a->flags ? L(many_affine_flags)(a, w, strip) : L(many_affine)(a, w, strip);
+    else
+        a->flags ? L(many_steep_flags)(a, w, strip) : L(many_steep)(a, w, strip);
 }
 
 static void L(many)(struct bi_align_many *a)
@@ -364,12 +390,7 @@ static void L(many)(struct bi_align_many *a)
             }
             L(many_profile)(w.profile + (int64_t)l * a->letters * w.stride, a, codes, w.stride);
         }
-        if (a->kind == BI_ALIGN_LINEAR)
-            L(many_strip)(a, &w, strip, BI_ALIGN_LINEAR);
-        else if (a->kind == BI_ALIGN_AFFINE)
-            L(many_strip)(a, &w, strip, BI_ALIGN_AFFINE);
-        else
-            L(many_strip)(a, &w, strip, BI_ALIGN_STEEP);
+        L(many_kind)(a, &w, strip);
         for (int64_t r = 0; a->free_column && r < w.R; r++)
             for (int l = 0; l < W; l++) {
                 if (strip + r < w.skip_rows[l])
@@ -393,7 +414,7 @@ static void L(many)(struct bi_align_many *a)
 
 static const struct bi_align_kernels L(align_kernels) = {
     .bits = LANE, .lanes = W,
-    .rows = {W, 2 * W, VREGS == 32 ? 4 * W : 0},
+    .rows = {W, 2 * W, VREGS == 32 ? 4 * W : 0}, .columns = MANY_COLUMNS,
     .many = L(many), .many_scratch = L(many_scratch), .strip = L(strip),
 };
 
@@ -401,6 +422,7 @@ static const struct bi_align_kernels L(align_kernels) = {
 #undef L__
 #undef L
 #undef L_STRIP
+#undef L_MANY
 #undef VEC
 #undef V_
 #undef V__

@@ -9,6 +9,10 @@
 namespace {
 #include "../add.cu"
 #include "../align.cu"
+#include "../align_ends.cu"
+#include "../align_trace.cu"
+#include "../align_long.cu"
+#include "../align_walk.cu"
 #include "../attention.cu"
 #include "../attention_f32.cu"
 #include "../contacts.cu"

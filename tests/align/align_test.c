@@ -507,7 +507,7 @@ static void failing_allocations(void)
         allocations = 0;
         survived += run_all(pairs, 70);
     }
-    CHECK(survived <= 1); /* without memory for lanes of pairs they go one by one */
+    CHECK(survived <= 5); /* without memory for lanes of pairs or their flags they go one by one */
     failing = 0;
     free_text(&q);
     free_text(&t);

@@ -1,4 +1,4 @@
-/* align_gpu_test.c - alignment scores through the GPU backend, emulated on three vendors' waves,
+/* align_gpu_test.c - alignments through the GPU backend, emulated on three vendors' waves,
  * against the CPU. */
 #include "../../engine/align_gpu.h"
 #include "../test.h"
@@ -14,7 +14,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)((state >> 32) % n);
 }
 
-enum { PAIRS = 24 };
+enum { PAIRS = 11 };
 static char letters[2 * PAIRS][1200];
 static struct bioinfer_align_pair pairs[PAIRS];
 
@@ -33,85 +33,155 @@ static void make_pairs(const char *alphabet, uint32_t longest)
     }
 }
 
-static void compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
-                    const struct bioinfer_align_params *p)
+static bool same(const struct bioinfer_alignment *x, const struct bioinfer_alignment *y)
+{
+    return x->status == y->status && x->score == y->score && x->query_begin == y->query_begin &&
+           x->query_end == y->query_end && x->target_begin == y->target_begin &&
+           x->target_end == y->target_end && x->columns == y->columns &&
+           x->identities == y->identities && x->similarities == y->similarities &&
+           x->gaps == y->gaps && x->n_cigar == y->n_cigar &&
+           !memcmp(x->cigar, y->cigar, x->n_cigar * sizeof *x->cigar);
+}
+
+/* As the CPU does it: everything, or the score alone. Returns how many were sparse. */
+static int compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
+                   const struct bioinfer_align_params *p, size_t n)
 {
     struct bioinfer_alignment want[PAIRS], got[PAIRS];
     struct bioinfer_error err = {0};
     bioinfer_aligner *cpu = NULL, *gpu = NULL;
+    struct bioinfer_align_profile profile = {.struct_size = sizeof profile};
     long wrong = 0, copies;
+    int sparse = 0;
+    /* the CPU's limit is another's business */
+    struct bioinfer_align_params there = *p;
+    there.memory_limit = 0;
 
-    CHECK(!bioinfer_aligner_new(&cpu, ctx, p, &err));
+    CHECK(!bioinfer_aligner_new(&cpu, ctx, &there, &err));
     if (!CHECK(!bi_aligner_new_on(&gpu, ctx, p, ops, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    CHECK(!bioinfer_aligner_run(cpu, pairs, PAIRS, want, &err));
-    copies = emu_counts.copies_in + emu_counts.copies_out + emu_counts.waits;
-    if (!CHECK(!bioinfer_aligner_run(gpu, pairs, PAIRS, got, &err)))
+    CHECK(!bioinfer_aligner_run(cpu, pairs, n, want, &err));
+    copies = emu_counts.copies_in + emu_counts.copies_out;
+    if (!CHECK(!bioinfer_aligner_run(gpu, pairs, n, got, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    CHECK_EQ(emu_counts.copies_in + emu_counts.copies_out + emu_counts.waits, copies + 3);
-    for (int i = 0; i < PAIRS; i++)
-        if ((got[i].status || got[i].score != want[i].score) && wrong++ < 3)
-            fprintf(stderr, "%zu x %zu: %lld, want %lld\n", pairs[i].query_length,
-                    pairs[i].target_length, (long long)got[i].score, (long long)want[i].score);
+    CHECK(!bioinfer_aligner_get_profile(gpu, &profile));
+    CHECK_EQ(emu_counts.copies_in + emu_counts.copies_out - copies, 2 * (long)profile.batches);
+    for (size_t i = 0; i < n; i++) {
+        sparse += got[i].sparse;
+        if (!same(&got[i], &want[i]) && wrong++ < 3)
+            fprintf(stderr, "%zu x %zu: %d %s %lld, want %lld\n", pairs[i].query_length,
+                    pairs[i].target_length, got[i].status, got[i].message,
+                    (long long)got[i].score, (long long)want[i].score);
+    }
     CHECK_EQ(wrong, 0);
     bioinfer_aligner_free(&cpu);
     bioinfer_aligner_free(&gpu);
+    return sparse;
 }
 
 static bioinfer_context *ctx;
 static const struct bi_backend_ops *ops;
 
-static void every_shape(void)
+static const struct {
+    const char *alphabet;
+    uint32_t longest;
+    struct bioinfer_align_params p;
+} cases[] = {
+    {"ACGT", 60, {.match = 1, .mismatch = -1, .gap_open = 2, .gap_extend = 2}},
+    {"ACGT", 120, {.match = 5, .mismatch = -4, .gap_open = 10, .gap_extend = 1}},
+    {"ACGT", 250, {.match = 1, .mismatch = -1, .gap_open = 2, .gap_extend = 2}},
+    {"ACGTN", 700, {.match = 2, .mismatch = -20, .gap_open = 5, .gap_extend = 1}},
+    {"ACGT", 400, {.match = 0, .mismatch = -4, .gap_open = 8, .gap_extend = 2}},
+    {"ARNDCQEGHILKMFPSTWYV", 120, {.matrix = "BLOSUM62", .gap_open = 11, .gap_extend = 1}},
+    {"ARNDCQEGHILKMFPSTWYV", 410, {.matrix = "BLOSUM62", .gap_open = 11, .gap_extend = 1}},
+    {"ARNDCQEGHILKMFPSTWYV", 600, {.matrix = "PAM30", .gap_open = 9, .gap_extend = 2}},
+    {"ARNDCQEGHILKMFPSTWYVBZX*", 300, {.matrix = "BLOSUM45", .gap_open = 13, .gap_extend = 2}},
+    {"ARNDCQEGHILKMFPSTWYVBZX*", 700, {.matrix = "BLOSUM45", .gap_open = 13}},
+    {"ACGT", 300, {.match = 900, .mismatch = -700, .gap_open = 4000, .gap_extend = 90}}};
+
+static void every_case(bool traceback)
 {
-    static const struct {
-        const char *alphabet;
-        uint32_t longest;
-        struct bioinfer_align_params p;
-    } cases[] = {
-        {"ACGT", 120, {.match = 5, .mismatch = -4, .gap_open = 10, .gap_extend = 1}},
-        {"ACGT", 250, {.match = 1, .mismatch = -1, .gap_open = 2, .gap_extend = 2}},
-        {"ACGTN", 700, {.match = 2, .mismatch = -20, .gap_open = 5, .gap_extend = 1}},
-        {"ARNDCQEGHILKMFPSTWYV", 120, {.matrix = "BLOSUM62", .gap_open = 11, .gap_extend = 1}},
-        {"ARNDCQEGHILKMFPSTWYV", 600,
-         {.matrix = "PAM30", .gap_open = 9, .gap_extend = 2,
-          .free_ends = BIOINFER_FREE_QUERY_BEGIN}},
-        {"ARNDCQEGHILKMFPSTWYVBZX*", 300,
-         {.matrix = "BLOSUM45", .gap_open = 13, .gap_extend = 2,
-          .free_ends = BIOINFER_FREE_TARGET_BEGIN}},
-        {"ACGT", 300, {.match = 900, .mismatch = -700, .gap_open = 4000, .gap_extend = 90}},
-    };
+    static const unsigned free_ends[] = {0, BIOINFER_FREE_ENDS, BIOINFER_FREE_QUERY_BEGIN,
+                                         BIOINFER_FREE_TARGET_BEGIN | BIOINFER_FREE_QUERY_END,
+                                         BIOINFER_FREE_TARGET_END};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bioinfer_align_params p = cases[i].p;
         p.struct_size = sizeof p;
-        make_pairs(cases[i].alphabet, cases[i].longest);
-        compare(ctx, ops, &p);
+        p.traceback = traceback;
+        for (int k = 0; k < 2; k++) {
+            p.ties = (int)(i + (size_t)k) % 3;
+            p.free_ends = k ? free_ends[i % 5] : 0;
+            make_pairs(cases[i].alphabet, k ? cases[i].longest / 2 : cases[i].longest);
+            CHECK_EQ(compare(ctx, ops, &p, PAIRS), 0);
+        }
     }
 }
 
-static void refusals(void)
+static void every_shape(void)
 {
-    struct bioinfer_align_params p = BIOINFER_PARAMS(struct bioinfer_align_params, .traceback = 1);
-    struct bioinfer_error err = {0};
-    bioinfer_aligner *a = NULL;
+    every_case(false);
+}
 
-    CHECK_EQ(bi_aligner_new_on(&a, ctx, &p, ops, &err), BIOINFER_UNSUPPORTED);
-    CHECK_HAS(err.text, "scores alone");
-    p.traceback = 0;
-    p.free_ends = BIOINFER_FREE_ENDS;
-    CHECK_EQ(bi_aligner_new_on(&a, ctx, &p, ops, &err), BIOINFER_UNSUPPORTED);
-    p.free_ends = 0;
-    p.gap_open = 50000;
-    p.scale = 1000;
-    p.match = 9;
+static void every_path(void)
+{
+    every_case(true);
+}
+
+/* Pairs of which few fill the device, and those beyond the memory limit. */
+static void long_pairs(void)
+{
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = "BLOSUM62", .gap_open = 11, .gap_extend = 1);
+    for (int ties = 0; ties < 3; ties++) {
+        make_pairs("ARNDCQEGHILKMFPSTWYV", 1100);
+        pairs[0].query_length = pairs[0].target_length = 600; /* not the rest */
+        p.ties = ties;
+        p.free_ends = ties == 1 ? BIOINFER_FREE_ENDS : 0;
+        p.traceback = 0;
+        CHECK_EQ(compare(ctx, ops, &p, 4), 0);
+        p.traceback = 1;
+        p.memory_limit = 0;
+        CHECK_EQ(compare(ctx, ops, &p, 4), 0);
+        p.memory_limit = 200 << 10;
+        CHECK(compare(ctx, ops, &p, 2) > 0);
+    }
+}
+
+static void bad_pairs(void)
+{
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = "BLOSUM62", .gap_open = 11, .gap_extend = 1,
+        .traceback = 1, .memory_limit = 1 << 10);
+    struct bioinfer_error err = {0};
+    struct bioinfer_alignment r[4];
+    bioinfer_aligner *a = NULL;
+    const struct bioinfer_align_pair bad[4] = {
+        {"ARND", "AR1D", 4, 4}, {"ARND", "", 4, 0}, {"ARND", "ARD", 4, 3},
+        {letters[0], letters[1], 1000, 1000}};
+
+    make_pairs("ARNDCQEGHILKMFPSTWYV", 1100);
+    memset(letters[0], 'A', 1000);
+    memset(letters[1], 'R', 1000);
+    CHECK(!bi_aligner_new_on(&a, ctx, &p, ops, &err));
+    CHECK(!bioinfer_aligner_run(a, bad, 4, r, &err));
+    CHECK_EQ(r[0].status, BIOINFER_BAD_RESIDUE);
+    CHECK_HAS(r[0].message, "residue 3 of the target is '1'");
+    CHECK_EQ(r[1].status, BIOINFER_EMPTY);
+    CHECK_EQ(r[2].status, 0);
+    CHECK_EQ(r[2].n_cigar, 3);
+    CHECK_EQ(r[3].status, BIOINFER_LIMIT);
+    CHECK_HAS(r[3].message, "the limit is");
+    bioinfer_aligner_free(&a);
+    p = BIOINFER_PARAMS(struct bioinfer_align_params, .gap_open = 50000, .scale = 1000,
+                        .match = 9);
     CHECK(!bi_aligner_new_on(&a, ctx, &p, ops, &err));
     const size_t n = 20000;
     char *text = malloc(n);
     memset(text, 'A', n);
     struct bioinfer_align_pair pair = {text, text, n, n};
-    struct bioinfer_alignment r;
-    CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, &err));
-    CHECK_EQ(r.status, BIOINFER_LIMIT);
-    CHECK_HAS(r.message, "32 bits");
+    CHECK(!bioinfer_aligner_run(a, &pair, 1, r, &err));
+    CHECK_EQ(r->status, BIOINFER_LIMIT);
+    CHECK_HAS(r->message, "32 bits");
     free(text);
     bioinfer_aligner_free(&a);
 }
@@ -124,8 +194,10 @@ int main(void)
     for (int i = 0; i < 3; i++) {
         ops = all[i];
         TEST(every_shape);
+        TEST(every_path);
+        TEST(long_pairs);
+        TEST(bad_pairs);
     }
-    TEST(refusals);
     bioinfer_context_free(&ctx);
     return test_report();
 }
