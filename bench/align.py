@@ -10,17 +10,21 @@ of exact alignment does not depend on them. Times on the CPU are those of the pr
 every contender's sum of scores is compared with ours. The two mitochondria are those of KSW2's test folder; without
 them a random pair of 16.6 kb stands in.
 
-On a GPU: `kernel and copies` is the library call (codes, sorting, upload, kernel, download), `FASTA to TSV` the whole
-command. Scores are compared with the CPU's, all of them.
+On a GPU: `kernels` is their time by events, `call` the library call (codes, sorting, upload, kernels, download,
+CIGARs), `to TSV` the whole command from FASTA files, with the start of the driver. All results are compared with the
+CPU's. Needs numpy.
 """
 import argparse
+import os
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
 import time
 
+import numpy as np
+
+CHUNK = 1 << 14  # pairs made at a time
 AA, NT = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 # batch, length 1, length 2, seconds of the Triton kernel (Triton-Needleman-Wunsch, README and notebook, 2025)
 TRITON = [(32, 32, 32, .000355), (64, 48, 48, .000687), (128, 64, 64, .001299), (256, 96, 96, .004690),
@@ -29,33 +33,39 @@ TRITON = [(32, 32, 32, .000355), (64, 48, 48, .000687), (128, 64, 64, .001299), 
 
 
 def make_pairs(folder, name, letters, length, pairs, spread=0.0):
-    """Two FASTA files; lengths are uniform within `spread` of the length."""
-    rng = random.Random(length * 7919 + pairs)
-    a, b = folder / (name + ".a.fasta"), folder / (name + ".b.fasta")
-    pool = ["".join(rng.choices(letters, k=2 * length)) for _ in range(64)]
-    with open(a, "w", encoding="ascii") as fa, open(b, "w", encoding="ascii") as fb:
-        for i in range(pairs):
-            n = length if not spread else rng.randint(int(length * (1 - spread)), int(length * (1 + spread)))
-            at = rng.randrange(2 * length - n + 1) if spread else rng.randrange(length)
-            q = rng.choice(pool)[at:at + n]
-            t = list(q)
-            for _ in range(n // 10):
-                t[rng.randrange(n)] = rng.choice(letters)
-            fa.write(">q%d\n%s\n" % (i, q))
-            fb.write(">t%d\n%s\n" % (i, "".join(t)))
-    return a, b
+    """Two FASTA files of related random sequences; lengths are uniform within `spread` of the length."""
+    rng = np.random.default_rng(length * 7919 + pairs)
+    files = folder / (name + ".a.fasta"), folder / (name + ".b.fasta")
+    codes = np.frombuffer(letters.encode(), np.uint8)
+    most = int(length * (1 + spread))
+    with open(files[0], "wb") as fa, open(files[1], "wb") as fb:
+        for first in range(0, pairs, CHUNK):
+            n = min(CHUNK, pairs - first)
+            q = codes[rng.integers(0, len(codes), (n, most), np.uint8)]
+            t = np.where(rng.integers(0, 10, (n, most), np.uint8) == 0,
+                         codes[rng.integers(0, len(codes), (n, most), np.uint8)], q)
+            lengths = rng.integers(int(length * (1 - spread)), most + 1, n) if spread else np.full(n, length)
+            heads = np.frombuffer(b"".join(b">s%08d\n" % i for i in range(first, first + n)), np.uint8).reshape(n, -1)
+            ends = np.full((n, 1), 10, np.uint8)
+            keep = np.concatenate([np.ones(heads.shape, bool), np.arange(most) < lengths[:, None],
+                                   np.ones((n, 1), bool)], 1)
+            for f, x in ((fa, q), (fb, t)):
+                f.write(np.concatenate([heads, x, ends], 1)[keep].tobytes())
+    return files
 
 
 def peer(args, who, files, scoring, repeat, device="cpu"):
-    """(GCUPS, seconds, sum of scores), None where the contender is not built in."""
-    done = subprocess.run([args.build / "bench/align_peers", who, *files, *scoring, str(repeat), device],
-                          capture_output=True, text=True)
+    """(GCUPS, seconds, sum of scores, GCUPS of the kernels, seconds of packing), None where the contender is not built
+    in."""
+    done = subprocess.run([args.build / "bench/align_peers", who, *files, *scoring, str(repeat), device,
+                           str(args.threads if device != "cpu" else 1)], capture_output=True, text=True)
     if done.returncode == 77:
         return None
     if done.returncode:
         sys.exit(done.stderr)
-    _, _, cells, seconds, total = done.stdout.split("\t")
-    return float(cells) / float(seconds) / 1e9, float(seconds), int(total)
+    _, _, cells, seconds, total, kernel, packing = done.stdout.split("\t")
+    return (float(cells) / float(seconds) / 1e9, float(seconds), int(total),
+            float(cells) / float(kernel) / 1e9 if float(kernel) else 0, float(packing))
 
 
 def row(args, what, files, scoring, ours, others, repeat):
@@ -99,41 +109,55 @@ def on_cpu(args, folder):
         args.repeat)
 
 
-def command(args, files, scoring, out, device):
+def command(args, files, scoring, out, device, score_only=True, more=()):
     matrix = ["--matrix", scoring[0]]
     if "," in scoring[0]:
         matrix = ["--match=" + scoring[0].split(",")[0], "--mismatch=" + scoring[0].split(",")[1]]
     begun = time.perf_counter()
     subprocess.run([args.build / "cli/bioinfer", "align", *files, *matrix, "--gap-open", scoring[1], "--gap-extend",
-                    scoring[2], "--score-only", "-q", "--device", device, "-o", out], check=True)
+                    scoring[2], *["--score-only"] * score_only, *more, "-q", "--device", device, "-o", out], check=True)
     return time.perf_counter() - begun
 
 
 def on_gpu(args, folder):
-    print("GCUPS on %s: kernel and copies (library call), FASTA to TSV (whole command); scores against the CPU"
-          % args.device)
-    shapes = [("DNA 256", NT, 256, args.pairs, 0, ("2,-4", "6", "2")),
-              ("DNA 100 to 400", NT, 250, args.pairs // 4, 0.6, ("2,-4", "6", "2")),
-              ("proteins 400", AA, 400, args.pairs // 4, 0, ("BLOSUM62", "11", "1")),
-              ("proteins 80 to 720", AA, 400, args.pairs // 8, 0.8, ("BLOSUM62", "11", "1")),
-              ("proteins 2000", AA, 2000, args.pairs // 100, 0, ("BLOSUM62", "11", "1")),
-              ("DNA 16.5 kb", NT, 16534, 64, 0, ("2,-4", "6", "2"))]
-    for what, letters, length, pairs, spread, scoring in shapes:
+    print("GCUPS on %s: kernels, library call, FASTA to TSV (whole command); results against the CPU" % args.device)
+    nt, aa = ("2,-4", "6", "2"), ("BLOSUM62", "11", "1")
+    n = args.pairs
+    # what, letters, length, pairs, spread, scoring, score only, more options
+    shapes = [("DNA 256", NT, 256, n, 0, nt, True, ()),
+              ("DNA 100 to 400", NT, 250, n // 4, 0.6, nt, True, ()),
+              ("proteins 400", AA, 400, n // 4, 0, aa, True, ()),
+              ("proteins 80 to 720", AA, 400, n // 8, 0.8, aa, True, ()),
+              ("proteins 2000", AA, 2000, n // 100, 0, aa, True, ()),
+              ("proteins 400, ends free", AA, 400, n // 16, 0, aa, True, ("--mode", "ends-free")),
+              ("DNA 256, CIGAR", NT, 256, n // 4, 0, nt, False, ()),
+              ("proteins 400, CIGAR", AA, 400, n // 10, 0, aa, False, ()),
+              ("ends free, CIGAR", AA, 300, n // 32, 0.8, aa, False, ("--mode", "ends-free", "--ties", "emboss")),
+              ("DNA 300, CIGAR as WFA2", NT, 300, n // 64, 0.8, ("0,-4", "8", "2"), False, ("--ties", "wfa")),
+              ("DNA 16.5 kb, one", NT, 16534, 1, 0, nt, True, ()),
+              ("DNA 16.5 kb, one, CIGAR", NT, 16534, 1, 0, nt, False, ()),
+              ("DNA 16.5 kb, CIGAR, kept", NT, 16534, 1, 0, nt, False, ("--memory-limit", "64")),
+              ("DNA 16.5 kb", NT, 16534, 64, 0, nt, True, ())]
+    for what, letters, length, pairs, spread, scoring, score_only, more in shapes:
         files = make_pairs(folder, "gpu", letters, length, max(pairs, 1), spread)
-        call = peer(args, "bioinfer", files, scoring, args.repeat, args.device)
-        whole = min(command(args, files, scoring, folder / "gpu.tsv", args.device) for _ in range(2))
-        command(args, files, scoring, folder / "cpu.tsv", "cpu")
+        call = peer(args, "bioinfer" if score_only else "bioinfer-cigar", files, scoring, args.repeat, args.device)
+        whole = min(command(args, files, scoring, folder / "gpu.tsv", args.device, score_only, more) for _ in range(2))
+        command(args, files, scoring, folder / "cpu.tsv", "cpu", score_only, more)
         same = (folder / "gpu.tsv").read_bytes() == (folder / "cpu.tsv").read_bytes()
-        print("%-22s %9d pairs  call %8.1f  FASTA to TSV %8.1f  scores %s" %
-              (what, pairs, call[0], call[0] * call[1] / whole, "equal" if same else "DIFFER"), flush=True)
+        print("%-25s %8d pairs  kernels %7.1f  call %7.1f (packing %.3f of %.3f s)  to TSV %7.1f (%.3f s)  %s" %
+              (what, max(pairs, 1), call[3], call[0], call[4], call[1], call[0] * call[1] / whole, whole,
+               "equal" if same else "DIFFER"), flush=True)
         if not same:
-            sys.exit("scores differ")
+            args.failed = True
     print("\nThe nine shapes of the Triton table (match 1, mismatch -1, gap 2; correct borders, which theirs are not):")
     for batch, n, m, seconds in TRITON:
         files = make_pairs(folder, "triton", NT, max(n, m), batch)
         call = peer(args, "bioinfer", files, ("1,-1", "2", "2"), 20, args.device)
-        print("%5d x %3d x %3d  %9.1f us  Triton %9.1f us  ratio %6.1f" %
-              (batch, n, m, 1e6 * call[1], 1e6 * seconds, seconds / call[1]), flush=True)
+        cells = call[0] * call[1]
+        print("%5d x %3d x %3d  call %9.1f us  kernel %7.1f us  Triton %9.1f us  ratio %6.1f" %
+              (batch, n, m, 1e6 * call[1], 1e6 * cells / call[3], 1e6 * seconds, seconds / call[1]), flush=True)
+    if args.failed:
+        sys.exit("results differ")
 
 
 def main():
@@ -143,9 +167,11 @@ def main():
     parser.add_argument("--pairs", type=int, default=1000000, help="of the first shape on a GPU")
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the library beside a GPU")
     parser.add_argument("--human")
     parser.add_argument("--orang")
     args = parser.parse_args()
+    args.failed = False
     with tempfile.TemporaryDirectory() as folder:
         (on_cpu if args.device == "cpu" else on_gpu)(args, pathlib.Path(folder))
 

@@ -1,31 +1,28 @@
 /* align.c - `bioinfer align A [B]`: pairs of records in order, one against all, all against all.
  *
- * Pairs in order are read, aligned and written a batch at a time; the other pairings, and SAM,
- * whose header names every target, read both files first. Output is in the order of the pairs.
+ * Pairs in order are read ahead by two threads, aligned and written a batch at a time; the other
+ * pairings, and SAM, whose header names every target, read both files first. Output is in the order
+ * of the pairs.
  *
  * Sections: options, sequences, batches, pairings. */
 #include "cli.h"
 
 #include <ctype.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BATCH_PAIRS = 1 << 15,     /* pairs of one call */
-    BATCH_RESIDUES = 64 << 20, /* residues of them, about */
+    BATCH_PAIRS = 1 << 17,      /* pairs of one call */
+    BATCH_RESIDUES = 128 << 20, /* residues of them, about */
     LOOK = 200                 /* records that decide what letters these are */
-};
-
-struct list {
-    struct cli_sequence *items;
-    size_t n, cap;
-    uint64_t residues;
 };
 
 struct run {
     struct cli *cli;
     const char *name[2]; /* of the files, for messages */
     bioinfer_reader *reader[2];
+    struct cli_feed feed[2];
     bioinfer_aligner *aligner;
     struct cli_align_out writer;
     struct cli_output out;
@@ -75,7 +72,7 @@ static int whole_factor(const struct costs *c)
     return 1000;
 }
 
-static bool only_nucleotides(const struct list *list)
+static bool only_nucleotides(const struct cli_list *list)
 {
     for (size_t i = 0; i < list->n && i < LOOK; i++)
         for (size_t k = 0; k < list->items[i].n; k++)
@@ -106,7 +103,7 @@ static bool read_costs(const struct cli_options *o, bool nucleotides, struct cos
 }
 
 /* Opens the aligner, now that some records of both files are known. */
-static int open_aligner(struct run *run, const struct list *a, const struct list *b)
+static int open_aligner(struct run *run, const struct cli_list *a, const struct cli_list *b)
 {
     const struct cli_options *o = run->cli->options;
     const char *matrix = o->matrix;
@@ -158,62 +155,13 @@ static int open_aligner(struct run *run, const struct list *a, const struct list
 
 /* ---- sequences ---- */
 
-static void free_list(struct list *list)
+/* All records of a file. */
+static int read_all(struct run *run, int side, struct cli_list **list)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        free(list->items[i].id);
-        free(list->items[i].letters);
-        free(list->items[i].message);
-    }
-    free(list->items);
-    *list = (struct list){0};
-}
-
-static bool copy_record(struct cli_sequence *s, const struct bioinfer_record *r)
-{
-    s->status = r->status;
-    s->id = strdup(r->id);
-    s->message = r->status ? strdup(r->message) : NULL;
-    if (!s->id || (r->status && !s->message))
-        return false;
-    if (r->status)
-        return true;
-    s->n = r->length;
-    if (!(s->letters = malloc(r->length + 1)))
-        return false;
-    memcpy(s->letters, r->sequence, r->length);
-    s->letters[r->length] = 0;
-    return true;
-}
-
-/* Appends up to `most` records of a file. *end: there are no more. */
-static int read_list(struct run *run, int side, struct list *list, size_t most,
-                     uint64_t most_residues, bool *end)
-{
-    struct bioinfer_record record = {0};
-    struct bioinfer_error err = {0};
-    int more = 1;
-
-    *end = false;
-    while (list->n < most && list->residues < most_residues) {
-        if ((more = bioinfer_reader_next(run->reader[side], &record, &err)) <= 0)
-            break;
-        if (list->n == list->cap) {
-            const size_t cap = list->cap ? 2 * list->cap : 64;
-            void *items = realloc(list->items, cap * sizeof *list->items);
-            if (!items)
-                return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
-            list->items = items;
-            list->cap = cap;
-        }
-        list->items[list->n] = (struct cli_sequence){0};
-        if (!copy_record(&list->items[list->n++], &record))
-            return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
-        list->residues += record.status ? 0 : record.length;
-    }
-    if (more < 0)
-        return cli_fail(run->cli, CLI_AT_READ, more, &err);
-    *end = !more;
+    if (!(*list = cli_list_read(run->reader[side], SIZE_MAX, UINT64_MAX, NULL)))
+        return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
+    if ((*list)->status)
+        return cli_fail(run->cli, CLI_AT_READ, (*list)->status, &(*list)->err);
     return CLI_EXIT_OK;
 }
 
@@ -238,11 +186,67 @@ static void say_failed(struct run *run, size_t i, int status, const char *messag
             message);
 }
 
+static bool has_result(const struct run *run, size_t i)
+{
+    return !run->sides[2 * i]->status && !run->sides[2 * i + 1]->status &&
+           !run->results[i].status;
+}
+
+/* Lines of pairs [first, last) in memory, of *size bytes; NULL: no memory. */
+static char *format_piece(const struct run *run, size_t first, size_t last, size_t *size)
+{
+    struct cli_align_out writer = run->writer;
+    struct cli_output out = {0};
+    char *text = NULL;
+
+    if (!(out.file = open_memstream(&text, size)))
+        return NULL;
+    writer.out = &out;
+    for (size_t i = first; i < last; i++)
+        if (has_result(run, i))
+            cli_align_put(&writer, run->sides[2 * i], run->sides[2 * i + 1], &run->results[i]);
+    if (fclose(out.file) || out.status) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Formats pieces of the batch on all threads and writes them in order. */
+static int write_batch(struct run *run)
+{
+    enum { LINES = 2048, PIECES = 64 }; /* of a piece; at a time */
+    const size_t n_pieces = (run->n + LINES - 1) / LINES;
+    const int threads = run->cli->options->threads > 0 ? (int)run->cli->options->threads
+                                                       : omp_get_max_threads();
+    int code = CLI_EXIT_OK;
+
+    for (size_t from = 0; from < n_pieces && !code; from += PIECES) {
+        const int n = (int)(n_pieces - from < PIECES ? n_pieces - from : PIECES);
+        char *text[PIECES];
+        size_t size[PIECES];
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n > 1)
+        for (int k = 0; k < n; k++) {
+            const size_t first = (from + (size_t)k) * LINES;
+            text[k] = format_piece(run, first, first + LINES < run->n ? first + LINES : run->n,
+                                   &size[k]);
+        }
+        for (int k = 0; k < n; k++) {
+            if (!text[k] && !code)
+                code = cli_fail(run->cli, CLI_AT_WRITE, BIOINFER_NOMEM, NULL);
+            else if (!code)
+                cli_output_write(&run->out, text[k], size[k]);
+            free(text[k]);
+        }
+    }
+    return code;
+}
+
 /* Aligns and writes what is gathered. */
 static int flush_batch(struct run *run)
 {
     struct bioinfer_error err = {0};
-    int st;
+    int st, code;
 
     if (cli_stop_signal())
         return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, &err);
@@ -251,13 +255,10 @@ static int flush_batch(struct run *run)
     for (size_t i = 0; i < run->n; i++) {
         const struct cli_sequence *q = run->sides[2 * i], *t = run->sides[2 * i + 1];
         const struct bioinfer_alignment *a = &run->results[i];
-        if (q->status || t->status) {
+        if (!has_result(run, i)) {
             const struct cli_sequence *bad = q->status ? q : t;
-            say_failed(run, i, bad->status, bad->message);
-            continue;
-        }
-        if (a->status) {
-            say_failed(run, i, a->status, a->message);
+            say_failed(run, i, bad->status ? bad->status : a->status,
+                       bad->status ? bad->message : a->message);
             continue;
         }
         if (a->sparse && !run->told_sparse && !run->cli->options->quiet) {
@@ -265,15 +266,15 @@ static int flush_batch(struct run *run)
             cli_say(run->cli, "%s, %s: the traceback is above --memory-limit: fewer rows are kept "
                     "and computed twice", q->id, t->id);
         }
-        cli_align_put(&run->writer, q, t, a);
         run->n_done++;
         run->n_residues += q->n + t->n;
         run->cells += (double)q->n * (double)t->n;
     }
+    code = write_batch(run);
     run->n = 0;
     run->batch_residues = 0;
-    if (run->out.status)
-        return CLI_EXIT_OK; /* finish says it */
+    if (code || run->out.status)
+        return code; /* a failed write is said by finish */
     cli_progress_tick(run->cli, run->n_done, run->n_residues);
     return CLI_EXIT_OK;
 }
@@ -299,71 +300,102 @@ static int no_records(struct run *run, int side)
     return CLI_EXIT_DATA;
 }
 
-/* Both files side by side, `most` records at a time. */
+/* What is left of one file's list, or its next one; *n: how many. */
+static int next_records(struct run *run, int side, struct cli_list **list, size_t *at, size_t *n)
+{
+    bool failed = false;
+
+    while (!*list || *at == (*list)->n) {
+        if (*list && (*list)->end)
+            break;
+        if (run->n) { /* its pairs point into the list */
+            const int code = flush_batch(run);
+            if (code)
+                return code;
+        }
+        cli_list_free(list);
+        *at = 0;
+        *list = cli_feed_next(&run->feed[side], &failed);
+        if (!*list)
+            break;
+        if ((*list)->status)
+            return cli_fail(run->cli, CLI_AT_READ, (*list)->status, &(*list)->err);
+    }
+    *n = *list ? (*list)->n - *at : 0;
+    return failed ? cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL) : CLI_EXIT_OK;
+}
+
+/* Both files side by side, in lists of `most` records. */
 static int in_order(struct run *run, size_t most)
 {
-    bool end[2] = {false, false}, first = true;
+    const uint64_t residues = most == SIZE_MAX ? UINT64_MAX : BATCH_RESIDUES / 2;
+    struct cli_list *list[2] = {NULL, NULL};
+    size_t at[2] = {0, 0}, n[2];
     uint64_t seen = 0;
     int code = CLI_EXIT_OK;
 
-    while (!end[0] || !end[1]) {
-        struct list list[2] = {{0}, {0}};
-        size_t n;
-        if (!(code = read_list(run, 0, &list[0], most,
-                               most == SIZE_MAX ? UINT64_MAX : BATCH_RESIDUES, &end[0])))
-            code = read_list(run, 1, &list[1], end[0] ? list[0].n + 1 : list[0].n, UINT64_MAX,
-                             &end[1]);
-        if (!code && first && (!list[0].n || !list[1].n))
-            code = no_records(run, list[0].n ? 1 : 0);
-        n = list[0].n < list[1].n ? list[0].n : list[1].n;
-        if (!code && first && !(code = open_aligner(run, &list[0], &list[1])))
-            cli_align_head(&run->writer, list[1].items, n);
-        first = false;
-        for (size_t i = 0; !code && i < n; i++)
-            code = add_pair(run, &list[0].items[i], &list[1].items[i]);
-        if (!code && run->n)
-            code = flush_batch(run);
-        seen += n;
-        if (!code && list[0].n != list[1].n) {
-            cli_say(run->cli, "%s has more records than %s, which ends after %llu: pairs are taken "
-                    "in order; --all-vs-all and --one-vs-all pair otherwise",
-                    run->name[list[0].n > list[1].n ? 0 : 1],
-                    run->name[list[0].n > list[1].n ? 1 : 0], (unsigned long long)seen);
-            code = CLI_EXIT_DATA;
+    for (int side = 0; side < 2; side++)
+        if (!cli_feed_open(&run->feed[side], run->reader[side], most, residues))
+            return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
+    for (;;) {
+        if ((code = next_records(run, 0, &list[0], &at[0], &n[0])) ||
+            (code = next_records(run, 1, &list[1], &at[1], &n[1])))
+            break;
+        if (!n[0] || !n[1])
+            break;
+        const size_t both = n[0] < n[1] ? n[0] : n[1];
+        if (!seen) {
+            if ((code = open_aligner(run, list[0], list[1])))
+                break;
+            cli_align_head(&run->writer, list[1]->items, both);
         }
-        free_list(&list[0]);
-        free_list(&list[1]);
+        for (size_t i = 0; !code && i < both; i++)
+            code = add_pair(run, &list[0]->items[at[0]++], &list[1]->items[at[1]++]);
+        seen += both;
         if (code)
             break;
     }
+    if (!code && run->n)
+        code = flush_batch(run);
+    if (!code && !seen) {
+        code = no_records(run, n[0] ? 1 : 0);
+    } else if (!code && n[0] != n[1]) {
+        cli_say(run->cli, "%s has more records than %s, which ends after %llu: pairs are taken in "
+                "order; --all-vs-all and --one-vs-all pair otherwise",
+                run->name[n[0] > n[1] ? 0 : 1], run->name[n[0] > n[1] ? 1 : 0],
+                (unsigned long long)seen);
+        code = CLI_EXIT_DATA;
+    }
+    cli_list_free(&list[0]);
+    cli_list_free(&list[1]);
     return code;
 }
 
 /* Every record of A with every one of B; B absent: each pair in A once. */
 static int all_pairs(struct run *run, bool one)
 {
-    struct list a = {0}, b = {0};
-    const struct list *targets = run->reader[1] ? &b : &a;
-    bool end;
-    int code = read_list(run, 0, &a, SIZE_MAX, UINT64_MAX, &end);
+    struct cli_list *a = NULL, *b = NULL;
+    const struct cli_list *targets;
+    int code = read_all(run, 0, &a);
 
     if (!code && run->reader[1])
-        code = read_list(run, 1, &b, SIZE_MAX, UINT64_MAX, &end);
-    if (!code && (!a.n || !targets->n))
-        code = no_records(run, a.n ? 1 : 0);
-    if (!code && one && a.n != 1) {
-        cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], a.n);
+        code = read_all(run, 1, &b);
+    targets = run->reader[1] ? b : a;
+    if (!code && (!a->n || !targets->n))
+        code = no_records(run, a->n ? 1 : 0);
+    if (!code && one && a->n != 1) {
+        cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], a->n);
         code = CLI_EXIT_DATA;
     }
-    if (!code && !(code = open_aligner(run, &a, targets)))
+    if (!code && !(code = open_aligner(run, a, targets)))
         cli_align_head(&run->writer, targets->items, targets->n);
-    for (size_t i = 0; !code && i < a.n; i++)
+    for (size_t i = 0; !code && i < a->n; i++)
         for (size_t j = run->reader[1] ? 0 : i + 1; !code && j < targets->n; j++)
-            code = add_pair(run, &a.items[i], &targets->items[j]);
+            code = add_pair(run, &a->items[i], &targets->items[j]);
     if (!code && run->n)
         code = flush_batch(run);
-    free_list(&a);
-    free_list(&b);
+    cli_list_free(&a);
+    cli_list_free(&b);
     return code;
 }
 
@@ -444,6 +476,8 @@ int cli_align(struct cli *cli)
         code = CLI_EXIT_RECORDS;
     }
 out:
+    cli_feed_close(&run.feed[0]);
+    cli_feed_close(&run.feed[1]);
     cli_output_close(&run.out);
     bioinfer_aligner_free(&run.aligner);
     bioinfer_reader_close(&run.reader[0]);

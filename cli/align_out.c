@@ -14,7 +14,20 @@ static void put_id(struct cli_output *out, const char *id)
 /* Points, with as many decimals as they have. */
 static void put_score(const struct cli_align_out *w, int64_t score)
 {
-    cli_output_printf(w->out, "%.10g", (double)score / w->scale);
+    char digits[24], *p = digits + sizeof digits;
+    uint64_t rest = score < 0 ? 0 - (uint64_t)score : (uint64_t)score;
+
+    if (w->scale > 1) {
+        cli_output_printf(w->out, "%.10g", (double)score / w->scale);
+        return;
+    }
+    do { /* many lines: printf would take most of their time */
+        *--p = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (score < 0)
+        *--p = '-';
+    cli_output_write(w->out, p, (size_t)(digits + sizeof digits - p));
 }
 
 /* One run; neighbours of one letter are joined: *n waits for the next. */

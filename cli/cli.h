@@ -7,7 +7,7 @@
  *   worker.c    the worker process
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
- *   align.c     bioinfer align, with align_out.c for its formats
+ *   align.c     bioinfer align, with align_feed.c for its input and align_out.c for its formats
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c and coverage.c
  *   info.c      bioinfer info and devices
  *   output.c    text to standard output or, atomically, to a file
@@ -19,6 +19,8 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -218,6 +220,43 @@ struct cli_sequence {
     int status;
     char *message;
 };
+
+/* ---- align_feed.c: records in lists */
+
+struct cli_list {
+    struct cli_sequence *items;
+    char *text; /* theirs */
+    size_t n, cap, text_size, text_cap;
+    uint64_t residues;
+    int status; /* not 0: reading failed behind the last item; err says why, but for NOMEM */
+    bool end;   /* nothing follows */
+    struct bioinfer_error err;
+    struct cli_list *next;
+};
+/* NULL: no memory. stop: NULL, or ends the list early. */
+struct cli_list *cli_list_read(bioinfer_reader *reader, size_t most, uint64_t most_residues,
+                               const atomic_bool *stop);
+void cli_list_free(struct cli_list **list); /* NULL-safe */
+
+/* A thread that reads lists ahead, of up to `most` records or most_residues. */
+struct cli_feed {
+    bioinfer_reader *reader;
+    size_t most;
+    uint64_t most_residues;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    struct cli_list *first, **last;
+    int n_lists;
+    uint64_t residues;
+    bool open, end, failed;
+    atomic_bool stop;
+};
+bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader, size_t most,
+                   uint64_t most_residues);
+/* The next list, the caller's now; NULL behind the last one or, *failed, without memory. */
+struct cli_list *cli_feed_next(struct cli_feed *feed, bool *failed);
+void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
 
 struct cli_align_out {
     struct cli_output *out;

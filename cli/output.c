@@ -102,9 +102,14 @@ void cli_output_printf(struct cli_output *out, const char *fmt, ...)
 
 void cli_output_field(struct cli_output *out, const char *text)
 {
-    for (; *text; text++)
-        cli_output_write(
-            out, *text == '\t' || *text == '\n' || *text == '\r' ? " " : text, 1);
+    for (;;) {
+        const size_t n = strcspn(text, "\t\n\r");
+        cli_output_write(out, text, n);
+        if (!text[n])
+            break;
+        cli_output_write(out, " ", 1);
+        text += n + 1;
+    }
 }
 
 int cli_output_callback(void *user, const char *text, size_t len)
