@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""workers.py BIOINFER BIOINFER_FAULTS SOURCE_ROOT KILLS [SEED [DEVICE]] - worker processes that die,
+"""workers.py BIOINFER BIOINFER_FAULTS SOURCE_ROOT KILLS [SEED [DEVICE [PART ...]]] - worker processes that die,
 hang and lose their device, and commands that die before their workers. CPU workers take the same
 path as those of GPUs; with DEVICE (cuda:0) it is the device's own, on bioinfer-tiny in small batches,
-beside the CPU's, and with a real illegal access among the faults. BIOINFER_FAULTS: fault.c."""
+beside the CPU's, and with a real illegal access among the faults. BIOINFER_FAULTS: fault.c.
+PART: together, faults, broken, kills, stops, supervisors."""
 import io
 import os
 import random
@@ -70,7 +71,7 @@ class Run:
         self.command, self.faulty, self.rng = Command(exe, root), Command(faulty, root), random.Random(seed)
         self.folder, self.device = folder, device
         self.on = () if device == "cpu" else ("--device", device, "--batch-tokens", 64)
-        self.first, self.silent = (0.01, 2) if device == "cpu" else (0.5, 20)  # seconds of a start, of a hang
+        self.first, self.silent = (0.01, 2) if device == "cpu" else (0.5, 10)  # seconds of a start, of a hang
         if device != "cpu":
             self.command.model = self.faulty.model = os.path.join(root, "share", "bioinfer-tiny")
         self.fasta = make_fasta(os.path.join(folder, "in.fasta"), 4000)
@@ -237,19 +238,17 @@ class Run:
         print("refusals, order and a closed pipe")
 
 
-def main(exe, faulty, root, count, seed=1, device="cpu"):
+def main(exe, faulty, root, count, seed=1, device="cpu", *parts):
     with tempfile.TemporaryDirectory(prefix="bioinfer-workers-") as folder:
         run = Run(exe, faulty, root, folder, int(seed), device)
         print(f"an undisturbed run takes {run.seconds:.2f} s", flush=True)
-        if device == "cpu":
-            run.refusals()
-        else:
-            run.together()
-        run.faults()
-        run.broken()
-        run.kills(count)
-        run.stops(max(1, count // 20))
-        run.supervisors(max(2, count // 8))
+        for part, counts in (("refusals" if device == "cpu" else "together", ()), ("faults", ()), ("broken", ()),
+                             ("kills", (count,)), ("stops", (max(1, count // 20),)),
+                             ("supervisors", (max(2, count // 8),))):
+            if not parts or part in parts:
+                begun = time.monotonic()
+                getattr(run, part)(*counts)
+                print(f"  {part}: {time.monotonic() - begun:.1f} s", flush=True)
 
 
 if __name__ == "__main__":
