@@ -597,6 +597,8 @@ int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err)
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;
     b.params = job->writer->params;
+    bi_seen_free(&job->writer->names); /* room for the names of what is built */
+    bi_seen_free(&job->sequences);
     if ((st = bi_build(&b, err))) {
         if (job->unsaid)
             commit(job, true, NULL);

@@ -9,6 +9,7 @@
 enum { UTF8_NAME = 0x0800 }; /* general purpose flag */
 enum { ZIP64_VERSION = 45 };
 enum { PAD_ID = 0x4942 }; /* private extra field */
+enum { MAX_CENTRAL = 1 << 20 }; /* bytes of the central directory in memory */
 
 static void put16(struct bi_buf *out, unsigned v)
 {
@@ -55,6 +56,42 @@ int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char
 {
     *zip = (struct bi_zip_out){.out = BI_OUT_NONE, .head.env = env, .central.env = env};
     return bi_out_open(&zip->out, env, path, err);
+}
+
+/* Moves a large central directory into its file. */
+static int spill(struct bi_zip_out *zip, struct bioinfer_error *err)
+{
+    struct bi_buf path = {.env = zip->out.env};
+    int st = 0;
+    if (zip->central.size < MAX_CENTRAL)
+        return 0;
+    if (!zip->index.env) {
+        bi_buf_printf(&path, "%s.index", zip->out.path);
+        st = bi_buf_text(&path) ? bi_out_open(&zip->index, zip->out.env, path.data, err)
+                                : bi_fail(err, BIOINFER_NOMEM, "%s: path", zip->out.path);
+        bi_buf_free(&path);
+    }
+    if (!st)
+        st = bi_out_write(&zip->index, zip->central.data, zip->central.size, err);
+    zip->central.size = 0;
+    return st;
+}
+
+/* The central directory behind the members. */
+static int put_central(struct bi_zip_out *zip, struct bioinfer_error *err)
+{
+    uint64_t n = zip->index.env ? zip->index.size : 0, at = 0;
+    struct bi_buf *piece = &zip->head;
+    int st = 0;
+    for (piece->size = 0; !st && at < n; at += MAX_CENTRAL) {
+        size_t size = (size_t)(n - at < MAX_CENTRAL ? n - at : MAX_CENTRAL);
+        char *bytes = bi_buf_reserve(piece, size);
+        if (!bytes)
+            return check(zip, err);
+        if (!(st = bi_out_read(&zip->index, at, bytes, size, err)))
+            st = bi_out_write(&zip->out, bytes, size, err);
+    }
+    return st ? st : bi_out_write(&zip->out, zip->central.data, zip->central.size, err);
 }
 
 int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
@@ -112,14 +149,18 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
         (st = bi_out_write(&zip->out, zip->head.data, zip->head.size, err)))
         return st;
     zip->n++;
-    return bi_out_write(&zip->out, data, n_data, err);
+    st = bi_out_write(&zip->out, data, n_data, err);
+    return st ? st : spill(zip, err);
 }
 
 int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinfer_error *err)
 {
-    uint64_t start = zip->out.size, size = zip->central.size;
+    uint64_t start = zip->out.size, size;
     struct bi_buf *end = &zip->head;
-    int st;
+    int st = put_central(zip, err);
+    if (st)
+        return st;
+    size = zip->out.size - start;
     end->size = 0;
     bi_buf_append(end, "PK\x06\x06", 4);
     put64(end, 44); /* size of this record behind here */
@@ -143,9 +184,7 @@ int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinf
     put32(end, start < 0xFFFFFFFF ? start : 0xFFFFFFFF);
     put16(end, (unsigned)strlen(comment));
     bi_buf_puts(end, comment);
-    if ((st = check(zip, err)) ||
-        (st = bi_out_write(&zip->out, zip->central.data, zip->central.size, err)) ||
-        (st = bi_out_write(&zip->out, end->data, end->size, err)))
+    if ((st = check(zip, err)) || (st = bi_out_write(&zip->out, end->data, end->size, err)))
         return st;
     return bi_out_finish(&zip->out, err);
 }
@@ -153,6 +192,8 @@ int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinf
 void bi_zip_out_close(struct bi_zip_out *zip)
 {
     bi_out_close(&zip->out);
+    if (zip->index.env)
+        bi_out_close(&zip->index);
     bi_buf_free(&zip->head);
     bi_buf_free(&zip->central);
 }

@@ -3,7 +3,8 @@
  * [local header | name | ZIP64 extra | padding extra | data]...  central directory  ends
  * Sizes are always in ZIP64 extras; the data of a member starts at a multiple of 64. A
  * member is written in one go, CRC first, because its data is in memory. Dates are fixed
- * (1980-01-01), so equal results are equal files. */
+ * (1980-01-01), so equal results are equal files. The central directory waits in a file beside the
+ * output once it is large, so memory does not grow with the number of members. */
 #ifndef BI_ZIP_OUT_H
 #define BI_ZIP_OUT_H
 
@@ -13,6 +14,7 @@
 struct bi_zip_out {
     struct bi_out out;
     struct bi_buf head, central;
+    struct bi_out index; /* the central directory's first bytes; env NULL = it is all in memory */
     uint64_t n;
 };
 

@@ -23,7 +23,7 @@ import zipfile
 from common import ACIDS, Command
 
 WIDTH = 48
-GROWTH = {"tsv": 100, "jsonl": 100, "npy": 100, "npz": 400, "safetensors": 400, "h5": 400}  # bytes a record
+GROWTH = {"tsv": 100, "jsonl": 100, "npy": 100, "npz": 250, "safetensors": 400, "h5": 400}  # bytes a record
 CACHE = {"h5": 40}  # MiB that libhdf5 fills before it stops growing
 
 
