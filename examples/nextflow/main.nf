@@ -6,12 +6,16 @@
 // A task that fails is tried again in a new folder. So that it resumes, journals lie in
 // params.work, a folder that all tasks share; nextflow -resume skips complete shards.
 // Exit status 1 of bioinfer (some records have no result) is not a failure.
-nextflow.enable.dsl = 2
+//
+// For Nextflow 22.10 and later, the strict syntax of 26.04 included. It was written and read
+// against the documentation and has not been run: tests/jobs/scaling.py runs its siblings for
+// Slurm and Snakemake.
 
+params.input = null
+params.output = 'out.npz'
 params.model = 'esm2'
 params.options = ''
 params.shards = 4
-params.output = 'out.npz'
 params.bioinfer = 'bioinfer'
 params.work = "${launchDir}/bioinfer-work"
 
@@ -20,12 +24,14 @@ process SHARD {
     maxRetries 3
 
     input:
-    tuple val(shard), path(fasta)
+    val shard
+    path fasta
 
     output:
     val shard
 
     script:
+    // the file itself, not the link in the folder of this task: a resumed shard asks for the same path
     """
     mkdir -p '${params.work}'
     ${params.bioinfer} ${params.model} '${fasta.toRealPath()}' -o '${params.work}/${file(params.output).name}' \\
@@ -34,23 +40,22 @@ process SHARD {
 }
 
 process MERGE {
-    publishDir file(params.output).parent ?: '.', mode: 'move'
+    publishDir "${file(params.output).parent}", mode: 'move'
 
     input:
-    val shards
+    val shards // waits for all of them
 
     output:
-    path "${file(params.output).name}*"
+    path "${file(params.output).baseName}*" // the output, its manifest, the ids of an npy file
 
     script:
     """
-    ${params.bioinfer} merge '${file(params.output).name}' '${params.work}/${file(params.output).name}'.part-*-of-${params.shards} \\
-        || [ \$? -eq 1 ]
+    ${params.bioinfer} merge '${file(params.output).name}' \\
+        '${params.work}/${file(params.output).name}'.part-*-of-${params.shards} || [ \$? -eq 1 ]
     """
 }
 
 workflow {
-    fasta = Channel.fromPath(params.input, checkIfExists: true)
-    SHARD(Channel.of(1..(params.shards as int)).combine(fasta))
+    SHARD(channel.of(1..(params.shards as int)), file(params.input, checkIfExists: true))
     MERGE(SHARD.out.collect())
 }
