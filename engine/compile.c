@@ -43,6 +43,31 @@ out:
     return st;
 }
 
+int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused, bool trace,
+                 int (*write)(void *user, const char *text, size_t len), void *user,
+                 struct bioinfer_error *err)
+{
+    struct bi_buf text = {.env = model->base.env};
+    struct bi_rule_trace firings = {{0}, trace ? &text : NULL};
+    struct bi_graph *g = NULL;
+    int st;
+    recipe->trace = &firings;
+    if ((st = bi_plan_graph(&g, model, recipe, fused || trace, err)))
+        goto out;
+    if (!trace)
+        bi_graph_dump(g, &text);
+    for (int i = 0; trace && bi_rule_name(i); i++)
+        bi_buf_printf(&text, "%-20s %d\n", bi_rule_name(i), firings.fired[i]);
+    if (text.failed)
+        st = bi_fail(err, BIOINFER_NOMEM, "dump");
+    else if (write(user, text.data, text.size))
+        st = bi_fail(err, BIOINFER_IO, "dump: the caller's write failed");
+out:
+    bi_graph_free(&g);
+    bi_buf_free(&text);
+    return st;
+}
+
 int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
                 const struct bi_recipe *recipe, struct bioinfer_error *err)
 {

@@ -292,34 +292,14 @@ int bioinfer_design_dump(bioinfer_design *d, int64_t n_residues, int fused, int 
 {
     static const enum bi_design_pass passes[] = {BI_PASS_SAMPLE, BI_PASS_SCORE, BI_PASS_SCORE,
                                                  BI_PASS_SCORE, BI_PASS_UNCONDITIONAL};
-    struct bi_rule_trace firings = {{0}, NULL};
     struct bi_design_shape shape;
     struct bi_design_graph graph;
     struct bi_recipe recipe;
-    struct bi_graph *g = NULL;
-    struct bi_buf text;
-    int st;
     if (!d || !write || n_residues < 1 || n_residues > BI_MAX_RESIDUES)
         return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", BI_MAX_RESIDUES);
-    text = (struct bi_buf){.env = d->env};
     shape = (struct bi_design_shape){
         .n_tokens = n_residues, .n_structures = 1, .longest = n_residues, .n_samples = 1,
         .n_sampled = n_residues, .n_terms = 1, .n_cells = 1, .pass = passes[d->params.mode]};
     bi_design_recipe(d, &shape, &graph, &recipe);
-    recipe.trace = &firings;
-    firings.text = trace ? &text : NULL;
-    if ((st = bi_plan_graph(&g, d->model, &recipe, fused || trace, err)))
-        goto out;
-    if (!trace)
-        bi_graph_dump(g, &text);
-    for (int i = 0; trace && bi_rule_name(i); i++)
-        bi_buf_printf(&text, "%-20s %d\n", bi_rule_name(i), firings.fired[i]);
-    if (text.failed)
-        st = bi_fail(err, BIOINFER_NOMEM, "dump");
-    else if (write(user, text.data, text.size))
-        st = bi_fail(err, BIOINFER_IO, "dump: the caller's write failed");
-out:
-    bi_graph_free(&g);
-    bi_buf_free(&text);
-    return st;
+    return bi_plan_dump(d->model, &recipe, fused, trace, write, user, err);
 }

@@ -43,6 +43,10 @@ struct bi_recipe {
 /* Builds and verifies; fuses and lowers too when `fuse` is set. No address yet. */
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err);
+/* Hands out that graph as text, or the rules that fired. */
+int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused, bool trace,
+                 int (*write)(void *user, const char *text, size_t len), void *user,
+                 struct bioinfer_error *err);
 
 struct bi_plan_input {
     const char *name;

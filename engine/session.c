@@ -1002,32 +1002,12 @@ int bioinfer_session_dump(bioinfer_session *s, int64_t n_residues_asked, int fus
                           int (*write)(void *user, const char *text, size_t len), void *user,
                           struct bioinfer_error *err)
 {
-    struct bi_buf text;
-    struct bi_rule_trace firings = {{0}, NULL};
-    struct bi_graph *g = NULL;
     struct graph_of graph;
     struct bi_recipe recipe;
     int64_t n;
-    int st;
     if (!s || !write || n_residues_asked < 1 || n_residues_asked > MAX_TOKENS)
         return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", MAX_TOKENS);
-    text = (struct bi_buf){.env = s->env};
     n = n_residues_asked + s->model->base.n_prefix + s->model->base.n_suffix;
-    firings.text = trace ? &text : NULL;
     recipe_for(s, &s->wants, &(struct bi_shape){n, 1, n, 0}, &graph, &recipe);
-    recipe.trace = &firings;
-    if ((st = bi_plan_graph(&g, s->model, &recipe, fused || trace, err)))
-        goto out;
-    if (!trace)
-        bi_graph_dump(g, &text);
-    for (int i = 0; trace && bi_rule_name(i); i++)
-        bi_buf_printf(&text, "%-20s %d\n", bi_rule_name(i), firings.fired[i]);
-    if (text.failed)
-        st = bi_fail(err, BIOINFER_NOMEM, "dump");
-    else if (write(user, text.data, text.size))
-        st = bi_fail(err, BIOINFER_IO, "dump: the caller's write failed");
-out:
-    bi_graph_free(&g);
-    bi_buf_free(&text);
-    return st;
+    return bi_plan_dump(s->model, &recipe, fused, trace, write, user, err);
 }

@@ -534,28 +534,9 @@ int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
 {
     struct graph_of of;
     struct bi_recipe recipe = {.build = build_graph, .user = &of};
-    struct bi_buf text = {0};
-    struct bi_rule_trace trace = {{0}, &text};
-    struct bi_graph *g = NULL;
-    int st;
     if (!s || !write)
         return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
     of = (struct graph_of){&s->model->base, shape_of(s, BI_TRACKS_WHOLE, s->t->n_tokens)};
-    text.env = s->env;
     recipe.no_rules = s->no_rules;
-    recipe.trace = trace_rules ? &trace : NULL;
-    if ((st = bi_plan_graph(&g, s->model, &recipe, fused || trace_rules, err)))
-        goto out;
-    if (!trace_rules)
-        bi_graph_dump(g, &text);
-    for (int i = 0; trace_rules && bi_rule_name(i); i++)
-        bi_buf_printf(&text, "%-20s %d\n", bi_rule_name(i), trace.fired[i]);
-    if (text.failed)
-        st = bi_fail(err, BIOINFER_NOMEM, "dump");
-    else if (write(user, bi_buf_text(&text), text.size))
-        st = bi_fail(err, BIOINFER_IO, "dump: not taken");
-out:
-    bi_buf_free(&text);
-    bi_graph_free(&g);
-    return st;
+    return bi_plan_dump(s->model, &recipe, fused, trace_rules, write, user, err);
 }

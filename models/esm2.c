@@ -180,83 +180,31 @@ static bool esm2_recognise(const struct bi_checkpoint *cp)
 
 /* ---- opening ---- */
 
-static void set_index(void *base, size_t at, int index)
-{
-    memcpy((char *)base + at, &index, sizeof index);
-}
-
 static const char *name_in(const struct esm2 *e, const struct name *n)
 {
     return e->layout == HF ? n->hf : e->layout == FAIR ? n->fair : n->te;
 }
 
-static void shape_of(const struct esm2 *e, enum shape s, struct bi_weight *w)
+static int bind(struct bi_model *model, const struct esm2 *e, const struct name *n,
+                const char *prefix, int layer, void *base, struct bioinfer_error *err)
 {
-    int64_t d = e->width, f = e->ffn;
-    const int64_t shapes[][2] = {[S_VD] = {VOCAB, d}, [S_D] = {d, 1},  [S_DD] = {d, d},
-                                 [S_FD] = {f, d},     [S_F] = {f, 1},  [S_DF] = {d, f},
-                                 [S_V] = {VOCAB, 1}};
-    w->rank = s == S_D || s == S_F || s == S_V ? 1 : 2;
-    w->shape[0] = shapes[s][0];
-    w->shape[1] = shapes[s][1];
-}
-
-static int bind(struct bi_model *model, struct esm2 *e, const struct name *n, const char *prefix,
-                int layer, void *base, struct bioinfer_error *err)
-{
-    struct bi_weight w = {0};
-    char pattern[192], file_name[224];
-    int index;
-    snprintf(pattern, sizeof pattern, "%s%s", prefix, name_in(e, n));
-    /* the patterns are constants above: at most one %d */
-    const char *mark = strstr(pattern, "%d");
-    if (mark)
-        snprintf(file_name, sizeof file_name, "%.*s%d%s", (int)(mark - pattern), pattern, layer,
-                 mark + 2);
-    else
-        snprintf(file_name, sizeof file_name, "%s", pattern);
-    mark = strstr(n->canonical, "%d");
-    w.name = mark ? bi_arena_printf(&model->arena, "%.*s%d%s", (int)(mark - n->canonical),
-                                    n->canonical, layer, mark + 2)
-                  : n->canonical;
-    if (!w.name)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
-    shape_of(e, n->shape, &w);
-    w.tensor = bi_checkpoint_find(model->cp, file_name);
-    if (!w.tensor)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path,
-                       file_name);
-    if (e->layout == TE) {
-        if (n->shape == S_VD || n->shape == S_V) { /* padded to 64 symbols */
-            w.row_block = VOCAB;
-            w.row_step = VOCAB;
-        } else if (strstr(n->te, "layernorm_qkv.weight") || strstr(n->te, "layernorm_qkv.bias")) {
-            /* rows are [head][q, k, v][d] */
-            char which = n->canonical[strlen("layers.%d.")];
-            uint64_t d = (uint64_t)e->head_dim;
-            w.row_first = which == 'q' ? 0 : which == 'k' ? d : 2 * d;
-            w.row_block = d;
-            w.row_step = 3 * d;
-        }
+    const int64_t d = e->width, f = e->ffn;
+    const int64_t shapes[][2] = {[S_VD] = {VOCAB, d}, [S_D] = {d, 0},  [S_DD] = {d, d},
+                                 [S_FD] = {f, d},     [S_F] = {f, 0},  [S_DF] = {d, f},
+                                 [S_V] = {VOCAB, 0}};
+    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = prefix,
+                           .file = name_in(e, n), .rows = shapes[n->shape][0],
+                           .columns = shapes[n->shape][1]};
+    if (e->layout == TE && (n->shape == S_VD || n->shape == S_V)) {
+        b.row_block = b.row_step = VOCAB; /* padded to 64 symbols */
+    } else if (e->layout == TE && strstr(n->te, "self_attention.layernorm_qkv.") &&
+               !strstr(n->te, "layer_norm")) { /* rows are [head][q, k, v][d] */
+        char which = n->canonical[strlen("layers.%d.")];
+        b.row_block = (uint64_t)e->head_dim;
+        b.row_step = 3 * b.row_block;
+        b.row_first = which == 'q' ? 0 : which == 'k' ? b.row_block : 2 * b.row_block;
     }
-    if ((index = bi_model_weight(model, &w, err)) < 0)
-        return index;
-    set_index(base, n->at, index);
-    model->n_parameters += w.shape[0] * (w.rank == 2 ? w.shape[1] : 1);
-    return 0;
-}
-
-static int read_small(struct bi_model *model, const struct bi_tensor *t, float **out,
-                      struct bioinfer_error *err)
-{
-    float *values;
-    if (!bi_dtype_is_loadable(t->dtype) || t->n_elements > 1 << 20)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size",
-                       model->cp->path, t->name);
-    if (!(values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof *values)))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
-    *out = values;
-    return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, values, err);
+    return bi_model_bind(model, &b, layer, base, err);
 }
 
 static const struct bi_tensor *find_inv_freq(const struct bi_model *model, const struct esm2 *e,
@@ -290,7 +238,7 @@ static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer
             return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: %llu elements, expected %lld",
                            model->cp->path, t->name, (unsigned long long)t->n_elements,
                            (long long)n);
-        if ((st = read_small(model, t, &values, err)))
+        if ((st = bi_model_read(model, t, &values, err)))
             return st;
         if (!first)
             first = values;
@@ -334,7 +282,7 @@ static int bind_contacts(struct bi_model *model, struct esm2 *e, struct bioinfer
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: %s: %llu elements, expected %llu (layers x heads)", model->cp->path,
                        tw->name, (unsigned long long)tw->n_elements, (unsigned long long)n);
-    if ((st = read_small(model, tw, &w, err)) || (st = read_small(model, tb, &b, err)))
+    if ((st = bi_model_read(model, tw, &w, err)) || (st = bi_model_read(model, tb, &b, err)))
         return st;
     for (int l = 0; l < e->n_layers; l++) {
         struct bi_weight part = {.name = bi_arena_printf(&model->arena, "contacts.%d.weight", l),

@@ -190,8 +190,8 @@ static int bind(struct bi_model *model, const struct esmc *e, const struct name 
                            model->cp->path, t->name,
                            (unsigned long long)(t->rank ? t->shape[0] : 0),
                            (long long)(n->parts * b.rows));
-        b.picked = true;
         b.row_first = (uint64_t)(n->part * b.rows);
+        b.row_block = b.row_step = (uint64_t)b.rows;
     }
     if (base != e && (n->at == L_(out_w) || n->at == L_(down_w))) /* 1 / s */
         b.factor = sqrtf(36.0f / (float)e->n_layers);

@@ -219,8 +219,9 @@ const char *bi_model_name(struct bi_model *model, const char *prefix, const char
 int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer, void *base,
                   struct bioinfer_error *err)
 {
-    struct bi_weight w = {.rank = b->columns ? 2 : 1, .shape = {b->rows, b->columns},
-                          .factor = b->factor};
+    struct bi_weight w = {.rank = b->columns ? 2 : 1, .shape = {b->rows, b->columns ? b->columns : 1},
+                          .row_first = b->row_first, .row_block = b->row_block,
+                          .row_step = b->row_step, .factor = b->factor};
     const char *file = bi_model_name(model, b->prefix ? b->prefix : "", b->file, layer);
     int index = -1;
     w.name = bi_model_name(model, "", b->canonical, layer);
@@ -229,12 +230,6 @@ int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer,
     w.tensor = bi_checkpoint_find(model->cp, file);
     if (!w.tensor && !b->optional)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path, file);
-    if (!b->columns)
-        w.shape[1] = 1;
-    if (b->picked) {
-        w.row_first = b->row_first;
-        w.row_block = w.row_step = (uint64_t)b->rows;
-    }
     if (w.tensor && (index = bi_model_weight(model, &w, err)) < 0)
         return index;
     if (w.tensor)

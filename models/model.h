@@ -198,8 +198,7 @@ struct bi_binding {
     const char *canonical;
     const char *prefix, *file; /* name in the file: prefix + file */
     int64_t rows, columns; /* columns 0: rank 1 */
-    uint64_t row_first;    /* with picked: these rows of a larger tensor */
-    bool picked;
+    uint64_t row_first, row_block, row_step; /* as those of struct bi_weight; 0: the whole tensor */
     bool optional;         /* the index is -1 when the file has none */
     float factor;
 };

@@ -296,7 +296,8 @@ static int bind_positions(struct bi_model *model, struct bert *e, struct bioinfe
         struct bi_binding b = {.at = 0, .canonical = "positions.weight", .prefix = e->prefix,
                                .file = "embeddings.position_embeddings.weight",
                                .rows = last ? e->positions : rows, .columns = e->width,
-                               .picked = !last};
+                               .row_block = last ? 0 : (uint64_t)rows,
+                               .row_step = last ? 0 : (uint64_t)rows};
         int64_t before = model->n_parameters;
         e->table_rows[i] = b.rows;
         if ((st = bi_model_bind(model, &b, 0, &e->tables[i], err)) || last)
