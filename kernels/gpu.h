@@ -70,6 +70,7 @@
         name##_body(*(const type *)params);                                              \
     }                                                                                    \
     static void name##_body(const type &p)
+#define KERNEL_EARLY KERNEL
 #include "counts.h"
 #else
 #define DEV static __attribute__((device)) inline __attribute__((always_inline))
@@ -104,7 +105,7 @@ DEV void wait_for_inputs()
     asm volatile("griddepcontrol.launch_dependents;\n"
                  "griddepcontrol.wait;" ::: "memory");
 }
-#elif !defined ON_HOST
+#else
 DEV void wait_for_inputs()
 {
 }
@@ -203,6 +204,21 @@ DEV float fma_(float a, float b, float c)
 DEV float max_(float a, float b)
 {
     return __builtin_fmaxf(a, b);
+}
+
+DEV float min_(float a, float b)
+{
+    return __builtin_fminf(a, b);
+}
+
+/* The larger of a number and zero; NaN stays. */
+DEV float above_zero(float x)
+{
+#if defined ON_NVIDIA
+    return __nvvm_fmax_nan_f(x, 0.0f);
+#else
+    return x < 0 ? 0 : x;
+#endif
 }
 
 DEV float round_(float x)

@@ -78,9 +78,9 @@
     E(attention_d32_f16,      attention,     attention,          128, 10240, attention)  \
     E(attention_d64_f16,      attention,     attention,          128, 18432, attention)  \
     E(attention_d128_f16,     attention,     attention,          128, 17408, attention)  \
-    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 0,     layernorm)  \
-    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 0,     layernorm)  \
-    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 0,     layernorm)  \
+    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
+    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
+    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 10240, layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
     E(sequence_windows_f32,   sequence_windows, sequence_windows, 256, 0,    rope)       \
@@ -255,6 +255,8 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
     const struct bi_layernorm_params *p = (const struct bi_layernorm_params *)params;
     (void)bucket;
     grid[0] = bi_gpu_blocks(p->rows * (p->groups > 1 ? p->groups : 1), 8);
+    if (grid[0] > BI_LAYERNORM_BLOCKS)
+        grid[0] = BI_LAYERNORM_BLOCKS;
     grid[1] = 1;
 }
 
@@ -357,8 +359,9 @@ static inline void bi_gpu_grid_contacts(const void *params, const struct bi_coun
 static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {
+    const struct bi_mean_pool_params *p = (const struct bi_mean_pool_params *)params;
     grid[0] = bucket->n_seqs;
-    grid[1] = bi_gpu_blocks(((const struct bi_mean_pool_params *)params)->width, 256);
+    grid[1] = bi_gpu_blocks(p->width, p->w ? 256 : 64);
 }
 
 /* An element of a table of struct bi_gpu_entry. */

@@ -24,14 +24,25 @@ template <typename T> DEV bool fours(const T *p, int64_t ld)
     return ((u64)p | (u64)ld * sizeof(T)) % (4 * sizeof(T)) == 0;
 }
 
+/* Four elements where they may be read at a time. */
+template <typename T> DEV f32x4 load_four(const T *from)
+{
+    typedef T T4 __attribute__((vector_size(4 * sizeof(T))));
+    const T4 x = *(const T4 *)from;
+    return f32x4{(float)x[0], (float)x[1], (float)x[2], (float)x[3]};
+}
+template <typename T> DEV void store_four(T *to, f32x4 v)
+{
+    typedef T T4 __attribute__((vector_size(4 * sizeof(T))));
+    *(T4 *)to = T4{(T)v[0], (T)v[1], (T)v[2], (T)v[3]};
+}
+
 /* Columns c ... c + 3 of a row; zero from `width` on. */
 template <typename T> DEV f32x4 load4(const T *row, int c, int width, bool whole)
 {
-    typedef T T4 __attribute__((vector_size(4 * sizeof(T))));
     f32x4 v = {0, 0, 0, 0};
     if (whole && c + 4 <= width) {
-        const T4 x = *(const T4 *)(row + c);
-        v = f32x4{(float)x[0], (float)x[1], (float)x[2], (float)x[3]};
+        v = load_four(row + c);
     } else {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
@@ -43,9 +54,8 @@ template <typename T> DEV f32x4 load4(const T *row, int c, int width, bool whole
 
 template <typename T> DEV void store4(T *row, int c, int width, bool whole, f32x4 v)
 {
-    typedef T T4 __attribute__((vector_size(4 * sizeof(T))));
     if (whole && c + 4 <= width) {
-        *(T4 *)(row + c) = T4{(T)v[0], (T)v[1], (T)v[2], (T)v[3]};
+        store_four(row + c, v);
     } else {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)

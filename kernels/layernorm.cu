@@ -15,18 +15,24 @@ template <typename X, typename Y> struct rows {
     bool whole;
 };
 
-template <typename X, typename Y>
-DEV void finish(const rows<X, Y> &r, int c, const f32x4 &v, const moments &m)
+/* Of four columns. */
+struct scales {
+    f32x4 w, b;
+};
+
+DEV f32x4 normed(const f32x4 &v, const moments &m, const scales &s)
 {
-    const f32x4 w = load4(r.w, c, r.width, r.whole), zero = {0, 0, 0, 0};
-    const f32x4 b = r.b ? load4(r.b, c, r.width, r.whole) : zero;
     f32x4 y;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
-        y[i] = fma_((v[i] - m.mean) * m.scale, w[i], b[i]);
-    store4(r.y, c, r.width, r.whole, y);
-    if (r.copy)
-        store4(r.copy, c, r.width, r.whole, y);
+        y[i] = fma_((v[i] - m.mean) * m.scale, s.w[i], s.b[i]);
+    return y;
+}
+
+template <typename X, typename Y> DEV scales scales_at(const rows<X, Y> &r, int c)
+{
+    const f32x4 zero = {0, 0, 0, 0};
+    return scales{load4(r.w, c, r.width, r.whole), r.b ? load4(r.b, c, r.width, r.whole) : zero};
 }
 
 template <typename X, typename Y> DEV f32x4 source(const rows<X, Y> &r, int c)
@@ -39,41 +45,53 @@ template <typename X, typename Y> DEV f32x4 source(const rows<X, Y> &r, int c)
     return v;
 }
 
+enum { HELD = 1280 }; /* widest row that is held */
+
+struct held_scales {
+    scales of[HELD / 4];
+};
+
 /* A row of at most 128 PARTS columns, all `whole`, is read once and stays in registers. Behind its
- * end column 0 is read in place of a branch, and taken for zero. */
-template <int PARTS, typename X, typename Y>
-DEV void norm_held(const struct bi_layernorm_params &p, rows<X, Y> r)
+ * end column 0 is read in place of a branch, and taken for zero. Four columns at a time throughout:
+ * a launch of few rows takes as long as its code takes to arrive. at(c): scales of the columns. */
+template <int PARTS, typename X, typename Y, typename F>
+DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F at)
 {
-    r.whole = true; /* the compiler knows, too */
+    const int c0 = my_column();
     f32x4 v[PARTS];
 #pragma GCC unroll 10
     for (int i = 0; i < PARTS; i++) {
-        const int c = my_column() + i * 4 * ROW_LANES;
-        const bool in = c < r.width;
-        typedef X X4 __attribute__((vector_size(4 * sizeof(X))));
-        const X4 x = *(const X4 *)(r.x + (in ? c : 0));
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; k++)
-            v[i][k] = in ? (float)x[k] : 0;
+        const int c = c0 + i * 4 * ROW_LANES;
+        const f32x4 x = load_four(r.x + (c < r.width ? c : 0)), zero = {0, 0, 0, 0};
+        v[i] = c < r.width ? x : zero;
     }
     if (sizeof(X) == 4 && r.add) {
 #pragma GCC unroll 10
         for (int i = 0; i < PARTS; i++) {
-            const int c = my_column() + i * 4 * ROW_LANES;
-            v[i] += load4(r.add, c, r.width, true);
-            store4(r.sum, c, r.width, true, v[i]);
+            const int c = c0 + i * 4 * ROW_LANES;
+            if (c < r.width) {
+                v[i] += load_four(r.add + c);
+                store_four(r.sum + c, v[i]);
+            }
         }
     }
     const moments m = row_moments(
         [&](auto use) ALWAYS_INLINE {
 #pragma GCC unroll 10
             for (int i = 0; i < PARTS; i++)
-                use(my_column() + i * 4 * ROW_LANES, v[i]);
+                use(c0 + i * 4 * ROW_LANES, v[i]);
         },
         r.width, true, p.eps, p.rms);
 #pragma GCC unroll 10
-    for (int i = 0; i < PARTS; i++)
-        finish(r, my_column() + i * 4 * ROW_LANES, v[i], m);
+    for (int i = 0; i < PARTS; i++) {
+        const int c = c0 + i * 4 * ROW_LANES;
+        if (c < r.width) {
+            const f32x4 y = normed(v[i], m, at(c));
+            store_four(r.y + c, y);
+            if (r.copy)
+                store_four(r.copy + c, y);
+        }
+    }
 }
 
 template <typename X, typename Y>
@@ -86,49 +104,77 @@ DEV void norm_any(const struct bi_layernorm_params &p, const rows<X, Y> &r)
         x = (const X *)r.sum;
     }
     const moments m = row_moments(x, r.width, r.whole, p.eps, p.rms);
-    for (int c = my_column(); c < r.width; c += 4 * ROW_LANES)
-        finish(r, c, load4(x, c, r.width, r.whole), m);
+    for (int c = my_column(); c < r.width; c += 4 * ROW_LANES) {
+        const f32x4 y = normed(load4(x, c, r.width, r.whole), m, scales_at(r, c));
+        store4(r.y, c, r.width, r.whole, y);
+        if (r.copy)
+            store4(r.copy, c, r.width, r.whole, y);
+    }
+}
+
+template <typename X, typename Y, typename F>
+DEV void norm_rows(const struct bi_layernorm_params &p, bool whole, int groups, F one)
+{
+    const int64_t live = bi_live_rows(p.counts, p.axis, p.rows) * groups;
+    for (int64_t at = my_row(); at - thread_id() / ROW_LANES < live;
+         at += BI_LAYERNORM_BLOCKS * ROWS_PER_BLOCK) {
+        const bool in = at < live;
+        const int64_t row = in ? at / groups : 0;
+        const int first = (int)(at % groups) * p.width; /* column of the part */
+        one(rows<X, Y>{(const X *)p.x + row * p.ldx + first, p.add ? p.add + row * p.lda : nullptr,
+                       p.w + first, p.b ? p.b + first : nullptr,
+                       p.add ? p.sum + row * p.lds : nullptr, (Y *)p.y + row * p.ldy + first,
+                       p.copy ? (f16 *)p.copy + row * p.ldc : nullptr,
+                       in ? p.width : 0, /* the others only keep company in sums */
+                       whole});
+    }
 }
 
 template <typename X, typename Y> DEV void norm(const struct bi_layernorm_params &p)
 {
     const int groups = p.groups > 1 ? p.groups : 1;
-    const int64_t at = my_row(), row = at / groups;
-    const int first = (int)(at % groups) * p.width; /* column of the part */
-    const bool live = row < bi_live_rows(p.counts, p.axis, p.rows);
-    rows<X, Y> r = {(const X *)p.x + (live ? row : 0) * p.ldx + first,
-                    p.add ? p.add + row * p.lda : nullptr,
-                    p.w + first,
-                    p.b ? p.b + first : nullptr,
-                    p.add ? p.sum + row * p.lds : nullptr,
-                    (Y *)p.y + row * p.ldy + first,
-                    p.copy ? (f16 *)p.copy + row * p.ldc : nullptr,
-                    live ? p.width : 0, /* the others only keep company in sums */
-                    false};
-    r.whole = fours(r.x, p.ldx) && fours(r.y, p.ldy) && fours(r.w, 0) && fours(r.b, 0) &&
-              fours(r.add, r.add ? p.lda : 0) && fours(r.sum, r.sum ? p.lds : 0) &&
-              fours(r.copy, r.copy ? p.ldc : 0) && p.width % 4 == 0;
-    if (!r.whole)
-        norm_any(p, r);
-    else if (p.width <= 4 * 128)
-        norm_held<4>(p, r);
-    else if (p.width <= 10 * 128)
-        norm_held<10>(p, r);
-    else
-        norm_any(p, r);
+    const bool whole = fours((const X *)p.x, p.ldx) && fours((const Y *)p.y, p.ldy) &&
+                       fours(p.w, 0) && fours(p.b, 0) && fours(p.add, p.add ? p.lda : 0) &&
+                       fours(p.sum, p.sum ? p.lds : 0) &&
+                       fours((const f16 *)p.copy, p.copy ? p.ldc : 0) && p.width % 4 == 0;
+    SHARED(held_scales, s, sizeof(held_scales));
+    if (!whole || p.width > HELD) {
+        wait_for_inputs();
+        norm_rows<X, Y>(p, whole, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE { norm_any(p, r); });
+    } else if (groups > 1) {
+        wait_for_inputs();
+        norm_rows<X, Y>(p, true, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
+            norm_held<HELD / 128>(p, r, [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
+        });
+    } else {
+        /* weights are no inputs: they wait in shared memory for those */
+        for (int c = thread_id() * 4; c < p.width; c += ROW_THREADS * 4) {
+            const f32x4 zero = {0, 0, 0, 0};
+            s.of[c / 4] = scales{load_four(p.w + c), p.b ? load_four(p.b + c) : zero};
+        }
+        barrier();
+        wait_for_inputs();
+        const auto at = [&](int c) ALWAYS_INLINE { return s.of[c / 4]; };
+        norm_rows<X, Y>(p, true, 1, [&](const rows<X, Y> &r) ALWAYS_INLINE {
+            if (p.width <= 4 * 128)
+                norm_held<4>(p, r, at);
+            else
+                norm_held<HELD / 128>(p, r, at);
+        });
+    }
 }
 
-KERNEL(layernorm_f32_f16, struct bi_layernorm_params, ROW_THREADS, 3)
+KERNEL_EARLY(layernorm_f32_f16, struct bi_layernorm_params, ROW_THREADS, 2)
 {
     norm<float, f16>(p);
 }
 
-KERNEL(layernorm_f32_f32, struct bi_layernorm_params, ROW_THREADS, 3)
+KERNEL_EARLY(layernorm_f32_f32, struct bi_layernorm_params, ROW_THREADS, 2)
 {
     norm<float, float>(p);
 }
 
-KERNEL(layernorm_f16_f16, struct bi_layernorm_params, ROW_THREADS, 2)
+KERNEL_EARLY(layernorm_f16_f16, struct bi_layernorm_params, ROW_THREADS, 2)
 {
     norm<f16, f16>(p);
 }

@@ -22,4 +22,8 @@ struct bi_layernorm_params {
     float eps;
 };
 
+/* On a GPU a block has eight rows at a time. There are at most so many blocks; where rows are more,
+ * they go through them with the weights at hand. */
+enum { BI_LAYERNORM_BLOCKS = 512 };
+
 #endif

@@ -1,26 +1,32 @@
 /* mean_pool.cu - mean over the residues of each sequence, of the rows or of their norms.
  *
- * A block takes one sequence and 256 columns. Norms: it first makes mean and scale of 32 rows
- * (gpu_rows.h), then each thread adds one column of those rows, in their order, from the cache. */
+ * A block takes one sequence and POOL_COLUMNS columns. Norms: 256 columns; it first makes mean and
+ * scale of 32 rows (gpu_rows.h), then each thread adds one column of those rows, in their order, from
+ * the cache. */
 #include "gpu_rows.h"
 
 #include "mean_pool.h"
 
-enum { POOL_ROWS = 32 };
+enum {
+    POOL_ROWS = 32,
+    POOL_COLUMNS = 64, /* as the grid of gpu_entries.h */
+    POOL_SLICES = ROW_THREADS / (POOL_COLUMNS / 4)
+};
 
 struct pool_moments {
     moments of[POOL_ROWS];
 };
 struct pool_sums {
-    f32x4 of[4][64];
+    f32x4 of[POOL_SLICES][POOL_COLUMNS / 4];
 };
 
-/* Without norms, 64 threads to a row, four columns each, and every fourth row; then the four
- * sums of a column in their order. */
+/* Without norms a thread has four columns of every POOL_SLICES-th row; then the sums of a column,
+ * in one order. */
 template <typename T> DEV void pool_plain(const struct bi_mean_pool_params &p)
 {
     SHARED(pool_sums, s, sizeof(pool_sums));
-    const int seq = block_x(), own = thread_id() % 64, c = block_y() * ROW_THREADS + own * 4;
+    const int seq = block_x(), own = thread_id() % (POOL_COLUMNS / 4);
+    const int slice = thread_id() / (POOL_COLUMNS / 4), c = block_y() * POOL_COLUMNS + own * 4;
     if (seq >= p.counts->n_seqs)
         return;
     const int64_t first = (int64_t)p.start[seq] + p.n_prefix;
@@ -29,13 +35,17 @@ template <typename T> DEV void pool_plain(const struct bi_mean_pool_params &p)
     const bool whole = fours(x, p.ldx) && p.width % 4 == 0;
     f32x4 sum = {0, 0, 0, 0};
 #pragma GCC unroll 8
-    for (int r = thread_id() / 64; r < n; r += 4)
+    for (int r = slice; r < n; r += POOL_SLICES)
         sum += load4(x + r * p.ldx, c, p.width, whole);
-    s.of[thread_id() / 64][own] = sum;
-    barrier();
-    if (thread_id() >= 64)
+    s.of[slice][own] = sum;
+#pragma GCC unroll 1
+    for (int half = POOL_SLICES / 2; half > 0; half /= 2) {
+        barrier();
+        if (slice < half)
+            s.of[slice][own] = sum = sum + s.of[slice + half][own];
+    }
+    if (slice > 0)
         return;
-    sum = (s.of[0][own] + s.of[1][own]) + (s.of[2][own] + s.of[3][own]);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
         if (c + i < p.width)
