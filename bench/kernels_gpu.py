@@ -4,21 +4,23 @@
   kernels_gpu.py --ptx build/kernels [--rows 16384,8192,258]
 
 --ptx is the folder of linear_sm90.sm_90a.ptx and attention_sm90.sm_90a.ptx, which any build with clang-19 leaves. The
-entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of five
-replays. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
+entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
+replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
 """
 import argparse
 import ctypes as c
 import math
 import os
+import pathlib
+import re
 
 import torch
 import torch.nn.functional as F
 
 CUDA = c.CDLL("libcuda.so.1")
-STRIDE, REPLAYS, LAUNCHES = 64, 5, 20
-TILES = {"": (128, 229488), "small_": (64, 229584)}  # rows and columns of a tile, shared memory
+STRIDE, REPLAYS, LAUNCHES = 64, 7, 20
+TILES = {"": 128, "small_": 64}  # rows and columns of a tile
 MODELS = {"8M": 320, "150M": 640, "650M": 1280, "3B": 2560}
 
 
@@ -48,11 +50,17 @@ def load(folder, name):
     return module
 
 
-def entry(module, name, shared):
-    function = c.c_void_p()
+def shared_size(name):
+    """Bytes of shared memory that an entry is launched with: the fifth column of kernels/gpu_entries_sm90.h."""
+    header = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "gpu_entries_sm90.h"
+    return int(re.search(rf"E\({name},(?:[^,]*,){{3}} *(\d+)", header.read_text())[1])
+
+
+def entry(module, name):
+    function, shared = c.c_void_p(), shared_size(name)
     check(CUDA.cuModuleGetFunction(c.byref(function), module, name.encode()))
     check(CUDA.cuFuncSetAttribute(function, 8, shared))
-    return function
+    return function, shared
 
 
 def tensor_map(address, rows, columns, ld, box_rows, box_columns):
@@ -72,33 +80,43 @@ def launch(function, grid, threads, shared, params):
                               (c.c_void_p * 1)(c.addressof(room)), None))
 
 
-def milliseconds(run):
-    run()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(LAUNCHES):
-            run()
-    graph.replay()
-    times = []
-    for _ in range(REPLAYS):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        graph.replay()
-        end.record()
+def milliseconds(*runs):
+    """Of each contender. They take turns, so that a chip that slows down as it gets warm does so for all."""
+    graphs, times = [], [[] for _ in runs]
+    for run in runs:
+        run()
         torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) / LAUNCHES)
-    return sorted(times)[REPLAYS // 2]
+        graphs.append(torch.cuda.CUDAGraph())
+        with torch.cuda.graph(graphs[-1]):
+            for _ in range(LAUNCHES):
+                run()
+        graphs[-1].replay()
+    for _ in range(REPLAYS):
+        for graph, spent in zip(graphs, times):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            spent.append(begin.elapsed_time(end) / LAUNCHES)
+    return [sorted(spent)[REPLAYS // 2] for spent in times]
 
 
 def relative_error(got, expected):
     return float((got.double() - expected).norm() / expected.norm())
 
 
+def tile_of(rows, n, k, units):
+    """As engine/gpu.c chooses: nanoseconds of a launch and, for each round of blocks, of 64 of k."""
+    def cost(tile, launch, slice_):
+        return launch + -(-(-(-rows // tile) * -(-n // tile)) // units) * -(-k // 64) * slice_
+    return "small_" if cost(64, 2500, 160) < cost(128, 5500, 440) else ""
+
+
 def linear_row(module, label, rows, n, k, gelu, residual):
     units = torch.cuda.get_device_properties(0).multi_processor_count
-    size = "" if -(-rows // 128) * -(-n // 128) * 2 >= units else "small_"
-    tile, shared = TILES[size]
+    size = tile_of(rows, n, k, units)
+    tile = TILES[size]
     x = torch.randn(rows, k, device="cuda").half()
     w = (torch.randn(n, k, device="cuda") / math.sqrt(k)).half()
     bias = torch.randn(n, device="cuda")
@@ -108,17 +126,16 @@ def linear_row(module, label, rows, n, k, gelu, residual):
     params = (tensor_map(x.data_ptr(), rows, k, k, tile, 64) + tensor_map(w.data_ptr(), n, k, k, tile, 64) + bytes(
         LinearParams(counts.data_ptr(), x.data_ptr(), bias.data_ptr(), more.data_ptr() if residual else None,
                      w.data_ptr(), y.data_ptr(), k, n, n, rows, 1, n, k, int(gelu))))
-    function = entry(module, f"linear_sm90_{size}{'f32' if residual else 'f16'}", shared)
+    function, shared = entry(module, f"linear_sm90_{size}{'f32' if residual else 'f16'}")
     grid = (min(-(-rows // tile) * -(-n // tile), units), 1)
 
     def run():
         launch(function, grid, 384, shared, params)
-    ours = milliseconds(run)
+    ours, cublas = milliseconds(run, lambda: torch.mm(x, w.T))
     some = slice(0, rows, max(1, rows // 256))
     expected = x[some].double() @ w.double().T + bias.double()
     expected = F.gelu(expected) if gelu else expected
     expected = expected + more[some].double() if residual else expected
-    cublas = milliseconds(lambda: torch.mm(x, w.T))
     rate = 2e-9 * rows * n * k
     print(f"{label:24} {rows:6} {n:6} {k:6} {rate / ours:8.0f} {rate / cublas:8.0f} {cublas / ours:6.2f} "
           f"{relative_error(y[some], expected):9.1e}", flush=True)
@@ -126,7 +143,6 @@ def linear_row(module, label, rows, n, k, gelu, residual):
 
 def attention_row(module, lengths, heads, width):
     keys, box = (64 if width == 128 else 128), min(width, 64)
-    shared = {16: 18464, 32: 36896, 64: 73760, 128: 81952}[width]
     tokens, row = sum(lengths), heads * width
     qkv = torch.randn(tokens, 3 * row, device="cuda").half()
     y = torch.full((tokens, row), float("nan"), device="cuda").half()
@@ -137,9 +153,11 @@ def attention_row(module, lengths, heads, width):
     params = b"".join(tensor_map(at[i], tokens, row, 3 * row, keys if i else 64, box) for i in range(3)) + bytes(
         AttentionParams(counts.data_ptr(), on_device.data_ptr(), *at, None, y.data_ptr(), 3 * row, 3 * row, 3 * row,
                         row, heads, width, 1 / math.sqrt(width), 0, None))
-    function = entry(module, f"attention_sm90_d{width}_f16", shared)
+    function, shared = entry(module, f"attention_sm90_d{width}_f16")
     grid = (-(-tokens // 64) + len(lengths), heads)
-    ours = milliseconds(lambda: launch(function, grid, 128, shared, params))
+
+    def run():
+        launch(function, grid, 128, shared, params)
     last = slice(start[-2], start[-1])
     q, k, v = (qkv[last, i * row:(i + 1) * row].double().view(-1, heads, width).transpose(0, 1) for i in range(3))
     expected = (torch.softmax(q @ k.transpose(1, 2) / math.sqrt(width), -1) @ v).transpose(0, 1).reshape(-1, row)
@@ -147,11 +165,11 @@ def attention_row(module, lengths, heads, width):
     text = f"head {width:3} x {heads:2}, {len(lengths):3} x {lengths[0]:<5}"
     if len(set(lengths)) > 1:
         text = f"head {width:3} x {heads:2}, mixed lengths"
-        theirs = float("nan")
+        ours, theirs = *milliseconds(run), float("nan")
     else:
         q, k, v = (qkv[:, i * row:(i + 1) * row].reshape(len(lengths), -1, heads, width).transpose(1, 2).contiguous()
                    for i in range(3))
-        theirs = milliseconds(lambda: F.scaled_dot_product_attention(q, k, v))
+        ours, theirs = milliseconds(run, lambda: F.scaled_dot_product_attention(q, k, v))
     print(f"{text:45} {rate / ours:8.0f} {rate / theirs:8.0f} {theirs / ours:6.2f} "
           f"{relative_error(y[last], expected):9.1e}", flush=True)
 
