@@ -139,6 +139,8 @@ def on_gpu(args, folder):
               ("DNA 16.5 kb, CIGAR, kept", NT, 16534, 1, 0, nt, False, ("--memory-limit", "64")),
               ("DNA 16.5 kb", NT, 16534, 64, 0, nt, True, ())]
     for what, letters, length, pairs, spread, scoring, score_only, more in shapes:
+        if args.only and args.only not in what:
+            continue
         files = make_pairs(folder, "gpu", letters, length, max(pairs, 1), spread)
         call = peer(args, "bioinfer" if score_only else "bioinfer-cigar", files, scoring, args.repeat, args.device)
         whole = min(command(args, files, scoring, folder / "gpu.tsv", args.device, score_only, more) for _ in range(2))
@@ -168,6 +170,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the library beside a GPU")
+    parser.add_argument("--only", help="rows of a GPU's first table whose names have this")
     parser.add_argument("--human")
     parser.add_argument("--orang")
     args = parser.parse_args()

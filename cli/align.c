@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-    BATCH_PAIRS = 1 << 17,      /* pairs of one call */
-    BATCH_RESIDUES = 128 << 20, /* residues of them, about */
+    BATCH_PAIRS = 1 << 15,     /* pairs of one call */
+    BATCH_RESIDUES = 64 << 20, /* residues of them, about */
     LOOK = 200                 /* records that decide what letters these are */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AHEAD = 8 }; /* lists */
+enum { AHEAD = 32 }; /* lists */
 static const uint64_t most_ahead = 256u << 20; /* residues of them */
 
 void cli_list_free(struct cli_list **list)

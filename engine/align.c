@@ -26,7 +26,7 @@ enum {
     MOST_OPEN = 1000000,
     SCRATCH = 64 << 20, /* bytes of many() that a group may ask for, */
     FLAGS = 12 << 20,   /* and of its flags, which should stay in a cache */
-    SHARED_WORK = 1 << 18 /* residues from which several threads encode them */
+    SHARED_WORK = 1 << 15 /* residues from which several threads encode them */
 };
 
 /* What one thread hands back: its CIGARs, by pair. */
@@ -808,6 +808,8 @@ static int run_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair 
             st = finish_part(a, slot ^ 1, &parts[slot ^ 1], results, err);
         slot ^= 1;
     }
+    if (st) /* the other batch may be on its way */
+        bi_align_gpu_drain(a->gpu);
     return st;
 }
 

@@ -697,8 +697,6 @@ int bi_align_gpu_submit(struct bi_align_gpu *g, int slot, const struct bi_align_
     if (!(st = g->ops->upload(g->queue, slot, b->input.ptr, b->host, at.size, err)) &&
         !(st = g->ops->submit(g->queue, slot, &b->program, &counts, err)))
         st = g->ops->download(g->queue, slot, b->result, b->output.ptr, result, err);
-    if (st)
-        g->ops->wait(g->queue, BI_ALL_SLOTS, NULL); /* host memory is ours again */
     return st;
 }
 
@@ -712,6 +710,11 @@ int bi_align_gpu_wait(struct bi_align_gpu *g, int slot, struct bioinfer_error *e
     for (int i = 0; !st && b->program.seconds && i < b->program.n_launches; i++)
         g->profile.kernel_seconds += b->seconds[i];
     return st;
+}
+
+void bi_align_gpu_drain(struct bi_align_gpu *g)
+{
+    g->ops->wait(g->queue, BI_ALL_SLOTS, NULL);
 }
 
 /* ---- results ---- */

@@ -32,6 +32,8 @@ int bi_align_gpu_submit(struct bi_align_gpu *gpu, int slot, const struct bi_alig
                         uint32_t used, struct bioinfer_error *err);
 /* Waits for the slot's batch. */
 int bi_align_gpu_wait(struct bi_align_gpu *gpu, int slot, struct bioinfer_error *err);
+/* Waits for all there is, after an error. */
+void bi_align_gpu_drain(struct bi_align_gpu *gpu);
 /* Of pair i of the batch waited for last; path: pushed from the end on, finished. Any thread. */
 struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *gpu, int slot, size_t i);
 void bi_align_gpu_path(const struct bi_align_gpu *gpu, int slot, size_t i,

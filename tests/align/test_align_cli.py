@@ -139,6 +139,26 @@ class Align(unittest.TestCase):
         self.assertEqual(few.stdout, done.stdout)
         self.assertIn("the traceback of 40000 x 39200 residues needs", self.run_it(*common, "--memory-limit", "1", code=1).stderr)
 
+    def test_lists_of_different_ends(self):
+        """Files are read ahead in lists of 32,768 records and 32 Mi residues: these end at different places."""
+        n = 34000
+        tiny = [("q%d" % i, "MKV"[i % 3:] or "M") for i in range(n)]
+        mixed = [("t%d" % i, "A" * 12000000 if i in (1, 2, 3) else "MKTAYIAK"[i % 5:]) for i in range(n)]
+        a, b = self.fasta("tiny.fasta", tiny), self.fasta("mixed.fasta", mixed)
+        rows = self.rows(a, b, "--score-only", "--gap-open", "1", "--gap-extend", "1", "-q")
+        self.assertEqual([r[:2] for r in rows[1:]], [["q%d" % i, "t%d" % i] for i in range(n)])
+        by_letters = {}
+        for (_, q), (_, t), row in zip(tiny, mixed, rows[1:]):
+            self.assertEqual(by_letters.setdefault((q, t), row[2]), row[2])
+        cut = self.fasta("cut.fasta", tiny[:33000])
+        for one, other in ((a, cut), (cut, a)):
+            self.assertIn("which ends after 33000", self.run_it(one, other, "--score-only", code=65).stderr)
+        with open(cut, "rb") as f, gzip.open(cut + ".gz", "wb") as g:
+            g.write(f.read())
+        with open(cut + ".gz", "rb+") as f: # damaged behind the first list
+            f.truncate(os.path.getsize(cut + ".gz") - 400)
+        self.assertIn("cut.fasta.gz", self.run_it(a, cut + ".gz", "--score-only", code=65).stderr)
+
     def test_batches_and_gzip(self):
         path = os.path.join(self.folder.name, "many.fasta.gz")
         with gzip.open(path, "wt") as f:

@@ -186,6 +186,70 @@ static void bad_pairs(void)
     bioinfer_aligner_free(&a);
 }
 
+/* ---- every allocation fails once ---- */
+
+static long allocations, failing;
+
+static void *counted_alloc(void *user, size_t size)
+{
+    (void)user;
+    if (++allocations == failing)
+        return NULL;
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void counted_free(void *user, void *ptr)
+{
+    (void)user;
+    free(ptr);
+}
+
+/* Whether all of it went well: a batch, then a pair some strips at a time. */
+static bool run_all(void)
+{
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .alloc = counted_alloc, .free = counted_free,
+        .n_threads = 1);
+    struct bioinfer_align_params p =
+        BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = "BLOSUM62", .gap_open = 11,
+                        .gap_extend = 1, .traceback = 1, .memory_limit = 100 << 10);
+    struct bioinfer_alignment r[PAIRS];
+    struct bioinfer_error err = {0};
+    bioinfer_context *c = NULL;
+    bioinfer_aligner *a = NULL;
+    bool good = !bioinfer_context_new(&c, &cp, &err) && !bi_aligner_new_on(&a, c, &p, ops, &err) &&
+                !bioinfer_aligner_run(a, pairs, PAIRS, r, &err);
+
+    for (int i = 0; good && i < PAIRS; i++) {
+        CHECK(!r[i].status || (r[i].status == BIOINFER_NOMEM && r[i].message[0]));
+        good = !r[i].status;
+    }
+    CHECK(good || err.status == BIOINFER_NOMEM || !err.status);
+    bioinfer_aligner_free(&a);
+    bioinfer_context_free(&c);
+    return good;
+}
+
+static void failing_allocations(void)
+{
+    long total, survived = 0;
+
+    make_pairs("ARNDCQEGHILKMFPSTWYV", 90);
+    pairs[3] = (struct bioinfer_align_pair){letters[0], letters[1], 400, 300};
+    memset(letters[0], 'A', 400);
+    memset(letters[1], 'R', 300);
+    failing = allocations = 0;
+    CHECK(run_all());
+    total = allocations;
+    CHECK(total > 20);
+    for (failing = 1; failing <= total; failing++) {
+        allocations = 0;
+        survived += run_all();
+    }
+    CHECK_EQ(survived, 0);
+    failing = 0;
+}
+
 int main(void)
 {
     const struct bi_backend_ops *const all[] = {&emu_nvidia, &emu_cdna, &emu_rdna};
@@ -198,6 +262,7 @@ int main(void)
         TEST(long_pairs);
         TEST(bad_pairs);
     }
+    TEST(failing_allocations);
     bioinfer_context_free(&ctx);
     return test_report();
 }
