@@ -1,7 +1,8 @@
 /* gpu.c - the GPU backend shared by all vendors: modules, weights, programs, graph replay.
  *
  * A program is recorded once, when it is prepared, and replayed for every batch: true sizes
- * lie in device memory, so the recording holds for the whole bucket. Between upload and
+ * lie in device memory, so the recording holds for the whole bucket. A loop is recorded for one
+ * trip and for several, and replayed as often as the batch has steps. Between upload and
  * download the host waits for nothing and allocates nothing.
  *
  * Programs run on one stream in the order of their submits. Small copies stand in the same
@@ -357,6 +358,13 @@ static bool is_small(const struct bi_device *d, const struct bi_linear_params *p
     return bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) < 2 * d->facts.n_units;
 }
 
+/* The same in float32, where the small entry reads eight times as much for what it makes. */
+static bool is_small_f32(const struct bi_device *d, const struct bi_linear_params *p)
+{
+    const int64_t tiles = bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128);
+    return !p->gated && (tiles <= 1 || 4 * tiles < d->facts.n_units);
+}
+
 /* Can the copy engine read rows of f16 like these? Windows are mapped as the rows that they overlap. */
 static bool mappable(const void *base, int64_t ld)
 {
@@ -424,7 +432,7 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
                      ((const struct bi_linear_params *)p)->gated ? "gated_" : "",
                      is_small(d, p) ? "small_" : "", in, out);
         else
-            snprintf(name, size, "linear_f32");
+            snprintf(name, size, is_small_f32(d, p) ? "linear_small_f32" : "linear_f32");
     } else if (!strcmp(l->entry, "attention")) {
         const struct bi_attention_params *p = (const void *)l->params;
         const bool half = l->in_dtype[0] == BI_F16;
@@ -605,10 +613,20 @@ struct bi_queue {
     struct slot slots[BI_SLOTS];
 };
 
+/* Recordings of launches [first, end). Those of a loop: one trip, and LOOP_TRIPS of them, since
+ * starting a recording costs as much as several launches. */
+struct recorded {
+    int first, end;
+    bi_gpu_handle once, trips;
+};
+
+enum { LOOP_TRIPS = 8 };
+
 /* What prepare() makes of a program. */
 struct prepared {
-    bi_gpu_handle graph;
-    bi_gpu_handle *events; /* instead of a graph: before each launch and after the last */
+    struct recorded *recorded; /* in order */
+    int n_recorded;
+    bi_gpu_handle *events; /* instead: before each launch and after the last */
     int n_events;
 };
 
@@ -822,18 +840,31 @@ static int launch_some(struct bi_queue *q, const struct bi_program *program, int
     return code;
 }
 
+/* The end of the run of launches from `first` that are of one phase. */
+static int phase_end(const struct bi_program *program, int first)
+{
+    int end = first + 1;
+    while (end < program->n_launches &&
+           program->launches[end].phase == program->launches[first].phase)
+        end++;
+    return end;
+}
+
+static bool is_loop(const struct bi_program *program, int at)
+{
+    return program->launches[at].phase & 1;
+}
+
 /* Every launch, those of a loop n_steps times: its trips are queued one behind the other and all
  * alike, for what differs between them lies on the device. Of a loop the times are those of its
  * last trip. */
 static int launch_all(struct bi_queue *q, const struct bi_program *program, int32_t n_steps,
                       const bi_gpu_handle *events, int *at)
 {
-    const struct bi_launch *l = program->launches;
     int code = 0, n = program->n_launches;
     for (int first = 0, end; !code && first < n; first = end) {
-        for (end = first + 1; end < n && l[end].phase == l[first].phase;)
-            end++;
-        for (int32_t trip = 0; !code && trip < (l[first].phase & 1 ? n_steps : 1); trip++)
+        end = phase_end(program, first);
+        for (int32_t trip = 0; !code && trip < (is_loop(program, first) ? n_steps : 1); trip++)
             code = launch_some(q, program, first, end, events, at);
     }
     if (!code && events)
@@ -857,6 +888,52 @@ static int make_events(struct bi_device *d, struct prepared *p, int n)
     return code;
 }
 
+static int record(struct bi_queue *q, const struct bi_program *program, int first, int end,
+                  int trips, bi_gpu_handle *graph, int *at)
+{
+    const struct bi_gpu_driver *v = q->device->driver;
+    int launched = 0, code = v->capture_begin(q->device->gpu, q->compute);
+    if (code)
+        return code;
+    for (int i = 0; !launched && i < trips; i++)
+        launched = launch_some(q, program, first, end, NULL, at);
+    code = v->capture_end(q->device->gpu, q->compute, graph);
+    return launched ? launched : code;
+}
+
+/* A program without loops is one recording. */
+static int record_all(struct bi_queue *q, const struct bi_program *program, struct prepared *p,
+                      int *at)
+{
+    int code = 0;
+    for (int first = 0; !code && first < program->n_launches;) {
+        struct recorded *r = &p->recorded[p->n_recorded++];
+        *r = (struct recorded){.first = first,
+                               .end = program->loops ? phase_end(program, first)
+                                                     : program->n_launches};
+        code = record(q, program, r->first, r->end, 1, &r->once, at);
+        if (!code && is_loop(program, first))
+            code = record(q, program, r->first, r->end, LOOP_TRIPS, &r->trips, at);
+        first = r->end;
+    }
+    return code;
+}
+
+static int replay_all(struct bi_queue *q, const struct prepared *p, int32_t n_steps)
+{
+    const struct bi_gpu_driver *v = q->device->driver;
+    int code = 0;
+    for (int i = 0; !code && i < p->n_recorded; i++) {
+        const struct recorded *r = &p->recorded[i];
+        int32_t left = r->trips ? n_steps : 1;
+        for (; !code && left >= LOOP_TRIPS; left -= LOOP_TRIPS)
+            code = v->graph_launch(q->device->gpu, q->compute, r->trips);
+        for (; !code && left > 0; left--)
+            code = v->graph_launch(q->device->gpu, q->compute, r->once);
+    }
+    return code;
+}
+
 int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinfer_error *err)
 {
     int was = 0;
@@ -865,22 +942,19 @@ int bi_gpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinf
     struct prepared *p;
     int code = 0, at = 0, st;
     bi_gpu_release(q, program);
-    if (((!v->capture_begin || program->loops) && !program->seconds) || !program->n_launches)
+    if ((!v->capture_begin && !program->seconds) || !program->n_launches)
         return 0;
     if (!(program->prepared = p = bi_zalloc(d->env, sizeof *p)))
         return bi_fail(err, BIOINFER_NOMEM, "program");
     if (program->seconds &&
         !(p->events = bi_calloc(d->env, (size_t)program->n_launches + 1, sizeof *p->events)))
         return bi_fail(err, BIOINFER_NOMEM, "program");
+    if (!program->seconds &&
+        !(p->recorded = bi_calloc(d->env, (size_t)program->n_launches, sizeof *p->recorded)))
+        return bi_fail(err, BIOINFER_NOMEM, "program");
     if ((st = enter(d, &was, "program", err)))
         return st;
-    if (p->events) {
-        code = make_events(d, p, program->n_launches + 1);
-    } else if (!(code = v->capture_begin(d->gpu, q->compute))) {
-        int launched = launch_all(q, program, 0, NULL, &at);
-        code = v->capture_end(d->gpu, q->compute, &p->graph);
-        code = launched ? launched : code;
-    }
+    code = p->events ? make_events(d, p, program->n_launches + 1) : record_all(q, program, p, &at);
     return leave(d, was, code, launch_name(program, at), err);
 }
 
@@ -894,10 +968,15 @@ void bi_gpu_release(struct bi_queue *q, struct bi_program *program)
         const struct bi_gpu_driver *v = q->device->driver;
         for (int i = 0; i < p->n_events; i++)
             v->event_free(q->device->gpu, p->events[i]);
-        if (p->graph)
-            v->graph_free(q->device->gpu, p->graph);
+        for (int i = 0; i < p->n_recorded; i++) {
+            if (p->recorded[i].once)
+                v->graph_free(q->device->gpu, p->recorded[i].once);
+            if (p->recorded[i].trips)
+                v->graph_free(q->device->gpu, p->recorded[i].trips);
+        }
         v->leave(q->device->gpu, was);
     }
+    bi_free(q->device->env, p->recorded);
     bi_free(q->device->env, p->events);
     bi_free(q->device->env, p);
     program->prepared = NULL;
@@ -907,15 +986,14 @@ int bi_gpu_submit(struct bi_queue *q, int slot, const struct bi_program *program
                   const struct bi_counts *counts, struct bioinfer_error *err)
 {
     int was = 0;
-    const struct bi_gpu_driver *v = q->device->driver;
     const struct prepared *p = program->prepared;
     int at = 0, code, st;
     if (!program->n_launches)
         return 0;
     if ((st = enter(q->device, &was, "submit", err)))
         return st;
-    code = p && p->graph ? v->graph_launch(q->device->gpu, q->compute, p->graph)
-                         : launch_all(q, program, counts->n_steps, p ? p->events : NULL, &at);
+    code = p && p->recorded ? replay_all(q, p, counts->n_steps)
+                            : launch_all(q, program, counts->n_steps, p ? p->events : NULL, &at);
     q->slots[slot].timed = !code && p && p->events ? program : NULL;
     return leave(q->device, was, code, launch_name(program, at), err);
 }

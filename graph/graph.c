@@ -416,6 +416,19 @@ bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_
     return bi_node_add(g, BI_OP_ORIENTATION, IN(x, index, start), ATTR(.first = first));
 }
 
+bi_value_id bi_atom_features(struct bi_graph *g, bi_value_id x, bi_value_id atoms)
+{
+    return bi_node_add(g, BI_OP_ATOM_FEATURES, IN(x, atoms), NULL);
+}
+
+bi_value_id bi_atom_pairs(struct bi_graph *g, bi_value_id atoms, bi_value_id atom_mask, int32_t k,
+                          bi_value_id *mask)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_ATOM_PAIRS, IN(atoms, atom_mask), ATTR(.k = k));
+    *mask = other_output(g, id, 1);
+    return id;
+}
+
 bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_value_id index)
 {
     return bi_node_add(g, BI_OP_EDGE_CONCAT, IN(h, e, index), NULL);

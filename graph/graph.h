@@ -197,6 +197,10 @@ bi_value_id bi_relative(struct bi_graph *g, bi_value_id table, bi_value_id numbe
                         bi_value_id chain, bi_value_id index);
 bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id index,
                            bi_value_id start);
+bi_value_id bi_atom_features(struct bi_graph *g, bi_value_id x, bi_value_id atoms);
+/* k atoms to a token; *mask: of pairs */
+bi_value_id bi_atom_pairs(struct bi_graph *g, bi_value_id atoms, bi_value_id atom_mask, int32_t k,
+                          bi_value_id *mask);
 bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_value_id index);
 bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *args, int32_t k);
 /* Sum over the neighbours of each row times factor, mask [N] of both ends or BI_NONE; *weight

@@ -18,14 +18,15 @@ struct bi_counts {
     int32_t n_sample_edges; /* n_samples x neighbours */
     int32_t n_sampled;      /* packed tokens of all samples */
     int32_t n_sampled_edges;
-    int32_t n_pairs;        /* edges of edges: ligand atoms around one residue */
+    int32_t n_atoms;        /* n_tokens x atoms around a residue */
+    int32_t n_pairs;        /* n_atoms x atoms around a residue */
     int32_t n_steps;        /* trips of the decoding loop: tokens of the longest sample */
 };
 
 /* Which count limits dimension 0 of a value. */
 enum bi_axis { BI_AXIS_FIXED, BI_AXIS_TOKENS, BI_AXIS_SEQS, BI_AXIS_ROWS, BI_AXIS_LONGEST,
                BI_AXIS_EDGES, BI_AXIS_SAMPLES, BI_AXIS_SAMPLE_EDGES, BI_AXIS_SAMPLED,
-               BI_AXIS_SAMPLED_EDGES, BI_AXIS_PAIRS };
+               BI_AXIS_SAMPLED_EDGES, BI_AXIS_ATOMS, BI_AXIS_PAIRS };
 
 static inline int64_t bi_live_rows(const struct bi_counts *counts, int axis, int64_t rows)
 {
@@ -48,6 +49,8 @@ static inline int64_t bi_live_rows(const struct bi_counts *counts, int axis, int
         return counts->n_sampled;
     case BI_AXIS_SAMPLED_EDGES:
         return counts->n_sampled_edges;
+    case BI_AXIS_ATOMS:
+        return counts->n_atoms;
     case BI_AXIS_PAIRS:
         return counts->n_pairs;
     default:

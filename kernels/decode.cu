@@ -3,7 +3,7 @@
 
 #include "decode.h"
 
-enum { DECODE_THREADS = 256 };
+enum { DECODE_THREADS = 256, DRAW_THREADS = 64 };
 
 DEV int64_t my_number()
 {
@@ -71,40 +71,50 @@ DEV double exponent(const struct bi_draw_params &p, int64_t s, int64_t at, int c
     return (double)z + p.terms[(int64_t)step.terms * BI_TERMS + c];
 }
 
-DEV int32_t draw_symbol(const struct bi_draw_params &p, int64_t s, int64_t at)
+struct draw_tile {
+    double q[BI_SYMBOLS], chance[BI_SYMBOLS];
+};
+
+/* A block has one sample, a thread of it one symbol; what goes over all symbols every thread does
+ * by itself, in their order. */
+DEV int32_t draw_symbol(draw_tile &s, const struct bi_draw_params &p, int64_t sample, int64_t at)
 {
     const double *terms = p.terms + (int64_t)p.plan[at].terms * BI_TERMS;
-    const double *noise = p.noise + at * BI_SYMBOLS;
-    double largest = exponent(p, s, at, 0), sum = 0, best = -1;
+    const int c = thread_id();
+    double largest, mine = 0, sum = 0;
     int32_t choice = 0;
-    for (int c = 1; c < BI_SYMBOLS; c++) {
-        const double q = exponent(p, s, at, c);
-        largest = q > largest ? q : largest;
-    }
-    for (int c = 0; c < BI_SYMBOLS; c++)
-        sum += exp_double(exponent(p, s, at, c) - largest);
-    for (int c = 0; c < BI_SYMBOLS; c++) {
-        const double q = exp_double(exponent(p, s, at, c) - largest) / sum;
-        const double chance = (terms[3 * BI_SYMBOLS] * q + terms[BI_SYMBOLS + c]) *
-                              terms[2 * BI_SYMBOLS + c] / noise[c];
-        if (chance > best) {
-            best = chance;
-            choice = c;
-        }
-    }
+    if (c < BI_SYMBOLS)
+        s.q[c] = exponent(p, sample, at, c);
+    barrier();
+    largest = s.q[0];
+    for (int k = 1; k < BI_SYMBOLS; k++)
+        largest = s.q[k] > largest ? s.q[k] : largest;
+    if (c < BI_SYMBOLS)
+        mine = s.chance[c] = exp_double(s.q[c] - largest);
+    barrier();
+    for (int k = 0; k < BI_SYMBOLS; k++)
+        sum += s.chance[k];
+    barrier();
+    if (c < BI_SYMBOLS)
+        s.chance[c] = (terms[3 * BI_SYMBOLS] * (mine / sum) + terms[BI_SYMBOLS + c]) *
+                      terms[2 * BI_SYMBOLS + c] / p.noise[at * BI_SYMBOLS + c];
+    barrier();
+    for (int k = 1; k < BI_SYMBOLS; k++)
+        choice = s.chance[k] > s.chance[choice] ? k : choice;
     return choice;
 }
 
-KERNEL(draw_f32, struct bi_draw_params, DECODE_THREADS, 1)
+KERNEL(draw_f32, struct bi_draw_params, DRAW_THREADS, 8)
 {
-    const int64_t s = my_number();
+    SHARED(draw_tile, tile, sizeof(draw_tile));
+    const int64_t s = block_x();
     if (s >= bi_live_rows(p.counts, BI_AXIS_SAMPLES, p.rows))
         return;
     const int64_t at = p.start[s] + *p.step - 1;
     if (at >= p.start[s + 1] || !p.plan[at].group)
         return;
     const struct bi_step &step = p.plan[at];
-    const int32_t symbol = step.code >= 0 ? step.code : draw_symbol(p, s, at);
-    for (int64_t i = at - step.group + 1; i <= at; i++)
+    const int32_t symbol = step.code >= 0 ? step.code : draw_symbol(tile, p, s, at);
+    for (int64_t i = at - step.group + 1 + thread_id(); i <= at; i += DRAW_THREADS)
         p.codes[p.start[s] + p.plan[i].position] = symbol;
 }

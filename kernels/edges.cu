@@ -1,12 +1,13 @@
 /* edges.cu - ops over the edges of residue graphs, see kernels/edges.h. All in f32.
  *
- * Element kernels give a thread one number (or one edge); edge_message gives a block one row. */
+ * Element kernels give a thread one number (or one edge); knn and edge_message give a block one
+ * row. */
 #include "gpu_math.h"
 
 #include "edges.h"
 #include "linear.h"
 
-enum { EDGE_THREADS = 256, MESSAGE_WIDTH = 128, MESSAGE_SLICE = 16, MESSAGE_LD = MESSAGE_WIDTH + 4 };
+enum { EDGE_THREADS = 256, KNN_THREADS = 64, MESSAGE_WIDTH = 128, MESSAGE_SLICE = 16, MESSAGE_LD = MESSAGE_WIDTH + 4 };
 
 DEV int64_t my_element()
 {
@@ -37,26 +38,6 @@ KERNEL(virtual_cb_f32, struct bi_virtual_cb_params, EDGE_THREADS, 4)
     y[14] = -0.58273431f * (b0 * c1 - b1 * c0) + 0.56802827f * b2 - 0.54067466f * c2 + x[5];
 }
 
-/* One neighbour into the row's sorted list, which lies where the result goes. */
-DEV void take_neighbor(float *distance, int32_t *index, int *n, int k, float d, int32_t j)
-{
-    int at = *n;
-    if (at == k) {
-        at = k - 1;
-        if (d > distance[at] || (d == distance[at] && j > index[at]))
-            return;
-    } else {
-        ++*n;
-    }
-    while (at && (distance[at - 1] > d || (distance[at - 1] == d && index[at - 1] > j))) {
-        distance[at] = distance[at - 1];
-        index[at] = index[at - 1];
-        at--;
-    }
-    distance[at] = d;
-    index[at] = j;
-}
-
 DEV float edge_length(const struct bi_knn_params &p, int32_t i, int32_t j)
 {
     const float *a = p.x + (int64_t)i * p.width + p.first;
@@ -72,66 +53,133 @@ DEV int cell_along(const struct bi_cell_grid &g, float x, int axis)
     return i >= g.n[axis] ? g.n[axis] - 1 : i;
 }
 
-DEV void look_in_cells(const struct bi_knn_params &p, const struct bi_cell_grid &g, int32_t i,
-                       float *distance, int32_t *index, int *n)
+/* A neighbour: nearer ones come first, of equally near ones that of lower index. */
+struct candidate {
+    float d;
+    int32_t j; /* -1: none */
+};
+
+DEV bool is_before(const candidate &a, const candidate &b)
+{
+    return a.j >= 0 && (b.j < 0 || a.d < b.d || (a.d == b.d && a.j < b.j));
+}
+
+struct knn_tile {
+    candidate of[2][KNN_THREADS];
+};
+
+/* Takes a residue when it comes after `last` and before the best so far. */
+DEV void consider(candidate &best, const candidate &last, float d, int32_t j)
+{
+    const candidate c = {d, j};
+    if ((last.j < 0 || is_before(last, c)) && is_before(c, best))
+        best = c;
+}
+
+/* The first residue behind `last` among those that thread t looks at: the structure's, those
+ * with a missing atom as far as the farthest. */
+DEV candidate next_of_all(const struct bi_knn_params &p, int32_t i, int32_t begin, int32_t end,
+                          float far, const candidate &last)
+{
+    candidate best = {0, -1};
+    for (int32_t j = begin + thread_id(); j < end; j += KNN_THREADS)
+        consider(best, last, p.mask[j] == 0 ? far : edge_length(p, i, j), j);
+    return best;
+}
+
+/* The same among the cells at most `reach` away along every axis. */
+DEV candidate next_of_cells(const struct bi_knn_params &p, const struct bi_cell_grid &g, int32_t i,
+                            int reach, const candidate &last)
 {
     const float *x = p.x + (int64_t)i * p.width + p.first;
     const int32_t *first = p.cells + g.first;
-    const int a = cell_along(g, x[0], 0), b = cell_along(g, x[1], 1), c = cell_along(g, x[2], 2);
-    const int widest = g.n[0] + g.n[1] + g.n[2];
-    for (int s = 0; s < widest; s++) {
-        for (int u = a - s < 0 ? 0 : a - s; u <= a + s && u < g.n[0]; u++)
-            for (int v = b - s < 0 ? 0 : b - s; v <= b + s && v < g.n[1]; v++) {
-                const bool inside = u > a - s && u < a + s && v > b - s && v < b + s;
-                for (int w = c - s; w <= c + s; w += inside && s ? 2 * s : 1) {
-                    if (w < 0 || w >= g.n[2])
-                        continue;
-                    const int64_t cell = ((int64_t)u * g.n[1] + v) * g.n[2] + w;
-                    for (int32_t m = first[cell]; m < first[cell + 1]; m++)
-                        take_neighbor(distance, index, n, p.k, edge_length(p, i, p.cells[m]), p.cells[m]);
-                }
-            }
-        if (*n == p.k && distance[p.k - 1] < (float)s * g.size * 0.9999f)
-            return;
+    const int a = cell_along(g, x[0], 0) - reach, b = cell_along(g, x[1], 1) - reach,
+              c = cell_along(g, x[2], 2) - reach, edge = 2 * reach + 1;
+    candidate best = {0, -1};
+    for (int at = thread_id(); at < edge * edge * edge; at += KNN_THREADS) {
+        const int u = a + at / (edge * edge), v = b + at / edge % edge, w = c + at % edge;
+        if (u < 0 || v < 0 || w < 0 || u >= g.n[0] || v >= g.n[1] || w >= g.n[2])
+            continue;
+        const int64_t cell = ((int64_t)u * g.n[1] + v) * g.n[2] + w;
+        for (int32_t m = first[cell]; m < first[cell + 1]; m++)
+            consider(best, last, edge_length(p, i, p.cells[m]), p.cells[m]);
     }
+    return best;
 }
 
-KERNEL(knn_f32, struct bi_knn_params, EDGE_THREADS, 2)
+/* The first of what all threads have. Rounds use the two halves of the tile in turn. */
+DEV candidate first_of_block(knn_tile &s, const candidate &mine, int round)
 {
-    const int32_t i = (int32_t)my_element();
+    candidate *of = s.of[round % 2];
+    of[thread_id()] = mine;
+    barrier();
+    for (int h = KNN_THREADS / 2; h; h /= 2) {
+        if (thread_id() < h && is_before(of[thread_id() + h], of[thread_id()]))
+            of[thread_id()] = of[thread_id() + h];
+        barrier();
+    }
+    return of[0];
+}
+
+/* A block has one residue. A thread keeps the nearest of those it looks at that is not taken, and
+ * looks again only when that one is. */
+KERNEL(knn_f32, struct bi_knn_params, KNN_THREADS, 8)
+{
+    SHARED(knn_tile, s, sizeof(knn_tile));
+    const int32_t i = (int32_t)block_x();
     if (i >= p.counts->n_tokens)
         return;
     float *distance = p.distance + (int64_t)i * p.k, far = 0;
-    int32_t *index = p.index + (int64_t)i * p.k, s = 0;
-    int n = 0;
-    bool masked = false;
-    while (i >= p.start[s + 1])
-        s++;
-    const int32_t begin = p.start[s], end = p.start[s + 1];
-    if (p.mask[i] == 0) { /* all are equally far: the first ones */
-        for (int32_t j = begin; j < end && n < p.k; j++, n++) {
-            distance[n] = 0;
-            index[n] = j;
-        }
-    } else if (p.grid && p.grid[s].n[0]) {
-        look_in_cells(p, p.grid[s], i, distance, index, &n);
-    } else {
-        for (int32_t j = begin; j < end; j++) {
-            if (p.mask[j] == 0) {
-                masked = true;
-                continue;
-            }
-            const float d = edge_length(p, i, j);
-            far = d > far ? d : far;
-            take_neighbor(distance, index, &n, p.k, d, j);
-        }
-        for (int32_t j = begin; masked && j < end; j++)
-            if (p.mask[j] == 0)
-                take_neighbor(distance, index, &n, p.k, far, j);
+    int32_t *index = p.index + (int64_t)i * p.k;
+    int32_t low = 0, high = p.counts->n_seqs;
+    while (high - low > 1) {
+        const int32_t middle = (low + high) / 2;
+        if (p.start[middle] <= i)
+            low = middle;
+        else
+            high = middle;
     }
-    for (; n < p.k; n++) {
-        distance[n] = 0;
-        index[n] = -1;
+    const int32_t begin = p.start[low], end = p.start[low + 1];
+    if (p.mask[i] == 0) { /* all are equally far: the first ones */
+        for (int n = thread_id(); n < p.k; n += KNN_THREADS) {
+            distance[n] = 0;
+            index[n] = begin + n < end ? begin + n : -1;
+        }
+        return;
+    }
+    const bool cells = p.grid && p.grid[low].n[0];
+    int round = 0;
+    if (!cells) {
+        candidate farthest = {0, -1}; /* by the negative distance */
+        for (int32_t j = begin + thread_id(); j < end; j += KNN_THREADS)
+            if (p.mask[j] != 0)
+                consider(farthest, {0, -1}, -edge_length(p, i, j), j);
+        far = -first_of_block(s, farthest, round++).d;
+    }
+    for (int reach = 1;; reach++) {
+        candidate last = {0, -1}, mine;
+        int n = 0;
+        for (bool look = true; n < p.k; n++) {
+            if (look)
+                mine = cells ? next_of_cells(p, p.grid[low], i, reach, last)
+                             : next_of_all(p, i, begin, end, far, last);
+            last = first_of_block(s, mine, round++);
+            if (last.j < 0)
+                break;
+            look = last.j == mine.j;
+            if (thread_id() == 0) {
+                distance[n] = last.d;
+                index[n] = last.j;
+            }
+        }
+        if (!cells || (n == p.k && last.d < (float)reach * p.grid[low].size * 0.9999f) ||
+            reach > p.grid[low].n[0] + p.grid[low].n[1] + p.grid[low].n[2]) {
+            for (n += thread_id(); n < p.k; n += KNN_THREADS) {
+                distance[n] = 0;
+                index[n] = -1;
+            }
+            return;
+        }
     }
 }
 
@@ -370,66 +418,149 @@ struct message_tile {
     float x[BI_NEIGHBORS_MAX * MESSAGE_LD]; /* gelu(z), then partial sums */
     float w[MESSAGE_SLICE * MESSAGE_LD];    /* columns of a slice of k */
     float mask[BI_NEIGHBORS_MAX];
+    int32_t mine[BI_NEIGHBORS_MAX]; /* the neighbour of the sample; -1: there is none */
+    int32_t code[BI_NEIGHBORS_MAX]; /* its symbol, -1: adds nothing */
+    int32_t late[BI_NEIGHBORS_MAX]; /* the structure's neighbour when it comes later, -1: earlier */
 };
 
-/* A block makes the message of one row: gelu(z) of its edges in shared memory times w, slice by
- * slice of k. A thread has edges 4 (t / 16) ... + 3 and columns t % 16 + 16 i; sums over edges go
- * through shared memory in the order of edges. */
-KERNEL(edge_message_f32, struct bi_edge_message_params, EDGE_THREADS, 1)
+/* What edge_term looks up, once for each edge n of row r. */
+DEV void look_up_edge(message_tile &s, const struct bi_edge_message_params &p, int64_t r, int n)
 {
-    SHARED(message_tile, s, sizeof(message_tile));
     const struct bi_edge_terms &e = p.terms;
-    const int64_t r = block_x();
-    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
+    const int64_t token = e.token ? e.token[r] : r, row = e.row ? e.row[r] : r;
+    s.mask[n] = n < e.k ? edge_mask(p.mask, e.index, token, e.k, n) : 0;
+    s.mine[n] = s.code[n] = s.late[n] = -1;
+    if (n >= e.k || row < 0)
         return;
-    const int64_t token = e.token ? e.token[r] : r;
-    const float *weights = (const float *)p.w;
-    const int width = e.width, edge = thread_id() / 16 * 4, column = thread_id() % 16;
-    float d[4][8] = {};
+    const int64_t at = token * e.k + n, j = e.index ? e.index[at] : at;
+    if (j < 0)
+        return;
+    const int64_t mine = e.index ? j - token + row : j;
+    s.mine[n] = (int32_t)mine;
+    if (e.late && e.rank[mine] >= e.rank[row])
+        s.late[n] = (int32_t)j;
+    else if (e.codes)
+        s.code[n] = e.codes[mine];
+}
 
-    for (int n = thread_id(); n < BI_NEIGHBORS_MAX; n += EDGE_THREADS)
-        s.mask[n] = n < e.k ? edge_mask(p.mask, e.index, token, e.k, n) : 0;
-    for (int at = thread_id(); at < BI_NEIGHBORS_MAX * MESSAGE_WIDTH; at += EDGE_THREADS) {
-        const int n = at / MESSAGE_WIDTH, c = at % MESSAGE_WIDTH;
-        bool there = false;
-        const float z = n < e.k && c < width ? edge_term(e, r, n, c, &there) : 0;
-        s.x[n * MESSAGE_LD + c] = there ? gelu(z) : 0;
+/* z of columns c ... c + 3 (whole) or of c alone; as edge_term sums. */
+DEV f32x4 message_term(const message_tile &s, const struct bi_edge_terms &e, int64_t r, int n, int c,
+                       bool whole)
+{
+    const int64_t token = e.token ? e.token[r] : r;
+    const float *edge = e.edge + (token * e.k + n) * e.width + c, *self = e.self + r * e.width + c;
+    const float *v = s.late[n] >= 0 ? e.late + (int64_t)s.late[n] * e.width + c
+                     : e.other      ? e.other + (int64_t)s.mine[n] * e.width + c
+                                    : nullptr;
+    const float *t = s.code[n] >= 0 ? e.table + (int64_t)s.code[n] * e.width + c : nullptr;
+    f32x4 z = {};
+    if (whole) {
+        z = *(const f32x4 *)edge + *(const f32x4 *)self;
+        if (v)
+            z += *(const f32x4 *)v;
+        if (t)
+            z += *(const f32x4 *)t;
+    } else {
+        z[0] = edge[0] + self[0];
+        if (v)
+            z[0] += v[0];
+        if (t)
+            z[0] += t[0];
     }
-    const bool idle = e.row && e.row[r] < 0;
+    return z;
+}
+
+/* gelu(z) of N edges into shared memory, zero where there is none. */
+DEV void fill_messages(message_tile &s, const struct bi_edge_terms &e, int64_t r, int edges)
+{
+    const bool whole = e.width == MESSAGE_WIDTH &&
+                       ((u64)e.edge | (u64)e.self | (u64)e.other | (u64)e.late | (u64)e.table) % 16 == 0;
+    const int step = whole ? 4 : 1, row = MESSAGE_WIDTH / step;
+#pragma GCC unroll 2
+    for (int at = thread_id(); at < edges * row; at += EDGE_THREADS) {
+        const int n = at / row, c = at % row * step;
+        f32x4 z = {};
+        const bool there = s.mine[n] >= 0 && c < e.width;
+        if (there)
+            z = message_term(s, e, r, n, c, whole);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            if (i < step)
+                s.x[n * MESSAGE_LD + c + i] = there ? gelu(z[i]) : 0;
+    }
+}
+
+/* Columns k0 ... of two chunks of w: thread t has k 4 (t % 4) ... + 3 of rows t / 4 and + 64. */
+DEV void read_slice(f32x4 *v, const float *w, int k0, int width)
+{
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const int c = thread_id() / 4 + 64 * i, k = k0 + thread_id() % 4 * 4;
+        const float *at = w + (int64_t)c * width + k;
+        v[i] = f32x4{};
+        if (c < width && width % 4 == 0 && k < width && (u64)w % 16 == 0) {
+            v[i] = *(const f32x4 *)at;
+        } else {
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++)
+                if (c < width && k + j < width)
+                    v[i][j] = at[j];
+        }
+    }
+}
+
+/* The message of row r with N edges to a thread: those from N (t / 16) on, of columns
+ * 4 (t % 16) ... + 3 and the same plus 64. */
+template <int N>
+DEV void make_message(message_tile &s, const struct bi_edge_message_params &p, int64_t r)
+{
+    const float *weights = (const float *)p.w;
+    const int width = p.terms.width, edge = thread_id() / 16 * N, column = thread_id() % 16 * 4;
+    float d[N][8] = {};
+    f32x4 next[2];
+
+    fill_messages(s, p.terms, r, 16 * N);
+    read_slice(next, weights, 0, width);
     for (int k0 = 0; k0 < width; k0 += MESSAGE_SLICE) {
         barrier(); /* x is written; the last slice is used up */
-        for (int at = thread_id(); at < MESSAGE_SLICE * MESSAGE_WIDTH; at += EDGE_THREADS) {
-            const int k = at % MESSAGE_SLICE, c = at / MESSAGE_SLICE;
-            s.w[k * MESSAGE_LD + c] =
-                k0 + k < width && c < width ? weights[(int64_t)c * width + k0 + k] : 0;
-        }
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++)
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++)
+                s.w[(thread_id() % 4 * 4 + j) * MESSAGE_LD + thread_id() / 4 + 64 * i] = next[i][j];
         barrier();
+        if (k0 + MESSAGE_SLICE < width)
+            read_slice(next, weights, k0 + MESSAGE_SLICE, width);
 #pragma nounroll
-        for (int k = 0; k < MESSAGE_SLICE; k++) {
-            float a[4], b[8];
+        for (int k = 0; k < MESSAGE_SLICE; k += 4) {
+            f32x4 a[N];
 #pragma GCC unroll 4
-            for (int i = 0; i < 4; i++)
-                a[i] = s.x[(edge + i) * MESSAGE_LD + k0 + k];
-#pragma GCC unroll 8
-            for (int i = 0; i < 8; i++)
-                b[i] = s.w[k * MESSAGE_LD + column + 16 * i];
+            for (int i = 0; i < N; i++)
+                a[i] = *(const f32x4 *)&s.x[(edge + i) * MESSAGE_LD + k0 + k];
 #pragma GCC unroll 4
-            for (int i = 0; i < 4; i++)
+            for (int m = 0; m < 4; m++) {
+                f32x4 b[2];
+#pragma GCC unroll 2
+                for (int i = 0; i < 2; i++)
+                    b[i] = *(const f32x4 *)&s.w[(k + m) * MESSAGE_LD + column + 64 * i];
+#pragma GCC unroll 4
+                for (int i = 0; i < N; i++)
 #pragma GCC unroll 8
-                for (int j = 0; j < 8; j++)
-                    d[i][j] = fma_(a[i], b[j], d[i][j]);
+                    for (int j = 0; j < 8; j++)
+                        d[i][j] = fma_(a[i][m], b[j / 4][j % 4], d[i][j]);
+            }
         }
     }
     barrier(); /* x is used up: it takes the partial sums */
 #pragma GCC unroll 8
     for (int j = 0; j < 8; j++) {
-        const int c = column + 16 * j;
+        const int c = column + j % 4 + j / 4 * 64;
         float sum = 0;
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; i++)
-            if (s.mask[edge + i] != 0 && c < width && !idle)
+        for (int i = 0; i < N; i++)
+            if (s.mask[edge + i] != 0 && s.mine[edge + i] >= 0 && c < width)
                 sum = fma_(s.mask[edge + i], gelu(d[i][j] + p.b[c]), sum);
-        s.x[edge / 4 * MESSAGE_LD + c] = sum;
+        s.x[thread_id() / 16 * MESSAGE_LD + c] = sum;
     }
     barrier();
     for (int c = thread_id(); c < width; c += EDGE_THREADS) {
@@ -438,10 +569,82 @@ KERNEL(edge_message_f32, struct bi_edge_message_params, EDGE_THREADS, 1)
             sum += s.x[i * MESSAGE_LD + c];
         p.sum[r * width + c] = sum * p.factor;
     }
+}
+
+/* A block makes the message of one row: gelu(z) of its edges in shared memory times w, slice by
+ * slice of k; sums over edges go through shared memory in the order of edges. */
+KERNEL(edge_message_f32, struct bi_edge_message_params, EDGE_THREADS, 1)
+{
+    SHARED(message_tile, s, sizeof(message_tile));
+    const int64_t r = block_x();
+    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
+        return;
+    if (thread_id() < BI_NEIGHBORS_MAX)
+        look_up_edge(s, p, r, thread_id());
+    barrier();
+    if (p.terms.k <= 32)
+        make_message<2>(s, p, r);
+    else if (p.terms.k <= 48)
+        make_message<3>(s, p, r);
+    else
+        make_message<4>(s, p, r);
     if (thread_id() == 0) {
         float weight = 0;
-        for (int n = 0; n < e.k; n++)
+        for (int n = 0; n < p.terms.k; n++)
             weight += s.mask[n];
         p.weight[r] = weight * p.factor;
     }
+}
+
+/* ---- atoms around residues ---- */
+
+/* A thread has one atom. */
+KERNEL(atom_features_f32, struct bi_atom_features_params, EDGE_THREADS, 2)
+{
+    const int64_t at = my_element();
+    if (at >= bi_live_rows(p.counts, BI_AXIS_ATOMS, p.rows))
+        return;
+    const float *x = p.x + at / p.n_atoms * 15, *a = p.atoms + at * 3;
+    float *y = p.y + at * BI_ATOM_FEATURES;
+    for (int i = 0; i < 5; i++) {
+        const vector3 v = {x[3 * i] - a[0], x[3 * i + 1] - a[1], x[3 * i + 2] - a[2]};
+        const float d = square_root(dot_product(v, v) + 1e-6f);
+#pragma GCC unroll 16
+        for (int n = 0; n < BI_RBF_BINS; n++) {
+            const float z = (d - (2.0f + (float)n * (20.0f / 15))) * 0.8f;
+            y[i * BI_RBF_BINS + n] = exp_(-z * z);
+        }
+    }
+    const vector3 ca = {x[3], x[4], x[5]};
+    const vector3 e1 = unit_vector(difference({x[0], x[1], x[2]}, ca));
+    const vector3 c = difference({x[6], x[7], x[8]}, ca);
+    const float along = dot_product(e1, c);
+    const vector3 e2 = unit_vector({c.x - e1.x * along, c.y - e1.y * along, c.z - e1.z * along});
+    const vector3 e3 = cross_product(e1, e2), v = difference({a[0], a[1], a[2]}, ca);
+    const float lx = dot_product(v, e1), ly = dot_product(v, e2), lz = dot_product(v, e3);
+    const float flat = square_root(lx * lx + ly * ly + 1e-8f);
+    const float far = square_root(lx * lx + ly * ly + lz * lz) + 1e-8f;
+    y[5 * BI_RBF_BINS] = lx / flat;
+    y[5 * BI_RBF_BINS + 1] = ly / flat;
+    y[5 * BI_RBF_BINS + 2] = flat / far;
+    y[5 * BI_RBF_BINS + 3] = lz / far;
+}
+
+/* A thread has one pair. */
+KERNEL(atom_pairs_f32, struct bi_atom_pairs_params, EDGE_THREADS, 2)
+{
+    const int64_t at = my_element();
+    if (at >= bi_live_rows(p.counts, BI_AXIS_PAIRS, p.rows))
+        return;
+    const int64_t i = at / p.n_atoms, j = i / p.n_atoms * p.n_atoms + at % p.n_atoms;
+    const float *a = p.atoms + i * 3, *b = p.atoms + j * 3;
+    const vector3 v = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    const float d = square_root(dot_product(v, v) + 1e-6f);
+    float *y = p.y + at * BI_RBF_BINS;
+#pragma GCC unroll 16
+    for (int n = 0; n < BI_RBF_BINS; n++) {
+        const float z = (d - (2.0f + (float)n * (20.0f / 15))) * 0.8f;
+        y[n] = exp_(-z * z);
+    }
+    p.pair_mask[at] = p.mask[i] * p.mask[j];
 }

@@ -9,7 +9,8 @@
 
 #include "counts.h"
 
-enum { BI_NEIGHBORS_MAX = 64, BI_ATOMS_MAX = 8, BI_RBF_BINS = 16 };
+enum { BI_NEIGHBORS_MAX = 64, BI_ATOMS_MAX = 8, BI_RBF_BINS = 16,
+       BI_ATOM_FEATURES = 5 * BI_RBF_BINS + 4 };
 
 /* y = [x | c-beta]: of x [rows, 12] = N, CA, C, O the ideal C-beta is
  *   -0.58273431 a + 0.56802827 b - 0.54067466 c + CA,  b = CA - N, c = C - CA, a = b x c. */
@@ -134,6 +135,30 @@ struct bi_edge_message_params {
     int64_t rows;
     int32_t axis;
     float factor;
+};
+
+/* What a residue sees of an atom near it. Every token has n_atoms atoms: row t n_atoms + a. x:
+ * [tokens, 15] of virtual_cb, atoms: [rows, 3]. y[r, :] = Gaussians (see rbf) of the distances
+ * from N, CA, C, O and C-beta, then, with (u, v, w) = atom - CA in the frame e1 along N - CA, e2
+ * in the plane of C - CA, e3 = e1 x e2, and s = sqrt(u^2 + v^2 + 1e-8), l = |u v w| + 1e-8:
+ * u / s, v / s, s / l, w / l. */
+struct bi_atom_features_params {
+    const struct bi_counts *counts;
+    const float *x, *atoms;
+    float *y; /* [rows, 84] */
+    int64_t rows;
+    int32_t n_atoms;
+};
+
+/* Pairs of atoms of one token, row r n_atoms + b for atom row r and atom b of its token:
+ * y[e, :] = Gaussians of sqrt(|difference|^2 + 1e-6), pair_mask[e] the product of both masks. */
+struct bi_atom_pairs_params {
+    const struct bi_counts *counts;
+    const float *atoms, *mask;
+    float *y;         /* [rows, 16] */
+    float *pair_mask; /* [rows] */
+    int64_t rows;
+    int32_t n_atoms;
 };
 
 /* y = r + c b: c one number per row. */

@@ -18,7 +18,8 @@
  *   linear_a_b       x and w a, y and residual b; bias f32; linear_f32: all f32, one chain of fused
  *                    multiply-adds per element. w is [n, k] row-major, not packed.
  *   linear_gated_*   w is gates and values in blocks of 16 rows (linear.h); n % 32 == 0
- *   linear_small_*   64 x 64 tiles, for few rows: the same bits as the others
+ *   linear_small_*   64 x 64 tiles (f32: 16 x 16, not gated), for few rows: the same bits as
+ *                    the others
  *   attention_dN_a   q, k, v, y a; table f32; head widths up to N; softmax in f32. Take the
  *                    smallest N that does: f16 16, 32, 64, 128; f32 64, 128, 256
  *   attention_bias_* with a bias by place; the f32 entries take one, too
@@ -117,6 +118,7 @@
     E(depthwise_f32_f32,      pairs,         depthwise,          256, 0,     depthwise)  \
     E(depthwise_f32_f16,      pairs,         depthwise,          256, 0,     depthwise)  \
     E(linear_f32,             linear_f32,    linear,             256, 16896, linear)     \
+    E(linear_small_f32,       linear_f32,    linear,             256, 16896, linear_small_f32)\
     E(attention_d64_f32,      attention_f32, attention,          256, 20864, attention_f32)\
     E(attention_d128_f32,     attention_f32, attention,          256, 20864, attention_f32)\
     E(attention_d256_f32,     attention_f32, attention,          256, 20864, attention_f32)\
@@ -149,7 +151,7 @@
     E(align_long_trace,        align_long,    align_long,  64,  4096,  align_long)       \
     E(align_walk,              align_walk,    align_walk,  64,  0,     align_walk)       \
     E(virtual_cb_f32,       edges,         virtual_cb,         256, 0,     virtual_cb)  \
-    E(knn_f32,              edges,         knn,                256, 0,     knn)         \
+    E(knn_f32,              edges,         knn,                64,  1024,  knn)         \
     E(rbf_f32,              edges,         rbf,                256, 0,     rbf)         \
     E(relative_f32,         edges,         relative,           256, 0,     relative)    \
     E(orientation_f32,      edges,         orientation,        256, 0,     orientation) \
@@ -157,11 +159,13 @@
     E(edge_sum_f32,         edges,         edge_sum,           256, 0,     edge_sum)    \
     E(neighbor_sum_f32,     edges,         neighbor_sum,       256, 0,     neighbor_sum)\
     E(row_bias_f32,         edges,         row_bias,           256, 0,     row_bias)    \
-    E(edge_message_f32,       edges,         edge_message,       256, 42752, edge_message)\
+    E(edge_message_f32,       edges,         edge_message,       256, 43264, edge_message)\
+    E(atom_features_f32,      edges,         atom_features,      256, 0,     atom_features)\
+    E(atom_pairs_f32,         edges,         atom_pairs,         256, 0,     atom_pairs) \
     E(fill_f32,             decode,        fill,               256, 0,     fill)        \
     E(put_rows_f32,         decode,        put_rows,           256, 0,     put_rows)    \
     E(next_step_f32,        decode,        next_step,          256, 0,     next_step)   \
-    E(draw_f32,             decode,        draw,               256, 0,     draw)        \
+    E(draw_f32,             decode,        draw,               64,  336,   draw)        \
     E(attention_contacts_f16, contacts,      attention_contacts, 256, 60928, contacts)
 /* clang-format on */
 
@@ -225,7 +229,7 @@ BI_GPU_REL_GRID(rel_attention_f32, 32)
         grid[1] = 1;                                                                     \
     }
 BI_GPU_NUMBERS_GRID(virtual_cb, p->rows)
-BI_GPU_NUMBERS_GRID(knn, p->rows)
+BI_GPU_NUMBERS_GRID(knn, p->rows * 256)
 BI_GPU_NUMBERS_GRID(rbf, p->rows *p->k *p->n_pairs)
 BI_GPU_NUMBERS_GRID(relative, p->rows *p->k *p->width)
 BI_GPU_NUMBERS_GRID(orientation, p->rows *p->k)
@@ -234,10 +238,12 @@ BI_GPU_NUMBERS_GRID(edge_sum, p->rows *p->terms.k *p->terms.width)
 BI_GPU_NUMBERS_GRID(neighbor_sum, p->rows *p->width)
 BI_GPU_NUMBERS_GRID(row_bias, p->rows *p->width)
 BI_GPU_NUMBERS_GRID(edge_message, p->rows * 256)
+BI_GPU_NUMBERS_GRID(atom_features, p->rows)
+BI_GPU_NUMBERS_GRID(atom_pairs, p->rows)
 BI_GPU_NUMBERS_GRID(fill, p->rows *p->width)
 BI_GPU_NUMBERS_GRID(put_rows, p->rows *p->width)
 BI_GPU_NUMBERS_GRID(next_step, p->rows * 0 + 1)
-BI_GPU_NUMBERS_GRID(draw, p->rows)
+BI_GPU_NUMBERS_GRID(draw, p->rows * 256)
 
 static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_counts *bucket,
                                         int32_t grid[2])
@@ -275,6 +281,15 @@ static inline void bi_gpu_grid_linear_small(const void *params, const struct bi_
     const struct bi_linear_params *p = (const struct bi_linear_params *)params;
     (void)bucket;
     grid[0] = bi_gpu_blocks(p->rows, 64) * bi_gpu_blocks(p->n, 64);
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_linear_small_f32(const void *params,
+                                                const struct bi_counts *bucket, int32_t grid[2])
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->rows, 16) * bi_gpu_blocks(p->n, 16);
     grid[1] = 1;
 }
 

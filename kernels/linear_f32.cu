@@ -3,7 +3,10 @@
  * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, as on the
  * CPU. A block makes 128 x 128 of y from k-slices of 16 in shared memory, transposed; the next
  * slice is in registers while one is multiplied. A thread has rows and columns 4 i ... 4 i + 3
- * and the same plus 64. Any alignment works; 16 bytes is fast. */
+ * and the same plus 64. Any alignment works; 16 bytes is fast.
+ *
+ * linear_small_f32 makes 16 x 16, an element to a thread, from k-slices of 128: for few rows,
+ * where a launch takes as long as its longest chain. */
 #include "gpu_act.h"
 
 enum { F32_SIZE = 128, F32_SLICE = 16, F32_LD = F32_SIZE + 4, F32_THREADS = 256 };
@@ -111,4 +114,89 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
                 v += p.residual[m * p.ldr + n];
             p.y[m * p.ldy + n] = v;
         }
+}
+
+enum { SMALL_SIZE = 16, SMALL_SLICE = 128, SMALL_LD = SMALL_SLICE + 4 };
+
+struct small_tiles {
+    float x[SMALL_SIZE * SMALL_LD], w[SMALL_SIZE * SMALL_LD];
+};
+
+/* A slice of row row0 + t / 16 from k0, zero behind k: thread t has columns 4 (t % 16) ... + 3
+ * and the same plus 64. */
+DEV f32_chunks read_small(const float *base, int64_t ld, int64_t row0, int64_t rows, int k0, int k,
+                          bool whole)
+{
+    const int64_t r = row0 + thread_id() / 16;
+    f32_chunks v = {};
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const int c = k0 + thread_id() % 16 * 4 + 64 * i;
+        const float *at = base + r * ld + c;
+        if (r >= rows)
+            continue;
+        if (whole && c + 4 <= k) {
+            v.of[i] = *(const f32x4 *)at;
+        } else {
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++)
+                if (c + j < k)
+                    v.of[i][j] = at[j];
+        }
+    }
+    return v;
+}
+
+DEV void write_small(float *to, const f32_chunks &v)
+{
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++)
+        *(f32x4 *)&to[thread_id() / 16 * SMALL_LD + thread_id() % 16 * 4 + 64 * i] = v.of[i];
+}
+
+KERNEL(linear_small_f32, struct bi_linear_params, F32_THREADS, 4)
+{
+    SHARED(small_tiles, s, sizeof(small_tiles));
+    const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
+    const int tiles_n = (p.n + SMALL_SIZE - 1) / SMALL_SIZE;
+    const int64_t m0 = (int64_t)(block_x() / tiles_n) * SMALL_SIZE;
+    const int n0 = block_x() % tiles_n * SMALL_SIZE;
+    if (m0 >= rows)
+        return;
+    const float *weights = (const float *)p.w;
+    const bool whole_x = ((u64)p.x | (u64)p.ldx * 4) % 16 == 0,
+               whole_w = ((u64)weights | (u64)p.k * 4) % 16 == 0;
+    const int64_t m = m0 + thread_id() / SMALL_SIZE;
+    const int n = n0 + thread_id() % SMALL_SIZE;
+    const float *row = s.x + thread_id() / SMALL_SIZE * SMALL_LD,
+                *column = s.w + thread_id() % SMALL_SIZE * SMALL_LD;
+    float d = 0;
+    f32_chunks x = read_small(p.x, p.ldx, m0, rows, 0, p.k, whole_x),
+               w = read_small(weights, p.k, n0, p.n, 0, p.k, whole_w);
+
+    for (int k0 = 0; k0 < p.k; k0 += SMALL_SLICE) {
+        const int left = p.k - k0 < SMALL_SLICE ? p.k - k0 : SMALL_SLICE;
+        barrier(); /* the last slice is used up */
+        write_small(s.x, x);
+        write_small(s.w, w);
+        barrier();
+        if (k0 + SMALL_SLICE < p.k) {
+            x = read_small(p.x, p.ldx, m0, rows, k0 + SMALL_SLICE, p.k, whole_x);
+            w = read_small(weights, p.k, n0, p.n, k0 + SMALL_SLICE, p.k, whole_w);
+        }
+        for (int k = 0; k < left / 4 * 4; k += 4) {
+            const f32x4 a = *(const f32x4 *)&row[k], b = *(const f32x4 *)&column[k];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++)
+                d = fma_(a[i], b[i], d);
+        }
+        for (int k = left / 4 * 4; k < left; k++)
+            d = fma_(row[k], column[k], d);
+    }
+    if (m >= rows || n >= p.n)
+        return;
+    float v = linear_act(d + (p.bias ? p.bias[n] : 0), p.act);
+    if (p.residual)
+        v += p.residual[m * p.ldr + n];
+    p.y[m * p.ldy + n] = v;
 }

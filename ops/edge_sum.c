@@ -14,7 +14,6 @@ static enum bi_axis edges_of(enum bi_axis axis)
 {
     return axis == BI_AXIS_SAMPLES   ? BI_AXIS_SAMPLE_EDGES
            : axis == BI_AXIS_SAMPLED ? BI_AXIS_SAMPLED_EDGES
-           : axis == BI_AXIS_EDGES   ? BI_AXIS_PAIRS
                                      : BI_AXIS_EDGES;
 }
 
@@ -88,8 +87,9 @@ static int edge_sum_infer(struct bi_graph *g, struct bi_node *node, struct bioin
 {
     const struct bi_value *self = bi_in(g, node, 1);
     int st = bi_expect_edges(g, node, err);
-    if (!st)
-        bi_out_shape(g, node, 0, edges_of(self->axis), 2,
+    if (!st) /* without an index there is a row for every row of `edge` */
+        bi_out_shape(g, node, 0,
+                     bi_in(g, node, 7) ? edges_of(self->axis) : bi_in(g, node, 0)->axis, 2,
                      (int64_t[]){self->shape[0] * node->attr.k, self->shape[1]});
     return st;
 }

@@ -10,7 +10,7 @@ static enum bi_axis rows_of(enum bi_axis edges)
 {
     return edges == BI_AXIS_SAMPLE_EDGES    ? BI_AXIS_SAMPLES
            : edges == BI_AXIS_SAMPLED_EDGES ? BI_AXIS_SAMPLED
-           : edges == BI_AXIS_PAIRS         ? BI_AXIS_EDGES
+           : edges == BI_AXIS_PAIRS         ? BI_AXIS_ATOMS
                                             : BI_AXIS_TOKENS;
 }
 

@@ -35,6 +35,8 @@ struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_
                                       const struct bi_bind *b);
 bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
 double bi_ref_gelu(double x);
+/* atom_features.c: y [16], the Gaussians of the distance of two points. */
+void bi_ref_gaussians(const float *a, const float *b, float *y);
 /* neighbor_sum.c: the mask of an edge, 0 when there is none. */
 double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
 

@@ -1,7 +1,7 @@
 /* edges.c - kernels over the edges of residue graphs, see kernels/edges.h. A task is a run of
  * rows of the graph, so many that it is worth a claim.
  *
- * Sections: geometry, sums, messages. */
+ * Sections: geometry, orientation, sums, atoms around residues, messages. */
 #include "../edges.h"
 #include "../linear.h"
 #include "entries.h"
@@ -323,6 +323,90 @@ BI_INLINE void row_bias_row(const struct bi_row_bias_params *p, int64_t r, void 
 }
 
 AXIS_ROWS(row_bias, p->width)
+
+/* ---- atoms around residues ---- */
+
+/* The Gaussians of the distance of two points. */
+BI_INLINE void gaussians(const float *a, const float *b, float *y)
+{
+    const float dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2];
+    const float d = sqrtf(dx * dx + dy * dy + dz * dz + 1e-6f);
+    for (int bin = 0; bin < BI_RBF_BINS; bin += VW) {
+        float mu[VW];
+        for (int c = 0; c < VW; c++)
+            mu[c] = 2 + (float)(bin + c) * (20.0f / 15);
+        vf z = vf_mul(vf_sub(vf_set1(d), vf_load(mu)), vf_set1(0.8f));
+        vf_store(y + bin, vf_exp(vf_neg(vf_mul(z, z))));
+    }
+}
+
+BI_INLINE float dot3(const float *a, const float *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+BI_INLINE int64_t atom_features_rows(const struct bi_atom_features_params *p)
+{
+    return bi_live_rows(p->counts, BI_AXIS_ATOMS, p->rows);
+}
+
+BI_INLINE int64_t atom_features_width(const struct bi_atom_features_params *p)
+{
+    (void)p;
+    return 4 * BI_ATOM_FEATURES;
+}
+
+BI_INLINE void atom_features_row(const struct bi_atom_features_params *p, int64_t r, void *scratch)
+{
+    const float *x = p->x + r / p->n_atoms * 15, *a = p->atoms + 3 * r;
+    float *y = p->y + r * BI_ATOM_FEATURES, e[3][3], c[3], v[3], u[3];
+    (void)scratch;
+    for (int i = 0; i < 5; i++)
+        gaussians(x + 3 * i, a, y + i * BI_RBF_BINS);
+    for (int i = 0; i < 3; i++) {
+        e[0][i] = x[i] - x[3 + i];
+        c[i] = x[6 + i] - x[3 + i];
+        v[i] = a[i] - x[3 + i];
+    }
+    unit3(e[0]);
+    const float along = dot3(e[0], c);
+    for (int i = 0; i < 3; i++)
+        e[1][i] = c[i] - e[0][i] * along;
+    unit3(e[1]);
+    cross3(e[0], e[1], e[2]);
+    for (int i = 0; i < 3; i++)
+        u[i] = dot3(v, e[i]);
+    const float flat = sqrtf(u[0] * u[0] + u[1] * u[1] + 1e-8f);
+    const float far = sqrtf(dot3(u, u)) + 1e-8f;
+    y += 5 * BI_RBF_BINS;
+    y[0] = u[0] / flat;
+    y[1] = u[1] / flat;
+    y[2] = flat / far;
+    y[3] = u[2] / far;
+}
+
+ROWS_RUN(atom_features)
+
+BI_INLINE int64_t atom_pairs_rows(const struct bi_atom_pairs_params *p)
+{
+    return bi_live_rows(p->counts, BI_AXIS_PAIRS, p->rows);
+}
+
+BI_INLINE int64_t atom_pairs_width(const struct bi_atom_pairs_params *p)
+{
+    (void)p;
+    return 4 * BI_RBF_BINS;
+}
+
+BI_INLINE void atom_pairs_row(const struct bi_atom_pairs_params *p, int64_t r, void *scratch)
+{
+    const int64_t i = r / p->n_atoms, j = i / p->n_atoms * p->n_atoms + r % p->n_atoms;
+    (void)scratch;
+    gaussians(p->atoms + 3 * i, p->atoms + 3 * j, p->y + r * BI_RBF_BINS);
+    p->pair_mask[r] = p->mask[i] * p->mask[j];
+}
+
+ROWS_RUN(atom_pairs)
 
 /* ---- messages ---- */
 

@@ -42,6 +42,8 @@
     PLAIN(edge_sum)                                                                      \
     PLAIN(neighbor_sum)                                                                  \
     PLAIN(row_bias)                                                                      \
+    PLAIN(atom_features)                                                                 \
+    PLAIN(atom_pairs)                                                                    \
     PLAIN(fill)                                                                          \
     PLAIN(put_rows)                                                                      \
     PLAIN(next_step)                                                                     \

@@ -3,16 +3,16 @@
 
 static void cases(struct ck *ck)
 {
-    for (int i = 0; i < 9 && !ck_bench(ck); i++) {
-        struct ck_graph g = ck_graph_new(ck, 3, i ? 30 : 1, (int)ck_random(ck, 1, 48));
+    for (int i = 0; i < 16 && !ck_bench(ck); i++) {
+        struct ck_graph g = ck_graph_new(ck, 3, i ? 30 : 1, (int)ck_random(ck, 1, 64));
         const struct bi_counts *c = &g.counts;
         struct bi_edge_message_params p = {.counts = c, .factor = 0.0333f};
         enum bi_axis axis;
-        const int width = i % 4 ? 128 : (int)ck_random(ck, 1, 64);
-        p.terms = ck_graph_terms(&g, i % 3, width, &axis, &p.rows);
+        const int width = i % 5 ? 128 : (int)ck_random(ck, 1, 64);
+        p.terms = ck_graph_terms(&g, i % 4, width, &axis, &p.rows);
         p.axis = (int32_t)axis;
         if (i % 2)
-            p.mask = g.mask;
+            p.mask = p.terms.index ? g.mask : ck_graph_floats(&g, c->n_edges, 1);
         p.w = ck_graph_floats(&g, (int64_t)width * width, 0.1);
         p.b = ck_graph_floats(&g, width, 0.1);
         p.sum = ck_graph_zeros(&g, p.rows * width);

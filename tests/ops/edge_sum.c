@@ -9,7 +9,7 @@ static void cases(struct ck *ck)
         const struct bi_counts *c = &g.counts;
         struct bi_edge_sum_params p = {.counts = c, .act = i % 2 ? BI_ACT_GELU : BI_ACT_NONE};
         enum bi_axis axis;
-        p.terms = ck_graph_terms(&g, i % 3, (int)ck_random(ck, 1, 130), &axis, &p.rows);
+        p.terms = ck_graph_terms(&g, i % 4, (int)ck_random(ck, 1, 130), &axis, &p.rows);
         p.axis = (int32_t)axis;
         p.y = ck_graph_zeros(&g, p.rows * g.k * p.terms.width);
         ck_check_fixed(ck, &(struct ck_fixed){

@@ -118,7 +118,6 @@ struct ck_graph ck_graph_new(struct ck *ck, int max_structures, int max_length, 
     c->n_edges = c->n_tokens * k;
     c->n_sample_edges = n_samples * k;
     c->n_sampled_edges = c->n_sampled * k;
-    c->n_pairs = c->n_edges * k;
     return g;
 }
 
@@ -134,6 +133,14 @@ struct bi_edge_terms ck_graph_terms(struct ck_graph *g, int which, int width, en
 {
     const struct bi_counts *c = &g->counts;
     struct bi_edge_terms e = {.width = width, .k = g->k, .index = g->index};
+    if (which == 3) { /* every row has k of its own */
+        *axis = BI_AXIS_TOKENS;
+        *rows = c->n_tokens;
+        e.index = NULL;
+        e.edge = ck_graph_floats(g, (int64_t)c->n_edges * width, 1);
+        e.self = ck_graph_floats(g, *rows * width, 1);
+        return e;
+    }
     *axis = which == 0 ? BI_AXIS_TOKENS : which == 1 ? BI_AXIS_SAMPLED : BI_AXIS_SAMPLES;
     *rows = which == 0 ? c->n_tokens : which == 1 ? c->n_sampled : c->n_samples;
     e.edge = ck_graph_floats(g, (int64_t)c->n_edges * width, 1);
