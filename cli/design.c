@@ -383,6 +383,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     p->buried = o->buried;
     p->interface_ = o->interface_;
     p->transmembrane = o->transmembrane ? (int)o->transmembrane - 1 : 0;
+    p->no_ligand = o->no_ligand;
     p->batch_tokens = o->batch_tokens;
     p->max_length = o->max_length;
     p->no_rules = o->no_rules[0] ? o->no_rules : NULL;

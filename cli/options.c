@@ -159,6 +159,8 @@ static const struct option table[] = {
      "the same, each position decoded first"},
     {"unconditional", 0, FLAG, NULL, FIELD(unconditional), CLI_DESIGN, NULL,
      "log-probabilities of all positions given the backbone alone"},
+    {"no-ligand", 0, FLAG, NULL, FIELD(no_ligand), CLI_DESIGN, NULL,
+     "weights with ligand context see no ligand"},
     {"transmembrane", 0, NUMBER, "N", FIELD(transmembrane), CLI_DESIGN, NULL,
      "membrane weights: label of all residues, 0 or 1 (default: 0)"},
     {"buried", 0, TEXT, "LIST", FIELD(buried), CLI_DESIGN, NULL,

@@ -103,7 +103,7 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
                         const struct bioinfer_design_params *params, struct bioinfer_error *err)
 {
     struct bioinfer_design *d = NULL;
-    struct bi_design_shape probe = {16, 1, 16, 1, 16, 1, 16, 0, BI_PASS_SAMPLE, false};
+    struct bi_design_shape probe = {16, 1, 16, 1, 16, 1, 16, BI_PASS_SAMPLE, false};
     struct bi_rule_trace trace = {{0}, NULL};
     struct bi_design_graph graph;
     struct bi_recipe recipe;
@@ -135,6 +135,10 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
     d->batch_tokens = d->params.batch_tokens > 0 ? d->params.batch_tokens
                       : model->caps.half         ? 16384
                                                  : 2048;
+    if (model->base.design.ligand_atoms) { /* a residue has hundreds of pairs of atoms */
+        d->batch_tokens = d->params.batch_tokens > 0 ? d->batch_tokens : d->batch_tokens / 8;
+        d->side.omit_all[BI_SYMBOLS - 1] = 1; /* the reference draws from 20 */
+    }
     bi_random_start(&d->random, (enum bi_rng)d->params.rng, d->params.seed,
                     d->params.rng_skip < 0   ? 0
                     : d->params.rng_skip > 0 ? (uint64_t)d->params.rng_skip

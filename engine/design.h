@@ -36,6 +36,9 @@ struct bi_entry {
     float (*backbone)[BI_BACKBONE][3]; /* as read, missing ones zero */
     float *mask, *designed, *open; /* all atoms there; of a designed chain; not fixed */
     int32_t *number, *chain, *codes, *label;
+    /* [n, M] with ligand context: the atoms nearest to each C-beta; mask 0 behind the last */
+    float (*atoms)[3], *atom_mask;
+    int32_t *element;
     struct bi_segment *segments;
     size_t n_segments;
     struct bi_tie *ties;

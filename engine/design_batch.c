@@ -48,7 +48,7 @@ static int64_t terms_of(const struct batch *b, size_t i)
 }
 
 /* Sizes of jobs [0, n). */
-static void measure(struct batch *b, int k)
+static void measure(struct batch *b, int k, int atoms)
 {
     struct bi_counts c = {0};
     b->n_terms = 0;
@@ -66,6 +66,8 @@ static void measure(struct batch *b, int k)
     c.n_rows = c.n_sampled;
     c.n_steps = c.longest;
     c.n_edges = c.n_tokens * k;
+    c.n_atoms = c.n_tokens * atoms;
+    c.n_pairs = c.n_atoms * atoms;
     c.n_sample_edges = c.n_samples * k;
     c.n_sampled_edges = c.n_sampled * k;
     b->counts = c;
@@ -136,11 +138,11 @@ static int make_cells(struct bioinfer_design *d, struct batch *b, const struct b
 }
 
 static void fill_structure(const struct batch *b, struct bi_exec_slot *slot, const struct bi_job *j,
-                           int32_t token, int32_t number, bool ca_only)
+                           int32_t token, int32_t number, const struct bi_design_facts *f)
 {
     const struct bi_entry *e = j->entry;
-    int64_t width = ca_only ? 9 : 12;
-    size_t n = (size_t)e->n;
+    int64_t width = f->ca_only ? 9 : 12;
+    size_t n = (size_t)e->n, m = (size_t)f->ligand_atoms;
     float *x = bi_exec_input(slot, "x"), *mask = bi_exec_input(slot, "mask");
     int32_t *numbers = bi_exec_input(slot, "number"), *chain = bi_exec_input(slot, "chain");
     int32_t *label = bi_exec_input(slot, "label"), *start = bi_exec_input(slot, "start");
@@ -148,6 +150,14 @@ static void fill_structure(const struct batch *b, struct bi_exec_slot *slot, con
     memcpy(mask + token, e->mask, n * sizeof *mask);
     memcpy(numbers + token, e->number, n * sizeof *numbers);
     memcpy(chain + token, e->chain, n * sizeof *chain);
+    if (m) {
+        float (*atoms)[3] = bi_exec_input(slot, "atoms");
+        memcpy(atoms + (size_t)token * m, e->atoms, n * m * sizeof *atoms);
+        memcpy((float *)bi_exec_input(slot, "atom_mask") + (size_t)token * m, e->atom_mask,
+               n * m * sizeof *e->atom_mask);
+        memcpy((int32_t *)bi_exec_input(slot, "element") + (size_t)token * m, e->element,
+               n * m * sizeof *e->element);
+    }
     if (label)
         memcpy(label + token, e->label, n * sizeof *label);
     start[number] = token;
@@ -226,7 +236,7 @@ static void fill_batch(struct bioinfer_design *d, struct batch *b, struct bi_exe
         int64_t n_terms = terms_of(b, i);
         if (begins(b, i)) {
             mine = token;
-            fill_structure(b, slot, j, token, number++, d->model->base.design.ca_only);
+            fill_structure(b, slot, j, token, number++, &d->model->base.design);
             token += (int32_t)j->entry->n;
         }
         if (terms && n_terms) {
@@ -292,7 +302,7 @@ static int run_batch(struct bioinfer_design *d, struct batch *b, struct bi_order
     struct bi_exec_batch batch;
     int32_t token = 0, number = 0;
     int st = 0;
-    measure(b, f->k);
+    measure(b, f->k, f->ligand_atoms);
     b->n_cells = 0;
     if (!(grids = bi_calloc(d->env, (size_t)b->counts.n_seqs + 1, sizeof *grids)))
         return bi_fail(err, BIOINFER_NOMEM, "cells");
@@ -327,10 +337,11 @@ static size_t next_batch(const struct bioinfer_design *d, struct batch *b, size_
     size_t i = 0;
     for (; i < n; i++) {
         int64_t more = b->jobs[i].entry->n;
-        if (begins(b, i))
-            tokens += more;
+        bool own = begins(b, i); /* the others share the encoder's work */
+        tokens += own ? more : 0;
         sampled += more;
-        if (i && (tokens > d->batch_tokens || sampled > BI_DESIGN_SAMPLED * d->batch_tokens))
+        if (i && ((own && tokens > d->batch_tokens) ||
+                  sampled > BI_DESIGN_SAMPLED * d->batch_tokens))
             break;
     }
     return i;

@@ -80,8 +80,9 @@ static int tie_order(const struct bioinfer_design *d, const struct bi_entry *e, 
     return st;
 }
 
-/* Steps of a job from its order; size[t] > 0 ends a group of that many, NULL = groups of one. */
-static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t *size)
+/* Steps of a job from its order; size[t] > 0 ends a group of that many, NULL = groups of one.
+ * total: logits of a group are added up, not averaged (LigandMPNN). */
+static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t *size, bool total)
 {
     bool has_terms = bi_entry_has_terms(e), native = j->kind == BI_JOB_NATIVE;
     for (int64_t end = 0, first = 0; end < e->n; end++) {
@@ -107,7 +108,7 @@ static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t 
         for (int32_t i = 0; i < e->ties[g].n; i++)
             for (int64_t t = 0; t < e->n; t++)
                 if (j->order[t] == e->ties[g].tokens[i])
-                    j->weight[t] = e->ties[g].weights[i];
+                    j->weight[t] = e->ties[g].weights[i] * (float)(total ? e->ties[g].n : 1);
 }
 
 /* ---- jobs ---- */
@@ -237,35 +238,40 @@ static int known_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi
         if (!j)
             return BIOINFER_NOMEM;
         j->number = c + 1;
-        if (kind == BI_JOB_SCORE)
+        if (kind == BI_JOB_SCORE) {
             j->codes = codes;
+            j->number += (int)sample * d->copies;
+        }
         if (x)
             j->x = x + (size_t)c * (size_t)e->n * width;
         sort_order(j->order, jobs->keys, open, jobs->normal + (int64_t)c * e->n, e->n);
         if (j->plan)
-            make_plan(e, j, NULL);
+            make_plan(e, j, NULL, false);
     }
     return st;
 }
 
-/* The draws of a batch of samples, step by step. */
+/* The draws of a batch of samples, step by step. LigandMPNN draws one of 20 at every step, also
+ * where nothing is decided; ProteinMPNN one of 21 where something runs. */
 static void draw_noise(struct bioinfer_design *d, struct bi_job *jobs, const struct bi_entry *e,
                        int copies, uint32_t sample, double *row)
 {
+    const bool always = d->model->base.design.ligand_atoms > 0;
+    const int symbols = always ? BI_SYMBOLS - 1 : BI_SYMBOLS;
     for (int64_t t = 0; t < e->n; t++) {
-        bool any = false;
+        bool any = always && jobs[0].plan[t].group;
         for (int c = 0; c < copies; c++)
             any |= jobs[c].plan[t].group &&
                    (e->n_ties ? jobs[c].plan[t].runs == 1 : jobs[c].plan[t].runs != 0);
         if (!any)
             continue;
         if (d->random.kind != BI_RNG_NATIVE)
-            bi_random_exponential(&d->random, row, (size_t)copies * BI_SYMBOLS);
+            bi_random_exponential(&d->random, row, (size_t)copies * (size_t)symbols);
         for (int c = 0; c < copies; c++)
-            for (int k = 0; k < BI_SYMBOLS; k++)
+            for (int k = 0; k < symbols; k++)
                 jobs[c].noise[t * BI_SYMBOLS + k] =
                     d->random.kind != BI_RNG_NATIVE
-                        ? row[c * BI_SYMBOLS + k]
+                        ? row[c * symbols + k]
                         : bi_random_exponential_at(
                               &d->random, STREAM_DRAW, sample,
                               (uint32_t)(jobs[c].plan[t].position * BI_SYMBOLS + k));
@@ -308,7 +314,7 @@ static int sample_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct b
         sort_order(j->order, jobs->keys, open,
                    jobs->normal + (e->n_ties ? 0 : (int64_t)c * e->n), e->n);
         if (!size || !(st = tie_order(d, e, j->order, size, err)))
-            make_plan(e, j, size);
+            make_plan(e, j, size, d->model->base.design.ligand_atoms > 0);
     }
     if (st)
         goto out;
@@ -325,13 +331,16 @@ out:
 static int condition_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
                           int batch, struct bioinfer_error *err)
 {
-    float *keys;
+    float *keys, *x;
     int st = draw_normals(d, jobs, e, 1, STREAM_NATIVE_ORDER, (uint32_t)batch, err);
     if (st)
         return st;
     if (!(keys = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *keys)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: orders", e->name);
     memcpy(keys, jobs->normal, (size_t)e->n * sizeof *keys);
+    x = noisy(d, e, 1, STREAM_NATIVE_NOISE, (uint32_t)batch, &st, err);
+    if (st)
+        return st;
     for (int64_t i = 0; i < e->n; i++) {
         struct bi_job *j;
         if (bi_is_open(e, i) == 0)
@@ -340,8 +349,25 @@ static int condition_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struc
             return BIOINFER_NOMEM;
         j->position = (int32_t)i;
         j->keys = keys;
+        if (x)
+            j->x = x;
         j->number = batch + 1;
     }
+    return 0;
+}
+
+static int unconditional_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                              struct bioinfer_error *err)
+{
+    struct bi_job *j;
+    int st;
+    const float *x = noisy(d, e, 1, STREAM_NATIVE_NOISE, 0, &st, err);
+    if (st)
+        return st;
+    if (!(j = new_job(d, jobs, e, BI_JOB_UNCONDITIONAL, err)))
+        return BIOINFER_NOMEM;
+    if (x)
+        j->x = x;
     return 0;
 }
 
@@ -399,6 +425,7 @@ int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_en
                      struct bioinfer_error *err)
 {
     float *open;
+    const struct bi_random before = d->random;
     uint32_t sample = 0;
     int st = open_of(d, e, &open, err);
     if (st)
@@ -412,12 +439,14 @@ int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_en
             st = condition_jobs(d, jobs, e, b, err);
         return st;
     case BIOINFER_DESIGN_UNCONDITIONAL:
-        return new_job(d, jobs, e, BI_JOB_UNCONDITIONAL, err) ? 0 : BIOINFER_NOMEM;
+        return unconditional_jobs(d, jobs, e, err);
     default:
         break;
     }
     if ((st = known_jobs(d, jobs, e, BI_JOB_NATIVE, NULL, 0, open, err)))
         return st;
+    if (d->model->base.design.ligand_atoms) /* its reference scores no native sequence */
+        d->random = before;
     for (int t = 0; !st && t < d->n_temperatures; t++)
         for (int b = 0; !st && b < d->n_batches; b++)
             st = sample_jobs(d, jobs, e, d->temperatures[t], b, sample++, open, err);

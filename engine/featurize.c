@@ -1,6 +1,6 @@
 /* featurize.c - a structure file and the reference's side files as the arrays a model takes.
  *
- * Sections: side files, chains, tokens, positions of side files, ties, terms.
+ * Sections: side files, chains, tokens, atoms around them, positions of side files, ties, terms.
  * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, tied_featurize */
 #include <inttypes.h>
 #include <math.h>
@@ -277,8 +277,9 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
                        const struct bioinfer_design_params *p, struct bioinfer_error *err)
 {
     bool ca_only = model->base.design.ca_only;
+    const bool ligand = model->base.design.ligand_atoms > 0;
     size_t n = (size_t)e->n;
-    int64_t at = 0;
+    int64_t at = 0, shift = 0;
     int st;
     e->x = bi_arena_calloc(&e->arena, n, (ca_only ? 9 : 12) * sizeof *e->x);
     e->backbone = bi_arena_calloc(&e->arena, n, sizeof *e->backbone);
@@ -299,6 +300,10 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
         for (size_t i = 0; i < c->n; i++, at++) {
             fill_token(e, at, &c->residues[i], ca_only);
             e->number[at] = (int32_t)(100 * (int64_t)s + at);
+            if (ligand) { /* the file's numbers, made different where insertion codes share one */
+                shift += i && c->residues[i].number == c->residues[i - 1].number;
+                e->number[at] = (int32_t)(c->residues[i].number + shift);
+            }
             e->chain[at] = (int32_t)s + 1;
             e->designed[at] = segment->designed;
             e->open[at] = 1;
@@ -309,6 +314,88 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
     if ((st = label_tokens(e, b, p->interface_, 1, err)) == 0)
         st = label_tokens(e, b, p->buried, 2, err);
     return st;
+}
+
+/* ---- atoms around them ---- */
+
+/* The C-beta of a token, as virtual_cb places it. */
+static void place_cb(const float (*x)[3], float *cb)
+{
+    float b[3], c[3];
+    for (int i = 0; i < 3; i++) {
+        b[i] = x[BI_CA][i] - x[BI_N][i];
+        c[i] = x[BI_C][i] - x[BI_CA][i];
+    }
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        cb[i] = -0.58273431f * (b[j] * c[k] - b[k] * c[j]) + 0.56802827f * b[i] -
+                0.54067466f * c[i] + x[BI_CA][i];
+    }
+}
+
+/* The m atoms nearest to a point, nearest first, equal ones in the order of the file; how many. */
+static int nearest(const struct bi_ligand *l, const float *cb, int m, float *distance, int32_t *index)
+{
+    int n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const float *x = l->atoms[i].x;
+        const float dx = cb[0] - x[0], dy = cb[1] - x[1], dz = cb[2] - x[2];
+        const float d = dx * dx + dy * dy + dz * dz;
+        int at = n < m ? n++ : m - 1;
+        if (at == m - 1 && n == m && i >= (size_t)m && !(d < distance[at]))
+            continue;
+        while (at && distance[at - 1] > d) {
+            distance[at] = distance[at - 1];
+            index[at] = index[at - 1];
+            at--;
+        }
+        distance[at] = d;
+        index[at] = (int32_t)i;
+    }
+    return n;
+}
+
+static int fill_atoms(struct bi_entry *e, const struct bi_structure *s,
+                      const struct bioinfer_model *model, const struct bioinfer_design_params *p,
+                      struct bioinfer_error *err)
+{
+    const int m = model->base.design.ligand_atoms;
+    const size_t n = (size_t)e->n * (size_t)m;
+    struct bi_ligand ligand = {0};
+    float distance[BI_NEIGHBORS_MAX];
+    int32_t index[BI_NEIGHBORS_MAX];
+    int st;
+    e->atoms = bi_arena_calloc(&e->arena, n, sizeof *e->atoms);
+    e->atom_mask = bi_arena_calloc(&e->arena, n, sizeof *e->atom_mask);
+    e->element = bi_arena_calloc(&e->arena, n, sizeof *e->element);
+    if (!e->atoms || !e->atom_mask || !e->element)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: atoms around residues", e->name);
+    if (p->no_ligand)
+        return 0;
+    if ((st = bi_ligand_build(&ligand, s, err)))
+        return st;
+    if (!ligand.n)
+        bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: no ligand atoms: the weights have a "
+               "context for them that stays empty", e->name);
+    else
+        bi_log(model->base.env, BIOINFER_LOG_INFO, "%s: %zu ligand atoms (%zu hydrogens and %zu of "
+               "unknown elements left out)", e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
+    for (int64_t t = 0; t < e->n; t++) {
+        float cb[3];
+        int found;
+        if (e->mask[t] == 0)
+            continue;
+        place_cb((const float (*)[3])e->backbone[t], cb);
+        found = nearest(&ligand, cb, m, distance, index);
+        for (int i = 0; i < found; i++) {
+            const struct bi_ligand_atom *a = &ligand.atoms[index[i]];
+            memcpy(e->atoms[t * m + i], a->x, sizeof a->x);
+            e->element[t * m + i] = a->element;
+            e->atom_mask[t * m + i] = 1;
+        }
+    }
+    bi_ligand_free(&ligand);
+    return 0;
 }
 
 /* ---- positions of side files ---- */
@@ -540,14 +627,16 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
     const struct bi_json *json;
     struct bi_buf said = {.env = model->base.env};
     int64_t n_usable = 0;
-    int st = bi_backbone_build(b, structure, err);
+    const bool ligand = model->base.design.ligand_atoms > 0;
+    int st = bi_backbone_build(b, structure, ligand ? BI_RULES_LIGAND : BI_RULES_GAPS,
+                               err);
     if (st)
         return st;
     bi_backbone_describe(b, &said);
     if (said.size && bi_buf_text(&said))
         bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: %s", e->name, bi_buf_text(&said));
     bi_buf_free(&said);
-    if (b->n_het && !model->base.design.ligand_atoms)
+    if (b->n_het && !ligand)
         bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: HETATM residues are not seen: these "
                "weights have no ligand context", e->name);
     if ((st = choose_chains(e, b, p, side, err)))
@@ -556,6 +645,7 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         return bi_fail(err, BIOINFER_TOO_LONG, "%s: %lld residues, at most %lld are allowed", e->name,
                        (long long)e->n, (long long)p->max_length);
     if ((st = fill_tokens(e, b, model, p, err)) ||
+        (ligand && (st = fill_atoms(e, structure, model, p, err))) ||
         (st = side_of(&json, side->fixed, e->name, "fixed positions", err)) ||
         (st = apply_fixed(e, json, err)) ||
         (st = side_of(&json, side->omit, e->name, "omitted residues", err)) ||

@@ -773,6 +773,7 @@ struct bioinfer_design_params {
     const char *no_rules;
     int (*progress)(void *user, uint64_t structures, uint64_t residues);
     void *progress_user;
+    int no_ligand;               /* non-zero: weights with ligand context see no ligand */
 };
 
 /* One sequence of a structure. Arrays are those of all tokens of the structure, designed chains

@@ -1,5 +1,6 @@
-/* backbone.c - chains of residues out of atoms, by the rules of the ProteinMPNN parser.
- * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, parse_PDB_biounits */
+/* backbone.c - chains of residues out of atoms, by the rules of the two reference parsers.
+ * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, parse_PDB_biounits;
+ * dauparas/LigandMPNN:data_utils.py, parse_PDB */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,16 +73,42 @@ static bool is_mse(const struct bi_atom *a)
     return a->het && !strcmp(a->residue, "MSE");
 }
 
+/* Is the entry an atom of a residue of the chain? Which residues those are is for has_ca. */
+static bool belongs(const struct bi_atom *a, const struct bi_structure *s,
+                    enum bi_backbone_rules rules)
+{
+    return rules == BI_RULES_LIGAND ? bi_is_read(a, s) && bi_is_protein(a)
+                                        : !a->het || is_mse(a);
+}
+
+/* Entries [0, n) without the residues that have no CA; the number that stay. */
+static size_t drop_without_ca(struct entry *e, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        bool ca = false;
+        for (end = i; end < n && same_residue(&e[end], &e[i]); end++)
+            ca |= !strcmp(e[end].atom->name, "CA");
+        for (size_t k = i; ca && k < end; k++)
+            e[kept++] = e[k];
+    }
+    return kept;
+}
+
 /* Sorted atoms of one chain into its residues. */
 static int fill_chain(struct bi_backbone *b, struct bi_chain *chain, const struct entry *e,
-                      size_t n, const char *name, struct bioinfer_error *err)
+                      size_t n, enum bi_backbone_rules rules, const char *name,
+                      struct bioinfer_error *err)
 {
+    const bool gaps = rules == BI_RULES_GAPS;
     int64_t span = (int64_t)e[n - 1].atom->number - e[0].atom->number + 1;
     size_t groups = 1, numbers = 1, at = 0;
     for (size_t i = 1; i < n; i++) {
         groups += !same_residue(&e[i], &e[i - 1]);
         numbers += e[i].atom->number != e[i - 1].atom->number;
     }
+    if (!gaps)
+        span = (int64_t)numbers;
     if (span + (int64_t)(groups - numbers) > BI_MAX_RESIDUES)
         return bi_fail(err, BIOINFER_LIMIT, "%s: chain %s: residue numbers %d to %d; absent ones "
                        "count as gaps, and a chain has at most %d residues", name, chain->id,
@@ -93,17 +120,17 @@ static int fill_chain(struct bi_backbone *b, struct bi_chain *chain, const struc
     for (size_t i = 0; i < n;) {
         struct bi_residue *r;
         int32_t number = e[i].atom->number;
-        while (i && at && chain->residues[at - 1].number < number - 1) {
+        while (gaps && i && at && chain->residues[at - 1].number < number - 1) {
             int32_t absent = chain->residues[at - 1].number + 1;
             chain->residues[at++] = empty_residue(absent, ' ', true);
             b->n_gaps++;
         }
         r = &chain->residues[at++];
         *r = empty_residue(number, e[i].atom->icode, false);
-        r->letter = letter_of(is_mse(e[i].atom) ? "MET" : e[i].atom->residue);
+        r->letter = letter_of(gaps && is_mse(e[i].atom) ? "MET" : e[i].atom->residue);
         b->n_unknown += r->letter == '-';
         b->n_icodes += r->icode != ' ';
-        b->n_mse += is_mse(e[i].atom);
+        b->n_mse += gaps && is_mse(e[i].atom);
         for (size_t first = i; i < n && same_residue(&e[i], &e[first]); i++)
             place_atom(b, r, e[i].atom);
         if (isnan(r->x[0][0]) || isnan(r->x[1][0]) || isnan(r->x[2][0]) || isnan(r->x[3][0])) {
@@ -130,24 +157,26 @@ static int rank_of(const char *id, bool any)
 }
 
 static int add_chain(struct bi_backbone *b, const char *id, const struct bi_structure *s,
-                     struct entry *e, struct bioinfer_error *err)
+                     enum bi_backbone_rules rules, struct entry *e, struct bioinfer_error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n_atoms; i++)
-        if ((!s->atoms[i].het || is_mse(&s->atoms[i])) && !strcmp(s->atoms[i].chain, id))
+        if (belongs(&s->atoms[i], s, rules) && !strcmp(s->atoms[i].chain, id))
             e[n++] = (struct entry){&s->atoms[i], i};
+    qsort(e, n, sizeof *e, compare);
+    if (rules == BI_RULES_LIGAND)
+        n = drop_without_ca(e, n);
     if (!n)
         return 0;
-    qsort(e, n, sizeof *e, compare);
     if (!bi_grow(b->env, &b->chains, &b->cap_chains, b->n_chains + 1, sizeof *b->chains))
         return bi_fail(err, BIOINFER_NOMEM, "%s: chains", s->name);
     b->chains[b->n_chains] = (struct bi_chain){0};
     memcpy(b->chains[b->n_chains].id, id, sizeof b->chains[0].id);
-    return fill_chain(b, &b->chains[b->n_chains++], e, n, s->name, err);
+    return fill_chain(b, &b->chains[b->n_chains++], e, n, rules, s->name, err);
 }
 
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
-                      struct bioinfer_error *err)
+                      enum bi_backbone_rules rules, struct bioinfer_error *err)
 {
     enum { MAX_CHAINS = 4096 };
     struct bi_backbone b = {.env = s->env, .n_models = s->n_models};
@@ -161,9 +190,10 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
         bool seen = i && !strcmp(a->chain, s->atoms[i - 1].chain);
         bool first = !i || a->number != s->atoms[i - 1].number || !seen ||
                      a->icode != s->atoms[i - 1].icode;
-        b.n_het += a->het && !is_mse(a) && first;
-        if (a->het && !is_mse(a))
+        if (!belongs(a, s, rules)) {
+            b.n_het += a->het && rules == BI_RULES_GAPS && first;
             continue;
+        }
         if (rank_of(a->chain, any) < 0) {
             b.n_unnamed += first;
             continue;
@@ -187,7 +217,7 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
     for (int rank = 0; !st && rank <= 62; rank++)
         for (size_t k = 0; !st && k < n_ids; k++)
             if (rank_of(ids[k], any) == rank)
-                st = add_chain(&b, ids[k], s, e, err);
+                st = add_chain(&b, ids[k], s, rules, e, err);
     for (size_t k = 0; k < b.n_chains; k++)
         n_residues += b.chains[k].n;
     if (!st && !b.n_chains)

@@ -75,12 +75,39 @@ struct bi_backbone {
     char first_missing[32];
 };
 
-/* By the rules of the ProteinMPNN parser: numbers ascending, absent ones as gaps, of repeated
- * atoms the first, MSE as MET, other HETATM left out, chains without a name left out. EMPTY when
- * no residue is left. */
+/* Both: numbers ascending, of repeated atoms the first, chains without a name left out.
+ * GAPS: absent numbers are gaps, MSE is read as MET, other HETATM are left out.
+ * LIGAND: no gaps; residues by their names (ATOM or HETATM, modified ones that ProDy calls
+ * protein as X) that have a CA; first model, alternate location none or A, occupancy above 0. */
+enum bi_backbone_rules { BI_RULES_GAPS, BI_RULES_LIGAND };
+
+/* EMPTY when no residue is left. */
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *structure,
-                      struct bioinfer_error *err);
+                      enum bi_backbone_rules rules, struct bioinfer_error *err);
 void bi_backbone_free(struct bi_backbone *backbone);
+/* ---- what is around (ligand.c) ---- */
+
+struct bi_ligand_atom {
+    float x[3];
+    int32_t element; /* atomic number */
+};
+
+struct bi_ligand {
+    const struct bi_env *env;
+    struct bi_ligand_atom *atoms;
+    size_t n, cap;
+    size_t n_hydrogen, n_unknown; /* left out: their element is hydrogen, or none that counts */
+};
+
+/* The atoms that the rules LIGAND read and call neither protein nor water: ligands, ions,
+ * nucleic acids, residues of other names. None is no error. */
+int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *structure,
+                    struct bioinfer_error *err);
+void bi_ligand_free(struct bi_ligand *ligand); /* NULL-safe */
+/* Do the rules LIGAND read the atom, and is its residue's name one of a protein? */
+bool bi_is_read(const struct bi_atom *atom, const struct bi_structure *structure);
+bool bi_is_protein(const struct bi_atom *atom);
+
 /* One line that says what is in n_*; empty when there is nothing to say. */
 void bi_backbone_describe(const struct bi_backbone *backbone, struct bi_buf *out);
 

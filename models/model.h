@@ -48,7 +48,6 @@ enum bi_design_pass {
 /* Sizes of a batch of structures and of the sequences over them. */
 struct bi_design_shape {
     int64_t n_tokens, n_structures, longest, n_samples, n_sampled, n_terms, n_cells;
-    int64_t n_ligand_atoms;
     enum bi_design_pass pass;
     bool rescore; /* SAMPLE: the codes are scored again when all are known */
 };

@@ -26,6 +26,14 @@
  * numbers) instead of 25 distances; tensors features.node_embedding, features.norm_nodes and W_v
  * are in those files and unused.
  *
+ * LigandMPNN adds the M atoms nearest to each residue that are not protein. V_iy of distances and
+ * directions from residue i to atom y and of y's element, Y_y of the element, E_yz of the distance
+ * of two atoms; then twice, from h_C = W_c h_V:
+ *          Y   <- layer of atoms over their pairs: W1 [Y_y | E_yz], no state of the other atom
+ *          h_C <- layer of residues over their atoms: W1 [h_C | W_v V_iy | Y_y]
+ * and h_V <- h_V + norm(V_C h_C) before the decoder. All that is linear in an element is a table
+ * of elements here, and what is linear behind a norm is folded into the first product after it.
+ *
  * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, dauparas/LigandMPNN:model_utils.py */
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +44,8 @@
 #include "model.h"
 
 enum { D = 128, FFN = 512, LAYERS = 3, CLASSES = 66, POSITION = 16, LABELS = 3 };
+/* Of atoms: layers, elements (0: none), columns of a type, of a residue's features. */
+enum { ATOM_LAYERS = 2, ELEMENTS = 119, TYPES = 147, TYPE_WIDTH = 64, SEEN = 148 };
 
 static const char *const symbols[BI_SYMBOLS] = {"A", "C", "D", "E", "F", "G", "H", "I", "K", "L",
                                                 "M", "N", "P", "Q", "R", "S", "T", "V", "W", "Y",
@@ -45,6 +55,15 @@ struct layer {
     int w1, b1, w2, b2, w3, b3, w11, b11, w12, b12, w13, b13;
     int n1w, n1b, n2w, n2b, n3w, n3b, in_w, in_b, out_w, out_b;
     int table; /* decoder: [22, D], what a neighbour's symbol adds */
+    int context_w, context_b; /* of atoms: what is in front of W1's second block, folded into it */
+};
+
+struct context {
+    int seen_w, seen_table, seen_nw, seen_nb; /* V: of features, of elements, norm */
+    int atom_table;                           /* Y of elements */
+    int pair_w, pair_nw, pair_nb;             /* E */
+    int c_w, c_b, out_w, out_nw, out_nb;      /* W_c, V_C */
+    struct layer atoms[ATOM_LAYERS], residues[ATOM_LAYERS];
 };
 
 struct mpnn {
@@ -53,6 +72,8 @@ struct mpnn {
     int n_pairs;
     int edge_w, positions, pairs, norm_w, norm_b, we_w, we_b, out_w, out_b, label_table;
     struct layer encoder[LAYERS], decoder[LAYERS];
+    int n_atoms; /* M, 0 = no context */
+    struct context context;
 };
 
 /* ---- weights ---- */
@@ -60,7 +81,7 @@ struct mpnn {
 struct name {
     const char *name; /* behind the prefix */
     size_t at;        /* offsetof(struct layer, ...) */
-    int64_t rows, columns; /* columns 0: rank 1; -1: 384 in the encoder, 512 in the decoder */
+    int64_t rows, columns; /* columns 0: rank 1; -1: those of W1 in its stack */
     bool encoder_only;
 };
 
@@ -94,15 +115,16 @@ static int bind(struct bi_model *model, const char *name, int64_t rows, int64_t 
     return bi_model_weight(model, &w, err);
 }
 
+/* A layer whose W1 takes `blocks` vectors; `edges`: it has the update of edges. */
 static int bind_layer(struct bi_model *model, struct layer *layer, const char *stack, int number,
-                      bool encoder, struct bioinfer_error *err)
+                      int blocks, bool edges, struct bioinfer_error *err)
 {
     for (size_t i = 0; i < BI_COUNT(layer_names); i++) {
         const struct name *n = &layer_names[i];
-        int64_t columns = n->columns >= 0 ? n->columns : (encoder ? 3 : 4) * D;
+        int64_t columns = n->columns >= 0 ? n->columns : blocks * D;
         char name[96];
         int index;
-        if (n->encoder_only && !encoder)
+        if (n->encoder_only && !edges)
             continue;
         snprintf(name, sizeof name, "%s_layers.%d.%s", stack, number, n->name);
         if ((index = bind(model, name, n->rows, columns, err)) < 0)
@@ -129,12 +151,15 @@ static int read_tensor(struct bi_model *model, const char *name, int64_t rows, i
     return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, v, err);
 }
 
-/* A table made here, as a weight; rows are filled by the caller through *out. */
+/* A table made here, as a weight; columns 0: a vector. Rows are filled by the caller through
+ * *out. */
 static int new_table(struct bi_model *model, const char *name, int64_t rows, int64_t columns,
                      float **out, struct bioinfer_error *err)
 {
-    struct bi_weight w = {.name = name, .rank = 2, .shape = {rows, columns}};
-    if (!(*out = bi_arena_calloc(&model->arena, (size_t)(rows * columns), sizeof **out)))
+    struct bi_weight w = {.rank = columns ? 2 : 1, .shape = {rows, columns ? columns : 1}};
+    w.name = bi_arena_strndup(&model->arena, name, strlen(name));
+    *out = bi_arena_calloc(&model->arena, (size_t)(rows * (columns ? columns : 1)), sizeof **out);
+    if (!*out || !w.name)
         return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, name);
     w.values = *out;
     return bi_model_weight(model, &w, err);
@@ -172,18 +197,28 @@ static int fold_tables(struct bi_model *model, struct mpnn *m, struct bioinfer_e
     fold(table, CLASSES, edge, m->edge_width, 0, POSITION, classes);
     for (int l = 0; l < LAYERS; l++) {
         char name[64];
-        const char *kept;
         snprintf(name, sizeof name, "decoder_layers.%d.W1.weight", l);
         if ((st = read_tensor(model, name, D, 4 * D, &w1, err)))
             return st;
-        if (!(kept = bi_arena_printf(&model->arena, "symbols.%d", l)))
-            return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
-        if ((m->decoder[l].table = new_table(model, kept, BI_SYMBOLS + 1, D, &table, err)) < 0)
+        snprintf(name, sizeof name, "symbols.%d", l);
+        if ((m->decoder[l].table = new_table(model, name, BI_SYMBOLS + 1, D, &table, err)) < 0)
             return m->decoder[l].table;
         fold(table, BI_SYMBOLS, w1, 4 * D, 2 * D, D, symbol); /* the last row: none yet */
     }
     model->n_parameters += BI_SYMBOLS * D + CLASSES * POSITION + POSITION;
     return 0;
+}
+
+/* x <- norm(x) w + b of one row. */
+static void norm_row(float *x, const float *w, const float *b)
+{
+    double mean = 0, variance = 0;
+    for (int i = 0; i < D; i++)
+        mean += (double)x[i] / D;
+    for (int i = 0; i < D; i++)
+        variance += ((double)x[i] - mean) * ((double)x[i] - mean) / D;
+    for (int i = 0; i < D; i++)
+        x[i] = (float)(((double)x[i] - mean) / sqrt(variance + 1e-5) * (double)w[i] + (double)b[i]);
 }
 
 /* h_V of each label: W_v norm(node_embedding[:, label]) + b. */
@@ -201,15 +236,9 @@ static int fold_labels(struct bi_model *model, struct mpnn *m, struct bioinfer_e
     if ((m->label_table = new_table(model, "labels", LABELS, D, &table, err)) < 0)
         return m->label_table;
     for (int l = 0; l < LABELS; l++) {
-        double mean = 0, variance = 0;
         for (int i = 0; i < D; i++)
-            mean += (double)embed[i * LABELS + l] / D;
-        for (int i = 0; i < D; i++)
-            variance += ((double)embed[i * LABELS + l] - mean) *
-                        ((double)embed[i * LABELS + l] - mean) / D;
-        for (int i = 0; i < D; i++)
-            row[i] = (float)(((double)embed[i * LABELS + l] - mean) / sqrt(variance + 1e-5) *
-                                 (double)nw[i] + (double)nb[i]);
+            row[i] = embed[i * LABELS + l];
+        norm_row(row, nw, nb);
         fold(table + l * D, 1, w, D, 0, D, row);
         for (int i = 0; i < D; i++)
             table[l * D + i] += b[i];
@@ -217,6 +246,157 @@ static int fold_labels(struct bi_model *model, struct mpnn *m, struct bioinfer_e
     model->n_parameters += D * LABELS + 2 * D + D * D + D;
     return 0;
 }
+
+/* ---- weights of atoms ---- */
+
+/* Group and period of an element, as the reference's table has them: 0 for none, lanthanides and
+ * actinides in group 3. */
+static void place_of(int z, int *group, int *period)
+{
+    static const uint8_t before[] = {0, 2, 10, 18, 36, 54, 86, 118}; /* noble gases */
+    int p = 0, at, size;
+    *group = *period = 0;
+    if (!z)
+        return;
+    while (z > before[p])
+        p++;
+    at = z - before[p - 1];
+    size = before[p] - before[p - 1];
+    *period = p;
+    if (at == size)
+        *group = 18;
+    else if (at <= 2)
+        *group = at;
+    else if (size == 8)
+        *group = at + 10;
+    else if (size == 18)
+        *group = at;
+    else /* of 32: fifteen share group 3 */
+        *group = at <= 17 ? 3 : at - 14;
+}
+
+/* y = the columns of w [rows, TYPES] that element z has, added up. */
+static void add_type(float *y, int rows, const float *w, int z)
+{
+    int group, period;
+    place_of(z, &group, &period);
+    for (int r = 0; r < rows; r++)
+        y[r] = (float)((double)w[r * TYPES + z] + (double)w[r * TYPES + 120 + group] +
+                       (double)w[r * TYPES + 139 + period]);
+}
+
+/* What features and element of an atom are to a residue, and what its element is to itself. */
+static int fold_elements(struct bi_model *model, struct context *c, struct bioinfer_error *err)
+{
+    const float *down, *down_b, *type, *type_b, *y_nodes, *nw, *nb, *w, *b;
+    float *seen, *seen_table, *atom_table, row[D];
+    int st;
+    if ((st = read_tensor(model, "features.node_project_down.weight", D, SEEN, &down, err)) ||
+        (st = read_tensor(model, "features.node_project_down.bias", D, 1, &down_b, err)) ||
+        (st = read_tensor(model, "features.type_linear.weight", TYPE_WIDTH, TYPES, &type, err)) ||
+        (st = read_tensor(model, "features.type_linear.bias", TYPE_WIDTH, 1, &type_b, err)) ||
+        (st = read_tensor(model, "features.y_nodes.weight", D, TYPES, &y_nodes, err)) ||
+        (st = read_tensor(model, "features.norm_y_nodes.weight", D, 1, &nw, err)) ||
+        (st = read_tensor(model, "features.norm_y_nodes.bias", D, 1, &nb, err)) ||
+        (st = read_tensor(model, "W_nodes_y.weight", D, D, &w, err)) ||
+        (st = read_tensor(model, "W_nodes_y.bias", D, 1, &b, err)))
+        return st;
+    if ((c->seen_w = new_table(model, "atoms.seen", D, BI_ATOM_FEATURES, &seen, err)) < 0)
+        return c->seen_w;
+    if ((c->seen_table = new_table(model, "atoms.seen.elements", ELEMENTS, D, &seen_table, err)) < 0)
+        return c->seen_table;
+    if ((c->atom_table = new_table(model, "atoms.elements", ELEMENTS, D, &atom_table, err)) < 0)
+        return c->atom_table;
+    for (int d = 0; d < D; d++) /* Gaussians, then the four directions behind the type */
+        for (int i = 0; i < BI_ATOM_FEATURES; i++)
+            seen[d * BI_ATOM_FEATURES + i] =
+                down[d * SEEN + i + (i < 5 * BI_RBF_BINS ? 0 : TYPE_WIDTH)];
+    for (int z = 0; z < ELEMENTS; z++) {
+        add_type(row, TYPE_WIDTH, type, z);
+        for (int i = 0; i < TYPE_WIDTH; i++)
+            row[i] += type_b[i];
+        fold(seen_table + z * D, 1, down, SEEN, 5 * BI_RBF_BINS, TYPE_WIDTH, row);
+        for (int d = 0; d < D; d++)
+            seen_table[z * D + d] += down_b[d];
+        add_type(row, D, y_nodes, z);
+        norm_row(row, nw, nb);
+        fold(atom_table + z * D, 1, w, D, 0, D, row);
+        for (int d = 0; d < D; d++)
+            atom_table[z * D + d] += b[d];
+    }
+    model->n_parameters += D * SEEN + D + TYPE_WIDTH * TYPES + TYPE_WIDTH + D * TYPES + 2 * D +
+                           D * D + D;
+    return 0;
+}
+
+/* W1's second block times the product `inner` that stands in front of it, and the biases. */
+static int fold_inner(struct bi_model *model, struct layer *layer, const char *stack, int number,
+                      int blocks, const char *inner, struct bioinfer_error *err)
+{
+    const float *w1, *b1, *w, *b;
+    float *out_w, *out_b;
+    char name[96];
+    int st;
+    snprintf(name, sizeof name, "%s_layers.%d.W1.weight", stack, number);
+    if ((st = read_tensor(model, name, D, blocks * D, &w1, err)))
+        return st;
+    snprintf(name, sizeof name, "%s_layers.%d.W1.bias", stack, number);
+    if ((st = read_tensor(model, name, D, 1, &b1, err)))
+        return st;
+    snprintf(name, sizeof name, "%s.weight", inner);
+    if ((st = read_tensor(model, name, D, D, &w, err)))
+        return st;
+    snprintf(name, sizeof name, "%s.bias", inner);
+    if ((st = read_tensor(model, name, D, 1, &b, err)))
+        return st;
+    snprintf(name, sizeof name, "%s_layers.%d.W1 %s", stack, number, inner);
+    if ((layer->context_w = new_table(model, name, D, D, &out_w, err)) < 0)
+        return layer->context_w;
+    snprintf(name, sizeof name, "%s_layers.%d.b1 %s", stack, number, inner);
+    if ((layer->context_b = new_table(model, name, D, 0, &out_b, err)) < 0)
+        return layer->context_b;
+    for (int d = 0; d < D; d++) {
+        const float *row = w1 + d * blocks * D + D;
+        double bias = (double)b1[d];
+        for (int k = 0; k < D; k++) {
+            double sum = 0;
+            for (int i = 0; i < D; i++)
+                sum += (double)row[i] * (double)w[i * D + k];
+            out_w[d * D + k] = (float)sum;
+            bias += (double)row[k] * (double)b[k];
+        }
+        out_b[d] = (float)bias;
+    }
+    return 0;
+}
+
+static int open_context(struct bi_model *model, struct context *c, struct bioinfer_error *err)
+{
+    int st = 0;
+#define BIND(member, name, rows, columns)                                                \
+    if ((c->member = bind(model, name, rows, columns, err)) < 0)                         \
+        return c->member;
+    BIND(seen_nw, "features.norm_nodes.weight", D, 0)
+    BIND(seen_nb, "features.norm_nodes.bias", D, 0)
+    BIND(pair_w, "features.y_edges.weight", D, BI_RBF_BINS)
+    BIND(pair_nw, "features.norm_y_edges.weight", D, 0)
+    BIND(pair_nb, "features.norm_y_edges.bias", D, 0)
+    BIND(c_w, "W_c.weight", D, D)
+    BIND(c_b, "W_c.bias", D, 0)
+    BIND(out_w, "V_C.weight", D, D)
+    BIND(out_nw, "V_C_norm.weight", D, 0)
+    BIND(out_nb, "V_C_norm.bias", D, 0)
+#undef BIND
+    for (int l = 0; !st && l < ATOM_LAYERS; l++)
+        if (!(st = bind_layer(model, &c->atoms[l], "y_context_encoder", l, 2, false, err)) &&
+            !(st = bind_layer(model, &c->residues[l], "context_encoder", l, 3, false, err)) &&
+            !(st = fold_inner(model, &c->atoms[l], "y_context_encoder", l, 2, "W_edges_y", err)))
+            st = fold_inner(model, &c->residues[l], "context_encoder", l, 3, "W_v", err);
+    model->n_parameters += 2 * (D * D + D); /* W_edges_y, W_v */
+    return st ? st : fold_elements(model, c, err);
+}
+
+/* ---- opening ---- */
 
 /* Atoms of "x" by number: N, CA, C, O, C-beta; CA only: before, own, next. */
 static const uint8_t atom_pairs[][2] = {
@@ -237,8 +417,6 @@ static int bind_pairs(struct bi_model *model, struct mpnn *m, struct bioinfer_er
         table[i] = pairs[i / 2][i % 2];
     return 0;
 }
-
-/* ---- opening ---- */
 
 static bool mpnn_recognise(const struct bi_checkpoint *cp)
 {
@@ -275,13 +453,12 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     static const char *const k_names[] = {"metadata.k_neighbors", "num_edges", NULL};
     const struct bi_tensor *edge = bi_checkpoint_find(model->cp, "features.edge_embedding.weight");
     struct mpnn *m = bi_arena_calloc(&model->arena, 1, sizeof *m);
-    int64_t k;
+    static const char *const atom_names[] = {"metadata.atom_context_num", "atom_context_num", NULL};
+    const bool ligand = bi_checkpoint_find(model->cp, "features.type_linear.weight");
+    int64_t k, n_atoms;
     int st = 0;
     if (!m)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
-    if (bi_checkpoint_find(model->cp, "features.type_linear.weight"))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: weights with ligand context are not "
-                       "supported yet", model->cp->path);
     if (edge->rank != 2 || edge->shape[0] != D || (edge->shape[1] != 416 && edge->shape[1] != 167))
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape [%llu, %llu], expected [128, 416], or "
                        "[128, 167] of CA-only weights", model->cp->path, edge->name,
@@ -289,11 +466,18 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
                        edge->rank > 1 ? (unsigned long long)edge->shape[1] : 0);
     m->edge_width = (int)edge->shape[1];
     m->ca_only = m->edge_width == 167;
-    m->labels = !m->ca_only && bi_checkpoint_find(model->cp, "features.node_embedding.weight");
-    k = config_number(model, k_names, 48);
-    if (k < 1 || k > BI_NEIGHBORS_MAX)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %lld neighbours, at most %d are possible",
-                       model->cp->path, (long long)k, BI_NEIGHBORS_MAX);
+    m->labels = !m->ca_only && !ligand &&
+                bi_checkpoint_find(model->cp, "features.node_embedding.weight");
+    k = config_number(model, k_names, ligand ? 32 : 48);
+    n_atoms = ligand ? config_number(model, atom_names, 25) : 0;
+    if (k < 1 || k > BI_NEIGHBORS_MAX || (ligand && (n_atoms < 1 || n_atoms > BI_NEIGHBORS_MAX)))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %lld neighbours, %lld atoms; at most %d are "
+                       "possible", model->cp->path, (long long)k, (long long)n_atoms,
+                       BI_NEIGHBORS_MAX);
+    if (ligand && m->ca_only)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: ligand context of CA-only weights",
+                       model->cp->path);
+    m->n_atoms = (int)n_atoms;
 #define BIND(member, name, rows, columns)                                                \
     if ((m->member = bind(model, name, rows, columns, err)) < 0)                         \
         return m->member;
@@ -306,10 +490,11 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     BIND(out_b, "W_out.bias", BI_SYMBOLS, 0)
 #undef BIND
     for (int l = 0; !st && l < LAYERS; l++)
-        if (!(st = bind_layer(model, &m->encoder[l], "encoder", l, true, err)))
-            st = bind_layer(model, &m->decoder[l], "decoder", l, false, err);
+        if (!(st = bind_layer(model, &m->encoder[l], "encoder", l, 3, true, err)))
+            st = bind_layer(model, &m->decoder[l], "decoder", l, 4, false, err);
     if (st || (st = fold_tables(model, m, err)) || (st = bind_pairs(model, m, err)) ||
-        (m->labels && (st = fold_labels(model, m, err))))
+        (m->labels && (st = fold_labels(model, m, err))) ||
+        (ligand && (st = open_context(model, &m->context, err))))
         return st;
     model->config = m;
     model->tokens = symbols;
@@ -319,11 +504,12 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     model->n_heads = 1;
     model->head_dim = D;
     model->design = (struct bi_design_facts){
-        .k = (int)k, .ca_only = m->ca_only, .labels = m->labels,
-        .torch_draws = m->ca_only ? 3275237 : m->labels ? 3338981 : 3305317,
+        .k = (int)k, .ca_only = m->ca_only, .labels = m->labels, .ligand_atoms = m->n_atoms,
+        .torch_draws = m->ca_only ? 3275237 : m->labels ? 3338981 : ligand ? 5210789 : 3305317,
         .variant = variant_of(model)};
     model->name = bi_arena_printf(&model->arena, "proteinmpnn%s", m->ca_only  ? "-ca"
                                                                   : m->labels ? "-membrane"
+                                                                  : ligand    ? "-ligand"
                                                                               : "");
     if (!model->name || !model->design.variant)
         return bi_fail(err, BIOINFER_NOMEM, "%s: name", model->cp->path);
@@ -332,12 +518,16 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
 
 /* ---- graph ---- */
 
+#define NO_EDGES                                                                         \
+    (struct bi_edge_args){BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE,                   \
+                          BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE}
+
 struct builder {
     const struct bi_model *model;
     const struct mpnn *m;
     struct bi_graph *g;
     int32_t k;
-    bi_value_id mask, index;
+    bi_value_id mask, index, x; /* x: [N, 15], CA-only [N, 9] */
 };
 
 static bi_value_id weight(const struct builder *b, int index)
@@ -381,6 +571,7 @@ static bi_value_id edges(struct builder *b, const struct bi_design_shape *s, bi_
     bi_value_id distance, e, w = weight(b, m->edge_w);
     if (!m->ca_only)
         x = bi_virtual_cb(g, x);
+    b->x = x;
     b->index = bi_knn(g, x, 3, b->mask, start, cells, grid, b->k, &distance);
     e = bi_rbf(g, x, b->index, distance, weight(b, m->pairs));
     e = bi_matmul(g, e, bi_weight_columns(g, w, POSITION, BI_RBF_BINS * m->n_pairs));
@@ -407,6 +598,46 @@ static bi_value_id encoder_layer(const struct builder *b, const struct layer *l,
     return h;
 }
 
+/* A layer whose edges are its rows' own: what they add is in `edge`. */
+static bi_value_id own_layer(const struct builder *b, const struct layer *l, bi_value_id h,
+                             bi_value_id edge, bi_value_id edge_mask, bi_value_id mask)
+{
+    struct bi_graph *g = b->g;
+    struct bi_edge_args args = NO_EDGES;
+    bi_value_id x, weight_sum;
+    args.edge = edge;
+    args.self = block(b, h, l->w1, 0);
+    x = bi_gelu(g, linear(b, bi_gelu(g, bi_edge_sum(g, &args, b->m->n_atoms)), l->w2, l->b2));
+    x = bi_neighbor_sum(g, linear(b, x, l->w3, l->b3), edge_mask, BI_NONE, BI_NONE, b->m->n_atoms,
+                        1 / 30.0f, &weight_sum);
+    return bi_scale_rows(g, feed_forward(b, l, norm(b, bi_add(g, x, h), l->n1w, l->n1b)), mask);
+}
+
+/* h_V with what is around the residues. */
+static bi_value_id context(const struct builder *b, int64_t n, bi_value_id h)
+{
+    const struct context *c = &b->m->context;
+    struct bi_graph *g = b->g;
+    const int32_t k = b->m->n_atoms;
+    bi_value_id atoms = bi_input_matrix(g, "atoms", BI_F32, BI_AXIS_ATOMS, n * k, 3);
+    bi_value_id mask = bi_input(g, "atom_mask", BI_F32, BI_AXIS_ATOMS, n * k);
+    bi_value_id element = bi_input(g, "element", BI_I32, BI_AXIS_ATOMS, n * k);
+    bi_value_id seen, y = bi_select_rows(g, weight(b, c->atom_table), element), pairs, pair_mask;
+    bi_value_id h_c = linear(b, h, c->c_w, c->c_b);
+    seen = bi_matmul(g, bi_atom_features(g, b->x, atoms), weight(b, c->seen_w));
+    seen = bi_add(g, seen, bi_select_rows(g, weight(b, c->seen_table), element));
+    seen = norm(b, seen, c->seen_nw, c->seen_nb);
+    pairs = bi_atom_pairs(g, atoms, mask, k, &pair_mask);
+    pairs = norm(b, bi_matmul(g, pairs, weight(b, c->pair_w)), c->pair_nw, c->pair_nb);
+    for (int l = 0; l < ATOM_LAYERS; l++) {
+        const struct layer *a = &c->atoms[l], *r = &c->residues[l];
+        y = own_layer(b, a, y, linear(b, pairs, a->context_w, a->context_b), pair_mask, mask);
+        h_c = own_layer(b, r, h_c, bi_add(g, linear(b, seen, r->context_w, r->context_b),
+                                          block(b, y, r->w1, 2)), mask, b->mask);
+    }
+    return bi_add(g, norm(b, bi_matmul(g, h_c, weight(b, c->out_w)), c->out_nw, c->out_nb), h);
+}
+
 /* One decoder layer of rows whose own share is `self`; its neighbours' are in `args`. */
 static bi_value_id decoder_layer(const struct builder *b, const struct layer *l, bi_value_id h,
                                  const struct bi_edge_args *given)
@@ -426,10 +657,6 @@ static bi_value_id decoder_layer(const struct builder *b, const struct layer *l,
 struct shares {
     bi_value_id edge[LAYERS], late[LAYERS];
 };
-
-#define NO_EDGES                                                                         \
-    (struct bi_edge_args){BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE,                   \
-                          BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE}
 
 static bi_value_id unconditional(const struct builder *b, const struct shares *s, bi_value_id h)
 {
@@ -525,6 +752,8 @@ static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
                   : bi_fill(g, BI_F32, BI_AXIS_TOKENS, n, D, 0);
     for (int l = 0; l < LAYERS; l++)
         h = encoder_layer(&b, &m->encoder[l], h, &edge);
+    if (m->n_atoms)
+        h = context(&b, n, h);
     for (int l = 0; l < LAYERS; l++) {
         const struct layer *d = &m->decoder[l];
         s.edge[l] = bi_add(g, block(&b, edge, d->w1, 1), weight(&b, d->b1));
@@ -546,6 +775,7 @@ const struct bi_model_def bi_model_proteinmpnn = {
     .name = "proteinmpnn",
     .summary = "ProteinMPNN: designs sequences for protein backbones",
     .default_name = "proteinmpnn/proteinmpnn_v_48_020.mpnn",
+    .gpu = true,
     .recognise = mpnn_recognise,
     .open = mpnn_open,
     .build_design = mpnn_build,

@@ -68,12 +68,12 @@ def design(names, expected, *args, same=None):
 
 
 def array(data):
-    """A float array of an .npy file: shape, values."""
+    """An array of an .npy file: shape, values."""
     assert data[:6] == b'\x93NUMPY'
     n, at = (struct.unpack('<H', data[8:10])[0], 10) if data[6] == 1 else \
             (struct.unpack('<I', data[8:12])[0], 12)
     header = eval(data[at:at + n].decode(), {'__builtins__': {}})
-    kind = {'<f4': 'f', '<f8': 'd'}[header['descr']]
+    kind = {'<f4': 'f', '<f8': 'd', '<i4': 'i'}[header['descr']]
     raw = data[at + n:]
     return header['shape'], list(struct.unpack('<%d%s' % (len(raw) // struct.calcsize(kind), kind),
                                                raw))
@@ -85,7 +85,7 @@ def arrays(file):
         for name in z.namelist():
             try:
                 found[name[:-4]] = array(z.read(name))
-            except KeyError:  # text and integers are not needed
+            except KeyError:  # text is not needed
                 pass
         return found
 
@@ -158,4 +158,5 @@ def main():
     return 1 if failures else 0
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())
