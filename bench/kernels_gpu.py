@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Times Hopper's linear and attention beside cuBLAS and scaled_dot_product_attention of torch, in one run.
 
-  kernels_gpu.py --ptx build/kernels [--rows 16384,8192,258]
+  kernels_gpu.py --ptx build/kernels [--rows 16384,256] [--models 8M,150M,650M,3B]
 
---ptx is the folder of linear_sm90.sm_90a.ptx and attention_sm90.sm_90a.ptx, which any build with clang-19 leaves. The
+--ptx is the folder of the .sm_90a.ptx of linear_sm90, attention_sm90 and layernorm, which any build with clang-19 leaves. The
 entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
 replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
@@ -38,6 +38,21 @@ class AttentionParams(c.Structure):
                  ("bias", c.c_void_p)])
 
 
+class NormParams(c.Structure):
+    _fields_ = ([(n, c.c_void_p) for n in "counts x add w b y sum copy".split()] +
+                [(n, c.c_int64) for n in "ldx lda ldy lds ldc rows".split()] +
+                [(n, c.c_int32) for n in "axis width groups rms".split()] + [("eps", c.c_float)])
+
+
+class Attribute(c.Structure):
+    _fields_ = [("id", c.c_int), ("pad", c.c_int), ("value", c.c_int32 * 16)]
+
+
+class LaunchConfig(c.Structure):
+    _fields_ = [("grid", c.c_uint * 3), ("block", c.c_uint * 3), ("shared", c.c_uint), ("stream", c.c_void_p),
+                ("attributes", c.POINTER(Attribute)), ("n", c.c_uint)]
+
+
 def check(code):
     if code:
         raise SystemExit(f"CUDA error {code}")
@@ -51,9 +66,10 @@ def load(folder, name):
 
 
 def shared_size(name):
-    """Bytes of shared memory that an entry is launched with: the fifth column of kernels/gpu_entries_sm90.h."""
-    header = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "gpu_entries_sm90.h"
-    return int(re.search(rf"E\({name},(?:[^,]*,){{3}} *(\d+)", header.read_text())[1])
+    """Bytes of shared memory that an entry is launched with: the fifth column of the tables of entries."""
+    folder = pathlib.Path(__file__).resolve().parent.parent / "kernels"
+    text = (folder / "gpu_entries.h").read_text() + (folder / "gpu_entries_sm90.h").read_text()
+    return int(re.search(rf"E\({name},(?:[^,]*,){{3}} *(\d+)", text)[1])
 
 
 def entry(module, name):
@@ -74,10 +90,12 @@ def tensor_map(address, rows, columns, ld, box_rows, box_columns):
 
 
 def launch(function, grid, threads, shared, params):
+    """As engine/cuda.c does: it may begin while the launch before it ends."""
     room = c.create_string_buffer(params + b"\0" * (-len(params) % STRIDE))
-    check(CUDA.cuLaunchKernel(function, *grid, 1, threads, 1, 1, shared,
-                              c.c_void_p(torch.cuda.current_stream().cuda_stream),
-                              (c.c_void_p * 1)(c.addressof(room)), None))
+    early = Attribute(6)
+    early.value[0] = 1
+    config = LaunchConfig((*grid, 1), (threads, 1, 1), shared, torch.cuda.current_stream().cuda_stream, c.pointer(early), 1)
+    check(CUDA.cuLaunchKernelEx(c.byref(config), function, (c.c_void_p * 1)(c.addressof(room)), None))
 
 
 def milliseconds(*runs):
@@ -137,7 +155,7 @@ def linear_row(module, label, rows, n, k, gelu, residual):
     expected = F.gelu(expected) if gelu else expected
     expected = expected + more[some].double() if residual else expected
     rate = 2e-9 * rows * n * k
-    print(f"{label:24} {rows:6} {n:6} {k:6} {rate / ours:8.0f} {rate / cublas:8.0f} {cublas / ours:6.2f} "
+    print(f"{label:24} {rows:6} {n:6} {k:6} {1e3 * ours:8.1f} {rate / ours:8.0f} {rate / cublas:8.0f} {cublas / ours:6.2f} "
           f"{relative_error(y[some], expected):9.1e}", flush=True)
 
 
@@ -174,23 +192,40 @@ def attention_row(module, lengths, heads, width):
           f"{relative_error(y[last], expected):9.1e}", flush=True)
 
 
+def norm_row(module, rows, live, width):
+    x, w, b = torch.randn(rows, width, device="cuda"), torch.randn(width, device="cuda"), torch.randn(width, device="cuda")
+    y = torch.empty(rows, width, device="cuda", dtype=torch.float16)
+    counts = torch.tensor([live, 1, live, live, 0, 0, 0, 0], dtype=torch.int32, device="cuda")
+    params = bytes(NormParams(counts.data_ptr(), x.data_ptr(), None, w.data_ptr(), b.data_ptr(), y.data_ptr(), None, None,
+                              width, width, width, width, width, rows, 1, width, 0, 0, 1e-5))
+    function, shared = entry(module, "layernorm_f32_f16")
+    ours = milliseconds(lambda: launch(function, (min(-(-rows // 8), 512), 1), 256, shared, params))[0]
+    expected = F.layer_norm(x[:live].double(), (width,), w.double(), b.double(), 1e-5)
+    error = f"{relative_error(y[:live], expected):9.1e}" if live else ""
+    print(f"{f'norm, {live} of {rows} rows of {width}':45} {1e3 * ours:8.2f} us {6e-6 * live * width / ours:6.0f} GB/s{error}",
+          flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptx", required=True)
-    parser.add_argument("--rows", default="16384,258")
-    parser.add_argument("--models", default="150M,650M,3B")
+    parser.add_argument("--rows", default="16384,256")
+    parser.add_argument("--models", default="8M,150M,650M,3B")
     args = parser.parse_args()
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
-    linear, attention = load(args.ptx, "linear_sm90"), load(args.ptx, "attention_sm90")
+    linear, attention, norm = (load(args.ptx, n) for n in ("linear_sm90", "attention_sm90", "layernorm"))
     print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
-          "linear                     rows      n      k     ours   cuBLAS  ratio     error")
+          "linear                     rows      n      k       us     ours   cuBLAS  ratio     error")
     for rows in map(int, args.rows.split(",")):
         for model in args.models.split(","):
             d = MODELS[model]
             for label, n, k, gelu, residual in (("qkv", 3 * d, d, 0, 0), ("out, residual", d, d, 0, 1),
                                                 ("fc1, GELU", 4 * d, d, 1, 0), ("fc2, residual", d, 4 * d, 0, 1)):
                 linear_row(linear, f"{model} {label}", rows, n, k, gelu, residual)
+    print("a launch in a chain of launches; the first finds no live rows")
+    for rows, live, width in ((256, 0, 1280), (256, 256, 320), (256, 256, 1280), (16384, 16384, 640), (16384, 16384, 1280)):
+        norm_row(norm, rows, live, width)
     print("attention                                         ours     SDPA  ratio     error")
     for width, heads in ((64, 20), (128, 40), (32, 20), (16, 20)):
         for count, length in ((32, 512), (16, 1024), (8, 2048), (4, 4096)):
