@@ -116,7 +116,7 @@ struct cli_options {
         *bias_residue, *pssm, *sequences, *buried, *interface_, *temperature, *noise,
         *pssm_multi, *pssm_threshold;
     bool pssm_bias, pssm_log_odds, conditional, conditional_backbone,
-        unconditional, no_ligand;
+        unconditional, no_ligand, side_chains;
     int64_t num_seq, batch;
     int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
 };

@@ -384,6 +384,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     p->interface_ = o->interface_;
     p->transmembrane = o->transmembrane ? (int)o->transmembrane - 1 : 0;
     p->no_ligand = o->no_ligand;
+    p->side_chains = o->side_chains;
     p->batch_tokens = o->batch_tokens;
     p->max_length = o->max_length;
     p->no_rules = o->no_rules[0] ? o->no_rules : NULL;

@@ -161,6 +161,8 @@ static const struct option table[] = {
      "log-probabilities of all positions given the backbone alone"},
     {"no-ligand", 0, FLAG, NULL, FIELD(no_ligand), CLI_DESIGN, NULL,
      "weights with ligand context see no ligand"},
+    {"side-chain-context", 0, FLAG, NULL, FIELD(side_chains), CLI_DESIGN, NULL,
+     "weights with ligand context see side chains that are not designed"},
     {"transmembrane", 0, NUMBER, "N", FIELD(transmembrane), CLI_DESIGN, NULL,
      "membrane weights: label of all residues, 0 or 1 (default: 0)"},
     {"buried", 0, TEXT, "LIST", FIELD(buried), CLI_DESIGN, NULL,

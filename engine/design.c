@@ -47,6 +47,11 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
     if ((p->buried || p->interface_ || p->transmembrane) && !f->labels)
         return bi_fail(err, BIOINFER_INVALID, "%s: these weights take no membrane labels",
                        d->model->path);
+    if ((p->no_ligand || p->side_chains) && !f->ligand_atoms)
+        return bi_fail(err, BIOINFER_INVALID, "%s: these weights have no ligand context",
+                       d->model->path);
+    if (p->no_ligand && p->side_chains)
+        return bi_fail(err, BIOINFER_INVALID, "design: side chains around residues, and no ligand");
     if (p->transmembrane < 0 || p->transmembrane > 2)
         return bi_fail(err, BIOINFER_INVALID, "design: label %d, expected 0 to 2", p->transmembrane);
     if (p->tied_file && p->homooligomer)

@@ -333,37 +333,115 @@ static void place_cb(const float (*x)[3], float *cb)
     }
 }
 
-/* The m atoms nearest to a point, nearest first, equal ones in the order of the file; how many. */
-static int nearest(const struct bi_ligand *l, const float *cb, int m, float *distance, int32_t *index)
+/* The m atoms nearest to a point, nearest first, equal ones in the order they are taken. */
+struct near {
+    float point[3], distance[BI_NEIGHBORS_MAX];
+    struct bi_ligand_atom atoms[BI_NEIGHBORS_MAX];
+    int n, m;
+};
+
+static void take_atom(struct near *near, const struct bi_ligand_atom *a)
 {
+    const float dx = near->point[0] - a->x[0], dy = near->point[1] - a->x[1],
+                dz = near->point[2] - a->x[2];
+    const float d = dx * dx + dy * dy + dz * dz;
+    int at = near->n;
+    if (at < near->m)
+        near->n++;
+    else if (!(d < near->distance[--at]))
+        return;
+    for (; at && near->distance[at - 1] > d; at--) {
+        near->distance[at] = near->distance[at - 1];
+        near->atoms[at] = near->atoms[at - 1];
+    }
+    near->distance[at] = d;
+    near->atoms[at] = *a;
+}
+
+/* Side chains of residues that keep their symbols, behind C-beta. */
+enum { SIDE_ATOMS = 31, SIDE_NEIGHBORS = 16 };
+
+struct side_chain {
+    int n;
+    struct bi_ligand_atom atoms[SIDE_ATOMS];
+};
+
+static const struct bi_residue *find_residue(const struct bi_chain *c, int32_t number, char icode)
+{
+    size_t low = 0, high = c->n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const struct bi_residue *r = &c->residues[middle];
+        if (r->number < number || (r->number == number && r->icode < icode))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < c->n && c->residues[low].number == number && c->residues[low].icode == icode
+               ? &c->residues[low] : NULL;
+}
+
+static void add_side_atom(const struct bi_entry *e, const struct bi_backbone *b,
+                          const struct bi_atom *a, struct side_chain *sides)
+{
+    static const char names[] = " CG CG1 CG2 OG OG1 SG CD CD1 CD2 ND1 ND2 OD1 OD2 SD CE CE1 CE2 "
+                                "CE3 NE NE1 NE2 OE1 OE2 CH2 NH1 NH2 OH CZ CZ2 CZ3 NZ ";
+    const int32_t element = a->name[0] == 'C' ? 6 : a->name[0] == 'N' ? 7 : a->name[0] == 'O' ? 8 : 16;
+    char name[16];
+    snprintf(name, sizeof name, " %s ", a->name);
+    if (!strstr(names, name))
+        return;
+    for (size_t s = 0; s < e->n_segments; s++)
+        for (size_t c = 0; c < b->n_chains; c++) {
+            const struct bi_chain *chain = &b->chains[c];
+            const struct bi_residue *r;
+            struct side_chain *side;
+            if (strcmp(chain->id, a->chain) || strcmp(chain->id, e->segments[s].id) ||
+                !(r = find_residue(chain, a->number, a->icode)))
+                continue;
+            side = &sides[e->segments[s].begin + (r - chain->residues)];
+            if (side->n == SIDE_ATOMS)
+                continue;
+            side->atoms[side->n].element = element;
+            memcpy(side->atoms[side->n++].x, a->x, sizeof a->x);
+        }
+}
+
+/* The residues nearest to token t by CA, itself among them; how many. */
+static int nearest_residues(const struct bi_entry *e, int64_t t, int64_t *out)
+{
+    const float *ca = e->backbone[t][BI_CA];
+    float distance[SIDE_NEIGHBORS];
     int n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        const float *x = l->atoms[i].x;
-        const float dx = cb[0] - x[0], dy = cb[1] - x[1], dz = cb[2] - x[2];
+    for (int64_t i = 0; i < e->n; i++) {
+        const float *x = e->backbone[i][BI_CA];
+        const float dx = x[0] - ca[0], dy = x[1] - ca[1], dz = x[2] - ca[2];
         const float d = dx * dx + dy * dy + dz * dz;
-        int at = n < m ? n++ : m - 1;
-        if (at == m - 1 && n == m && i >= (size_t)m && !(d < distance[at]))
+        int at = n;
+        if (e->mask[i] == 0)
             continue;
-        while (at && distance[at - 1] > d) {
+        if (at < SIDE_NEIGHBORS)
+            n++;
+        else if (!(d < distance[--at]))
+            continue;
+        for (; at && distance[at - 1] > d; at--) {
             distance[at] = distance[at - 1];
-            index[at] = index[at - 1];
-            at--;
+            out[at] = out[at - 1];
         }
         distance[at] = d;
-        index[at] = (int32_t)i;
+        out[at] = i;
     }
     return n;
 }
 
-static int fill_atoms(struct bi_entry *e, const struct bi_structure *s,
+static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const struct bi_backbone *b,
                       const struct bioinfer_model *model, const struct bioinfer_design_params *p,
                       struct bioinfer_error *err)
 {
     const int m = model->base.design.ligand_atoms;
     const size_t n = (size_t)e->n * (size_t)m;
     struct bi_ligand ligand = {0};
-    float distance[BI_NEIGHBORS_MAX];
-    int32_t index[BI_NEIGHBORS_MAX];
+    struct side_chain *sides = NULL;
     int st;
     e->atoms = bi_arena_calloc(&e->arena, n, sizeof *e->atoms);
     e->atom_mask = bi_arena_calloc(&e->arena, n, sizeof *e->atom_mask);
@@ -380,22 +458,35 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s,
     else
         bi_log(model->base.env, BIOINFER_LOG_INFO, "%s: %zu ligand atoms (%zu hydrogens and %zu of "
                "unknown elements left out)", e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
+    if (p->side_chains && !(sides = bi_calloc(model->base.env, (size_t)e->n, sizeof *sides))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: side chains", e->name);
+        goto out;
+    }
+    for (size_t i = 0; sides && i < s->n_atoms; i++)
+        if (bi_is_read(&s->atoms[i], s) && bi_is_protein(&s->atoms[i]))
+            add_side_atom(e, b, &s->atoms[i], sides);
     for (int64_t t = 0; t < e->n; t++) {
-        float cb[3];
-        int found;
+        struct near near = {.m = m};
+        int64_t around[SIDE_NEIGHBORS];
         if (e->mask[t] == 0)
             continue;
-        place_cb((const float (*)[3])e->backbone[t], cb);
-        found = nearest(&ligand, cb, m, distance, index);
-        for (int i = 0; i < found; i++) {
-            const struct bi_ligand_atom *a = &ligand.atoms[index[i]];
-            memcpy(e->atoms[t * m + i], a->x, sizeof a->x);
-            e->element[t * m + i] = a->element;
+        place_cb((const float (*)[3])e->backbone[t], near.point);
+        for (int i = sides ? nearest_residues(e, t, around) : 0; i-- > 0;)
+            for (int k = 0; k < sides[around[i]].n; k++)
+                if (e->designed[around[i]] * e->open[around[i]] == 0)
+                    take_atom(&near, &sides[around[i]].atoms[k]);
+        for (size_t i = 0; i < ligand.n; i++)
+            take_atom(&near, &ligand.atoms[i]);
+        for (int i = 0; i < near.n; i++) {
+            memcpy(e->atoms[t * m + i], near.atoms[i].x, sizeof near.atoms[i].x);
+            e->element[t * m + i] = near.atoms[i].element;
             e->atom_mask[t * m + i] = 1;
         }
     }
+out:
+    bi_free(model->base.env, sides);
     bi_ligand_free(&ligand);
-    return 0;
+    return st;
 }
 
 /* ---- positions of side files ---- */
@@ -645,9 +736,9 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         return bi_fail(err, BIOINFER_TOO_LONG, "%s: %lld residues, at most %lld are allowed", e->name,
                        (long long)e->n, (long long)p->max_length);
     if ((st = fill_tokens(e, b, model, p, err)) ||
-        (ligand && (st = fill_atoms(e, structure, model, p, err))) ||
         (st = side_of(&json, side->fixed, e->name, "fixed positions", err)) ||
         (st = apply_fixed(e, json, err)) ||
+        (ligand && (st = fill_atoms(e, structure, b, model, p, err))) ||
         (st = side_of(&json, side->omit, e->name, "omitted residues", err)) ||
         (st = apply_omit(e, json, err)) ||
         (st = side_of(&json, side->bias, e->name, "bias", err)) ||

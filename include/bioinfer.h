@@ -774,6 +774,7 @@ struct bioinfer_design_params {
     int (*progress)(void *user, uint64_t structures, uint64_t residues);
     void *progress_user;
     int no_ligand;               /* non-zero: weights with ligand context see no ligand */
+    int side_chains;             /* non-zero: those weights see side chains that are not designed */
 };
 
 /* One sequence of a structure. Arrays are those of all tokens of the structure, designed chains

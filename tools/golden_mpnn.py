@@ -71,16 +71,17 @@ def of_ligandmpnn(out, name, pdb, model_type, k, side_chains=False, **more):
     model = fill(model_utils.ProteinMPNN(k_neighbors=k, atom_context_num=25, model_type=model_type,
                                          ligand_mpnn_use_side_chain_context=side_chains),
                  name.split('-')[0])
-    parsed = data_utils.parse_PDB(os.path.join(out, pdb))[0]
+    parsed = data_utils.parse_PDB(os.path.join(out, pdb), parse_all_atoms=side_chains)[0]
     n = len(parsed['S'])
     parsed['chain_mask'] = torch.ones(n)
+    parsed['chain_mask'][more.get('fixed', slice(0, 0))] = 0
     if 'labels' in more:
         parsed['membrane_per_residue_labels'] = torch.tensor(more['labels'](n))
     with torch.no_grad():
         f = data_utils.featurize(parsed, cutoff_for_score=8.0, number_of_ligand_atoms=25,
                                  use_atom_context=more.get('context', True), model_type=model_type)
         f.update(batch_size=1, symmetry_residues=[[]], symmetry_weights=[[]], temperature=0.1,
-                 bias=torch.zeros(1, n, 21), chain_mask=torch.ones(1, n), randn=keys(n))
+                 bias=torch.zeros(1, n, 21), randn=keys(n))
         s = [model.sample(f)['S'][0].numpy()] if ligand else []
         wide = model.double()
         f = {a: b.double() if torch.is_tensor(b) and b.is_floating_point() else b
@@ -212,6 +213,7 @@ def main():
     sys.path[:0] = [proteinmpnn, ligandmpnn]
     of_ligandmpnn(out, 'ligand', '1BC8.pdb', 'ligand_mpnn', 32)
     of_ligandmpnn(out, 'ligand-none', '1BC8.pdb', 'ligand_mpnn', 32, context=False)
+    of_ligandmpnn(out, 'ligand-sides', '1BC8.pdb', 'ligand_mpnn', 32, True, fixed=slice(10, 40))
     of_ligandmpnn(out, 'membrane', '6MRR.pdb', 'per_residue_label_membrane_mpnn', 48,
                   labels=lambda n: [i % 3 for i in range(n)])
     of_proteinmpnn(out, 'ca', '6MRR.pdb', True)

@@ -82,6 +82,11 @@ def main():
                 ' '.join(names[1::3]), '--buried', ' '.join(names[2::3]))
         variant('ligand', weights['ligand'], '1BC8.pdb', tmp)
         variant('ligand-none', weights['ligand'], '1BC8.pdb', tmp, '--no-ligand')
+        fixed = os.path.join(tmp, 'fixed.jsonl')
+        with open(fixed, 'w') as f:
+            f.write('{"1BC8":{"C":%s}}' % list(range(11, 41)))
+        variant('ligand-sides', weights['ligand'], '1BC8.pdb', tmp, '--side-chain-context',
+                '--chains', 'C', '--fixed', fixed)
 
         # the rules, the plain ops, company
         plain = run(weights['ligand'], path('1BC8.pdb'), '--no-rule', 'all').stdout
@@ -89,6 +94,11 @@ def main():
         check(plain == alone and alone, 'ligand: plain ops give other sequences')
         both = run(weights['ligand'], path('5L33.pdb'), path('1BC8.pdb')).stdout
         check(both.endswith(alone), 'ligand: company shows')
+
+        p = subprocess.run([EXE, 'proteinmpnn', path('6MRR.pdb'), '--no-ligand', '--weights',
+                            weights['vanilla']], capture_output=True, text=True)
+        check(p.returncode == 64 and 'no ligand context' in p.stderr, 'no ligand to hide: %d %s' %
+              (p.returncode, p.stderr))
 
         # messages: a ligand that is not seen, one that is not there
         p = subprocess.run([EXE, 'proteinmpnn', path('1BC8.pdb'), '--weights', weights['vanilla']],
