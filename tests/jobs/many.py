@@ -136,7 +136,7 @@ def many(command, folder, count, formats):
         more = peak(command, many, "-o", out)
         print(f"{name}: {less:.1f} MiB over {count // 3} records, {more:.1f} MiB over {count}, "
               f"{time.monotonic() - begun:.1f} s", flush=True)
-        assert more - less < 8 + CACHE.get(name, 0) + GROWTH[name] * count / 2**20, (less, more)
+        assert more - less < 12 + CACHE.get(name, 0) + GROWTH[name] * count / 2**20, (less, more)
     check(folder, formats, count)
     print(f"{count} records are in {', '.join(formats)} and their manifests, with equal values")
 
@@ -169,7 +169,8 @@ def main(exe, root, count, *formats):
     command = Command(exe, root)
     with tempfile.TemporaryDirectory(prefix="bioinfer-many-") as folder:
         many(command, folder, count, formats or ("tsv", "npz"))
-        larger_than_memory(command, folder)
+        if not os.environ.get("BIOINFER_SANITIZED"):  # whose shadow counts as data
+            larger_than_memory(command, folder)
 
 
 if __name__ == "__main__":
