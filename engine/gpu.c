@@ -400,7 +400,9 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
                  : p->gated ? "gated_"
                             : "",
                  dtype_suffix(l->out_dtype[0]));
-        return mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain);
+        /* a tap takes 64 channels at a time: narrow ones are better off with the portable kernel */
+        const bool narrow = p->ldx < p->k && p->ldx < 64;
+        return !narrow && mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain);
     }
     if (!strcmp(l->entry, "attention")) {
         const struct bi_attention_params *p = (const void *)l->params;
