@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SHIFTS = 64, MAX_TEXT = 250 };
+enum { MAX_SHIFTS = 64, MAX_TEXT = 250, AT_ONCE = 8 /* changed windows */ };
 
 enum stat { SAD, SAR, REF, ALT, N_STATS };
 static const char *const stat_names[N_STATS] = {"SAD", "SAR", "REF", "ALT"};
@@ -31,8 +31,8 @@ struct run {
     enum stat stats[N_STATS];
     int n_stats;
     bool to_table, to_coverage, variants;
-    char *reference, *changed; /* [window] */
-    float *values, *other;     /* [n_bins, n_tracks] */
+    char *reference, *changed[AT_ONCE]; /* [window]; changed: where there is a reference, else none */
+    float *values, *others;             /* [n_bins, n_tracks]; others: of each changed */
     int64_t n_values;
     uint64_t n_records, n_failed;
 };
@@ -107,11 +107,16 @@ static int open_session(struct run *run)
     bioinfer_tracks_get_info(run->tracks, &run->info);
     run->n_values = run->info.n_bins * run->info.n_tracks;
     run->reference = calloc((size_t)run->info.window + 1, 1);
-    run->changed = calloc((size_t)run->info.window + 1, 1);
     run->values = calloc((size_t)run->n_values, sizeof *run->values);
-    run->other = calloc((size_t)run->n_values, sizeof *run->other);
-    return run->reference && run->changed && run->values && run->other ? CLI_EXIT_OK
-                                                                       : CLI_EXIT_NO_MEMORY;
+    if (!run->reference || !run->values)
+        return CLI_EXIT_NO_MEMORY;
+    if (!p.keep)
+        return CLI_EXIT_OK;
+    for (int i = 0; i < AT_ONCE; i++)
+        if (!(run->changed[i] = calloc((size_t)run->info.window + 1, 1)))
+            return CLI_EXIT_NO_MEMORY;
+    run->others = calloc((size_t)(AT_ONCE * run->n_values), sizeof *run->others);
+    return run->others ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
 }
 
 static int open_input(struct run *run)
@@ -401,14 +406,15 @@ static bool keep_variant(struct group *g, const struct bioinfer_locus *l)
     return true;
 }
 
-/* What a variant does to each track. */
-static void score(const struct run *run, enum stat stat, int track, double *out)
+/* What a change does to each track. */
+static void score(const struct run *run, const float *other, enum stat stat, int track,
+                  double *out)
 {
     const int n = run->info.n_tracks;
     double sum = 0;
 
     for (int64_t b = 0; b < run->info.n_bins; b++) {
-        double r = (double)run->values[b * n + track], a = (double)run->other[b * n + track];
+        double r = (double)run->values[b * n + track], a = (double)other[b * n + track];
         sum += stat == SAD   ? a - r
                : stat == SAR ? log2(1 + a) - log2(1 + r)
                : stat == REF ? r
@@ -417,8 +423,9 @@ static void score(const struct run *run, enum stat stat, int track, double *out)
     *out = sum;
 }
 
-static int put_variant(struct run *run, const struct bioinfer_locus *l, int status,
-                       const char *message)
+/* other: tracks of the changed window. */
+static int put_variant(struct run *run, const struct bioinfer_locus *l, const float *other,
+                       int status, const char *message)
 {
     struct bioinfer_array arrays[N_STATS];
     const int n = run->info.n_tracks;
@@ -432,7 +439,7 @@ static int put_variant(struct run *run, const struct bioinfer_locus *l, int stat
                                             .n_dims = 1, .shape = {n}, .data = scores + s * n};
         for (int k = 0; k < n; k++) {
             double v;
-            score(run, run->stats[s], k, &v);
+            score(run, other, run->stats[s], k, &v);
             scores[s * n + k] = (float)v;
         }
     }
@@ -471,27 +478,81 @@ static int check_reference(struct run *run, const struct bioinfer_locus *l, int6
 /* The window with the alternative allele: what stands before it stays where it is, what stands
  * behind it moves, and the window's end is filled up from the genome. */
 static int make_changed(struct run *run, const struct bioinfer_locus *l, int64_t start,
-                        struct bioinfer_error *err)
+                        char *changed, struct bioinfer_error *err)
 {
     const int64_t window = run->info.window, at = l->start - start;
     const int64_t old = (int64_t)strlen(l->reference), new = (int64_t)strlen(l->alternative);
     int64_t left = window - at - new, kept = window - at - old;
 
-    memcpy(run->changed, run->reference, (size_t)at);
-    memcpy(run->changed + at, l->alternative, (size_t)(left < 0 ? window - at : new));
+    memcpy(changed, run->reference, (size_t)at);
+    memcpy(changed + at, l->alternative, (size_t)(left < 0 ? window - at : new));
     if (left <= 0)
         return 0;
     if (left <= kept) {
-        memcpy(run->changed + at + new, run->reference + at + old, (size_t)left);
+        memcpy(changed + at + new, run->reference + at + old, (size_t)left);
         return 0;
     }
-    memcpy(run->changed + at + new, run->reference + at + old, (size_t)kept);
-    memset(run->changed + at + new + kept, 'N', (size_t)(left - kept));
+    memcpy(changed + at + new, run->reference + at + old, (size_t)kept);
+    memset(changed + at + new + kept, 'N', (size_t)(left - kept));
     if (start + window >= bioinfer_genome_length(run->genome, l->chrom))
         return 0;
     return bioinfer_genome_read(run->genome, l->chrom, start + window,
-                                start + window + left - kept, run->changed + at + new + kept,
+                                start + window + left - kept, changed + at + new + kept,
                                 err);
+}
+
+/* The first n changed windows; statuses: of each, with words. */
+static int run_changed(struct run *run, int n, int *statuses, char (*texts)[MAX_TEXT],
+                       struct bioinfer_error *err)
+{
+    const size_t window = (size_t)run->info.window;
+    int st = n ? bioinfer_tracks_run_changed(run->tracks, (const char *const *)run->changed, n,
+                                             window, run->others, err)
+               : 0;
+
+    if (!is_of_record(st))
+        return st;
+    for (int i = 0; i < n; i++) { /* which of them is it? */
+        st = bioinfer_tracks_run(run->tracks, run->changed[i], window, BIOINFER_CHANGED,
+                                 run->others + i * run->n_values, err);
+        if (st && !is_of_record(st))
+            return st;
+        statuses[i] = st;
+        snprintf(texts[i], MAX_TEXT, "%.240s", st ? err->text : "");
+    }
+    return 0;
+}
+
+/* Up to AT_ONCE variants of the reference window. st, why: what became of that. */
+static int run_some(struct run *run, const struct variant *of, int n, int64_t start, int st,
+                    const char *why)
+{
+    char texts[AT_ONCE][MAX_TEXT], ran_texts[AT_ONCE][MAX_TEXT];
+    int statuses[AT_ONCE] = {0}, ran[AT_ONCE] = {0}, place[AT_ONCE], n_ran = 0;
+    int code = CLI_EXIT_OK;
+    struct bioinfer_error err = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct bioinfer_error e = {0};
+        statuses[i] = st;
+        snprintf(texts[i], MAX_TEXT, "%.240s", why);
+        if (!st)
+            statuses[i] = check_reference(run, &of[i].l, start, texts[i]);
+        if (!statuses[i] && (statuses[i] = make_changed(run, &of[i].l, start,
+                                                        run->changed[n_ran], &e)))
+            return run_failed(run, statuses[i], &e);
+        place[i] = n_ran;
+        n_ran += !statuses[i];
+    }
+    if ((st = run_changed(run, n_ran, ran, ran_texts, &err)))
+        return run_failed(run, st, &err);
+    for (int i = 0; !code && i < n; i++) {
+        const int at = place[i];
+        const bool failed = !statuses[i] && ran[at];
+        code = put_variant(run, &of[i].l, run->others + at * run->n_values,
+                           failed ? ran[at] : statuses[i], failed ? ran_texts[at] : texts[i]);
+    }
+    return code;
 }
 
 /* One window for all variants of the group, which are on one contig. */
@@ -511,26 +572,9 @@ static int run_group(struct run *run, struct group *g)
         if (st && !is_of_record(st))
             return run_failed(run, st, &err);
     }
-    for (int i = 0; !code && i < g->n; i++) {
-        const struct bioinfer_locus *l = &g->of[i].l;
-        char text[MAX_TEXT];
-        int of_record = st;
-        snprintf(text, sizeof text, "%.240s", err.text);
-        if (!of_record)
-            of_record = check_reference(run, l, start, text);
-        if (!of_record) {
-            struct bioinfer_error e = {0};
-            of_record = make_changed(run, l, start, &e);
-            if (!of_record)
-                of_record = bioinfer_tracks_run(run->tracks, run->changed, window,
-                                                BIOINFER_CHANGED, run->other, &e);
-            if (of_record && !is_of_record(of_record))
-                return run_failed(run, of_record, &e);
-            if (of_record)
-                snprintf(text, sizeof text, "%.240s", e.text);
-        }
-        code = put_variant(run, l, of_record, text);
-    }
+    for (int i = 0; !code && i < g->n; i += AT_ONCE)
+        code = run_some(run, g->of + i, g->n - i < AT_ONCE ? g->n - i : AT_ONCE, start, st,
+                        err.text);
     free_group(g);
     return code;
 }
@@ -570,7 +614,7 @@ static int run_variants(struct run *run)
                     l.start < g.of[g.n - 1].l.start || l.start - g.of[0].l.start > cluster))
             code = run_group(run, &g);
         if (!code && bad)
-            code = put_variant(run, &l, bad, text);
+            code = put_variant(run, &l, NULL, bad, text);
         else if (!code && !keep_variant(&g, &l))
             code = CLI_EXIT_NO_MEMORY;
     }
@@ -593,8 +637,8 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
     struct bioinfer_error err = {0};
     char text[MAX_TEXT];
     float *scores = NULL;
-    int64_t start;
-    int st = l->status, code = CLI_EXIT_OK;
+    int64_t start, waiting[AT_ONCE];
+    int n_waiting = 0, st = l->status, code = CLI_EXIT_OK;
 
     if (st)
         return put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message,
@@ -614,26 +658,35 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
     if (!st)
         st = bioinfer_tracks_run(run->tracks, run->reference, window, BIOINFER_REFERENCE,
                                  run->values, &err);
-    memcpy(run->changed, run->reference, window);
-    for (int64_t i = 0; !st && i < n; i++) {
-        char *at = run->changed + (l->start - start) + i, own = *at;
-        for (int b = 0; !st && b < 4; b++) {
-            if ((own & ~0x20) == letters[b])
-                continue;
-            *at = letters[b];
-            st = bioinfer_tracks_run(run->tracks, run->changed, window, BIOINFER_CHANGED,
-                                     run->other, &err);
+    for (int i = 0; !st && i < AT_ONCE; i++)
+        memcpy(run->changed[i], run->reference, window);
+    for (int64_t i = 0; !st && i < 4 * n; i++) { /* base i % 4 at place i / 4 */
+        const int64_t at = l->start - start + i / 4;
+        const bool own = (run->reference[at] & ~0x20) == letters[i % 4];
+        if (!own) {
+            run->changed[n_waiting][at] = letters[i % 4];
+            waiting[n_waiting++] = i;
+        }
+        if (n_waiting < AT_ONCE && i + 1 < 4 * n)
+            continue;
+        st = n_waiting ? bioinfer_tracks_run_changed(run->tracks,
+                                                     (const char *const *)run->changed, n_waiting,
+                                                     window, run->others, &err)
+                       : 0;
+        for (int w = 0; w < n_waiting; w++) {
+            const int64_t place = l->start - start + waiting[w] / 4;
+            run->changed[w][place] = run->reference[place];
             for (int k = 0; !st && k < tracks; k++) {
                 double v;
-                score(run, SAD, k, &v);
-                scores[(i * 4 + b) * tracks + k] = (float)v;
-            }
-            if (!st && cli_progress_tick(run->cli, run->n_records, (uint64_t)(4 * i + b))) {
-                free(scores);
-                return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
+                score(run, run->others + w * run->n_values, SAD, k, &v);
+                scores[waiting[w] * tracks + k] = (float)v;
             }
         }
-        *at = own;
+        n_waiting = 0;
+        if (!st && cli_progress_tick(run->cli, run->n_records, (uint64_t)i)) {
+            free(scores);
+            return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
+        }
     }
     code = st && !is_of_record(st)
                ? run_failed(run, st, &err)
@@ -754,9 +807,10 @@ out:
     targets_free(&run.targets);
     free(run.chosen.of);
     free(run.reference);
-    free(run.changed);
+    for (int i = 0; i < AT_ONCE; i++)
+        free(run.changed[i]);
     free(run.values);
-    free(run.other);
+    free(run.others);
     bioinfer_tracks_free(&run.tracks);
     bioinfer_loci_close(&run.loci);
     bioinfer_genome_close(&run.genome);

@@ -415,7 +415,8 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
     if (!strcmp(l->entry, "rel_attention")) {
         const struct bi_rel_attention_params *p = (const void *)l->params;
         snprintf(name, size, "rel_attention_sm90_f16");
-        return p->key_dim == 64 && p->value_dim == 192 && mappable(p->q, p->ldq) &&
+        return p->key_dim == 64 && p->value_dim == 192 && (p->n_windows == 1 || p->n % 64 == 0) &&
+               mappable(p->q, p->ldq) &&
                mappable(p->k, p->ldk) && mappable(p->v, p->ldv) && mappable(p->r, p->ldr) &&
                p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
     }
@@ -797,8 +798,9 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
         const struct bi_rel_attention_params *p = params;
         const int64_t keys = (int64_t)p->n_heads * p->key_dim;
         const int64_t values = (int64_t)p->n_heads * p->value_dim;
-        if (!(code = v->tensor_map(gpu, &maps[0], p->k, p->n, keys, p->ldk, 64, 64)) &&
-            !(code = v->tensor_map(gpu, &maps[1], p->v, p->n, values, p->ldv, 64, 64)))
+        const int64_t rows = (int64_t)p->n_windows * p->n;
+        if (!(code = v->tensor_map(gpu, &maps[0], p->k, rows, keys, p->ldk, 64, 64)) &&
+            !(code = v->tensor_map(gpu, &maps[1], p->v, rows, values, p->ldv, 64, 64)))
             code = v->tensor_map(gpu, &maps[2], p->r, 2 * p->n - 1, keys, p->ldr, 64, 64);
     } else {
         const struct bi_attention_params *p = params;

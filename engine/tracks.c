@@ -5,7 +5,8 @@
  * row of every layer is one chain of operations whatever its neighbours, so the patched
  * features are those of a full run, bit for bit, and the second half runs as it is.
  *
- * Sections: life, views of a window, parts, the kept reference, public calls. */
+ * Sections: life, views of a window, parts, the kept reference, changed windows in company, public
+ * calls. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,13 +14,33 @@
 
 #include "engine.h"
 
-enum { MAX_SHIFTS = 64, CUT_STEP = 8 /* tokens of a cut window: few plans */ };
+enum {
+    MAX_SHIFTS = 64,
+    CUT_STEP = 8, /* tokens of a cut window: few plans */
+    AT_ONCE = 8   /* changed windows */
+};
 
 /* The reference as one view sees it. */
 struct kept {
     int32_t *bases;
     float *features[BI_TRACKS_FEATURES];
     bool valid;
+};
+
+/* The tokens that see a base between first and last, and the tokens to compute so that the
+ * edges of the cut, which pad where the window goes on, do not reach them. */
+struct cut {
+    int64_t token, n_tokens; /* that change */
+    int64_t first, n;        /* to compute */
+};
+
+/* Changed windows that wait for company. */
+struct waiting {
+    int n, of[AT_ONCE];      /* which of the caller's */
+    struct cut cuts[AT_ONCE];
+    int32_t *bases;          /* [AT_ONCE][usual cut] */
+    int64_t usual;           /* tokens of the cut around one base; 0 = the family takes no company */
+    bool alone;              /* memory does not do for several */
 };
 
 struct bioinfer_tracks {
@@ -34,6 +55,7 @@ struct bioinfer_tracks {
     bool both_strands, quarter;
     char *no_rules;
     struct kept *kept;  /* [n_views], NULL = nothing is kept */
+    struct waiting waiting;
     int32_t *bases;     /* [window] of the view at hand */
     uint64_t n_whole, n_cut, cut_tokens;
     atomic_flag busy;
@@ -106,6 +128,25 @@ static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_pa
     return 0;
 }
 
+static struct cut cut_around(const struct bi_tracks *t, int64_t first, int64_t last)
+{
+    const int64_t margin = (t->reach + t->token_size - 1) / t->token_size;
+    int64_t low = first - t->reach, high = last + t->reach;
+    struct cut c;
+    low = low < 0 ? 0 : low / t->token_size;
+    high = high / t->token_size + 1;
+    high = high > t->n_tokens ? t->n_tokens : high;
+    c.token = low;
+    c.n_tokens = high - low;
+    c.first = low > margin ? low - margin : 0;
+    c.n = (high + margin - c.first + CUT_STEP - 1) / CUT_STEP * CUT_STEP;
+    if (c.first + c.n > t->n_tokens)
+        c.first = t->n_tokens > c.n ? t->n_tokens - c.n : 0;
+    if (c.n > t->n_tokens)
+        c.n = t->n_tokens;
+    return c;
+}
+
 static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
 {
     s->kept = bi_calloc(s->env, (size_t)s->n_views, sizeof *s->kept);
@@ -119,6 +160,13 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
         }
         if (!ok)
             return bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
+    }
+    if (s->kept && s->t->batches) {
+        s->waiting.usual = cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
+        s->waiting.bases = bi_calloc(s->env, (size_t)(AT_ONCE * s->waiting.usual),
+                                     (size_t)s->t->token_size * sizeof *s->waiting.bases);
+        if (!s->waiting.bases)
+            return bi_fail(err, BIOINFER_NOMEM, "bases of changed windows");
     }
     return s->kept ? 0 : bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
 }
@@ -174,6 +222,7 @@ void bioinfer_tracks_free(bioinfer_tracks **tracks)
             bi_free(s->env, s->kept[v].features[i]);
     }
     bi_free(s->env, s->kept);
+    bi_free(s->env, s->waiting.bases);
     bi_free(s->env, s->bases);
     bi_free(s->env, s->tracks);
     bi_free(s->env, s->pairs);
@@ -231,31 +280,37 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
 {
     const struct graph_of *of = user;
     (void)err;
-    g->n_tokens = g->longest = of->shape.n_tokens;
+    g->n_tokens = g->longest = of->shape.n_tokens * of->shape.n_windows;
     g->n_seqs = 1;
     of->model->def->build_tracks(of->model, g, &of->shape);
     return 0;
 }
 
 static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
-                                       int64_t n_tokens)
+                                       int64_t n_tokens, int64_t n_windows)
 {
-    return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .head = s->head,
-                                    .n_tracks = s->all_tracks ? 0 : s->n_tracks};
+    return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .n_windows = n_windows,
+                                    .head = s->head, .n_tracks = s->all_tracks ? 0 : s->n_tracks};
+}
+
+static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int64_t n_tokens,
+                      int64_t n_windows, struct bi_exec_slot **slot, struct bioinfer_error *err)
+{
+    struct graph_of of = {&s->model->base, shape_of(s, part, n_tokens, n_windows)};
+    const int32_t all = (int32_t)(n_tokens * n_windows);
+    struct bi_recipe recipe = { /* head and tracks are those of the session */
+        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n_windows}}, .build = build_graph,
+        .user = &of, .no_rules = s->no_rules};
+    struct bi_exec_batch b = {.recipe = &recipe,
+                              .counts = {.n_tokens = all, .n_seqs = 1, .longest = all}};
+    int st = bi_exec_begin(s->exec, &b, slot, err);
+    return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: two batches at once") : st;
 }
 
 static int begin(struct bioinfer_tracks *s, enum bi_tracks_part part, int64_t n_tokens,
                  struct bi_exec_slot **slot, struct bioinfer_error *err)
 {
-    struct graph_of of = {&s->model->base, shape_of(s, part, n_tokens)};
-    struct bi_recipe recipe = { /* head and tracks are those of the session */
-        .key = {{(uint64_t)part, (uint64_t)n_tokens}}, .build = build_graph,
-        .user = &of, .no_rules = s->no_rules};
-    struct bi_exec_batch b = {.recipe = &recipe,
-                              .counts = {.n_tokens = (int32_t)n_tokens, .n_seqs = 1,
-                                         .longest = (int32_t)n_tokens}};
-    int st = bi_exec_begin(s->exec, &b, slot, err);
-    return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: two batches at once") : st;
+    return begin_some(s, part, n_tokens, 1, slot, err);
 }
 
 static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioinfer_error *err)
@@ -277,15 +332,17 @@ static void put_tracks(const struct bioinfer_tracks *s, struct bi_exec_slot *slo
         to[i] = tracks_of(s, view)[i];
 }
 
-/* Adds the wanted tracks of a view to the sums; false when a value is not finite. */
-static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int view,
-                       float *sums)
+/* Adds the wanted tracks of a view to the sums, of window `at` of several; false when a value is
+ * not finite. */
+static bool add_tracks_of(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot,
+                          int view, int at, float *sums)
 {
     const int64_t n = s->t->n_bins;
     const int *which = s->all_tracks ? tracks_of(s, view) : NULL; /* NULL: in order */
     int64_t ld;
     const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
     bool finite = true;
+    from += at * n * ld;
     for (int64_t b = 0; b < n; b++) {
         const float *row = from + (reversed(s, view) ? n - 1 - b : b) * ld;
         for (int i = 0; i < s->n_tracks; i++) {
@@ -295,6 +352,12 @@ static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slo
         }
     }
     return finite;
+}
+
+static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int view,
+                       float *sums)
+{
+    return add_tracks_of(s, slot, view, 0, sums);
 }
 
 static int run_whole(struct bioinfer_tracks *s, int view, float *sums, struct bioinfer_error *err)
@@ -373,30 +436,19 @@ static int run_reference(struct bioinfer_tracks *s, int view, float *sums,
     return 0;
 }
 
-/* The tokens that see a base between first and last, and the tokens to compute so that the
- * edges of the cut, which pad where the window goes on, do not reach them. */
-struct cut {
-    int64_t token, n_tokens; /* that change */
-    int64_t first, n;        /* to compute */
-};
-
-static struct cut cut_around(const struct bi_tracks *t, int64_t first, int64_t last)
+/* What to compute of the view at hand; false: it is the reference. */
+static bool find_cut(const struct bioinfer_tracks *s, int view, struct cut *c)
 {
-    const int64_t margin = (t->reach + t->token_size - 1) / t->token_size;
-    int64_t low = first - t->reach, high = last + t->reach;
-    struct cut c;
-    low = low < 0 ? 0 : low / t->token_size;
-    high = high / t->token_size + 1;
-    high = high > t->n_tokens ? t->n_tokens : high;
-    c.token = low;
-    c.n_tokens = high - low;
-    c.first = low > margin ? low - margin : 0;
-    c.n = (high + margin - c.first + CUT_STEP - 1) / CUT_STEP * CUT_STEP;
-    if (c.first + c.n > t->n_tokens)
-        c.first = t->n_tokens > c.n ? t->n_tokens - c.n : 0;
-    if (c.n > t->n_tokens)
-        c.n = t->n_tokens;
-    return c;
+    const int64_t n = s->t->window;
+    const int32_t *bases = s->kept[view].bases;
+    int64_t first = 0, last = n - 1;
+    while (first < n && s->bases[first] == bases[first])
+        first++;
+    while (last > first && s->bases[last] == bases[last])
+        last--;
+    if (first < n)
+        *c = cut_around(s->t, first, last);
+    return first < n;
 }
 
 /* The reference with some bases changed. */
@@ -406,16 +458,10 @@ static int run_changed(struct bioinfer_tracks *s, int view, float *sums,
     const struct bi_tracks *t = s->t;
     struct kept *k = &s->kept[view];
     float *saved[BI_TRACKS_FEATURES] = {NULL};
-    int64_t first = 0, last = t->window - 1;
     struct cut c;
     int st = 0;
-    while (first < t->window && s->bases[first] == k->bases[first])
-        first++;
-    while (last > first && s->bases[last] == k->bases[last])
-        last--;
-    if (first == t->window)
+    if (!find_cut(s, view, &c))
         return run_rest(s, view, k->features, sums, err);
-    c = cut_around(t, first, last);
     if (2 * c.n > t->n_tokens) /* nothing to save */
         return run_whole(s, view, sums, err);
     for (int i = 0; !st && i < t->n_features; i++) {
@@ -442,6 +488,116 @@ out:
     for (int i = 0; i < t->n_features; i++)
         bi_free(s->env, saved[i]);
     return st;
+}
+
+/* ---- changed windows in company ----
+ *
+ * One program computes the cut convolutions of several windows, puts the changed tokens into copies
+ * of the reference's, and goes on with all of them: products of many rows, weights read once. Each
+ * row is what it would be alone, to the bit; neighbours in "bases" are edges like those of any cut. */
+
+/* Windows are filled up with the last one to a number that has a plan. */
+static int company_of(int n)
+{
+    return n > 4 ? 8 : n > 2 ? 4 : 2;
+}
+
+static void fill_company(const struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
+                         int n_windows)
+{
+    const struct bi_tracks *t = s->t;
+    const struct waiting *w = &s->waiting;
+    const int64_t size = w->usual * t->token_size;
+    int32_t *bases = bi_exec_input(slot, "bases"), *from = bi_exec_input(slot, "from");
+    int32_t *row = bi_exec_input(slot, "row"), *kept = bi_exec_input(slot, "kept");
+    memcpy(bi_exec_input(slot, t->features[0].name), s->kept[view].features[0],
+           (size_t)(t->n_tokens * t->features[0].width) * sizeof(float));
+    put_tracks(s, slot, view);
+    for (int i = 0; i < n_windows; i++) {
+        const int of = i < w->n ? i : w->n - 1;
+        const struct cut *c = &w->cuts[of];
+        const int32_t first = (int32_t)(i * t->n_tokens);
+        memcpy(bases + i * size, w->bases + of * size, (size_t)size * sizeof *bases);
+        for (int32_t k = 0; k < t->n_tokens; k++)
+            from[first + k] = k;
+        for (int64_t k = 0; k < w->usual; k++) {
+            const int64_t token = c->first + k;
+            const bool changes = token >= c->token && token < c->token + c->n_tokens;
+            row[i * w->usual + k] = changes ? first + (int32_t)token : -1;
+        }
+        for (int32_t k = 0; k < t->n_bins; k++)
+            kept[i * t->n_bins + k] = first + (int32_t)t->first_bin + k;
+    }
+}
+
+/* Those that wait, one by one. */
+static int run_alone(struct bioinfer_tracks *s, const char *const *sequences, int view,
+                     float *values, struct bioinfer_error *err)
+{
+    struct waiting *w = &s->waiting;
+    int st = 0;
+    for (int i = 0; !st && i < w->n; i++) {
+        read_view(s, sequences[w->of[i]], view, s->bases);
+        st = run_changed(s, view, values + w->of[i] * s->t->n_bins * s->n_tracks, err);
+    }
+    w->n = 0;
+    return st;
+}
+
+static int run_waiting(struct bioinfer_tracks *s, const char *const *sequences, int view,
+                       float *values, struct bioinfer_error *err)
+{
+    struct waiting *w = &s->waiting;
+    const int n_windows = company_of(w->n);
+    struct bi_exec_slot *slot;
+    bool finite = true;
+    int st;
+    if (w->n < 2)
+        return run_alone(s, sequences, view, values, err);
+    st = begin_some(s, BI_TRACKS_CHANGED, w->usual, n_windows, &slot, err);
+    if (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG) {
+        w->alone = true;
+        return run_alone(s, sequences, view, values, err);
+    }
+    if (st)
+        return st;
+    fill_company(s, slot, view, n_windows);
+    if ((st = run(s, slot, err)))
+        return st;
+    for (int i = 0; i < w->n; i++)
+        finite &= add_tracks_of(s, slot, view, i,
+                                values + w->of[i] * s->t->n_bins * s->n_tracks);
+    s->n_cut += (uint64_t)w->n;
+    s->cut_tokens += (uint64_t)(w->n * w->usual);
+    w->n = 0;
+    return finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+}
+
+/* One view of all windows: those whose cut is the usual one and off the window's ends go in
+ * company. */
+static int run_view(struct bioinfer_tracks *s, const char *const *sequences, int n, int view,
+                    float *values, struct bioinfer_error *err)
+{
+    struct waiting *w = &s->waiting;
+    const int64_t size = w->usual * s->t->token_size;
+    int st = 0;
+    w->n = 0;
+    for (int i = 0; !st && i < n; i++) {
+        struct cut c;
+        read_view(s, sequences[i], view, s->bases);
+        if (!w->usual || w->alone || !find_cut(s, view, &c) || c.n != w->usual || !c.first ||
+            c.first + c.n == s->t->n_tokens) {
+            st = run_changed(s, view, values + i * s->t->n_bins * s->n_tracks, err);
+            continue;
+        }
+        memcpy(w->bases + w->n * size, s->bases + c.first * s->t->token_size,
+               (size_t)size * sizeof *w->bases);
+        w->cuts[w->n] = c;
+        w->of[w->n++] = i;
+        if (w->n == AT_ONCE)
+            st = run_waiting(s, sequences, view, values, err);
+    }
+    return !st && w->n ? run_waiting(s, sequences, view, values, err) : st;
 }
 
 /* ---- public calls ---- */
@@ -478,6 +634,35 @@ const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_track
     return m->base.tracks.heads[index].name;
 }
 
+/* What every run begins with. */
+static int enter(bioinfer_tracks *s, size_t length, struct bioinfer_error *err)
+{
+    int st;
+    if (length != (size_t)s->t->window)
+        return bi_fail(err, BIOINFER_INVALID, "a window of %zu bases, expected %lld", length,
+                       (long long)s->t->window);
+    if ((st = bi_context_check(s->model->ctx, err)))
+        return st;
+    if (atomic_flag_test_and_set(&s->busy))
+        return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
+    return 0;
+}
+
+/* And ends with, n windows later. */
+static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun)
+{
+    const int64_t n_values = n * s->t->n_bins * s->n_tracks;
+    for (int64_t i = 0; !st && s->n_views > 1 && i < n_values; i++)
+        tracks[i] /= (float)s->n_views;
+    if (st)
+        bi_exec_abandon(s->exec);
+    else
+        s->exec->profile.records += (uint64_t)n;
+    s->exec->profile.residues += st ? 0 : (uint64_t)(n * s->t->window);
+    s->exec->profile.seconds += bi_now() - begun;
+    atomic_flag_clear(&s->busy);
+}
+
 int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length, int mode,
                         float *tracks, struct bioinfer_error *err)
 {
@@ -485,16 +670,11 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
     double begun = bi_now();
     if (!s || !sequence || !tracks)
         return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequence and result must be given");
-    if (length != (size_t)s->t->window)
-        return bi_fail(err, BIOINFER_INVALID, "a window of %zu bases, expected %lld", length,
-                       (long long)s->t->window);
     if (mode < BIOINFER_WINDOW || mode > BIOINFER_CHANGED ||
         (mode != BIOINFER_WINDOW && !s->kept))
         return bi_fail(err, BIOINFER_INVALID, "tracks: mode %d takes a session that keeps", mode);
-    if ((st = bi_context_check(s->model->ctx, err)))
+    if ((st = enter(s, length, err)))
         return st;
-    if (atomic_flag_test_and_set(&s->busy))
-        return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
     memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
     for (int v = 0; !st && v < s->n_views; v++) {
         read_view(s, sequence, v, s->bases);
@@ -505,15 +685,30 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
                  : mode == BIOINFER_REFERENCE ? run_reference(s, v, tracks, err)
                                               : run_changed(s, v, tracks, err);
     }
-    for (int64_t i = 0; !st && s->n_views > 1 && i < s->t->n_bins * s->n_tracks; i++)
-        tracks[i] /= (float)s->n_views;
-    if (st)
-        bi_exec_abandon(s->exec);
-    else
-        s->exec->profile.records++;
-    s->exec->profile.residues += st ? 0 : length;
-    s->exec->profile.seconds += bi_now() - begun;
-    atomic_flag_clear(&s->busy);
+    leave(s, st, 1, tracks, begun);
+    return st;
+}
+
+int bioinfer_tracks_run_changed(bioinfer_tracks *s, const char *const *sequences, int n,
+                                size_t length, float *tracks, struct bioinfer_error *err)
+{
+    int st;
+    double begun = bi_now();
+    if (!s || n < 1 || n > 1 << 20 || !sequences || !tracks)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequences and results must be given");
+    for (int i = 0; i < n; i++)
+        if (!sequences[i])
+            return bi_fail(err, BIOINFER_INVALID, "tracks: sequence %d of %d is missing", i, n);
+    if (!s->kept)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: changed windows take a session that keeps");
+    if ((st = enter(s, length, err)))
+        return st;
+    memset(tracks, 0, (size_t)(n * s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    for (int v = 0; !st && v < s->n_views; v++)
+        st = s->kept[v].valid
+                 ? run_view(s, sequences, n, v, tracks, err)
+                 : bi_fail(err, BIOINFER_INVALID, "tracks: there is no reference to change");
+    leave(s, st, n, tracks, begun);
     return st;
 }
 
@@ -536,7 +731,7 @@ int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
     struct bi_recipe recipe = {.build = build_graph, .user = &of};
     if (!s || !write)
         return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
-    of = (struct graph_of){&s->model->base, shape_of(s, BI_TRACKS_WHOLE, s->t->n_tokens)};
+    of = (struct graph_of){&s->model->base, shape_of(s, BI_TRACKS_WHOLE, s->t->n_tokens, 1)};
     recipe.no_rules = s->no_rules;
     return bi_plan_dump(s->model, &recipe, fused, trace_rules, write, user, err);
 }

@@ -369,12 +369,13 @@ bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w)
     return bi_node_add(g, BI_OP_DEPTHWISE, IN(x, w), NULL);
 }
 
-bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_heads,
-                             int32_t first, float scale)
+bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_windows,
+                             int32_t n_heads, int32_t first, float scale)
 {
     return bi_node_add(g, BI_OP_REL_ATTENTION, in, 6,
                        ATTR(.n_heads = n_heads, .head_dim = head_dim(g, in[1], n_heads),
-                            .first = first, .scale = scale));
+                            .first = first, .n = n_windows > 1 ? n_windows : 0,
+                            .scale = scale));
 }
 
 bi_value_id bi_virtual_cb(struct bi_graph *g, bi_value_id x)

@@ -58,8 +58,8 @@ struct bi_attr {
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
     int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; LINEAR: n =
-                               * columns to rotate; REL_ATTENTION,
-                               * POSITIONS: first */
+                               * columns to rotate; POSITIONS: first;
+                               * REL_ATTENTION: first, n = windows, 0 = 1 */
     int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
     int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
@@ -168,9 +168,9 @@ bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t
 bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits);
 bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip);
 bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w);
-/* in: q, k, v, r, u, w; first: the token of the first query. */
-bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_heads,
-                             int32_t first, float scale);
+/* in: q, k, v, r, u, w of n_windows, one behind the other; first: the token of the first query. */
+bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_windows,
+                             int32_t n_heads, int32_t first, float scale);
 
 /* Graphs over residues: kernels/edges.h says what each computes. BI_NONE = left out. */
 struct bi_edge_args {

@@ -125,8 +125,15 @@ static bool reads_half(const struct bi_node *n, int k)
     return k == 0 && (n->op == BI_OP_LINEAR || n->op == BI_OP_MATMUL);
 }
 
+/* Rows of a value, as a view or picked by a list of fixed length, are of its type. */
+static bool follows(const struct bi_graph *g, const struct bi_node *n)
+{
+    return n->op == BI_OP_WINDOWS ||
+           (n->op == BI_OP_SELECT_ROWS && g->values[n->in[1]].axis == BI_AXIS_FIXED);
+}
+
 /* Norms that products read and others too become norm_split, and products read its second
- * output. Windows are views, they follow. */
+ * output. */
 static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
 {
     size_t n_nodes = g->n_nodes;
@@ -139,7 +146,7 @@ static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
             continue;
         for (size_t j = 0; j < n_nodes; j++)
             for (int k = 0; k < BI_NODE_IN; k++)
-                if (g->nodes[j].in[k] == norm.out[0] && g->nodes[j].op != BI_OP_WINDOWS)
+                if (g->nodes[j].in[k] == norm.out[0] && !follows(g, &g->nodes[j]))
                     *(reads_half(&g->nodes[j], k) ? &n_products : &n_others) += 1;
         for (size_t j = 0; j < g->n_outputs; j++)
             n_others += g->outputs[j].value == norm.out[0];

@@ -213,7 +213,7 @@ BI_GPU_ROWS_GRID(depthwise)
             (const struct bi_rel_attention_params *)params;                              \
         (void)bucket;                                                                    \
         grid[0] = bi_gpu_blocks(p->n_queries, rows_of_block);                            \
-        grid[1] = p->n_heads;                                                            \
+        grid[1] = p->n_heads * p->n_windows;                                             \
     }
 BI_GPU_REL_GRID(rel_attention_f16, 64)
 BI_GPU_REL_GRID(rel_attention_f32, 32)

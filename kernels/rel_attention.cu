@@ -7,7 +7,7 @@
  * the product with the values. f32: 32 queries and 32 keys, every product in order.
  *
  * Tiles of keys count from the first, a row does not depend on the other rows of its block.
- * Key widths up to 64 (f16), value widths up to 192. Grid: tiles of queries, heads. */
+ * Key widths up to 64 (f16), value widths up to 192. Grid: tiles of queries, heads of each window. */
 #include "gpu.h"
 
 #include "gpu_math.h"
@@ -70,7 +70,20 @@ DEV void rel_read_queries(const struct bi_rel_attention_params &p, int64_t colum
     }
 }
 
-KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
+/* The params of the block's window alone, of elements T. */
+template <typename T>
+DEV struct bi_rel_attention_params rel_window(const struct bi_rel_attention_params &all)
+{
+    struct bi_rel_attention_params p = all;
+    const int64_t window = block_y() / p.n_heads;
+    p.q = (const float *)((const T *)p.q + window * p.n_queries * p.ldq);
+    p.k = (const float *)((const T *)p.k + window * p.n * p.ldk);
+    p.v = (const float *)((const T *)p.v + window * p.n * p.ldv);
+    p.y = (float *)((T *)p.y + window * p.n_queries * p.ldy);
+    return p;
+}
+
+DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
 {
     enum {
         MT = REL_ROWS / 16 / REL_WAVES, /* 16-row parts of a wave */
@@ -80,7 +93,8 @@ KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
     const int first = block_x() * REL_ROWS, row0 = wave_id() * MT * 16;
     if (first >= p.n_queries)
         return;
-    const int64_t kc = (int64_t)block_y() * p.key_dim, ec = (int64_t)block_y() * p.value_dim;
+    const int head = block_y() % p.n_heads;
+    const int64_t kc = (int64_t)head * p.key_dim, ec = (int64_t)head * p.value_dim;
     acc o[MT][ET] = {};
     float max[MT][ACC_ROWS], sum[MT][ACC_ROWS];
 
@@ -221,6 +235,11 @@ KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
     }
 }
 
+KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
+{
+    rel_attend_f16(rel_window<f16>(p));
+}
+
 /* ---- f32 ---- */
 
 enum { REL32 = 32, REL32_THREADS = 256, REL32_PART = 64, REL32_LD = REL32_PART + 1,
@@ -231,13 +250,14 @@ struct rel_f32_tiles {
     float r[(2 * REL32 - 1) * REL32_LD], p[REL32 * (REL32 + 1)];
 };
 
-KERNEL(rel_attention_f32, struct bi_rel_attention_params, REL32_THREADS, 1)
+DEV void rel_attend_f32(const struct bi_rel_attention_params &p)
 {
     SHARED(rel_f32_tiles, s, sizeof(rel_f32_tiles));
     const int first = block_x() * REL32, row = thread_id() / 8, lane = thread_id() % 8;
     if (first >= p.n_queries)
         return;
-    const int64_t kc = (int64_t)block_y() * p.key_dim, ec = (int64_t)block_y() * p.value_dim;
+    const int head = block_y() % p.n_heads;
+    const int64_t kc = (int64_t)head * p.key_dim, ec = (int64_t)head * p.value_dim;
     float o[REL32_PARTS][REL32_PART / 8] = {}, max = -INF, sum = 0;
 
     for (int j0 = 0; j0 < p.n; j0 += REL32) {
@@ -322,4 +342,9 @@ KERNEL(rel_attention_f32, struct bi_rel_attention_params, REL32_THREADS, 1)
             if (c < p.value_dim)
                 p.y[(first + row) * p.ldy + ec + c] = o[part][e] / sum;
         }
+}
+
+KERNEL(rel_attention_f32, struct bi_rel_attention_params, REL32_THREADS, 1)
+{
+    rel_attend_f32(rel_window<float>(p));
 }

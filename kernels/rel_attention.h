@@ -10,6 +10,7 @@
  * [n_heads * key_dim], one row.
  *   logit[h, i, j] = (scale q[i, h] + u[h]) . k[j, h] + (scale q[i, h] + w[h]) . r[n-1-i+j, h]
  *   y[i, h] = sum_j softmax_j(logit) v[j, h]
+ * n_windows sequences of n keys and n_queries queries each lie one behind the other.
  * Of r each tile of queries reads the band it meets; the table of all 2 n - 1 relative logits
  * is never made. Only q is scaled. */
 struct bi_rel_attention_params {
@@ -17,7 +18,7 @@ struct bi_rel_attention_params {
     const float *q, *k, *v, *r, *u, *w;
     float *y;
     int64_t ldq, ldk, ldv, ldr, ldy;
-    int32_t n, first, n_queries, n_heads, key_dim, value_dim;
+    int32_t n, first, n_queries, n_heads, key_dim, value_dim, n_windows;
     float scale;
 };
 

@@ -10,7 +10,7 @@
  *
  * Key tiles count from the first and a row does not depend on the others of its block. The copy
  * engine gives zeros for rows off a tensor; keys there count as -inf. Key width 64, value width 192.
- * Grid: tiles of 64 queries, heads. */
+ * Grid: tiles of 64 queries, heads of each window; of several windows each has a multiple of 64 keys. */
 #include "gpu_math.h"
 #include "sm90.h"
 
@@ -34,7 +34,8 @@ DEV u32 two_f16(float a, float b)
 }
 
 /* Queries with either bias, as the matrix unit reads them (sm90.h). */
-DEV void read_queries(const struct bi_rel_attention_params &p, int64_t column, int first, tiles &s)
+DEV void read_queries(const struct bi_rel_attention_params &p, int64_t column, int first, int window,
+                      tiles &s)
 {
     const int row = thread_id() / 2;
 #pragma GCC unroll 4
@@ -43,7 +44,9 @@ DEV void read_queries(const struct bi_rel_attention_params &p, int64_t column, i
         const int64_t c = column + chunk * 8;
         f16x8 u = {0, 0, 0, 0, 0, 0, 0, 0}, w = u;
         if (first + row < p.n_queries) {
-            const f16x8 q = *(const f16x8 *)((const f16 *)p.q + (first + row) * p.ldq + c);
+            const f16x8 q = *(const f16x8 *)((const f16 *)p.q +
+                                                ((int64_t)window * p.n_queries + first + row) * p.ldq +
+                                                c);
 #pragma GCC unroll 8
             for (int e = 0; e < 8; e++) {
                 u[e] = (f16)((float)q[e] * p.scale + p.u[c + e]);
@@ -90,7 +93,8 @@ DEV void attention(const struct bi_rel_attention_params &p, const tensor_map *ma
     barrier(); /* the barriers are there */
     const int first = block_x() * ROWS, steps = (p.n + KEYS - 1) / KEYS;
     const int band = p.n - 1 - (p.first + first + ROWS - 1); /* row of r of column 0 */
-    const int kc = block_y() * D, vc = block_y() * PARTS * 64;
+    const int head = block_y() % p.n_heads, window = block_y() / p.n_heads;
+    const int kc = head * D, vc = head * PARTS * 64, key0 = window * p.n;
     float o[PARTS][32], x[KEYS / 2], y[KEYS / 2];
     float max[2] = {-INF, -INF}, sum[2] = {0, 0};
 
@@ -100,9 +104,9 @@ DEV void attention(const struct bi_rel_attention_params &p, const tensor_map *ma
         copy_tile(s.r[1], &maps[2], kc, band, &s.full[1]);
         barrier_expect(&s.full[0], 2 * KEYS * D * 2);
         copy_tile(s.r[0], &maps[2], kc, band + KEYS, &s.full[0]);
-        copy_tile(s.k[0], &maps[0], kc, 0, &s.full[0]);
+        copy_tile(s.k[0], &maps[0], kc, key0, &s.full[0]);
     }
-    read_queries(p, kc, first, s);
+    read_queries(p, kc, first, window, s);
     fence_async();
 #pragma GCC unroll 3
     for (int c = 0; c < PARTS; c++)
@@ -123,12 +127,12 @@ DEV void attention(const struct bi_rel_attention_params &p, const tensor_map *ma
         if (leader) {
             barrier_expect(&s.values, PARTS * KEYS * 64 * 2);
             for (int c = 0; c < PARTS; c++)
-                copy_tile(s.v[c], &maps[1], vc + c * 64, j * KEYS, &s.values);
+                copy_tile(s.v[c], &maps[1], vc + c * 64, key0 + j * KEYS, &s.values);
             if (j + 1 < steps) {
                 const int next = (j + 1) % STAGES;
                 barrier_expect(&s.full[next], 2 * KEYS * D * 2);
                 copy_tile(s.r[next], &maps[2], kc, band + (j + 2) * KEYS, &s.full[next]);
-                copy_tile(s.k[next], &maps[0], kc, (j + 1) * KEYS, &s.full[next]);
+                copy_tile(s.k[next], &maps[0], kc, key0 + (j + 1) * KEYS, &s.full[next]);
             }
         }
         barrier_wait(&s.full[at], (j + 1) / 2 & 1);
@@ -199,7 +203,7 @@ DEV void attention(const struct bi_rel_attention_params &p, const tensor_map *ma
     for (int r = 0; r < 2; r++) {
         const int t = thread_id(), row = first + t / 32 * 16 + t % 32 / 4 + 8 * r;
         const float rest = 1.0f / row_sum(sum[r]);
-        u32 *to = (u32 *)((f16 *)p.y + row * p.ldy + vc + t % 4 * 2);
+        u32 *to = (u32 *)((f16 *)p.y + ((int64_t)window * p.n_queries + row) * p.ldy + vc + t % 4 * 2);
         if (row >= p.n_queries)
             continue;
 #pragma GCC unroll 3

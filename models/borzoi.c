@@ -274,7 +274,7 @@ static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u,
     const struct bi_tracks *t = &m->tracks;
     bi_value_id x = bi_tracks_transformer(m, g, pool(g, u.of[1]),
                                           bi_model_value(m, g, b->positions), &b->layers,
-                                          t->n_tokens, 0, t->n_tokens);
+                                          &(struct bi_tracks_kept){0, t->n_tokens, 1, BI_NONE});
     x = finer(m, g, x, u.of[1], 1);
     x = finer(m, g, x, u.of[0], 0);
     x = bi_tracks_crop(g, x, t->first_bin, t->n_bins);

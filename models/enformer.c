@@ -337,6 +337,7 @@ static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
         (st = make_positions(m, m->tracks.n_tokens, e->layers.n_features, &positions, err)))
         return st;
     m->tracks.n_features = 1;
+    m->tracks.batches = true;
     m->tracks.features[0] = (struct bi_feature){"tokens", 1, width};
     return bi_tracks_values(&s, &e->positions, "positions", 2, 2 * m->tracks.n_tokens - 1,
                             e->layers.n_features, positions, err);
@@ -365,11 +366,29 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
 {
     const struct enformer *e = m->config;
     const struct bi_tracks *t = &m->tracks;
-    x = bi_tracks_transformer(m, g, x, bi_model_value(m, g, e->positions), &e->layers,
-                              t->n_tokens, t->first_bin, t->n_bins);
+    struct bi_tracks_kept crop = {t->first_bin, t->n_bins, 1, BI_NONE};
+    if (shape->part == BI_TRACKS_CHANGED) {
+        crop.n_windows = shape->n_windows;
+        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, shape->n_windows * t->n_bins);
+    }
+    x = bi_tracks_transformer(m, g, x, bi_model_value(m, g, e->positions), &e->layers, &crop);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_QUICK_GELU, 0);
     bi_tracks_head(m, g, x, e->head_w[shape->head], e->head_b[shape->head], shape);
+}
+
+/* The tokens of windows that differ little from one, whose tokens are an input. */
+static bi_value_id changed(const struct bi_model *m, struct bi_graph *g,
+                           const struct bi_tracks_shape *shape)
+{
+    const struct bi_tracks *t = &m->tracks;
+    const int64_t n = shape->n_windows * shape->n_tokens;
+    bi_value_id x = convolutions(m, g, n);
+    bi_value_id all = bi_input_rows(g, t->features[0].name, BI_AXIS_FIXED, t->n_tokens,
+                                    t->features[0].width);
+    all = bi_select_rows(g, all, bi_input(g, "from", BI_I32, BI_AXIS_FIXED,
+                                          shape->n_windows * t->n_tokens));
+    return bi_put_rows(g, all, x, bi_input(g, "row", BI_I32, BI_AXIS_FIXED, n));
 }
 
 static void enformer_build(const struct bi_model *m, struct bi_graph *g,
@@ -379,7 +398,8 @@ static void enformer_build(const struct bi_model *m, struct bi_graph *g,
     bi_value_id x = shape->part == BI_TRACKS_REST
                         ? bi_input_rows(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens,
                                         tokens->width)
-                        : convolutions(m, g, shape->n_tokens);
+                    : shape->part == BI_TRACKS_CHANGED ? changed(m, g, shape)
+                                                       : convolutions(m, g, shape->n_tokens);
     if (shape->part == BI_TRACKS_CONVOLUTIONS)
         bi_output(g, x, 0, -1, tokens->name);
     else

@@ -84,7 +84,18 @@ enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
 /* The whole graph, or one of the halves it is cut into: convolutions up to the tokens (and what
  * skips the transformer), and all behind. A token's features depend on its own bases and
  * `reach` more on either side, so a change of few bases recomputes few tokens. */
-enum bi_tracks_part { BI_TRACKS_WHOLE, BI_TRACKS_CONVOLUTIONS, BI_TRACKS_REST };
+enum bi_tracks_part {
+    BI_TRACKS_WHOLE,
+    BI_TRACKS_CONVOLUTIONS,
+    BI_TRACKS_REST,
+    /* Several windows that differ little from one whose features are known: the convolutions of
+     * n_tokens tokens of each, n_windows of them end to end in "bases", and everything behind for
+     * all. Beside the features (input of their name) there are int32 inputs: "from" [n_windows *
+     * tokens of a window], the row of the features that each token starts with; "row" [n_windows *
+     * n_tokens], the one of these that a computed token replaces, -1 = none; "kept" [n_windows *
+     * n_bins], the tokens that are given. For families with `batches`. */
+    BI_TRACKS_CHANGED
+};
 
 struct bi_feature {
     const char *name; /* output of BI_TRACKS_CONVOLUTIONS, input of BI_TRACKS_REST */
@@ -100,7 +111,8 @@ struct bi_tracks_head {
 /* Which graph: that of a part. */
 struct bi_tracks_shape {
     enum bi_tracks_part part;
-    int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS */
+    int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED */
+    int64_t n_windows; /* CHANGED */
     int head;
     int64_t n_tracks; /* input "tracks" [n_tracks] lists those of the head; 0 = all, no input */
 };
@@ -110,6 +122,7 @@ struct bi_tracks {
     int64_t window, token_size, reach, bin_size;
     int64_t n_tokens, n_bins, first_bin; /* bins given, and cut off in front of them */
     int n_features, n_heads;
+    bool batches; /* BI_TRACKS_CHANGED can be built */
     struct bi_feature features[BI_TRACKS_FEATURES];
     struct bi_tracks_head heads[BI_TRACKS_HEADS];
 };

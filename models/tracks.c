@@ -313,27 +313,32 @@ bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int
     return bi_windows(g, x, (int32_t)first, kept, 1);
 }
 
+static bi_value_id cropped(struct bi_graph *g, bi_value_id x, const struct bi_tracks_kept *crop)
+{
+    return crop->rows == BI_NONE ? bi_tracks_crop(g, x, crop->first, crop->kept)
+                                 : bi_select_rows(g, x, crop->rows);
+}
+
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
-                                  int64_t n_tokens, int64_t first, int64_t kept)
+                                  const struct bi_tracks_kept *crop)
 {
     /* an operand of every layer's product, in the type of operands */
     positions = bi_norm_act(g, positions, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 0);
     for (int l = 0; l < layers->n; l++) {
         const struct bi_tracks_layer *y = &layers->layer[l];
         bool last = l + 1 == layers->n;
-        int64_t from = last ? first : 0, n = last ? kept : n_tokens;
         bi_value_id in[6], h;
         h = bi_layernorm(g, x, weight(m, g, y->norm1_w), weight(m, g, y->norm1_b), layers->eps);
-        in[0] = bi_matmul(g, bi_tracks_crop(g, h, from, n), weight(m, g, y->q));
+        in[0] = bi_matmul(g, last ? cropped(g, h, crop) : h, weight(m, g, y->q));
         in[1] = bi_matmul(g, h, weight(m, g, y->k));
         in[2] = bi_matmul(g, h, weight(m, g, y->v));
         in[3] = bi_matmul(g, positions, weight(m, g, y->r));
         in[4] = weight(m, g, y->u);
         in[5] = weight(m, g, y->w);
-        h = bi_rel_attention(g, in, layers->n_heads, (int32_t)from,
-                             1 / sqrtf((float)layers->key_dim));
-        x = bi_add(g, bi_tracks_crop(g, x, from, n), linear(m, g, h, y->out_w, y->out_b));
+        h = bi_rel_attention(g, in, (int32_t)crop->n_windows, layers->n_heads,
+                             last ? (int32_t)crop->first : 0, 1 / sqrtf((float)layers->key_dim));
+        x = bi_add(g, last ? cropped(g, x, crop) : x, linear(m, g, h, y->out_w, y->out_b));
         h = bi_layernorm(g, x, weight(m, g, y->norm2_w), weight(m, g, y->norm2_b), layers->eps);
         h = bi_norm_act(g, linear(m, g, h, y->fc1_w, y->fc1_b), BI_NONE, BI_NONE,
                         BI_NORM_ACT_RELU, 0);

@@ -74,11 +74,16 @@ int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
 /* conv(act(norm(x))) + bias, zeros around the activation. */
 bi_value_id bi_tracks_conv_block(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                  const struct bi_conv *conv, int act);
-/* x: [n_tokens, width]; positions: [2 n_tokens - 1, n_features]. All layers; the last one
- * gives tokens first ... first + kept - 1 only. */
+/* The tokens that the last layer gives: first ... first + kept - 1 of n_tokens, or, of n_windows
+ * windows one behind the other, those whose rows are listed. first is of each window. */
+struct bi_tracks_kept {
+    int64_t first, kept, n_windows;
+    bi_value_id rows; /* BI_NONE: one window */
+};
+/* x: [n_windows * n_tokens, width]; positions: [2 n_tokens - 1, n_features]. */
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
-                                  int64_t n_tokens, int64_t first, int64_t kept);
+                                  const struct bi_tracks_kept *crop);
 /* softplus(x w^T + b) of the tracks that the shape asks for, as output "tracks". */
 void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
                     const struct bi_tracks_shape *shape);

@@ -1,5 +1,6 @@
 /* rel_attention.c - attention over one sequence with relative positions.
  *   q [M, H d], k [T, H d], v [T, H e], r [2 T - 1, H d], u [H d], w [H d] -> [M, H e]
+ * Or n sequences like that, one behind the other (attr.n; 0 = one).
  * Queries are those of tokens first ... first + M - 1: the last layer needs only the tokens
  * that are kept. Meaning: kernels/rel_attention.h. */
 #include <math.h>
@@ -14,6 +15,7 @@ static int rel_attention_infer(struct bi_graph *g, struct bi_node *node,
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
     const struct bi_value *r = bi_in(g, node, 3);
     const struct bi_attr *a = &node->attr;
+    const int64_t windows = a->n ? a->n : 1;
     int64_t width;
     int st = 0;
     if (a->n_heads < 1 || a->head_dim < 1)
@@ -31,8 +33,9 @@ static int rel_attention_infer(struct bi_graph *g, struct bi_node *node,
     if (st)
         return st;
     if (q->axis != BI_AXIS_FIXED || k->axis != BI_AXIS_FIXED || v->shape[0] != k->shape[0] ||
-        v->shape[1] % a->n_heads || r->shape[0] != 2 * k->shape[0] - 1 || a->first < 0 ||
-        q->shape[0] > k->shape[0] - a->first)
+        v->shape[1] % a->n_heads || windows < 0 || k->shape[0] % windows ||
+        q->shape[0] % windows || r->shape[0] != 2 * (k->shape[0] / windows) - 1 || a->first < 0 ||
+        q->shape[0] / windows > k->shape[0] / windows - a->first)
         return bi_fail(err, BIOINFER_INTERNAL, "rel_attention: queries %s from %d, keys %s, "
                        "values %s, positions %s", bi_shape_text(q).text, a->first,
                        bi_shape_text(k).text, bi_shape_text(v).text, bi_shape_text(r).text);
@@ -44,12 +47,14 @@ static void rel_attention_launch(const struct bi_graph *g, const struct bi_node 
                                  const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_attr *a = &node->attr;
+    const int64_t windows = a->n ? a->n : 1;
     BI_LAUNCH(launch, "rel_attention", struct bi_rel_attention_params, .counts = b->counts,
               .q = b->in[0], .k = b->in[1], .v = b->in[2], .r = b->in[3], .u = b->in[4],
               .w = b->in[5], .y = b->out[0], .ldq = b->in_ld[0], .ldk = b->in_ld[1],
               .ldv = b->in_ld[2], .ldr = b->in_ld[3], .ldy = b->out_ld[0],
-              .n = (int32_t)bi_in(g, node, 1)->shape[0], .first = a->first,
-              .n_queries = (int32_t)bi_in(g, node, 0)->shape[0], .n_heads = a->n_heads,
+              .n = (int32_t)(bi_in(g, node, 1)->shape[0] / windows), .first = a->first,
+              .n_queries = (int32_t)(bi_in(g, node, 0)->shape[0] / windows),
+              .n_windows = (int32_t)windows, .n_heads = a->n_heads,
               .key_dim = a->head_dim,
               .value_dim = (int32_t)(bi_in(g, node, 2)->shape[1] / a->n_heads),
               .scale = a->scale);
@@ -69,9 +74,8 @@ static double logit(const struct bi_rel_attention_params *p, int32_t h, int32_t 
     return sum;
 }
 
-static void rel_attention_reference(const void *params)
+static void attend(const struct bi_rel_attention_params *p)
 {
-    const struct bi_rel_attention_params *p = params;
     const int32_t e = p->value_dim;
     for (int32_t h = 0; h < p->n_heads; h++)
         for (int32_t i = 0; i < p->n_queries; i++) {
@@ -90,11 +94,23 @@ static void rel_attention_reference(const void *params)
         }
 }
 
+static void rel_attention_reference(const void *params)
+{
+    struct bi_rel_attention_params p = *(const struct bi_rel_attention_params *)params;
+    for (int32_t w = 0; w < p.n_windows; w++) {
+        attend(&p);
+        p.q += p.n_queries * p.ldq;
+        p.k += p.n * p.ldk;
+        p.v += p.n * p.ldv;
+        p.y += p.n_queries * p.ldy;
+    }
+}
+
 static void rel_attention_cost(const struct bi_graph *g, const struct bi_node *node,
                                double *flops, double *bytes)
 {
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
-    *flops = 2.0 * (double)q->shape[0] * (double)k->shape[0] *
+    *flops = 2.0 * (double)q->shape[0] * (double)k->shape[0] / (node->attr.n ? node->attr.n : 1) *
              (2.0 * (double)q->shape[1] + (double)v->shape[1]);
     *bytes = bi_bytes(g, node);
 }

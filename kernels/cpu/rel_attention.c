@@ -73,7 +73,7 @@ int64_t BI_ISA_NAME(rel_attention_tasks)(const void *params, int n_threads)
 {
     const struct bi_rel_attention_params *p = params;
     (void)n_threads;
-    return pieces_of(p) * p->n_heads;
+    return pieces_of(p) * p->n_heads * p->n_windows;
 }
 
 /* to[c][r] = LOG2E (scale x[r][c] + bias[c]), lanes beyond n zero. rows: work space. */
@@ -151,14 +151,28 @@ static __attribute__((noinline)) void attend_tile(const struct bi_rel_attention_
     tile_mix(out, w->scores, w->values, n_keys, e, BLOCK_VECTORS, keep);
 }
 
+/* The params of a task's window alone. */
+static struct bi_rel_attention_params window_of(const struct bi_rel_attention_params *all,
+                                                int64_t task)
+{
+    struct bi_rel_attention_params p = *all;
+    const int64_t window = task / (pieces_of(all) * all->n_heads);
+    p.q += window * p.n_queries * p.ldq;
+    p.k += window * p.n * p.ldk;
+    p.v += window * p.n * p.ldv;
+    p.y += window * p.n_queries * p.ldy;
+    return p;
+}
+
 void BI_ISA_NAME(rel_attention_run)(const void *params, int64_t task, int64_t n_tasks,
                                     void *scratch)
 {
-    const struct bi_rel_attention_params *p = params;
+    const struct bi_rel_attention_params own = window_of(params, task), *p = &own;
     const int d = p->key_dim, e = p->value_dim, ew = round_up(e, KEY_GROUP);
     const struct work w = lay_out(scratch, d, e);
     const size_t size = block_floats(d, e);
-    const int64_t pieces = pieces_of(p), head = task / pieces, row0 = task % pieces * MAX_ROWS;
+    const int64_t pieces = pieces_of(p), head = task / pieces % p->n_heads;
+    const int64_t row0 = task % pieces * MAX_ROWS;
     const int64_t rows = min64(p->n_queries - row0, MAX_ROWS);
     const int64_t kc = head * d, vc = head * e;
     (void)n_tasks;

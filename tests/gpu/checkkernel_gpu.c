@@ -225,7 +225,7 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
     int width;
     if (!strcmp(c->entry, "rel_attention")) {
         const struct bi_rel_attention_params *p = (const void *)c->params;
-        return p->key_dim == 64 && p->value_dim == 192;
+        return p->key_dim == 64 && p->value_dim == 192 && (p->n_windows == 1 || p->n % 64 == 0);
     }
     if (d && sscanf(d, "_d%d", &width) == 1) {
         const struct bi_attention_params *p = (const void *)c->params;

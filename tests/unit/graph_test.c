@@ -450,7 +450,7 @@ static bi_value_id rel_attention(struct fix *f, bi_value_id x, int64_t n, int fi
     in[3] = bi_matmul(f->g, fixed_rows(f, 2 * n - 1, 4), weight(f, 2, 8, 4, 0));
     in[4] = weight(f, 1, 8, 1, 0);
     in[5] = weight(f, 1, 8, 1, 0);
-    return bi_rel_attention(f->g, in, 2, first, 0.5f);
+    return bi_rel_attention(f->g, in, 1, 2, first, 0.5f);
 }
 
 static void g_rel_qkv_stack(struct fix *f)
