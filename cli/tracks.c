@@ -795,6 +795,11 @@ int cli_tracks(struct cli *cli)
     if ((code = finish(&run)))
         goto out;
     say_summary(&run);
+    if (cli->options->profile) {
+        struct bioinfer_profile profile = {.struct_size = sizeof profile};
+        if (!bioinfer_tracks_get_profile(run.tracks, &profile))
+            cli_show_profile(cli, &profile);
+    }
     if (run.n_failed) {
         cli_say(cli, "%llu of %llu records have no result",
                 (unsigned long long)run.n_failed, (unsigned long long)run.n_records);

@@ -102,7 +102,7 @@ def borzoi(out):
         json.dump({'model_type': 'borzoi', 'seq_length': 24 * 32, 'bins_to_return': 64}, f)
 
 
-def fill(model, seed):
+def fill(model, seed, gain=1.6):
     """Parameters and statistics as training leaves them: none at 0 or 1, sums of order 1."""
     import torch
     g = torch.Generator().manual_seed(seed)
@@ -110,7 +110,7 @@ def fill(model, seed):
         for name, p in model.named_parameters():
             if p.dim() >= 2 and 'rel_' not in name.split('.')[-1]:
                 fan = p[0].numel()
-                p.copy_(torch.randn(p.shape, generator=g) * (1.6 / fan ** 0.5))
+                p.copy_(torch.randn(p.shape, generator=g) * (gain / fan ** 0.5))
                 if 'to_attn_logits' in name:
                     n = p.shape[0]
                     p[:, :, 0, 0] += 2 * torch.eye(n)
