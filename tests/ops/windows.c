@@ -47,6 +47,9 @@ static void cases(struct ck *ck)
         return;
     }
     check(ck, &one, 100, 4, 15, 48, "stem");
+    check(ck, &one, 33, 8, 15, 64, "whole vectors"); /* from here on also Hopper's */
+    check(ck, &one, 150, 64, 5, 70, "a slice of k to a tap");
+    check(ck, &one, 70, 96, 3, 40, "a slice and a half to a tap");
     for (int i = 0; i < 25; i++)
         check(ck, &one, (int)ck_random(ck, 1, 70), (int)ck_random(ck, 1, 40),
               (int)ck_random(ck, 1, 9), (int)ck_random(ck, 1, 70), "random");

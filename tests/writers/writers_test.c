@@ -964,6 +964,8 @@ static void write_samples(void)
             struct bioinfer_writer *w;
             if (kind && vectors)
                 continue;
+            if (kind == 2 && !strcmp(format, "esm-pt"))
+                continue; /* has no place for logits */
             snprintf(name, sizeof name, "%s.%s", kind == 2   ? "layers"
                                                  : kind == 1 ? "two"
                                                              : "one", format);
