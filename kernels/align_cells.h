@@ -307,11 +307,12 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
                 }
             }
         }
+        const int above_rows = anew(top); /* comparisons with it are not kept from the first rows on */
 #pragma GCC unroll 16
         for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
             for (int k = 0; k < 2; k++) {
-                const int i = top + r + 1, score = h[r][k] - rules.extend * (i + job.m);
+                const int i = above_rows + r + 1, score = h[r][k] - rules.extend * (i + job.m);
                 if (ends && rules.free_column && i <= job.n[k])
                     offer(column[k], score, i, job.m);
                 if (i == job.n[k])

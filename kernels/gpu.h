@@ -363,6 +363,17 @@ template <int lanes = 32> DEV float lanes_max(float x)
     return x;
 }
 
+/* x, of which the compiler knows nothing: what it computes from it anew it need not keep. */
+DEV int anew(int x)
+{
+#if defined ON_AMD
+    asm volatile("" : "+v"(x));
+#else
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+
 /* The compiler moves no instruction across: where it would gather so many loads from shared
  * memory ahead of the products that registers run out. Only RDNA's wide fragments need it. */
 DEV void in_order()
