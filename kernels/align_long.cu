@@ -6,7 +6,7 @@
 #include "align_cells.h"
 
 enum { LONG_LANES = 32, LONG_ROWS = BI_ALIGN_LONG_ROWS, LONG_HEIGHT = LONG_LANES * LONG_ROWS };
-static_assert(LONG_HEIGHT == BI_ALIGN_LONG_HEIGHT, "align.h");
+static_assert((int)LONG_HEIGHT == (int)BI_ALIGN_LONG_HEIGHT, "align.h");
 
 struct long_table {
     int of[BI_ALIGN_LETTERS][BI_ALIGN_LETTERS];
