@@ -5,20 +5,20 @@
 #     bench/gpu.sh BUILD PROTEINS.fasta [DEVICE] [OUT]          DEVICE: cuda:0; OUT: a new folder in /tmp
 #
 # BUILD is a build folder with clang-19's kernels and a C++ compiler's emulation; ninja -C BUILD bench/calls
-# bench/align_peers builds what is not built by default. Needs Python with numpy, safetensors, torch and transformers, and for
+# bench/designs bench/align_peers builds what is not built by default. Needs Python with numpy, safetensors, torch and transformers, and for
 # tracks ENFORMER, a folder with the package enformer-pytorch. LIMIT is the seconds of each step, 600 when not set; STEPS
-# chooses some of "checkkernel conformance workers designs kernels esm2 plm align tracks".
+# chooses some of "checkkernel conformance workers designs designtimes kernels esm2 plm align tracks".
 set -u
 cd "$(dirname "$0")/.."
 build=${1:?build folder} fasta=${2:?FASTA file} device=${3:-cuda:0} out=${4:-$(mktemp -d)}
-steps=${STEPS:-checkkernel conformance workers designs kernels esm2 plm align ${ENFORMER:+tracks}}
+steps=${STEPS:-checkkernel conformance workers designs designtimes kernels esm2 plm align ${ENFORMER:+tracks}}
 failed=0 table=
 
 step() { # NAME COMMAND...
     local name=$1 begun=$SECONDS outcome=ok
     shift
     [[ " $steps " == *" $name "* ]] || return 0
-    timeout "${LIMIT:-600}" "$@" >"$out/$name.txt" 2>&1
+    if [ "$(type -t "$1")" = function ]; then "$@"; else timeout "${LIMIT:-600}" "$@"; fi >"$out/$name.txt" 2>&1
     case $? in
     0) ;;
     124) outcome="over ${LIMIT:-600} s" failed=1 ;;
@@ -33,6 +33,16 @@ step checkkernel "$build/tests/gpu/checkkernel_gpu" "--device=$device"
 step conformance "$build/tests/gpu/conformance" tests/golden/esm2/hf-d16 "${device%%:*}"
 step workers python3 tests/jobs/workers.py "$build/cli/bioinfer" "$build/tests/jobs/bioinfer-faults" . 6 1 "$device"
 step designs python3 -u tests/gpu/design_device.py "$build/cli/bioinfer" "$device"
+design() { # as docs/performance.md has them
+    local pdb=tests/golden/proteinmpnn/5L33.pdb
+    for options in "" "--num-seq 1" "--score" "--num-seq 1 --copies 100" "--copies 100"; do
+        echo "$options"
+        # shellcheck disable=SC2086 # options are words
+        timeout "${LIMIT:-600}" "$build/bench/designs" --device "$device" $options \
+            share/proteinmpnn/proteinmpnn_v_48_020.mpnn "$pdb" || return 1
+    done
+}
+step designtimes design
 step kernels python3 bench/kernels_gpu.py --ptx "$build/kernels"
 step esm2 python3 -u bench/esm2_gpu.py --bioinfer "$build/cli/bioinfer" --calls "$build/bench/calls" --fasta "$fasta" \
     --device "$device" --reference
@@ -40,7 +50,7 @@ step plm python3 -u bench/plm.py --bioinfer "$build/cli/bioinfer" --fasta "$fast
 step align python3 -u bench/align.py --build "$build" --device "$device"
 step tracks python3 -u bench/enformer.py --bioinfer "$build/cli/bioinfer" --device "$device" --package "${ENFORMER:-}" \
     --cache "$out/enformer"
-for name in designs kernels esm2 plm align tracks; do
+for name in designs designtimes kernels esm2 plm align tracks; do
     [ -e "$out/$name.txt" ] && printf '\n== %s\n' "$name" && cat "$out/$name.txt"
 done
 printf '\n%s' "$table"
