@@ -37,6 +37,8 @@ static void cases(struct ck *ck)
         struct ck_lengths n = ck_lengths(ck, 4, 20);
         check(ck, &n, width, spreads[width % 3], width % 4, width % 3 != 1, "narrow");
     }
+    struct ck_lengths many = ck_same(9, 500); /* more rows than the blocks of a GPU take at once */
+    check(ck, &many, 36, 1, 0, 1, "many rows");
     for (int i = 0; i < 30; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 60);
         check(ck, &n, (int)ck_random(ck, 1, 1400), spreads[i % 3], i % 5 == 4 ? 2 : 0, i % 2,
