@@ -8,6 +8,7 @@
  * linear_small_f32 makes 16 x 16, an element to a thread, from k-slices of 128: for few rows,
  * where a launch takes as long as its longest chain. */
 #include "gpu_act.h"
+#include "gpu_rows.h"
 
 enum { F32_SIZE = 128, F32_SLICE = 16, F32_LD = F32_SIZE + 4, F32_THREADS = 256 };
 
@@ -28,17 +29,8 @@ DEV f32_chunks read_f32(const float *base, int64_t ld, int64_t row0, int64_t row
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         const int64_t r = row0 + thread_id() / 4 + 64 * i;
-        const float *at = base + r * ld + c;
-        if (r >= rows)
-            continue;
-        if (whole && c + 4 <= k) {
-            v.of[i] = *(const f32x4 *)at;
-        } else {
-#pragma GCC unroll 4
-            for (int j = 0; j < 4; j++)
-                if (c + j < k)
-                    v.of[i][j] = at[j];
-        }
+        if (r < rows)
+            v.of[i] = load4(base + r * ld, c, k, whole);
     }
     return v;
 }
@@ -132,17 +124,8 @@ DEV f32_chunks read_small(const float *base, int64_t ld, int64_t row0, int64_t r
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         const int c = k0 + thread_id() % 16 * 4 + 64 * i;
-        const float *at = base + r * ld + c;
-        if (r >= rows)
-            continue;
-        if (whole && c + 4 <= k) {
-            v.of[i] = *(const f32x4 *)at;
-        } else {
-#pragma GCC unroll 4
-            for (int j = 0; j < 4; j++)
-                if (c + j < k)
-                    v.of[i][j] = at[j];
-        }
+        if (r < rows)
+            v.of[i] = load4(base + r * ld, c, k, whole);
     }
     return v;
 }
