@@ -289,6 +289,44 @@ int bi_stream_read(struct bi_stream *stream, void *dst, size_t n, size_t *got,
     return 0;
 }
 
+int bi_stream_read_at(const struct bi_stream *stream, uint64_t offset, void *dst, size_t n,
+                      size_t *got, struct bioinfer_error *err)
+{
+    *got = 0;
+    if (stream->memory) {
+        const uint64_t left = offset < stream->size ? stream->size - offset : 0;
+        *got = left < n ? (size_t)left : n;
+        memcpy(dst, stream->memory + (left ? offset : 0), *got);
+        return 0;
+    }
+    while (*got < n) {
+        int e = fault(stream->env, BI_FAULT_READ);
+        ssize_t r = -1;
+        if (!e) {
+            r = pread(stream->fd, (char *)dst + *got, n - *got, (off_t)(offset + *got));
+            e = r < 0 ? errno : 0;
+        }
+        if (e == EINTR)
+            continue;
+        if (e)
+            return bi_fail_errno(err, e, "%s: read at offset %llu", stream->path,
+                                 (unsigned long long)(offset + *got));
+        if (!r)
+            break;
+        *got += (size_t)r;
+    }
+    return 0;
+}
+
+int bi_stream_seek(struct bi_stream *stream, uint64_t offset, struct bioinfer_error *err)
+{
+    if (!stream->memory && lseek(stream->fd, (off_t)offset, SEEK_SET) < 0)
+        return bi_fail_errno(err, errno, "%s: seek to offset %llu", stream->path,
+                             (unsigned long long)offset);
+    stream->done = stream->memory && offset > stream->size ? stream->size : offset;
+    return 0;
+}
+
 void bi_stream_close(struct bi_stream *stream)
 {
     if (stream->owned && stream->fd >= 0)

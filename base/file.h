@@ -65,6 +65,12 @@ int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env,
 /* Up to n bytes; *got = 0 at the end. */
 int bi_stream_read(struct bi_stream *stream, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
+/* Of a file or memory with `size` known: bytes [offset, offset + n) or those that are there, whatever
+ * has been read; any thread. */
+int bi_stream_read_at(const struct bi_stream *stream, uint64_t offset, void *dst, size_t n,
+                      size_t *got, struct bioinfer_error *err);
+/* Of the same: where the next bi_stream_read() begins, which `done` then says. */
+int bi_stream_seek(struct bi_stream *stream, uint64_t offset, struct bioinfer_error *err);
 void bi_stream_close(struct bi_stream *stream);
 
 /* ---- writing ---- */

@@ -32,6 +32,20 @@ int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record
     return bi_fasta_next(reader, record, err);
 }
 
+int bioinfer_reader_next_many(bioinfer_reader *reader, struct bioinfer_records **records,
+                              struct bioinfer_error *err)
+{
+    if (!reader || !records)
+        return bi_fail(err, BIOINFER_INVALID, "reader and records must be given");
+    return bi_fasta_next_many(reader, records, err);
+}
+
+void bioinfer_records_free(struct bioinfer_records **records)
+{
+    if (records)
+        bi_fasta_many_free(records);
+}
+
 int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
                            struct bioinfer_error *err)
 {

@@ -213,6 +213,7 @@ struct bioinfer_reader_params {
     int residues;          /* enum bioinfer_residue_policy */
     int no_ratio_limit;    /* non-zero: do not stop at a suspicious compression ratio */
     uint64_t max_length;   /* residues of one record; 0 = 100,000,000 */
+    int n_threads;         /* that read a plain file ahead; 0 and 1: the caller's alone */
 };
 
 typedef struct bioinfer_reader bioinfer_reader;
@@ -227,6 +228,18 @@ BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *c
 BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader,
                                       struct bioinfer_record *record,
                                       struct bioinfer_error *err);
+/* Records that follow each other, some hundred KiB of them; bioinfer_reader_next() goes on behind
+ * them. They stay valid until they are freed, by any thread, before the context is. */
+struct bioinfer_records {
+    const struct bioinfer_record *records; /* n_records, at least 1 */
+    size_t n_records;
+    uint64_t n_residues;
+};
+/* 1 = *records are the next ones, 0 = end, < 0 = status. */
+BIOINFER_API int bioinfer_reader_next_many(bioinfer_reader *reader,
+                                           struct bioinfer_records **records,
+                                           struct bioinfer_error *err);
+BIOINFER_API void bioinfer_records_free(struct bioinfer_records **records); /* NULL-safe */
 /* A bioinfer_source: pass it to bioinfer_session_run with user = the reader. */
 BIOINFER_API int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
                                         struct bioinfer_error *err);

@@ -1,19 +1,26 @@
 /* fasta.c - FASTA records, streaming.
  *
  * Sections: 1 the window and its lines  2 the start of a file  3 headers  4 residues
- *           5 records  6 open and close
+ *           5 records  6 blocks of threads  7 open and close
  *
  * file -> gunzip -> win[] -> pieces of lines -> header[] and seq[] -> struct
  * bioinfer_record. A piece is what the window holds of one line, so lines may be longer
- * than the window. */
+ * than the window. With n_threads, blocks of a plain file come from fasta_ahead.c, and what
+ * lies between these from the window. */
 #include "fasta.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "fasta_ahead.h"
 #include "gunzip.h"
 
 enum { WINDOW_SIZE = 1 << 18 };
+enum {
+    BLOCK_SIZE = 1 << 19, /* bytes of the file, for one thread */
+    MANY_TEXT = 1 << 19,  /* bytes of a block that is not a thread's */
+    MANY_RECORDS = 1 << 14
+};
 enum {
     SNIFF_SIZE = 1 << 16
 }; /* no LF in these first bytes: lines may end with CR alone */
@@ -44,10 +51,19 @@ struct bioinfer_reader {
     uint64_t star_line, star_column;
     bool any_lower;
 
-    uint64_t n_lower, n_lower_records, n_gaps, n_stops; /* over the file */
+    struct bi_fasta_counts counts; /* over the file */
     bool begun, made_any_id;
     int ended;                    /* 1 = at the end */
     struct bioinfer_error failed; /* status != 0: what every further call returns */
+
+    struct bioinfer_reader_params params;
+    size_t block_size;
+    struct bi_records_pool *pool;
+    struct bi_fasta_ahead *ahead;
+    bool ahead_tried;
+    uint64_t at; /* with `ahead`: byte of the file where the next record begins */
+    struct bi_records *given; /* a block that next() gives one by one */
+    size_t n_given;
 };
 
 /* ---- 1 the window and its lines ---------------------------------------------- */
@@ -416,7 +432,7 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
         }
         if (!r->raw) {
             if (k == GAP) {
-                r->n_gaps++;
+                r->counts.gaps++;
                 continue;
             }
             if (r->star) {
@@ -431,7 +447,7 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
             }
             if (k == LOWER) {
                 c = (unsigned char)(c - 32);
-                r->n_lower++;
+                r->counts.lower++;
                 r->any_lower = true;
             }
         }
@@ -460,7 +476,7 @@ static int take(struct bioinfer_reader *r, const struct piece *x)
             size_t n_lower = 0;
             for (size_t i = 0; i < x->n; i++)
                 n_lower += (unsigned char)x->text[i] >= 'a';
-            r->n_lower += n_lower;
+            r->counts.lower += n_lower;
             r->any_lower = true;
         }
         r->n += x->n;
@@ -474,17 +490,17 @@ static int take(struct bioinfer_reader *r, const struct piece *x)
 
 static void report(struct bioinfer_reader *r)
 {
-    if (r->n_lower)
+    if (r->counts.lower)
         bi_log(r->env, BIOINFER_LOG_WARNING,
                "%s: %llu lower-case residues in %llu records were upper-cased", r->path,
-               (unsigned long long)r->n_lower, (unsigned long long)r->n_lower_records);
-    if (r->n_gaps)
+               (unsigned long long)r->counts.lower, (unsigned long long)r->counts.lower_records);
+    if (r->counts.gaps)
         bi_log(r->env, BIOINFER_LOG_WARNING, "%s: %llu gap characters were removed",
-               r->path, (unsigned long long)r->n_gaps);
-    if (r->n_stops)
+               r->path, (unsigned long long)r->counts.gaps);
+    if (r->counts.stops)
         bi_log(r->env, BIOINFER_LOG_INFO,
                "%s: a final '*' was removed from %llu records", r->path,
-               (unsigned long long)r->n_stops);
+               (unsigned long long)r->counts.stops);
 }
 
 /* Skips to the next line with '>': 1, 0 at the end of the file, or a status. */
@@ -545,11 +561,11 @@ static int next_record(struct bioinfer_reader *r, struct bioinfer_record *record
         return st;
     if (!r->bad && !r->n)
         spoil(r, BIOINFER_EMPTY, line, 0, "no residues");
-    r->n_lower_records += r->any_lower;
+    r->counts.lower_records += r->any_lower;
     if (r->bad)
         r->n = 0;
     else
-        r->n_stops += r->star;
+        r->counts.stops += r->star;
     r->seq[r->n] = '\0';
     record->sequence = r->seq;
     record->length = r->n;
@@ -559,28 +575,160 @@ static int next_record(struct bioinfer_reader *r, struct bioinfer_record *record
     return 1;
 }
 
-int bi_fasta_next(struct bioinfer_reader *r, struct bioinfer_record *record,
-                  struct bioinfer_error *err)
+/* ---- 6 blocks of threads ----------------------------------------------------- */
+
+/* Where win[pos] lies in the file. */
+static uint64_t place(const struct bioinfer_reader *r)
 {
-    struct bioinfer_record next = {0};
+    return r->in.stream.done - (r->in.end - r->in.pos) - (r->end - r->pos);
+}
+
+/* Threads read ahead where lines end with LF and any byte of the file is at hand. */
+static int start_ahead(struct bioinfer_reader *r)
+{
+    int st = r->begun ? 0 : begin(r);
+    r->ahead_tried = true;
+    if (st || r->params.n_threads < 2 || r->eol != '\n' || !r->in.stream.size ||
+        !(r->in.stream.memory || r->in.stream.owned) || bi_gunzip_is_compressed(&r->in))
+        return st;
+    r->at = place(r);
+    bi_fasta_ahead_open(&r->ahead, r->env, &r->in.stream, r->at, &r->params, r->block_size,
+                        r->pool);
+    return 0;
+}
+
+/* A block of a thread where one begins: its records are numbered and all lines counted. */
+static bool take_block(struct bioinfer_reader *r, struct bi_records **block)
+{
+    struct bi_fasta_block b;
+    if (!bi_fasta_ahead_take(r->ahead, r->at, &b))
+        return false;
+    bi_records_finish(b.records, r->ordinal);
+    r->ordinal += b.records->shown.n_records;
+    r->line += b.n_lines;
+    r->counts.lower += b.counts.lower;
+    r->counts.lower_records += b.counts.lower_records;
+    r->counts.gaps += b.counts.gaps;
+    r->counts.stops += b.counts.stops;
+    r->at = b.end;
+    *block = b.records;
+    return true;
+}
+
+/* The next record, or a block of them when *block is set. */
+static int next_either(struct bioinfer_reader *r, struct bioinfer_record *record,
+                       struct bi_records **block)
+{
     int st;
+    *block = NULL;
+    if (!r->ahead_tried && (st = start_ahead(r)))
+        return st;
+    if (!r->ahead)
+        return next_record(r, record);
+    if (take_block(r, block))
+        return 1;
+    if (r->at != place(r)) {
+        if ((st = bi_gunzip_seek(&r->in, r->at, &r->failed)))
+            return st;
+        r->pos = r->end = 0;
+        r->eof = false;
+    }
+    st = next_record(r, record);
+    r->at = place(r);
+    return st;
+}
+
+/* As bi_fasta_next(); *block: the records are these. */
+static int next_of_file(struct bioinfer_reader *r, struct bioinfer_record *record,
+                        struct bi_records **block, struct bioinfer_error *err)
+{
+    int st;
+    *block = NULL;
     if (r->failed.status)
         return bi_fail(err, r->failed.status, "%s", r->failed.text);
     if (r->ended)
         return 0;
-    st = next_record(r, &next);
+    st = next_either(r, record, block);
     if (st < 0)
         return bi_fail(err, r->failed.status, "%s", r->failed.text);
-    if (st) {
-        *record = next;
-    } else {
+    if (!st) {
         r->ended = true;
         report(r);
     }
     return st;
 }
 
-/* ---- 6 open and close -------------------------------------------------------- */
+int bi_fasta_next(struct bioinfer_reader *r, struct bioinfer_record *record,
+                  struct bioinfer_error *err)
+{
+    struct bioinfer_record next = {0};
+    if (r->given && r->n_given == r->given->shown.n_records)
+        bi_records_free(&r->given);
+    if (!r->given) {
+        int st = next_of_file(r, &next, &r->given, err);
+        r->n_given = 0;
+        if (st <= 0)
+            return st;
+    }
+    *record = r->given ? r->given->items[r->n_given++] : next;
+    return 1;
+}
+
+int bi_fasta_next_many(struct bioinfer_reader *r, struct bioinfer_records **records,
+                       struct bioinfer_error *err)
+{
+    struct bioinfer_record x = {0};
+    struct bi_records *many = NULL, *block = NULL;
+    uint64_t first = 0;
+    int st = 1;
+    *records = NULL;
+    if (r->given && !r->n_given) { /* a whole one, kept by the last call */
+        *records = &r->given->shown;
+        r->given = NULL;
+        return 1;
+    }
+    for (;;) {
+        const bool kept = r->given && r->n_given < r->given->shown.n_records;
+        st = kept ? bi_fasta_next(r, &x, err) : next_of_file(r, &x, &block, err);
+        if (st <= 0 || block)
+            break;
+        if (!many) {
+            many = bi_records_new(r->pool);
+            first = x.ordinal;
+        }
+        if (!many || !bi_records_add(many, &x)) {
+            st = bi_fail(&r->failed, BIOINFER_NOMEM, "%s: record %llu", r->path,
+                         (unsigned long long)x.ordinal);
+            if (err)
+                *err = r->failed;
+            break;
+        }
+        if (many->text_size >= MANY_TEXT || many->shown.n_records >= MANY_RECORDS)
+            break;
+    }
+    if (!many || !many->shown.n_records) {
+        bi_records_free(&many);
+        *records = block ? &block->shown : NULL;
+        return st;
+    }
+    if (block) {
+        bi_records_free(&r->given);
+        r->given = block;
+        r->n_given = 0;
+    }
+    bi_records_finish(many, first);
+    *records = &many->shown;
+    return 1; /* an error behind these waits for the next call */
+}
+
+void bi_fasta_many_free(struct bioinfer_records **records)
+{
+    struct bi_records *block = (struct bi_records *)*records; /* its first member */
+    bi_records_free(&block);
+    *records = NULL;
+}
+
+/* ---- 7 open and close -------------------------------------------------------- */
 
 static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
                        struct bi_stream *stream,
@@ -600,7 +748,13 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
     if ((st = bi_gunzip_open(&r->in, stream, err)))
         goto out;
     r->path = r->in.stream.path;
+    r->block_size = BLOCK_SIZE;
+    if (bi_records_pool_new(&r->pool, env)) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: reader", r->path);
+        goto out;
+    }
     if (params) {
+        r->params = *params;
         r->raw = params->residues == BIOINFER_RESIDUES_RAW;
         if (params->max_length)
             r->max_length = params->max_length;
@@ -610,6 +764,11 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
             st = bi_fail(err, BIOINFER_INVALID,
                          "%s: residues: got policy %d, expected 0 or 1", r->path,
                          params->residues);
+            goto out;
+        }
+        if (params->n_threads < 0 || params->n_threads > 4096) {
+            st = bi_fail(err, BIOINFER_INVALID, "%s: n_threads is %d, expected 0 to 4096",
+                         r->path, params->n_threads);
             goto out;
         }
     }
@@ -647,15 +806,53 @@ int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env,
     return st ? st : open_stream(out, env, &stream, params, err);
 }
 
+/* A reader without a file: parts are its window. */
+int bi_fasta_part_open(struct bioinfer_reader **out, const struct bi_env *env,
+                       const struct bioinfer_reader_params *params)
+{
+    return bi_fasta_open_memory(out, env, "part", "", 0, params, NULL);
+}
+
+void bi_fasta_part_read(struct bioinfer_reader *r, const char *bytes, size_t n,
+                        struct bi_fasta_block *block)
+{
+    struct bioinfer_record x = {0};
+    char *const own = r->win;
+    r->win = (char *)(uintptr_t)bytes; /* only read: there is nothing to fill it with */
+    r->pos = 0;
+    r->end = n;
+    r->eol = '\n';
+    r->begun = r->eof = true;
+    r->made_any_id = true; /* the record is left to those who can name it */
+    r->line = 1;
+    r->column = 0;
+    r->counts = (struct bi_fasta_counts){0};
+    block->n_lines = block->end = 0;
+    while (r->pos < n && next_record(r, &x) > 0 && !x.status && !r->made_id[0] &&
+           bi_records_add(block->records, &x)) {
+        block->end = r->pos;
+        block->n_lines = r->line - 1;
+        block->counts = r->counts;
+    }
+    block->end += block->start;
+    r->win = own;
+    r->failed = (struct bioinfer_error){0};
+}
+
 void bi_fasta_tune(struct bioinfer_reader *r, size_t chunk, uint64_t ratio)
 {
     r->in.chunk = chunk;
     r->in.ratio_limit = ratio;
 }
 
+void bi_fasta_tune_blocks(struct bioinfer_reader *r, size_t size)
+{
+    r->block_size = size;
+}
+
 void bi_fasta_progress(const struct bioinfer_reader *r, uint64_t *done, uint64_t *total)
 {
-    *done = r->in.stream.done;
+    *done = r->at > r->in.stream.done ? r->at : r->in.stream.done;
     *total = r->in.stream.size;
 }
 
@@ -664,6 +861,9 @@ void bi_fasta_close(struct bioinfer_reader **reader)
     struct bioinfer_reader *r = *reader;
     if (!r)
         return;
+    bi_fasta_ahead_close(&r->ahead);
+    bi_records_free(&r->given);
+    bi_records_pool_close(&r->pool);
     bi_free(r->env, r->win);
     bi_free(r->env, r->header);
     bi_free(r->env, r->seq);

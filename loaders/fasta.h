@@ -30,6 +30,10 @@ int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env,
 /* As bioinfer_reader_next(): 1 record, 0 end, < 0 status. */
 int bi_fasta_next(struct bioinfer_reader *reader, struct bioinfer_record *record,
                   struct bioinfer_error *err);
+/* As bioinfer_reader_next_many() and bioinfer_records_free(). */
+int bi_fasta_next_many(struct bioinfer_reader *reader, struct bioinfer_records **records,
+                       struct bioinfer_error *err);
+void bi_fasta_many_free(struct bioinfer_records **records);
 void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done,
                        uint64_t *total);
 void bi_fasta_close(struct bioinfer_reader **reader);
@@ -37,5 +41,7 @@ void bi_fasta_close(struct bioinfer_reader **reader);
 /* Tests only: most bytes of one read, and the compression ratio that is refused (0 =
  * none). Before the first bi_fasta_next(). */
 void bi_fasta_tune(struct bioinfer_reader *reader, size_t chunk, uint64_t ratio);
+/* Bytes that a thread takes at a time. */
+void bi_fasta_tune_blocks(struct bioinfer_reader *reader, size_t size);
 
 #endif

@@ -260,3 +260,10 @@ int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
         return bi_fail(err, g->failed.status, "%s", g->failed.text);
     return 0; /* an error behind *got bytes waits for the next call */
 }
+
+int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *err)
+{
+    int st = bi_stream_seek(&g->stream, offset, &g->failed);
+    g->pos = g->end = 0;
+    return st ? bi_fail(err, g->failed.status, "%s", g->failed.text) : 0;
+}

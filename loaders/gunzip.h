@@ -32,6 +32,8 @@ int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
 /* Up to n > 0 bytes; *got = 0 at the end. */
 int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
+/* Of plain bytes with a known size: reads on at this one. */
+int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *err);
 bool bi_gunzip_is_compressed(
     const struct bi_gunzip *g);            /* known after the first read */
 void bi_gunzip_close(struct bi_gunzip *g); /* safe on a zeroed struct */

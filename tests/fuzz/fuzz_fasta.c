@@ -1,5 +1,5 @@
 /* fuzz_fasta.c - FASTA, plain or compressed. The first byte chooses policy, caps and
- * the size of reads; read whole and read in small pieces, the records must be the same.
+ * the size of reads; read whole, in small pieces and by threads, the records must be the same.
  */
 #include "../../loaders/fasta.h"
 #include "../../loaders/gunzip.h"
@@ -34,7 +34,7 @@ static void check(const struct bioinfer_record *x, bool raw, uint64_t max_length
 }
 
 static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
-                               size_t chunk)
+                               size_t chunk, size_t block)
 {
     struct bi_env env = bi_env_default();
     struct bioinfer_error err = {0};
@@ -44,11 +44,14 @@ static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
     bool raw = choice & 1;
     struct bioinfer_reader_params params = {.struct_size = sizeof params,
                                             .residues = raw,
-                                            .max_length = choice & 2 ? 20 : 0};
+                                            .max_length = choice & 2 ? 20 : 0,
+                                            .n_threads = block ? 2 : 0};
     out.status = bi_fasta_open_memory(&r, &env, "fuzz.fa", data, size, &params, &err);
     if (out.status)
         abort();
     bi_fasta_tune(r, chunk, BI_GUNZIP_RATIO);
+    if (block)
+        bi_fasta_tune_blocks(r, block);
     while ((out.status = bi_fasta_next(r, &x, &err)) > 0) {
         check(&x, raw, choice & 2 ? 20 : BI_FASTA_MAX_LENGTH);
         if (x.ordinal != out.n++)
@@ -68,13 +71,15 @@ static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct outcome whole, pieces;
+    struct outcome whole, pieces, threads;
     if (!size)
         return 0;
-    whole = read_all(data + 1, size - 1, data[0], SIZE_MAX);
-    pieces = read_all(data + 1, size - 1, data[0], 1 + (data[0] >> 2));
+    whole = read_all(data + 1, size - 1, data[0], SIZE_MAX, 0);
+    pieces = read_all(data + 1, size - 1, data[0], 1 + (data[0] >> 2), 0);
+    threads = read_all(data + 1, size - 1, data[0], SIZE_MAX, 2 + (data[0] >> 2));
     if (whole.status != pieces.status || whole.n != pieces.n ||
-        whole.hash != pieces.hash)
+        whole.hash != pieces.hash || whole.status != threads.status || whole.n != threads.n ||
+        whole.hash != threads.hash)
         abort();
     return 0;
 }

@@ -1,5 +1,7 @@
 /* fasta_test.c - the FASTA reader: what it accepts, what it refuses and in which words.
  *
+ * Whatever is read from memory is read again by threads, in blocks of many sizes, with the same outcome.
+ *
  * Sections: 1 reading into a log  2 accepted  3 refused  4 gzip and BGZF  5 limits
  *           6 against a naive reader  7 failing memory and reads  8 files */
 #define _GNU_SOURCE
@@ -77,24 +79,88 @@ static void read_all(struct bioinfer_reader *r)
     CHECK_STR(again.text, err.text);
 }
 
-/* Reads bytes in pieces of at most `chunk`. */
-static void read_bytes(const void *bytes, size_t n, int policy, size_t chunk)
+static void read_many(struct bioinfer_reader *r)
+{
+    struct bioinfer_records *x;
+    struct bioinfer_error err = {0};
+    int st;
+    while ((st = bi_fasta_next_many(r, &x, &err)) > 0) {
+        uint64_t n_residues = 0;
+        CHECK(x->n_records > 0);
+        for (size_t i = 0; i < x->n_records; i++) {
+            add_record(&x->records[i]);
+            n_residues += x->records[i].length;
+        }
+        CHECK_EQ(x->n_residues, n_residues);
+        bi_fasta_many_free(&x);
+    }
+    CHECK(!x);
+    got.status = st;
+    if (st)
+        snprintf(got.error, sizeof got.error, "%s", err.text);
+    CHECK_EQ(bi_fasta_next_many(r, &x, NULL), st);
+}
+
+/* How a text is read: by reads of at most `chunk` bytes, or by threads in blocks of `block`. */
+struct way {
+    size_t chunk, block;
+    bool many; /* by bi_fasta_next_many() */
+};
+
+static void read_way(const void *bytes, size_t n, int policy, const struct way *way)
 {
     struct bi_env env = bi_env_default();
     struct bioinfer_reader *r = NULL;
     struct bioinfer_error err;
     struct bioinfer_reader_params p =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = policy);
+        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = policy,
+                        .n_threads = way->block ? 3 : 0);
     memset(&got, 0, sizeof got);
     env.log = on_log;
     env.log_user = &got.log;
     if (!CHECK(!bi_fasta_open_memory(&r, &env, "t.fa", bytes, n, &p, &err)))
         return;
-    if (chunk)
-        bi_fasta_tune(r, chunk, BI_GUNZIP_RATIO);
-    read_all(r);
+    if (way->chunk)
+        bi_fasta_tune(r, way->chunk, BI_GUNZIP_RATIO);
+    if (way->block)
+        bi_fasta_tune_blocks(r, way->block);
+    (way->many ? read_many : read_all)(r);
     bi_fasta_close(&r);
     CHECK(!r);
+}
+
+static void equal_readings(const struct reading *a, const struct reading *b, size_t block)
+{
+    const bool same = a->n == b->n && a->n_good == b->n_good && a->status == b->status &&
+                      !strcmp(a->text, b->text) && !strcmp(a->error, b->error) &&
+                      !strcmp(a->log.text, b->log.text);
+    if (!CHECK(same))
+        fprintf(stderr, "    blocks of %zu: %s%s%s\nnot\n%s%s%s\n", block, b->text, b->error,
+                b->log.text, a->text, a->error, a->log.text);
+}
+
+static unsigned n_ways; /* of reading by threads, which sizes follow from */
+static bool no_threads; /* they take long to start */
+
+/* The text of `got` by threads, in blocks of some sizes; `got` is as before. */
+static void read_by_threads(const void *bytes, size_t n, int policy)
+{
+    static struct reading serial;
+    const size_t step = 2 + n / 5;
+    serial = got;
+    for (size_t block = 2 + n_ways % step; block <= n / 2; block += step) {
+        read_way(bytes, n, policy, &(struct way){.block = block, .many = n_ways++ % 2});
+        equal_readings(&serial, &got, block);
+    }
+    got = serial;
+}
+
+/* Reads bytes in pieces of at most `chunk`, and once more by threads. */
+static void read_bytes(const void *bytes, size_t n, int policy, size_t chunk)
+{
+    read_way(bytes, n, policy, &(struct way){.chunk = chunk});
+    if (n < 1 << 13 && !chunk && !no_threads)
+        read_by_threads(bytes, n, policy);
 }
 
 static void read_text(const char *text)
@@ -826,6 +892,7 @@ static void equals_naive(void)
         bool raw = random_below(4) == 0;
         int st;
         memset(expected, 0, sizeof expected);
+        no_threads = i % 16;
         st = naive(text, n, raw, expected);
         if (i % 4 == 3) { /* the same bytes in gzip members */
             size_t cut = n ? random_below((unsigned)n + 1) : 0;
