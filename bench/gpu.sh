@@ -7,11 +7,11 @@
 # BUILD is a build folder with clang-19's kernels and a C++ compiler's emulation; ninja -C BUILD bench/calls
 # bench/designs bench/align_peers builds what is not built by default. Needs Python with numpy, safetensors, torch and transformers, and for
 # tracks ENFORMER, a folder with the package enformer-pytorch. LIMIT is the seconds of each step, 600 when not set; STEPS
-# chooses some of "checkkernel conformance workers designs designtimes kernels esm2 plm align tracks".
+# chooses some of "checkkernel rooflines conformance workers designs designtimes kernels esm2 plm align tracks".
 set -u
 cd "$(dirname "$0")/.."
 build=${1:?build folder} fasta=${2:?FASTA file} device=${3:-cuda:0} out=${4:-$(mktemp -d)}
-steps=${STEPS:-checkkernel conformance workers designs designtimes kernels esm2 plm align ${ENFORMER:+tracks}}
+steps=${STEPS:-checkkernel rooflines conformance workers designs designtimes kernels esm2 plm align ${ENFORMER:+tracks}}
 failed=0 table=
 
 step() { # NAME COMMAND...
@@ -30,6 +30,7 @@ step() { # NAME COMMAND...
 
 mkdir -p "$out"
 step checkkernel "$build/tests/gpu/checkkernel_gpu" "--device=$device"
+step rooflines "$build/tests/gpu/checkkernel_gpu" "--device=$device" --bench
 step conformance "$build/tests/gpu/conformance" tests/golden/esm2/hf-d16 "${device%%:*}"
 step workers python3 tests/jobs/workers.py "$build/cli/bioinfer" "$build/tests/jobs/bioinfer-faults" . 6 1 "$device"
 step designs python3 -u tests/gpu/design_device.py "$build/cli/bioinfer" "$device"
@@ -50,7 +51,7 @@ step plm python3 -u bench/plm.py --bioinfer "$build/cli/bioinfer" --fasta "$fast
 step align python3 -u bench/align.py --build "$build" --device "$device"
 step tracks python3 -u bench/enformer.py --bioinfer "$build/cli/bioinfer" --device "$device" --package "${ENFORMER:-}" \
     --cache "$out/enformer"
-for name in designs designtimes kernels esm2 plm align tracks; do
+for name in rooflines designs designtimes kernels esm2 plm align tracks; do
     [ -e "$out/$name.txt" ] && printf '\n== %s\n' "$name" && cat "$out/$name.txt"
 done
 printf '\n%s' "$table"

@@ -814,6 +814,15 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     return code;
 }
 
+void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
+                 const void *params, const struct bi_counts *bucket, int32_t grid[2])
+{
+    grid[0] = grid[1] = 1;
+    e->grid(params, bucket, grid);
+    if (!strcmp(e->module, "linear_sm90") && grid[0] > facts->n_units)
+        grid[0] = facts->n_units;
+}
+
 /* Launches [first, end), with an event before each when there are events. */
 static int launch_some(struct bi_queue *q, const struct bi_program *program, int first, int end,
                        const bi_gpu_handle *events, int *at)
@@ -824,18 +833,16 @@ static int launch_some(struct bi_queue *q, const struct bi_program *program, int
     for (int i = first; !code && i < end; i++) {
         struct bi_launch *l = &program->launches[i];
         const struct bi_gpu_entry *e = l->function;
-        int32_t grid[2] = {1, 1};
+        int32_t grid[2];
         _Alignas(64) unsigned char own[BI_GPU_SM90_PARAMS];
         void *params = l->params;
         *at = i;
         if (events && (code = d->driver->event_record(d->gpu, events[i], q->compute)))
             break;
-        e->grid(l->params, &bucket, grid);
+        bi_gpu_grid(&d->facts, e, l->params, &bucket, grid);
         if (e->head) {
             code = bi_gpu_sm90_params(d->driver, d->gpu, e, l->params, bucket.n_tokens, own);
             params = own;
-            if (!strcmp(l->entry, "linear") && grid[0] > d->facts.n_units)
-                grid[0] = d->facts.n_units; /* its blocks go through the tiles */
         }
         if (!code)
             code = d->driver->launch(d->gpu, q->compute, d->functions[e - entries], grid,

@@ -67,9 +67,14 @@ struct bi_gpu_driver {
     bool needs_images; /* modules come from the blobs of the library */
 };
 
+/* The grid of an entry for the sizes of a bucket. Blocks of Hopper's linears go through the tiles:
+ * there are at most as many as multiprocessors. */
+struct bi_gpu_entry;
+void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
+                 const void *params, const struct bi_counts *bucket, int32_t grid[2]);
+
 /* The params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out: e->size
  * bytes, 64-byte aligned. n_tokens: of the bucket. */
-struct bi_gpu_entry;
 enum { BI_GPU_SM90_PARAMS = 640 };
 int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,

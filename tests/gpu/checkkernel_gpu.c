@@ -2,9 +2,11 @@
  * reference.
  *
  *     checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] [--seed=N] [--every=N]
- *                     [--device=cuda:0]
+ *                     [--device=cuda:0 [--bench]]
  *
  * --device runs there, and Hopper's own entries (gpu_entries_sm90.h) too, instead of emulating.
+ * --bench times instead of checking: the cases worth timing, their batch repeated until its arrays
+ * outgrow the caches; microseconds, GB/s, TFLOP/s and the share of the roofline of an H200.
  *
  * The cases are those of tests/ops. For each case, entry and target (lane maps and waves of
  * NVIDIA, CDNA and RDNA chips):
@@ -17,7 +19,8 @@
  *   tiles      linear_small_* and linear_*: bit-equal
  * Buckets are larger than the batch, by whole tiles at times. --every=N: each N-th case only.
  *
- * Sections: options and random numbers, entries, batches, running, comparing, checks, main. */
+ * Sections: options and random numbers, entries, batches, running, comparing, checks, a case,
+ * bench, main. */
 #include "../ops/checkkernel.h"
 
 #include <math.h>
@@ -44,7 +47,7 @@ struct result {
 
 struct ck {
     struct ck_dice dice; /* first */
-    int every, printed;
+    int every, printed, bench;
     struct device_target *device; /* NULL: emulated */
     long at;
     const char *target, *entry;
@@ -55,8 +58,7 @@ struct ck {
 
 int ck_bench(const struct ck *ck)
 {
-    (void)ck;
-    return 0;
+    return ck->bench;
 }
 
 /* Memory of a run, where the device can read it, too. */
@@ -413,11 +415,13 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
                           struct bi_counts *bucket)
 {
     struct run run = {0};
-    const bool chosen = ck_random(ck, 0, 1), aligned = chosen || strstr(half->name, "_sm90");
+    const bool chosen = ck_random(ck, 0, 1);
+    const bool aligned = chosen || ck->bench || strstr(half->name, "_sm90");
     const struct bi_counts *counts = &b->counts;
     int64_t extra = ck_random(ck, 0, 3), rows = 0;
     if (ck_random(ck, 0, 3) == 0)
         extra += 130;
+    extra = ck->bench ? 0 : extra;
 
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
@@ -426,7 +430,7 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         m->ld = a->width;
         m->rows = b->live[i] + (a->axis == BI_AXIS_FIXED ? 0 : extra);
         if (a->ld != CK_NONE && !a->packed)
-            m->ld += aligned ? (8 - a->width % 8) % 8 + 8 * ck_random(ck, 0, 1)
+            m->ld += aligned ? (8 - a->width % 8) % 8 + (ck->bench ? 0 : 8 * ck_random(ck, 0, 1))
                              : ck_random(ck, 0, 5);
         for (int j = 0; j < i; j++)
             if (a->ld != CK_NONE && a->ld == c->arrays[j].ld)
@@ -734,12 +738,18 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
     free_run(ck, b, &expected);
 }
 
+static void time_case(struct ck *ck, const struct ck_case *c);
+
 void ck_check(struct ck *ck, const struct ck_case *c)
 {
     const uint64_t random = ck->dice.random; /* the next case does not depend on this one */
     bool any = false;
     if (++ck->at % ck->every)
         return;
+    if (ck->bench) {
+        time_case(ck, c);
+        return;
+    }
     if (c->gated && ((const struct bi_linear_params *)c->params)->n % (2 * GATE_BLOCK))
         return; /* rules leave those alone: they are for the CPU's blocks */
     ck->dice.random = random ^ (uint64_t)ck->at;
@@ -769,7 +779,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     char name[64], text[200];
     struct bi_counts bucket;
     const struct bi_counts *counts;
-    if (ck->at++ % ck->every || ck->device) /* their arrays are not where a device reads */
+    if (ck->at++ % ck->every || ck->device) /* also of --bench: their arrays are not where a device reads */
         return;
     ck->cases++;
     snprintf(name, sizeof name, "%s_f32", c->entry);
@@ -798,6 +808,83 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     ck_fixed_free(want);
 }
 
+/* ---- bench ---- */
+
+/* NVIDIA's figures for an H200: products of f16, the rest in f32 on the cores, memory. */
+static const double peak_f16 = 989e12, peak_f32 = 67e12, peak_memory = 4.8e12;
+
+/* Do products of f16 go there? */
+static bool uses_matrix_units(const char *name)
+{
+    static const char *const ops[] = {"linear_", "attention_sm90", "attention_d", "attention_bias",
+                                      "rel_attention"};
+    for (size_t i = 0; i < BI_COUNT(ops); i++)
+        if (!strncmp(name, ops[i], strlen(ops[i])) && (strstr(name, "f16") || strstr(name, "sm90")))
+            return true;
+    return false;
+}
+
+/* How many times to repeat the batch of a case: arrays of 256 MB in float32, at most 32,768 tokens. */
+static int repeats(const struct ck_case *c, const struct batch *b)
+{
+    double bytes = 0;
+    bool grows = false;
+    for (int i = 0; i < b->n_arrays; i++) {
+        grows = grows || c->arrays[i].axis != BI_AXIS_FIXED;
+        bytes += 4 * (double)b->live[i] * (double)c->arrays[i].width;
+    }
+    const int most = (int)(32768 / (b->counts.n_tokens ? b->counts.n_tokens : 1));
+    const int wanted = 1 + (int)(256e6 / (bytes + 1));
+    return !grows || most < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+static void time_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b,
+                       double flops)
+{
+    const struct precision *p = precision_of(entries[e].name);
+    struct bi_counts bucket;
+    struct run run = new_run(ck, c, b, p, true, &bucket);
+    double seconds = 0, bytes = 0;
+    const char *error = device_time(ck->device, &entries[e], run.params, &bucket, &seconds);
+    if (error)
+        fail(ck, c, e, 0, error);
+    for (int i = 0; i < b->n_arrays; i++)
+        bytes += c->arrays[i].absent ? 0 : (double)run.of[i].item * (double)b->live[i] *
+                                               (double)c->arrays[i].width;
+    const double compute = flops / (uses_matrix_units(entries[e].name) ? peak_f16 : peak_f32);
+    const double memory = bytes / peak_memory, floor = compute > memory ? compute : memory;
+    if (!error)
+        printf("%-26s %-22s %6d tokens %9.1f us %7.1f TFLOP/s %7.0f GB/s %5.1f %% of %s\n",
+               entries[e].name, c->note ? c->note : "", b->counts.n_tokens, seconds * 1e6,
+               flops / seconds * 1e-12, bytes / seconds * 1e-9, 100 * floor / seconds,
+               compute > memory ? "compute" : "memory");
+    fflush(stdout);
+    free_run(ck, b, &run);
+    ck->cases++;
+}
+
+static void time_case(struct ck *ck, const struct ck_case *c)
+{
+    struct batch once = new_batch(c, c->lengths, c->n_seqs);
+    const int n = repeats(c, &once), n_seqs = n * c->n_seqs;
+    int32_t *lengths = ck_take(sizeof *lengths * (size_t)n_seqs);
+    for (int s = 0; s < n_seqs; s++)
+        lengths[s] = c->lengths[s % c->n_seqs];
+    struct batch b = new_batch(c, lengths, n_seqs);
+    fill_batch(ck, c, &once);
+    for (int i = 0; i < b.n_arrays; i++) /* the same numbers in every repetition: random ones are slow */
+        for (int64_t r = 0; r < b.live[i] && once.live[i]; r++)
+            memcpy(b.values[i] + r * c->arrays[i].width,
+                   once.values[i] + r % once.live[i] * c->arrays[i].width,
+                   sizeof(float) * (size_t)c->arrays[i].width);
+    for (size_t e = 0; e < BI_COUNT(entries); e++)
+        if (serves(ck, e, c) && !is_rotated(e) && strstr(entries[e].name, ck->entry))
+            time_entry(ck, c, e, &b, c->flops * n);
+    free(lengths);
+    free_batch(&once);
+    free_batch(&b);
+}
+
 /* ---- main ---- */
 
 static void run_op(struct ck *ck, const struct ck_op *op)
@@ -810,6 +897,8 @@ static void run_op(struct ck *ck, const struct ck_op *op)
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         for (int t = 0; t < N_TARGETS; t++) {
             const struct result *r = &ck->of[e][t];
+            if (ck->bench && !r->failures)
+                continue;
             ck->checks += r->checks;
             ck->failures += r->failures;
             if (r->cases)
@@ -841,15 +930,21 @@ int main(int argc, char **argv)
             ck.dice.seed = strtoull(v, NULL, 10);
         else if ((v = ck_value_of(argv[i], "--every=")) && atoi(v) > 0)
             ck.every = atoi(v);
+        else if (!strcmp(argv[i], "--bench"))
+            ck.bench = 1;
         else if ((v = ck_value_of(argv[i], "--device="))) {
             if (!(ck.device = device_open(v)))
                 return 1;
         }
         else {
             fprintf(stderr, "usage: checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] "
-                            "[--seed=N] [--every=N] [--device=cuda:0]\n");
+                            "[--seed=N] [--every=N] [--device=cuda:0 [--bench]]\n");
             return 2;
         }
+    }
+    if (ck.bench && !ck.device) {
+        fprintf(stderr, "checkkernel_gpu: --bench times a --device\n");
+        return 2;
     }
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         if (strncmp(params_of[e], "align", 5) && /* of no graph: align_gpu_test.c */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../ops/checkkernel.h"
 #include "engine/gpu.h"
 #include "kernels/gpu_blobs.h"
 
@@ -149,33 +150,94 @@ static void translate(const struct device_target *d, unsigned char *params)
     }
 }
 
-const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, const void *given,
-                       const struct bi_counts *bucket)
-{
+/* What a launch needs, with all of the pool copied to the device. */
+struct ready {
+    bi_gpu_handle function;
+    int32_t grid[2];
+    void *params;
     _Alignas(64) unsigned char own[BI_GPU_SM90_PARAMS];
-    _Alignas(16) unsigned char here[BI_PARAMS_SIZE];
-    void *params = memcpy(here, given, sizeof here);
-    bi_gpu_handle module, function;
-    int32_t grid[2] = {1, 1};
+    _Alignas(16) unsigned char plain[BI_PARAMS_SIZE];
+};
+
+static const char *make_ready(struct device_target *d, struct ready *r,
+                              const struct bi_gpu_entry *e, const void *params,
+                              const struct bi_counts *bucket)
+{
+    bi_gpu_handle module;
     const char *error = module_of(d, e->module, &module);
     int code;
     if (error)
         return error;
-    e->grid(params, bucket, grid);
-    translate(d, here);
+    r->params = memcpy(r->plain, params, sizeof r->plain);
+    bi_gpu_grid(&d->facts, e, params, bucket, r->grid);
+    translate(d, r->plain);
     if (e->head) {
-        if ((code = bi_gpu_sm90_params(d->driver, d->gpu, e, params, bucket->n_tokens, own)))
+        if ((code = bi_gpu_sm90_params(d->driver, d->gpu, e, r->plain, bucket->n_tokens, r->own)))
             return failed(d, "tensor map", code);
-        params = own;
-        if (!strcmp(e->module, "linear_sm90") && grid[0] > d->facts.n_units)
-            grid[0] = d->facts.n_units;
+        r->params = r->own;
     }
-    if ((code = d->driver->function(d->gpu, module, e->name, e->shared, &function)) ||
-        (code = d->driver->copy_in(d->gpu, d->stream, d->copy, d->pool, d->used)) ||
-        (code = d->driver->launch(d->gpu, d->stream, function, grid, e->threads, e->shared,
-                                  params)) ||
+    if ((code = d->driver->function(d->gpu, module, e->name, e->shared, &r->function)) ||
+        (code = d->driver->copy_in(d->gpu, d->stream, d->copy, d->pool, d->used)))
+        return failed(d, e->name, code);
+    return NULL;
+}
+
+static int launch(struct device_target *d, const struct bi_gpu_entry *e, struct ready *r)
+{
+    return d->driver->launch(d->gpu, d->stream, r->function, r->grid, e->threads, e->shared,
+                             r->params);
+}
+
+const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, const void *params,
+                       const struct bi_counts *bucket)
+{
+    struct ready r;
+    const char *error = make_ready(d, &r, e, params, bucket);
+    int code;
+    if (error)
+        return error;
+    if ((code = launch(d, e, &r)) ||
         (code = d->driver->copy_out(d->gpu, d->stream, d->pool, d->copy, d->used)) ||
         (code = d->driver->wait(d->gpu, d->stream)))
         return failed(d, e->name, code);
     return NULL;
+}
+
+const char *device_time(struct device_target *d, const struct bi_gpu_entry *e,
+                        const void *params, const struct bi_counts *bucket, double *seconds)
+{
+    enum { LAUNCHES = 20, REPLAYS = 7 };
+    const struct bi_gpu_driver *v = d->driver;
+    bi_gpu_handle graph = NULL, events[2] = {NULL, NULL};
+    double took[REPLAYS] = {0};
+    struct ready r;
+    const char *error = make_ready(d, &r, e, params, bucket);
+    int code;
+    if (error)
+        return error;
+    for (int i = 0; i < 2; i++)
+        if ((code = v->event_new(d->gpu, &events[i], true)))
+            goto out;
+    if ((code = v->wait(d->gpu, d->stream)) || (code = v->capture_begin(d->gpu, d->stream)))
+        goto out;
+    for (int i = 0; !code && i < LAUNCHES; i++)
+        code = launch(d, e, &r);
+    const int end = v->capture_end(d->gpu, d->stream, &graph);
+    if (code || (code = end) || (code = v->graph_launch(d->gpu, d->stream, graph)))
+        goto out;
+    for (int i = 0; i < REPLAYS; i++)
+        if ((code = v->event_record(d->gpu, events[0], d->stream)) ||
+            (code = v->graph_launch(d->gpu, d->stream, graph)) ||
+            (code = v->event_record(d->gpu, events[1], d->stream)) ||
+            (code = v->wait(d->gpu, d->stream)) ||
+            (code = v->event_seconds(d->gpu, events[0], events[1], &took[i])))
+            goto out;
+    *seconds = ck_median(took, REPLAYS) / LAUNCHES;
+out:
+    if (graph)
+        v->graph_free(d->gpu, graph);
+    for (int i = 0; i < 2; i++)
+        if (events[i])
+            v->event_free(d->gpu, events[i]);
+    return code ? failed(d, e->name, code) : NULL;
 }

@@ -17,5 +17,8 @@ void device_give(struct device_target *d, void *p);
 /* Launches and waits; params: BI_PARAMS_SIZE bytes. NULL, or what went wrong. */
 const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, const void *params,
                        const struct bi_counts *bucket);
+/* Seconds of a launch: the median of replays of a graph of launches. */
+const char *device_time(struct device_target *d, const struct bi_gpu_entry *e,
+                        const void *params, const struct bi_counts *bucket, double *seconds);
 
 #endif

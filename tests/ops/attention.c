@@ -40,13 +40,15 @@ static void cases(struct ck *ck)
 {
     static const int widths[] = {16, 24, 32, 64, 128, 2, 6, 8, 10, 48, 72, 80};
     if (ck_bench(ck)) {
-        static const struct { int d, s; const char *note; } sizes[] = {
-            {16, 475, "H=20 d=16 S=475"}, {24, 475, "H=20 d=24 S=475"},
-            {32, 475, "H=20 d=32 S=475"}, {128, 475, "H=20 d=128 S=475"}, {64, 475, "H=20 d=64 S=475"},
-            {64, 2000, "H=20 d=64 S=2000"}, {16, 80, "H=20 d=16 S=80 x16"}};
+        static const struct { int d, s, table; const char *note; } sizes[] = {
+            {16, 475, 1, "H=20 d=16 S=475"}, {24, 475, 1, "H=20 d=24 S=475"},
+            {32, 475, 1, "H=20 d=32 S=475"}, {128, 475, 1, "H=20 d=128 S=475"},
+            {64, 475, 1, "H=20 d=64 S=475"}, {64, 2000, 1, "H=20 d=64 S=2000"},
+            {16, 80, 1, "H=20 d=16 S=80 x16"}, {64, 475, 0, "not rotated"},
+            {128, 475, 0, "not rotated"}};
         for (size_t i = 0; i < BI_COUNT(sizes); i++) {
             struct ck_lengths n = ck_same(sizes[i].s < 100 ? 16 : 1, sizes[i].s);
-            check(ck, &n, 20, sizes[i].d, 1, 0.25f, 1, sizes[i].note);
+            check(ck, &n, 20, sizes[i].d, sizes[i].table, 0.25f, 1, sizes[i].note);
         }
         return;
     }

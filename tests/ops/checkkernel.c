@@ -546,12 +546,6 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void time_case(struct ck *ck, const struct ck_case *c, int isa, const struct batch *b)
 {
     enum { RUNS = 51 };
@@ -574,11 +568,10 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
             e->run(&p, i, tasks, scratch);
         took[n] = seconds() - begin;
     }
-    qsort(took, (size_t)n, sizeof *took, by_value);
+    const double median = ck_median(took, n);
     for (int i = 0; i < b->n_arrays; i++)
         bytes += c->arrays[i].absent ? 0
                                      : 4 * (double)b->of[i].live * (double)c->arrays[i].width;
-    const double median = took[n / 2];
     if (ck->json)
         printf("{\"op\": \"%s\", \"isa\": \"%s\", \"case\": \"%s\", \"median_ns\": %.0f, "
                "\"best_ns\": %.0f, \"gflops\": %.2f, \"gbytes_per_s\": %.2f}\n",

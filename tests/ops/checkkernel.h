@@ -125,6 +125,7 @@ struct ck_dice {
 };
 
 uint64_t ck_next(uint64_t *state); /* splitmix64 */
+double ck_median(double *values, int n); /* sorts them */
 void *ck_take(size_t size);        /* 64-byte aligned, or the end of the program */
 /* Rows [first, end) of an array of `live` rows that belong to sequence s; shared: all. */
 void ck_rows_of(const int32_t *start, enum bi_axis axis, int s, int64_t live, int64_t *first,

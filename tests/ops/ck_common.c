@@ -22,6 +22,18 @@ uint64_t ck_next(uint64_t *state) /* splitmix64 */
     return z ^ z >> 31;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double ck_median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[n / 2];
+}
+
 static double unit(struct ck *ck)
 {
     return (double)(ck_next(&dice(ck)->random) >> 11) * 0x1p-53;
