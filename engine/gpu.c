@@ -195,11 +195,17 @@ void bi_gpu_host_free(struct bi_device *d, void *ptr)
 
 /* ---- weights: plain rows, in float32 or float16 ---- */
 
+/* Bytes that an element of a weight takes. */
+static size_t element_size(enum bi_layout layout)
+{
+    return layout == BI_LAYOUT_LINEAR_F16 ? 2 : layout == BI_LAYOUT_LINEAR_HALVES ? 6 : 4;
+}
+
 uint64_t bi_gpu_weight_size(const struct bi_device *d, enum bi_layout layout, int64_t n,
                             int64_t k)
 {
     (void)d;
-    return (uint64_t)n * (uint64_t)k * (layout == BI_LAYOUT_LINEAR_F16 ? 2 : 4);
+    return (uint64_t)n * (uint64_t)k * element_size(layout);
 }
 
 static void staging_free(struct bi_device *d, struct staging *s)
@@ -257,20 +263,33 @@ static int staging_take(struct bi_device *d, struct staging **out, struct bioinf
     return failed(d, code, "staging of weights", err);
 }
 
-/* count elements from src to dst, in float16 when half is set. */
-static int write_piece(struct bi_device *d, char *dst, const float *src, size_t count, bool half,
-                       struct bioinfer_error *err)
+/* Rows of width k: high terms twice, low terms by a factor (halves.h). */
+static void write_halves(uint16_t *dst, const float *src, size_t rows, size_t k)
+{
+    for (size_t r = 0; r < rows; r++, src += k, dst += BI_HALVES_TERMS * k)
+        for (size_t c = 0; c < k; c++) {
+            dst[c] = dst[c + k] = bi_f32_to_f16(src[c]);
+            dst[c + 2 * k] =
+                bi_f32_to_f16((src[c] - bi_f16_to_f32(dst[c])) * (float)BI_HALVES_SCALE);
+        }
+}
+
+/* count elements, rows of width k, from src to dst in a layout. */
+static int write_piece(struct bi_device *d, char *dst, const float *src, size_t count, size_t k,
+                       enum bi_layout layout, struct bioinfer_error *err)
 {
     struct staging *s;
     int code, st = staging_take(d, &s, err);
     if (st)
         return st;
-    if (half)
+    if (layout == BI_LAYOUT_LINEAR_HALVES)
+        write_halves(s->host, src, count / k, k);
+    else if (layout == BI_LAYOUT_LINEAR_F16)
         for (size_t i = 0; i < count; i++)
             ((uint16_t *)s->host)[i] = bi_f32_to_f16(src[i]);
     else
         memcpy(s->host, src, count * sizeof *src);
-    code = d->driver->copy_in(d->gpu, d->weights, dst, s->host, count * (half ? 2 : 4));
+    code = d->driver->copy_in(d->gpu, d->weights, dst, s->host, count * element_size(layout));
     if (!code)
         code = d->driver->event_record(d->gpu, s->copied, d->weights);
     if (code) {
@@ -287,16 +306,19 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
                         struct bioinfer_error *err)
 {
     int was = 0;
-    bool half = layout == BI_LAYOUT_LINEAR_F16;
-    size_t width = half ? 2 : 4, left = (size_t)rows * (size_t)k;
+    size_t width = element_size(layout), left = (size_t)rows * (size_t)k, most = STAGING_SIZE / width;
     char *to = (char *)dst + (size_t)first * (size_t)k * width;
-    int st = enter(d, &was, "upload of weights", err);
+    int st;
     (void)n;
+    if (layout == BI_LAYOUT_LINEAR_HALVES && !(most = most / (size_t)k * (size_t)k)) /* whole rows */
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "a weight of %lld columns in two terms",
+                       (long long)k);
+    st = enter(d, &was, "upload of weights", err);
     if (st)
         return st;
     while (left && !st) {
-        size_t count = left < STAGING_SIZE / width ? left : STAGING_SIZE / width;
-        st = write_piece(d, to, src, count, half, err);
+        size_t count = left < most ? left : most;
+        st = write_piece(d, to, src, count, (size_t)k, layout, err);
         to += count * width;
         src += count;
         left -= count;
@@ -444,6 +466,10 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
     } else if (!strcmp(l->entry, "layernorm")) {
         const struct bi_layernorm_params *p = (const void *)l->params;
         snprintf(name, size, "layernorm_%s_%s", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));
+    } else if (!strcmp(l->entry, "halves") ||
+               (l->in_dtype[0] == BI_F32 && l->out_dtype[0] == BI_F16 &&
+                (!strcmp(l->entry, "rope") || !strcmp(l->entry, "select_rows")))) {
+        snprintf(name, size, "%s_%s_%s", l->entry, in, out);
     } else if (!strcmp(l->entry, "norm_act") || !strcmp(l->entry, "pair_diff") ||
                !strcmp(l->entry, "pair_pool") || !strcmp(l->entry, "depthwise")) {
         snprintf(name, size, "%s_%s_%s", l->entry, in, out);

@@ -155,6 +155,26 @@ bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, 
     return (bi_value_id)g->n_values++;
 }
 
+bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i)
+{
+    struct bi_value v;
+    if (g->status)
+        return BI_NONE;
+    v = g->values[w];
+    v.shape[0] /= v.n_parts; /* parts of one height, as gates are */
+    v.parts[0] = v.parts[i];
+    v.columns[0] = v.columns[i];
+    memset(v.parts + 1, 0, sizeof v.parts - sizeof v.parts[0]);
+    memset(v.columns + 1, 0, sizeof v.columns - sizeof v.columns[0]);
+    v.n_parts = 1;
+    v.name = bi_arena_printf(&g->arena, "part %d of %s", i + 1, g->values[w].name);
+    if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
+                            sizeof *g->values))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: part of a weight");
+    g->values[g->n_values] = v;
+    return (bi_value_id)g->n_values++;
+}
+
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name)
 {
     if (g->status)
@@ -526,12 +546,19 @@ void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to)
         if (g->outputs[i].value == from)
             g->outputs[i].value = to;
     g->values[to].wide |= g->values[from].wide;
+    g->values[to].exact |= g->values[from].exact;
 }
 
 void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x)
 {
     if (!g->status)
         g->values[x].wide = true;
+}
+
+void bi_graph_exact(struct bi_graph *g, bi_value_id x)
+{
+    if (!g->status)
+        g->values[x].exact = true;
 }
 
 /* Nodes lose their dead ones; values keep their ids and learn the new numbers. */

@@ -46,6 +46,7 @@ struct bi_value {
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     int32_t n_uses;    /* by nodes and outputs; kept by bi_graph_count_uses */
     bool wide;         /* stays float32 when the graph is lowered */
+    bool exact;        /* products of it are near float32 then */
 };
 
 /* Attributes; an op uses those its line in ops.inc speaks of. */
@@ -62,6 +63,7 @@ struct bi_attr {
                                * REL_ATTENTION: first, n = windows, 0 = 1 */
     int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
     int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
+    int32_t terms;            /* LINEAR, MATMUL: x is made by HALVES, of so many terms */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
 
@@ -227,10 +229,15 @@ bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, b
 /* ---- whole-graph functions ---- */
 
 void bi_graph_count_uses(struct bi_graph *g);
-/* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide if that was. */
+/* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide or exact if that was. */
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
 /* x is not made float16, so a graph that ends here and one that begins here give its bits. */
 void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x);
+/* Where the graph is lowered, products of x [T, K] take x and their weights in two terms of float16 each,
+ * at the cost of three products (kernels/halves.h). */
+void bi_graph_exact(struct bi_graph *g, bi_value_id x);
+/* Part i of a weight that stacks several of one height. */
+bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
  * precision, residual stream, norms' inputs and outputs of the graph in float32. */
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);

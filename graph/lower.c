@@ -4,8 +4,11 @@
  * products sum in float32. The residual stream, statistics, and everything that leaves the
  * graph stay float32. A norm that is both (post-norm layers) is written twice: norm_split.
  * Between convolutions a value meets one residual sum at most before an activation makes it an
- * operand; there it is float16, too, as its traffic is what costs. */
+ * operand; there it is float16, too, as its traffic is what costs. Products of operands that a
+ * model calls exact are near float32, in two terms of float16 (halves.h). */
 #include "graph.h"
+
+#include "../kernels/linear.h"
 
 #include "../ops/op.h"
 
@@ -29,6 +32,8 @@ static bool may_make(const struct bi_node *n, int slot)
     case BI_OP_PAIR_POOL:
     case BI_OP_DEPTHWISE:
     case BI_OP_REL_ATTENTION:
+    case BI_OP_ROPE:
+    case BI_OP_HALVES:
         return true;
     default:
         return false;
@@ -57,8 +62,14 @@ static bool all_or_none(bool *half, const struct bi_node *n, int n_in, bool with
     return changed;
 }
 
+/* A row for every token, from a table that the graph makes. */
+static bool picks_by_token(const struct bi_graph *g, const struct bi_node *n)
+{
+    return n->op == BI_OP_SELECT_ROWS && g->values[n->in[1]].axis == BI_AXIS_TOKENS;
+}
+
 /* Takes back marks that node n cannot live with; true when one was. */
-static bool restrict_node(bool *half, const struct bi_node *n)
+static bool restrict_node(const struct bi_graph *g, bool *half, const struct bi_node *n)
 {
     int readable = 0; /* leading inputs that may be float16 */
     int residual = -1; /* and one more */
@@ -104,9 +115,12 @@ static bool restrict_node(bool *half, const struct bi_node *n)
         if (!half[n->in[0]])
             changed |= clear(half, n->out[0]);
         break;
+    case BI_OP_SELECT_ROWS:
+        if (picks_by_token(g, n))
+            break; /* rows of a float32 table; its reader may have them rounded */
+        /* fall through */
     case BI_OP_COLUMNS:
     case BI_OP_WINDOWS:
-    case BI_OP_SELECT_ROWS:
         readable = 1;
         changed |= all_or_none(half, n, 1, true);
         break;
@@ -166,11 +180,54 @@ static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
     return bi_graph_sort(g, err);
 }
 
+/* Gates of an exact operand, whose kernel gives float16, as two products and what joins them. */
+static void split_gates(struct bi_graph *g, const struct bi_node *n)
+{
+    const struct bi_attr none = {0};
+    bi_value_id part[2];
+    for (int i = 0; i < 2; i++) {
+        bi_value_id w = bi_weight_part(g, n->in[1], i);
+        part[i] = bi_node_add(g, BI_OP_LINEAR, (const bi_value_id[]){n->in[0], w}, 2, &none);
+    }
+    bi_graph_replace(g, n->out[0], bi_mul(g, bi_silu(g, part[0]), part[1]));
+}
+
+/* Operands in two terms, for the products that take them so; once for those of one operand. */
+static int split_exact(struct bi_graph *g, struct bioinfer_error *err)
+{
+    size_t n_nodes = g->n_nodes;
+    int st;
+    for (size_t i = 0; i < n_nodes; i++) {
+        struct bi_node n = g->nodes[i]; /* bi_node_add moves them */
+        if (n.op == BI_OP_LINEAR && n.attr.gated && g->values[n.in[0]].exact &&
+            n.attr.act == BI_ACT_SILU)
+            split_gates(g, &n);
+    }
+    bi_graph_dce(g);
+    n_nodes = g->n_nodes;
+    for (size_t i = 0; !g->status && i < n_nodes; i++) {
+        const struct bi_attr a = {.half = 1};
+        bi_value_id x = g->nodes[i].in[0], halves = BI_NONE;
+        if ((g->nodes[i].op != BI_OP_LINEAR && g->nodes[i].op != BI_OP_MATMUL) ||
+            !g->values[x].exact)
+            continue;
+        for (size_t j = n_nodes; j < g->n_nodes; j++)
+            halves = g->nodes[j].in[0] == x ? g->nodes[j].out[0] : halves;
+        if (halves == BI_NONE)
+            halves = bi_node_add(g, BI_OP_HALVES, &x, 1, &a);
+        if (halves == BI_NONE)
+            break;
+        g->nodes[i].in[0] = halves;
+        g->nodes[i].attr.terms = (int32_t)(g->values[halves].shape[1] / g->values[x].shape[1]);
+    }
+    return (st = bi_graph_status(g, err)) ? st : bi_graph_sort(g, err);
+}
+
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
 {
     bool *half, changed = true;
-    int st = split_norms(g, err);
-    if (st)
+    int st = split_exact(g, err);
+    if (st || (st = split_norms(g, err)))
         return st;
     if (!(half = bi_calloc(g->arena.env, g->n_values + 1, sizeof *half)))
         return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
@@ -183,7 +240,7 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
     while (changed) { /* marks are only taken back, so this ends */
         changed = false;
         for (size_t i = 0; i < g->n_nodes; i++)
-            changed |= restrict_node(half, &g->nodes[i]);
+            changed |= restrict_node(g, half, &g->nodes[i]);
     }
     for (size_t i = 0; !st && i < g->n_nodes; i++) {
         struct bi_node *n = &g->nodes[i];

@@ -193,10 +193,17 @@ static bool one_group(const struct bi_graph *g, const struct match *m)
     return m->node[1]->attr.groups <= 1;
 }
 
+/* Rows of a table, float32 whatever reads them: their rotation is what rounds them. */
+static bool is_selected(const struct bi_graph *g, bi_value_id x)
+{
+    const struct bi_value *v = &g->values[x];
+    return v->kind == BI_VALUE_NODE && g->nodes[v->node].op == BI_OP_SELECT_ROWS;
+}
+
 static bool not_rotated(const struct bi_graph *g, const struct match *m)
 {
-    (void)g;
-    return m->node[0]->op == BI_OP_ATTENTION ? m->node[0]->in[4] == BI_NONE : true;
+    return !is_selected(g, m->node[1]->in[0]) &&
+           (m->node[0]->op == BI_OP_ATTENTION ? m->node[0]->in[4] == BI_NONE : true);
 }
 
 /* Any linear without residual whose weight is whole: columns of it can be taken. */

@@ -26,6 +26,7 @@
  *   layernorm_a_b    x, add, sum a, y b; w, b f32; copy f16   embedding_a   table a; y f32
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
+ *   select_rows_f32_f16, rope_f32_f16, halves_f32_f16: x f32, y f16
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
  *   rel_attention_a  q, k, v, r, y a; u, w f32; key widths up to 64 (f16), values up to 192
  *   norm_act_a_b, pair_diff_a_b, pair_pool_a_b, depthwise_f32_b: x a, y b, rest f32; upsample: f32
@@ -48,6 +49,7 @@
 #include "edges.h"
 #include "depthwise.h"
 #include "embedding.h"
+#include "halves.h"
 #include "layernorm.h"
 #include "linear.h"
 #include "mean_pool.h"
@@ -88,6 +90,8 @@
     E(select_columns_f32,     select_rows,   select_columns,     256, 0,     select_columns)\
     E(select_rows_f32,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(select_rows_f16,        select_rows,   select_rows,        256, 0,     select_rows)\
+    E(select_rows_f32_f16,    select_rows,   select_rows,        256, 0,     select_rows)\
+    E(halves_f32_f16,         halves,        halves,             256, 0,     halves)     \
     E(scale_rows_f32,         scale_rows,    scale_rows,         256, 0,     scale_rows) \
     E(unary_f32,              unary,         unary,              256, 0,     unary)      \
     E(unary_f16,              unary,         unary,              256, 0,     unary)      \
@@ -102,6 +106,7 @@
     E(rope_table_f32,         rope_table,    rope_table,         256, 0,     rope_table) \
     E(rope_f32,               rope,          rope,               256, 0,     rope)       \
     E(rope_f16,               rope,          rope,               256, 0,     rope)       \
+    E(rope_f32_f16,           rope,          rope,               256, 0,     rope)       \
     E(softmax_f32,            softmax,       softmax,            256, 0,     softmax)    \
     E(rel_attention_f16,      rel_attention, rel_attention,      128, 62208, rel_attention_f16)\
     E(rel_attention_f32,      rel_attention, rel_attention,      256, 45564, rel_attention_f32)\
@@ -194,6 +199,7 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
     }
 BI_GPU_ROWS_GRID(add)
 BI_GPU_ROWS_GRID(embedding)
+BI_GPU_ROWS_GRID(halves)
 BI_GPU_ROWS_GRID(mul)
 BI_GPU_ROWS_GRID(rope_table)
 BI_GPU_ROWS_GRID(scale_rows)

@@ -4,7 +4,7 @@
 #include "gpu_tiles.h"
 #include "rope.h"
 
-template <typename T> DEV void rotate_token(const struct bi_rope_params &p)
+template <typename T, typename Y> DEV void rotate_token(const struct bi_rope_params &p)
 {
     const int64_t t = my_row();
     if (t >= p.counts->n_tokens)
@@ -12,22 +12,27 @@ template <typename T> DEV void rotate_token(const struct bi_rope_params &p)
     const int half = p.head_dim / 2;
     const float *table = p.table + (t - p.start[sequence_of(p.counts, p.start, t)]) * p.head_dim;
     const T *x = (const T *)p.x + t * p.ldx;
-    T *y = (T *)p.y + t * p.ldy;
+    Y *y = (Y *)p.y + t * p.ldy;
     for (int c = thread_id() % ROW_LANES; c < p.n_heads * half; c += ROW_LANES) {
         const int i = c % half, at = c / half * p.head_dim + i;
         const float a = (float)x[at], b = (float)x[at + half], cosine = table[i],
                     sine = table[half + i];
-        y[at] = (T)fma_(a, cosine, -(b * sine));
-        y[at + half] = (T)fma_(b, cosine, a * sine);
+        y[at] = (Y)fma_(a, cosine, -(b * sine));
+        y[at + half] = (Y)fma_(b, cosine, a * sine);
     }
 }
 
 KERNEL(rope_f32, struct bi_rope_params, ROW_THREADS, 4)
 {
-    rotate_token<float>(p);
+    rotate_token<float, float>(p);
 }
 
 KERNEL(rope_f16, struct bi_rope_params, ROW_THREADS, 4)
 {
-    rotate_token<f16>(p);
+    rotate_token<f16, f16>(p);
+}
+
+KERNEL(rope_f32_f16, struct bi_rope_params, ROW_THREADS, 4)
+{
+    rotate_token<float, f16>(p);
 }

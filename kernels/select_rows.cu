@@ -4,13 +4,13 @@
 #include "select_columns.h"
 #include "select_rows.h"
 
-template <typename T> DEV void select(const struct bi_select_rows_params &p)
+template <typename T, typename Y> DEV void select(const struct bi_select_rows_params &p)
 {
     const int64_t r = my_row();
     if (r >= bi_live_rows(p.counts, p.axis, p.rows))
         return;
     const T *x = (const T *)p.x;
-    T *y = (T *)p.y;
+    Y *y = (Y *)p.y;
     const bool whole = fours(x, p.ldx) && fours(y, p.ldy);
     for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
         store4(y + r * p.ldy, c, p.width, whole,
@@ -19,12 +19,17 @@ template <typename T> DEV void select(const struct bi_select_rows_params &p)
 
 KERNEL(select_rows_f32, struct bi_select_rows_params, ROW_THREADS, 4)
 {
-    select<float>(p);
+    select<float, float>(p);
 }
 
 KERNEL(select_rows_f16, struct bi_select_rows_params, ROW_THREADS, 4)
 {
-    select<f16>(p);
+    select<f16, f16>(p);
+}
+
+KERNEL(select_rows_f32_f16, struct bi_select_rows_params, ROW_THREADS, 4)
+{
+    select<float, f16>(p);
 }
 
 KERNEL(select_columns_f32, struct bi_select_columns_params, ROW_THREADS, 4)

@@ -29,6 +29,10 @@
 
 #include "model.h"
 
+/* Layers whose feed-forward products are near float32 in every precision: in front the stream is
+ * short, and what they round grows through all others (tools/esmc_rounding.py). */
+enum { EXACT_LAYERS = 2 };
+
 enum { ROWS = 64, HEAD_DIM = 64, PAD = 1, UNK = 3, X_ID = 24, MASK = 32, MAX_LAYERS = 512 };
 
 static const char *const symbols[ROWS] = {
@@ -330,7 +334,7 @@ struct builder {
     const struct esmc *e;
     struct bi_graph *g;
     const struct bi_wants *wants;
-    bi_value_id start, table;
+    bi_value_id ids, start, table;
 };
 
 static bi_value_id matmul(const struct builder *b, bi_value_id x, int w)
@@ -345,13 +349,33 @@ static bi_value_id norm(const struct builder *b, bi_value_id x, int w, int bias)
                         bias < 0 ? BI_NONE : bi_model_value(b->model, b->g, bias), 1e-5f);
 }
 
-static bi_value_id attend(const struct builder *b, const struct layer *l, bi_value_id h, int layer)
+/* Queries, keys and values of rows h, normalised and scaled. */
+static void project(const struct builder *b, const struct layer *l, bi_value_id h, bi_value_id of[3])
+{
+    of[0] = bi_scale(b->g, norm(b, matmul(b, h, l->q_w), l->q_norm, -1),
+                     1 / sqrtf((float)HEAD_DIM));
+    of[1] = norm(b, matmul(b, h, l->k_w), l->k_norm, -1);
+    of[2] = matmul(b, h, l->v_w);
+}
+
+/* Queries, keys and values of the first layer depend on the symbol alone: rows of a table, float32
+ * in every precision. What is rounded there passes through all layers. */
+static void tabulate(const struct builder *b, const struct layer *l, bi_value_id of[3])
+{
+    bi_value_id embed = bi_model_value(b->model, b->g, b->e->embed);
+    bi_value_id h = norm(b, embed, l->norm1_w, l->norm1_b);
+    bi_graph_keep_wide(b->g, h);
+    project(b, l, h, of);
+    for (int i = 0; i < 3; i++)
+        of[i] = bi_select_rows(b->g, of[i], b->ids);
+}
+
+/* of: queries, keys, values as attention takes them, before the rotation. */
+static bi_value_id attend(const struct builder *b, const bi_value_id of[3], int layer)
 {
     struct bi_graph *g = b->g;
     int32_t heads = (int32_t)b->e->n_heads;
-    bi_value_id q = bi_scale(g, norm(b, matmul(b, h, l->q_w), l->q_norm, -1),
-                             1 / sqrtf((float)HEAD_DIM));
-    bi_value_id k = norm(b, matmul(b, h, l->k_w), l->k_norm, -1), v = matmul(b, h, l->v_w);
+    bi_value_id q = of[0], k = of[1], v = of[2];
     bi_value_id maps = bi_softmax(
         g, bi_scores(g, bi_rope(g, q, b->table, b->start, heads),
                      bi_rope(g, k, b->table, b->start, heads), b->start, heads), b->start);
@@ -367,8 +391,9 @@ static void esmc_build(const struct bi_model *model, struct bi_graph *g,
     struct builder b = {.model = model, .e = e, .g = g, .wants = wants};
     bool logits = wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS);
     bool rows_only = wants->include == BI_WANT_ROW_LOGITS;
-    bi_value_id ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
-    bi_value_id x = bi_embedding(g, bi_model_value(model, g, e->embed), ids), rows;
+    bi_value_id x, rows;
+    b.ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
+    x = bi_embedding(g, bi_model_value(model, g, e->embed), b.ids);
     b.start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
     b.table = bi_rope_table(g, bi_model_value(model, g, e->inv_freq), shape->longest);
     rows = wants->include & BI_WANT_ROW_LOGITS
@@ -376,16 +401,24 @@ static void esmc_build(const struct bi_model *model, struct bi_graph *g,
                : BI_NONE;
     for (int i = 0; i < e->n_layers; i++) {
         const struct layer *l = &e->layers[i];
-        bi_value_id h;
+        bi_value_id h, qkv[3];
         bi_model_represent(model, g, wants, x, b.start, i);
-        h = attend(&b, l, norm(&b, x, l->norm1_w, l->norm1_b), i);
+        if (i == 0)
+            tabulate(&b, l, qkv);
+        else
+            project(&b, l, norm(&b, x, l->norm1_w, l->norm1_b), qkv);
+        h = attend(&b, qkv, i);
         if (rows_only && i == e->n_layers - 1) { /* the rest concerns the asked rows alone */
             h = bi_select_rows(g, h, rows);
             x = bi_select_rows(g, x, rows);
         }
         x = bi_add(g, matmul(&b, h, l->out_w), x);
         h = norm(&b, x, l->norm2_w, l->norm2_b);
+        if (i < EXACT_LAYERS)
+            bi_graph_exact(g, h);
         h = bi_mul(g, bi_silu(g, matmul(&b, h, l->gate_w)), matmul(&b, h, l->up_w));
+        if (i < EXACT_LAYERS)
+            bi_graph_exact(g, h);
         x = bi_add(g, matmul(&b, h, l->down_w), x);
     }
     x = norm(&b, x, e->norm_w, -1);

@@ -1,6 +1,7 @@
 /* linear.c - linear: act(x w^T + bias) + residual.   x [R, K], w [N, K], bias [N], residual [R, N]
  *   table [S, d], start [B + 1]: the first n columns are heads of width d, rotated (rope.h); then
  *   there is no act and no residual.
+ *   terms: x is of 3 K columns, as HALVES makes it, and w in the same terms (halves.h)
  *   gated: act(x w1^T) * (x w2^T), w = w1 over w2 [2 N, K]; no bias, no residual. */
 #include <math.h>
 #include <string.h>
@@ -8,13 +9,22 @@
 #include "../kernels/linear.h"
 #include "shared.h"
 
+static int32_t terms_of(const struct bi_node *node)
+{
+    return node->attr.terms ? node->attr.terms : 1;
+}
+
 static int linear_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1), *r = bi_in(g, node, 3);
+    const int64_t terms = terms_of(node);
     int64_t shape[2];
     int st = bi_expect(g, node, 0, 2, -1, err);
+    if (!st && x->shape[1] % terms)
+        st = bi_fail(err, BIOINFER_INTERNAL, "linear: x %s of %lld terms", bi_shape_text(x).text,
+                     (long long)terms);
     if (!st)
-        st = bi_expect(g, node, 1, 2, x->shape[1], err);
+        st = bi_expect(g, node, 1, 2, x->shape[1] / terms, err);
     if (!st && bi_in(g, node, 2))
         st = bi_expect(g, node, 2, 1, w->shape[0], err);
     if (!st && r)
@@ -45,7 +55,7 @@ static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
               .w = b->in[1], .bias = b->in[2], .residual = b->in[3], .y = b->out[0],
               .ldx = b->in_ld[0], .ldr = b->in_ld[3], .ldy = b->out_ld[0],
               .rows = x->shape[0], .axis = (int32_t)x->axis, .n = (int32_t)w->shape[0],
-              .k = (int32_t)w->shape[1], .act = node->attr.act,
+              .k = (int32_t)w->shape[1] * terms_of(node), .act = node->attr.act,
               .gated = !node->attr.gated ? 0
                        : b->gate_block   ? b->gate_block
                                          : (int32_t)w->shape[0] / 2,
@@ -121,7 +131,7 @@ static void linear_cost(const struct bi_graph *g, const struct bi_node *node, do
                         double *bytes)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
-    *flops = 2.0 * (double)x->shape[0] * (double)bi_value_elements(w);
+    *flops = 2.0 * (double)x->shape[0] * (double)bi_value_elements(w) * terms_of(node);
     *bytes = bi_bytes(g, node);
 }
 

@@ -5,7 +5,9 @@
 
 The seeded weights of golden_plm.py, one random protein, everything in float32 but the named place, whose values are
 rounded to float16: weights, the norms' results, queries and keys before and after their norm and their rotation, values,
-attention weights, what attention and the gates give. "all" is what a GPU kernel in fp16 does. Needs torch.
+attention weights, what attention and the gates give. Then all of them in one layer alone, in all layers, and what the
+kernels of a GPU round (models/esmc.c): nothing in front of the first layer's rotation, no feed-forward operand of the
+first layers. Needs torch.
 """
 import argparse
 
@@ -16,7 +18,13 @@ import golden
 import golden_plm as plm
 
 PLACES = ("weights", "norm 1", "queries, keys", "their norms", "rotation", "values", "softmax", "attention", "norm 2", "gates")
-HEAD = 64
+TABLE = ("norm 1", "queries, keys", "their norms", "weights of q_proj", "weights of k_proj", "weights of v_proj")
+FEED = ("norm 2", "gates", "weights of gate_proj", "weights of up_proj", "weights of down_proj")
+HEAD, EXACT_LAYERS = 64, 2
+
+
+def kernels(layer, place):
+    return not (layer == 0 and place in TABLE or layer < EXACT_LAYERS and place in FEED)
 
 
 def rotate(x, cosine, sine):
@@ -25,13 +33,15 @@ def rotate(x, cosine, sine):
 
 
 def forward(w, shape, ids, rounded):
+    """rounded(layer, place) says whether a place is; those of weights are called "weights of q_proj" and so on."""
     width, heads, layers, _ = shape
+    n = 0
 
     def at(place, x):
-        return x.half().float() if place in rounded else x
+        return x.half().float() if rounded(n, place) else x
 
     def product(x, name):
-        return x @ at("weights", w[name + ".weight"]).T
+        return x @ at(f"weights of {name.split('.')[-1]}", w[name + ".weight"]).T
 
     def norm(x, name, bias=True):
         return F.layer_norm(x, (width,), w[name + ".weight"], w[name + ".bias"] if bias else None, 1e-5)
@@ -64,11 +74,13 @@ def main():
     shape = plm.ESMC[args.model]
     w = {k: torch.from_numpy(v) for k, v in plm.esmc_weights(*shape, 2024).items()}
     ids = torch.tensor(plm.esmc_encode(golden.random_sequence(args.length, 1)))
-    exact = forward(w, shape, ids, ())
-    print(f"{'rounded':14}  worst residue    median")
-    for name, places in [(p, (p,)) for p in PLACES] + [("all", PLACES)]:
-        off = 1 - F.cosine_similarity(forward(w, shape, ids, places), exact, dim=-1)
-        print(f"{name:14} {off.max():14.1e} {off.median():9.1e}", flush=True)
+    exact = forward(w, shape, ids, lambda layer, place: False)
+    print(f"{'rounded':16}  worst residue    median")
+    rows = [(p, lambda layer, place, p=p: place.startswith(p)) for p in PLACES]
+    rows += [(f"all in layer {n}", lambda layer, place, n=n: layer == n) for n in (0, 1, 2, 4, 8, 16) if n < shape[2]]
+    for name, rounded in [*rows, ("all", lambda layer, place: True), ("by the kernels", kernels)]:
+        off = 1 - F.cosine_similarity(forward(w, shape, ids, rounded), exact, dim=-1)
+        print(f"{name:16} {off.max():14.1e} {off.median():9.1e}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * unary, add, mul, positions, rope_table, rope. A task is a run of rows (rows.h). */
 #include "../add.h"
 #include "../embedding.h"
+#include "../halves.h"
 #include "../mul.h"
 #include "../positions.h"
 #include "../rope.h"
@@ -100,6 +101,40 @@ void BI_ISA_NAME(select_columns_run)(const void *params, int64_t task, int64_t n
     for (int64_t r = rows.first; r < rows.end; r++)
         for (int32_t i = 0; i < p->width; i++)
             p->y[r * p->ldy + i] = p->x[r * p->ldx + p->index[i]];
+}
+
+/* ---- halves: no CPU plan has it, the reference backend and the tests do ---- */
+
+ROW_TASKS(halves)
+
+/* The nearest number that float16 holds, ties to even; what is larger than 65,504 stays. */
+static float to_half(float x)
+{
+    const float grid = 0.75f; /* its last place is that of float16 numbers below 2^-14 */
+    uint32_t bits;
+    if (x < 0x1p-14f && x > -0x1p-14f)
+        return x < 0 ? -((grid - x) - grid) : (x + grid) - grid;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0xfff + (bits >> 13 & 1)) & ~(uint32_t)0x1fff;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void BI_ISA_NAME(halves_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_halves_params *p = params;
+    const struct rows rows =
+        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++)
+        for (int32_t c = 0; c < p->width; c++) {
+            const float x = p->x[r * p->ldx + c], high = to_half(x);
+            float *y = p->y + r * p->ldy + c;
+            y[0] = high;
+            y[p->width] = to_half(x - high);
+            y[2 * p->width] = to_half(high * (1.0f / BI_HALVES_SCALE));
+        }
 }
 
 /* ---- unary ---- */

@@ -11,6 +11,7 @@
     SCRATCH(linear)                                                                      \
     PLAIN(embedding)                                                                     \
     PLAIN(scale_rows)                                                                    \
+    PLAIN(halves)                                                                        \
     PLAIN(select_columns)                                                                \
     PLAIN(select_rows)                                                                   \
     PLAIN(unary)                                                                         \

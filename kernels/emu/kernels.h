@@ -19,6 +19,7 @@ namespace {
 #include "../decode.cu"
 #include "../edges.cu"
 #include "../embedding.cu"
+#include "../halves.cu"
 #include "../layernorm.cu"
 #include "../linear.cu"
 #include "../linear_f32.cu"

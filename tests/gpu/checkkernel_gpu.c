@@ -144,6 +144,8 @@ static const struct precision precisions[] = {
     {"select_columns_f32", {END}, 0, 0, 0, NULL},
     {"select_rows_f32", {END}, 0, 0, 0, NULL},
     {"select_rows_f16", {AT(select_rows, x), AT(select_rows, y), END}, 0, 0, 0, NULL},
+    {"select_rows_f32_f16", {AT(select_rows, y), END}, 1e-7, 6e-4, 1e-7, NULL},
+    {"halves_f32_f16", {AT(halves, y), END}, 0, 0, 0, NULL},
     {"scale_rows_f32", {END}, 0, 0, 0, NULL},
     {"unary_f32", {END}, 1e-8, 4e-7, 0, NULL},
     {"unary_f16", {AT(unary, x), AT(unary, y), END}, 1e-7, 6e-4, 1e-7, NULL},
@@ -154,6 +156,7 @@ static const struct precision precisions[] = {
     {"rope_table_f32", {END}, 0, 0, 0, NULL},
     {"rope_f32", {END}, 0, 0, 0, NULL},
     {"rope_f16", {AT(rope, x), AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"rope_f32_f16", {AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"softmax_f32", {END}, 0, 0, 0, NULL},
 #define REL_ATTENTION(name)                                                              \
     {name,                                                                               \

@@ -1021,9 +1021,47 @@ static void random_graphs(void)
     }
 }
 
+/* A gated feed-forward layer whose operands are exact, or not. */
+static void lowers_exact(void)
+{
+    for (int exact = 0; exact < 2; exact++) {
+        struct fix f;
+        bi_value_id x, h;
+        int n_terms = 0, n_gated = 0;
+        fix_open(&f);
+        x = embedding(&f, 8);
+        h = bi_layernorm(f.g, x, weight(&f, 1, 8, 1, 0), BI_NONE, 1e-5f);
+        if (exact)
+            bi_graph_exact(f.g, h);
+        h = bi_mul(f.g, bi_silu(f.g, bi_matmul(f.g, h, weight(&f, 2, 32, 8, 0))),
+                   bi_matmul(f.g, h, weight(&f, 2, 32, 8, 0)));
+        if (exact)
+            bi_graph_exact(f.g, h);
+        output(&f, bi_add(f.g, bi_matmul(f.g, h, weight(&f, 2, 8, 32, 0)), x));
+        finish(&f);
+        CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
+        CHECK_EQ(bi_graph_lower(f.g, NULL), 0);
+        for (size_t i = 0; i < f.g->n_nodes; i++) {
+            const struct bi_node *n = &f.g->nodes[i];
+            bool product = n->op == BI_OP_LINEAR || n->op == BI_OP_MATMUL;
+            n_terms += product && n->attr.terms == 3;
+            n_gated += product && n->attr.gated;
+            if (product) /* half precision operands all the same, and sums in single */
+                CHECK_EQ(f.g->values[n->in[0]].dtype, BI_F16);
+            if (n->op == BI_OP_HALVES)
+                CHECK_EQ(f.g->values[n->out[0]].shape[1], 3 * f.g->values[n->in[0]].shape[1]);
+        }
+        CHECK_EQ(count_op(f.g, BI_OP_HALVES), exact ? 2 : 0); /* gates and values share one */
+        CHECK_EQ(n_terms, exact ? 3 : 0);
+        CHECK_EQ(n_gated, exact ? 0 : 1);
+        bi_graph_free(&f.g);
+    }
+}
+
 int main(void)
 {
     env = bi_env_default();
+    TEST(lowers_exact);
     TEST(builders_keep_the_first_error);
     TEST(builders_refuse_shapes);
     TEST(verifier_rejects);
