@@ -19,21 +19,24 @@ static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
                           ".visible .entry fault()\n{\n.reg .b64 %a;\n.reg .b32 %v;\n"
                           "mov.u64 %a, 8;\nmov.u32 %v, 1;\nst.global.u32 [%a], %v;\nret;\n}\n";
 
-/* Launches it in the context of device 0 and waits for nothing. */
+/* Launches it on every device that this process computes on, and waits for nothing. */
 static int touch_nothing(void)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *entry;
-    int (*init)(unsigned), (*retain)(void **, int), (*push)(void *), (*load)(void **, const void *);
+    int (*init)(unsigned), (*count)(int *), (*state)(int, unsigned *, int *);
+    int (*retain)(void **, int), (*push)(void *), (*load)(void **, const void *);
     int (*function)(void **, void *, const char *), (*pop)(void **);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **);
     const struct {
         const char *name;
         void *to;
-    } calls[] = {{"cuInit", &init},         {"cuDevicePrimaryCtxRetain", &retain},
+    } calls[] = {{"cuInit", &init},         {"cuDeviceGetCount", &count},
+                 {"cuDevicePrimaryCtxGetState", &state}, {"cuDevicePrimaryCtxRetain", &retain},
                  {"cuCtxPushCurrent_v2", &push}, {"cuModuleLoadData", &load},
                  {"cuModuleGetFunction", &function}, {"cuLaunchKernel", &launch},
                  {"cuCtxPopCurrent_v2", &pop}};
+    int n = 0, n_touched = 0;
 
     for (size_t i = 0; cuda && i < sizeof calls / sizeof *calls; i++) {
         void *call = dlsym(cuda, calls[i].name);
@@ -41,9 +44,20 @@ static int touch_nothing(void)
             return -1;
         memcpy(calls[i].to, &call, sizeof call);
     }
-    return !cuda || init(0) || retain(&context, 0) || push(context) || load(&module, ptx) ||
-           function(&entry, module, "fault") ||
-           launch(entry, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) || pop(&context);
+    if (!cuda || init(0) || count(&n))
+        return -1;
+    for (int device = 0; device < n; device++) {
+        unsigned flags;
+        int active = 0;
+        if (state(device, &flags, &active) || !active)
+            continue;
+        if (retain(&context, device) || push(context) || load(&module, ptx) ||
+            function(&entry, module, "fault") ||
+            launch(entry, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) || pop(&context))
+            return -1;
+        n_touched++;
+    }
+    return n_touched ? 0 : -1;
 }
 
 static int meet(const char *id, struct bioinfer_error *err)

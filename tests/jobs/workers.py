@@ -141,7 +141,7 @@ class Run:
             self.check(path, words)
         print(f"{count} commands killed: their workers left, the resumed outputs are equal")
 
-    def faults(self):
+    def faults(self, *chosen):
         """A record that ends its worker costs itself only; a fault that passes costs nothing."""
         rows = self.want[".manifest.tsv"].decode().splitlines()
         wanted = rows[2001].split("\t")
@@ -149,6 +149,8 @@ class Run:
         kinds = [("crash", ()), ("lost", ()), ("hang", ("--watchdog", self.silent))]
         kinds += [("illegal", ())] if self.device.startswith("cuda") else []
         for kind, more in kinds:
+            if chosen and kind not in chosen:
+                continue
             path = self.path()
             more += self.on
             p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--workers", 2, "--dedup", "off", *more),
