@@ -5,7 +5,7 @@
 #     bench/gpu.sh BUILD PROTEINS.fasta [DEVICE] [OUT]          DEVICE: cuda:0; OUT: a new folder in /tmp
 #
 # BUILD is a build folder with clang-19's kernels and a C++ compiler's emulation; ninja -C BUILD bench/calls
-# bench/designs bench/align_peers builds what is not built by default. Needs Python with numpy, safetensors, torch and transformers, and for
+# bench/designs bench/align_peers bench/align_files builds what is not built by default. Needs Python with numpy, safetensors, torch and transformers, and for
 # tracks ENFORMER, a folder with the package enformer-pytorch. LIMIT is the seconds of each step, 600 when not set; STEPS
 # chooses some of "checkkernel rooflines conformance workers designs designtimes kernels esm2 plm align tracks".
 set -u

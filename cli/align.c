@@ -1,10 +1,10 @@
 /* align.c - `bioinfer align A [B]`: pairs of records in order, one against all, all against all.
  *
- * Pairs in order are read ahead by two threads, aligned and written a batch at a time; the other
+ * Pairs in order are read ahead by threads, aligned and written a batch at a time; the other
  * pairings, and SAM, whose header names every target, read both files first. Output is in the order
  * of the pairs.
  *
- * Sections: options, sequences, batches, pairings. */
+ * Sections: options, sequences, pairings. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -12,28 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BATCH_PAIRS = 1 << 15,     /* pairs of one call */
-    BATCH_RESIDUES = 64 << 20, /* residues of them, about */
-    LOOK = 200                 /* records that decide what letters these are */
-};
+enum { LOOK = 200 }; /* records that decide what letters these are */
 
 struct run {
     struct cli *cli;
     const char *name[2]; /* of the files, for messages */
     bioinfer_reader *reader[2];
     struct cli_feed feed[2];
-    bioinfer_aligner *aligner;
+    struct cli_align_run align;
     struct cli_align_out writer;
     struct cli_output out;
-    struct bioinfer_align_pair *pairs;
-    const struct cli_sequence **sides; /* two for each pair */
-    struct bioinfer_alignment *results;
-    size_t n;
-    uint64_t batch_residues;
-    uint64_t n_done, n_failed, n_residues;
-    double cells;
-    bool told_sparse;
 };
 
 /* ---- options ---- */
@@ -72,11 +60,18 @@ static int whole_factor(const struct costs *c)
     return 1000;
 }
 
-static bool only_nucleotides(const struct cli_list *list)
+/* Records of one file. */
+struct side {
+    const struct bioinfer_record *items;
+    size_t n, at;
+    struct bioinfer_records *block; /* theirs, or NULL */
+};
+
+static bool only_nucleotides(const struct side *side)
 {
-    for (size_t i = 0; i < list->n && i < LOOK; i++)
-        for (size_t k = 0; k < list->items[i].n; k++)
-            if (!strchr("ACGTUN", toupper((unsigned char)list->items[i].letters[k])))
+    for (size_t i = 0; i < side->n && i < LOOK; i++)
+        for (size_t k = 0; k < side->items[i].length; k++)
+            if (!strchr("ACGTUN", toupper((unsigned char)side->items[i].sequence[k])))
                 return false;
     return true;
 }
@@ -103,7 +98,7 @@ static bool read_costs(const struct cli_options *o, bool nucleotides, struct cos
 }
 
 /* Opens the aligner, now that some records of both files are known. */
-static int open_aligner(struct run *run, const struct cli_list *a, const struct cli_list *b)
+static int open_aligner(struct run *run, const struct side *a, const struct side *b)
 {
     const struct cli_options *o = run->cli->options;
     const char *matrix = o->matrix;
@@ -138,14 +133,14 @@ static int open_aligner(struct run *run, const struct cli_list *a, const struct 
         p.ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
                  : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
                                             : BIOINFER_TIES_PARASAIL;
-    if ((st = bioinfer_aligner_new(&run->aligner, run->cli->ctx, &p, &err)))
+    if ((st = bioinfer_aligner_new(&run->align.aligner, run->cli->ctx, &p, &err)))
         return cli_fail(run->cli,
                         st == BIOINFER_FORMAT || st == BIOINFER_LIMIT ? CLI_AT_READ
                         : st == BIOINFER_NOT_FOUND || st == BIOINFER_IO ? CLI_AT_INPUT
                                                                         : CLI_AT_CONFIG,
                         st, &err);
     run->writer = (struct cli_align_out){
-        .out = &run->out, .aligner = run->aligner, .format = o->format ? o->format : "tsv",
+        .out = &run->out, .aligner = run->align.aligner, .format = o->format ? o->format : "tsv",
         .matrix = matrix ? matrix : "match/mismatch", .scale = scale,
         .open = (double)c.open / 1000, .extend = (double)c.extend / 1000,
         .score_only = o->score_only, .plain = o->cigar && !strcmp(o->cigar, "plain"),
@@ -156,140 +151,27 @@ static int open_aligner(struct run *run, const struct cli_list *a, const struct 
 /* ---- sequences ---- */
 
 /* All records of a file. */
-static int read_all(struct run *run, int side, struct cli_list **list)
+static int read_all(struct run *run, int k, struct cli_whole *whole, struct side *side)
 {
-    if (!(*list = cli_list_read(run->reader[side], SIZE_MAX, UINT64_MAX, NULL)))
-        return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
-    if ((*list)->status)
-        return cli_fail(run->cli, CLI_AT_READ, (*list)->status, &(*list)->err);
-    return CLI_EXIT_OK;
+    struct bioinfer_error err = {0};
+    int st = cli_whole_read(whole, run->reader[k], &err);
+
+    *side = (struct side){.items = whole->items, .n = whole->n};
+    return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
 }
 
-static int open_input(struct run *run, int side, const char *path)
+static int open_input(struct run *run, int k, const char *path)
 {
-    struct bioinfer_reader_params params = BIOINFER_PARAMS(
-        struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_DEFAULT);
+    const struct cli_options *o = run->cli->options;
+    const int threads = o->threads > 0 ? (int)o->threads : omp_get_max_threads();
+    struct bioinfer_reader_params params =
+        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_DEFAULT,
+                        .n_threads = (threads + 1) / 2); /* for each of two files */
     struct bioinfer_error err = {0};
-    int st = bioinfer_reader_open(&run->reader[side], run->cli->ctx, path, &params, &err);
+    int st = bioinfer_reader_open(&run->reader[k], run->cli->ctx, path, &params, &err);
 
-    run->name[side] = strcmp(path, "-") ? path : "standard input";
+    run->name[k] = strcmp(path, "-") ? path : "standard input";
     return st ? cli_fail(run->cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
-}
-
-/* ---- batches ---- */
-
-static void say_failed(struct run *run, size_t i, int status, const char *message)
-{
-    run->n_failed++;
-    cli_say(run->cli, "%s, %s: no result: %s%s%s", run->sides[2 * i]->id,
-            run->sides[2 * i + 1]->id, bioinfer_status_name(status), *message ? ": " : "",
-            message);
-}
-
-static bool has_result(const struct run *run, size_t i)
-{
-    return !run->sides[2 * i]->status && !run->sides[2 * i + 1]->status &&
-           !run->results[i].status;
-}
-
-/* Lines of pairs [first, last) in memory, of *size bytes; NULL: no memory. */
-static char *format_piece(const struct run *run, size_t first, size_t last, size_t *size)
-{
-    struct cli_align_out writer = run->writer;
-    struct cli_output out = {0};
-    char *text = NULL;
-
-    if (!(out.file = open_memstream(&text, size)))
-        return NULL;
-    writer.out = &out;
-    for (size_t i = first; i < last; i++)
-        if (has_result(run, i))
-            cli_align_put(&writer, run->sides[2 * i], run->sides[2 * i + 1], &run->results[i]);
-    if (fclose(out.file) || out.status) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-/* Formats pieces of the batch on all threads and writes them in order. */
-static int write_batch(struct run *run)
-{
-    enum { LINES = 2048, PIECES = 64 }; /* of a piece; at a time */
-    const size_t n_pieces = (run->n + LINES - 1) / LINES;
-    const int threads = run->cli->options->threads > 0 ? (int)run->cli->options->threads
-                                                       : omp_get_max_threads();
-    int code = CLI_EXIT_OK;
-
-    for (size_t from = 0; from < n_pieces && !code; from += PIECES) {
-        const int n = (int)(n_pieces - from < PIECES ? n_pieces - from : PIECES);
-        char *text[PIECES];
-        size_t size[PIECES];
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n > 1)
-        for (int k = 0; k < n; k++) {
-            const size_t first = (from + (size_t)k) * LINES;
-            text[k] = format_piece(run, first, first + LINES < run->n ? first + LINES : run->n,
-                                   &size[k]);
-        }
-        for (int k = 0; k < n; k++) {
-            if (!text[k] && !code)
-                code = cli_fail(run->cli, CLI_AT_WRITE, BIOINFER_NOMEM, NULL);
-            else if (!code)
-                cli_output_write(&run->out, text[k], size[k]);
-            free(text[k]);
-        }
-    }
-    return code;
-}
-
-/* Aligns and writes what is gathered. */
-static int flush_batch(struct run *run)
-{
-    struct bioinfer_error err = {0};
-    int st, code;
-
-    if (cli_stop_signal())
-        return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, &err);
-    if ((st = bioinfer_aligner_run(run->aligner, run->pairs, run->n, run->results, &err)))
-        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
-    for (size_t i = 0; i < run->n; i++) {
-        const struct cli_sequence *q = run->sides[2 * i], *t = run->sides[2 * i + 1];
-        const struct bioinfer_alignment *a = &run->results[i];
-        if (!has_result(run, i)) {
-            const struct cli_sequence *bad = q->status ? q : t;
-            say_failed(run, i, bad->status ? bad->status : a->status,
-                       bad->status ? bad->message : a->message);
-            continue;
-        }
-        if (a->sparse && !run->told_sparse && !run->cli->options->quiet) {
-            run->told_sparse = true;
-            cli_say(run->cli, "%s, %s: the traceback is above --memory-limit: fewer rows are kept "
-                    "and computed twice", q->id, t->id);
-        }
-        run->n_done++;
-        run->n_residues += q->n + t->n;
-        run->cells += (double)q->n * (double)t->n;
-    }
-    code = write_batch(run);
-    run->n = 0;
-    run->batch_residues = 0;
-    if (code || run->out.status)
-        return code; /* a failed write is said by finish */
-    cli_progress_tick(run->cli, run->n_done, run->n_residues);
-    return CLI_EXIT_OK;
-}
-
-static int add_pair(struct run *run, const struct cli_sequence *q, const struct cli_sequence *t)
-{
-    run->sides[2 * run->n] = q;
-    run->sides[2 * run->n + 1] = t;
-    run->pairs[run->n++] = (struct bioinfer_align_pair){q->letters, t->letters,
-                                                        q->letters ? q->n : 0,
-                                                        t->letters ? t->n : 0};
-    run->batch_residues += q->n + t->n;
-    if (run->n == BATCH_PAIRS || run->batch_residues > BATCH_RESIDUES)
-        return flush_batch(run);
-    return CLI_EXIT_OK;
 }
 
 /* ---- pairings ---- */
@@ -300,87 +182,84 @@ static int no_records(struct run *run, int side)
     return CLI_EXIT_DATA;
 }
 
-/* What is left of one file's list, or its next one; *n: how many. */
-static int next_records(struct run *run, int side, struct cli_list **list, size_t *at, size_t *n)
+/* Records of a file where there are none left; n stays 0 behind the last one. */
+static int next_records(struct run *run, int k, struct side *side)
 {
-    bool failed = false;
+    struct bioinfer_error err = {0};
+    int st, code;
 
-    while (!*list || *at == (*list)->n) {
-        if (*list && (*list)->end)
-            break;
-        if (run->n) { /* its pairs point into the list */
-            const int code = flush_batch(run);
-            if (code)
-                return code;
-        }
-        cli_list_free(list);
-        *at = 0;
-        *list = cli_feed_next(&run->feed[side], &failed);
-        if (!*list)
-            break;
-        if ((*list)->status)
-            return cli_fail(run->cli, CLI_AT_READ, (*list)->status, &(*list)->err);
+    if (side->at < side->n || !run->feed[k].open) /* all were read at once */
+        return CLI_EXIT_OK;
+    if ((code = cli_align_used(&run->align, &side->block)))
+        return code;
+    *side = (struct side){0};
+    if ((st = cli_feed_next(&run->feed[k], &side->block, &err)) < 0)
+        return cli_fail(run->cli, CLI_AT_READ, st, &err);
+    if (st) {
+        side->items = side->block->records;
+        side->n = side->block->n_records;
     }
-    *n = *list ? (*list)->n - *at : 0;
-    return failed ? cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL) : CLI_EXIT_OK;
+    return CLI_EXIT_OK;
 }
 
-/* Both files side by side, in lists of `most` records. */
-static int in_order(struct run *run, size_t most)
+/* Both files side by side; `whole`: read to their ends first. */
+static int in_order(struct run *run, bool whole)
 {
-    const uint64_t residues = most == SIZE_MAX ? UINT64_MAX : BATCH_RESIDUES / 2;
-    struct cli_list *list[2] = {NULL, NULL};
-    size_t at[2] = {0, 0}, n[2];
+    struct cli_whole all[2] = {{0}};
+    struct side side[2] = {{0}};
     uint64_t seen = 0;
     int code = CLI_EXIT_OK;
 
-    for (int side = 0; side < 2; side++)
-        if (!cli_feed_open(&run->feed[side], run->reader[side], most, residues))
-            return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
-    for (;;) {
-        if ((code = next_records(run, 0, &list[0], &at[0], &n[0])) ||
-            (code = next_records(run, 1, &list[1], &at[1], &n[1])))
-            break;
-        if (!n[0] || !n[1])
-            break;
-        const size_t both = n[0] < n[1] ? n[0] : n[1];
+    for (int k = 0; k < 2 && !code; k++)
+        if (whole)
+            code = read_all(run, k, &all[k], &side[k]);
+        else if (!cli_feed_open(&run->feed[k], run->reader[k]))
+            code = cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
+    while (!code && !(code = next_records(run, 0, &side[0])) &&
+           !(code = next_records(run, 1, &side[1])) && side[0].at < side[0].n &&
+           side[1].at < side[1].n) {
+        const size_t left[2] = {side[0].n - side[0].at, side[1].n - side[1].at};
+        const size_t both = left[0] < left[1] ? left[0] : left[1];
         if (!seen) {
-            if ((code = open_aligner(run, list[0], list[1])))
+            if ((code = open_aligner(run, &side[0], &side[1])))
                 break;
-            cli_align_head(&run->writer, list[1]->items, both);
+            cli_align_head(&run->writer, side[1].items, both);
         }
         for (size_t i = 0; !code && i < both; i++)
-            code = add_pair(run, &list[0]->items[at[0]++], &list[1]->items[at[1]++]);
+            code = cli_align_add(&run->align, &side[0].items[side[0].at++],
+                                 &side[1].items[side[1].at++]);
         seen += both;
-        if (code)
-            break;
     }
-    if (!code && run->n)
-        code = flush_batch(run);
+    if (!code)
+        code = cli_align_finish(&run->align);
+    const bool more[2] = {side[0].at < side[0].n, side[1].at < side[1].n};
     if (!code && !seen) {
-        code = no_records(run, n[0] ? 1 : 0);
-    } else if (!code && n[0] != n[1]) {
+        code = no_records(run, more[0] ? 1 : 0);
+    } else if (!code && more[0] != more[1]) {
         cli_say(run->cli, "%s has more records than %s, which ends after %llu: pairs are taken in "
                 "order; --all-vs-all and --one-vs-all pair otherwise",
-                run->name[n[0] > n[1] ? 0 : 1], run->name[n[0] > n[1] ? 1 : 0],
+                run->name[more[0] ? 0 : 1], run->name[more[0] ? 1 : 0],
                 (unsigned long long)seen);
         code = CLI_EXIT_DATA;
     }
-    cli_list_free(&list[0]);
-    cli_list_free(&list[1]);
+    cli_align_end(&run->align);
+    for (int k = 0; k < 2; k++) {
+        bioinfer_records_free(&side[k].block);
+        cli_whole_free(&all[k]);
+    }
     return code;
 }
 
 /* Every record of A with every one of B; B absent: each pair in A once. */
 static int all_pairs(struct run *run, bool one)
 {
-    struct cli_list *a = NULL, *b = NULL;
-    const struct cli_list *targets;
-    int code = read_all(run, 0, &a);
+    struct cli_whole all[2] = {{0}};
+    struct side side[2] = {{0}};
+    const struct side *a = &side[0], *targets = run->reader[1] ? &side[1] : a;
+    int code = read_all(run, 0, &all[0], &side[0]);
 
     if (!code && run->reader[1])
-        code = read_all(run, 1, &b);
-    targets = run->reader[1] ? b : a;
+        code = read_all(run, 1, &all[1], &side[1]);
     if (!code && (!a->n || !targets->n))
         code = no_records(run, a->n ? 1 : 0);
     if (!code && one && a->n != 1) {
@@ -391,11 +270,12 @@ static int all_pairs(struct run *run, bool one)
         cli_align_head(&run->writer, targets->items, targets->n);
     for (size_t i = 0; !code && i < a->n; i++)
         for (size_t j = run->reader[1] ? 0 : i + 1; !code && j < targets->n; j++)
-            code = add_pair(run, &a->items[i], &targets->items[j]);
-    if (!code && run->n)
-        code = flush_batch(run);
-    cli_list_free(&a);
-    cli_list_free(&b);
+            code = cli_align_add(&run->align, &a->items[i], &targets->items[j]);
+    if (!code)
+        code = cli_align_finish(&run->align);
+    cli_align_end(&run->align);
+    cli_whole_free(&all[0]);
+    cli_whole_free(&all[1]);
     return code;
 }
 
@@ -431,9 +311,9 @@ static void say_summary(const struct run *run)
 
     if (!run->cli->options->quiet)
         cli_say(run->cli, "%llu alignments, %llu residues, matrix %s, gaps %g/%g in %.2f s (%.2f "
-                "billion cells/s)", (unsigned long long)run->n_done,
-                (unsigned long long)run->n_residues, run->writer.matrix, run->writer.open,
-                run->writer.extend, seconds, 1e-9 * run->cells / (seconds > 0 ? seconds : 1));
+                "billion cells/s)", (unsigned long long)run->align.n_done,
+                (unsigned long long)run->align.n_residues, run->writer.matrix, run->writer.open,
+                run->writer.extend, seconds, 1e-9 * run->align.cells / (seconds > 0 ? seconds : 1));
 }
 
 int cli_align(struct cli *cli)
@@ -445,14 +325,9 @@ int cli_align(struct cli *cli)
 
     if (!check_options(o))
         return CLI_EXIT_USAGE;
-    run.pairs = calloc(BATCH_PAIRS, sizeof *run.pairs);
-    run.sides = calloc(2 * (size_t)BATCH_PAIRS, sizeof *run.sides);
-    run.results = calloc(BATCH_PAIRS, sizeof *run.results);
-    if (!run.pairs || !run.sides || !run.results) {
-        code = cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
-        goto out;
-    }
-    if ((code = cli_open_context(cli)) || (code = cli_check_device(cli)) ||
+    run.align.cli = cli;
+    run.align.writer = &run.writer;
+    if ((code = cli_align_start(&run.align)) || (code = cli_open_context(cli)) || (code = cli_check_device(cli)) ||
         (code = open_input(&run, 0, o->input)) ||
         (o->second && (code = open_input(&run, 1, o->second))))
         goto out;
@@ -464,26 +339,24 @@ int cli_align(struct cli *cli)
     if (o->all_vs_all || o->one_vs_all)
         code = all_pairs(&run, o->one_vs_all);
     else
-        code = in_order(&run, o->format && !strcmp(o->format, "sam") ? SIZE_MAX : BATCH_PAIRS);
+        code = in_order(&run, o->format && !strcmp(o->format, "sam"));
     cli_progress_end(cli);
     if (!code && (st = cli_output_finish(&run.out, &err)))
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
     if (!code)
         say_summary(&run);
-    if (!code && run.n_failed) {
-        cli_say(cli, "%llu of %llu pairs have no result", (unsigned long long)run.n_failed,
-                (unsigned long long)(run.n_done + run.n_failed));
+    if (!code && run.align.n_failed) {
+        cli_say(cli, "%llu of %llu pairs have no result", (unsigned long long)run.align.n_failed,
+                (unsigned long long)(run.align.n_done + run.align.n_failed));
         code = CLI_EXIT_RECORDS;
     }
 out:
+    cli_align_end(&run.align); /* before readers and output, which it uses */
     cli_feed_close(&run.feed[0]);
     cli_feed_close(&run.feed[1]);
     cli_output_close(&run.out);
-    bioinfer_aligner_free(&run.aligner);
+    bioinfer_aligner_free(&run.align.aligner);
     bioinfer_reader_close(&run.reader[0]);
     bioinfer_reader_close(&run.reader[1]);
-    free(run.pairs);
-    free(run.sides);
-    free(run.results);
     return code;
 }

@@ -48,8 +48,8 @@ static void put_run(const struct cli_align_out *w, char op, int64_t length, char
 
 /* `clips`: what stands for residues that free ends leave out: I and D, S and nothing, or
  * nothing at all. */
-static void put_cigar(const struct cli_align_out *w, const struct cli_sequence *q,
-                      const struct cli_sequence *t, const struct bioinfer_alignment *a,
+static void put_cigar(const struct cli_align_out *w, const struct bioinfer_record *q,
+                      const struct bioinfer_record *t, const struct bioinfer_alignment *a,
                       const char *clips)
 {
     char last = 0;
@@ -65,23 +65,23 @@ static void put_cigar(const struct cli_align_out *w, const struct cli_sequence *
         put_run(w, letter, a->cigar[k] >> 4, &last, &waiting);
     }
     if (clips[0])
-        put_run(w, clips[0], (int64_t)q->n - a->query_end, &last, &waiting);
+        put_run(w, clips[0], (int64_t)q->length - a->query_end, &last, &waiting);
     if (clips[0] && clips[1])
-        put_run(w, clips[1], (int64_t)t->n - a->target_end, &last, &waiting);
+        put_run(w, clips[1], (int64_t)t->length - a->target_end, &last, &waiting);
     if (waiting)
         cli_output_printf(w->out, "%lld%c", (long long)waiting, last);
 }
 
 /* Columns that free ends leave out, which count as gaps of the whole alignment. */
-static int64_t left_out(const struct cli_sequence *q, const struct cli_sequence *t,
+static int64_t left_out(const struct bioinfer_record *q, const struct bioinfer_record *t,
                         const struct bioinfer_alignment *a)
 {
-    return a->query_begin + a->target_begin + ((int64_t)q->n - a->query_end) +
-           ((int64_t)t->n - a->target_end);
+    return a->query_begin + a->target_begin + ((int64_t)q->length - a->query_end) +
+           ((int64_t)t->length - a->target_end);
 }
 
-static void put_tsv(const struct cli_align_out *w, const struct cli_sequence *q,
-                    const struct cli_sequence *t, const struct bioinfer_alignment *a)
+static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record *q,
+                    const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     put_id(w->out, q->id);
     cli_output_write(w->out, "\t", 1);
@@ -97,14 +97,14 @@ static void put_tsv(const struct cli_align_out *w, const struct cli_sequence *q,
 }
 
 /* The columns of PAF: 0-based, ends not included; matches, columns, 255 = no quality. */
-static void put_paf(const struct cli_align_out *w, const struct cli_sequence *q,
-                    const struct cli_sequence *t, const struct bioinfer_alignment *a)
+static void put_paf(const struct cli_align_out *w, const struct bioinfer_record *q,
+                    const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     put_id(w->out, q->id);
-    cli_output_printf(w->out, "\t%zu\t%lld\t%lld\t+\t", q->n, (long long)a->query_begin,
+    cli_output_printf(w->out, "\t%zu\t%lld\t%lld\t+\t", q->length, (long long)a->query_begin,
                       (long long)a->query_end);
     put_id(w->out, t->id);
-    cli_output_printf(w->out, "\t%zu\t%lld\t%lld\t%lld\t%lld\t255\tNM:i:%lld\tAS:%c:", t->n,
+    cli_output_printf(w->out, "\t%zu\t%lld\t%lld\t%lld\t%lld\t255\tNM:i:%lld\tAS:%c:", t->length,
                       (long long)a->target_begin, (long long)a->target_end,
                       (long long)a->identities, (long long)a->columns,
                       (long long)(a->columns - a->identities), w->scale > 1 ? 'f' : 'i');
@@ -114,8 +114,8 @@ static void put_paf(const struct cli_align_out *w, const struct cli_sequence *q,
     cli_output_write(w->out, "\n", 1);
 }
 
-static void put_sam(const struct cli_align_out *w, const struct cli_sequence *q,
-                    const struct cli_sequence *t, const struct bioinfer_alignment *a)
+static void put_sam(const struct cli_align_out *w, const struct bioinfer_record *q,
+                    const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     put_id(w->out, q->id);
     cli_output_printf(w->out, "\t0\t");
@@ -123,7 +123,7 @@ static void put_sam(const struct cli_align_out *w, const struct cli_sequence *q,
     cli_output_printf(w->out, "\t%lld\t255\t", (long long)a->target_begin + 1);
     put_cigar(w, q, t, a, "S");
     cli_output_printf(w->out, "\t*\t0\t0\t");
-    cli_output_write(w->out, q->letters, q->n);
+    cli_output_write(w->out, q->sequence, q->length);
     cli_output_printf(w->out, "\t*\tAS:%c:", w->scale > 1 ? 'f' : 'i');
     put_score(w, a->score);
     cli_output_printf(w->out, "\tNM:i:%lld\n", (long long)(a->columns - a->identities));
@@ -139,8 +139,8 @@ struct lines {
     int64_t i, j, from_i, from_j;
 };
 
-static void flush_lines(const struct cli_align_out *w, const struct cli_sequence *q,
-                        const struct cli_sequence *t, struct lines *l)
+static void flush_lines(const struct cli_align_out *w, const struct bioinfer_record *q,
+                        const struct bioinfer_record *t, struct lines *l)
 {
     if (!l->n)
         return;
@@ -156,12 +156,12 @@ static void flush_lines(const struct cli_align_out *w, const struct cli_sequence
 }
 
 /* `length` columns of one op; 0: of no gap. */
-static void add_columns(const struct cli_align_out *w, const struct cli_sequence *q,
-                        const struct cli_sequence *t, struct lines *l, int op, int64_t length)
+static void add_columns(const struct cli_align_out *w, const struct bioinfer_record *q,
+                        const struct bioinfer_record *t, struct lines *l, int op, int64_t length)
 {
     for (int64_t x = 0; x < length; x++) {
-        const char a = op == GAP_QUERY ? '-' : q->letters[l->i++];
-        const char b = op == GAP_TARGET ? '-' : t->letters[l->j++];
+        const char a = op == GAP_QUERY ? '-' : q->sequence[l->i++];
+        const char b = op == GAP_TARGET ? '-' : t->sequence[l->j++];
         int score = 0;
         if (op != GAP_QUERY && op != GAP_TARGET)
             bioinfer_aligner_score(w->aligner, a, b, &score);
@@ -182,8 +182,8 @@ static void put_share(const struct cli_align_out *w, const char *what, int64_t n
                       100.0 * (double)n / (double)of);
 }
 
-static void put_needle(const struct cli_align_out *w, const struct cli_sequence *q,
-                       const struct cli_sequence *t, const struct bioinfer_alignment *a)
+static void put_needle(const struct cli_align_out *w, const struct bioinfer_record *q,
+                       const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     static const char bar[] = "#=======================================\n";
     const int64_t outside = left_out(q, t, a), columns = a->columns + outside;
@@ -203,15 +203,15 @@ static void put_needle(const struct cli_align_out *w, const struct cli_sequence 
     add_columns(w, q, t, &l, GAP_QUERY, a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++)
         add_columns(w, q, t, &l, a->cigar[k] & 15, a->cigar[k] >> 4);
-    add_columns(w, q, t, &l, GAP_TARGET, (int64_t)q->n - a->query_end);
-    add_columns(w, q, t, &l, GAP_QUERY, (int64_t)t->n - a->target_end);
+    add_columns(w, q, t, &l, GAP_TARGET, (int64_t)q->length - a->query_end);
+    add_columns(w, q, t, &l, GAP_QUERY, (int64_t)t->length - a->target_end);
     flush_lines(w, q, t, &l);
     cli_output_printf(w->out, "\n");
 }
 
 /* ---- any format ---- */
 
-void cli_align_head(const struct cli_align_out *w, const struct cli_sequence *targets,
+void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets)
 {
     if (!strcmp(w->format, "tsv"))
@@ -223,13 +223,13 @@ void cli_align_head(const struct cli_align_out *w, const struct cli_sequence *ta
     for (size_t i = 0; i < n_targets; i++) {
         cli_output_printf(w->out, "@SQ\tSN:");
         put_id(w->out, targets[i].id);
-        cli_output_printf(w->out, "\tLN:%zu\n", targets[i].n);
+        cli_output_printf(w->out, "\tLN:%zu\n", targets[i].length);
     }
     cli_output_printf(w->out, "@PG\tID:bioinfer\tPN:bioinfer\tVN:%s\n", bioinfer_version());
 }
 
-void cli_align_put(const struct cli_align_out *w, const struct cli_sequence *query,
-                   const struct cli_sequence *target, const struct bioinfer_alignment *a)
+void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
+                   const struct bioinfer_record *target, const struct bioinfer_alignment *a)
 {
     switch (w->format[0]) {
     case 'p':

@@ -194,9 +194,11 @@ void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 /* ---- output.c: text, to standard output or to a file that appears when complete */
 
 struct cli_output {
-    FILE *file;
+    FILE *file;        /* NULL: text is gathered in memory; zero-initialise for that */
     char *path, *part; /* NULL for standard output */
     int status;        /* the first failure */
+    char *text;        /* gathered: n_text bytes, no NUL behind them */
+    size_t n_text, text_cap;
 };
 
 /* path NULL or "-" = standard output. */
@@ -212,51 +214,78 @@ int cli_output_callback(void *user, const char *text, size_t len);
 /* A tab-separated field: tabs and line ends become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);
 
-/* ---- align_out.c: alignments as tsv, paf, sam or like EMBOSS needle */
+/* ---- align_feed.c: records of the two files of an alignment */
 
-struct cli_sequence {
-    char *id, *letters; /* letters: NULL when status is not 0 */
-    size_t n;
-    int status;
-    char *message;
-};
+enum { CLI_FEED_BLOCKS = 128 };
 
-/* ---- align_feed.c: records in lists */
-
-struct cli_list {
-    struct cli_sequence *items;
-    char *text; /* theirs */
-    size_t n, cap, text_size, text_cap;
-    uint64_t residues;
-    int status; /* not 0: reading failed behind the last item; err says why, but for NOMEM */
-    bool end;   /* nothing follows */
-    struct bioinfer_error err;
-    struct cli_list *next;
-};
-/* NULL: no memory. stop: NULL, or ends the list early. */
-struct cli_list *cli_list_read(bioinfer_reader *reader, size_t most, uint64_t most_residues,
-                               const atomic_bool *stop);
-void cli_list_free(struct cli_list **list); /* NULL-safe */
-
-/* A thread that reads lists ahead, of up to `most` records or most_residues. */
+/* A thread that reads blocks ahead. */
 struct cli_feed {
     bioinfer_reader *reader;
-    size_t most;
-    uint64_t most_residues;
     pthread_t thread;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t changed;
-    struct cli_list *first, **last;
-    int n_lists;
+    struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
+    size_t first, n;
     uint64_t residues;
-    bool open, end, failed;
-    atomic_bool stop;
+    int status; /* with end: why */
+    struct bioinfer_error err;
+    bool open, end, stop;
 };
-bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader, size_t most,
-                   uint64_t most_residues);
-/* The next list, the caller's now; NULL behind the last one or, *failed, without memory. */
-struct cli_list *cli_feed_next(struct cli_feed *feed, bool *failed);
+bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
+/* 1: the next block, the caller's now; 0 behind the last one; < 0: a status. */
+int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
+                  struct bioinfer_error *err);
 void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
+
+/* All records of a file. */
+struct cli_whole {
+    struct bioinfer_record *items;
+    size_t n, cap;
+    struct bioinfer_records **blocks;
+    size_t n_blocks, blocks_cap;
+};
+int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, struct bioinfer_error *err);
+void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
+
+/* ---- align_batch.c: pairs aligned a batch at a time, written while the next ones are */
+
+struct cli_batch {
+    struct bioinfer_align_pair *pairs;
+    const struct bioinfer_record **sides; /* two for each pair */
+    struct bioinfer_alignment *results;
+    size_t n;
+    uint64_t residues;
+    struct bioinfer_records **used; /* blocks that no later pair points into */
+    size_t n_used, used_cap;
+};
+
+struct cli_align_run {
+    struct cli *cli;
+    bioinfer_aligner *aligner; /* opened before the first flush */
+    struct cli_align_out *writer;
+    struct cli_batch batches[2], *batch; /* the one that is filled */
+    uint64_t n_done, n_failed, n_residues;
+    double cells;
+    bool told_sparse;
+    /* the thread that writes scores */
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    struct cli_batch *waiting; /* for the thread, or being written by it */
+    bool started, stop;
+    int code; /* of what was written */
+};
+int cli_align_start(struct cli_align_run *run); /* an exit code, like all here */
+/* Room for another pair is made when it is needed. */
+int cli_align_add(struct cli_align_run *run, const struct bioinfer_record *query,
+                  const struct bioinfer_record *target);
+/* The block is freed when all pairs added so far are written. */
+int cli_align_used(struct cli_align_run *run, struct bioinfer_records **block);
+/* Aligns and writes what there is. */
+int cli_align_finish(struct cli_align_run *run);
+void cli_align_end(struct cli_align_run *run); /* frees all but the aligner; accepts a zeroed one */
+
+/* ---- align_out.c: alignments as tsv, paf, sam or like EMBOSS needle */
 
 struct cli_align_out {
     struct cli_output *out;
@@ -269,10 +298,10 @@ struct cli_align_out {
 };
 
 /* What stands above the first alignment. targets: for sam. */
-void cli_align_head(const struct cli_align_out *w, const struct cli_sequence *targets,
+void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets);
-void cli_align_put(const struct cli_align_out *w, const struct cli_sequence *query,
-                   const struct cli_sequence *target, const struct bioinfer_alignment *a);
+void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
+                   const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
 /* ---- csv.c: a table of mutants, kept as it stands ---- */
 

@@ -82,8 +82,33 @@ int cli_output_open(struct cli_output *out, const char *path,
     return BIOINFER_OK;
 }
 
+/* Room for n more bytes of gathered text. */
+static bool reserve(struct cli_output *out, size_t n)
+{
+    char *text;
+    size_t cap;
+
+    if (n <= out->text_cap - out->n_text)
+        return true;
+    cap = 2 * out->text_cap + n + 4096;
+    if (!(text = realloc(out->text, cap))) {
+        out->status = BIOINFER_NOMEM;
+        return false;
+    }
+    out->text = text;
+    out->text_cap = cap;
+    return true;
+}
+
 void cli_output_write(struct cli_output *out, const char *text, size_t len)
 {
+    if (!out->file && !out->status) {
+        if (reserve(out, len)) {
+            memcpy(out->text + out->n_text, text, len);
+            out->n_text += len;
+        }
+        return;
+    }
     if (!out->status && fwrite(text, 1, len, out->file) != len)
         out->status = status_of(errno);
 }
@@ -94,6 +119,21 @@ void cli_output_printf(struct cli_output *out, const char *fmt, ...)
 
     if (out->status)
         return;
+    if (!out->file) {
+        char *at;
+        int n;
+        va_start(args, fmt);
+        n = vsnprintf(NULL, 0, fmt, args);
+        va_end(args);
+        if (n < 0 || !reserve(out, (size_t)n + 1))
+            return;
+        at = out->text + out->n_text;
+        va_start(args, fmt);
+        vsnprintf(at, (size_t)n + 1, fmt, args);
+        va_end(args);
+        out->n_text += (size_t)n;
+        return;
+    }
     va_start(args, fmt);
     if (vfprintf(out->file, fmt, args) < 0)
         out->status = status_of(errno);
@@ -103,7 +143,10 @@ void cli_output_printf(struct cli_output *out, const char *fmt, ...)
 void cli_output_field(struct cli_output *out, const char *text)
 {
     for (;;) {
-        const size_t n = strcspn(text, "\t\n\r");
+        size_t n = 0;
+        while ((unsigned char)text[n] > '\r' || /* most are: strcspn() would take longer */
+               (text[n] && text[n] != '\t' && text[n] != '\n' && text[n] != '\r'))
+            n++;
         cli_output_write(out, text, n);
         if (!text[n])
             break;
@@ -158,5 +201,6 @@ void cli_output_close(struct cli_output *out)
         unlink(out->part);
     free(out->part);
     free(out->path);
+    free(out->text);
     *out = (struct cli_output){0};
 }

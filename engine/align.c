@@ -26,7 +26,10 @@ enum {
     MOST_OPEN = 1000000,
     SCRATCH = 64 << 20, /* bytes of many() that a group may ask for, */
     FLAGS = 12 << 20,   /* and of its flags, which should stay in a cache */
-    SHARED_WORK = 1 << 15 /* residues from which several threads encode them */
+    LEAST_PAIRS = 1 << 13, /* of a batch for a GPU, where there are more to follow */
+    SHARED_WORK = 1 << 15, /* residues from which several threads encode them */
+    FEEDERS = 4 /* threads that encode scores' pairs as fast as a GPU takes them: more would keep
+                 * cores from those who read and write files beside them */
 };
 
 /* What one thread hands back: its CIGARs, by pair. */
@@ -40,7 +43,7 @@ struct sequence {
     const char *letters;
     size_t n;
     uint8_t *codes;
-    uint32_t used; /* a bit for each code */
+    bool target; /* or a query */
     bool bad;
 };
 
@@ -48,6 +51,8 @@ struct bioinfer_aligner {
     struct bioinfer_context *ctx;
     struct bi_matrix matrix;
     struct bi_align_plan plan;
+    const struct bi_align_kernels *coders; /* whose encode() is used */
+    int n_feeders;
     int32_t scale;
     bool traceback;
     struct worker *workers; /* n_threads */
@@ -133,6 +138,8 @@ static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_
         return bi_fail(err, BIOINFER_UNSUPPORTED, "this machine has no '%s' kernels",
                        a->ctx->cpu_mask);
     bi_align_plan_make(&a->plan, &s, k->align);
+    a->coders = k->align(8);
+    a->n_feeders = a->ctx->n_threads;
     a->plan.memory_limit = p->memory_limit ? p->memory_limit : 1u << 30;
     return 0;
 }
@@ -152,6 +159,8 @@ static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_para
     if (3 * (int64_t)s->open + a->high > 1 << 24)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "gap costs of %d are too large for a GPU: use "
                        "--device cpu", s->open);
+    if (!a->traceback && a->n_feeders > FEEDERS) /* paths take more than codes do */
+        a->n_feeders = FEEDERS;
     return bi_align_gpu_open(&a->gpu, &a->ctx->env, ops, ordinal, &a->plan, a->traceback, err);
 }
 
@@ -272,20 +281,24 @@ static int pair_failed(struct bioinfer_aligner *a, struct bioinfer_alignment *r,
     return status;
 }
 
-static void encode(const uint8_t *code, struct sequence *s)
+/* All listed sequences, on some threads; returns the codes that targets use. */
+static uint32_t encode(struct bioinfer_aligner *a, bool shared)
 {
     uint32_t used = 0;
-    uint8_t all = 0;
 
-    for (size_t k = 0; k < s->n; k++) {
-        const uint8_t c = code[(unsigned char)s->letters[k]];
-        s->codes[k] = c;
-        all |= c;
-        used |= 1u << (c & 31);
+#pragma omp parallel num_threads(a->n_feeders) reduction(| : used) if (shared)
+    {
+        struct bi_align_coder query = {.code = a->matrix.code}, target;
+        memset(query.met, BI_ALIGN_NO_CODE, sizeof query.met);
+        target = query;
+#pragma omp for schedule(dynamic, 64)
+        for (size_t k = 0; k < a->n_sequences; k++) {
+            struct sequence *s = &a->sequences[k];
+            s->bad = !a->coders->encode(s->target ? &target : &query, s->letters, s->n, s->codes);
+        }
+        used |= target.used;
     }
-    s->used = used;
-    if ((s->bad = all & 0x80)) /* BI_MATRIX_NONE; kernels get codes that are in the tables */
-        memset(s->codes, 0, s->n);
+    return used;
 }
 
 /* Says which letter of a bad sequence it is. */
@@ -306,13 +319,13 @@ static void say_bad(struct bioinfer_aligner *a, struct bioinfer_alignment *resul
 
 /* The place of a sequence in the list, which neighbouring pairs on one side may share. */
 static uint32_t list_sequence(struct bioinfer_aligner *a, uint32_t last, const char *letters,
-                              size_t n)
+                              size_t n, bool target)
 {
     struct sequence *s = a->sequences + last;
 
     if (last != UINT32_MAX && s->letters == letters && s->n == n)
         return last;
-    a->sequences[a->n_sequences] = (struct sequence){.letters = letters, .n = n};
+    a->sequences[a->n_sequences] = (struct sequence){.letters = letters, .n = n, .target = target};
     return (uint32_t)a->n_sequences++;
 }
 
@@ -373,8 +386,8 @@ static int list_pairs(struct bioinfer_aligner *a, const struct bioinfer_align_pa
         }
         if (a->gpu && !within(a, i, p, results))
             continue;
-        q = list_sequence(a, q, p->query, p->query_length);
-        t = list_sequence(a, t, p->target, p->target_length);
+        q = list_sequence(a, q, p->query, p->query_length, false);
+        t = list_sequence(a, t, p->target, p->target_length, true);
         a->sides[2 * k] = q;
         a->sides[2 * k + 1] = t;
         a->pair[k] = (uint32_t)i;
@@ -395,23 +408,19 @@ static uint32_t encode_pairs(struct bioinfer_aligner *a, size_t first, size_t n,
 {
     const size_t n_sequences = a->n_sequences;
     const uint8_t *const first_code = codes;
-    uint32_t used = 0;
+    uint32_t used;
     bool bad = false;
 
     for (size_t k = 0; k < n_sequences; k++) {
         a->sequences[k].codes = codes;
         codes += a->sequences[k].n;
     }
-#pragma omp parallel for schedule(dynamic, 64) num_threads(a->ctx->n_threads)                      \
-    if (codes - first_code > SHARED_WORK)
-    for (size_t k = 0; k < n_sequences; k++)
-        encode(a->matrix.code, &a->sequences[k]);
+    used = encode(a, codes - first_code > SHARED_WORK);
     for (size_t k = first; k < first + n; k++) {
         const struct sequence *q = &a->sequences[a->sides[2 * k]];
         const struct sequence *t = &a->sequences[a->sides[2 * k + 1]];
         a->inputs[k].query = q->codes;
         a->inputs[k].target = t->codes;
-        used |= t->used;
         bad |= q->bad | t->bad;
     }
     for (size_t k = first; bad && k < first + n; k++) {
@@ -715,14 +724,17 @@ struct part { /* pairs of one batch; the first n_sound places are theirs */
     size_t first, n, n_sound;
 };
 
-/* So many pairs from `first` on are one batch. */
+/* So many pairs from `first` on are one batch: a quarter of a small call, so that a batch is made
+ * while another is computed. */
 static size_t part_size(const struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
                         size_t first, size_t n)
 {
+    const size_t quarter = n / 4 > LEAST_PAIRS ? n / 4 : LEAST_PAIRS;
+    const size_t most = quarter < BI_ALIGN_GPU_PAIRS ? quarter : BI_ALIGN_GPU_PAIRS;
     uint64_t residues = 0, cost = 0;
     size_t i = first;
 
-    for (; i < n && i - first < BI_ALIGN_GPU_PAIRS; i++) {
+    for (; i < n && i - first < most; i++) {
         const struct bi_align_input in = {.n = (int64_t)pairs[i].query_length,
                                           .m = (int64_t)pairs[i].target_length};
         if (in.n < 1 || in.m < 1 || in.n > BI_ALIGN_GPU_LENGTH || in.m > BI_ALIGN_GPU_LENGTH)
@@ -765,7 +777,7 @@ static int finish_part(struct bioinfer_aligner *a, int slot, const struct part *
     if ((st = bi_align_gpu_wait(a->gpu, slot, err)))
         return st;
     const bool shared = n > (a->traceback ? 64 : 4096);
-#pragma omp parallel for schedule(dynamic, 256) num_threads(a->ctx->n_threads) if (shared)
+#pragma omp parallel for schedule(dynamic, 256) num_threads(a->n_feeders) if (shared)
     for (size_t k = 0; k < n; k++) {
         const size_t i = part->first + k;
         struct bioinfer_alignment *r = &results[a->pair[i]];

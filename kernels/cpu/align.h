@@ -51,6 +51,15 @@ struct bi_align_strip {
     uint8_t *flags;          /* NULL or [last - first, a whole number of BLOCKs][rows] */
 };
 
+enum { BI_ALIGN_NO_CODE = 0x80 }; /* and all above: what stands for no code in tables */
+
+/* Turns letters into codes, and notes which codes there were. */
+struct bi_align_coder {
+    const uint8_t *code; /* [256], below 32 or NO_CODE */
+    uint8_t met[32];     /* of '@' + i, once that was met; all NO_CODE at first */
+    uint32_t used;       /* a bit for each code */
+};
+
 struct bi_align_kernels {
     int32_t bits, lanes;
     int32_t rows[3]; /* sizes of strips, ascending; 0 = none */
@@ -58,6 +67,8 @@ struct bi_align_kernels {
     void (*many)(struct bi_align_many *a);
     size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters); /* longest n, m */
     void (*strip)(const struct bi_align_strip *a);
+    /* n letters; false: one of them has no code, and codes are all 0 */
+    bool (*encode)(struct bi_align_coder *coder, const char *letters, size_t n, uint8_t *codes);
 };
 
 #endif

@@ -416,6 +416,7 @@ static const struct bi_align_kernels L(align_kernels) = {
     .bits = LANE, .lanes = W,
     .rows = {W, 2 * W, VREGS == 32 ? 4 * W : 0}, .columns = MANY_COLUMNS,
     .many = L(many), .many_scratch = L(many_scratch), .strip = L(strip),
+    .encode = encode,
 };
 
 #undef L_

@@ -3,7 +3,8 @@
  *
  *   types       v8: W8 lanes of uint8_t, v16: W16 lanes of uint16_t
  *   both        load store set1 add sub subs (at 0) max or select eq_bit ge_bit shift last
- *   v8 alone    pick32 (a table of 32 bytes), turn16 (16 x 16 bytes transposed)
+ *   v8 alone    pick32 (a table of 32 bytes), high (is bit 7 of any lane set), turn16 (16 x 16
+ *               bytes transposed); the first two where LANES_PICK32
  *
  *   subs(a, b)        max(a - b, 0)
  *   select(m, a, b)   a where m is all ones, b where it is 0
@@ -63,6 +64,7 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     const __mmask64 upper = _mm512_test_epi8_mask(index, _mm512_set1_epi8(16));
     return _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(low, index), upper, high, index);
 }
+BI_INLINE bool v8_high(v8 a) { return _mm512_movepi8_mask(a) != 0; }
 /* 16 bytes at `at` from p[0], p[16], p[32], p[48] */
 BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
 {
@@ -120,6 +122,7 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     return _mm256_blendv_epi8(_mm256_shuffle_epi8(low, index), _mm256_shuffle_epi8(high, index),
                               _mm256_slli_epi16(index, 3)); /* bit 4 becomes the sign */
 }
+BI_INLINE bool v8_high(v8 a) { return _mm256_movemask_epi8(a) != 0; }
 /* 16 bytes at `at` from p[0], p[16] */
 BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
 {
@@ -169,6 +172,7 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     const uint8x16x2_t both = {{vld1q_u8(table), vld1q_u8(table + 16)}};
     return vqtbl2q_u8(both, index);
 }
+BI_INLINE bool v8_high(v8 a) { return vmaxvq_u8(a) >= 0x80; }
 BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at) { return vld1q_u8(p[0] + at); }
 BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return vzip1q_u8(a, b); }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return vzip2q_u8(a, b); }

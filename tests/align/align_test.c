@@ -443,6 +443,53 @@ static void bad_input(void)
     CHECK_EQ(bioinfer_aligner_new(&a, NULL, NULL, &err), BIOINFER_INVALID);
 }
 
+/* Every byte at places in and between the vectors that turn letters into codes. */
+static void any_letter(void)
+{
+    enum { N = 197, PLACES = 13 };
+    static const int places[PLACES] = {0, 1, 31, 32, 63, 64, 100, 127, 128, 191, 192, 195, 196};
+    static char text[256 * PLACES][N];
+    static struct bioinfer_align_pair pairs[2 * 256 * PLACES];
+    static struct bioinfer_alignment r[2 * 256 * PLACES];
+    /* gaps cost too much: the score is the sum over columns */
+    const struct setting s = {"BLOSUM62", 0, 0, 1000, 100, 0, 0};
+    static char plain[N];
+    int self = 0, score;
+
+    for (int i = 0; i < N; i++)
+        plain[i] = protein[i % 20];
+    for (int k = 0; k < n_contexts; k++) {
+        bioinfer_aligner *a = open_aligner(contexts[k], &s, 0, 0, 0);
+        struct bioinfer_error err = {0};
+        size_t n = 0;
+        self = 0;
+        for (int i = 0; i < N; i++)
+            if (CHECK(bioinfer_aligner_score(a, plain[i], plain[i], &score)))
+                self += score;
+        for (int c = 0; c < 256; c++)
+            for (size_t at = 0; at < PLACES; at++) {
+                char *x = text[(size_t)c * PLACES + at];
+                memcpy(x, plain, N);
+                x[places[at]] = (char)c;
+                pairs[n++] = (struct bioinfer_align_pair){x, plain, N, N};
+                pairs[n++] = (struct bioinfer_align_pair){plain, x, N, N};
+            }
+        CHECK(!bioinfer_aligner_run(a, pairs, n, r, &err));
+        for (size_t i = 0; i < n; i++) {
+            const int at = places[i / 2 % PLACES];
+            const char c = text[i / 2][at];
+            int was = 0;
+            if (!bioinfer_aligner_score(a, c, plain[at], &score)) {
+                CHECK_EQ(r[i].status, BIOINFER_BAD_RESIDUE);
+                continue;
+            }
+            bioinfer_aligner_score(a, plain[at], plain[at], &was);
+            CHECK_EQ(r[i].score, self - was + score);
+        }
+        bioinfer_aligner_free(&a);
+    }
+}
+
 /* ---- every allocation fails once ---- */
 
 static long allocations, failing;
@@ -543,6 +590,7 @@ int main(int argc, char **argv)
     TEST(shared_pair);
     TEST(published);
     TEST(bad_input);
+    TEST(any_letter);
     TEST(failing_allocations);
     for (int c = 0; c < n_contexts; c++)
         bioinfer_context_free(&contexts[c]);
