@@ -32,6 +32,8 @@ int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
 struct bi_store_entry {
     int32_t n_parts, parts[BI_WEIGHT_PARTS], columns[BI_WEIGHT_PARTS];
     int64_t width; /* columns taken */
+    int32_t *rows; /* [n_rows] those taken; NULL = all */
+    int64_t n_rows;
     enum bi_layout layout;
     int32_t gate_block; /* gates and values in blocks of so many rows, 0 = as they are */
     struct bi_buffer buffer;

@@ -247,6 +247,8 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch,
     }
     if (p->memory.activation_size > x->profile.activation_size)
         x->profile.activation_size = p->memory.activation_size;
+    if (p->memory.input_size + p->memory.output_size > x->profile.io_size)
+        x->profile.io_size = p->memory.input_size + p->memory.output_size;
     x->profile.weight_size = x->model->store.size;
     s->plan = p;
     s->counts = batch->counts;

@@ -15,11 +15,18 @@ int bi_store_new(struct bi_store *store, struct bioinfer_error *err)
     return 0;
 }
 
+static void drop_entry(struct bioinfer_model *model, struct bi_store_entry *e)
+{
+    model->ops->free(model->device, &e->buffer);
+    bi_free(model->base.env, e->rows);
+    e->rows = NULL;
+}
+
 void bi_store_free(struct bioinfer_model *model)
 {
     struct bi_store *s = &model->store;
     for (size_t i = 0; i < s->n; i++)
-        model->ops->free(model->device, &s->entries[i].buffer);
+        drop_entry(model, &s->entries[i]);
     if (model->base.env)
         bi_free(model->base.env, s->entries);
     if (s->ready)
@@ -56,11 +63,28 @@ static int read_columns(struct bioinfer_model *model, const struct bi_weight *w,
     return st;
 }
 
+/* Places [first, first + n) of a list of rows of one weight; runs of neighbours are read at once. */
+static int read_list(struct bioinfer_model *model, const struct bi_value *value, int64_t first,
+                     int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
+{
+    const struct bi_weight *w = &model->base.weights[value->parts[0]];
+    const int32_t *rows = value->rows + first;
+    int st = 0;
+    for (int64_t at = 0, run; !st && at < n; at += run) {
+        for (run = 1; at + run < n && rows[at + run] == rows[at] + run;)
+            run++;
+        st = read_columns(model, w, rows[at], run, value->columns[0], k, dst + at * k, err);
+    }
+    return !st && model->check_weights ? check_finite(model, w->name, dst, n * k, err) : st;
+}
+
 /* Rows [first, first + n) of weights stacked on each other. */
 static int read_rows(struct bioinfer_model *model, const struct bi_value *value, int64_t first,
                      int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
 {
     int st = 0;
+    if (value->rows)
+        return read_list(model, value, first, n, k, dst, err);
     for (int i = 0; !st && n && i < value->n_parts; i++) {
         const struct bi_weight *w = &model->base.weights[value->parts[i]];
         int64_t rows = w->shape[0] - first;
@@ -177,13 +201,21 @@ static int load_pieces(struct bioinfer_model *model, const struct piece *pieces,
     return worst ? bi_fail(err, worst, "%s", why.text) : 0;
 }
 
+static bool same_rows(const struct bi_store_entry *e, const struct bi_value *v)
+{
+    if (!e->rows || !v->rows)
+        return !e->rows && !v->rows;
+    return e->n_rows == v->shape[0] &&
+           !memcmp(e->rows, v->rows, (size_t)e->n_rows * sizeof *e->rows);
+}
+
 static struct bi_store_entry *find(const struct bi_store *s, const struct bi_weight_need *need)
 {
     const struct bi_value *v = need->value;
     for (size_t i = 0; i < s->n; i++)
         if (s->entries[i].layout == need->layout &&
             s->entries[i].gate_block == need->gate_block && s->entries[i].n_parts == v->n_parts &&
-            s->entries[i].width == width_of(v) &&
+            s->entries[i].width == width_of(v) && same_rows(&s->entries[i], v) &&
             !memcmp(s->entries[i].columns, v->columns, sizeof v->columns) &&
             !memcmp(s->entries[i].parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
             return &s->entries[i];
@@ -207,10 +239,18 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
         e.width = width_of(v);
         if (!bi_grow(model->base.env, &s->entries, &s->cap, s->n + 1, sizeof *s->entries))
             return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
+        if (v->rows) {
+            e.n_rows = v->shape[0];
+            if (!(e.rows = bi_calloc(model->base.env, (size_t)e.n_rows, sizeof *e.rows)))
+                return bi_fail(err, BIOINFER_NOMEM, "%s: rows of %s", model->path, v->name);
+            memcpy(e.rows, v->rows, (size_t)e.n_rows * sizeof *e.rows);
+        }
         if ((st = model->ops->alloc(model->device, &e.buffer,
                                     model->ops->weight_size(model->device, e.layout, v->shape[0],
-                                                            width_of(v)), err)))
+                                                            width_of(v)), err))) {
+            bi_free(model->base.env, e.rows);
             return st;
+        }
         s->entries[s->n++] = e;
     }
     return 0;
@@ -257,7 +297,7 @@ int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *nee
     for (size_t i = before; i < s->n; i++) {
         s->entries[i].value = NULL; /* the caller's */
         if (st)
-            model->ops->free(model->device, &s->entries[i].buffer);
+            drop_entry(model, &s->entries[i]);
         else
             s->size += s->entries[i].buffer.size;
     }

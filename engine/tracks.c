@@ -49,8 +49,10 @@ struct bioinfer_tracks {
     const struct bi_env *env;
     struct bi_exec *exec;
     int head, n_tracks, n_views, n_shifts;
-    int *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
-    bool all_tracks;     /* as many as the head has: they are cut out here, not on the device */
+    int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
+    bool all_tracks;     /* as many as the head has: they are put in order here, else only the
+                          * wanted rows of the head's weight are on the device */
+    bool other_pairs;    /* pairs differ from tracks */
     int shifts[MAX_SHIFTS];
     bool both_strands, quarter;
     char *no_rules;
@@ -105,6 +107,7 @@ static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_p
             return bi_fail(err, BIOINFER_INVALID, "track %d: the other strand's is %d, head %s has "
                            "tracks 0 to %d", track, s->pairs[i], s->t->heads[s->head].name,
                            all - 1);
+        s->other_pairs |= s->pairs[i] != track;
     }
     return 0;
 }
@@ -286,31 +289,39 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
     return 0;
 }
 
-static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
-                                       int64_t n_tokens, int64_t n_windows)
+static const int32_t *tracks_of(const struct bioinfer_tracks *s, int view)
 {
-    return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .n_windows = n_windows,
-                                    .head = s->head, .n_tracks = s->all_tracks ? 0 : s->n_tracks};
+    return reversed(s, view) ? s->pairs : s->tracks;
 }
 
-static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int64_t n_tokens,
-                      int64_t n_windows, struct bi_exec_slot **slot, struct bioinfer_error *err)
+static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
+                                       int view, int64_t n_tokens, int64_t n_windows)
 {
-    struct graph_of of = {&s->model->base, shape_of(s, part, n_tokens, n_windows)};
+    return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .n_windows = n_windows,
+                                    .head = s->head, .n_tracks = s->n_tracks,
+                                    .tracks = s->all_tracks ? NULL : tracks_of(s, view)};
+}
+
+static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int view,
+                      int64_t n_tokens, int64_t n_windows, struct bi_exec_slot **slot,
+                      struct bioinfer_error *err)
+{
+    struct graph_of of = {&s->model->base, shape_of(s, part, view, n_tokens, n_windows)};
+    const bool pairs = reversed(s, view) && s->other_pairs && !s->all_tracks;
     const int32_t all = (int32_t)(n_tokens * n_windows);
-    struct bi_recipe recipe = { /* head and tracks are those of the session */
-        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n_windows}}, .build = build_graph,
-        .user = &of, .no_rules = s->no_rules};
+    struct bi_recipe recipe = { /* the head is that of the session */
+        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n_windows, pairs}},
+        .build = build_graph, .user = &of, .no_rules = s->no_rules};
     struct bi_exec_batch b = {.recipe = &recipe,
                               .counts = {.n_tokens = all, .n_seqs = 1, .longest = all}};
     int st = bi_exec_begin(s->exec, &b, slot, err);
     return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: two batches at once") : st;
 }
 
-static int begin(struct bioinfer_tracks *s, enum bi_tracks_part part, int64_t n_tokens,
+static int begin(struct bioinfer_tracks *s, enum bi_tracks_part part, int view, int64_t n_tokens,
                  struct bi_exec_slot **slot, struct bioinfer_error *err)
 {
-    return begin_some(s, part, n_tokens, 1, slot, err);
+    return begin_some(s, part, view, n_tokens, 1, slot, err);
 }
 
 static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioinfer_error *err)
@@ -319,26 +330,13 @@ static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioi
     return st ? st : bi_exec_wait(s->exec, slot, err);
 }
 
-static const int *tracks_of(const struct bioinfer_tracks *s, int view)
-{
-    return reversed(s, view) ? s->pairs : s->tracks;
-}
-
-/* Which tracks are wanted, where a graph asks. */
-static void put_tracks(const struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view)
-{
-    int32_t *to = bi_exec_input(slot, "tracks");
-    for (int i = 0; to && i < s->n_tracks; i++)
-        to[i] = tracks_of(s, view)[i];
-}
-
 /* Adds the wanted tracks of a view to the sums, of window `at` of several; false when a value is
  * not finite. */
 static bool add_tracks_of(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot,
                           int view, int at, float *sums)
 {
     const int64_t n = s->t->n_bins;
-    const int *which = s->all_tracks ? tracks_of(s, view) : NULL; /* NULL: in order */
+    const int32_t *which = s->all_tracks ? tracks_of(s, view) : NULL; /* NULL: in order */
     int64_t ld;
     const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
     bool finite = true;
@@ -363,11 +361,10 @@ static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slo
 static int run_whole(struct bioinfer_tracks *s, int view, float *sums, struct bioinfer_error *err)
 {
     struct bi_exec_slot *slot;
-    int st = begin(s, BI_TRACKS_WHOLE, s->t->n_tokens, &slot, err);
+    int st = begin(s, BI_TRACKS_WHOLE, view, s->t->n_tokens, &slot, err);
     if (st)
         return st;
     memcpy(bi_exec_input(slot, "bases"), s->bases, (size_t)s->t->window * sizeof *s->bases);
-    put_tracks(s, slot, view);
     if ((st = run(s, slot, err)))
         return st;
     s->n_whole++;
@@ -382,7 +379,7 @@ static int run_convolutions(struct bioinfer_tracks *s, int64_t first, int64_t n,
                             int64_t count, float *const *to, struct bioinfer_error *err)
 {
     struct bi_exec_slot *slot;
-    int st = begin(s, BI_TRACKS_CONVOLUTIONS, n, &slot, err);
+    int st = begin(s, BI_TRACKS_CONVOLUTIONS, 0, n, &slot, err);
     if (st)
         return st;
     memcpy(bi_exec_input(slot, "bases"), s->bases + first * s->t->token_size,
@@ -403,7 +400,7 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
                     struct bioinfer_error *err)
 {
     struct bi_exec_slot *slot;
-    int st = begin(s, BI_TRACKS_REST, s->t->n_tokens, &slot, err);
+    int st = begin(s, BI_TRACKS_REST, view, s->t->n_tokens, &slot, err);
     if (st)
         return st;
     for (int i = 0; i < s->t->n_features; i++) {
@@ -411,7 +408,6 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
         memcpy(bi_exec_input(slot, f->name), features[i],
                (size_t)(s->t->n_tokens * f->rows * f->width) * sizeof(float));
     }
-    put_tracks(s, slot, view);
     if ((st = run(s, slot, err)))
         return st;
     return add_tracks(s, slot, view, sums)
@@ -512,7 +508,6 @@ static void fill_company(const struct bioinfer_tracks *s, struct bi_exec_slot *s
     int32_t *row = bi_exec_input(slot, "row"), *kept = bi_exec_input(slot, "kept");
     memcpy(bi_exec_input(slot, t->features[0].name), s->kept[view].features[0],
            (size_t)(t->n_tokens * t->features[0].width) * sizeof(float));
-    put_tracks(s, slot, view);
     for (int i = 0; i < n_windows; i++) {
         const int of = i < w->n ? i : w->n - 1;
         const struct cut *c = &w->cuts[of];
@@ -554,7 +549,7 @@ static int run_waiting(struct bioinfer_tracks *s, const char *const *sequences, 
     int st;
     if (w->n < 2)
         return run_alone(s, sequences, view, values, err);
-    st = begin_some(s, BI_TRACKS_CHANGED, w->usual, n_windows, &slot, err);
+    st = begin_some(s, BI_TRACKS_CHANGED, view, w->usual, n_windows, &slot, err);
     if (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG) {
         w->alone = true;
         return run_alone(s, sequences, view, values, err);
@@ -731,7 +726,7 @@ int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
     struct bi_recipe recipe = {.build = build_graph, .user = &of};
     if (!s || !write)
         return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
-    of = (struct graph_of){&s->model->base, shape_of(s, BI_TRACKS_WHOLE, s->t->n_tokens, 1)};
+    of = (struct graph_of){&s->model->base, shape_of(s, BI_TRACKS_WHOLE, 0, s->t->n_tokens, 1)};
     recipe.no_rules = s->no_rules;
     return bi_plan_dump(s->model, &recipe, fused, trace_rules, write, user, err);
 }

@@ -124,7 +124,7 @@ bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int r
                          .parts = {index}};
     for (size_t i = 0; i < g->n_values; i++) /* one value per weight */
         if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
-            g->values[i].parts[0] == index && !g->values[i].columns[0] &&
+            g->values[i].parts[0] == index && !g->values[i].columns[0] && !g->values[i].rows &&
             (rank < 2 || g->values[i].shape[1] == shape[1]))
             return (bi_value_id)i;
     for (int i = 0; i < rank; i++)
@@ -141,7 +141,7 @@ bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, 
     for (size_t i = 0; i < g->n_values; i++) /* one value per part of a weight */
         if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
             g->values[i].parts[0] == g->values[w].parts[0] && g->values[i].rank == 2 &&
-            g->values[i].columns[0] == first && g->values[i].shape[1] == n)
+            g->values[i].columns[0] == first && g->values[i].shape[1] == n && !g->values[i].rows)
             return (bi_value_id)i;
     v = g->values[w];
     v.shape[1] = n;
@@ -173,6 +173,26 @@ bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i)
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: part of a weight");
     g->values[g->n_values] = v;
     return (bi_value_id)g->n_values++;
+}
+
+bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n)
+{
+    struct bi_value v;
+    int32_t *copy;
+    if (g->status)
+        return BI_NONE;
+    v = g->values[w];
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i] < 0 || rows[i] >= v.shape[0])
+            return bi_graph_fail(g, BIOINFER_INTERNAL, "graph: row %d of %s", (int)rows[i], v.name);
+    copy = bi_arena_calloc(&g->arena, (size_t)n, sizeof *copy);
+    v.name = bi_arena_printf(&g->arena, "%s[%d rows]", g->values[w].name, (int)n);
+    if (!copy || !v.name)
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: rows of a weight");
+    memcpy(copy, rows, (size_t)n * sizeof *copy);
+    v.rows = copy;
+    v.shape[0] = n;
+    return value_add(g, &v);
 }
 
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name)
@@ -237,11 +257,6 @@ bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale)
 bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index)
 {
     return bi_node_add(g, BI_OP_SELECT_ROWS, IN(x, index), NULL);
-}
-
-bi_value_id bi_select_columns(struct bi_graph *g, bi_value_id x, bi_value_id index)
-{
-    return bi_node_add(g, BI_OP_SELECT_COLUMNS, IN(x, index), NULL);
 }
 
 bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w)

@@ -44,6 +44,7 @@ struct bi_value {
     /* WEIGHT: the model's weights stacked along dimension 0 */
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
+    const int32_t *rows; /* [shape[0]] those taken of the one part; NULL = all of all parts */
     int32_t n_uses;    /* by nodes and outputs; kept by bi_graph_count_uses */
     bool wide;         /* stays float32 when the graph is lowered */
     bool exact;        /* products of it are near float32 then */
@@ -114,6 +115,8 @@ bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int r
                       const int64_t *shape);
 /* Columns [first, first + n) of a weight that is no stack. */
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
+/* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. */
+bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n);
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
 
 /* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop and changed in it by ops that write in place (PUT_ROWS) are
@@ -131,7 +134,6 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
 bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids);
 bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale);
 bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index);
-bi_value_id bi_select_columns(struct bi_graph *g, bi_value_id x, bi_value_id index);
 bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w);
 bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b);
 bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor);

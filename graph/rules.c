@@ -89,6 +89,12 @@ static bool has_no_bias(const struct bi_graph *g, const struct match *m)
     return wanted && g->values[m->var[W]].kind == BI_VALUE_WEIGHT;
 }
 
+/* A weight of the model, not several nor some of its rows. */
+static bool is_one(const struct bi_value *w)
+{
+    return w->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && !w->rows;
+}
+
 static bool linear_has_bias_only(const struct bi_graph *g, const struct match *m)
 {
     (void)g;
@@ -103,9 +109,8 @@ static bool gates_fit(const struct bi_graph *g, const struct match *m)
     const struct bi_value *w = &g->values[m->var[W]], *w2 = &g->values[m->var[W2]];
     const struct bi_node *gate = m->node[1], *value = m->node[2]; /* or the other way round */
     return (gate->attr.act != BI_ACT_NONE) != (value->attr.act != BI_ACT_NONE) &&
-           !gate->attr.gated && !value->attr.gated && w->kind == BI_VALUE_WEIGHT &&
-           w2->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && w2->n_parts == 1 &&
-           w->shape[0] == w2->shape[0] && w->shape[0] % 16 == 0;
+           !gate->attr.gated && !value->attr.gated &&
+           is_one(w) && is_one(w2) && w->shape[0] == w2->shape[0] && w->shape[0] % 16 == 0;
 }
 
 /* An activation alone, in place of which the linear can do it. */
@@ -155,7 +160,7 @@ static bool stackable(const struct bi_graph *g, const struct match *m)
     for (int i = 0; i < 3; i++) {
         const struct bi_value *v = &g->values[m->var[w[i]]];
         const struct bi_node *n = m->node[1 + i];
-        if (v->kind != BI_VALUE_WEIGHT || v->n_parts != 1 || n->attr.act != BI_ACT_NONE ||
+        if (!is_one(v) || n->attr.act != BI_ACT_NONE ||
             n->attr.gated || n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE) ||
             is_output(g, n->out[0]))
             return false;
@@ -171,7 +176,7 @@ static bool rel_stackable(const struct bi_graph *g, const struct match *m)
     static const int w[] = {W, W2, W3};
     for (int i = 0; i < 3; i++) {
         const struct bi_value *v = &g->values[m->var[w[i]]];
-        if (v->kind != BI_VALUE_WEIGHT || v->n_parts != 1 || is_output(g, m->node[1 + i]->out[0]))
+        if (!is_one(v) || is_output(g, m->node[1 + i]->out[0]))
             return false;
     }
     return true;
@@ -183,8 +188,8 @@ static bool norms_stackable(const struct bi_graph *g, const struct match *m)
     const struct bi_node *q = m->node[4], *k = m->node[5];
     const struct bi_value *w = &g->values[m->var[GAIN]], *w2 = &g->values[m->var[GAIN2]];
     return stackable(g, m) && q->attr.eps == k->attr.eps && q->attr.groups <= 1 &&
-           k->attr.groups <= 1 && w->kind == BI_VALUE_WEIGHT && w2->kind == BI_VALUE_WEIGHT &&
-           w->n_parts == 1 && w2->n_parts == 1 && w->shape[0] == w2->shape[0];
+           k->attr.groups <= 1 && is_one(w) && is_one(w2) &&
+           w->shape[0] == w2->shape[0];
 }
 
 static bool one_group(const struct bi_graph *g, const struct match *m)
@@ -210,8 +215,7 @@ static bool not_rotated(const struct bi_graph *g, const struct match *m)
 static bool concat_is_split(const struct bi_graph *g, const struct match *m)
 {
     const struct bi_value *w = &g->values[m->var[W]];
-    return w->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && !w->columns[0] &&
-           m->node[0]->in[3] == BI_NONE;
+    return is_one(w) && !w->columns[0] && m->node[0]->in[3] == BI_NONE;
 }
 
 static bool plain_linear(const struct bi_graph *g, const struct match *m)

@@ -350,6 +350,7 @@ struct bioinfer_profile {
     double seconds;                        /* inside bioinfer_session_run */
     int n_ops;
     const struct bioinfer_op_profile *ops; /* valid until the next run */
+    uint64_t io_size;                      /* bytes of the largest inputs and outputs of a batch */
 };
 /* Figures since the session was made. Turn on per-op times before the first run. */
 BIOINFER_API void bioinfer_session_set_profile(bioinfer_session *session, int on);

@@ -61,7 +61,6 @@
 #include "rope.h"
 #include "rope_table.h"
 #include "scale_rows.h"
-#include "select_columns.h"
 #include "select_rows.h"
 #include "sequence_windows.h"
 #include "unary.h"
@@ -87,7 +86,6 @@
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
     E(sequence_windows_f32,   sequence_windows, sequence_windows, 256, 0,    rope)       \
-    E(select_columns_f32,     select_rows,   select_columns,     256, 0,     select_columns)\
     E(select_rows_f32,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(select_rows_f16,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(select_rows_f32_f16,    select_rows,   select_rows,        256, 0,     select_rows)\
@@ -203,7 +201,6 @@ BI_GPU_ROWS_GRID(halves)
 BI_GPU_ROWS_GRID(mul)
 BI_GPU_ROWS_GRID(rope_table)
 BI_GPU_ROWS_GRID(scale_rows)
-BI_GPU_ROWS_GRID(select_columns)
 BI_GPU_ROWS_GRID(select_rows)
 BI_GPU_ROWS_GRID(unary)
 BI_GPU_ROWS_GRID(pair_diff)

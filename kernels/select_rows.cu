@@ -1,7 +1,6 @@
-/* select_rows.cu - y[r, :] = x[index[r], :], and select_columns: y[:, i] = x[:, index[i]]. */
+/* select_rows.cu - y[r, :] = x[index[r], :]. */
 #include "gpu_rows.h"
 
-#include "select_columns.h"
 #include "select_rows.h"
 
 template <typename T, typename Y> DEV void select(const struct bi_select_rows_params &p)
@@ -30,13 +29,4 @@ KERNEL(select_rows_f16, struct bi_select_rows_params, ROW_THREADS, 4)
 KERNEL(select_rows_f32_f16, struct bi_select_rows_params, ROW_THREADS, 4)
 {
     select<float, f16>(p);
-}
-
-KERNEL(select_columns_f32, struct bi_select_columns_params, ROW_THREADS, 4)
-{
-    const int64_t r = my_row();
-    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
-        return;
-    for (int i = thread_id() % ROW_LANES; i < p.width; i += ROW_LANES)
-        p.y[r * p.ldy + i] = p.x[r * p.ldx + p.index[i]];
 }

@@ -114,7 +114,8 @@ struct bi_tracks_shape {
     int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED */
     int64_t n_windows; /* CHANGED */
     int head;
-    int64_t n_tracks; /* input "tracks" [n_tracks] lists those of the head; 0 = all, no input */
+    const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
+    int64_t n_tracks;
 };
 
 /* Sizes are bases unless said otherwise. Filled by open(). */

@@ -350,9 +350,11 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
 void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
                     const struct bi_tracks_shape *shape)
 {
-    x = linear(m, g, x, w, b);
-    if (shape->n_tracks)
-        x = bi_select_columns(g, x, bi_input(g, "tracks", BI_I32, BI_AXIS_FIXED,
-                                             shape->n_tracks));
+    bi_value_id head = weight(m, g, w), bias = weight(m, g, b);
+    if (shape->tracks) {
+        head = bi_weight_rows(g, head, shape->tracks, shape->n_tracks);
+        bias = bi_weight_rows(g, bias, shape->tracks, shape->n_tracks);
+    }
+    x = bi_add(g, bi_matmul(g, x, head), bias);
     bi_output(g, bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0), 0, -1, "tracks");
 }

@@ -8,7 +8,6 @@
 #include "../rope.h"
 #include "../rope_table.h"
 #include "../scale_rows.h"
-#include "../select_columns.h"
 #include "../select_rows.h"
 #include "../sequence_windows.h"
 #include "../unary.h"
@@ -39,7 +38,7 @@ static void scale_row(float *y, const float *x, float by, int width)
         return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);           \
     }
 
-/* ---- embedding, scale_rows, select_rows, select_columns ---- */
+/* ---- embedding, scale_rows, select_rows ---- */
 
 ROW_TASKS(embedding)
 
@@ -86,21 +85,6 @@ void BI_ISA_NAME(select_rows_run)(const void *params, int64_t task, int64_t n_ta
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++)
         copy_row(p->y + r * p->ldy, p->x + (int64_t)p->index[r] * p->ldx, p->width);
-}
-
-ROW_TASKS(select_columns)
-
-void BI_ISA_NAME(select_columns_run)(const void *params, int64_t task, int64_t n_tasks,
-                                     void *scratch)
-{
-    const struct bi_select_columns_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
-    (void)n_tasks;
-    (void)scratch;
-    for (int64_t r = rows.first; r < rows.end; r++)
-        for (int32_t i = 0; i < p->width; i++)
-            p->y[r * p->ldy + i] = p->x[r * p->ldx + p->index[i]];
 }
 
 /* ---- halves: no CPU plan has it, the reference backend and the tests do ---- */

@@ -12,7 +12,6 @@
     PLAIN(embedding)                                                                     \
     PLAIN(scale_rows)                                                                    \
     PLAIN(halves)                                                                        \
-    PLAIN(select_columns)                                                                \
     PLAIN(select_rows)                                                                   \
     PLAIN(unary)                                                                         \
     PLAIN(add)                                                                           \

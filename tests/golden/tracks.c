@@ -220,6 +220,52 @@ static void views(const struct golden *g)
     bioinfer_tracks_free(&m);
 }
 
+/* Chosen tracks are the columns of all, to the bit, also of changed windows and of strands whose
+ * tracks stand in pairs. */
+static void chosen(const struct golden *g, int head, const char *name, int n_all)
+{
+    const int last = n_all - 1, few[] = {last, 0}, several[] = {1, 2, 0, 0, last, 1};
+    const struct {
+        const int *of;
+        int n;
+    } lists[] = {{few, 2}, {several, n_all > 6 ? 6 : 2}};
+    int *pairs = calloc((size_t)n_all, sizeof *pairs);
+    char *s = changed(g, g->info.window / 2, 1);
+    for (int i = 0; i < n_all; i++)
+        pairs[i] = last - i;
+    for (int both = 0; both < 2; both++) {
+        struct bioinfer_tracks_params p = {.head = name, .reverse_complement = both, .keep = 1,
+                                           .strand_pairs = both ? pairs : NULL};
+        bioinfer_tracks *all = open_tracks(g, &p);
+        float *want[2] = {run(g, all, g->sequence, BIOINFER_REFERENCE),
+                          run(g, all, s, BIOINFER_CHANGED)};
+        for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+            bioinfer_tracks *t;
+            p.tracks = lists[l].of;
+            p.n_tracks = lists[l].n;
+            t = open_tracks(g, &p);
+            for (int w = 0; w < 2; w++) {
+                float *got = run(g, t, w ? s : g->sequence,
+                                 w ? BIOINFER_CHANGED : BIOINFER_REFERENCE);
+                int64_t n_same = 0;
+                for (int64_t b = 0; b < g->info.n_bins; b++)
+                    for (int k = 0; k < p.n_tracks; k++)
+                        n_same += same(got + b * p.n_tracks + k,
+                                       want[w] + b * n_all + p.tracks[k], 1);
+                if (!CHECK_EQ(n_same, g->info.n_bins * p.n_tracks))
+                    fprintf(stderr, "    head %d, list %zu, %d strands\n", head, l, 1 + both);
+                free(got);
+            }
+            bioinfer_tracks_free(&t);
+        }
+        free(want[0]);
+        free(want[1]);
+        bioinfer_tracks_free(&all);
+    }
+    free(pairs);
+    free(s);
+}
+
 static void refusals(const struct golden *g)
 {
     const int tracks[] = {1 << 20}, pairs[] = {-1};
@@ -281,6 +327,7 @@ int main(int argc, char **argv)
     struct bioinfer_error err = {0};
     bioinfer_tracks *t;
     bool only_exact = false;
+    const char *head;
     char data[512];
     FILE *f;
     for (int i = 2; i < argc; i++) {
@@ -318,6 +365,8 @@ int main(int argc, char **argv)
     if (!mp.device || strcmp(mp.device, "reference")) {
         exact(&g);
         views(&g);
+        for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n)); i++)
+            chosen(&g, i, head, n);
         refusals(&g);
     }
     free(g.sequence);

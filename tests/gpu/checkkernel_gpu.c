@@ -141,7 +141,6 @@ static const struct precision precisions[] = {
     {"relative_bias_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},
-    {"select_columns_f32", {END}, 0, 0, 0, NULL},
     {"select_rows_f32", {END}, 0, 0, 0, NULL},
     {"select_rows_f16", {AT(select_rows, x), AT(select_rows, y), END}, 0, 0, 0, NULL},
     {"select_rows_f32_f16", {AT(select_rows, y), END}, 1e-7, 6e-4, 1e-7, NULL},

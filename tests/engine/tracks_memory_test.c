@@ -1,0 +1,205 @@
+/* tracks_memory_test.c - what a window of full size takes on a device, by its plans: no weight is
+ * read and nothing runs. The checkpoint has the shapes of the released Enformer and is a hole.
+ *
+ *   tracks_memory_test */
+#define _POSIX_C_SOURCE 200809L
+#include <unistd.h>
+
+#include "../../engine/engine.h"
+#include "../test.h"
+
+enum { TOKENS = 1536, WINDOW = 196608, CUT = 16 };
+
+struct file {
+    char text[64 << 10];
+    size_t used;
+    long long size; /* of the tensors so far */
+};
+
+static void add(struct file *f, const char *name, const char *shape, long long elements)
+{
+    f->used += (size_t)snprintf(f->text + f->used, sizeof f->text - f->used,
+                                "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%lld,%lld]}",
+                                f->used > 1 ? "," : "", name, shape, f->size,
+                                f->size + 4 * elements);
+    f->size += 4 * elements;
+}
+
+/* dims: of [a, b, c, d], those that are not 0 */
+static void tensor(struct file *f, const char *name, int a, int b, int c, int d)
+{
+    char shape[64];
+    snprintf(shape, sizeof shape, d ? "%d,%d,%d,%d" : c ? "%d,%d,%d" : b ? "%d,%d" : "%d", a, b, c,
+             d);
+    add(f, name, shape, (long long)a * (b ? b : 1) * (c ? c : 1) * (d ? d : 1));
+}
+
+static void part(struct file *f, const char *at, const char *name, int a, int b, int c, int d)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s", at, name);
+    tensor(f, full, a, b, c, d);
+}
+
+static void norm(struct file *f, const char *at, int n)
+{
+    static const char *const parts[] = {".weight", ".bias", ".running_mean", ".running_var"};
+    for (int i = 0; i < 4; i++)
+        part(f, at, parts[i], n, 0, 0, 0);
+}
+
+/* Convolution, pointwise block, pooling. */
+static void stage(struct file *f, const char *at, bool stem, int in, int out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.0.0", at);
+    if (!stem)
+        norm(f, name, in);
+    snprintf(name, sizeof name, stem ? "%s.0" : "%s.0.2", at);
+    part(f, name, ".weight", out, in, stem ? 15 : 5, 0);
+    part(f, name, ".bias", out, 0, 0, 0);
+    snprintf(name, sizeof name, "%s.1.fn.0", at);
+    norm(f, name, out);
+    part(f, at, ".1.fn.2.weight", out, out, 1, 0);
+    part(f, at, ".1.fn.2.bias", out, 0, 0, 0);
+    part(f, at, ".2.to_attn_logits.weight", out, out, 1, 1);
+}
+
+static void layer(struct file *f, int l)
+{
+    char at[32];
+    snprintf(at, sizeof at, "transformer.%d.", l);
+    part(f, at, "0.fn.0.weight", 1536, 0, 0, 0);
+    part(f, at, "0.fn.0.bias", 1536, 0, 0, 0);
+    part(f, at, "0.fn.1.rel_content_bias", 1, 8, 1, 64);
+    part(f, at, "0.fn.1.rel_pos_bias", 1, 8, 1, 64);
+    part(f, at, "0.fn.1.to_q.weight", 512, 1536, 0, 0);
+    part(f, at, "0.fn.1.to_k.weight", 512, 1536, 0, 0);
+    part(f, at, "0.fn.1.to_v.weight", 1536, 1536, 0, 0);
+    part(f, at, "0.fn.1.to_rel_k.weight", 512, 192, 0, 0);
+    part(f, at, "0.fn.1.to_out.weight", 1536, 1536, 0, 0);
+    part(f, at, "0.fn.1.to_out.bias", 1536, 0, 0, 0);
+    part(f, at, "1.fn.0.weight", 1536, 0, 0, 0);
+    part(f, at, "1.fn.0.bias", 1536, 0, 0, 0);
+    part(f, at, "1.fn.1.weight", 3072, 1536, 0, 0);
+    part(f, at, "1.fn.1.bias", 3072, 0, 0, 0);
+    part(f, at, "1.fn.4.weight", 1536, 3072, 0, 0);
+    part(f, at, "1.fn.4.bias", 1536, 0, 0, 0);
+}
+
+static bool write_checkpoint(const char *path)
+{
+    static const int width[] = {768, 768, 896, 1024, 1152, 1280, 1536};
+    static struct file f;
+    unsigned char head[8] = {0};
+    FILE *out = fopen(path, "wb");
+    bool ok;
+    f.text[f.used++] = '{';
+    stage(&f, "stem", true, 4, width[0]);
+    for (int i = 0; i < 6; i++) {
+        char at[32];
+        snprintf(at, sizeof at, "conv_tower.%d", i);
+        stage(&f, at, false, width[i], width[i + 1]);
+    }
+    for (int l = 0; l < 11; l++)
+        layer(&f, l);
+    norm(&f, "final_pointwise.1.0", 1536);
+    part(&f, "final_pointwise.1.2", ".weight", 3072, 1536, 1, 0);
+    part(&f, "final_pointwise.1.2", ".bias", 3072, 0, 0, 0);
+    tensor(&f, "_heads.human.0.weight", 5313, 3072, 0, 0);
+    tensor(&f, "_heads.human.0.bias", 5313, 0, 0, 0);
+    tensor(&f, "_heads.mouse.0.weight", 1643, 3072, 0, 0);
+    tensor(&f, "_heads.mouse.0.bias", 1643, 0, 0, 0);
+    f.text[f.used++] = '}';
+    while (f.used % 8)
+        f.text[f.used++] = ' ';
+    for (int i = 0; i < 8; i++)
+        head[i] = (unsigned char)(f.used >> 8 * i);
+    ok = out && fwrite(head, 1, 8, out) == 8 && fwrite(f.text, 1, f.used, out) == f.used &&
+         !fflush(out) && !ftruncate(fileno(out), (off_t)(8 + (long long)f.used + f.size));
+    return !(out && fclose(out)) && ok;
+}
+
+struct plan_of {
+    const struct bi_model *model;
+    struct bi_tracks_shape shape;
+};
+
+static int build(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    const struct plan_of *of = user;
+    (void)err;
+    g->n_tokens = g->longest = of->shape.n_tokens * of->shape.n_windows;
+    g->n_seqs = 1;
+    of->model->def->build_tracks(of->model, g, &of->shape);
+    return 0;
+}
+
+/* MiB of a plan's blocks on the device. */
+static double size_of(const struct bioinfer_model *m, const char *what,
+                      const struct bi_tracks_shape *shape)
+{
+    struct plan_of of = {&m->base, *shape};
+    struct bi_recipe recipe = {.build = build, .user = &of};
+    struct bioinfer_error err = {0};
+    struct bi_plan *p = NULL;
+    double all;
+    if (!CHECK_EQ(bi_plan_new(&p, m, &recipe, &err), 0)) {
+        fprintf(stderr, "    %s\n", err.text);
+        return 1e9;
+    }
+    all = (double)(p->memory.activation_size + p->memory.input_size + p->memory.output_size) / 1048576;
+    printf("%-44s %7.1f MiB: activations %.1f, inputs %.1f, outputs %.1f\n", what, all,
+           (double)p->memory.activation_size / 1048576, (double)p->memory.input_size / 1048576,
+           (double)p->memory.output_size / 1048576);
+    bi_plan_free(&p, m->base.env);
+    return all;
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/bioinfer-memory-XXXXXX", path[64];
+    struct bioinfer_model_params mp = {.struct_size = sizeof mp, .device = "null",
+                                       .positions = "formula-pt"};
+    const struct bi_tracks_shape whole = {.part = BI_TRACKS_WHOLE, .n_tokens = TOKENS,
+                                          .n_windows = 1, .n_tracks = 5313};
+    struct bi_tracks_shape some = {.part = BI_TRACKS_CHANGED, .n_tokens = CUT};
+    static const int32_t tracks[16] = {0};
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    if (!mkdtemp(folder))
+        return 2;
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    if (!write_checkpoint(path)) {
+        fprintf(stderr, "%s: no file of a gigabyte's length\n", path);
+        return 2;
+    }
+    if (!CHECK_EQ(bioinfer_context_new(&ctx, NULL, &err), 0) ||
+        !CHECK_EQ(bioinfer_model_open(&model, ctx, path, &mp, &err), 0)) {
+        fprintf(stderr, "    %s\n", err.text);
+        goto out;
+    }
+    CHECK_EQ(model->base.tracks.window, WINDOW);
+    CHECK_EQ(model->base.tracks.n_bins, 896);
+    for (int half = 0; half < 2; half++) {
+        const char *type = half ? "float16 operands" : "float32";
+        char what[80];
+        model->half = half;
+        snprintf(what, sizeof what, "%s: a window, all tracks", type);
+        CHECK(size_of(model, what, &whole) <= (half ? 1024 : 2048));
+        some.tracks = tracks;
+        some.n_tracks = 16;
+        for (some.n_windows = 2; some.n_windows <= 8; some.n_windows *= 2) {
+            snprintf(what, sizeof what, "%s: %d changed windows, 16 tracks", type,
+                     (int)some.n_windows);
+            CHECK(size_of(model, what, &some) <= 1024);
+        }
+    }
+out:
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
+    unlink(path);
+    CHECK_EQ(rmdir(folder), 0);
+    return test_report();
+}
