@@ -51,45 +51,60 @@ static char *copy_field(const char *line, int column)
     return copy;
 }
 
+/* Track n of the table. */
+static bool read_track(struct targets *t, int n, const char *line, const int *columns,
+                       const char *path, int number)
+{
+    char *end = NULL, *other = copy_field(line, columns[2]);
+    const bool paired = columns[2] >= 0;
+    long pair = other && paired ? strtol(other, &end, 10) : n;
+    bool ok = false;
+
+    t->of[n].identifier = copy_field(line, columns[0]);
+    t->of[n].description = copy_field(line, columns[1]);
+    if (!other || !t->of[n].identifier || !t->of[n].description)
+        cli_say(NULL, "%s: no memory for its lines", path);
+    else if (!*t->of[n].identifier)
+        cli_say(NULL, "%s: line %d: no identifier", path, number);
+    else if (paired && (end == other || *end || pair < 0 || pair >= t->n))
+        cli_say(NULL, "%s: line %d: strand_pair '%.40s' is no track", path, number, other);
+    else
+        ok = true;
+    t->pairs[n] = ok ? (int)pair : n;
+    free(other);
+    return ok;
+}
+
 static bool read_lines(struct targets *t, char *text, const char *path, int n_tracks)
 {
-    int identifier = -1, description = -1, pair = -1, number = 0, n = 0;
+    int columns[3], number = 0, n = 0; /* identifier, description, strand_pair */
 
     t->of = calloc((size_t)n_tracks, sizeof *t->of);
     t->pairs = calloc((size_t)n_tracks, sizeof *t->pairs);
-    if (!t->of || !t->pairs)
+    if (!t->of || !t->pairs) {
+        cli_say(NULL, "%s: no memory for its lines", path);
         return false;
-    for (char *line = text, *next; line && *line; line = next) {
-        size_t len = strcspn(line, "\r\n");
-        next = line + len + strspn(line + len, "\r\n");
-        line[len] = 0;
-        if (!number++) {
-            identifier = column_of(line, "identifier");
-            description = column_of(line, "description");
-            pair = column_of(line, "strand_pair");
-            if (identifier < 0) {
+    }
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        line[strcspn(line, "\r")] = 0;
+        number++;
+        if (number == 1) {
+            columns[0] = column_of(line, "identifier");
+            columns[1] = column_of(line, "description");
+            columns[2] = column_of(line, "strand_pair");
+            if (columns[0] < 0) {
                 cli_say(NULL, "%s: the header has no column 'identifier'", path);
                 return false;
             }
-            t->has_pairs = pair >= 0;
-            continue;
+            t->has_pairs = columns[2] >= 0;
+        } else if (*line) {
+            if (n < n_tracks && !read_track(t, n, line, columns, path, number))
+                return false;
+            n++;
         }
-        if (n < n_tracks) {
-            char *end, *other = copy_field(line, pair);
-            t->of[n].identifier = copy_field(line, identifier);
-            t->of[n].description = copy_field(line, description);
-            t->pairs[n] = other && pair >= 0 ? (int)strtol(other, &end, 10) : n;
-            if (!other || !t->of[n].identifier || !t->of[n].description)
-                return free(other), false;
-            if (pair >= 0 && (end == other || *end || t->pairs[n] < 0 ||
-                              t->pairs[n] >= n_tracks)) {
-                cli_say(NULL, "%s: line %d: strand_pair '%.40s' is no track", path, number,
-                        other);
-                return free(other), false;
-            }
-            free(other);
-        }
-        n++;
     }
     if (n != n_tracks) {
         cli_say(NULL, "%s: %d tracks, the head has %d", path, n, n_tracks);

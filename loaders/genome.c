@@ -12,6 +12,7 @@
 
 enum {
     BLOCK_SIZE = 65536,          /* most bytes of a block, compressed or not */
+    NAME_LINE = 1024,            /* most bytes of a header that are looked at */
     HEADER_SIZE = 18,            /* of a block with the one extra field bgzip writes */
     INDEX_SIZE = 256 << 20       /* most bytes of an index */
 };
@@ -19,6 +20,7 @@ enum {
 struct contig {
     const char *name;
     int64_t length, offset, line_bases, line_width;
+    bool found; /* its header stands in front of its bases */
 };
 
 struct block {
@@ -199,18 +201,34 @@ static bool is_block(const uint8_t *h)
            h[12] == 'B' && h[13] == 'C' && bi_le16(h + 14) == 2;
 }
 
-/* Deflated bytes to exactly `want`; its checksum stands behind them. */
-static bool inflate_block(struct bioinfer_genome *g, size_t packed, size_t want, uint32_t crc)
+/* zlib's memory comes from the environment too. */
+static voidpf z_alloc(voidpf user, uInt n, uInt size)
+{
+    const struct bioinfer_genome *g = user;
+    return bi_calloc(g->env, n, size);
+}
+
+static void z_free(voidpf user, voidpf ptr)
+{
+    const struct bioinfer_genome *g = user;
+    bi_free(g->env, ptr);
+}
+
+/* Deflated bytes to exactly `want`; its checksum stands behind them. 1 = so it is, 0 = it is not,
+ * < 0 = no memory. */
+static int inflate_block(struct bioinfer_genome *g, size_t packed, size_t want, uint32_t crc)
 {
     z_stream z = {.next_in = g->raw + HEADER_SIZE, .avail_in = (uInt)packed,
-                  .next_out = g->plain, .avail_out = BLOCK_SIZE};
+                  .next_out = g->plain, .avail_out = BLOCK_SIZE,
+                  .zalloc = z_alloc, .zfree = z_free, .opaque = g};
     int end;
     if (inflateInit2(&z, -15) != Z_OK)
-        return false;
+        return BIOINFER_NOMEM;
     end = inflate(&z, Z_FINISH);
     inflateEnd(&z);
-    return end == Z_STREAM_END && z.total_out == want &&
-           crc32(0, g->plain, (uInt)want) == crc;
+    if (end == Z_MEM_ERROR)
+        return BIOINFER_NOMEM;
+    return end == Z_STREAM_END && z.total_out == want && crc32(0, g->plain, (uInt)want) == crc;
 }
 
 static int load_block(struct bioinfer_genome *g, size_t at, struct bioinfer_error *err)
@@ -234,9 +252,13 @@ static int load_block(struct bioinfer_genome *g, size_t at, struct bioinfer_erro
     if ((st = bi_file_read(&g->file, b->packed, g->raw, size, err)))
         return st;
     plain = bi_le32(g->raw + size - 4);
-    if (plain > BLOCK_SIZE ||
-        (at + 1 < g->n_blocks && plain != g->blocks[at + 1].plain - b->plain) ||
-        !inflate_block(g, size - HEADER_SIZE - 8, plain, bi_le32(g->raw + size - 8)))
+    st = 0;
+    if (plain <= BLOCK_SIZE &&
+        (at + 1 == g->n_blocks || plain == g->blocks[at + 1].plain - b->plain))
+        st = inflate_block(g, size - HEADER_SIZE - 8, plain, bi_le32(g->raw + size - 8));
+    if (st < 0)
+        return bi_fail(err, st, "%s: decompressor", g->file.path);
+    if (!st)
         return bi_fail(err, BIOINFER_FORMAT, "%s: the block at byte %llu is damaged or not the one "
                        "of the index", g->file.path, (unsigned long long)b->packed);
     g->plain_size = plain;
@@ -280,6 +302,28 @@ static int read_raw(struct bioinfer_genome *g, uint64_t offset, uint8_t *dst, si
 static uint64_t place(const struct contig *c, int64_t base)
 {
     return (uint64_t)(c->offset + base / c->line_bases * c->line_width + base % c->line_bases);
+}
+
+/* Does a line of the contig's name end where its bases begin? Of a longer line than NAME_LINE only
+ * the end is looked at. */
+static int find_header(struct bioinfer_genome *g, struct contig *c, struct bioinfer_error *err)
+{
+    uint8_t line[NAME_LINE];
+    const size_t n = (uint64_t)c->offset < sizeof line ? (size_t)c->offset : sizeof line;
+    const size_t length = strlen(c->name);
+    size_t at = n ? n - 1 : 0; /* of the line's first byte */
+    int st = n ? read_raw(g, (uint64_t)c->offset - n, line, n, err) : 0;
+    if (st)
+        return st;
+    while (at && line[at - 1] != '\n')
+        at--;
+    c->found = n && line[n - 1] == '\n';
+    if (at || n == (uint64_t)c->offset) /* a whole line */
+        c->found = c->found && n - at > length + 1 && line[at] == '>' &&
+                   !memcmp(line + at + 1, c->name, length) && line[at + 1 + length] <= ' ';
+    return c->found ? 0 : bi_fail(err, BIOINFER_FORMAT, "%s: no line >%.80s in front of byte %lld: "
+                                  "index it again with samtools faidx", g->file.path, c->name,
+                                  (long long)c->offset);
 }
 
 /* Bases first ... end - 1 of one contig, line ends taken out. */
@@ -412,9 +456,10 @@ int64_t bi_genome_length(const struct bioinfer_genome *g, const char *contig)
 int bi_genome_read(struct bioinfer_genome *g, const char *name, int64_t start, int64_t end,
                    char *bases, struct bioinfer_error *err)
 {
-    const struct contig *c;
+    struct contig *c;
     int64_t first, last;
     uint64_t at;
+    int st;
     if (!bi_map_find(&g->by_name, name, strlen(name), &at))
         return bi_fail(err, BIOINFER_INVALID, "%s has no contig '%.80s'", g->file.path, name);
     c = &g->contigs[at];
@@ -423,6 +468,8 @@ int bi_genome_read(struct bioinfer_genome *g, const char *name, int64_t start, i
                        "bases", name, (long long)start, (long long)end, (long long)c->length);
     first = start < 0 ? 0 : start;
     last = end > c->length ? c->length : end;
+    if (!c->found && (st = find_header(g, c, err)))
+        return st;
     memset(bases, 'N', (size_t)(end - start));
     return read_bases(g, c, first, last, bases + (first - start), err);
 }

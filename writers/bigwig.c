@@ -120,7 +120,10 @@ static int find_contig(struct bioinfer_bigwig *b, const char *name, int64_t leng
     struct contig c = {.length = length};
     if (bi_map_find(&b->by_name, name, len, &found)) {
         *at = (size_t)found;
-        return 0;
+        if (b->contigs[*at].length == length)
+            return 0;
+        return bi_fail(err, BIOINFER_INVALID, "%s: contig %.80s of %lld bases, before it had %lld",
+                       b->out.path, name, (long long)length, (long long)b->contigs[*at].length);
     }
     if (b->n_contigs == UINT16_MAX || !len || len > 255 || length < 1 || length > UINT32_MAX)
         return bi_fail(err, BIOINFER_LIMIT, "%s: contig '%.80s' of %lld bases: BigWig takes names "
@@ -143,7 +146,7 @@ int bi_bigwig_put(struct bioinfer_bigwig *b, const char *contig, int64_t length,
     int st;
     if (!n)
         return 0;
-    if (start < 0 || bin_size < 1 || n < 0 || start >= length ||
+    if (start < 0 || bin_size < 1 || bin_size > UINT32_MAX || n < 0 || start >= length ||
         (length - 1 - start) / bin_size < n - 1)
         return bi_fail(err, BIOINFER_INVALID, "%s: %lld bins of %lld bases from %.80s:%lld begin "
                        "beyond its %lld bases", b->out.path, (long long)n, (long long)bin_size,

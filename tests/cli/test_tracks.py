@@ -322,6 +322,42 @@ class Tracks(unittest.TestCase):
         r = self.run_it(*common, '--format', 'bigwig', '-o', 'off', code=65)
         self.assertIn('not by whole bins', r.stderr)
 
+    def test_bad_targets(self):
+        self.write('i.bed', 'chrA\t10000\t10000\tx\n')
+        rows = ['%d\tENC%d\t%d' % (i, i, TRACKS - 1 - i) for i in range(TRACKS)]
+
+        def table(*lines, head='index\tidentifier\tstrand_pair'):
+            return '\n'.join((head,) + lines) + '\n'
+        swapped = lambda i, row: rows[:i] + [row] + rows[i + 1:]
+        for text, code, part in (
+                (table(*rows), 0, ''),
+                (table('', *rows).replace('\n', '\r\n'), 0, ''),
+                (table(*rows[1:]), 65, 't.txt: 7 tracks, the head has 8'),
+                (table(*rows, *rows), 65, 't.txt: 16 tracks, the head has 8'),
+                ('', 65, "the header has no column 'identifier'"),
+                (table(*rows, head='index\tname\tstrand_pair'), 65, "no column 'identifier'"),
+                (table(*swapped(2, '2')), 65, 't.txt: line 4: no identifier'),
+                (table('', *swapped(2, '2\t\t5')), 65, 't.txt: line 5: no identifier'),
+                (table(*swapped(3, '3\tENC3')), 65, "t.txt: line 5: strand_pair '' is no track"),
+                (table(*swapped(3, '3\tENC3\t8')), 65, "strand_pair '8' is no track"),
+                (table(*swapped(3, '3\tENC3\t-1')), 65, "strand_pair '-1' is no track"),
+                (table(*swapped(3, '3\tENC3\t4294967297')), 65,
+                 "strand_pair '4294967297' is no track"),
+                (table(*swapped(3, '3\tENC3\t99999999999999999999')), 65, 'is no track'),
+                (table(*swapped(3, '3\tENC3\t4x')), 65, "strand_pair '4x' is no track"),
+                (table(*rows) + 'x\0y', 65, 't.txt: not text')):
+            self.write('t.txt', text)
+            r = self.run_it('i.bed', '--genome', 'g.fa', '--targets', 't.txt', '-o', 'x.npz',
+                            code=code)
+            self.assertIn(part, r.stderr)
+        r = self.run_it('i.bed', '--genome', 'g.fa', '--targets', '.', '-o', 'x.npz', code=66)
+        self.assertIn('cannot be read as a table', r.stderr)
+
+    def test_profile(self):
+        self.write('i.bed', 'chrA\t10000\t10000\tx\n')
+        r = self.run_it('i.bed', '--genome', 'g.fa', '--profile', '-o', 'x.npz')
+        self.assertRegex(r.stderr, r'activations \d+\.\d MiB, inputs and outputs \d+\.\d MiB')
+
     def test_options(self):
         self.write('i.bed', 'chrA\t10000\t10000\tx\n')
         g = ['i.bed', '--genome', 'g.fa', '-o', 'x.npz']

@@ -1,0 +1,133 @@
+/* tracks_alloc_test.c - allocation number n fails while windows of DNA are run, for n = 1, 2, 3 ...
+ * until nothing fails.
+ *
+ *     tracks_alloc_test MODEL
+ *
+ * Twice for each n: that allocation alone, and from there on. What is run: a model is opened, a
+ * window kept as reference, changed ones alone and in company, chosen tracks on both strands. The
+ * status is NOMEM or all values are as ever, nothing leaks; after a single failure the same
+ * session gives them. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
+#include <stdbool.h>
+
+#include "engine.h"
+
+enum { CHANGED = 3, PARTS = 1 + CHANGED };
+
+struct failing {
+    _Atomic long n_calls, n_live; /* weights are read by several threads */
+    long fail_at;
+    int from_there;
+};
+
+static void *failing_alloc(void *user, size_t size)
+{
+    struct failing *f = user;
+    const long call = ++f->n_calls;
+    if (f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at))
+        return NULL;
+    f->n_live++;
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void failing_free(void *user, void *p)
+{
+    struct failing *f = user;
+    f->n_live -= p != NULL;
+    free(p);
+}
+
+static const char *model_path;
+static char *windows[PARTS];
+static int64_t n_values;
+
+/* [PARTS, n_values] */
+static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer_error *err)
+{
+    int st = bioinfer_tracks_run(t, windows[0], window, BIOINFER_REFERENCE, values, err);
+    if (!st)
+        st = bioinfer_tracks_run(t, windows[1], window, BIOINFER_CHANGED, values + n_values, err);
+    if (!st) /* the first of them again, in company */
+        st = bioinfer_tracks_run_changed(t, (const char *const *)windows + 1, CHANGED, window,
+                                         values + n_values, err);
+    return st;
+}
+
+/* want NULL: the first run, which fills `got`. */
+static bool everything(struct failing *f, float *got, const float *want)
+{
+    const int tracks[] = {3, 1}, pairs[] = {1, 0, 3, 2, 5, 4, 7, 6};
+    struct bioinfer_context_params c = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .alloc = failing_alloc, .free = failing_free,
+        .alloc_user = f, .n_threads = 2);
+    struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                     .positions = "formula-pt");
+    struct bioinfer_tracks_params p = BIOINFER_PARAMS(
+        struct bioinfer_tracks_params, .tracks = tracks, .n_tracks = 2, .strand_pairs = pairs,
+        .reverse_complement = 1, .keep = 1);
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    bioinfer_tracks *t = NULL;
+    bool met;
+    int st;
+    if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
+        (st = bioinfer_model_open(&model, ctx, model_path, &m, &err)) ||
+        (st = bioinfer_tracks_new(&t, model, &p, &err)))
+        goto out;
+    bioinfer_tracks_get_info(t, &info);
+    CHECK_EQ(info.n_bins * info.n_tracks, n_values);
+    st = run(t, (size_t)info.window, got, &err);
+    if (st == BIOINFER_NOMEM && !f->from_there)
+        CHECK_EQ(run(t, (size_t)info.window, got, NULL), 0);
+    if ((!st || !f->from_there) && want)
+        CHECK(!memcmp(got, want, PARTS * (size_t)n_values * sizeof *got));
+out:
+    met = f->n_calls >= f->fail_at;
+    if (!CHECK(st == BIOINFER_OK || st == BIOINFER_NOMEM) || !CHECK(!st || err.text[0]) ||
+        !CHECK(!f->fail_at || !met || !f->from_there || st))
+        fprintf(stderr, "    call %ld%s: %d %s\n", f->fail_at, f->from_there ? " and on" : "", st,
+                err.text);
+    bioinfer_tracks_free(&t);
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
+    CHECK_EQ(f->n_live, 0);
+    return met;
+}
+
+int main(int argc, char **argv)
+{
+    const char *all = getenv("BIOINFER_ALLOC_FAIL");
+    const size_t window = 5120;
+    struct failing f = {0};
+    uint64_t state = 7;
+    float *want, *got;
+    long n = 1, runs = 0;
+    if (argc != 2)
+        return 2;
+    model_path = argv[1];
+    n_values = 16 * 2;
+    want = calloc(PARTS * (size_t)n_values, sizeof *want);
+    got = calloc(PARTS * (size_t)n_values, sizeof *got);
+    for (int i = 0; i < PARTS; i++) {
+        windows[i] = malloc(window);
+        for (size_t k = 0; k < window; k++)
+            windows[i][k] = i ? windows[0][k] : "ACGT"[below(&state, 4)];
+        if (i)
+            windows[i][window / 2 + (size_t)i] = 'N';
+    }
+    everything(&f, want, NULL);
+    printf("%ld allocations in a run\n", (long)f.n_calls);
+    for (int go = 1; go; runs += 2) {
+        struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
+        go = everything(&once, got, want);
+        go &= everything(&on, got, want);
+        n += all && !strcmp(all, "all") ? 1 : 1 + n / 12;
+    }
+    printf("%ld runs\n", runs);
+    for (int i = 0; i < PARTS; i++)
+        free(windows[i]);
+    free(want);
+    free(got);
+    return test_report();
+}
