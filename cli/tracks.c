@@ -11,7 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SHIFTS = 64, MAX_TEXT = 250, AT_ONCE = 8 /* changed windows */ };
+enum {
+    MAX_SHIFTS = 64,
+    MAX_TEXT = 250,
+    LEAST = 8, AT_ONCE = 64,  /* changed windows; fewer where ... */
+    MOST_VALUES = 256 << 20   /* ... their values take more bytes */
+};
 
 enum stat { SAD, SAR, REF, ALT, N_STATS };
 static const char *const stat_names[N_STATS] = {"SAD", "SAR", "REF", "ALT"};
@@ -32,7 +37,9 @@ struct run {
     int n_stats;
     bool to_table, to_coverage, variants;
     char *reference, *changed[AT_ONCE]; /* [window]; changed: where there is a reference, else none */
+    char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
     float *values, *others;             /* [n_bins, n_tracks]; others: of each changed */
+    int at_once;
     int64_t n_values;
     uint64_t n_records, n_failed;
 };
@@ -112,11 +119,16 @@ static int open_session(struct run *run)
         return CLI_EXIT_NO_MEMORY;
     if (!p.keep)
         return CLI_EXIT_OK;
-    for (int i = 0; i < AT_ONCE; i++)
+    run->at_once = AT_ONCE;
+    while (run->at_once > LEAST &&
+           run->at_once * run->n_values * (int64_t)sizeof *run->others > MOST_VALUES)
+        run->at_once /= 2;
+    for (int i = 0; i < run->at_once; i++)
         if (!(run->changed[i] = calloc((size_t)run->info.window + 1, 1)))
             return CLI_EXIT_NO_MEMORY;
-    run->others = calloc((size_t)(AT_ONCE * run->n_values), sizeof *run->others);
-    return run->others ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+    run->texts = calloc(2 * AT_ONCE, sizeof *run->texts);
+    run->others = calloc((size_t)(run->at_once * run->n_values), sizeof *run->others);
+    return run->others && run->texts ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
 }
 
 static int open_input(struct run *run)
@@ -523,11 +535,11 @@ static int run_changed(struct run *run, int n, int *statuses, char (*texts)[MAX_
     return 0;
 }
 
-/* Up to AT_ONCE variants of the reference window. st, why: what became of that. */
+/* Up to at_once variants of the reference window. st, why: what became of that. */
 static int run_some(struct run *run, const struct variant *of, int n, int64_t start, int st,
                     const char *why)
 {
-    char texts[AT_ONCE][MAX_TEXT], ran_texts[AT_ONCE][MAX_TEXT];
+    char (*texts)[MAX_TEXT] = run->texts, (*ran_texts)[MAX_TEXT] = run->texts + AT_ONCE;
     int statuses[AT_ONCE] = {0}, ran[AT_ONCE] = {0}, place[AT_ONCE], n_ran = 0;
     int code = CLI_EXIT_OK;
     struct bioinfer_error err = {0};
@@ -572,9 +584,9 @@ static int run_group(struct run *run, struct group *g)
         if (st && !is_of_record(st))
             return run_failed(run, st, &err);
     }
-    for (int i = 0; !code && i < g->n; i += AT_ONCE)
-        code = run_some(run, g->of + i, g->n - i < AT_ONCE ? g->n - i : AT_ONCE, start, st,
-                        err.text);
+    for (int i = 0; !code && i < g->n; i += run->at_once)
+        code = run_some(run, g->of + i, g->n - i < run->at_once ? g->n - i : run->at_once, start,
+                        st, err.text);
     free_group(g);
     return code;
 }
@@ -658,7 +670,7 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
     if (!st)
         st = bioinfer_tracks_run(run->tracks, run->reference, window, BIOINFER_REFERENCE,
                                  run->values, &err);
-    for (int i = 0; !st && i < AT_ONCE; i++)
+    for (int i = 0; !st && i < run->at_once; i++)
         memcpy(run->changed[i], run->reference, window);
     for (int64_t i = 0; !st && i < 4 * n; i++) { /* base i % 4 at place i / 4 */
         const int64_t at = l->start - start + i / 4;
@@ -667,7 +679,7 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
             run->changed[n_waiting][at] = letters[i % 4];
             waiting[n_waiting++] = i;
         }
-        if (n_waiting < AT_ONCE && i + 1 < 4 * n)
+        if (n_waiting < run->at_once && i + 1 < 4 * n)
             continue;
         st = n_waiting ? bioinfer_tracks_run_changed(run->tracks,
                                                      (const char *const *)run->changed, n_waiting,
@@ -815,6 +827,7 @@ out:
     for (int i = 0; i < AT_ONCE; i++)
         free(run.changed[i]);
     free(run.values);
+    free(run.texts);
     free(run.others);
     bioinfer_tracks_free(&run.tracks);
     bioinfer_loci_close(&run.loci);

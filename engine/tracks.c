@@ -17,7 +17,8 @@
 enum {
     MAX_SHIFTS = 64,
     CUT_STEP = 8, /* tokens of a cut window: few plans */
-    AT_ONCE = 8   /* changed windows */
+    AT_ONCE = 16, /* changed windows in a program, a power of two */
+    MOST_OUTPUT = 256 << 20 /* bytes of their tracks */
 };
 
 /* The reference as one view sees it. */
@@ -34,13 +35,27 @@ struct cut {
     int64_t first, n;        /* to compute */
 };
 
-/* Changed windows that wait for company. */
+/* Changed windows in company: which of the caller's they are. */
+struct company {
+    int n, of[AT_ONCE];
+};
+
+/* Those that wait for company, and those on their way. */
 struct waiting {
-    int n, of[AT_ONCE];      /* which of the caller's */
+    struct company all;
     struct cut cuts[AT_ONCE];
     int32_t *bases;          /* [AT_ONCE][usual cut] */
     int64_t usual;           /* tokens of the cut around one base; 0 = the family takes no company */
-    bool alone;              /* memory does not do for several */
+    int most;                /* in one program; 1: memory does not do for several */
+    struct company running;
+    struct bi_exec_slot *slot; /* of them, NULL = there are none */
+};
+
+/* A slot's input block holds the features of a view's reference for a plan. */
+struct held {
+    struct bi_plan_key key;
+    uint64_t generation, reference; /* 0 = it does not */
+    int view;
 };
 
 struct bioinfer_tracks {
@@ -57,6 +72,9 @@ struct bioinfer_tracks {
     bool both_strands, quarter;
     char *no_rules;
     struct kept *kept;  /* [n_views], NULL = nothing is kept */
+    char *sequence;     /* [window] that the caller gave as reference */
+    uint64_t reference; /* how many there were */
+    struct held held[BI_SLOTS];
     struct waiting waiting;
     int32_t *bases;     /* [window] of the view at hand */
     uint64_t n_whole, n_cut, cut_tokens;
@@ -153,6 +171,8 @@ static struct cut cut_around(const struct bi_tracks *t, int64_t first, int64_t l
 static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
 {
     s->kept = bi_calloc(s->env, (size_t)s->n_views, sizeof *s->kept);
+    if (!(s->sequence = bi_calloc(s->env, (size_t)s->t->window, 1)))
+        return bi_fail(err, BIOINFER_NOMEM, "a reference window");
     for (int v = 0; s->kept && v < s->n_views; v++) {
         struct kept *k = &s->kept[v];
         bool ok = (k->bases = bi_calloc(s->env, (size_t)s->t->window, sizeof *k->bases));
@@ -165,6 +185,9 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
             return bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
     }
     if (s->kept && s->t->batches) {
+        const int64_t most = MOST_OUTPUT / (s->t->n_bins * s->n_tracks * (int64_t)sizeof(float));
+        for (s->waiting.most = 2; s->waiting.most < AT_ONCE && 2 * s->waiting.most <= most;)
+            s->waiting.most *= 2;
         s->waiting.usual = cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
         s->waiting.bases = bi_calloc(s->env, (size_t)(AT_ONCE * s->waiting.usual),
                                      (size_t)s->t->token_size * sizeof *s->waiting.bases);
@@ -225,6 +248,7 @@ void bioinfer_tracks_free(bioinfer_tracks **tracks)
             bi_free(s->env, s->kept[v].features[i]);
     }
     bi_free(s->env, s->kept);
+    bi_free(s->env, s->sequence);
     bi_free(s->env, s->waiting.bases);
     bi_free(s->env, s->bases);
     bi_free(s->env, s->tracks);
@@ -253,23 +277,34 @@ static void fill_codes(int32_t codes[256], bool quarter, bool complement)
         codes['.'] = BI_BASE_QUARTER;
 }
 
-/* What moves in at the end of a shifted window is no base. */
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Bases [from, to) of a view, to bases[0]. What moves in at the end of a shifted window is no base. */
+static void read_part(const struct bioinfer_tracks *s, const char *sequence, int view,
+                      int64_t from, int64_t to, int32_t *bases)
+{
+    const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
+    const int64_t first = clamp(shift, from, to), end = clamp(n + shift, from, to);
+    const unsigned char *letters = (const unsigned char *)sequence;
+    int32_t codes[256];
+    fill_codes(codes, s->quarter, reversed(s, view));
+    for (int64_t i = from; i < first; i++)
+        bases[i - from] = BI_BASE_NONE;
+    for (int64_t i = first; i < end && !reversed(s, view); i++)
+        bases[i - from] = codes[letters[i - shift]];
+    for (int64_t i = first; i < end && reversed(s, view); i++)
+        bases[i - from] = codes[letters[n - 1 - (i - shift)]];
+    for (int64_t i = end; i < to; i++)
+        bases[i - from] = BI_BASE_NONE;
+}
+
 static void read_view(const struct bioinfer_tracks *s, const char *sequence, int view,
                       int32_t *bases)
 {
-    const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
-    const int64_t first = shift > 0 ? shift : 0, end = shift < 0 ? n + shift : n;
-    const unsigned char *from = (const unsigned char *)sequence;
-    int32_t codes[256];
-    fill_codes(codes, s->quarter, reversed(s, view));
-    for (int64_t i = 0; i < first; i++)
-        bases[i] = BI_BASE_NONE;
-    for (int64_t i = first; i < end && !reversed(s, view); i++)
-        bases[i] = codes[from[i - shift]];
-    for (int64_t i = first; i < end && reversed(s, view); i++)
-        bases[i] = codes[from[n - 1 - (i - shift)]];
-    for (int64_t i = end; i < n; i++)
-        bases[i] = BI_BASE_NONE;
+    read_part(s, sequence, view, 0, s->t->window, bases);
 }
 
 /* ---- parts ---- */
@@ -302,6 +337,7 @@ static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_
                                     .tracks = s->all_tracks ? NULL : tracks_of(s, view)};
 }
 
+/* 1: not beside the batch that is on its way. */
 static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int view,
                       int64_t n_tokens, int64_t n_windows, struct bi_exec_slot **slot,
                       struct bioinfer_error *err)
@@ -315,13 +351,16 @@ static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int v
     struct bi_exec_batch b = {.recipe = &recipe,
                               .counts = {.n_tokens = all, .n_seqs = 1, .longest = all}};
     int st = bi_exec_begin(s->exec, &b, slot, err);
-    return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: two batches at once") : st;
+    if (!st && memcmp(&s->held[(*slot)->index].key, &recipe.key, sizeof recipe.key))
+        s->held[(*slot)->index].reference = 0;
+    return st;
 }
 
 static int begin(struct bioinfer_tracks *s, enum bi_tracks_part part, int view, int64_t n_tokens,
                  struct bi_exec_slot **slot, struct bioinfer_error *err)
 {
-    return begin_some(s, part, view, n_tokens, 1, slot, err);
+    const int st = begin_some(s, part, view, n_tokens, 1, slot, err);
+    return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: two batches at once") : st;
 }
 
 static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioinfer_error *err)
@@ -417,12 +456,14 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
 
 /* ---- the kept reference ---- */
 
-static int run_reference(struct bioinfer_tracks *s, int view, float *sums,
+static int run_reference(struct bioinfer_tracks *s, const char *sequence, int view, float *sums,
                          struct bioinfer_error *err)
 {
     struct kept *k = &s->kept[view];
     int st;
     k->valid = false;
+    s->reference++;
+    memcpy(s->sequence, sequence, (size_t)s->t->window);
     memcpy(k->bases, s->bases, (size_t)s->t->window * sizeof *k->bases);
     if ((st = run_convolutions(s, 0, s->t->n_tokens, 0, s->t->n_tokens, k->features, err)) ||
         (st = run_rest(s, view, k->features, sums, err)))
@@ -432,23 +473,47 @@ static int run_reference(struct bioinfer_tracks *s, int view, float *sums,
     return 0;
 }
 
-/* What to compute of the view at hand; false: it is the reference. */
-static bool find_cut(const struct bioinfer_tracks *s, int view, struct cut *c)
+/* Letters first ... last of the window are others than the reference's; false: none is. */
+static bool find_letters(const struct bioinfer_tracks *s, const char *sequence, int64_t *first,
+                         int64_t *last)
 {
-    const int64_t n = s->t->window;
+    enum { STEP = 512 };
+    int64_t low = 0, high = s->t->window; /* equal in front of low and from high on */
+    while (low + STEP <= high && !memcmp(sequence + low, s->sequence + low, STEP))
+        low += STEP;
+    while (low < high && sequence[low] == s->sequence[low])
+        low++;
+    while (low + STEP <= high && !memcmp(sequence + high - STEP, s->sequence + high - STEP, STEP))
+        high -= STEP;
+    while (low < high && sequence[high - 1] == s->sequence[high - 1])
+        high--;
+    *first = low;
+    *last = high - 1;
+    return low < high;
+}
+
+/* What to compute of a view; false: it is the reference. */
+static bool find_cut(struct bioinfer_tracks *s, const char *sequence, int view, struct cut *c)
+{
+    const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
     const int32_t *bases = s->kept[view].bases;
-    int64_t first = 0, last = n - 1;
-    while (first < n && s->bases[first] == bases[first])
-        first++;
-    while (last > first && s->bases[last] == bases[last])
-        last--;
-    if (first < n)
-        *c = cut_around(s->t, first, last);
-    return first < n;
+    int64_t low, high, first, end;
+    if (!find_letters(s, sequence, &low, &high))
+        return false;
+    first = clamp(shift + (reversed(s, view) ? n - 1 - high : low), 0, n);
+    end = clamp(shift + (reversed(s, view) ? n - 1 - low : high) + 1, 0, n);
+    read_part(s, sequence, view, first, end, s->bases);
+    for (low = first; low < end && s->bases[low - first] == bases[low];)
+        low++;
+    for (high = end; high > low && s->bases[high - 1 - first] == bases[high - 1];)
+        high--;
+    if (low < high)
+        *c = cut_around(s->t, low, high - 1);
+    return low < high;
 }
 
 /* The reference with some bases changed. */
-static int run_changed(struct bioinfer_tracks *s, int view, float *sums,
+static int run_changed(struct bioinfer_tracks *s, const char *sequence, int view, float *sums,
                        struct bioinfer_error *err)
 {
     const struct bi_tracks *t = s->t;
@@ -456,8 +521,9 @@ static int run_changed(struct bioinfer_tracks *s, int view, float *sums,
     float *saved[BI_TRACKS_FEATURES] = {NULL};
     struct cut c;
     int st = 0;
-    if (!find_cut(s, view, &c))
+    if (!find_cut(s, sequence, view, &c))
         return run_rest(s, view, k->features, sums, err);
+    read_view(s, sequence, view, s->bases);
     if (2 * c.n > t->n_tokens) /* nothing to save */
         return run_whole(s, view, sums, err);
     for (int i = 0; !st && i < t->n_features; i++) {
@@ -495,104 +561,154 @@ out:
 /* Windows are filled up with the last one to a number that has a plan. */
 static int company_of(int n)
 {
-    return n > 4 ? 8 : n > 2 ? 4 : 2;
+    int all = 2;
+    while (all < n)
+        all *= 2;
+    return all;
 }
 
-static void fill_company(const struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
-                         int n_windows)
+/* What is the same for all windows of a view and a plan. */
+static void fill_held(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
+                      int n_windows)
 {
     const struct bi_tracks *t = s->t;
-    const struct waiting *w = &s->waiting;
-    const int64_t size = w->usual * t->token_size;
-    int32_t *bases = bi_exec_input(slot, "bases"), *from = bi_exec_input(slot, "from");
-    int32_t *row = bi_exec_input(slot, "row"), *kept = bi_exec_input(slot, "kept");
+    struct held *h = &s->held[slot->index];
+    int32_t *from = bi_exec_input(slot, "from"), *kept = bi_exec_input(slot, "kept");
+    if (h->reference == s->reference && h->view == view && h->generation == slot->generation)
+        return;
+    *h = (struct held){slot->plan->key, slot->generation, s->reference, view};
     memcpy(bi_exec_input(slot, t->features[0].name), s->kept[view].features[0],
            (size_t)(t->n_tokens * t->features[0].width) * sizeof(float));
     for (int i = 0; i < n_windows; i++) {
-        const int of = i < w->n ? i : w->n - 1;
-        const struct cut *c = &w->cuts[of];
         const int32_t first = (int32_t)(i * t->n_tokens);
-        memcpy(bases + i * size, w->bases + of * size, (size_t)size * sizeof *bases);
         for (int32_t k = 0; k < t->n_tokens; k++)
             from[first + k] = k;
-        for (int64_t k = 0; k < w->usual; k++) {
-            const int64_t token = c->first + k;
-            const bool changes = token >= c->token && token < c->token + c->n_tokens;
-            row[i * w->usual + k] = changes ? first + (int32_t)token : -1;
-        }
         for (int32_t k = 0; k < t->n_bins; k++)
             kept[i * t->n_bins + k] = first + (int32_t)t->first_bin + k;
     }
 }
 
-/* Those that wait, one by one. */
-static int run_alone(struct bioinfer_tracks *s, const char *const *sequences, int view,
-                     float *values, struct bioinfer_error *err)
+static void fill_company(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
+                         int n_windows)
+{
+    const struct bi_tracks *t = s->t;
+    const struct waiting *w = &s->waiting;
+    const int64_t size = w->usual * t->token_size;
+    int32_t *bases = bi_exec_input(slot, "bases"), *row = bi_exec_input(slot, "row");
+    fill_held(s, slot, view, n_windows);
+    for (int i = 0; i < n_windows; i++) {
+        const int of = i < w->all.n ? i : w->all.n - 1;
+        const struct cut *c = &w->cuts[of];
+        const int32_t first = (int32_t)(i * t->n_tokens);
+        memcpy(bases + i * size, w->bases + of * size, (size_t)size * sizeof *bases);
+        for (int64_t k = 0; k < w->usual; k++) {
+            const int64_t token = c->first + k;
+            const bool changes = token >= c->token && token < c->token + c->n_tokens;
+            row[i * w->usual + k] = changes ? first + (int32_t)token : -1;
+        }
+    }
+}
+
+/* What a call is about. */
+struct changes {
+    const char *const *sequences;
+    float *values; /* [n, n_bins, n_tracks] */
+    int view;
+};
+
+static float *values_of(const struct bioinfer_tracks *s, const struct changes *ch, int window)
+{
+    return ch->values + window * s->t->n_bins * s->n_tracks;
+}
+
+/* The results of those on their way, if any. */
+static int finish_company(struct bioinfer_tracks *s, const struct changes *ch,
+                          struct bioinfer_error *err)
 {
     struct waiting *w = &s->waiting;
-    int st = 0;
-    for (int i = 0; !st && i < w->n; i++) {
-        read_view(s, sequences[w->of[i]], view, s->bases);
-        st = run_changed(s, view, values + w->of[i] * s->t->n_bins * s->n_tracks, err);
-    }
-    w->n = 0;
+    struct bi_exec_slot *slot = w->slot;
+    bool finite = true;
+    int st;
+    if (!slot)
+        return 0;
+    w->slot = NULL;
+    if ((st = bi_exec_wait(s->exec, slot, err)))
+        return st;
+    for (int i = 0; i < w->running.n; i++)
+        finite &= add_tracks_of(s, slot, ch->view, i, values_of(s, ch, w->running.of[i]));
+    s->n_cut += (uint64_t)w->running.n;
+    s->cut_tokens += (uint64_t)(w->running.n * w->usual);
+    return finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+}
+
+/* Those that wait, one by one. */
+static int run_alone(struct bioinfer_tracks *s, const struct changes *ch,
+                     struct bioinfer_error *err)
+{
+    struct company *all = &s->waiting.all;
+    int st = finish_company(s, ch, err);
+    for (int i = 0; !st && i < all->n; i++)
+        st = run_changed(s, ch->sequences[all->of[i]], ch->view, values_of(s, ch, all->of[i]), err);
+    all->n = 0;
     return st;
 }
 
-static int run_waiting(struct bioinfer_tracks *s, const char *const *sequences, int view,
-                       float *values, struct bioinfer_error *err)
+/* Those that wait set out; then those before them come in. */
+static int run_waiting(struct bioinfer_tracks *s, const struct changes *ch,
+                       struct bioinfer_error *err)
 {
     struct waiting *w = &s->waiting;
-    const int n_windows = company_of(w->n);
+    const int n_windows = company_of(w->all.n);
+    const struct company all = w->all;
     struct bi_exec_slot *slot;
-    bool finite = true;
     int st;
-    if (w->n < 2)
-        return run_alone(s, sequences, view, values, err);
-    st = begin_some(s, BI_TRACKS_CHANGED, view, w->usual, n_windows, &slot, err);
+    if (all.n < 2)
+        return run_alone(s, ch, err);
+    st = begin_some(s, BI_TRACKS_CHANGED, ch->view, w->usual, n_windows, &slot, err);
+    if (st > 0 && !(st = finish_company(s, ch, err)))
+        st = begin_some(s, BI_TRACKS_CHANGED, ch->view, w->usual, n_windows, &slot, err);
     if (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG) {
-        w->alone = true;
-        return run_alone(s, sequences, view, values, err);
+        w->most = n_windows / 2;
+        return run_alone(s, ch, err);
     }
     if (st)
+        return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: no slot is free") : st;
+    fill_company(s, slot, ch->view, n_windows);
+    w->all.n = 0;
+    if ((st = bi_exec_submit(s->exec, slot, err)) || (st = finish_company(s, ch, err)))
         return st;
-    fill_company(s, slot, view, n_windows);
-    if ((st = run(s, slot, err)))
-        return st;
-    for (int i = 0; i < w->n; i++)
-        finite &= add_tracks_of(s, slot, view, i,
-                                values + w->of[i] * s->t->n_bins * s->n_tracks);
-    s->n_cut += (uint64_t)w->n;
-    s->cut_tokens += (uint64_t)(w->n * w->usual);
-    w->n = 0;
-    return finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+    w->running = all;
+    w->slot = slot;
+    return 0;
 }
 
 /* One view of all windows: those whose cut is the usual one and off the window's ends go in
  * company. */
-static int run_view(struct bioinfer_tracks *s, const char *const *sequences, int n, int view,
-                    float *values, struct bioinfer_error *err)
+static int run_view(struct bioinfer_tracks *s, const struct changes *ch, int n,
+                    struct bioinfer_error *err)
 {
     struct waiting *w = &s->waiting;
     const int64_t size = w->usual * s->t->token_size;
     int st = 0;
-    w->n = 0;
+    w->all.n = 0;
     for (int i = 0; !st && i < n; i++) {
         struct cut c;
-        read_view(s, sequences[i], view, s->bases);
-        if (!w->usual || w->alone || !find_cut(s, view, &c) || c.n != w->usual || !c.first ||
-            c.first + c.n == s->t->n_tokens) {
-            st = run_changed(s, view, values + i * s->t->n_bins * s->n_tracks, err);
+        if (!w->usual || w->most < 2 || !find_cut(s, ch->sequences[i], ch->view, &c) ||
+            c.n != w->usual || !c.first || c.first + c.n == s->t->n_tokens) {
+            if (!(st = finish_company(s, ch, err)))
+                st = run_changed(s, ch->sequences[i], ch->view, values_of(s, ch, i), err);
             continue;
         }
-        memcpy(w->bases + w->n * size, s->bases + c.first * s->t->token_size,
-               (size_t)size * sizeof *w->bases);
-        w->cuts[w->n] = c;
-        w->of[w->n++] = i;
-        if (w->n == AT_ONCE)
-            st = run_waiting(s, sequences, view, values, err);
+        read_part(s, ch->sequences[i], ch->view, c.first * s->t->token_size,
+                  (c.first + c.n) * s->t->token_size, w->bases + w->all.n * size);
+        w->cuts[w->all.n] = c;
+        w->all.of[w->all.n++] = i;
+        if (w->all.n >= w->most)
+            st = run_waiting(s, ch, err);
     }
-    return !st && w->n ? run_waiting(s, sequences, view, values, err) : st;
+    if (!st && w->all.n)
+        st = run_waiting(s, ch, err);
+    return st ? st : finish_company(s, ch, err);
 }
 
 /* ---- public calls ---- */
@@ -649,6 +765,7 @@ static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun
     const int64_t n_values = n * s->t->n_bins * s->n_tracks;
     for (int64_t i = 0; !st && s->n_views > 1 && i < n_values; i++)
         tracks[i] /= (float)s->n_views;
+    s->waiting.slot = NULL;
     if (st)
         bi_exec_abandon(s->exec);
     else
@@ -672,13 +789,14 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
         return st;
     memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
     for (int v = 0; !st && v < s->n_views; v++) {
-        read_view(s, sequence, v, s->bases);
+        if (mode != BIOINFER_CHANGED)
+            read_view(s, sequence, v, s->bases);
         if (mode == BIOINFER_CHANGED && !s->kept[v].valid)
             st = bi_fail(err, BIOINFER_INVALID, "tracks: there is no reference to change");
         else
             st = mode == BIOINFER_WINDOW      ? run_whole(s, v, tracks, err)
-                 : mode == BIOINFER_REFERENCE ? run_reference(s, v, tracks, err)
-                                              : run_changed(s, v, tracks, err);
+                 : mode == BIOINFER_REFERENCE ? run_reference(s, sequence, v, tracks, err)
+                                              : run_changed(s, sequence, v, tracks, err);
     }
     leave(s, st, 1, tracks, begun);
     return st;
@@ -701,7 +819,7 @@ int bioinfer_tracks_run_changed(bioinfer_tracks *s, const char *const *sequences
     memset(tracks, 0, (size_t)(n * s->t->n_bins * s->n_tracks) * sizeof *tracks);
     for (int v = 0; !st && v < s->n_views; v++)
         st = s->kept[v].valid
-                 ? run_view(s, sequences, n, v, tracks, err)
+                 ? run_view(s, &(struct changes){sequences, tracks, v}, n, err)
                  : bi_fail(err, BIOINFER_INVALID, "tracks: there is no reference to change");
     leave(s, st, n, tracks, begun);
     return st;

@@ -4,14 +4,14 @@
  *     tracks_alloc_test MODEL
  *
  * Twice for each n: that allocation alone, and from there on. What is run: a model is opened, a
- * window kept as reference, changed ones alone and in company, chosen tracks on both strands. The
+ * window kept as reference, changed ones alone and in company, more than one program takes; chosen tracks. The
  * status is NOMEM or all values are as ever, nothing leaks; after a single failure the same
  * session gives them. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
 #include <stdbool.h>
 
 #include "engine.h"
 
-enum { CHANGED = 3, PARTS = 1 + CHANGED };
+enum { CHANGED = 18, PARTS = 1 + CHANGED };
 
 struct failing {
     _Atomic long n_calls, n_live; /* weights are read by several threads */
@@ -55,15 +55,15 @@ static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer
 /* want NULL: the first run, which fills `got`. */
 static bool everything(struct failing *f, float *got, const float *want)
 {
-    const int tracks[] = {3, 1}, pairs[] = {1, 0, 3, 2, 5, 4, 7, 6};
+    const int tracks[] = {3, 1};
     struct bioinfer_context_params c = BIOINFER_PARAMS(
         struct bioinfer_context_params, .alloc = failing_alloc, .free = failing_free,
         .alloc_user = f, .n_threads = 2);
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                      .positions = "formula-pt");
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(
-        struct bioinfer_tracks_params, .tracks = tracks, .n_tracks = 2, .strand_pairs = pairs,
-        .reverse_complement = 1, .keep = 1);
+        struct bioinfer_tracks_params, .tracks = tracks, .n_tracks = 2,
+        .keep = 1);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;

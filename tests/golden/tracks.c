@@ -173,6 +173,50 @@ static void exact(const struct golden *g)
     bioinfer_tracks_free(&t);
 }
 
+/* Many changed windows in one call: usual ones, at the ends, long ones, none, letters in the other
+ * case; then of another reference. Each has the bits of its own run. */
+static void company(const struct golden *g)
+{
+    enum { N = 45 };
+    const int64_t w = g->info.window, n = g->info.n_bins * g->info.n_tracks;
+    const int shifts[] = {1, -2};
+    struct bioinfer_tracks_params p = {.keep = 1, .shifts = shifts, .n_shifts = 2,
+                                       .reverse_complement = 1};
+    struct bioinfer_error err = {0};
+    bioinfer_tracks *t = open_tracks(g, &p);
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct golden other = *g;
+    float *all = calloc((size_t)(N * n), sizeof *all);
+    char *s[N];
+    other.sequence = changed(g, w / 7, w / 2);
+    for (int again = 0; again < 2; again++) {
+        const struct golden *of = again ? &other : g;
+        for (int i = 0; i < N; i++) {
+            s[i] = changed(of, i == 7 ? 0 : i == 20 ? w - 1 : i == 33 ? w / 4 : (w / 3 + 17 * i) % (w - 3),
+                           i == 11 ? 0 : i == 33 ? w / 3 : 1 + i % 3);
+            if (i == 40)
+                for (int64_t k = 0; k < w; k++)
+                    s[i][k] ^= s[i][k] == 'N' ? 0 : 0x20;
+        }
+        free(run(of, t, of->sequence, BIOINFER_REFERENCE));
+        CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const *)s, N, (size_t)w, all, &err),
+                 0);
+        for (int i = 0; i < N; i++) {
+            float *alone = run(of, t, s[i], BIOINFER_WINDOW);
+            if (!CHECK(same(alone, all + i * n, n)))
+                fprintf(stderr, "    window %d\n", i);
+            free(alone);
+            free(s[i]);
+        }
+    }
+    bioinfer_tracks_get_info(t, &info);
+    if (w > 2048)
+        CHECK(info.n_cut > 2 * 4 * 30);
+    free(other.sequence);
+    free(all);
+    bioinfer_tracks_free(&t);
+}
+
 /* Strands, shifts, chosen tracks: against single windows. */
 static void views(const struct golden *g)
 {
@@ -365,6 +409,8 @@ int main(int argc, char **argv)
     if (!mp.device || strcmp(mp.device, "reference")) {
         exact(&g);
         views(&g);
+        if (!g.no_rules)
+            company(&g);
         for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n)); i++)
             chosen(&g, i, head, n);
         refusals(&g);
