@@ -15,12 +15,14 @@ are random, of trained-like scale, full size (1 GB in --cache); --small is a tin
 only shows that the script works. Sums keep their size from stage to stage (gain 1): at 1.6, that of
 the small goldens, a full-size stack of random convolutions more than doubles what rounding left at every stage,
 which trained weights do not (docs/performance.md). Times of bioinfer are slopes: the command on N + 1 windows minus
-the command on one, so neither start-up nor reading of weights counts.
+the command on one, the best of --repeat each, so neither start-up nor reading of weights counts; and the sum of
+its launches, by --profile. torch.compile comes last, as it takes most of the time.
 """
 import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -87,40 +89,65 @@ def best_of(n, f, sync):
     return best
 
 
-def reference_times(model, x, device, head):
-    """Contender -> seconds of one window."""
-    import torch
-    sync = torch.cuda.synchronize if device.startswith('cuda') else (lambda: None)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    out = {}
+class Reference:
+    """The package's model and what its windows take."""
 
-    def measure(name, f, repeat):
+    def __init__(self, model, x, device):
+        import torch
+        self.torch, self.model, self.x = torch, model.to(device), x.to(device)
+        self.gpu = device.startswith('cuda')
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        self.times = {}
+
+    def measure(self, name, f):
+        """Seconds of one window, printed; 0 when it does not run, which is said."""
+        sync = self.torch.cuda.synchronize if self.gpu else (lambda: None)
         try:
-            with torch.inference_mode():
-                f()
-                out[name] = best_of(repeat, f, sync)
-            print('%-28s %9.4f s' % (name, out[name]), flush=True)
-        except Exception as e:  # a contender that does not run is said, not hidden
-            print('%-28s did not run: %s' % (name, str(e).splitlines()[0][:100]), flush=True)
-    repeat = 5 if device.startswith('cuda') else 1
-    with torch.inference_mode():
-        want = model(x)[head].float().cpu().numpy()
-    measure('torch fp32 eager', lambda: model(x), repeat)
-    if device.startswith('cuda'):
+            with self.torch.inference_mode():
+                if self.gpu:
+                    f()
+                self.times[name] = best_of(5 if self.gpu else 1, f, sync)
+        except Exception as e:  # pylint: disable=broad-except
+            print('%-32s did not run: %s' % (name, str(e).splitlines()[0][:100]), flush=True)
+            return 0
+        print('%-32s %9.4f s' % (name, self.times[name]), flush=True)
+        return self.times[name]
+
+    def eager(self, head):
+        """float32 results, and the times of what is not compiled."""
+        torch, model, x = self.torch, self.model, self.x
+        want = []
+        self.measure('torch fp32 eager', lambda: want.append(model(x)[head]))
+        want = want[0].float().cpu().numpy()
+        if not self.gpu:
+            return want
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         torch.backends.cudnn.benchmark = True
-        measure('torch tf32', lambda: model(x), repeat)
+        self.measure('torch tf32', lambda: model(x))
 
         def half():
             with torch.autocast('cuda', torch.float16):
                 return model(x)
-        measure('torch fp16 autocast', half, repeat)
+        self.measure('torch fp16 autocast', half)
         model.half()
-        short = x.half()
-        compiled = torch.compile(model)
-        measure('torch fp16 weights', lambda: model(short), repeat)
-        measure('torch fp16 weights, compiled', lambda: compiled(short), repeat)
-    return out, want
+        self.x = x.half()
+        self.measure('torch fp16 weights', lambda: model(self.x))
+        return want
+
+    def compiled(self, ours):
+        """torch.compile, and the same replayed as a CUDA graph."""
+        torch = self.torch
+        compiled = torch.compile(self.model)
+        graph = torch.cuda.CUDAGraph()
+        for name, f in (('torch fp16 weights, compiled', lambda: compiled(self.x)),
+                        ('... replayed as a CUDA graph', graph.replay)):
+            if f == graph.replay:
+                with torch.inference_mode(), torch.cuda.graph(graph):
+                    compiled(self.x)
+            seconds = self.measure(name, f)
+            print('  %-30s %6.2f x' % (name, seconds / ours), flush=True)
+            if not seconds:
+                break
 
 
 def run_command(o, args):
@@ -134,6 +161,12 @@ def run_command(o, args):
     return time.perf_counter() - begin, r
 
 
+def launches(stderr):
+    """Milliseconds of all launches of a run with --profile; 0 where a device keeps no times."""
+    rows = re.findall(r'^\w+ +\d+ +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+$', stderr, re.M)
+    return sum(float(x) for x in rows)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--bioinfer', required=True)
@@ -142,11 +175,13 @@ def main():
     p.add_argument('--cache', default='bench-cache/enformer')
     p.add_argument('--windows', type=int, default=0, help='0: 2 on the CPU, 20 on a GPU')
     p.add_argument('--variants', type=int, default=0, help='0: 2 on the CPU, 100 on a GPU')
+    p.add_argument('--repeat', type=int, default=0, help='0: 1 on the CPU, 3 on a GPU')
     p.add_argument('--threads', type=int, default=2)
     p.add_argument('--small', action='store_true')
     o = p.parse_args()
     gpu = o.device != 'cpu'
-    o.windows = o.windows or (20 if gpu else 2)
+    o.windows = o.windows or (100 if gpu else 1)
+    o.repeat = o.repeat or (3 if gpu else 1)
     o.variants = o.variants or (100 if gpu else 2)
     import numpy as np
     import torch
@@ -163,30 +198,34 @@ def main():
     with open(os.path.join(o.cache, 'config.json'), 'w', encoding='ascii') as f:
         json.dump(dict(config, seq_length=length), f)
     windows = [sequence(length, i) for i in range(o.windows + 1)]
-    device = o.device if gpu else 'cpu'
-    x = one_hot(windows[0]).to(device)
-    times, want = reference_times(model.to(device), x, device, 'human')
-    model.cpu()
-    del model
-    if gpu:
-        torch.cuda.empty_cache()
+    reference = Reference(model, one_hot(windows[0]), o.device if gpu else 'cpu')
+    want = reference.eager('human')
+    if not gpu: # its memory
+        del model, reference.model
 
     at = lambda name: os.path.join(o.cache, name)
     write_fasta(at('one.fa'), [('w0', windows[0])])
     write_fasta(at('all.fa'), [('w%d' % i, s) for i, s in enumerate(windows)])
     tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
-    one, _ = run_command(o, [at('one.fa'), '-o', at('one.npz')] + tracks)
-    many, _ = run_command(o, [at('all.fa'), '-o', at('all.npz')] + tracks)
-    ours = (many - one) / o.windows
+
+    def slope(one, many, n):
+        """Seconds of one of the n things that `many` has more than `one`, and of its launches."""
+        best = [min(run_command(o, args)[0] for _ in range(o.repeat)) for args in (one, many)]
+        said = [run_command(o, args + ['--profile'])[1].stderr for args in (one, many)] if gpu else ['', '']
+        ms = [launches(text) for text in said]
+        return (best[1] - best[0]) / n, (ms[1] - ms[0]) / n, said[0]
+    ours, ms, said = slope([at('one.fa'), '-o', at('one.npz')] + tracks,
+                           [at('all.fa'), '-o', at('all.npz')] + tracks, o.windows)
     got = np.load(at('one.npz'))['w0']
     want = want[0][:, :got.shape[1]]
     got, want = got.astype(np.float64), want.astype(np.float64)
     cos = [1 - ((got * want).sum(a) / np.sqrt((got ** 2).sum(a) * (want ** 2).sum(a))).min()
            for a in (1, 0)]
-    print('%-28s %9.4f s   worst cosine against torch fp32: bin 1 - %.1e, track 1 - %.1e' %
-          ('bioinfer ' + o.device, ours, *cos))
-    for name, seconds in times.items():
-        print('  %-26s %6.2f x' % (name, seconds / ours))
+    print('%-32s %9.4f s, launches %.2f ms; worst cosine against torch fp32: bin 1 - %.1e, track 1 - %.1e' %
+          ('bioinfer ' + o.device, ours, ms, *cos))
+    print('\n'.join(re.findall(r'weights .*MiB', said)))
+    for name, seconds in reference.times.items():
+        print('  %-30s %6.2f x' % (name, seconds / ours), flush=True)
 
     locus = sequence(length + 20000, 99)
     genome = at('genome.fa')
@@ -203,12 +242,13 @@ def main():
                 f.write('chr\t%d\t.\t%s\t%s\n' % (middle + 7 * i + 1, ref, 'ACGT'['CGTA'.index(
                     ref)]))
     shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
-    one, _ = run_command(o, [at('v1.vcf'), '-o', at('v.tsv')] + shared)
-    many, _ = run_command(o, [at('vn.vcf'), '-o', at('v.tsv')] + shared)
-    variant = (many - one) / o.variants
-    print('%-28s %9.4f s a variant; %d variants of one locus against %d windows: %.2f x' %
-          ('bioinfer variants', variant, o.variants, 2 * o.variants,
-           2 * o.variants * ours / (o.variants * variant + ours)))
+    variant, ms, _ = slope([at('v1.vcf'), '-o', at('v.tsv')] + shared,
+                           [at('vn.vcf'), '-o', at('v.tsv')] + shared, o.variants)
+    print('%-32s %9.4f s a variant, launches %.2f ms; %d variants of one locus against %d windows: %.2f x' %
+          ('bioinfer variants', variant, ms, o.variants, 2 * o.variants,
+           2 * o.variants * ours / (o.variants * variant + ours)), flush=True)
+    if gpu:
+        reference.compiled(ours)
 
 
 if __name__ == '__main__':

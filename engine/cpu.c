@@ -99,7 +99,8 @@ static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = device->kernels->name,
                              .weight_panel = device->kernels->panel(),
-                             .gate_block = (int32_t)device->kernels->panel() / 2, .runs = true};
+                             .gate_block = (int32_t)device->kernels->panel() / 2, .runs = true,
+                             .no_rules = "embedding_windows"}; /* windows take no memory */
     bi_cpu_description(caps->description, sizeof caps->description - 16);
     snprintf(caps->description + strlen(caps->description), 16, ", %d threads",
              device->n_threads);

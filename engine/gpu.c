@@ -473,6 +473,8 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
     } else if (!strcmp(l->entry, "norm_act") || !strcmp(l->entry, "pair_diff") ||
                !strcmp(l->entry, "pair_pool") || !strcmp(l->entry, "depthwise")) {
         snprintf(name, size, "%s_%s_%s", l->entry, in, out);
+    } else if (!strcmp(l->entry, "embedding_windows")) {
+        snprintf(name, size, "%s_%s", l->entry, out);
     } else if (!strncmp(l->entry, "align", 5)) { /* numbers of their own */
         snprintf(name, size, "%s", l->entry);
     } else if (!strcmp(l->entry, "mix")) {

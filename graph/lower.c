@@ -27,6 +27,7 @@ static bool may_make(const struct bi_node *n, int slot)
     case BI_OP_COLUMNS:
     case BI_OP_SELECT_ROWS:
     case BI_OP_WINDOWS:
+    case BI_OP_EMBEDDING_WINDOWS:
     case BI_OP_NORM_ACT:
     case BI_OP_PAIR_DIFF:
     case BI_OP_PAIR_POOL:

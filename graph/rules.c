@@ -212,6 +212,15 @@ static bool not_rotated(const struct bi_graph *g, const struct match *m)
 }
 
 /* Any linear without residual whose weight is whole: columns of it can be taken. */
+/* Windows of ids with nothing but zeros around them. */
+static bool windows_of_ids(const struct bi_graph *g, const struct match *m)
+{
+    const struct bi_attr *w = &m->node[0]->attr, *a = &m->node[1]->attr;
+    const struct bi_value *ids = &g->values[m->var[X]];
+    return w->taps > 1 && !w->first && w->n == ids->shape[0] + 2 * a->pad - w->taps + 1 &&
+           a->act == BI_NORM_ACT_NONE && ids->axis == BI_AXIS_FIXED;
+}
+
 static bool concat_is_split(const struct bi_graph *g, const struct match *m)
 {
     const struct bi_value *w = &g->values[m->var[W]];
@@ -284,6 +293,12 @@ static bi_value_id to_linear_gated(struct bi_graph *g, const struct match *m)
     bi_value_id gate = m->var[first ? W : W2], value = m->var[first ? W2 : W];
     bi_value_id w = stack(g, (const bi_value_id[]){gate, value}, 2);
     return NEW(g, BI_OP_LINEAR, &a, m->var[X], w);
+}
+
+static bi_value_id to_embedding_windows(struct bi_graph *g, const struct match *m)
+{
+    struct bi_attr a = {.taps = m->node[0]->attr.taps, .pad = m->node[1]->attr.pad};
+    return NEW(g, BI_OP_EMBEDDING_WINDOWS, &a, m->var[W], m->var[X]);
 }
 
 /* Logits of a pair matter by their difference only: half the rows of the matmul. */
@@ -543,6 +558,9 @@ static const struct rule rules[] = {
     {"linear_gated",
      OP_(MUL, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W)), OP_(LINEAR, 2, 0, VAR(X), VAR(W2))),
      gates_fit, to_linear_gated},
+    {"embedding_windows",
+     OP_(WINDOWS, 0, 0, OP_(NORM_ACT, 1, 0, OP_(EMBEDDING, 2, 0, VAR(W), VAR(X)))),
+     windows_of_ids, to_embedding_windows},
     {"half_pool", OP_(PAIR_POOL, 0, 0, VAR(X), OP_(MATMUL, 1, 0, VAR(X), VAR(W))), NULL,
      to_half_pool},
     {"linear_residual", OP_(ADD, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(R)),

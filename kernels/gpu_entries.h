@@ -28,6 +28,7 @@
  *   scores_a         q, k a; p f32                       all of them a
  *   select_rows_f32_f16, rope_f32_f16, halves_f32_f16: x f32, y f16
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
+ *   embedding_windows_b  y b; table f32
  *   rel_attention_a  q, k, v, r, y a; u, w f32; key widths up to 64 (f16), values up to 192
  *   norm_act_a_b, pair_diff_a_b, pair_pool_a_b, depthwise_f32_b: x a, y b, rest f32; upsample: f32
  *   align_*_LxR_lM   groups of L lanes with R rows each, up to M letters (align.h); scores of
@@ -49,6 +50,7 @@
 #include "edges.h"
 #include "depthwise.h"
 #include "embedding.h"
+#include "embedding_windows.h"
 #include "halves.h"
 #include "layernorm.h"
 #include "linear.h"
@@ -85,6 +87,8 @@
     E(layernorm_f32_f32,      layernorm,     layernorm,          256, 10240, layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
+    E(embedding_windows_f32,  embedding, embedding_windows, 256, 0,     embedding_windows) \
+    E(embedding_windows_f16,  embedding, embedding_windows, 256, 0,     embedding_windows) \
     E(sequence_windows_f32,   sequence_windows, sequence_windows, 256, 0,    rope)       \
     E(select_rows_f32,        select_rows,   select_rows,        256, 0,     select_rows)\
     E(select_rows_f16,        select_rows,   select_rows,        256, 0,     select_rows)\
@@ -197,6 +201,7 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
     }
 BI_GPU_ROWS_GRID(add)
 BI_GPU_ROWS_GRID(embedding)
+BI_GPU_ROWS_GRID(embedding_windows)
 BI_GPU_ROWS_GRID(halves)
 BI_GPU_ROWS_GRID(mul)
 BI_GPU_ROWS_GRID(rope_table)

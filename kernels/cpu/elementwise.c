@@ -9,6 +9,7 @@
 #include "../rope_table.h"
 #include "../scale_rows.h"
 #include "../select_rows.h"
+#include "../embedding_windows.h"
 #include "../sequence_windows.h"
 #include "../unary.h"
 #include "attention_tile.h"
@@ -242,6 +243,31 @@ void BI_ISA_NAME(positions_run)(const void *params, int64_t task, int64_t n_task
         const int64_t at = t - p->start[sequence_of(p->start, p->counts->n_seqs, t)];
         copy_row(p->y + t * p->ldy, p->table + (at + p->first) * p->width, p->width);
     }
+}
+
+int64_t BI_ISA_NAME(embedding_windows_tasks)(const void *params, int n_threads)
+{
+    const struct bi_embedding_windows_params *p = params;
+    (void)n_threads;
+    return row_tasks(p->rows, (int64_t)p->taps * p->width);
+}
+
+void BI_ISA_NAME(embedding_windows_run)(const void *params, int64_t task, int64_t n_tasks,
+                                        void *scratch)
+{
+    const struct bi_embedding_windows_params *p = params;
+    const struct rows rows = task_rows(task, p->rows, (int64_t)p->taps * p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++)
+        for (int64_t t = 0; t < p->taps; t++) {
+            const int64_t at = r + t - p->pad;
+            float *y = p->y + r * p->ldy + t * p->width;
+            if (at >= 0 && at < p->n)
+                copy_row(y, p->table + (int64_t)p->ids[at] * p->width, p->width);
+            else
+                memset(y, 0, sizeof *y * (size_t)p->width);
+        }
 }
 
 int64_t BI_ISA_NAME(sequence_windows_tasks)(const void *params, int n_threads)

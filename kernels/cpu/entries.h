@@ -17,6 +17,7 @@
     PLAIN(add)                                                                           \
     PLAIN(mul)                                                                           \
     PLAIN(positions)                                                                     \
+    PLAIN(embedding_windows)                                                             \
     PLAIN(sequence_windows)                                                              \
     PLAIN(layernorm)                                                                     \
     SCRATCH(mean_pool)                                                                   \

@@ -138,6 +138,8 @@ static const struct precision precisions[] = {
     {"mul_f16", {AT(mul, a), AT(mul, b), AT(mul, y), END}, 1e-7, 6e-4, 1e-7, NULL},
     {"positions_f32", {END}, 0, 0, 0, NULL},
     {"sequence_windows_f32", {END}, 0, 0, 0, NULL},
+    {"embedding_windows_f32", {END}, 0, 0, 0, NULL},
+    {"embedding_windows_f16", {AT(embedding_windows, y), END}, 1e-7, 5e-4, 1e-7, NULL},
     {"relative_bias_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},

@@ -428,6 +428,31 @@ static void g_linear_relu(struct fix *f)
     output(f, bi_norm_act(f->g, x, BI_NONE, BI_NONE, BI_NORM_ACT_RELU, 0));
 }
 
+/* A convolution of five taps over nine bases. */
+static bi_value_id base_convolution(struct fix *f, int pad, int first, int act)
+{
+    bi_value_id bases = bi_input(f->g, "bases", BI_I32, BI_AXIS_FIXED, 9);
+    bi_value_id x = bi_embedding(f->g, weight(f, 2, V, 3, 0), bases);
+    x = bi_norm_act(f->g, x, BI_NONE, BI_NONE, act, pad);
+    return linear(f, bi_windows(f->g, x, first, 5 + 2 * pad - first, 5), 4);
+}
+
+static void g_embedding_windows(struct fix *f)
+{
+    output(f, base_convolution(f, 2, 0, BI_NORM_ACT_NONE));
+    output(f, base_convolution(f, 1, 0, BI_NORM_ACT_NONE)); /* fewer than before */
+}
+
+static void n_windows_later(struct fix *f)
+{
+    output(f, base_convolution(f, 2, 1, BI_NORM_ACT_NONE));
+}
+
+static void n_windows_act(struct fix *f)
+{
+    output(f, base_convolution(f, 2, 0, BI_NORM_ACT_SOFTPLUS));
+}
+
 static bi_value_id attention_pool(struct fix *f, bi_value_id x)
 {
     int64_t n = x == BI_NONE ? 1 : f->g->values[x].shape[1];
@@ -488,6 +513,7 @@ static void each_rule(void)
         {"rmsnorm_pool", g_rmsnorm_pool, 1, NULL},
         {"linear_residual", g_linear_residual, 2, NULL},
         {"half_pool", g_half_pool, 2, NULL},
+        {"embedding_windows", g_embedding_windows, 2, NULL},
         {"rel_qkv_stack", g_rel_qkv_stack, 1, NULL},
         {"attention", g_attention, 1, NULL},
         {"attention_rope", g_attention_rope, 1, NULL},
@@ -634,7 +660,8 @@ static void rules_keep_off(void)
         {"linear_residual", n_residual_row}, {"linear_relu", n_relu_padded},
         {"half_pool", n_pool_other},         {"linear_gated", n_gated_odd},
         {"linear_gated", n_gated_plain},     {"linear_unbiased", n_unbiased_biased},
-        {"qk_norm_stack", n_qk_norm_one},
+        {"qk_norm_stack", n_qk_norm_one},    {"embedding_windows", n_windows_later},
+        {"embedding_windows", n_windows_act},
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
         check_rule(cases[i].build, cases[i].name, 0, NULL);
@@ -874,6 +901,8 @@ static void random_positions(struct random *r)
     int64_t rows = 4 * (1 + pick(r, 3)), n = 4 + 4 * pick(r, 2);
     bi_value_id x = convolution(f, fixed_rows(f, rows, n), n, 1 + 2 * pick(r, 3), 1 + pick(r, 2));
     bi_value_id skip = x;
+    if (!pick(r, 6))
+        output(f, base_convolution(f, 1 + pick(r, 3), pick(r, 2), BI_NORM_ACT_NONE));
     if (pick(r, 2))
         x = bi_add(f->g, x, convolution(f, x, n, 1, BI_NORM_ACT_QUICK_GELU));
     x = pick(r, 3) ? attention_pool(f, x) : bi_pair_pool(f->g, x, BI_NONE);
