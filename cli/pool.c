@@ -1,7 +1,7 @@
 /* pool.c - worker processes, one per device, over one queue of records.
  *
  * The command itself opens no device. It cuts the records into chunks of about a second of
- * work and keeps two with every worker. When a worker ends, is silent for longer than the
+ * work, smaller ones as the end of a plain file comes near, and keeps two with every worker. When a worker ends, is silent for longer than the
  * watchdog allows, or reports its device lost, a new one takes its place; of the chunk it
  * was computing, what has no result yet is done again one record at a time. A record at
  * which a worker ends again is set aside with status device_error. (Workers killed by
@@ -17,6 +17,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +86,7 @@ struct cli_pool {
     struct chunk *again;
     uint32_t n_chunks;
     uint64_t chunk_residues;
+    uint64_t input_size, input_read; /* bytes of a plain input file, 0 = not known; about */
     bool ended, stopping;
     double watchdog;
     struct bioinfer_array arrays[MAX_ARRAYS];
@@ -155,12 +157,27 @@ static int add_record(struct cli_pool *p, struct chunk *c, const struct bioinfer
         memcpy(at, r->sequence, r->length);
     at[r->length] = '\0';
     c->residues += r->length;
+    p->input_read += r->length + r->length / 70 + n[0] + n[1] + 4; /* a header, broken lines */
     return 0;
+}
+
+/* Of the next chunk, at most. Several workers share what is left in ever smaller pieces, so that none
+ * computes for long when the others are done. */
+static uint64_t most_residues(const struct cli_pool *p)
+{
+    uint64_t share;
+
+    if (p->n_workers < 2 || p->input_read >= p->input_size)
+        return p->chunk_residues;
+    share = (p->input_size - p->input_read) / (2 * AHEAD * (uint64_t)p->n_workers);
+    share = share > FIRST_CHUNK ? share : FIRST_CHUNK;
+    return share < p->chunk_residues ? share : p->chunk_residues;
 }
 
 /* The next chunk of new records, NULL when the source has none now. */
 static struct chunk *new_chunk(struct cli_pool *p)
 {
+    const uint64_t most = most_residues(p);
     struct chunk *c;
     int st = 1;
 
@@ -168,7 +185,7 @@ static struct chunk *new_chunk(struct cli_pool *p)
         p->ended = false;
     if (p->ended || p->status || !(c = calloc(1, sizeof *c)))
         return NULL;
-    while (c->n < MAX_CHUNK && c->residues < p->chunk_residues) {
+    while (c->n < MAX_CHUNK && c->residues < most) {
         struct bioinfer_record r = {0};
         if ((st = p->io->source(p->io->user, &r, &p->err)) <= 0 || add_record(p, c, &r))
             break;
@@ -792,6 +809,20 @@ static int list_devices(struct cli_pool *p)
     return CLI_EXIT_OK;
 }
 
+/* Bytes of a plain file, 0 when it is none or cannot be read: who reads it says why. */
+static uint64_t plain_size(const char *path)
+{
+    unsigned char magic[2] = {0};
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool plain = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, magic, 2) == 2 &&
+                 !(magic[0] == 0x1f && magic[1] == 0x8b);
+
+    if (fd >= 0)
+        close(fd);
+    return plain ? (uint64_t)st.st_size : 0;
+}
+
 int cli_pool_open(struct cli_pool **out, struct cli *cli)
 {
     struct cli_pool *p = calloc(1, sizeof *p);
@@ -803,6 +834,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli)
     p->cli = cli;
     p->last = &p->first;
     p->chunk_residues = FIRST_CHUNK;
+    p->input_size = cli->options->input ? plain_size(cli->options->input) : 0;
     p->watchdog = cli->options->watchdog ? (double)cli->options->watchdog : WATCHDOG;
     if ((code = list_devices(p)))
         return code;

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Several GPUs of one host at once: every output is that of one GPU, whatever ends on the way; and what they gain.
 
-  several_gpus.py BIOINFER BIOINFER_FAULTS PROTEINS.fasta[.gz] [--times 8] [--kills 2] [--small]
+  several_gpus.py BIOINFER BIOINFER_FAULTS PROTEINS.fasta[.gz] [--times 8] [--kills 2] [--small] [--parts ...]
 
 Needs at least two devices that `bioinfer devices` lists as cuda. Outputs are compared byte for byte, manifests too:
   equal       mean and per-residue embeddings of bioinfer-tiny by cuda:0, by each other GPU, by --device all, by shards
               on different GPUs and merged; jsonl in order on a pipe
-  with a CPU  cuda:0, cuda:1 and cpu over one queue: each record is what one of them makes of it
-  faults      a worker that is killed, a lost device, an illegal access on the device, commands killed and resumed
+  together    cuda:0, cuda:1 and cpu over one queue: each record is what one of them makes of it
+  faults      a lost device, an illegal access on the device (BIOINFER_FAULTS: tests/jobs/fault.c)
+  kills       workers killed by SIGKILL; supervisors: the command killed, then resumed
   throughput  the proteins so many times over, each time rotated by one more residue, on random weights of the shape of
               ESM-2 650M: one GPU beside all of them, the same bytes; seconds without those of a single protein
 --small: the shape of 8M, for a try."""
@@ -111,7 +112,9 @@ def main():
     parser.add_argument("--times", type=int, default=8)
     parser.add_argument("--kills", type=int, default=2)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--parts", default="equal,throughput,together,faults,kills,supervisors")
     args = parser.parse_args()
+    parts = args.parts.split(",")
     exe = os.path.abspath(args.bioinfer)
     names = gpus(exe)
     print("GPUs:", *names, flush=True)
@@ -119,14 +122,15 @@ def main():
         sys.exit("this needs two GPUs")
     with tempfile.TemporaryDirectory(prefix="bioinfer-gpus-") as folder:
         fasta = write(f"{folder}/in.fasta", read(args.fasta))
-        equal(exe, fasta, names, folder)
-        throughput(exe, fasta, names, args.times, "8M" if args.small else "650M", folder)
+        if "equal" in parts:
+            equal(exe, fasta, names, folder)
+        if "throughput" in parts:
+            throughput(exe, fasta, names, args.times, "8M" if args.small else "650M", folder)
         os.mkdir(f"{folder}/workers")
         run = workers.Run(exe, args.faults, ROOT, f"{folder}/workers", 1, ",".join(names))
-        run.together()
-        run.faults("lost", "illegal")
-        run.kills(args.kills)
-        run.supervisors(1)
+        for part, counts in (("together", ()), ("faults", ("lost", "illegal")), ("kills", (args.kills,)), ("supervisors", (1,))):
+            if part in parts:
+                getattr(run, part)(*counts)
     print("all equal")
 
 
