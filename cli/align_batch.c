@@ -1,7 +1,8 @@
-/* align_batch.c - batches of pairs: aligned, told about and written in order.
+/* align_batch.c - batches of pairs: filled, aligned, told about and written in order.
  *
- * There are two. Scores of one are written by a thread while the other is filled and aligned;
- * alignments, which belong to the aligner until its next call, before that by all threads. */
+ * There are three: while the caller fills one, a thread aligns the one before, and another writes
+ * the scores of the one before that. Alignments belong to the aligner until its next call: they are
+ * written before that, formatted by all threads. */
 #include "cli.h"
 
 #include <omp.h>
@@ -53,6 +54,7 @@ static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
         format_piece(run, b, k, &text);
         code = write_text(run, &text);
     }
+    cli_output_start(run->writer->out);
     cli_output_close(&text);
     return code;
 }
@@ -78,10 +80,11 @@ static int write_alignments(struct cli_align_run *run, const struct cli_batch *b
             cli_output_close(&text[k]);
         }
     }
+    cli_output_start(run->writer->out);
     return code;
 }
 
-/* ---- the thread ---- */
+/* ---- one batch ---- */
 
 static void empty(struct cli_batch *b)
 {
@@ -89,90 +92,37 @@ static void empty(struct cli_batch *b)
         bioinfer_records_free(&b->used[i]);
     b->n = b->n_used = 0;
     b->residues = 0;
+    b->cells = 0;
+    b->any_bad = false;
 }
 
-static void *write_ahead(void *arg)
-{
-    struct cli_align_run *run = arg;
-
-    pthread_mutex_lock(&run->lock);
-    for (;;) {
-        int code;
-        while (!run->waiting && !run->stop)
-            pthread_cond_wait(&run->changed, &run->lock);
-        if (!run->waiting)
-            break;
-        pthread_mutex_unlock(&run->lock);
-        code = write_scores(run, run->waiting);
-        empty(run->waiting);
-        pthread_mutex_lock(&run->lock);
-        run->code = run->code ? run->code : code;
-        run->waiting = NULL;
-        pthread_cond_broadcast(&run->changed);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return NULL;
-}
-
-/* Waits until all that was handed over is written, and hands over. */
-static int hand_over(struct cli_align_run *run, struct cli_batch *b)
-{
-    int code;
-
-    pthread_mutex_lock(&run->lock);
-    while (run->waiting)
-        pthread_cond_wait(&run->changed, &run->lock);
-    code = run->code;
-    if (!code) {
-        run->waiting = b;
-        pthread_cond_broadcast(&run->changed);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return code;
-}
-
-/* ---- batches ---- */
-
-int cli_align_start(struct cli_align_run *run)
-{
-    for (int i = 0; i < 2; i++) {
-        struct cli_batch *b = &run->batches[i];
-        b->pairs = calloc(BATCH_PAIRS, sizeof *b->pairs);
-        b->sides = calloc(2 * (size_t)BATCH_PAIRS, sizeof *b->sides);
-        b->results = calloc(BATCH_PAIRS, sizeof *b->results);
-        if (!b->pairs || !b->sides || !b->results)
-            return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
-    }
-    run->batch = &run->batches[0];
-    if (!run->cli->options->score_only)
-        return CLI_EXIT_OK;
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_cond_init(&run->changed, NULL);
-    if (pthread_create(&run->thread, NULL, write_ahead, run))
-        return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
-    run->started = true;
-    return CLI_EXIT_OK;
-}
-
-static void say_failed(struct cli_align_run *run, size_t i, int status, const char *message)
+static void say_failed(struct cli_align_run *run, const struct cli_batch *b, size_t i, int status,
+                       const char *message)
 {
     run->n_failed++;
-    cli_say(run->cli, "%s, %s: no result: %s%s%s", run->batch->sides[2 * i]->id,
-            run->batch->sides[2 * i + 1]->id, bioinfer_status_name(status), *message ? ": " : "",
-            message);
+    cli_say(run->cli, "%s, %s: no result: %s%s%s", b->sides[2 * i]->id, b->sides[2 * i + 1]->id,
+            bioinfer_status_name(status), *message ? ": " : "", message);
 }
 
 /* Counts results and says what has none. */
-static void tally(struct cli_align_run *run)
+static void tally(struct cli_align_run *run, const struct cli_batch *b)
 {
-    const struct cli_batch *b = run->batch;
+    bool plain = !b->any_bad; /* nothing is to be said */
 
+    for (size_t i = 0; plain && i < b->n; i++)
+        plain = !b->results[i].status && !b->results[i].sparse;
+    if (plain) {
+        run->n_done += b->n;
+        run->n_residues += b->residues;
+        run->cells += b->cells;
+        return;
+    }
     for (size_t i = 0; i < b->n; i++) {
         const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
         const struct bioinfer_alignment *a = &b->results[i];
         if (!has_result(b, i)) {
             const struct bioinfer_record *bad = q->status ? q : t;
-            say_failed(run, i, bad->status ? bad->status : a->status,
+            say_failed(run, b, i, bad->status ? bad->status : a->status,
                        bad->status ? bad->message : a->message);
             continue;
         }
@@ -187,28 +137,124 @@ static void tally(struct cli_align_run *run)
     }
 }
 
-/* Aligns what is gathered, and writes it or has it written. */
-static int flush(struct cli_align_run *run)
+static int align_batch(struct cli_align_run *run, struct cli_batch *b)
 {
     struct bioinfer_error err = {0};
-    struct cli_batch *b = run->batch;
-    int st, code;
+    int st, code = CLI_EXIT_OK;
 
     if (cli_stop_signal())
         return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, &err);
     if ((st = bioinfer_aligner_run(run->aligner, b->pairs, b->n, b->results, &err)))
         return cli_fail(run->cli, CLI_AT_RUN, st, &err);
-    tally(run);
-    if (run->started) {
-        code = hand_over(run, b);
-        run->batch = &run->batches[b == &run->batches[0]];
-    } else {
+    tally(run, b);
+    if (!run->cli->options->score_only)
         code = write_alignments(run, b);
-        empty(b);
-    }
     if (!code)
         cli_progress_tick(run->cli, run->n_done, run->n_residues);
     return code;
+}
+
+/* ---- threads ---- */
+
+/* Gives a batch to a stage, or to the caller again when there is none. The lock is held. */
+static void hand_over(struct cli_align_run *run, int stage, struct cli_batch *b)
+{
+    b->stage = stage;
+    pthread_cond_broadcast(&run->changed);
+}
+
+/* The batch of this stage that came first. */
+static struct cli_batch *find(struct cli_align_run *run, int stage)
+{
+    struct cli_batch *first = NULL;
+
+    for (int i = 0; i < CLI_BATCHES; i++) {
+        struct cli_batch *b = &run->batches[i];
+        if (b->stage == stage && (!first || b->number < first->number))
+            first = b;
+    }
+    return first;
+}
+
+/* After a failure batches go on, untouched. */
+static void *work(struct cli_align_run *run, int stage)
+{
+    pthread_mutex_lock(&run->lock);
+    for (;;) {
+        struct cli_batch *b;
+        int code;
+        while (!(b = find(run, stage)) && !run->stop)
+            pthread_cond_wait(&run->changed, &run->lock);
+        if (!b)
+            break;
+        code = run->code;
+        pthread_mutex_unlock(&run->lock);
+        if (!code && b->n && stage == CLI_ALIGNS)
+            code = align_batch(run, b);
+        else if (!code && run->cli->options->score_only)
+            code = write_scores(run, b);
+        if (stage == CLI_WRITES)
+            empty(b);
+        pthread_mutex_lock(&run->lock);
+        run->code = run->code ? run->code : code;
+        hand_over(run, stage == CLI_ALIGNS ? CLI_WRITES : CLI_FILLS, b);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+static void *aligns(void *run)
+{
+    return work(run, CLI_ALIGNS);
+}
+
+static void *writes(void *run)
+{
+    return work(run, CLI_WRITES);
+}
+
+/* Has the batch aligned, waits for another to fill; `all`: for all of them. */
+static int flush(struct cli_align_run *run, bool all)
+{
+    int code, n_busy;
+
+    pthread_mutex_lock(&run->lock);
+    run->batch->number = run->n_batches++;
+    hand_over(run, CLI_ALIGNS, run->batch);
+    do {
+        n_busy = 0;
+        for (int i = 0; i < CLI_BATCHES; i++)
+            n_busy += run->batches[i].stage != CLI_FILLS;
+    } while (n_busy > (all ? 0 : CLI_BATCHES - 1) &&
+             !pthread_cond_wait(&run->changed, &run->lock));
+    run->batch = find(run, CLI_FILLS);
+    code = run->code;
+    pthread_mutex_unlock(&run->lock);
+    return code;
+}
+
+/* ---- the caller ---- */
+
+int cli_align_start(struct cli_align_run *run)
+{
+    void *(*const stages[])(void *) = {aligns, writes};
+
+    for (int i = 0; i < CLI_BATCHES; i++) {
+        struct cli_batch *b = &run->batches[i];
+        b->pairs = calloc(BATCH_PAIRS, sizeof *b->pairs);
+        b->sides = calloc(2 * (size_t)BATCH_PAIRS, sizeof *b->sides);
+        b->results = calloc(BATCH_PAIRS, sizeof *b->results);
+        if (!b->pairs || !b->sides || !b->results)
+            return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
+    }
+    run->batch = &run->batches[0];
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->changed, NULL);
+    run->locked = true;
+    for (; run->n_threads < 2; run->n_threads++)
+        if (pthread_create(&run->threads[run->n_threads], NULL, stages[run->n_threads], run))
+            return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
+    return CLI_EXIT_OK;
 }
 
 int cli_align_add(struct cli_align_run *run, const struct bioinfer_record *q,
@@ -220,8 +266,10 @@ int cli_align_add(struct cli_align_run *run, const struct bioinfer_record *q,
     b->sides[2 * b->n + 1] = t;
     b->pairs[b->n++] = (struct bioinfer_align_pair){q->sequence, t->sequence, q->length, t->length};
     b->residues += q->length + t->length;
+    b->cells += (double)q->length * (double)t->length;
+    b->any_bad |= q->status || t->status;
     if (b->n == BATCH_PAIRS || b->residues > BATCH_RESIDUES)
-        return flush(run);
+        return flush(run, false);
     return CLI_EXIT_OK;
 }
 
@@ -246,23 +294,24 @@ int cli_align_used(struct cli_align_run *run, struct bioinfer_records **block)
 
 int cli_align_finish(struct cli_align_run *run)
 {
-    int code = run->batch->n ? flush(run) : CLI_EXIT_OK;
-
-    return !code && run->started ? hand_over(run, NULL) : code;
+    return flush(run, true);
 }
 
 void cli_align_end(struct cli_align_run *run)
 {
-    if (run->started) {
+    if (run->locked) {
         pthread_mutex_lock(&run->lock);
         run->stop = true;
         pthread_cond_broadcast(&run->changed);
         pthread_mutex_unlock(&run->lock);
-        pthread_join(run->thread, NULL);
+        for (int i = 0; i < run->n_threads; i++)
+            pthread_join(run->threads[i], NULL);
         pthread_mutex_destroy(&run->lock);
         pthread_cond_destroy(&run->changed);
+        run->locked = false;
+        run->n_threads = 0;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < CLI_BATCHES; i++) {
         struct cli_batch *b = &run->batches[i];
         empty(b);
         free(b->pairs);
@@ -271,5 +320,4 @@ void cli_align_end(struct cli_align_run *run)
         free(b->used);
         *b = (struct cli_batch){0};
     }
-    run->started = false;
 }

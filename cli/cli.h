@@ -207,6 +207,8 @@ int cli_output_open(struct cli_output *out, const char *path,
 /* Failures are kept and returned by cli_output_finish. */
 void cli_output_write(struct cli_output *out, const char *text, size_t len);
 void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* Has the system write what there is to the disk, so that finish waits for less. */
+void cli_output_start(struct cli_output *out);
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
 void cli_output_close(struct cli_output *out); /* without finish: removes the file */
 /* The write callback of bioinfer_file_info and bioinfer_session_dump; user = output. */
@@ -249,39 +251,45 @@ void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
 
 /* ---- align_batch.c: pairs aligned a batch at a time, written while the next ones are */
 
+enum { CLI_BATCHES = 3, CLI_FILLS = 0, CLI_ALIGNS, CLI_WRITES };
+
 struct cli_batch {
     struct bioinfer_align_pair *pairs;
     const struct bioinfer_record **sides; /* two for each pair */
     struct bioinfer_alignment *results;
     size_t n;
     uint64_t residues;
+    double cells;
+    bool any_bad;                   /* some record has no sequence */
     struct bioinfer_records **used; /* blocks that no later pair points into */
     size_t n_used, used_cap;
+    int stage;       /* whose it is: the caller's, or a thread's */
+    uint64_t number; /* in the order in which they were filled */
 };
 
 struct cli_align_run {
     struct cli *cli;
-    bioinfer_aligner *aligner; /* opened before the first flush */
-    struct cli_align_out *writer;
-    struct cli_batch batches[2], *batch; /* the one that is filled */
-    uint64_t n_done, n_failed, n_residues;
+    bioinfer_aligner *aligner;    /* opened before the first pair is added */
+    struct cli_align_out *writer; /* so is this */
+    struct cli_batch batches[CLI_BATCHES], *batch; /* the one that is filled */
+    uint64_t n_done, n_failed, n_residues; /* valid behind finish() */
     double cells;
     bool told_sparse;
-    /* the thread that writes scores */
-    pthread_t thread;
-    pthread_mutex_t lock; /* of all below */
+    pthread_t threads[2];
+    int n_threads;
+    bool locked; /* the mutex and the condition exist */
+    pthread_mutex_t lock; /* of all below, and the batches' stages */
     pthread_cond_t changed;
-    struct cli_batch *waiting; /* for the thread, or being written by it */
-    bool started, stop;
-    int code; /* of what was written */
+    uint64_t n_batches;
+    int code; /* the first failure of a thread */
+    bool stop;
 };
 int cli_align_start(struct cli_align_run *run); /* an exit code, like all here */
-/* Room for another pair is made when it is needed. */
 int cli_align_add(struct cli_align_run *run, const struct bioinfer_record *query,
                   const struct bioinfer_record *target);
 /* The block is freed when all pairs added so far are written. */
 int cli_align_used(struct cli_align_run *run, struct bioinfer_records **block);
-/* Aligns and writes what there is. */
+/* Returns when all pairs are aligned and written. */
 int cli_align_finish(struct cli_align_run *run);
 void cli_align_end(struct cli_align_run *run); /* frees all but the aligner; accepts a zeroed one */
 

@@ -1,5 +1,6 @@
 /* output.c - text results: to standard output, or to a file that appears under its name
  * only when it is complete. */
+#define _GNU_SOURCE
 #include "cli.h"
 
 #include <errno.h>
@@ -161,6 +162,16 @@ int cli_output_callback(void *user, const char *text, size_t len)
 
     cli_output_write(out, text, len);
     return out->status;
+}
+
+void cli_output_start(struct cli_output *out)
+{
+    if (out->status || !out->part)
+        return;
+    if (fflush(out->file))
+        out->status = status_of(errno);
+    else /* a hint: what goes wrong is met by fsync() */
+        sync_file_range(fileno(out->file), 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err)

@@ -120,6 +120,27 @@ class Align(unittest.TestCase):
         self.run_it(self.a, os.path.join(self.folder.name, "none"), code=66)
         self.assertIn("neither a file nor one of", self.run_it(self.a, self.b, "--matrix", "BLOSUM63", code=66).stderr)
 
+    def test_many_batches(self):
+        """More pairs than three batches hold: all of them, in order, what fails in its place."""
+        n, letters = 200001, "ACGT"
+        word = lambda i: "".join(letters[i >> 2 * k & 3] for k in range(9))
+        bad = {7, 65535, 65536, 131072, 200000}
+        a = self.fasta("many_a.fasta", [("q%d" % i, word(i)) for i in range(n)])
+        b = self.fasta("many_b.fasta", [("t%d" % i, word(i)[:-1] + ("!" if i in bad else "") + "A") for i in range(n)])
+        expected = None
+        for threads in "1", "3":
+            done = self.run_it(a, b, "--match=2", "--mismatch=-4", "--score-only", "--threads", threads, code=1)
+            rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
+            self.assertEqual([r[:2] for r in rows], [["q%d" % i, "t%d" % i] for i in range(n) if i not in bad])
+            for i, row in zip((i for i in range(n) if i not in bad), rows):
+                self.assertEqual(row[2], "18" if word(i)[-1] == "A" else "12")
+            self.assertEqual([line.split(":")[1].strip() for line in done.stderr.splitlines() if "no result:" in line],
+                             ["q%d, t%d" % (i, i) for i in sorted(bad)])
+            expected = expected or done.stdout
+            self.assertEqual(done.stdout, expected)
+        full = self.run_it(a, b, "--match=2", "--mismatch=-4", "--threads", "2", code=1).stdout.splitlines()
+        self.assertEqual([line.split("\t")[:3] for line in full[1:]], rows)
+
     def test_usage(self):
         for args in ((), (self.a,), (self.a, self.b, self.b), (self.a, self.b, "--format", "npz"),
                      (self.a, self.b, "--score-only", "--format", "sam"), (self.a, self.b, "--gap-open", "x"),
