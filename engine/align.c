@@ -28,6 +28,7 @@ enum {
     FLAGS = 12 << 20,   /* and of its flags, which should stay in a cache */
     LEAST_PAIRS = 1 << 13, /* of a batch for a GPU, where there are more to follow */
     SHARED_WORK = 1 << 15, /* residues from which several threads encode them */
+    AHEAD = 8, /* sequences on their way to the cache */
     FEEDERS = 4 /* threads that encode scores' pairs as fast as a GPU takes them: more would keep
                  * cores from those who read and write files beside them */
 };
@@ -53,6 +54,7 @@ struct bioinfer_aligner {
     struct bi_align_plan plan;
     const struct bi_align_kernels *coders; /* whose encode() is used */
     int n_feeders;
+    uint32_t used; /* a bit for each code of the pairs encoded last */
     int32_t scale;
     bool traceback;
     struct worker *workers; /* n_threads */
@@ -284,9 +286,9 @@ static int pair_failed(struct bioinfer_aligner *a, struct bioinfer_alignment *r,
 /* All listed sequences, on some threads; returns the codes that targets use. */
 static uint32_t encode(struct bioinfer_aligner *a, bool shared)
 {
-    uint32_t used = 0;
+    uint32_t queries = 0, targets = 0;
 
-#pragma omp parallel num_threads(a->n_feeders) reduction(| : used) if (shared)
+#pragma omp parallel num_threads(a->n_feeders) reduction(| : queries, targets) if (shared)
     {
         struct bi_align_coder query = {.code = a->matrix.code}, target;
         memset(query.met, BI_ALIGN_NO_CODE, sizeof query.met);
@@ -294,11 +296,15 @@ static uint32_t encode(struct bioinfer_aligner *a, bool shared)
 #pragma omp for schedule(dynamic, 64)
         for (size_t k = 0; k < a->n_sequences; k++) {
             struct sequence *s = &a->sequences[k];
+            if (k + AHEAD < a->n_sequences) /* short ones lie all over the caller's memory */
+                __builtin_prefetch(a->sequences[k + AHEAD].letters);
             s->bad = !a->coders->encode(s->target ? &target : &query, s->letters, s->n, s->codes);
         }
-        used |= target.used;
+        queries |= query.used;
+        targets |= target.used;
     }
-    return used;
+    a->used = queries | targets;
+    return targets;
 }
 
 /* Says which letter of a bad sequence it is. */
@@ -512,7 +518,7 @@ static int score_group(struct bioinfer_aligner *a, struct worker *w, const uint3
     *many = (struct bi_align_many){
         .n_pairs = (int32_t)n,
         .table = p->kernels->bits == 8 ? (const void *)p->table8_t : p->table16_t,
-        .letters = p->scoring.n_letters, .open = p->scoring.open, .extend = p->scoring.extend,
+        .symmetric = p->symmetric, .letters = p->scoring.n_letters, .used = a->used, .open = p->scoring.open, .extend = p->scoring.extend,
         .kind = p->kind, .left = p->left, .top = p->top,
         .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
         .free_column = p->scoring.free_ends & BIOINFER_FREE_QUERY_END};

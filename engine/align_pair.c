@@ -27,18 +27,21 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
                         const struct bi_align_kernels *(*kernels)(int bits))
 {
     int32_t high = 0, low = INT32_MAX;
+    bool asymmetric = false;
 
     *p = (struct bi_align_plan){.scoring = *s};
     for (int a = 0; a < s->n_letters; a++)
         for (int b = 0; b < s->n_letters; b++) {
             high = s->score[a][b] > high ? s->score[a][b] : high;
             low = s->score[a][b] < low ? s->score[a][b] : low;
+            asymmetric |= s->score[a][b] != s->score[b][a];
         }
     const int64_t most = 3 * (int64_t)s->open + high;
     p->kernels = most < 256 ? kernels(8) : most < 65536 ? kernels(16) : NULL;
     p->kind = s->open == s->extend           ? BI_ALIGN_LINEAR
               : low >= -(s->open + s->extend) ? BI_ALIGN_AFFINE
                                               : BI_ALIGN_STEEP;
+    p->symmetric = !asymmetric;
     p->left = p->top = (struct bi_align_border){0, s->open - s->extend};
     if (s->free_ends & BIOINFER_FREE_QUERY_BEGIN)
         p->left = (struct bi_align_border){s->open, s->open};

@@ -53,7 +53,26 @@ static bool encode(struct bi_align_coder *c, const char *letters, size_t n, uint
 #include "align_lanes.h"
 #undef LANE
 
+#if BI_ISA_ID == BI_ISA_ID_avx512
+
+static void many_vbmi(struct bi_align_many *a)
+{
+    if (!bi_cpu_align_many_vbmi(a))
+        many8(a);
+}
+
+static const struct bi_align_kernels kernels_vbmi = {
+    .bits = 8, .lanes = W8, .rows = {W8, 2 * W8, 4 * W8}, .columns = MANY_COLUMNS,
+    .many = many_vbmi, .many_scratch = many_scratch8, .strip = strip8,
+    .encode = encode};
+
+#endif
+
 const struct bi_align_kernels *BI_ISA_NAME(align)(int bits)
 {
+#if BI_ISA_ID == BI_ISA_ID_avx512
+    if (bits == 8 && bi_cpu_has_vbmi())
+        return &kernels_vbmi;
+#endif
     return bits == 8 ? &align_kernels8 : &align_kernels16;
 }

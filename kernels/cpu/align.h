@@ -22,7 +22,9 @@ struct bi_align_many {
     const uint8_t *query[BI_ALIGN_MANY], *target[BI_ALIGN_MANY]; /* codes */
     int64_t n[BI_ALIGN_MANY], m[BI_ALIGN_MANY];                  /* at least 1 */
     const void *table;       /* lanes [letter of target][letter of query]: S2 */
+    bool symmetric;          /* the table is */
     int32_t letters;         /* codes are below it */
+    uint32_t used;           /* a bit for each code that may be in the sequences */
     int32_t open, extend;
     enum bi_align_kind kind;
     struct bi_align_border left, top; /* U of column 0, V of row 0 */

@@ -8,6 +8,7 @@
 #ifndef BI_CPU_H
 #define BI_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,8 @@ const struct bi_cpu_kernels *bi_cpu_kernels_generic(void);
 #if defined __x86_64__
 const struct bi_cpu_kernels *bi_cpu_kernels_avx2(void);
 const struct bi_cpu_kernels *bi_cpu_kernels_avx512(void);
+/* Whether it also has AVX-512 VBMI, which kernels of avx512 (align_vbmi.c) use where it is. */
+bool bi_cpu_has_vbmi(void);
 #elif defined __aarch64__
 const struct bi_cpu_kernels *bi_cpu_kernels_neon(void);
 #endif

@@ -36,6 +36,12 @@ static void x86_features(bool *avx2, bool *avx512)
     *avx512 = *avx2 && HAS(b, ebx7) && HAS(states, OPMASK_ZMM);
 }
 
+bool bi_cpu_has_vbmi(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && HAS(c, bit_AVX512VBMI);
+}
+
 static void brand(char text[49])
 {
     unsigned a, b, c, d, word[12] = {0};

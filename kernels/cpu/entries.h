@@ -72,5 +72,10 @@ void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_
 int64_t BI_ISA_NAME(panel)(void);
 
 const struct bi_align_kernels *BI_ISA_NAME(align)(int bits); /* align.c */
+#if BI_ISA_ID == BI_ISA_ID_avx512
+struct bi_align_many;
+/* align_vbmi.c: false where pairs do not suit it, and nothing is done */
+bool bi_cpu_align_many_vbmi(struct bi_align_many *a);
+#endif
 
 #endif

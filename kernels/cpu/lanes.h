@@ -4,7 +4,9 @@
  *   types       v8: W8 lanes of uint8_t, v16: W16 lanes of uint16_t
  *   both        load store set1 add sub subs (at 0) max or select eq_bit ge_bit shift last
  *   v8 alone    pick32 (a table of 32 bytes), high (is bit 7 of any lane set), turn16 (16 x 16
- *               bytes transposed); the first two where LANES_PICK32
+ *               bytes transposed); the first two where LANES_PICK32. With VBMI pick64, pick128,
+ *               pick256 (tables of so many bytes in vectors), max_signed and or_eq(f, a, b, x):
+ *               f + x where a = b, else f
  *
  *   subs(a, b)        max(a - b, 0)
  *   select(m, a, b)   a where m is all ones, b where it is 0
@@ -73,6 +75,23 @@ BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
     a = _mm512_mask_broadcast_i32x4(a, 0x0f00, _mm_loadu_si128((const __m128i *)(p[32] + at)));
     return _mm512_mask_broadcast_i32x4(a, 0xf000, _mm_loadu_si128((const __m128i *)(p[48] + at)));
 }
+#if defined __AVX512VBMI__ /* tables in registers */
+BI_INLINE v8 v8_max_signed(v8 a, v8 b) { return _mm512_max_epi8(a, b); }
+BI_INLINE v8 v8_or_eq(v8 f, v8 a, v8 b, v8 x)
+{
+    return _mm512_mask_add_epi8(f, _mm512_cmpeq_epi8_mask(a, b), f, x);
+}
+BI_INLINE v8 v8_pick64(v8 table, v8 index) { return _mm512_permutexvar_epi8(index, table); }
+BI_INLINE v8 v8_pick128(const v8 *table, v8 index)
+{
+    return _mm512_permutex2var_epi8(table[0], index, table[1]);
+}
+BI_INLINE v8 v8_pick256(const v8 *table, v8 index)
+{
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), v8_pick128(table, index),
+                                  v8_pick128(table + 2, index));
+}
+#endif
 BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return _mm512_unpacklo_epi8(a, b); }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm512_unpackhi_epi8(a, b); }
 

@@ -2,7 +2,7 @@
  *
  *     align_test [random pairs (default 20000)] [seed]
  *
- * Sections: tools, tiny pairs, random pairs, long pairs, published figures, bad input, memory. */
+ * Sections: tools, tiny pairs, random pairs, lanes, letters, long pairs, published figures, bad input, memory. */
 #include <stdbool.h>
 
 #include "../test.h"
@@ -116,7 +116,9 @@ static void all_tiny_pairs(void)
     static const struct setting settings[] = {{NULL, 5, -4, 10, 1, 0, 0},
                                               {NULL, 1, -1, 2, 2, 0, 0},
                                               {NULL, 2, -9, 3, 1, 0, 0},
-                                              {NULL, 0, -4, 8, 2, 0, 0}};
+                                              {NULL, 0, -4, 8, 2, 0, 0},
+                                              {NULL, 65, -10000, 52, 10, 0, 0},
+                                              {NULL, 85, -9, 42, 0, 0, 0}};
     enum { WORDS = 4 + 16 + 64 + 256 };
     static char letters[WORDS][5];
     static uint8_t codes[WORDS][4];
@@ -239,6 +241,124 @@ static void random_pairs(void)
             free_text(&q[i]);
             free_text(&t[i]);
         }
+    }
+}
+
+/* ---- lanes: groups that are full, at the bounds of numbers, letters and strips ---- */
+
+/* Scores of [query][target] that differ from those of [target][query], in a file. */
+static void write_asymmetric(const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    CHECK(f);
+    if (!f)
+        return;
+    for (const char *a = protein; *a; a++)
+        fprintf(f, " %c", *a);
+    for (const char *a = protein; *a; a++) {
+        fprintf(f, "\n%c", *a);
+        for (const char *b = protein; *b; b++)
+            fprintf(f, " %d", a == b ? 9 : (int)below(15) - 9);
+    }
+    fprintf(f, "\n");
+    fclose(f);
+}
+
+/* 64 pairs of up to n x m residues, enough of them to share a vector, and one more. */
+static void full_group(const struct setting *s, int n_letters, int n, int m)
+{
+    enum { PAIRS = 65 };
+    struct text q[PAIRS], t[PAIRS];
+    struct bioinfer_align_pair pairs[PAIRS];
+    const char *letters = s->matrix ? protein : dna;
+
+    for (int i = 0; i < PAIRS; i++) {
+        const int spread = i % 3 == 0; /* pads in some lanes */
+        const int rows = n - (spread ? (int)below((uint32_t)n / 4 + 1) : 0);
+        const int columns = m - (spread ? (int)below((uint32_t)m / 4 + 1) : 0);
+        q[i] = random_text(rows, n_letters, letters);
+        t[i] = random_text(columns, n_letters, letters);
+        if (i % 4 == 1) { /* one letter, then another: long gaps, largest gains */
+            memset(q[i].letters, letters[0], (size_t)rows);
+            memset(q[i].codes, 0, (size_t)rows);
+            memset(t[i].letters, letters[i % 8 == 1 ? 0 : 1], (size_t)columns);
+            memset(t[i].codes, i % 8 == 1 ? 0 : 1, (size_t)columns);
+        } else if (i % 4 == 2) { /* a related pair */
+            for (int k = 0; k < rows && k < columns; k++)
+                if (below(8))
+                    t[i].letters[columns - 1 - k] =
+                        letters[t[i].codes[columns - 1 - k] = q[i].codes[rows - 1 - k]];
+        }
+        pairs[i] = pair_of(&q[i], &t[i]);
+    }
+    compare(s, pairs, q, t, PAIRS);
+    for (int i = 0; i < PAIRS; i++) {
+        free_text(&q[i]);
+        free_text(&t[i]);
+    }
+}
+
+static void full_lanes(void)
+{
+    static const char asymmetric[] = "align_test.matrix";
+    /* signed bytes end at 3 (o - e) = 128 and max(S) + o + e = 127, unsigned ones at
+     * 3 o + max(S) = 255, 16 bits at 65535: each side of each bound */
+    static const struct setting bounds[] = {
+        {NULL, 65, -60, 52, 10, 0, 0},   {NULL, 66, -60, 52, 10, 0, 0},
+        {NULL, 60, -60, 53, 10, 0, 0},   {NULL, 65, -10000, 52, 10, 0, BIOINFER_FREE_ENDS},
+        {NULL, 85, -60, 42, 0, 0, 0},    {NULL, 86, -60, 42, 0, 0, BIOINFER_FREE_ENDS},
+        {NULL, 41, -60, 43, 43, 0, 0},   {NULL, 42, -60, 43, 43, 0, 0},
+        {NULL, 105, -60, 50, 10, 0, 0},  {NULL, 106, -60, 50, 10, 0, 0},
+        {NULL, 535, -60, 21666, 1, 0, 0}, {NULL, 538, -60, 21666, 1, 0, 0},
+        {NULL, 0, 0, 1, 0, 0, 0},        {NULL, -3, -3, 1, 1, 0, 0},
+        {NULL, 10000, -10000, 1, 1, 0, 0}};
+    static const int shapes[][2] = {{1, 1},   {1, 300},  {300, 1},   {16, 15},   {17, 4},
+                                    {33, 5},  {239, 21}, {240, 100}, {241, 101}, {256, 20},
+                                    {20, 250}, {500, 31}};
+    const struct setting protein_settings[] = {
+        {"BLOSUM62", 0, 0, 11, 1, 0, 0},        {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS},
+        {"PAM30", 0, 0, 5, 5, 0, 6},            {"PAM70", 0, 0, 3, 0, 0, 9},
+        {asymmetric, 0, 0, 11, 2, 0, 0},        {asymmetric, 0, 0, 2, 2, 0, BIOINFER_FREE_ENDS}};
+    static const int n_letters[] = {11, 12, 20, 22, 23, 24}; /* tables of 11 and of 22 */
+
+    write_asymmetric(asymmetric);
+    for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++)
+        for (int i = 0; i < 3; i++)
+            full_group(&bounds[k], 4 + (i == 1), i == 2 ? 250 : 30, i == 1 ? 60 : 30);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        full_group(&protein_settings[k % 3], 20, shapes[k][0], shapes[k][1]);
+        full_group(&random_settings[6 + k % 5], 5, shapes[k][0], shapes[k][1]);
+    }
+    for (size_t k = 0; k < sizeof protein_settings / sizeof *protein_settings; k++)
+        for (size_t i = 0; i < sizeof n_letters / sizeof *n_letters; i++)
+            full_group(&protein_settings[k], n_letters[i], 45, 40);
+    remove(asymmetric);
+}
+
+/* ---- letters: one that no matrix has, at every place of a vector ---- */
+
+static void bad_letters(void)
+{
+    const struct setting s = {"BLOSUM62", 0, 0, 11, 1, 0, 0};
+    char q[141], want[64];
+
+    for (int c = 0; c < n_contexts; c++) {
+        bioinfer_aligner *a = open_aligner(contexts[c], &s, 0, 0, 0);
+        for (int n = 1; n < 140; n++)
+            for (int at = n - 1; at >= 0; at -= 1 + at / 3) {
+                struct bioinfer_align_pair pair = {q, "MKV", (size_t)n, 3};
+                struct bioinfer_alignment r = {0};
+                memset(q, 'w', sizeof q); /* and no sooner than where the sequence ends */
+                q[n] = '1';
+                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+                q[at] = at % 2 ? '\xc1' : '1';
+                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL));
+                CHECK_EQ(r.status, BIOINFER_BAD_RESIDUE);
+                snprintf(want, sizeof want, "residue %d of the query is ", at + 1);
+                CHECK_HAS(r.message, want);
+            }
+        bioinfer_aligner_free(&a);
     }
 }
 
@@ -586,6 +706,8 @@ int main(int argc, char **argv)
     printf("%d instruction sets\n", n_contexts);
     TEST(all_tiny_pairs);
     TEST(random_pairs);
+    TEST(full_lanes);
+    TEST(bad_letters);
     TEST(long_pairs);
     TEST(shared_pair);
     TEST(published);

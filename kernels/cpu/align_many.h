@@ -1,0 +1,486 @@
+/* align_many.h - many pairs at once, a lane is a pair, for the lanes of align_lanes.h, which
+ * includes it.
+ *
+ * Sequences end together, at row N and column M of the longest; what a shorter one has in
+ * front of its first residue are pad cells, which pass the border on. Rows go in strips of
+ * MANY_ROWS so that what belongs to a row stays in the cache; V and X of all columns lie in
+ * memory between strips; MANY_COLUMNS columns go through the registers at a time.
+ *
+ * The S2 of a cell of all pairs come from profiles: for each pair and letter of its target a line
+ * of S2 along the query, 16 rows of which are turned round at a time; or, with LANES_LOOKUP
+ * (align_vbmi.c), from one table in registers by the two letters.
+ *
+ * Sections: sizes, scores, cells, strips, the call. */
+
+/* ---- sizes ---- */
+
+#if !defined MANY_SIZES
+#define MANY_SIZES
+enum { MANY_ROWS = 240, /* in whole BLOCKs, below 256: numbers of rows are lanes */
+       MANY_COLUMNS = VREGS == 32 ? 4 : 2 };
+#endif
+
+struct L(many) { /* what the parts of one call share */
+    lane_t *v, *x;         /* [M][W] */
+    lane_t *u, *y;         /* [R][W], of a strip */
+    int64_t N, M, R;
+    int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
+    int64_t most_rows, most_columns;       /* of these the most */
+#if defined LANES_LOOKUP
+    uint8_t *query, *query2; /* [R][W], of a strip: numbers of letters, as below */
+    uint8_t *target;         /* [M][W] codes */
+    uint8_t target_number[64], target_number2[64], query_number[64], query_number2[64];
+    uint8_t table[256];
+#else
+    lane_t *profile;
+    int64_t stride;
+    const lane_t *from[MANY_COLUMNS][W];
+#endif
+};
+
+BI_INLINE int64_t L(many_up)(int64_t x, int64_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* From one line of a profile to the next: an odd number of cache lines, else the rows in use of
+ * all of them would share few sets of a cache. */
+BI_INLINE int64_t L(many_stride)(int64_t rows)
+{
+    const int64_t size = (int64_t)sizeof(lane_t);
+    return (L(many_up)(rows * size, 128) + 64) / size;
+}
+
+BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters)
+{
+    const int64_t rows = L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK);
+    const int64_t columns = L(many_up)(m, BI_ALIGN_BLOCK);
+    return sizeof(lane_t) * (size_t)W *
+               (size_t)(3 * columns + 4 * rows + L(many_stride)(rows) * letters) + 64;
+}
+
+/* Codes of BLOCK rows or columns from `at` on of all lanes, 0 in pads: lane l's in to[l]. */
+BI_INLINE void L(many_codes)(const struct bi_align_many *a, const uint8_t *const *sequence,
+                             const int64_t *skip, int64_t at, uint8_t to[W][BI_ALIGN_BLOCK])
+{
+    for (int l = 0; l < W; l++)
+        for (int k = 0; k < BI_ALIGN_BLOCK; k++)
+            to[l][k] = l < a->n_pairs && at + k >= skip[l] ? sequence[l][at + k - skip[l]] : 0;
+}
+
+/* ---- scores ---- */
+
+#if defined LANES_LOOKUP
+
+enum { MANY_SQUARE = 11, MANY_TRIANGLE = 22 }; /* letters whose pairs the tables hold */
+
+/* Pairs of few letters have their S2 at q + n t. Of more letters each unordered pair has one,
+ * at max(q + t (t + 1) / 2, t + q (q + 1) / 2): the larger letter gives the triangle. */
+static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, const bool square)
+{
+    const uint8_t *s2 = a->table; /* [target][query] */
+    uint8_t code[BI_ALIGN_LETTERS];
+    const int gap = a->open - a->extend;
+    int n = 0;
+
+    for (int c = 0; c < BI_ALIGN_LETTERS; c++)
+        if (a->used >> c & 1)
+            code[n++] = (uint8_t)c;
+    for (int t = 0; t < n; t++) {
+        w->query_number[code[t]] = (uint8_t)t;
+        w->query_number2[code[t]] = w->target_number2[code[t]] = (uint8_t)(t * (t + 1) / 2);
+        w->target_number[code[t]] = (uint8_t)(square ? n * t : t);
+        for (int q = 0; q < (square ? n : t + 1); q++)
+            w->table[q + (square ? n * t : t * (t + 1) / 2)] =
+                (uint8_t)(s2[code[t] * BI_ALIGN_LETTERS + code[q]] - 2 * gap);
+    }
+}
+
+/* The cell of align_lanes.h in other terms, of one operation less where nothing saturates: with
+ * g = o - e and everything as signed numbers,
+ *   U - g, V - g                 for U, V
+ *   A - 2 g (cell below), B - 2 g (cell on the right)   for X, Y
+ *   M = Z - 2 g = max(S + 2 e, A - 2 g, B - 2 g)
+ * the next A is max(Z, A + g) - U, so A - 2 g becomes max(M - g, A - 2 g) - (U - g), and B likewise.
+ * What is compared lies in [-3 g, max(S) + 2 e]. */
+BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, const bool flags)
+{
+    const v8 a = kind == BI_ALIGN_LINEAR ? c->v : c->x, b = kind == BI_ALIGN_LINEAR ? c->u : c->y;
+    const v8 m = v8_max_signed(v8_max_signed(s, a), b), open = v8_sub(m, gap);
+    const v8 down = v8_max_signed(open, a), right = v8_max_signed(open, b);
+    const v8 u = v8_sub(m, c->v), v = v8_sub(m, c->u);
+    v8 f = gap;
+
+    if (kind != BI_ALIGN_LINEAR) {
+        c->x = v8_sub(down, c->u);
+        c->y = v8_sub(right, c->v);
+    }
+    c->u = u;
+    c->v = v;
+    if (flags) {
+        f = v8_or_eq(v8_set1(0), m, s, v8_set1(BI_ALIGN_DIAGONAL));
+        f = v8_or_eq(f, m, a, v8_set1(BI_ALIGN_FROM_F));
+        f = v8_or_eq(f, m, b, v8_set1(BI_ALIGN_FROM_E));
+        f = v8_or_eq(f, down, a, v8_set1(BI_ALIGN_EXTEND_F));
+        f = v8_or_eq(f, right, b, v8_set1(BI_ALIGN_EXTEND_E));
+    }
+    return f;
+}
+
+/* Codes of BLOCK rows or columns of all lanes, turned round. */
+BI_INLINE void L(many_letters)(const struct bi_align_many *a, const uint8_t *const *sequence,
+                               const int64_t *skip, int64_t most, int64_t at, uint8_t *to)
+{
+    uint8_t codes[W][BI_ALIGN_BLOCK];
+    const uint8_t *from[W];
+
+    if (at < most || a->n_pairs < W)
+        L(many_codes)(a, sequence, skip, at, codes);
+    for (int l = 0; l < W; l++)
+        from[l] = at < most || a->n_pairs < W ? codes[l] : sequence[l] + at - skip[l];
+    v8_turn16(to, from, 0);
+}
+
+static void L(many_target)(const struct bi_align_many *a, struct L(many) *w)
+{
+    for (int64_t j = 0; j < w->M; j += BI_ALIGN_BLOCK)
+        L(many_letters)(a, a->target, w->skip_columns, w->most_columns, j, w->target + j * W);
+}
+
+static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
+{
+    const v8 number = v8_load(w->query_number), number2 = v8_load(w->query_number2);
+
+    for (int64_t r = 0; r < w->R; r += BI_ALIGN_BLOCK) {
+        uint8_t *to = w->query + r * W, *to2 = w->query2 + r * W;
+        L(many_letters)(a, a->query, w->skip_rows, w->most_rows, strip + r, to);
+        for (int i = 0; i < BI_ALIGN_BLOCK; i++) {
+            const v8 code = v8_load(to + i * W);
+            v8_store(to + i * W, v8_pick64(number, code));
+            v8_store(to2 + i * W, v8_pick64(number2, code));
+        }
+    }
+}
+
+#else
+
+/* Profile of one lane for the rows of a strip: [letters][stride]. */
+BI_INLINE void L(many_profile)(lane_t *to, const struct bi_align_many *a, const uint8_t *codes,
+                               int64_t rows, int64_t stride)
+{
+    const lane_t *table = a->table;
+    for (int32_t t = 0; t < a->letters; t++) {
+        const lane_t *row = table + t * BI_ALIGN_LETTERS;
+        if (!(a->used >> t & 1))
+            continue;
+#if LANE == 8 && defined LANES_PICK32
+        for (int64_t r = 0; r < rows; r += W)
+            v8_store(to + t * stride + r, v8_pick32(row, v8_load(codes + r)));
+#else
+        for (int64_t r = 0; r < rows; r++)
+            to[t * stride + r] = row[codes[r]];
+#endif
+    }
+}
+
+static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
+{
+    uint8_t codes[MANY_ROWS + W];
+
+    w->stride = L(many_stride)(w->R);
+    for (int l = 0; l < W; l++) {
+        const int64_t at = strip - w->skip_rows[l], pads = at < 0 ? (-at < w->R ? -at : w->R) : 0;
+        memset(codes, 0, sizeof codes);
+        if (l < a->n_pairs)
+            memcpy(codes + pads, a->query[l] + at + pads, (size_t)(w->R - pads));
+        L(many_profile)(w->profile + (int64_t)l * a->letters * w->stride, a, codes, w->R,
+                        w->stride);
+    }
+}
+
+/* Lines of the letters of columns from `column` on. */
+BI_INLINE void L(many_lines)(const struct bi_align_many *a, struct L(many) *w, int64_t column)
+{
+    for (int l = 0; l < W; l++) {
+        const lane_t *profile = w->profile + (int64_t)l * a->letters * w->stride;
+        const int64_t at = column - w->skip_columns[l];
+        for (int j = 0; j < MANY_COLUMNS; j++)
+            w->from[j][l] =
+                profile + (l < a->n_pairs && at + j >= 0 ? a->target[l][at + j] * w->stride : 0);
+    }
+}
+
+#endif
+
+/* ---- cells ---- */
+
+/* Lanes whose pads reach beyond `at`: all ones. left: pads from 0 on, at most 255. */
+BI_INLINE VEC L(many_pads)(VEC left, int64_t at)
+{
+    return V(ge_bit)(left, V(set1)((lane_t)(at + 1)), (lane_t)-1);
+}
+
+BI_INLINE VEC L(many_left)(const int64_t *skip, int64_t from)
+{
+    lane_t left[W];
+    for (int l = 0; l < W; l++)
+        left[l] = (lane_t)(skip[l] < from ? 0 : skip[l] - from > 255 ? 255 : skip[l] - from);
+    return V(load)(left);
+}
+
+/* What is the same for all rows of some columns. */
+struct L(columns) {
+    VEC pad[MANY_COLUMNS];
+    VEC rows_left;
+#if defined LANES_LOOKUP
+    VEC target[MANY_COLUMNS], target2[MANY_COLUMNS], table[4];
+#endif
+};
+
+#if defined LANES_LOOKUP
+BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, int64_t row, int j,
+                           const bool square)
+{
+    const v8 q = v8_load(w->query + row * W), q2 = v8_load(w->query2 + row * W);
+
+    if (square)
+        return v8_pick128(k->table, v8_add(q, k->target[j]));
+    return v8_pick256(k->table,
+                      v8_max(v8_add(q, k->target2[j]), v8_add(q2, k->target[j])));
+}
+#endif
+
+BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
+                             int64_t strip, int64_t column, struct L(cell) *c,
+                             VEC *score, const struct L(columns) *k, const int kind,
+                             const bool square, const bool edges, const bool flags)
+{
+    const VEC gap = V(set1)((lane_t)(a->open - a->extend));
+#if !defined LANES_LOOKUP
+    lane_t scores[MANY_COLUMNS][BI_ALIGN_BLOCK * W];
+    (void)square, (void)score;
+    for (int j = 0; j < MANY_COLUMNS; j++)
+        V(turn16)(scores[j], w->from[j], row);
+#endif
+    for (int i = 0; i < BI_ALIGN_BLOCK; i++) {
+        lane_t *u = w->u + (row + i) * W, *y = w->y + (row + i) * W;
+        VEC row_pad = gap;
+        struct L(cell) cell = {.u = V(load)(u), .y = V(load)(y)};
+        if (edges)
+            row_pad = L(many_pads)(k->rows_left, row + i);
+#pragma GCC unroll 8
+        for (int j = 0; j < MANY_COLUMNS; j++) {
+            struct L(cell) old;
+#if !defined LANES_LOOKUP
+            const VEC s = V(load)(scores[j] + i * W);
+#else
+            const VEC s = score[j]; /* that of the next row while this one waits for itself */
+            score[j] = L(many_score)(w, k, row + i + 1, j, square);
+#endif
+            cell.v = c[j].v;
+            cell.x = c[j].x;
+            old = cell;
+#if defined LANES_LOOKUP
+            const VEC f = L(signed_step)(&cell, s, gap, kind, flags);
+#else
+            const VEC f = L(cell_step)(&cell, s, gap, kind, flags);
+#endif
+            if (flags)
+                L(strip_flags)(a->flags + ((strip + row + i) * w->M + column + j) * W, f);
+            if (edges) {
+                cell.v = V(select)(row_pad, old.v, cell.v);
+                cell.u = V(select)(k->pad[j], old.u, cell.u);
+                if (kind != BI_ALIGN_LINEAR) {
+                    cell.x = V(select)(row_pad, old.x, cell.x);
+                    cell.y = V(select)(k->pad[j], old.y, cell.y);
+                }
+            }
+            c[j].v = cell.v;
+            c[j].x = cell.x;
+        }
+        V(store)(u, cell.u);
+        V(store)(y, cell.y);
+    }
+}
+
+/* ---- strips ---- */
+
+BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
+                             const int kind, const bool square, const bool flags)
+{
+    struct L(columns) k = {.rows_left = L(many_left)(w->skip_rows, strip)};
+
+#if defined LANES_LOOKUP
+    for (int i = 0; i < 4; i++)
+        k.table[i] = v8_load(w->table + 64 * i);
+#endif
+    for (int64_t column = 0; column < w->M; column += MANY_COLUMNS) {
+        struct L(cell) c[MANY_COLUMNS];
+        VEC score[MANY_COLUMNS];
+        const VEC left = L(many_left)(w->skip_columns, column);
+#if !defined LANES_LOOKUP
+        L(many_lines)(a, w, column);
+#endif
+        for (int j = 0; j < MANY_COLUMNS; j++) {
+#if defined LANES_LOOKUP
+            const VEC code = v8_load(w->target + (column + j) * W);
+            k.target[j] = v8_pick64(v8_load(w->target_number), code);
+            k.target2[j] = v8_pick64(v8_load(w->target_number2), code);
+            score[j] = L(many_score)(w, &k, 0, j, square);
+#endif
+            k.pad[j] = L(many_pads)(left, j);
+            c[j].v = V(load)(w->v + (column + j) * W);
+            c[j].x = V(load)(w->x + (column + j) * W);
+        }
+        for (int64_t row = 0; row < w->R; row += BI_ALIGN_BLOCK)
+            if (column < w->most_columns || strip + row < w->most_rows)
+                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, true, flags);
+            else
+                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, false, flags);
+        for (int j = 0; j < MANY_COLUMNS; j++) {
+            V(store)(w->v + (column + j) * W, c[j].v);
+            V(store)(w->x + (column + j) * W, c[j].x);
+        }
+    }
+}
+
+/* One function for each shape, so that each has a frame of its own. */
+#define L_MANY(name, kind, square, flags)                                                  \
+    static __attribute__((noinline)) void L(many_##name)(const struct bi_align_many *a,   \
+                                                         struct L(many) *w, int64_t strip) \
+    {                                                                                      \
+        L(many_strip)(a, w, strip, kind, square, flags);                                   \
+    }
+L_MANY(linear, BI_ALIGN_LINEAR, false, false)
+L_MANY(affine, BI_ALIGN_AFFINE, false, false)
+L_MANY(steep, BI_ALIGN_STEEP, false, false)
+L_MANY(linear_flags, BI_ALIGN_LINEAR, false, true)
+L_MANY(affine_flags, BI_ALIGN_AFFINE, false, true)
+L_MANY(steep_flags, BI_ALIGN_STEEP, false, true)
+#if defined LANES_LOOKUP
+L_MANY(square_linear, BI_ALIGN_LINEAR, true, false)
+L_MANY(square_affine, BI_ALIGN_AFFINE, true, false)
+L_MANY(square_steep, BI_ALIGN_STEEP, true, false)
+L_MANY(square_linear_flags, BI_ALIGN_LINEAR, true, true)
+L_MANY(square_affine_flags, BI_ALIGN_AFFINE, true, true)
+L_MANY(square_steep_flags, BI_ALIGN_STEEP, true, true)
+#endif
+
+static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
+                         bool square)
+{
+    static void (*const all[2][3][2])(const struct bi_align_many *, struct L(many) *, int64_t) = {
+        {{L(many_linear), L(many_linear_flags)},
+         {L(many_affine), L(many_affine_flags)},
+         {L(many_steep), L(many_steep_flags)}},
+#if defined LANES_LOOKUP
+        {{L(many_square_linear), L(many_square_linear_flags)},
+         {L(many_square_affine), L(many_square_affine_flags)},
+         {L(many_square_steep), L(many_square_steep_flags)}},
+#endif
+    };
+    const int kind = a->kind == BI_ALIGN_LINEAR ? 0 : a->kind == BI_ALIGN_AFFINE ? 1 : 2;
+    all[square][kind][a->flags != NULL](a, w, strip);
+}
+
+/* Adds differences of H along rows or columns [first, last) of all lanes to sum; best takes what is
+ * larger on the way. Those of pads do not count. */
+BI_INLINE void L(many_sum)(const lane_t *d, const struct bi_align_many *a, const int64_t *skip,
+                           int64_t most, int64_t first, int64_t last, int64_t *sum, int64_t *best)
+{
+#if defined LANES_LOOKUP
+    const int32_t open = a->extend;
+    typedef int8_t difference;
+#else
+    const int32_t open = a->open;
+    typedef lane_t difference;
+#endif
+    int64_t at = first;
+
+    for (; at < last && at < most; at++)
+        for (int l = 0; l < W; l++)
+            if (at >= skip[l]) {
+                sum[l] += (difference)d[(at - first) * W + l] - open;
+                best[l] = sum[l] > best[l] ? sum[l] : best[l];
+            }
+    for (; at < last; at++)
+        for (int l = 0; l < W; l++) {
+            sum[l] += (difference)d[(at - first) * W + l] - open;
+            best[l] = sum[l] > best[l] ? sum[l] : best[l];
+        }
+}
+
+/* ---- the call ---- */
+
+/* U, Y or V, X of the border in front of rows or columns [first, last). */
+static void L(many_border)(const struct bi_align_many *a, const struct bi_align_border *border,
+                           const int64_t *skip, int64_t first, int64_t last, lane_t *d,
+                           lane_t *gaps)
+{
+#if defined LANES_LOOKUP
+    const int32_t gap = a->open - a->extend, rest = border->rest - gap, one = border->first - gap;
+    const int32_t gap_rest = rest - gap, gap_one = one - gap;
+#else
+    const int32_t rest = border->rest, one = border->first, gap_rest = 0, gap_one = 0;
+#endif
+    for (int64_t k = 0; k < (last - first) * W; k++) {
+        d[k] = (lane_t)rest;
+        gaps[k] = (lane_t)gap_rest;
+    }
+    for (int l = 0; l < a->n_pairs; l++)
+        if (skip[l] >= first && skip[l] < last) {
+            d[(skip[l] - first) * W + l] = (lane_t)one;
+            gaps[(skip[l] - first) * W + l] = (lane_t)gap_one;
+        }
+}
+
+static void L(many)(struct bi_align_many *a)
+{
+    struct L(many) w = {0};
+    int64_t n = 0, m = 0, side[W] = {0}, side_best[W], end[W] = {0}, end_best[W];
+    bool square = false;
+
+    for (int l = 0; l < a->n_pairs; l++) {
+        n = a->n[l] > n ? a->n[l] : n;
+        m = a->m[l] > m ? a->m[l] : m;
+    }
+    w.N = L(many_up)(n, BI_ALIGN_BLOCK);
+    w.M = L(many_up)(m, MANY_COLUMNS);
+    for (int l = 0; l < W; l++) {
+        w.skip_rows[l] = l < a->n_pairs ? w.N - a->n[l] : 0;
+        w.skip_columns[l] = l < a->n_pairs ? w.M - a->m[l] : 0;
+        w.most_rows = w.skip_rows[l] > w.most_rows ? w.skip_rows[l] : w.most_rows;
+        w.most_columns = w.skip_columns[l] > w.most_columns ? w.skip_columns[l] : w.most_columns;
+        side_best[l] = end_best[l] = INT64_MIN;
+    }
+    w.v = a->scratch;
+    w.x = w.v + w.M * W;
+    w.u = w.x + w.M * W;
+    w.y = w.u + L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK) * W;
+    L(many_border)(a, &a->top, w.skip_columns, 0, w.M, w.v, w.x);
+#if defined LANES_LOOKUP
+    w.query = w.y + (w.y - w.u);
+    w.query2 = w.query + (w.y - w.u);
+    w.target = w.query2 + (w.y - w.u);
+    square = __builtin_popcount(a->used) <= MANY_SQUARE;
+    L(many_table)(a, &w, square);
+    L(many_target)(a, &w);
+#else
+    w.profile = w.y + (w.y - w.u);
+#endif
+    for (int64_t strip = 0; strip < w.N; strip += MANY_ROWS) {
+        w.R = w.N - strip < MANY_ROWS ? w.N - strip : MANY_ROWS;
+        L(many_border)(a, &a->left, w.skip_rows, strip, strip + w.R, w.u, w.y);
+        L(many_query)(a, &w, strip);
+        L(many_kind)(a, &w, strip, square);
+        if (a->free_column)
+            L(many_sum)(w.u, a, w.skip_rows, w.most_rows, strip, strip + w.R, side,
+                        side_best);
+    }
+    L(many_sum)(w.v, a, w.skip_columns, w.most_columns, 0, w.M, end, end_best);
+    for (int l = 0; l < a->n_pairs; l++) {
+        a->score[l] = a->free_row ? end_best[l] : end[l];
+        if (a->free_column && end[l] - side[l] + side_best[l] > a->score[l])
+            a->score[l] = end[l] - side[l] + side_best[l];
+    }
+}
