@@ -4,8 +4,8 @@
  *
  *     align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]
  *
- * WHO: bioinfer, bioinfer-avx2, parasail-scan-16, parasail-striped-16, parasail-diag-16,
- * parasail-scan-32, ksw2; with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar, parasail-cigar,
+ * WHO: bioinfer, bioinfer-avx2, parasail-METHOD-BITS (scan, striped or diag; 8, 16, 32 or sat:
+ * 8, then 16 where that saturates), ksw2; with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar, parasail-cigar,
  * ksw2-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
  * sum of the scores, on a GPU also the seconds of kernels and of packing in one more run. */
 #define _GNU_SOURCE
@@ -20,6 +20,7 @@
 
 #if HAVE_PARASAIL
 #include <parasail.h>
+#include <parasail/function_lookup.h>
 #include <parasail/matrix_lookup.h>
 #endif
 #if HAVE_KSW2
@@ -128,6 +129,19 @@ static double run_bioinfer(struct job *job, int64_t *sum)
 }
 
 #if HAVE_PARASAIL
+static parasail_function_t *parasail_function(const char *who)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "nw_%s", who + strlen("parasail-"));
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    parasail_function_t *f = parasail_lookup_function(name);
+    if (!f)
+        die("parasail has no such function");
+    return f;
+}
+
 static double run_parasail(struct job *job, int64_t *sum)
 {
     char name[32] = "";
@@ -138,13 +152,8 @@ static double run_parasail(struct job *job, int64_t *sum)
                     : parasail_matrix_create("ACGT", job->match, job->mismatch);
     if (!m)
         die("parasail has no such matrix");
-    parasail_result_t *(*f)(const char *, int, const char *, int, int, int,
-                            const parasail_matrix_t *) =
-        strstr(job->who, "cigar")     ? parasail_nw_trace_striped_sat
-        : strstr(job->who, "scan-16") ? parasail_nw_scan_16
-        : strstr(job->who, "striped") ? parasail_nw_striped_16
-        : strstr(job->who, "diag")    ? parasail_nw_diag_16
-                                      : parasail_nw_scan_32;
+    parasail_function_t *f =
+        strstr(job->who, "cigar") ? parasail_nw_trace_striped_sat : parasail_function(job->who);
     double t = now();
     for (size_t i = 0; i < job->n; i++) {
         const struct bioinfer_align_pair *p = &job->pairs[i];

@@ -353,34 +353,37 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
     }
 L_MANY(linear, BI_ALIGN_LINEAR, false, false)
 L_MANY(affine, BI_ALIGN_AFFINE, false, false)
-L_MANY(steep, BI_ALIGN_STEEP, false, false)
 L_MANY(linear_flags, BI_ALIGN_LINEAR, false, true)
 L_MANY(affine_flags, BI_ALIGN_AFFINE, false, true)
-L_MANY(steep_flags, BI_ALIGN_STEEP, false, true)
-#if defined LANES_LOOKUP
+#if defined LANES_LOOKUP /* whose affine cells are right for steep scores, too */
 L_MANY(square_linear, BI_ALIGN_LINEAR, true, false)
 L_MANY(square_affine, BI_ALIGN_AFFINE, true, false)
-L_MANY(square_steep, BI_ALIGN_STEEP, true, false)
 L_MANY(square_linear_flags, BI_ALIGN_LINEAR, true, true)
 L_MANY(square_affine_flags, BI_ALIGN_AFFINE, true, true)
-L_MANY(square_steep_flags, BI_ALIGN_STEEP, true, true)
+#else
+L_MANY(steep, BI_ALIGN_STEEP, false, false)
+L_MANY(steep_flags, BI_ALIGN_STEEP, false, true)
 #endif
 
 static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                          bool square)
 {
-    static void (*const all[2][3][2])(const struct bi_align_many *, struct L(many) *, int64_t) = {
-        {{L(many_linear), L(many_linear_flags)},
-         {L(many_affine), L(many_affine_flags)},
-         {L(many_steep), L(many_steep_flags)}},
+    const bool linear = a->kind == BI_ALIGN_LINEAR;
+
+#define L_CALL(name) (a->flags ? L(many_##name##_flags)(a, w, strip) : L(many_##name)(a, w, strip))
 #if defined LANES_LOOKUP
-        {{L(many_square_linear), L(many_square_linear_flags)},
-         {L(many_square_affine), L(many_square_affine_flags)},
-         {L(many_square_steep), L(many_square_steep_flags)}},
+    if (square)
+        linear ? L_CALL(square_linear) : L_CALL(square_affine);
+    else
+        linear ? L_CALL(linear) : L_CALL(affine);
+#else
+    (void)square;
+    if (a->kind == BI_ALIGN_STEEP)
+        L_CALL(steep);
+    else
+        linear ? L_CALL(linear) : L_CALL(affine);
 #endif
-    };
-    const int kind = a->kind == BI_ALIGN_LINEAR ? 0 : a->kind == BI_ALIGN_AFFINE ? 1 : 2;
-    all[square][kind][a->flags != NULL](a, w, strip);
+#undef L_CALL
 }
 
 /* Adds differences of H along rows or columns [first, last) of all lanes to sum; best takes what is

@@ -306,7 +306,7 @@ static void full_lanes(void)
      * 3 o + max(S) = 255, 16 bits at 65535: each side of each bound */
     static const struct setting bounds[] = {
         {NULL, 65, -60, 52, 10, 0, 0},   {NULL, 66, -60, 52, 10, 0, 0},
-        {NULL, 60, -60, 53, 10, 0, 0},   {NULL, 65, -10000, 52, 10, 0, BIOINFER_FREE_ENDS},
+        {NULL, 60, -10000, 53, 10, 0, 0}, {NULL, 65, -10000, 52, 10, 0, BIOINFER_FREE_ENDS},
         {NULL, 85, -60, 42, 0, 0, 0},    {NULL, 86, -60, 42, 0, 0, BIOINFER_FREE_ENDS},
         {NULL, 41, -60, 43, 43, 0, 0},   {NULL, 42, -60, 43, 43, 0, 0},
         {NULL, 105, -60, 50, 10, 0, 0},  {NULL, 106, -60, 50, 10, 0, 0},
@@ -315,7 +315,7 @@ static void full_lanes(void)
         {NULL, 10000, -10000, 1, 1, 0, 0}};
     static const int shapes[][2] = {{1, 1},   {1, 300},  {300, 1},   {16, 15},   {17, 4},
                                     {33, 5},  {239, 21}, {240, 100}, {241, 101}, {256, 20},
-                                    {20, 250}, {500, 31}};
+                                    {20, 250}, {500, 31}, {1100, 20}, {20, 1100}};
     const struct setting protein_settings[] = {
         {"BLOSUM62", 0, 0, 11, 1, 0, 0},        {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS},
         {"PAM30", 0, 0, 5, 5, 0, 6},            {"PAM70", 0, 0, 3, 0, 0, 9},
