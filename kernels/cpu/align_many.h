@@ -191,7 +191,7 @@ static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int6
     for (int l = 0; l < W; l++) {
         const int64_t at = strip - w->skip_rows[l], pads = at < 0 ? (-at < w->R ? -at : w->R) : 0;
         memset(codes, 0, sizeof codes);
-        if (l < a->n_pairs)
+        if (l < a->n_pairs && pads < w->R)
             memcpy(codes + pads, a->query[l] + at + pads, (size_t)(w->R - pads));
         L(many_profile)(w->profile + (int64_t)l * a->letters * w->stride, a, codes, w->R,
                         w->stride);
