@@ -265,7 +265,7 @@ static void write_asymmetric(const char *path)
     fclose(f);
 }
 
-/* 64 pairs of up to n x m residues, enough of them to share a vector, and one more. */
+/* 64 pairs of up to n x m residues, enough of them to share a vector; one more has all letters. */
 static void full_group(const struct setting *s, int n_letters, int n, int m)
 {
     enum { PAIRS = 65 };
@@ -277,8 +277,9 @@ static void full_group(const struct setting *s, int n_letters, int n, int m)
         const int spread = i % 3 == 0; /* pads in some lanes */
         const int rows = n - (spread ? (int)below((uint32_t)n / 4 + 1) : 0);
         const int columns = m - (spread ? (int)below((uint32_t)m / 4 + 1) : 0);
-        q[i] = random_text(rows, n_letters, letters);
-        t[i] = random_text(columns, n_letters, letters);
+        const int n_used = i < 64 ? n_letters : (int)strlen(letters);
+        q[i] = random_text(rows, n_used, letters);
+        t[i] = random_text(columns, n_used, letters);
         if (i % 4 == 1) { /* one letter, then another: long gaps, largest gains */
             memset(q[i].letters, letters[0], (size_t)rows);
             memset(q[i].codes, 0, (size_t)rows);
