@@ -34,8 +34,8 @@ int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
     st = fuse ? bi_rules_apply(g, skip, recipe->trace, err) : bi_graph_verify(g, err);
     if (!st && fuse && half)
         st = bi_graph_lower(g, err);
-    if (!st && fuse && half && model->caps.rotates)
-        st = bi_graph_rotate_early(g, BI_F16, err);
+    if (!st && fuse && half)
+        st = bi_graph_rotate_early(g, BI_F16, model->caps.rotates, err);
 out:
     if (st)
         bi_graph_free(&g);

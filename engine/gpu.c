@@ -465,7 +465,7 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
                  attention_width(p->head_dim, half, p->bias), in);
     } else if (!strcmp(l->entry, "layernorm")) {
         const struct bi_layernorm_params *p = (const void *)l->params;
-        snprintf(name, size, "layernorm_%s_%s", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));
+        snprintf(name, size, "layernorm_%s%s_%s", p->table ? "rotated_" : "", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));
     } else if (!strcmp(l->entry, "halves") ||
                (l->in_dtype[0] == BI_F32 && l->out_dtype[0] == BI_F16 &&
                 (!strcmp(l->entry, "rope") || !strcmp(l->entry, "select_rows")))) {

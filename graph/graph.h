@@ -244,8 +244,10 @@ bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
  * precision, residual stream, norms' inputs and outputs of the graph in float32. */
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
 /* Where attention over values of this dtype would rotate queries and keys (head_dim 16, 32, 64 or
- * 128), they come rotated: from the linear that makes them, or from a rope. After bi_graph_lower. */
-int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err);
+ * 128), they come rotated: from the norm that makes them; when `all`, also from the linear, or from a
+ * rope. After bi_graph_lower. */
+int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
+                          struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
 /* Restores execution order (inputs before users) after insertions; stable. */

@@ -1,6 +1,6 @@
-/* rotate.c - queries and keys rotated before attention, for devices whose attention copies tiles
- * straight into the matrix units and has no place to rotate them: by the linear that makes them,
- * in float32 before they are rounded, or else by a rope of their own. */
+/* rotate.c - queries and keys rotated before attention: by the norm that makes them, in float32 before
+ * they are rounded. For devices whose attention copies tiles straight into the matrix units and
+ * has no place to rotate them also by the linear that makes them, or else by a rope of their own. */
 #include "graph.h"
 
 #include "../kernels/linear.h"
@@ -46,18 +46,43 @@ static struct bi_node *linear_of(const struct bi_graph *g, const struct bi_node 
     return n;
 }
 
-int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err)
+/* The norm whose halves are q and k, read by nothing else: their heads are at hand there. */
+static struct bi_node *norm_of(const struct bi_graph *g, const struct bi_node *attention)
+{
+    const struct bi_node *q = producer(g, attention->in[0], BI_OP_COLUMNS);
+    const struct bi_node *k = producer(g, attention->in[1], BI_OP_COLUMNS);
+    struct bi_node *n =
+        q && k && q->in[0] == k->in[0] ? producer(g, q->in[0], BI_OP_LAYERNORM) : NULL;
+    int32_t width = attention->attr.n_heads * attention->attr.head_dim;
+    if (!n || n->attr.groups != 2 || n->in[3] != BI_NONE || q->attr.first ||
+        k->attr.first != width || g->values[n->in[0]].dtype != g->values[attention->in[0]].dtype)
+        return NULL;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < BI_NODE_IN; j++)
+            if (g->nodes[i].in[j] == n->out[0] && &g->nodes[i] != q && &g->nodes[i] != k)
+                return NULL;
+    return n;
+}
+
+int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
+                          struct bioinfer_error *err)
 {
     size_t n_nodes = g->n_nodes;
     for (size_t i = 0; i < n_nodes; i++) {
         struct bi_node a = g->nodes[i];
         bi_value_id rotated[2] = {a.in[0], a.in[1]};
-        struct bi_node *linear;
+        struct bi_node *linear, *norm;
         int32_t d = a.attr.head_dim;
         if (a.op != BI_OP_ATTENTION || a.in[4] == BI_NONE || g->values[a.in[0]].dtype != dtype ||
             (d != 16 && d != 32 && d != 64 && d != 128) || !read_by_attention_only(g, &a))
             continue;
-        if ((linear = linear_of(g, &a))) {
+        if ((norm = norm_of(g, &a))) {
+            norm->in[3] = a.in[4];
+            norm->in[4] = a.in[3];
+            norm->attr.head_dim = d;
+        } else if (!all) {
+            continue;
+        } else if ((linear = linear_of(g, &a))) {
             linear->in[4] = a.in[4];
             linear->in[5] = a.in[3];
             linear->attr.n = 2 * a.attr.n_heads * d;

@@ -24,6 +24,7 @@
  *                    smallest N that does: f16 16, 32, 64, 128; f32 64, 128, 256
  *   attention_bias_* with a bias by place; the f32 entries take one, too
  *   layernorm_a_b    x, add, sum a, y b; w, b f32; copy f16   embedding_a   table a; y f32
+ *   layernorm_rotated_a_b  with a table, and no other is
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   select_rows_f32_f16, rope_f32_f16, halves_f32_f16: x f32, y f16
@@ -84,6 +85,7 @@
     E(attention_d128_f16,     attention,     attention,          128, 17408, attention)  \
     E(layernorm_f32_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
     E(layernorm_f16_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
+    E(layernorm_rotated_f16_f16, layernorm,  layernorm,          256, 10240, layernorm)  \
     E(layernorm_f32_f32,      layernorm,     layernorm,          256, 10240, layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \

@@ -1,7 +1,8 @@
 /* layernorm.cu - y = norm(x) w + b, or, with `add`, of sum = x + add, or root mean square norm;
- * x and y f32 or f16; sums f32 only. Eight rows, or parts of rows (groups), to a block. */
+ * x and y f32 or f16; sums f32 only. Parts may be heads that are rotated. Eight rows, or parts of rows (groups), to a block. */
 #include "gpu_rows.h"
 
+#include "gpu_tiles.h"
 #include "layernorm.h"
 
 /* Where the parts of a row are, and whether four columns may be read at a time. */
@@ -11,6 +12,7 @@ template <typename X, typename Y> struct rows {
     float *sum;
     Y *y;
     f16 *copy;
+    const float *turn; /* cosines, then sines, of half a head each; NULL = not rotated */
     int width;
     bool whole;
 };
@@ -27,6 +29,18 @@ DEV f32x4 normed(const f32x4 &v, const moments &m, const scales &s)
     for (int i = 0; i < 4; i++)
         y[i] = fma_((v[i] - m.mean) * m.scale, s.w[i], s.b[i]);
     return y;
+}
+
+/* Columns c ... c + 3 of a row whose heads are rotated; other: those half a head away. */
+DEV f32x4 turned(const f32x4 &y, const f32x4 &other, const float *turn, int c, int head_dim)
+{
+    const int half = head_dim / 2, i = c % half;
+    const f32x4 cosine = load_four(turn + i), sine = load_four(turn + half + i);
+    f32x4 z;
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++)
+        z[k] = fma_(y[k], cosine[k], c & half ? other[k] * sine[k] : -(other[k] * sine[k]));
+    return z;
 }
 
 template <typename X, typename Y> DEV scales scales_at(const rows<X, Y> &r, int c)
@@ -54,7 +68,7 @@ struct held_scales {
 /* A row of at most 128 PARTS columns, all `whole`, is read once and stays in registers. Behind its
  * end column 0 is read in place of a branch, and taken for zero. Four columns at a time throughout:
  * a launch of few rows takes as long as its code takes to arrive. at(c): scales of the columns. */
-template <int PARTS, typename X, typename Y, typename F>
+template <int PARTS, bool TURNS, typename X, typename Y, typename F>
 DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F at)
 {
     const int c0 = my_column();
@@ -82,6 +96,20 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
                 use(c0 + i * 4 * ROW_LANES, v[i]);
         },
         r.width, true, p.eps, p.rms);
+    if (TURNS) { /* lanes trade, those behind the end too */
+#pragma GCC unroll 10
+        for (int i = 0; i < PARTS; i++) {
+            const int c = c0 + i * 4 * ROW_LANES;
+            const f32x4 y = normed(v[i], m, scales_at(r, c));
+            f32x4 other;
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++)
+                other[k] = shuffle_xor(y[k], p.head_dim / 8);
+            if (c < r.width)
+                store_four(r.y + c, turned(y, other, r.turn, c, p.head_dim));
+        }
+        return;
+    }
 #pragma GCC unroll 10
     for (int i = 0; i < PARTS; i++) {
         const int c = c0 + i * 4 * ROW_LANES;
@@ -94,7 +122,7 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
     }
 }
 
-template <typename X, typename Y>
+template <bool TURNS, typename X, typename Y>
 DEV void norm_any(const struct bi_layernorm_params &p, const rows<X, Y> &r)
 {
     const X *x = r.x;
@@ -105,14 +133,19 @@ DEV void norm_any(const struct bi_layernorm_params &p, const rows<X, Y> &r)
     }
     const moments m = row_moments(x, r.width, r.whole, p.eps, p.rms);
     for (int c = my_column(); c < r.width; c += 4 * ROW_LANES) {
-        const f32x4 y = normed(load4(x, c, r.width, r.whole), m, scales_at(r, c));
+        f32x4 y = normed(load4(x, c, r.width, r.whole), m, scales_at(r, c));
+        if (TURNS) {
+            const int o = c ^ p.head_dim / 2;
+            y = turned(y, normed(load4(x, o, r.width, r.whole), m, scales_at(r, o)), r.turn, c,
+                       p.head_dim);
+        }
         store4(r.y, c, r.width, r.whole, y);
         if (r.copy)
             store4(r.copy, c, r.width, r.whole, y);
     }
 }
 
-template <typename X, typename Y, typename F>
+template <bool TURNS, typename X, typename Y, typename F>
 DEV void norm_rows(const struct bi_layernorm_params &p, bool whole, int groups, F one)
 {
     const int64_t live = bi_live_rows(p.counts, p.axis, p.rows) * groups;
@@ -121,16 +154,19 @@ DEV void norm_rows(const struct bi_layernorm_params &p, bool whole, int groups, 
         const bool in = at < live;
         const int64_t row = in ? at / groups : 0;
         const int first = (int)(at % groups) * p.width; /* column of the part */
+        const float *turn =
+            TURNS ? p.table + (row - p.start[sequence_of(p.counts, p.start, row)]) * p.head_dim
+                  : nullptr;
         one(rows<X, Y>{(const X *)p.x + row * p.ldx + first, p.add ? p.add + row * p.lda : nullptr,
                        p.w + first, p.b ? p.b + first : nullptr,
                        p.add ? p.sum + row * p.lds : nullptr, (Y *)p.y + row * p.ldy + first,
-                       p.copy ? (f16 *)p.copy + row * p.ldc : nullptr,
+                       p.copy ? (f16 *)p.copy + row * p.ldc : nullptr, turn,
                        in ? p.width : 0, /* the others only keep company in sums */
                        whole});
     }
 }
 
-template <typename X, typename Y> DEV void norm(const struct bi_layernorm_params &p)
+template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct bi_layernorm_params &p)
 {
     const int groups = p.groups > 1 ? p.groups : 1;
     const bool whole = fours((const X *)p.x, p.ldx) && fours((const Y *)p.y, p.ldy) &&
@@ -140,11 +176,14 @@ template <typename X, typename Y> DEV void norm(const struct bi_layernorm_params
     SHARED(held_scales, s, sizeof(held_scales));
     if (!whole || p.width > HELD) {
         wait_for_inputs();
-        norm_rows<X, Y>(p, whole, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE { norm_any(p, r); });
-    } else if (groups > 1) {
+        norm_rows<TURNS, X, Y>(p, whole, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
+            norm_any<TURNS>(p, r);
+        });
+    } else if (TURNS || groups > 1) {
         wait_for_inputs();
-        norm_rows<X, Y>(p, true, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
-            norm_held<HELD / 128>(p, r, [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
+        norm_rows<TURNS, X, Y>(p, true, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
+            norm_held<HELD / 128, TURNS>(p, r,
+                                         [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
         });
     } else {
         /* weights are no inputs: they wait in shared memory for those */
@@ -155,11 +194,11 @@ template <typename X, typename Y> DEV void norm(const struct bi_layernorm_params
         barrier();
         wait_for_inputs();
         const auto at = [&](int c) ALWAYS_INLINE { return s.of[c / 4]; };
-        norm_rows<X, Y>(p, true, 1, [&](const rows<X, Y> &r) ALWAYS_INLINE {
+        norm_rows<false, X, Y>(p, true, 1, [&](const rows<X, Y> &r) ALWAYS_INLINE {
             if (p.width <= 4 * 128)
-                norm_held<4>(p, r, at);
+                norm_held<4, false>(p, r, at);
             else
-                norm_held<HELD / 128>(p, r, at);
+                norm_held<HELD / 128, false>(p, r, at);
         });
     }
 }
@@ -177,4 +216,9 @@ KERNEL_EARLY(layernorm_f32_f32, struct bi_layernorm_params, ROW_THREADS, 2)
 KERNEL_EARLY(layernorm_f16_f16, struct bi_layernorm_params, ROW_THREADS, 2)
 {
     norm<f16, f16>(p);
+}
+
+KERNEL_EARLY(layernorm_rotated_f16_f16, struct bi_layernorm_params, ROW_THREADS, 2)
+{
+    norm<f16, f16, true>(p);
 }

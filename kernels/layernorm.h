@@ -11,7 +11,9 @@
  * groups > 1: a row is so many parts of width elements, each normalised for itself; w and b are
  * [groups * width] (queries and keys side by side). Not with add.
  * copy not NULL: y is also written there, in float16 on devices with matrix units (the stream
- * and the operand of the next product), else in float32. Not with groups. */
+ * and the operand of the next product), else in float32. Not with groups.
+ * table not NULL: each part is heads of head_dim, a power of two from 16 to 128, that are rotated by the
+ * position of their token before they are rounded (rope.h); start as there. On a GPU only, with groups. */
 struct bi_layernorm_params {
     const struct bi_counts *counts;
     const float *x, *add, *w, *b;
@@ -20,6 +22,9 @@ struct bi_layernorm_params {
     int64_t ldx, lda, ldy, lds, ldc, rows;
     int32_t axis, width, groups, rms; /* groups 0 = 1 */
     float eps;
+    int32_t head_dim;
+    const float *table;
+    const int32_t *start;
 };
 
 /* On a GPU a block has eight rows at a time. There are at most so many blocks; where rows are more,

@@ -1,5 +1,7 @@
 /* layernorm.c - layernorm over the last dimension.   x [R, D], w [D], b [D]? -> [R, D]
- *   groups: D is so many parts, each with a norm of its own. */
+ *   groups: D is so many parts, each with a norm of its own.
+ *   table [S, d], start [B + 1]: the parts are heads of width d that are rotated then (rope.h);
+ *   made by bi_graph_rotate_early. */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@
 static int layernorm_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     int st = bi_expect_norm(g, node, 1, err);
+    if (!st && bi_in(g, node, 3) && !(st = bi_expect(g, node, 3, 2, node->attr.head_dim, err)))
+        st = bi_expect_start(g, node, 4, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -22,7 +26,25 @@ static void layernorm_launch(const struct bi_graph *g, const struct bi_node *nod
     BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts,
               .x = b->in[0], .w = b->in[1], .b = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1] / groups, .groups = groups, .eps = node->attr.eps);
+              .width = (int32_t)x->shape[1] / groups, .groups = groups, .eps = node->attr.eps,
+              .head_dim = node->attr.head_dim, .table = b->in[3], .start = b->in[4]);
+}
+
+/* Heads of a row, from column 0 of y on, in place; row r is a token. */
+static void rotate(const struct bi_layernorm_params *p, int64_t r, float *y)
+{
+    int32_t d = p->head_dim, half = d / 2, s = 0;
+    const float *row;
+    while (p->start[s + 1] <= r)
+        s++;
+    row = p->table + (r - p->start[s]) * d;
+    for (int32_t first = 0; first < p->width; first += d)
+        for (int32_t i = 0; i < half; i++) {
+            double a = (double)y[first + i], b = (double)y[first + i + half];
+            double cosine = (double)row[i], sine = (double)row[i + half];
+            y[first + i] = (float)(a * cosine - b * sine);
+            y[first + i + half] = (float)(b * cosine + a * sine);
+        }
 }
 
 void bi_ref_layernorm(const void *params)
@@ -54,6 +76,8 @@ void bi_ref_layernorm(const void *params)
             if (p->copy)
                 ((float *)p->copy)[r * p->ldc + c] = *y;
         }
+        if (p->table)
+            rotate(p, r, p->y + r * p->ldy + first);
     }
 }
 

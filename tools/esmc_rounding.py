@@ -6,8 +6,8 @@
 The seeded weights of golden_plm.py, one random protein, everything in float32 but the named place, whose values are
 rounded to float16: weights, the norms' results, queries and keys before and after their norm and their rotation, values,
 attention weights, what attention and the gates give. Then all of them in one layer alone, in all layers, and what the
-kernels of a GPU round (models/esmc.c): nothing in front of the first layer's rotation, no feed-forward operand of the
-first layers. Needs torch.
+kernels of a GPU round (models/esmc.c): norms of queries and keys only when rotated, nothing in front of the first layer's
+rotation, no feed-forward operand of the first layers. Needs torch.
 """
 import argparse
 
@@ -18,13 +18,13 @@ import golden
 import golden_plm as plm
 
 PLACES = ("weights", "norm 1", "queries, keys", "their norms", "rotation", "values", "softmax", "attention", "norm 2", "gates")
-TABLE = ("norm 1", "queries, keys", "their norms", "weights of q_proj", "weights of k_proj", "weights of v_proj")
+TABLE = ("norm 1", "queries, keys", "weights of q_proj", "weights of k_proj", "weights of v_proj")
 FEED = ("norm 2", "gates", "weights of gate_proj", "weights of up_proj", "weights of down_proj")
 HEAD, EXACT_LAYERS = 64, 2
 
 
 def kernels(layer, place):
-    return not (layer == 0 and place in TABLE or layer < EXACT_LAYERS and place in FEED)
+    return not (place == "their norms" or layer == 0 and place in TABLE or layer < EXACT_LAYERS and place in FEED)
 
 
 def rotate(x, cosine, sine):

@@ -20,6 +20,48 @@ static void g_rotated_seen(struct fix *f) /* the keys leave the graph as they we
     output(f, k);
 }
 
+static bi_value_id unbiased(struct fix *f, bi_value_id x, int64_t n)
+{
+    return bi_matmul(f->g, x, weight(f, 2, n, f->g->values[x].shape[1], 0));
+}
+
+/* Queries and keys with norms over all heads: rotated by the norm, whatever the device. */
+static void g_normed(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), t = table(f, 16), q = unbiased(f, x, 32), k = unbiased(f, x, 32);
+    q = bi_layernorm(f->g, q, weight(f, 1, 32, 1, 0), BI_NONE, 1e-5f);
+    k = bi_layernorm(f->g, k, weight(f, 1, 32, 1, 0), BI_NONE, 1e-5f);
+    output(f, attention(f, bi_rope(f->g, q, t, f->start, 2), bi_rope(f->g, k, t, f->start, 2),
+                        unbiased(f, x, 32)));
+}
+
+static void rotates_norms(void)
+{
+    for (int all = 0; all < 2; all++) {
+        struct fix plain, early;
+        int n_norms = 0;
+        fix_open(&plain);
+        g_normed(&plain);
+        finish(&plain);
+        fix_open(&early);
+        g_normed(&early);
+        finish(&early);
+        CHECK_EQ(bi_rules_apply(early.g, NULL, NULL, NULL), 0);
+        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, all, NULL), 0);
+        CHECK_EQ(bi_graph_verify(early.g, NULL), 0);
+        for (size_t k = 0; k < early.g->n_nodes; k++) {
+            const struct bi_node *n = &early.g->nodes[k];
+            n_norms += n->op == BI_OP_LAYERNORM && n->in[3] != BI_NONE;
+            CHECK(n->op != BI_OP_ATTENTION || n->in[4] == BI_NONE);
+        }
+        CHECK_EQ(n_norms, 1);
+        CHECK_EQ(count_op(early.g, BI_OP_ROPE), 0);
+        CHECK(compare(&plain, &early) <= 1e-6);
+        bi_graph_free(&plain.g);
+        bi_graph_free(&early.g);
+    }
+}
+
 static void rotates_early(void)
 {
     static const struct {
@@ -38,9 +80,11 @@ static void rotates_early(void)
         cases[i].build(&early);
         finish(&early);
         CHECK_EQ(bi_rules_apply(early.g, cases[i].skip, NULL, NULL), 0);
-        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F16, NULL), 0); /* not of this type */
+        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F16, true, NULL), 0); /* not of this type */
         CHECK_EQ(count_op(early.g, BI_OP_ROPE), 0);
-        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, NULL), 0);
+        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, false, NULL), 0); /* no norm */
+        CHECK_EQ(count_op(early.g, BI_OP_ROPE), 0);
+        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, true, NULL), 0);
         CHECK_EQ(bi_graph_verify(early.g, NULL), 0);
         for (size_t k = 0; k < early.g->n_nodes; k++) {
             const struct bi_node *n = &early.g->nodes[k];
@@ -61,5 +105,6 @@ int main(void)
 {
     env = bi_env_default();
     TEST(rotates_early);
+    TEST(rotates_norms);
     return test_report();
 }
