@@ -10,10 +10,11 @@
 #include <string.h>
 
 enum {
-    BATCH_PAIRS = 1 << 16,     /* pairs of one call */
+    BATCH_PAIRS = 1 << 14,     /* pairs of one call: what caches hold */
     BATCH_RESIDUES = 64 << 20, /* residues of them, about */
     LINES = 2048,              /* of a piece of text */
-    PIECES = 64                /* of them at a time */
+    PIECES = 64,               /* of them at a time */
+    SOON = 16                  /* lines ahead of the one that is made */
 };
 
 /* ---- text ---- */
@@ -31,9 +32,14 @@ static void format_piece(const struct cli_align_run *run, const struct cli_batch
     struct cli_align_out writer = *run->writer;
 
     writer.out = out;
-    for (size_t i = k * LINES; i < last; i++)
+    for (size_t i = k * LINES; i < last; i++) {
+        if (i + SOON < b->n) { /* ids lie far apart, between sequences */
+            __builtin_prefetch(b->sides[2 * (i + SOON)]->id);
+            __builtin_prefetch(b->sides[2 * (i + SOON) + 1]->id);
+        }
         if (has_result(b, i))
             cli_align_put(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]);
+    }
 }
 
 static int write_text(struct cli_align_run *run, const struct cli_output *text)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t most_ahead = 64u << 20; /* residues; more would only be memory */
+static const uint64_t most_ahead = 16u << 20; /* residues; fresh memory is slow */
 
 static void *read_ahead(void *arg)
 {
