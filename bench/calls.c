@@ -1,10 +1,10 @@
 /* calls.c - how long calls of a session take with the weights loaded.
  *
  *     calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] [--batch-tokens N]
- *           [--repeat N] WEIGHTS
+ *           [--repeat N] [--include mean] WEIGHTS
  *
  * For each --shape, B random proteins of T - 2 residues (T tokens), one call of
- * bioinfer_session_run_records, their mean embeddings to a sink: median and least milliseconds
+ * bioinfer_session_run_records, their mean embeddings (or contacts) to a sink: median and least milliseconds
  * of N calls, and TFLOP/s by the profile's count of the ops. --fasta: file to file, the second of
  * two runs, in seconds. Lines are "name value" pairs for scripts.
  */
@@ -20,6 +20,7 @@ struct run {
     bioinfer_model *model;
     int repeat;
     int64_t batch_tokens;
+    uint32_t include; /* of shapes */
     struct bioinfer_error err;
 };
 
@@ -76,7 +77,7 @@ static int shape(struct run *run, const char *text)
         records[i] = (struct bioinfer_record){.id = "x", .description = "", .sequence = residues,
                                               .length = (size_t)t - 2, .ordinal = (uint64_t)i};
     struct bioinfer_session_params params = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = BIOINFER_MEAN, .batch_tokens = b * t);
+        struct bioinfer_session_params, .include = run->include, .batch_tokens = b * t);
     /* once for the flops: a session that profiles may launch ops one by one */
     if ((st = bioinfer_session_new(&session, run->model, &params, &run->err)))
         goto out;
@@ -134,7 +135,7 @@ static int file(struct run *run, const char *in, const char *out)
 
 int main(int argc, char **argv)
 {
-    struct run run = {.repeat = 20};
+    struct run run = {.repeat = 20, .include = BIOINFER_MEAN};
     const char *device = NULL, *precision = NULL, *in = NULL, *out = NULL, *weights = NULL;
     const char *shapes[32];
     int n_shapes = 0, st;
@@ -163,6 +164,8 @@ int main(int argc, char **argv)
             run.repeat = atoi(value) > 0 ? atoi(value) : 1;
         else if (!strcmp(argv[i], "--batch-tokens"))
             run.batch_tokens = atoll(value);
+        else if (!strcmp(argv[i], "--include") && bioinfer_include_from_name(value))
+            run.include = bioinfer_include_from_name(value);
         else {
             fprintf(stderr, "calls: unknown option %s\n", argv[i]);
             return 2;
@@ -171,7 +174,7 @@ int main(int argc, char **argv)
     }
     if (!weights || (in && !out)) {
         fprintf(stderr, "usage: calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] "
-                        "[--batch-tokens N] [--repeat N] WEIGHTS\n");
+                        "[--batch-tokens N] [--repeat N] [--include mean] WEIGHTS\n");
         return 2;
     }
     struct bioinfer_model_params params =

@@ -24,11 +24,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZES = {"8M": (6, 320, 20), "35M": (12, 480, 20), "150M": (30, 640, 20), "650M": (33, 1280, 20),
          "3B": (36, 2560, 40)}
 SHAPES = ("1x256", "32x512", "8x1024")
+CONTACTS = ("1x477", "16x477")  # maps of 475 residues
 OUTLIERS = 4  # residual channels whose embedding is far larger than the others'
 
 
-def shapes(n_layers, width):
-    """Tensor names and shapes of the Hugging Face layout, without the contact head."""
+def shapes(n_layers, width, n_heads):
+    """Tensor names and shapes of the Hugging Face layout."""
     yield "esm.embeddings.word_embeddings.weight", (33, width)
     for i in range(n_layers):
         layer = f"esm.encoder.layer.{i}."
@@ -47,13 +48,15 @@ def shapes(n_layers, width):
     yield "lm_head.dense.weight", (width, width)
     yield "lm_head.dense.bias", (width,)
     yield "lm_head.bias", (33,)
+    yield "esm.contact_head.regression.weight", (1, n_layers * n_heads)
+    yield "esm.contact_head.regression.bias", (1,)
 
 
 def write_weights(folder, n_layers, width, n_heads):
     """Seeded random weights with a few outlier channels, one tensor in memory at a time."""
     rng = np.random.default_rng(1)
     header, at = {}, 0
-    for name, shape in shapes(n_layers, width):
+    for name, shape in shapes(n_layers, width, n_heads):
         size = 4 * int(np.prod(shape))
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + size]}
         at += size
@@ -62,7 +65,7 @@ def write_weights(folder, n_layers, width, n_heads):
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "model.safetensors", "wb") as f:
         f.write(struct.pack("<Q", len(text)) + text)
-        for name, shape in shapes(n_layers, width):
+        for name, shape in shapes(n_layers, width, n_heads):
             x = rng.standard_normal(shape, dtype=np.float32)
             if "norm" in name.lower() and name.endswith("weight"):
                 x = 1 + np.float32(0.1) * x
@@ -99,6 +102,12 @@ def worst_cosine(a, b):
     return worst
 
 
+def worst_difference(a, b):
+    """Largest difference of two numbers of all arrays of two npz files."""
+    with np.load(a) as x, np.load(b) as y:
+        return max(float(np.abs(x[key].astype("f8") - y[key]).max()) for key in x.files)
+
+
 def tiny(args, work):
     """bioinfer-tiny against its goldens, by tools/compare.py."""
     folder = ROOT / "share" / "bioinfer-tiny"
@@ -121,7 +130,13 @@ def size_row(args, work, size):
     few.write_text("".join(">" + r for r in pathlib.Path(args.fasta).read_text().split(">")[1:args.few + 1]))
     common = ("--weights", weights, "--quiet", "--include", "per-residue")
     run(args, "esm2", few, *common, "--device", "cpu", "-o", work / "cpu.npz")
-    cosines = []
+    cosines, maps = [], []
+    for precision in ("cpu", "fp16", "fp32"):
+        how = ("--device", "cpu") if precision == "cpu" else ("--device", args.device, "--precision", precision)
+        run(args, "esm2", few, "--weights", weights, "--quiet", "--include", "contacts", *how, "-o",
+            work / f"contacts-{precision}.npz")
+        if precision != "cpu":
+            maps.append(worst_difference(work / f"contacts-{precision}.npz", work / "contacts-cpu.npz"))
     for precision in ("fp16", "fp32"):
         run(args, "esm2", few, *common, "--device", args.device, "--precision", precision, "-o", work / "gpu.npz")
         cosines.append(worst_cosine(work / "gpu.npz", work / "cpu.npz"))
@@ -136,7 +151,7 @@ def size_row(args, work, size):
     residues = sum(len(r.split("\n", 1)[1].replace("\n", "")) for r in
                    pathlib.Path(args.fasta).read_text().split(">")[1:])
     print(f"{size:>5} {1 - cosines[0]:10.1e} {1 - cosines[1]:10.1e} {first:9.2f} {seconds:9.2f} {one:9.2f} "
-          f"{seconds - one:9.2f} {residues / (seconds - one):12.0f}")
+          f"{seconds - one:9.2f} {residues / (seconds - one):12.0f} {maps[0]:10.1e} {maps[1]:10.1e}")
 
 
 def calls(args, weights, out, size):
@@ -149,6 +164,12 @@ def calls(args, weights, out, size):
         sys.exit(f"calls: exit {done.returncode}\n{done.stderr}")
     lines = [line.split() for line in done.stdout.splitlines()]
     row = {f[1]: (float(f[3]), float(f[7])) for f in lines if f[0] == "shape"}
+    command = [args.calls, "--device", args.device, "--include", "contacts", *(x for s in CONTACTS for x in ("--shape", s)),
+               weights]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"calls: exit {done.returncode}\n{done.stderr}")
+    row |= {"contacts " + f[1]: (float(f[3]), "") for f in map(str.split, done.stdout.splitlines()) if f[0] == "shape"}
     row["fasta_s"] = next(float(f[-1]) for f in lines if f[0] == "fasta")
     row["first_s"] = next(float(f[-1]) for f in lines if f[0] == "start")
     return row
@@ -157,14 +178,14 @@ def calls(args, weights, out, size):
 def compare_calls(args, ours, reference):
     print("\nWith the weights loaded, ms a call (mean embeddings on the host), seconds for all proteins; in brackets\n"
           "how often ours fits into the reference's time.")
-    print(f"{'size':>5} {'what':>8} {'bioinfer':>10} {'TFLOP/s':>8}   fp32 as published   fp16 sorted      fp16 compiled")
+    print(f"{'size':>5} {'what':>15} {'bioinfer':>10} {'TFLOP/s':>8}   fp32 as published   fp16 sorted      fp16 compiled")
     for size, row in ours.items():
         print(f"{size:>5} start to first result {row['first_s']:.2f} s")
-        for what in (*SHAPES, "fasta_s"):
+        for what in (*SHAPES, *("contacts " + s for s in CONTACTS), "fasta_s"):
             if what not in row:
                 continue
-            mine, rate = row[what] if what in SHAPES else (row[what], 0)
-            line = f"{size:>5} {what:>8} {mine:10.3f} {rate or '':>8}"
+            mine, rate = (row[what], 0) if what == "fasta_s" else row[what]
+            line = f"{size:>5} {what:>15} {mine:10.3f} {rate or '':>8}"
             for how in ("fp32", "fp16", "fp16 compiled"):
                 theirs = reference.get((size, how), {}).get(what)
                 line += f"   {theirs:9.3f} ({theirs / mine:5.1f}x)" if theirs else " " * 21
@@ -189,8 +210,9 @@ def main():
         work.mkdir(parents=True, exist_ok=True)
         tiny(args, work)
         print("1 - cosine: worst residue against the CPU in fp32.  all: FASTA to npz, whole process, first and best\n"
-              "of the later runs.  one: the same for one protein: start, driver, weights.")
-        print(" size  fp16 1-cos fp32 1-cos   first s     all s     one s all - one   residues/s")
+              "of the later runs.  one: the same for one protein: start, driver, weights.  maps: largest difference of\n"
+              "a contact's probability from the CPU's.")
+        print(" size  fp16 1-cos fp32 1-cos   first s     all s     one s all - one   residues/s  fp16 maps  fp32 maps")
         ours, reference = {}, {}
         for size in args.sizes.split(","):
             size_row(args, work, size)

@@ -3,7 +3,7 @@
 
   esm2_reference.py --fasta proteins.fasta --sizes 8M,650M
 
-One line of JSON for each size and way: "fp32" as published (eager for single calls, SDPA for the proteins, which
+One line of JSON for each size and way (contacts one protein after another, as transformers makes them): "fp32" as published (eager for single calls, SDPA for the proteins, which
 eager attention does not hold; batches of 32 in file order), "fp16" (SDPA, sorted by length, padded batches of at most
 16,384 tokens), "fp16 compiled" (torch.compile, CUDA graphs; single calls of the smaller sizes). Times are medians in milliseconds, of ids on
 the device to mean embeddings on the host; the proteins, tokenisation included, in seconds.
@@ -61,6 +61,18 @@ def call_ms(model, count, tokens, repeat=10):
     return sorted(times[2:])[repeat // 2]
 
 
+def contacts_ms(model, tokens, repeat=5):
+    """Of one protein: maps of all layers are stored, as transformers does."""
+    ids = torch.randint(4, 24, (1, tokens), device="cuda")
+    mask = torch.ones_like(ids)
+    times = []
+    for _ in range(repeat + 2):
+        begun = time.perf_counter()
+        model.predict_contacts(ids, mask).cpu()
+        times.append(1e3 * (time.perf_counter() - begun))
+    return sorted(times[2:])[repeat // 2]
+
+
 def build(size, dtype, attention):
     layers, width, heads = SIZES[size]
     config = EsmConfig(vocab_size=33, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
@@ -89,6 +101,8 @@ def main():
             large = size == "3B"
             model = build(size, torch.float32, "eager")
             row = {"size": size, "how": "fp32", "1x256": call_ms(model, 1, 256), "32x512": call_ms(model, 32, 512, 3)}
+            row["contacts 1x477"] = contacts_ms(model, 477)
+            row["contacts 16x477"] = 16 * row["contacts 1x477"]
             del model
             if not large:
                 row["fasta_s"] = proteins_s(build(size, torch.float32, "sdpa"), sequences, 32)
@@ -99,6 +113,10 @@ def main():
             if not large:
                 proteins_s(model, sequences)
                 row["fasta_s"] = proteins_s(model, sequences)
+            eager = build(size, torch.float16, "eager")
+            row["contacts 1x477"] = contacts_ms(eager, 477)
+            row["contacts 16x477"] = 16 * row["contacts 1x477"]
+            del eager
             print(json.dumps(row), flush=True)
             if size in COMPILED:
                 compiled = torch.compile(model, mode="reduce-overhead")

@@ -477,21 +477,15 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
         snprintf(name, size, "%s_%s", l->entry, out);
     } else if (!strncmp(l->entry, "align", 5)) { /* numbers of their own */
         snprintf(name, size, "%s", l->entry);
+    } else if (!strcmp(l->entry, "attention_contacts")) {
+        const struct bi_attention_contacts_params *p = (const void *)l->params;
+        const bool plain = l->in_dtype[0] == BI_F16 && !p->table && p->head_dim <= 128;
+        snprintf(name, size, "attention_contacts_%s%s", plain ? "plain_" : "", in);
     } else if (!strcmp(l->entry, "mix")) {
         snprintf(name, size, "mix_%s", dtype_suffix(l->in_dtype[1]));
     } else {
         snprintf(name, size, "%s_%s", l->entry, in);
     }
-}
-
-/* Rows of the contact map of a launch, 0 for other ops. */
-static int64_t contacts_longest(const struct bi_launch *l)
-{
-    const void *p = l->params;
-    return !strcmp(l->entry, "contacts") ? ((const struct bi_contacts_params *)p)->ldy
-           : !strcmp(l->entry, "attention_contacts")
-               ? ((const struct bi_attention_contacts_params *)p)->ldy
-               : 0;
 }
 
 static const struct bi_gpu_blob *find_blob(const struct bi_device *d, const char *module)
@@ -577,9 +571,6 @@ static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bio
 {
     char name[64];
     size_t i = 0;
-    if (contacts_longest(l) > BI_GPU_CONTACTS_LONGEST)
-        return bi_fail(err, BIOINFER_TOO_LONG, "contacts on a GPU take plans of up to %d tokens a "
-                       "sequence; use --device cpu", BI_GPU_CONTACTS_LONGEST);
     if (!strcmp(l->entry, "rel_attention")) {
         const struct bi_rel_attention_params *p = (const void *)l->params;
         if (p->value_dim > 192 || (l->in_dtype[0] == BI_F16 && p->key_dim > 64))
@@ -598,15 +589,19 @@ static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bio
     return 0;
 }
 
+/* Those of all parts. */
 static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
                          struct bioinfer_error *err)
 {
-    bi_gpu_handle *f = &d->functions[e - entries];
     int code = 0;
-    if (!*f)
-        code = d->driver->function(d->gpu, find_module(d, e->module, d->n_modules)->module,
-                                   e->name, e->shared, f);
-    return code ? failed(d, code, e->name, err) : 0;
+    for (const struct bi_gpu_entry *end = e + bi_gpu_parts(e); e < end; e++) {
+        bi_gpu_handle *f = &d->functions[e - entries];
+        if (!*f && (code = d->driver->function(d->gpu,
+                                               find_module(d, e->module, d->n_modules)->module,
+                                               e->name, e->shared, f)))
+            return failed(d, code, e->name, err);
+    }
+    return 0;
 }
 
 int bi_gpu_module(struct bi_device *d, struct bi_launch *launches, int n,
@@ -867,14 +862,15 @@ static int launch_some(struct bi_queue *q, const struct bi_program *program, int
         *at = i;
         if (events && (code = d->driver->event_record(d->gpu, events[i], q->compute)))
             break;
-        bi_gpu_grid(&d->facts, e, l->params, &bucket, grid);
         if (e->head) {
             code = bi_gpu_sm90_params(d->driver, d->gpu, e, l->params, bucket.n_tokens, own);
             params = own;
         }
-        if (!code)
-            code = d->driver->launch(d->gpu, q->compute, d->functions[e - entries], grid,
-                                     e->threads, e->shared, params);
+        for (const struct bi_gpu_entry *part = e; !code && part < e + bi_gpu_parts(e); part++) {
+            bi_gpu_grid(&d->facts, part, l->params, &bucket, grid);
+            code = d->driver->launch(d->gpu, q->compute, d->functions[part - entries], grid,
+                                     part->threads, part->shared, params);
+        }
     }
     return code;
 }

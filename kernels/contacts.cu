@@ -1,216 +1,373 @@
 /* contacts.cu - attention maps to contact logits, one layer; f32 arithmetic. See contacts.h.
  *
- * A block takes one sequence and, head after head, makes the row sums of M = A + A^T in shared
- * memory, their total, and then adds the head's share to y, 32 x 32 at a time (gpu_heads.h).
- * attention_contacts computes the maps itself, each time they are used, from one stored number
- * per row, the logarithm of its sum of exponentials. Sums go by tiles counted from the start
- * of the sequence: the same bits in any batch.
- * Longest sequence: 5,000 tokens; a longer one gets NaN. One block per sequence is slow for few
- * sequences, and enough for contacts, which few ask for. */
+ * Parts, launched one after another, which leave what they know of each residue in `sums`
+ * [tokens, 2 n_heads], for each head
+ *   attention_contacts   the logarithm of the sum of exponentials of its row, if maps are computed
+ *   then_contact_sums    r, its row sum of M = A + A^T
+ *   then_contact_tiles   a tile of y: all heads in order; t anew from r
+ * Maps are stored (contacts), or computed each time they are used: by f32 products of rows, rotated
+ * in f32 where there is a table, or on the matrix units from f16 rows as they are (plain, head widths
+ * up to 128). Sums go by tiles counted from the start of the sequence: the same bits in any batch.
+ * Grid: tiles of gpu_tiles.h; heads, or tiles of columns of y. */
 #include "gpu_heads.h"
 
 #include "contacts.h"
 #include "gpu_math.h"
 
-struct contacts_shared {
-    pair_tiles tiles;
-    float sums[BI_GPU_CONTACTS_LONGEST], log_sum[BI_GPU_CONTACTS_LONGEST], part[8];
-};
+/* ---- two ways to multiply rows of a tile and rows of another; numbers of a thread ---- */
 
-/* A[i][j] + A[j][i] for row i = pair_row() and columns j = pair_column(c) of the tile at
- * (i0, j0), tokens of the sequence. */
-struct both_ways {
-    float of[PAIR_OF];
-};
+template <typename T> struct core_products {
+    enum { ROWS = PAIR_ROWS, COLUMNS = PAIR_ROWS, THREADS = PAIR_THREADS, OF = PAIR_OF, SLOTS = 1 };
+    typedef pair_tiles shared;
 
-/* ---- where maps come from ---- */
-
-struct stored_maps {
-    const float *p; /* of the sequence */
-    int64_t ldp, ldh;
-    int length;
-
-    METHOD void start_head(contacts_shared &, int) const
+    METHOD static int row(int)
     {
+        return pair_row();
     }
-    METHOD both_ways tile(contacts_shared &, int h, int i0, int j0) const
+    METHOD static int column(int e)
     {
-        const float *a = p + h * ldh;
-        const int64_t i = i0 + pair_row();
-        both_ways m = {};
+        return pair_column(e);
+    }
+    METHOD static int slot(int) /* of its row among those of the thread */
+    {
+        return 0;
+    }
+    METHOD static float sum_of_row(float x)
+    {
+        return lanes_sum<8>(x);
+    }
+    METHOD static float max_of_row(float x)
+    {
+        return lanes_max<8>(x);
+    }
+    METHOD static void multiply_rows(shared &s, const head_rows &x, const head_rows &w, float *of)
+    {
+        const pair_scores d = multiply_pairs<T>(s, x, w);
 #pragma GCC unroll 4
-        for (int c = 0; c < PAIR_OF; c++) {
-            const int64_t j = j0 + pair_column(c);
-            if (i < length && j < length)
-                m.of[c] = a[i * ldp + j] + a[j * ldp + i];
-        }
-        return m;
+        for (int e = 0; e < OF; e++)
+            of[e] = d.of[e];
     }
 };
 
-template <typename T> struct computed_maps {
-    const T *q, *k; /* of the sequence */
-    int64_t ldq, ldk;
-    const float *table;
-    int length, d;
-    float scale;
+struct matrix_products {
+    enum {
+        ROWS = 64,
+        COLUMNS = 64,
+        THREADS = 128,
+        MT = ROWS / 16 / (THREADS / WAVE), /* 16-row parts of a wave */
+        NT = COLUMNS / 16,
+        OF = MT * NT * ACC,
+        SLOTS = MT * ACC_ROWS,
+        LD = 128 + 8
+    };
+    struct shared {
+        f16 x[ROWS * LD], w[COLUMNS * LD];
+    };
 
-    METHOD head_rows rows(const T *x, int64_t ld, int h, int first) const
+    METHOD static int row(int e)
     {
-        return head_rows{x + first * ld + (int64_t)h * d, ld,
-                         table ? table + (int64_t)first * d : table, length - first, d};
+        return (wave_id() * MT + e / (NT * ACC)) * 16 + acc_m(e % ACC);
     }
-    METHOD void start_head(contacts_shared &s, int h) const
+    METHOD static int column(int e)
     {
-        for (int i0 = 0; i0 < length; i0 += PAIR_ROWS) {
-            float max = -INF, sum = 0;
-            for (int j0 = 0; j0 < length; j0 += PAIR_ROWS) {
-                const pair_scores x =
-                    multiply_pairs<T>(s.tiles, rows(q, ldq, h, i0), rows(k, ldk, h, j0));
-                float high = max;
-#pragma GCC unroll 4
-                for (int c = 0; c < PAIR_OF; c++)
-                    if (j0 + pair_column(c) < length)
-                        high = max_(high, x.of[c] * scale);
-                high = lanes_max<8>(high);
-                sum *= max == high ? 1 : exp_(max - high);
-                max = high;
-#pragma GCC unroll 4
-                for (int c = 0; c < PAIR_OF; c++)
-                    if (j0 + pair_column(c) < length)
-                        sum += exp_(x.of[c] * scale - max);
-            }
-            sum = lanes_sum<8>(sum);
-            if (i0 + pair_row() < length)
-                s.log_sum[i0 + pair_row()] = max + log_(sum);
-        }
-        barrier();
+        return e / ACC % NT * 16 + acc_n(e % ACC);
     }
-    METHOD both_ways tile(contacts_shared &s, int h, int i0, int j0) const
+    METHOD static int slot(int e)
     {
-        const pair_scores there =
-            multiply_pairs<T>(s.tiles, rows(q, ldq, h, i0), rows(k, ldk, h, j0));
-        const pair_scores back =
-            multiply_pairs<T>(s.tiles, rows(k, ldk, h, i0), rows(q, ldq, h, j0));
-        const int i = i0 + pair_row();
-        both_ways m = {};
-#pragma GCC unroll 4
-        for (int c = 0; c < PAIR_OF; c++) {
-            const int j = j0 + pair_column(c);
-            if (i < length && j < length)
-                m.of[c] = exp_(there.of[c] * scale - s.log_sum[i]) +
-                          exp_(back.of[c] * scale - s.log_sum[j]);
-        }
-        return m;
+        return e / (NT * ACC) * ACC_ROWS + acc_row(e % ACC);
     }
-};
-
-/* ---- the share of each head ---- */
-
-struct contacts_rest {
-    const float *w, *before; /* before and y: of the sequence */
-    float *y;
-    int64_t ldb, ldy;
-    int n_heads, n_prefix, length, end; /* residues are tokens n_prefix ... end - 1 */
-};
-
-DEV float total_of(contacts_shared &s, const contacts_rest &p)
-{
-    float sum = 0, total = 0;
-    for (int i = p.n_prefix + thread_id(); i < p.end; i += PAIR_THREADS)
-        sum += s.sums[i];
-    sum = lanes_sum(sum);
-    if (thread_id() % 32 == 0)
-        s.part[thread_id() / 32] = sum;
-    barrier();
+    METHOD static float sum_of_row(float x)
+    {
+        return row_sum(x);
+    }
+    METHOD static float max_of_row(float x)
+    {
+        return row_max(x);
+    }
+    /* Two threads to a row; zeros up to a multiple of 16 columns. */
+    METHOD static void read(const head_rows &h, f16 *to)
+    {
+        const int r = thread_id() / 2;
+        const f16 *x = (const f16 *)h.base + r * h.ld;
+        const bool whole = ((u64)h.base | (u64)h.ld * 2) % 16 == 0;
+#pragma GCC unroll 4
+        for (int i = thread_id() % 2 * 8; i < (h.d + 15) / 16 * 16; i += 16) {
+            f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
+            if (r < h.rows && whole && i + 8 <= h.d)
+                v = *(const f16x8 *)(x + i);
+            else if (r < h.rows)
 #pragma GCC unroll 8
-    for (int i = 0; i < PAIR_THREADS / 32; i++)
-        total += s.part[i];
-    return total;
+                for (int u = 0; u < 8; u++)
+                    v[u] = i + u < h.d ? x[i + u] : (f16)0;
+            *(f16x8 *)(to + r * LD + i) = v;
+        }
+    }
+    METHOD static void multiply_rows(shared &s, const head_rows &x, const head_rows &w, float *of)
+    {
+        acc d[MT][NT] = {};
+        barrier(); /* what was there is used up */
+        read(x, s.x);
+        read(w, s.w);
+        barrier();
+        for (int k = 0; k < x.d; k += 16) {
+            frag rows[MT];
+#pragma GCC unroll 2
+            for (int m = 0; m < MT; m++)
+                rows[m] = frag_x(s.x + (wave_id() * MT + m) * 16 * LD + k, LD);
+#pragma GCC unroll 4
+            for (int n = 0; n < NT; n++) {
+                const frag columns = frag_w(s.w + n * 16 * LD + k, LD);
+#pragma GCC unroll 2
+                for (int m = 0; m < MT; m++)
+                    multiply(d[m][n], rows[m], columns);
+            }
+        }
+#pragma GCC unroll 64
+        for (int e = 0; e < OF; e++)
+            of[e] = d[e / (NT * ACC)][e / ACC % NT].of[e % ACC];
+    }
+};
+
+/* ---- A[i][j] + A[j][i] of a tile: rows i from t.first, columns j from `column0` ---- */
+
+struct stored_maps : core_products<float> {
+    typedef struct bi_contacts_params params;
+    struct shared {
+    };
+
+    METHOD static void both_ways(shared &, const params &p, const tile &t, int h, int column0,
+                                 float *of)
+    {
+        const float *a = p.p + t.start * p.ldp + h * p.ldh;
+        const int64_t i = t.first + pair_row();
+#pragma GCC unroll 4
+        for (int e = 0; e < OF; e++) {
+            const int64_t j = column0 + pair_column(e);
+            of[e] = i < t.length && j < t.length ? a[i * p.ldp + j] + a[j * p.ldp + i] : 0;
+        }
+    }
+};
+
+template <typename T, typename products> struct computed_maps : products {
+    typedef struct bi_attention_contacts_params params;
+    struct shared {
+        typename products::shared tiles;
+        float row_log[products::ROWS], column_log[products::COLUMNS];
+    };
+
+    METHOD static head_rows rows(const params &p, const tile &t, const float *x, int64_t ld, int h,
+                                 int first)
+    {
+        return head_rows{(const T *)x + (t.start + first) * ld + (int64_t)h * p.head_dim, ld,
+                         p.table ? p.table + (int64_t)first * p.head_dim : p.table,
+                         t.length - first, p.head_dim};
+    }
+    METHOD static void both_ways(shared &s, const params &p, const tile &t, int h, int column0,
+                                 float *of)
+    {
+        float x[products::OF];
+        barrier(); /* the last logarithms are used up */
+        for (int k = thread_id(); k < products::ROWS + products::COLUMNS; k += products::THREADS) {
+            const bool is_row = k < products::ROWS;
+            const int token = is_row ? t.first + k : column0 + k - products::ROWS;
+            const float log = token < t.length ? p.sums[(t.start + token) * 2 * p.n_heads + h] : 0;
+            if (is_row)
+                s.row_log[k] = log;
+            else
+                s.column_log[k - products::ROWS] = log;
+        }
+#pragma GCC unroll 64
+        for (int e = 0; e < products::OF; e++)
+            of[e] = 0;
+#pragma GCC unroll 1 /* the code once: it is long */
+        for (int back = 0; back < 2; back++) {
+            products::multiply_rows(
+                s.tiles, rows(p, t, back ? p.k : p.q, back ? p.ldk : p.ldq, h, t.first),
+                rows(p, t, back ? p.q : p.k, back ? p.ldq : p.ldk, h, column0), x);
+#pragma GCC unroll 64
+            for (int e = 0; e < products::OF; e++)
+                of[e] += exp_(x[e] * p.scale - (back ? s.column_log[products::column(e)]
+                                                     : s.row_log[products::row(e)]));
+        }
+    }
+};
+
+/* ---- parts ---- */
+
+/* Residues are tokens n_prefix ... end - 1 of a sequence. */
+template <typename P> DEV int end_of(const P &p, const tile &t)
+{
+    return t.length - p.n_suffix;
 }
 
-template <typename M> DEV void add_heads(contacts_shared &s, M maps, const contacts_rest &p)
+/* p.sums[..., at] of the residues among the rows of a tile, from the slots of its threads. */
+template <typename M, typename P>
+DEV void put_sums(const P &p, const tile &t, int at, const float *of)
 {
-    const bool fits = p.length <= BI_GPU_CONTACTS_LONGEST;
-    for (int t = 0; t < p.length; t++)
-        for (int64_t j = thread_id(); j < p.ldy; j += PAIR_THREADS) {
-            const bool inside = t >= p.n_prefix && t < p.end && j < p.end - p.n_prefix;
-            p.y[t * p.ldy + j] = !inside      ? 0
-                                 : !fits      ? __builtin_nanf("")
-                                 : p.before   ? p.before[t * p.ldb + j]
-                                              : 0;
-        }
-    for (int h = 0; h < p.n_heads && fits; h++) {
-        barrier(); /* the last head's sums are used up, and y is there for all */
-        maps.start_head(s, h);
-        for (int i0 = 0; i0 < p.end; i0 += PAIR_ROWS) {
-            float sum = 0;
-            for (int j0 = 0; j0 < p.end; j0 += PAIR_ROWS) {
-                const both_ways m = maps.tile(s, h, i0, j0);
-#pragma GCC unroll 4
-                for (int c = 0; c < PAIR_OF; c++) {
-                    const int j = j0 + pair_column(c);
-                    sum += j >= p.n_prefix && j < p.end ? m.of[c] : 0;
-                }
-            }
-            sum = lanes_sum<8>(sum);
-            if (i0 + pair_row() < p.end)
-                s.sums[i0 + pair_row()] = sum;
-        }
-        barrier();
-        const float total = total_of(s, p), w = p.w[h];
-        for (int i0 = 0; i0 < p.end; i0 += PAIR_ROWS)
-            for (int j0 = 0; j0 < p.end; j0 += PAIR_ROWS) {
-                const both_ways m = maps.tile(s, h, i0, j0);
-                const int i = i0 + pair_row();
-#pragma GCC unroll 4
-                for (int c = 0; c < PAIR_OF; c++) {
-                    const int j = j0 + pair_column(c);
-                    if (i >= p.n_prefix && i < p.end && j >= p.n_prefix && j < p.end) {
-                        float *y = p.y + i * p.ldy + j - p.n_prefix;
-                        *y = fma_(w, m.of[c] - s.sums[i] * s.sums[j] / total, *y);
-                    }
-                }
-            }
+#pragma GCC unroll 64
+    for (int e = 0; e < M::OF; e++) {
+        const int i = t.first + M::row(e);
+        if (M::column(e) == 0 && i >= p.n_prefix && i < end_of(p, t))
+            p.sums[(t.start + i) * 2 * p.n_heads + at] = of[M::slot(e)];
     }
 }
 
-template <typename P> DEV contacts_rest rest_of(const P &p, int64_t start, int length)
+template <typename M> DEV void contact_logs(const typename M::params &p)
 {
-    return contacts_rest{p.w, p.before ? p.before + start * p.ldb : p.before,
-                         p.y + start * p.ldy, p.ldb, p.ldy, p.n_heads, p.n_prefix, length,
-                         length - p.n_suffix};
-}
-
-KERNEL(contacts_f32, struct bi_contacts_params, PAIR_THREADS, 1)
-{
-    SHARED(contacts_shared, s, sizeof(contacts_shared));
-    if (block_x() >= p.counts->n_seqs)
+    SHARED(typename M::shared, s, sizeof(typename M::shared));
+    const tile t = find_tile<M::ROWS>(p.counts, p.start, block_x());
+    const int h = block_y();
+    float max[M::SLOTS], sum[M::SLOTS], x[M::OF];
+    if (t.first >= end_of(p, t))
         return;
-    const int64_t start = p.start[block_x()];
-    const int length = (int)(p.start[block_x() + 1] - start);
-    add_heads(s, stored_maps{p.p + start * p.ldp, p.ldp, p.ldh, length},
-              rest_of(p, start, length));
+#pragma GCC unroll 8
+    for (int k = 0; k < M::SLOTS; k++) {
+        max[k] = -INF;
+        sum[k] = 0;
+    }
+    for (int j0 = 0; j0 < t.length; j0 += M::COLUMNS) {
+        float high[M::SLOTS];
+        M::multiply_rows(s.tiles, M::rows(p, t, p.q, p.ldq, h, t.first),
+                         M::rows(p, t, p.k, p.ldk, h, j0), x);
+#pragma GCC unroll 8
+        for (int k = 0; k < M::SLOTS; k++)
+            high[k] = max[k];
+#pragma GCC unroll 64
+        for (int e = 0; e < M::OF; e++) {
+            x[e] *= p.scale;
+            if (j0 + M::column(e) < t.length)
+                high[M::slot(e)] = max_(high[M::slot(e)], x[e]);
+        }
+#pragma GCC unroll 8
+        for (int k = 0; k < M::SLOTS; k++) {
+            high[k] = M::max_of_row(high[k]);
+            sum[k] *= max[k] == high[k] ? 1 : exp_(max[k] - high[k]);
+            max[k] = high[k];
+        }
+#pragma GCC unroll 64
+        for (int e = 0; e < M::OF; e++)
+            if (j0 + M::column(e) < t.length)
+                sum[M::slot(e)] += exp_(x[e] - max[M::slot(e)]);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < M::SLOTS; k++)
+        sum[k] = max[k] + log_(M::sum_of_row(sum[k]));
+    put_sums<M>(p, t, h, sum);
 }
 
-template <typename T> DEV void attention_contacts(const struct bi_attention_contacts_params &p)
+template <typename M> DEV void contact_sums(const typename M::params &p)
 {
-    SHARED(contacts_shared, s, sizeof(contacts_shared));
-    if (block_x() >= p.counts->n_seqs)
+    SHARED(typename M::shared, s, sizeof(typename M::shared));
+    const tile t = find_tile<M::ROWS>(p.counts, p.start, block_x());
+    const int h = block_y(), end = end_of(p, t);
+    float sum[M::SLOTS] = {}, of[M::OF];
+    if (t.first >= end)
         return;
-    const int64_t start = p.start[block_x()];
-    const int length = (int)(p.start[block_x() + 1] - start);
-    add_heads(s, computed_maps<T>{(const T *)p.q + start * p.ldq, (const T *)p.k + start * p.ldk,
-                                  p.ldq, p.ldk, p.table, length, p.head_dim, p.scale},
-              rest_of(p, start, length));
+    for (int j0 = 0; j0 < end; j0 += M::COLUMNS) {
+        M::both_ways(s, p, t, h, j0, of);
+#pragma GCC unroll 64
+        for (int e = 0; e < M::OF; e++) {
+            const int j = j0 + M::column(e);
+            sum[M::slot(e)] += j >= p.n_prefix && j < end ? of[e] : 0;
+        }
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < M::SLOTS; k++)
+        sum[k] = M::sum_of_row(sum[k]);
+    put_sums<M>(p, t, p.n_heads + h, sum);
 }
 
-KERNEL(attention_contacts_f32, struct bi_attention_contacts_params, PAIR_THREADS, 1)
+enum { CONTACT_HEADS = 32 }; /* whose totals are made at once */
+
+template <typename M> struct contact_tile_shared {
+    typename M::shared maps;
+    float rows[M::ROWS], columns[M::COLUMNS]; /* r */
+    float part[M::THREADS / CONTACT_HEADS][CONTACT_HEADS];
+};
+
+template <typename M> DEV void contact_tiles(const typename M::params &p)
 {
-    attention_contacts<float>(p);
+    enum { PARTS = M::THREADS / CONTACT_HEADS };
+    SHARED(contact_tile_shared<M>, s, sizeof(contact_tile_shared<M>));
+    const tile t = find_tile<M::ROWS>(p.counts, p.start, block_x());
+    const int end = end_of(p, t), n = end - p.n_prefix, c0 = block_y() * M::COLUMNS;
+    const bool any = t.first < end && t.first + M::ROWS > p.n_prefix && c0 < n;
+    const int64_t width = 2 * p.n_heads;
+    const float *r = p.sums + t.start * width + p.n_heads;
+    float y[M::OF], of[M::OF];
+    if (t.first >= t.length)
+        return;
+#pragma GCC unroll 64
+    for (int e = 0; e < M::OF; e++) {
+        const int i = t.first + M::row(e), c = c0 + M::column(e);
+        const bool inside = i >= p.n_prefix && i < end && c < n;
+        y[e] = inside && p.before ? p.before[(t.start + i) * p.ldb + c] : 0;
+    }
+    for (int h0 = 0; h0 < p.n_heads && any; h0 += CONTACT_HEADS) {
+        const int lane = thread_id() % CONTACT_HEADS, part = thread_id() / CONTACT_HEADS;
+        float sum = 0;
+        for (int i = p.n_prefix + part; i < end && h0 + lane < p.n_heads; i += PARTS)
+            sum += r[i * width + h0 + lane];
+        barrier(); /* the last totals are used up */
+        s.part[part][lane] = sum;
+        for (int h = h0; h < p.n_heads && h < h0 + CONTACT_HEADS; h++) {
+            float total = 0;
+            barrier(); /* the last r are used up; totals are there */
+            for (int k = thread_id(); k < M::ROWS + M::COLUMNS; k += M::THREADS) {
+                const bool is_row = k < M::ROWS;
+                const int i = is_row ? t.first + k : p.n_prefix + c0 + k - M::ROWS;
+                const float of_residue = i >= p.n_prefix && i < end ? r[i * width + h] : 0;
+                if (is_row)
+                    s.rows[k] = of_residue;
+                else
+                    s.columns[k - M::ROWS] = of_residue;
+            }
+            barrier();
+#pragma GCC unroll 8
+            for (int k = 0; k < PARTS; k++)
+                total += s.part[k][h - h0];
+            M::both_ways(s.maps, p, t, h, p.n_prefix + c0, of);
+            const float w = p.w[h], rest = 1 / total;
+#pragma GCC unroll 64
+            for (int e = 0; e < M::OF; e++)
+                y[e] = fma_(w, of[e] - s.rows[M::row(e)] * s.columns[M::column(e)] * rest, y[e]);
+        }
+    }
+#pragma GCC unroll 64
+    for (int e = 0; e < M::OF; e++) {
+        const int i = t.first + M::row(e), c = c0 + M::column(e);
+        const bool inside = i >= p.n_prefix && i < end && c < n;
+        if (i < t.length && c < p.ldy)
+            p.y[(t.start + i) * p.ldy + c] = inside ? y[e] : 0;
+    }
 }
 
-KERNEL(attention_contacts_f16, struct bi_attention_contacts_params, PAIR_THREADS, 1)
+/* ---- entries ---- */
+
+KERNEL(contacts_f32, struct bi_contacts_params, 256, 2)
 {
-    attention_contacts<f16>(p);
+    contact_sums<stored_maps>(p);
 }
+
+KERNEL(then_contacts_tiles_f32, struct bi_contacts_params, 256, 2)
+{
+    contact_tiles<stored_maps>(p);
+}
+
+#define PARTS(name, threads, blocks, ...)                                                \
+    KERNEL(attention_contacts_##name, struct bi_attention_contacts_params, threads, blocks)\
+    {                                                                                    \
+        contact_logs<computed_maps<__VA_ARGS__>>(p);                                     \
+    }                                                                                    \
+    KERNEL(then_contact_sums_##name, struct bi_attention_contacts_params, threads, blocks)\
+    {                                                                                    \
+        contact_sums<computed_maps<__VA_ARGS__>>(p);                                     \
+    }                                                                                    \
+    KERNEL(then_contact_tiles_##name, struct bi_attention_contacts_params, threads, blocks)\
+    {                                                                                    \
+        contact_tiles<computed_maps<__VA_ARGS__>>(p);                                    \
+    }
+PARTS(f32, 256, 2, float, core_products<float>)
+PARTS(f16, 256, 2, f16, core_products<f16>)
+PARTS(plain_f16, 128, (WAVE == 32 ? 3 : 1), f16, matrix_products)
+#undef PARTS

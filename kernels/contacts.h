@@ -11,16 +11,15 @@
  * start + n_prefix + i, column j is residue j. Other entries of y are zero. before may be
  * NULL (zeros). w: [n_heads].
  *
+ * sums: [tokens, 2 n_heads], memory of kernels that work in several launches; undefined afterwards.
+ *
  * contacts: p as in attention.h. attention_contacts: computes the maps itself, one head at a
  * time, so that no [heads, tokens, tokens] is ever stored. */
-/* Tokens of the longest sequence a GPU kernel takes; longer ones give NaN there. */
-enum { BI_GPU_CONTACTS_LONGEST = 5000 };
-
 struct bi_contacts_params {
     const struct bi_counts *counts;
     const int32_t *start;
     const float *p, *w, *before;
-    float *y;
+    float *y, *sums;
     int64_t ldp, ldh, ldb, ldy;
     int32_t n_heads, n_prefix, n_suffix;
 };
@@ -29,7 +28,7 @@ struct bi_attention_contacts_params {
     const struct bi_counts *counts;
     const int32_t *start;
     const float *q, *k, *table, *w, *before;
-    float *y;
+    float *y, *sums;
     int64_t ldq, ldk, ldb, ldy;
     int32_t n_heads, head_dim, n_prefix, n_suffix;
     float scale;

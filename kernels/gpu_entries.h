@@ -35,13 +35,14 @@
  *   align_*_LxR_lM   groups of L lanes with R rows each, up to M letters (align.h); scores of
  *                    pairs in 16 bits: global, with free ends, with flags for align_walk
  *   align_long*      one pair by strips of 128 rows, in 32 bits
- *   contacts, attention_contacts: sequences of at most 5,000 tokens; longer ones give NaN
+ *   contacts, attention_contacts: the first of several parts; the others, "then_...", follow it
  *
  * Alignment is never required, only faster: 16 bytes for base and row stride. */
 #ifndef BI_GPU_ENTRIES_H
 #define BI_GPU_ENTRIES_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "add.h"
 #include "align.h"
@@ -135,8 +136,11 @@
     E(scores_f16,             scores,        scores,             256, 20864, scores)     \
     E(mix_f32,                mix,           mix,                256, 20864, mix)        \
     E(mix_f16,                mix,           mix,                256, 20864, mix)        \
-    E(contacts_f32,           contacts,      contacts,           256, 60928, contacts)   \
-    E(attention_contacts_f32, contacts,      attention_contacts, 256, 60928, contacts)   \
+    E(contacts_f32,            contacts,     contacts,           256, 64,    contacts_rows)\
+    E(then_contacts_tiles_f32, contacts,     contacts,           256, 1344,  contacts_tiles)\
+    E(attention_contacts_f32,  contacts,     attention_contacts, 256, 21120, contact_rows32)\
+    E(then_contact_sums_f32,   contacts,     attention_contacts, 256, 21120, contact_rows32)\
+    E(then_contact_tiles_f32,  contacts,     attention_contacts, 256, 22400, contact_tiles32)\
     E(align_8x8_l8,            align,         align,       64,  8192,  align8)           \
     E(align_16x8_l8,           align,         align,       64,  8192,  align16)          \
     E(align_16x16_l8,          align,         align,       64,  16384, align16)          \
@@ -175,7 +179,12 @@
     E(put_rows_f32,         decode,        put_rows,           256, 0,     put_rows)    \
     E(next_step_f32,        decode,        next_step,          256, 0,     next_step)   \
     E(draw_f32,             decode,        draw,               64,  336,   draw)        \
-    E(attention_contacts_f16, contacts,      attention_contacts, 256, 60928, contacts)
+    E(attention_contacts_f16,  contacts,     attention_contacts, 256, 21120, contact_rows32)\
+    E(then_contact_sums_f16,   contacts,     attention_contacts, 256, 21120, contact_rows32)\
+    E(then_contact_tiles_f16,  contacts,     attention_contacts, 256, 22400, contact_tiles32)\
+    E(attention_contacts_plain_f16, contacts, attention_contacts, 128, 35328, contact_rows64)\
+    E(then_contact_sums_plain_f16, contacts, attention_contacts, 128, 35328, contact_rows64)\
+    E(then_contact_tiles_plain_f16, contacts, attention_contacts, 128, 36352, contact_tiles64)
 /* clang-format on */
 
 struct bi_gpu_entry {
@@ -184,6 +193,14 @@ struct bi_gpu_entry {
     void (*grid)(const void *params, const struct bi_counts *bucket, int32_t grid[2]);
     size_t head, size; /* gpu_entries_sm90.h: where in its params those of the op begin, and end */
 };
+
+/* Entries, this one and those behind it, that one launch of an op goes through. */
+static inline int bi_gpu_parts(const struct bi_gpu_entry *e)
+{
+    return !strncmp(e->name, "attention_contacts_", 19) ? 3
+           : !strncmp(e->name, "contacts_", 9)          ? 2
+                                                        : 1;
+}
 
 /* ---- grids ---- */
 
@@ -315,6 +332,9 @@ BI_GPU_TILES_GRID(attention, attention, 64)
 BI_GPU_TILES_GRID(attention_f32, attention, 32)
 BI_GPU_TILES_GRID(scores, scores, 32)
 BI_GPU_TILES_GRID(mix, mix, 32)
+BI_GPU_TILES_GRID(contacts_rows, contacts, 32)
+BI_GPU_TILES_GRID(contact_rows32, attention_contacts, 32)
+BI_GPU_TILES_GRID(contact_rows64, attention_contacts, 64)
 
 static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
                                        int32_t grid[2])
@@ -372,14 +392,17 @@ static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_co
     grid[1] = 1;
 }
 
-/* One block per sequence. */
-static inline void bi_gpu_grid_contacts(const void *params, const struct bi_counts *bucket,
-                                        int32_t grid[2])
-{
-    (void)params;
-    grid[0] = bucket->n_seqs;
-    grid[1] = 1;
-}
+/* Tiles of rows; tiles of columns of y. */
+#define BI_GPU_CONTACT_TILES_GRID(name, op, size)                                        \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket, \
+                                          int32_t grid[2])                               \
+    {                                                                                    \
+        grid[0] = bi_gpu_blocks(bucket->n_tokens, size) + bucket->n_seqs;                \
+        grid[1] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->ldy, size);   \
+    }
+BI_GPU_CONTACT_TILES_GRID(contacts_tiles, contacts, 32)
+BI_GPU_CONTACT_TILES_GRID(contact_tiles32, attention_contacts, 32)
+BI_GPU_CONTACT_TILES_GRID(contact_tiles64, attention_contacts, 64)
 
 static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])

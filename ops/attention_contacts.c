@@ -1,5 +1,5 @@
 /* attention_contacts.c - contact logits straight from queries and keys, one layer's share.
- *   q, k [T, H d], w [H], start [B + 1], table [longest, d]?, before [T, longest]? -> [T, longest]
+ *   q, k [T, H d], w [H], start [B + 1], table [longest, d]?, before [T, longest]? -> [T, longest], work
  * The maps are computed again, one head at a time, so that attention itself can stay one op and
  * no [H, T, T] block is stored: twice the q k^T work, a small part of the total. */
 #include <math.h>
@@ -25,8 +25,11 @@ static int attention_contacts_infer(struct bi_graph *g, struct bi_node *node,
         st = bi_expect(g, node, 4, 2, node->attr.head_dim, err);
     if (!st && bi_in(g, node, 5))
         st = bi_expect(g, node, 5, 2, g->longest, err);
-    if (!st)
+    if (!st) {
         bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, g->longest});
+        bi_out_shape(g, node, 1, BI_AXIS_TOKENS, 2,
+                     (int64_t[]){g->n_tokens, 2 * node->attr.n_heads});
+    }
     return st;
 }
 
@@ -37,6 +40,7 @@ static void attention_contacts_launch(const struct bi_graph *g, const struct bi_
     BI_LAUNCH(launch, "attention_contacts", struct bi_attention_contacts_params,
               .counts = b->counts, .q = b->in[0], .k = b->in[1], .w = b->in[2],
               .start = b->in[3], .table = b->in[4], .before = b->in[5], .y = b->out[0],
+              .sums = b->out[1],
               .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldb = b->in_ld[5],
               .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
               .head_dim = node->attr.head_dim, .n_prefix = node->attr.n_prefix,

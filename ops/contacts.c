@@ -1,5 +1,5 @@
 /* contacts.c - attention maps to contact logits, one layer's share.
- *   maps [T, H, longest], w [H], start [B + 1], before [T, longest]? -> [T, longest] */
+ *   maps [T, H, longest], w [H], start [B + 1], before [T, longest]? -> [T, longest], work */
 #include <string.h>
 
 #include "../kernels/contacts.h"
@@ -14,8 +14,11 @@ static int contacts_infer(struct bi_graph *g, struct bi_node *node, struct bioin
         st = bi_expect_start(g, node, 2, err);
     if (!st && bi_in(g, node, 3))
         st = bi_expect(g, node, 3, 2, g->longest, err);
-    if (!st)
+    if (!st) {
         bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, g->longest});
+        bi_out_shape(g, node, 1, BI_AXIS_TOKENS, 2,
+                     (int64_t[]){g->n_tokens, 2 * node->attr.n_heads});
+    }
     return st;
 }
 
@@ -24,6 +27,7 @@ static void contacts_launch(const struct bi_graph *g, const struct bi_node *node
 {
     BI_LAUNCH(launch, "contacts", struct bi_contacts_params, .counts = b->counts, .p = b->in[0],
               .w = b->in[1], .start = b->in[2], .before = b->in[3], .y = b->out[0],
+              .sums = b->out[1],
               .ldh = g->longest, .ldp = g->longest * node->attr.n_heads, .ldb = b->in_ld[3],
               .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
               .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix);

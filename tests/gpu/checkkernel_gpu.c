@@ -130,6 +130,8 @@ static const struct precision precisions[] = {
     {"attention_contacts_f32", {END}, 5e-6, 0, 1e-11, NULL},
     {"attention_contacts_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
      5e-6, 0, 1e-11, NULL},
+    {"attention_contacts_plain_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
+     5e-6, 0, 1e-11, NULL},
     {"layernorm_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"layernorm_f16_f16", {AT(layernorm, x), AT(layernorm, y), AT(layernorm, copy), END}, 1e-6,
      6e-4, 1e-7, NULL},
@@ -208,6 +210,12 @@ static bool is_rotated(size_t entry)
     return strstr(entries[entry].name, "_rotated") != NULL;
 }
 
+/* Goes with the entry before it (bi_gpu_parts). */
+static bool is_later_part(size_t entry)
+{
+    return !strncmp(entries[entry].name, "then_", 5);
+}
+
 static const struct precision *precision_of(const char *name)
 {
     for (size_t i = 0; i < BI_COUNT(precisions); i++)
@@ -253,8 +261,15 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
 {
     const char *name = entries[entry].name, *d = strstr(name, "_d");
     int width, least;
-    if (strcmp(params_of[entry], c->entry))
+    if (strcmp(params_of[entry], c->entry) || is_later_part(entry))
         return false;
+    if (!strcmp(name, "attention_contacts_plain_f16")) {
+        const struct bi_attention_contacts_params *p = c->params;
+        for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)
+            if (c->arrays[i].pointer == AT(attention_contacts, table) && !c->arrays[i].absent)
+                return false;
+        return p->head_dim <= 128;
+    }
     if (entries[entry].head)
         return ck->device && device_is_hopper(ck->device) && serves_sm90(entry, c);
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
@@ -443,8 +458,8 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         m->total = (size_t)(2 * CANARY + offset + m->rows * m->ld) * m->item;
         m->base = take_for(ck, m->total);
         m->data = m->base + (size_t)(CANARY + offset) * m->item;
-        fill_pattern(m, a->role == CK_OUT);
-        for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++)
+        fill_pattern(m, a->role == CK_OUT || a->role == CK_WORK);
+        for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT && a->role != CK_WORK; r++)
             set_row(m, r, b->values[i] + stored_row(c, a, device, r) * a->width, a->width,
                     a->fill != CK_IDS && is_half(half, a));
         if (a->role == CK_OUT)
@@ -625,22 +640,33 @@ static bool has_nan(const struct ck_case *c, const struct batch *b, const struct
 
 /* ---- checks of one case, one entry, one target ---- */
 
+/* All parts of an entry. */
+static const char *emulate(struct ck *ck, size_t e, int t, const void *params,
+                           const struct bi_counts *bucket)
+{
+    const char *error = NULL;
+    for (size_t end = e + (size_t)bi_gpu_parts(&entries[e]); e < end && !error; e++) {
+        struct bi_emu_launch launch = {
+            .run = find_kernel(targets[t], entries[e].name), .params = params,
+            .wave = targets[t]->wave, .block = entries[e].threads,
+            .shared_size = entries[e].shared, .seed = ck_next(&ck->dice.random)};
+        entries[e].grid(params, bucket, launch.grid);
+        error = bi_emu_run(&launch);
+    }
+    return error;
+}
+
 static struct run run_once(struct ck *ck, const struct ck_case *c, size_t e, int t,
                            const struct batch *b)
 {
     struct bi_counts bucket;
     struct run run = new_run(ck, c, b, precision_of(entries[e].name), true, &bucket);
-    struct bi_emu_launch launch = {
-        .run = find_kernel(targets[t], entries[e].name), .params = run.params,
-        .wave = targets[t]->wave, .block = entries[e].threads,
-        .shared_size = entries[e].shared, .seed = ck_next(&ck->dice.random)};
-    entries[e].grid(run.params, &bucket, launch.grid);
     const char *error = ck->device ? device_run(ck->device, &entries[e], run.params, &bucket)
-                                   : bi_emu_run(&launch);
+                                   : emulate(ck, e, t, run.params, &bucket);
     if (error)
         fail(ck, c, e, t, error);
     for (int i = 0; i < b->n_arrays; i++)
-        if (c->arrays[i].role == CK_OUT &&
+        if ((c->arrays[i].role == CK_OUT || c->arrays[i].role == CK_WORK) &&
             !canaries_intact(&run.of[i], b->live[i], c->arrays[i].width))
             fail(ck, c, e, t, "wrote outside its rows");
     return run;
@@ -952,7 +978,7 @@ int main(int argc, char **argv)
     }
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         if (strncmp(params_of[e], "align", 5) && /* of no graph: align_gpu_test.c */
-            !precision_of(entries[e].name) && !is_rotated(e)) {
+            !precision_of(entries[e].name) && !is_rotated(e) && !is_later_part(e)) {
             fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
             return 1;
         }

@@ -152,8 +152,9 @@ static void translate(const struct device_target *d, unsigned char *params)
 
 /* What a launch needs, with all of the pool copied to the device. */
 struct ready {
-    bi_gpu_handle function;
-    int32_t grid[2];
+    int n_parts; /* of the entry */
+    bi_gpu_handle function[3];
+    int32_t grid[3][2];
     void *params;
     _Alignas(64) unsigned char own[BI_GPU_SM90_PARAMS];
     _Alignas(16) unsigned char plain[BI_PARAMS_SIZE];
@@ -169,23 +170,29 @@ static const char *make_ready(struct device_target *d, struct ready *r,
     if (error)
         return error;
     r->params = memcpy(r->plain, params, sizeof r->plain);
-    bi_gpu_grid(&d->facts, e, params, bucket, r->grid);
+    r->n_parts = bi_gpu_parts(e);
+    for (int i = 0; i < r->n_parts; i++)
+        bi_gpu_grid(&d->facts, e + i, params, bucket, r->grid[i]);
     translate(d, r->plain);
     if (e->head) {
         if ((code = bi_gpu_sm90_params(d->driver, d->gpu, e, r->plain, bucket->n_tokens, r->own)))
             return failed(d, "tensor map", code);
         r->params = r->own;
     }
-    if ((code = d->driver->function(d->gpu, module, e->name, e->shared, &r->function)) ||
-        (code = d->driver->copy_in(d->gpu, d->stream, d->copy, d->pool, d->used)))
-        return failed(d, e->name, code);
-    return NULL;
+    for (int i = 0; i < r->n_parts; i++)
+        if ((code = d->driver->function(d->gpu, module, e[i].name, e[i].shared, &r->function[i])))
+            return failed(d, e[i].name, code);
+    code = d->driver->copy_in(d->gpu, d->stream, d->copy, d->pool, d->used);
+    return code ? failed(d, e->name, code) : NULL;
 }
 
 static int launch(struct device_target *d, const struct bi_gpu_entry *e, struct ready *r)
 {
-    return d->driver->launch(d->gpu, d->stream, r->function, r->grid, e->threads, e->shared,
-                             r->params);
+    int code = 0;
+    for (int i = 0; !code && i < r->n_parts; i++)
+        code = d->driver->launch(d->gpu, d->stream, r->function[i], r->grid[i], e[i].threads,
+                                 e[i].shared, r->params);
+    return code;
 }
 
 const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, const void *params,

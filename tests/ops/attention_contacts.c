@@ -24,6 +24,7 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, i
              .absent = !table},
             {CK_ARRAY(T, before, ldb), CK_IN, BI_AXIS_TOKENS, .width = longest,
              .absent = !before},
+            {CK_PLAIN(T, sums), CK_WORK, BI_AXIS_TOKENS, .width = 2 * heads},
         },
         .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .absolute = 1e-5,
         .relative = 1e-5, .nmse = 1e-8, .flops = 2 * pairs * (double)width, .note = note});
@@ -36,6 +37,7 @@ static void cases(struct ck *ck)
         struct ck_lengths n = ck_same(1, 475);
         check(ck, &n, 20, 16, 1, 1, 1, 1, "H=20 d=16 S=475");
         check(ck, &n, 20, 64, 1, 1, 1, 1, "H=20 d=64 S=475");
+        check(ck, &n, 20, 64, 0, 1, 1, 1, "H=20 d=64 S=475 plain");
         return;
     }
     static const int32_t edges[] = {1, 2, 3, 4, 0, 15, 16, 17, 49, 50, 51, 66, -1};
@@ -49,6 +51,9 @@ static void cases(struct ck *ck)
     }
     static const int32_t longer[] = {140, -1}, longest[] = {497, -1};
     n = ck_lengths_of(longer);
+    check(ck, &n, 34, 64, 0, 1, 1, 1, "many heads");
+    check(ck, &n, 2, 128, 0, 1, 1, 1, "wide heads");
+    check(ck, &n, 2, 80, 0, 0, 2, 0, "wide heads");
     check(ck, &n, 2, 16, 1, 1, 1, 1, "tiles of keys");
     n = ck_lengths_of(longest);
     check(ck, &n, 1, 8, 1, 1, 1, 1, "more than a piece");

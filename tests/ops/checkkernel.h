@@ -20,6 +20,7 @@ struct ck; /* the run: options, random numbers, results */
 enum ck_role {
     CK_IN,
     CK_OUT,
+    CK_WORK,  /* memory that a kernel may use: not compared */
     CK_WEIGHT /* input in plain layout for the reference, packed for the kernel: w of linear */
 };
 

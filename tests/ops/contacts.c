@@ -18,6 +18,7 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int pref
             {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = heads},
             {CK_ARRAY(T, before, ldb), CK_IN, BI_AXIS_TOKENS, .width = longest,
              .absent = !before},
+            {CK_PLAIN(T, sums), CK_WORK, BI_AXIS_TOKENS, .width = 2 * heads},
         },
         .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .absolute = 5e-6,
         .relative = 5e-6, .nmse = 1e-8, .note = note});
