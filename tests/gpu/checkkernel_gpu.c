@@ -133,6 +133,8 @@ static const struct precision precisions[] = {
     {"attention_contacts_plain_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
      5e-6, 0, 1e-11, NULL},
     {"layernorm_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_rotated_f16_f16", {AT(layernorm, x), AT(layernorm, y), END}, 1e-6, 6e-4, 1e-7,
+     NULL},
     {"layernorm_f16_f16", {AT(layernorm, x), AT(layernorm, y), AT(layernorm, copy), END}, 1e-6,
      6e-4, 1e-7, NULL},
     {"layernorm_f32_f32", {AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
@@ -207,7 +209,7 @@ static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)
 /* Checked by whole models only: no case has a linear that rotates. */
 static bool is_rotated(size_t entry)
 {
-    return strstr(entries[entry].name, "_rotated") != NULL;
+    return !strncmp(entries[entry].name, "linear", 6) && strstr(entries[entry].name, "_rotated");
 }
 
 /* Goes with the entry before it (bi_gpu_parts). */
@@ -232,6 +234,15 @@ static bool is_half(const struct precision *p, const struct ck_array *a)
     return false;
 }
 
+/* Is this array of the params given? */
+static bool has(const struct ck_case *c, size_t pointer)
+{
+    for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)
+        if (c->arrays[i].pointer == pointer)
+            return !c->arrays[i].absent;
+    return false;
+}
+
 /* Does an entry of gpu_entries_sm90.h? */
 static bool serves_sm90(size_t entry, const struct ck_case *c)
 {
@@ -243,10 +254,7 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
     }
     if (d && sscanf(d, "_d%d", &width) == 1) {
         const struct bi_attention_params *p = (const void *)c->params;
-        for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)
-            if (c->arrays[i].pointer == AT(attention, table) && !c->arrays[i].absent)
-                return false;
-        return p->head_dim == width && !p->reach;
+        return p->head_dim == width && !p->reach && !has(c, AT(attention, table));
     }
     const struct bi_linear_params *p = (const void *)c->params;
     if (p->k % 8 || p->ldx % 8 || is_rotated(entry)) /* ldx: of windows, else not chosen yet */
@@ -263,21 +271,19 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
     int width, least;
     if (strcmp(params_of[entry], c->entry) || is_later_part(entry))
         return false;
-    if (!strcmp(name, "attention_contacts_plain_f16")) {
-        const struct bi_attention_contacts_params *p = c->params;
-        for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)
-            if (c->arrays[i].pointer == AT(attention_contacts, table) && !c->arrays[i].absent)
-                return false;
-        return p->head_dim <= 128;
-    }
+    if (!strcmp(name, "attention_contacts_plain_f16"))
+        return !has(c, AT(attention_contacts, table)) &&
+               ((const struct bi_attention_contacts_params *)c->params)->head_dim <= 128;
+    if (!strcmp(c->entry, "layernorm") &&
+        has(c, AT(layernorm, table)) != (strstr(name, "_rotated") != NULL))
+        return false;
     if (entries[entry].head)
         return ck->device && device_is_hopper(ck->device) && serves_sm90(entry, c);
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
         (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
         return false;
-    for (int i = 0; i < CK_ARRAYS && !strcmp(name, "layernorm_f16_f16"); i++)
-        if (c->arrays[i].pointer == AT(layernorm, add))
-            return false; /* sums are float32 */
+    if (!strcmp(name, "layernorm_f16_f16") && has(c, AT(layernorm, add)))
+        return false; /* sums are float32 */
     if (!strcmp(c->entry, "attention") && strstr(name, "_f16")) {
         bool bias = ((const struct bi_attention_params *)c->params)->reach > 0;
         if (bias != (strstr(name, "bias") != NULL))

@@ -24,6 +24,29 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, double s
         .relative = 4e-6, .nmse = width < 8 ? 1e-7 : 1e-12, .note = note});
 }
 
+/* Queries and keys side by side, each normalised and then rotated. */
+static void check_rotated(struct ck *ck, const struct ck_lengths *n, int heads, int d, int bias,
+                          const char *note)
+{
+    typedef struct bi_layernorm_params T;
+    const int width = heads * d;
+    T p = {.axis = BI_AXIS_TOKENS, .width = width, .groups = 2, .eps = 1e-5f, .head_dim = d};
+    ck_check(ck, &(struct ck_case){
+        .entry = "layernorm", .reference = bi_op_layernorm.reference, .params = &p,
+        .params_size = sizeof p, .rows = offsetof(T, rows), .start = offsetof(T, start),
+        .arrays = {
+            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = 2 * width},
+            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = 2 * width, .fill = CK_GAIN,
+             .scale = 0.3},
+            {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = 2 * width,
+             .absent = !bias},
+            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = 2 * width},
+        },
+        .lengths = n->of, .n_seqs = n->n, .absolute = 8e-6, .relative = 4e-6, .nmse = 1e-12,
+        .gpu_only = 1, .note = note});
+}
+
 static void cases(struct ck *ck)
 {
     static const double spreads[] = {1, 1e-3, 100};
@@ -43,6 +66,10 @@ static void cases(struct ck *ck)
         struct ck_lengths n = ck_lengths(ck, 6, 60);
         check(ck, &n, (int)ck_random(ck, 1, 1400), spreads[i % 3], i % 5 == 4 ? 2 : 0, i % 2,
               "random");
+    }
+    for (int i = 0; i < 16; i++) {
+        struct ck_lengths n = ck_lengths(ck, 5, 40);
+        check_rotated(ck, &n, (int)ck_random(ck, 1, 9), 16 << i % 4, i % 3, "rotated");
     }
 }
 
