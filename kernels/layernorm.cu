@@ -32,10 +32,12 @@ DEV f32x4 normed(const f32x4 &v, const moments &m, const scales &s)
 }
 
 /* Columns c ... c + 3 of a row whose heads are rotated; other: those half a head away. */
-DEV f32x4 turned(const f32x4 &y, const f32x4 &other, const float *turn, int c, int head_dim)
+DEV f32x4 turned(const f32x4 &y, const f32x4 &other, const float *turn, int c, int head_dim,
+                 bool whole)
 {
     const int half = head_dim / 2, i = c % half;
-    const f32x4 cosine = load_four(turn + i), sine = load_four(turn + half + i);
+    const f32x4 cosine = load4(turn, i, head_dim, whole);
+    const f32x4 sine = load4(turn, half + i, head_dim, whole);
     f32x4 z;
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++)
@@ -106,7 +108,7 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
             for (int k = 0; k < 4; k++)
                 other[k] = shuffle_xor(y[k], p.head_dim / 8);
             if (c < r.width)
-                store_four(r.y + c, turned(y, other, r.turn, c, p.head_dim));
+                store_four(r.y + c, turned(y, other, r.turn, c, p.head_dim, true));
         }
         return;
     }
@@ -137,7 +139,7 @@ DEV void norm_any(const struct bi_layernorm_params &p, const rows<X, Y> &r)
         if (TURNS) {
             const int o = c ^ p.head_dim / 2;
             y = turned(y, normed(load4(x, o, r.width, r.whole), m, scales_at(r, o)), r.turn, c,
-                       p.head_dim);
+                       p.head_dim, r.whole);
         }
         store4(r.y, c, r.width, r.whole, y);
         if (r.copy)
@@ -171,7 +173,7 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
     const int groups = p.groups > 1 ? p.groups : 1;
     const bool whole = fours((const X *)p.x, p.ldx) && fours((const Y *)p.y, p.ldy) &&
                        fours(p.w, 0) && fours(p.b, 0) && fours(p.add, p.add ? p.lda : 0) &&
-                       fours(p.sum, p.sum ? p.lds : 0) &&
+                       fours(p.sum, p.sum ? p.lds : 0) && (!TURNS || fours(p.table, p.head_dim)) &&
                        fours((const f16 *)p.copy, p.copy ? p.ldc : 0) && p.width % 4 == 0;
     SHARED(held_scales, s, sizeof(held_scales));
     if (!whole || p.width > HELD) {

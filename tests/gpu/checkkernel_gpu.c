@@ -143,7 +143,8 @@ static const struct precision precisions[] = {
     {"positions_f32", {END}, 0, 0, 0, NULL},
     {"sequence_windows_f32", {END}, 0, 0, 0, NULL},
     {"embedding_windows_f32", {END}, 0, 0, 0, NULL},
-    {"embedding_windows_f16", {AT(embedding_windows, y), END}, 1e-7, 5e-4, 1e-7, NULL},
+    /* few different numbers, each rounded once: the bound of one holds for their sum, no less */
+    {"embedding_windows_f16", {AT(embedding_windows, y), END}, 1e-7, 5e-4, 2.5e-7, NULL},
     {"relative_bias_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f32", {END}, 0, 0, 0, NULL},
     {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},
