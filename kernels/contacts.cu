@@ -87,11 +87,11 @@ struct matrix_products {
     /* Two threads to a row; zeros up to a multiple of 16 columns. */
     METHOD static void read(const head_rows &h, f16 *to)
     {
-        const int r = thread_id() / 2;
+        const int thread = anew(thread_id()), r = thread / 2; /* no masks kept from head to head */
         const f16 *x = (const f16 *)h.base + r * h.ld;
         const bool whole = ((u64)h.base | (u64)h.ld * 2) % 16 == 0;
 #pragma GCC unroll 4
-        for (int i = thread_id() % 2 * 8; i < (h.d + 15) / 16 * 16; i += 16) {
+        for (int i = thread % 2 * 8; i < (h.d + 15) / 16 * 16; i += 16) {
             f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
             if (r < h.rows && whole && i + 8 <= h.d)
                 v = *(const f16x8 *)(x + i);
@@ -152,7 +152,7 @@ template <typename T, typename products> struct computed_maps : products {
     typedef struct bi_attention_contacts_params params;
     struct shared {
         typename products::shared tiles;
-        float row_log[products::ROWS], column_log[products::COLUMNS];
+        float log[products::ROWS + products::COLUMNS]; /* of rows, then columns */
     };
 
     METHOD static head_rows rows(const params &p, const tile &t, const float *x, int64_t ld, int h,
@@ -167,14 +167,10 @@ template <typename T, typename products> struct computed_maps : products {
     {
         float x[products::OF];
         barrier(); /* the last logarithms are used up */
-        for (int k = thread_id(); k < products::ROWS + products::COLUMNS; k += products::THREADS) {
-            const bool is_row = k < products::ROWS;
-            const int token = is_row ? t.first + k : column0 + k - products::ROWS;
-            const float log = token < t.length ? p.sums[(t.start + token) * 2 * p.n_heads + h] : 0;
-            if (is_row)
-                s.row_log[k] = log;
-            else
-                s.column_log[k - products::ROWS] = log;
+        if (thread_id() < products::ROWS + products::COLUMNS) {
+            const int k = thread_id();
+            const int token = k < products::ROWS ? t.first + k : column0 + k - products::ROWS;
+            s.log[k] = token < t.length ? p.sums[(t.start + token) * 2 * p.n_heads + h] : 0;
         }
 #pragma GCC unroll 64
         for (int e = 0; e < products::OF; e++)
@@ -186,8 +182,8 @@ template <typename T, typename products> struct computed_maps : products {
                 rows(p, t, back ? p.q : p.k, back ? p.ldq : p.ldk, h, column0), x);
 #pragma GCC unroll 64
             for (int e = 0; e < products::OF; e++)
-                of[e] += exp_(x[e] * p.scale - (back ? s.column_log[products::column(e)]
-                                                     : s.row_log[products::row(e)]));
+                of[e] += exp_(x[e] * p.scale - s.log[back ? products::ROWS + products::column(e)
+                                                     : products::row(e)]);
         }
     }
 };
@@ -281,7 +277,7 @@ enum { CONTACT_HEADS = 32 }; /* whose totals are made at once */
 
 template <typename M> struct contact_tile_shared {
     typename M::shared maps;
-    float rows[M::ROWS], columns[M::COLUMNS]; /* r */
+    float r[M::ROWS + M::COLUMNS]; /* of rows, then columns */
     float part[M::THREADS / CONTACT_HEADS][CONTACT_HEADS];
 };
 
@@ -298,29 +294,25 @@ template <typename M> DEV void contact_tiles(const typename M::params &p)
     if (t.first >= t.length)
         return;
 #pragma GCC unroll 64
-    for (int e = 0; e < M::OF; e++) {
-        const int i = t.first + M::row(e), c = c0 + M::column(e);
-        const bool inside = i >= p.n_prefix && i < end && c < n;
-        y[e] = inside && p.before ? p.before[(t.start + i) * p.ldb + c] : 0;
-    }
+    for (int e = 0; e < M::OF; e++)
+        y[e] = 0;
+    /* what is needed at the end: a copy a lane, as scalar registers are few */
+    const int first = anew(t.first), length = anew(t.length), first_column = anew(c0);
+    const int residues = anew(n > 0 ? n : 0), ldy = anew((int)p.ldy), ldb = anew((int)p.ldb);
     for (int h0 = 0; h0 < p.n_heads && any; h0 += CONTACT_HEADS) {
         const int lane = thread_id() % CONTACT_HEADS, part = thread_id() / CONTACT_HEADS;
         float sum = 0;
-        for (int i = p.n_prefix + part; i < end && h0 + lane < p.n_heads; i += PARTS)
+        for (int i = p.n_prefix + anew(part); i < end && h0 + lane < p.n_heads; i += PARTS)
             sum += r[i * width + h0 + lane];
         barrier(); /* the last totals are used up */
         s.part[part][lane] = sum;
         for (int h = h0; h < p.n_heads && h < h0 + CONTACT_HEADS; h++) {
             float total = 0;
             barrier(); /* the last r are used up; totals are there */
-            for (int k = thread_id(); k < M::ROWS + M::COLUMNS; k += M::THREADS) {
-                const bool is_row = k < M::ROWS;
-                const int i = is_row ? t.first + k : p.n_prefix + c0 + k - M::ROWS;
-                const float of_residue = i >= p.n_prefix && i < end ? r[i * width + h] : 0;
-                if (is_row)
-                    s.rows[k] = of_residue;
-                else
-                    s.columns[k - M::ROWS] = of_residue;
+            if (thread_id() < M::ROWS + M::COLUMNS) {
+                const int k = thread_id();
+                const int i = k < M::ROWS ? t.first + k : p.n_prefix + c0 + k - M::ROWS;
+                s.r[k] = i >= p.n_prefix && i < end ? r[i * width + h] : 0;
             }
             barrier();
 #pragma GCC unroll 8
@@ -330,15 +322,18 @@ template <typename M> DEV void contact_tiles(const typename M::params &p)
             const float w = p.w[h], rest = 1 / total;
 #pragma GCC unroll 64
             for (int e = 0; e < M::OF; e++)
-                y[e] = fma_(w, of[e] - s.rows[M::row(e)] * s.columns[M::column(e)] * rest, y[e]);
+                y[e] = fma_(w, of[e] - s.r[M::row(e)] * s.r[M::ROWS + M::column(e)] * rest, y[e]);
         }
     }
 #pragma GCC unroll 64
     for (int e = 0; e < M::OF; e++) {
-        const int i = t.first + M::row(e), c = c0 + M::column(e);
-        const bool inside = i >= p.n_prefix && i < end && c < n;
-        if (i < t.length && c < p.ldy)
-            p.y[(t.start + i) * p.ldy + c] = inside ? y[e] : 0;
+        const int i = first + M::row(e), c = first_column + M::column(e);
+        const unsigned residue = (unsigned)(i - p.n_prefix), column = (unsigned)c;
+        const int64_t at = t.start + i;
+        if ((residue > column ? residue : column) < (unsigned)residues)
+            p.y[at * ldy + c] = p.before ? p.before[at * ldb + c] + y[e] : y[e];
+        else if (i < length && c < ldy)
+            p.y[at * ldy + c] = 0;
     }
 }
 

@@ -31,13 +31,23 @@ DEV f32x4 normed(const f32x4 &v, const moments &m, const scales &s)
     return y;
 }
 
-/* Columns c ... c + 3 of a row whose heads are rotated; other: those half a head away. */
-DEV f32x4 turned(const f32x4 &y, const f32x4 &other, const float *turn, int c, int head_dim,
-                 bool whole)
+/* Columns c ... c + 3 of a row whose heads are rotated; other: those half a head away. whole: the
+ * table may be read four at a time. */
+template <bool whole>
+DEV f32x4 turned(const f32x4 &y, const f32x4 &other, const float *turn, int c, int head_dim)
 {
     const int half = head_dim / 2, i = c % half;
-    const f32x4 cosine = load4(turn, i, head_dim, whole);
-    const f32x4 sine = load4(turn, half + i, head_dim, whole);
+    f32x4 cosine, sine;
+    if (whole) {
+        cosine = load_four(turn + i);
+        sine = load_four(turn + half + i);
+    } else {
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            cosine[k] = turn[i + k];
+            sine[k] = turn[half + i + k];
+        }
+    }
     f32x4 z;
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++)
@@ -108,7 +118,7 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
             for (int k = 0; k < 4; k++)
                 other[k] = shuffle_xor(y[k], p.head_dim / 8);
             if (c < r.width)
-                store_four(r.y + c, turned(y, other, r.turn, c, p.head_dim, true));
+                store_four(r.y + c, turned<true>(y, other, r.turn, c, p.head_dim));
         }
         return;
     }
@@ -138,8 +148,8 @@ DEV void norm_any(const struct bi_layernorm_params &p, const rows<X, Y> &r)
         f32x4 y = normed(load4(x, c, r.width, r.whole), m, scales_at(r, c));
         if (TURNS) {
             const int o = c ^ p.head_dim / 2;
-            y = turned(y, normed(load4(x, o, r.width, r.whole), m, scales_at(r, o)), r.turn, c,
-                       p.head_dim, r.whole);
+            y = turned<false>(y, normed(load4(x, o, r.width, r.whole), m, scales_at(r, o)), r.turn, c,
+                       p.head_dim);
         }
         store4(r.y, c, r.width, r.whole, y);
         if (r.copy)
