@@ -103,6 +103,8 @@ static bool reserve(struct cli_output *out, size_t n)
 
 void cli_output_write(struct cli_output *out, const char *text, size_t len)
 {
+    if (!len)
+        return; /* text may be NULL then */
     if (!out->file && !out->status) {
         if (reserve(out, len)) {
             memcpy(out->text + out->n_text, text, len);

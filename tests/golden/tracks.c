@@ -193,7 +193,7 @@ static void company(const struct golden *g)
         const struct golden *of = again ? &other : g;
         for (int i = 0; i < N; i++) {
             s[i] = changed(of, i == 7 ? 0 : i == 20 ? w - 1 : i == 33 ? w / 4 : (w / 3 + 17 * i) % (w - 3),
-                           i == 11 ? 0 : i == 33 ? w / 3 : 1 + i % 3);
+                           i == 11 ? 0 : i == 20 ? 1 : i == 33 ? w / 3 : 1 + i % 3);
             if (i == 29)
                 for (int64_t k = 0; k < w; k++)
                     s[i][k] ^= s[i][k] == 'N' ? 0 : 0x20;

@@ -304,7 +304,7 @@ static void bad_intervals(void)
     memcpy(many, "chrA\t5\t6\n", 9);
     expect_places(many, sizeof many, &want[11], 1, BIOINFER_LIMIT,
                   "places: line 2: more than 1048576 bytes");
-    expect_places("chrA\t5\t6\nchr\0A\t1\t2\n", 21, &want[11], 1, BIOINFER_FORMAT,
+    expect_places("chrA\t5\t6\nchr\0A\t1\t2\n", 19, &want[11], 1, BIOINFER_FORMAT,
                   "places: line 2: a NUL byte");
 }
 
