@@ -9,34 +9,12 @@
  * same session gives all results. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
 #define _POSIX_C_SOURCE 200809L
 #include "engine.h"
+#include "failing.h"
 
 #include <dirent.h>
 #include <unistd.h>
 
 enum { RECORDS = 12, RUNS = 4 };
-
-struct failing {
-    _Atomic long n_calls, n_live; /* weights are read by several threads */
-    long fail_at;
-    int from_there;
-};
-
-static void *failing_alloc(void *user, size_t size)
-{
-    struct failing *f = user;
-    const long call = ++f->n_calls;
-    if (f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at))
-        return NULL;
-    f->n_live++;
-    return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_free(void *user, void *p)
-{
-    struct failing *f = user;
-    f->n_live -= p != NULL;
-    free(p);
-}
 
 static const char *model_path;
 static char text[RECORDS][40];

@@ -10,31 +10,9 @@
 #include <stdbool.h>
 
 #include "engine.h"
+#include "failing.h"
 
 enum { CHANGED = 18, PARTS = 1 + CHANGED };
-
-struct failing {
-    _Atomic long n_calls, n_live; /* weights are read by several threads */
-    long fail_at;
-    int from_there;
-};
-
-static void *failing_alloc(void *user, size_t size)
-{
-    struct failing *f = user;
-    const long call = ++f->n_calls;
-    if (f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at))
-        return NULL;
-    f->n_live++;
-    return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_free(void *user, void *p)
-{
-    struct failing *f = user;
-    f->n_live -= p != NULL;
-    free(p);
-}
 
 static const char *model_path;
 static char *windows[PARTS];
