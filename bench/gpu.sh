@@ -24,7 +24,7 @@ step() { # NAME COMMAND...
     124) outcome="over ${LIMIT:-600} s" failed=1 ;;
     *) outcome=failed failed=1 ;;
     esac
-    [ "$outcome" = ok ] || tail -5 "$out/$name.txt"
+    [ "$outcome" = ok ] || { grep -m 3 -iE '[^0] failed|error|address' "$out/$name.txt"; tail -5 "$out/$name.txt"; }
     table+=$(printf '%-12s %-12s %5d s   %s' "$name" "$outcome" $((SECONDS - begun)) "$(tail -1 "$out/$name.txt")")$'\n'
 }
 
