@@ -3,10 +3,11 @@
 
   esm2_reference.py --fasta proteins.fasta --sizes 8M,650M
 
-One line of JSON for each size and way (contacts one protein after another, as transformers makes them): "fp32" as published (eager for single calls, SDPA for the proteins, which
-eager attention does not hold; batches of 32 in file order), "fp16" (SDPA, sorted by length, padded batches of at most
-16,384 tokens), "fp16 compiled" (torch.compile, CUDA graphs; single calls of the smaller sizes). Times are medians in milliseconds, of ids on
-the device to mean embeddings on the host; the proteins, tokenisation included, in seconds.
+One line of JSON for each size and way: "fp32" as published (eager for single calls, SDPA for the proteins, which eager
+attention does not hold; batches of 32 in file order), "fp16" (SDPA, sorted by length, padded batches of at most 16,384
+tokens), "fp16 compiled" (torch.compile, CUDA graphs; single calls of the smaller sizes). Times are medians in
+milliseconds, of ids on the device to mean embeddings on the host, or to contacts, one protein after another; the
+proteins, tokenisation included, in seconds.
 """
 import argparse
 import json

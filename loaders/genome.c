@@ -9,6 +9,7 @@
 #include "../base/arena.h"
 #include "../base/buf.h"
 #include "../base/map.h"
+#include "gunzip.h"
 
 enum {
     BLOCK_SIZE = 65536,          /* most bytes of a block, compressed or not */
@@ -201,26 +202,13 @@ static bool is_block(const uint8_t *h)
            h[12] == 'B' && h[13] == 'C' && bi_le16(h + 14) == 2;
 }
 
-/* zlib's memory comes from the environment too. */
-static voidpf z_alloc(voidpf user, uInt n, uInt size)
-{
-    const struct bioinfer_genome *g = user;
-    return bi_calloc(g->env, n, size);
-}
-
-static void z_free(voidpf user, voidpf ptr)
-{
-    const struct bioinfer_genome *g = user;
-    bi_free(g->env, ptr);
-}
-
 /* Deflated bytes to exactly `want`; its checksum stands behind them. 1 = so it is, 0 = it is not,
  * < 0 = no memory. */
 static int inflate_block(struct bioinfer_genome *g, size_t packed, size_t want, uint32_t crc)
 {
     z_stream z = {.next_in = g->raw + HEADER_SIZE, .avail_in = (uInt)packed,
                   .next_out = g->plain, .avail_out = BLOCK_SIZE,
-                  .zalloc = z_alloc, .zfree = z_free, .opaque = g};
+                  BI_Z_ENV(g->env)};
     int end;
     if (inflateInit2(&z, -15) != Z_OK)
         return BIOINFER_NOMEM;

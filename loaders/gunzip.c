@@ -15,17 +15,14 @@ struct bi_gunzip_state {
     uint64_t member_out;
 };
 
-/* zlib's memory comes from the environment too. */
-static voidpf z_alloc(voidpf user, uInt n, uInt size)
+void *bi_z_alloc(void *env, unsigned n, unsigned size)
 {
-    const struct bi_gunzip *g = user;
-    return bi_calloc(g->env, n, size);
+    return bi_calloc(env, n, size);
 }
 
-static void z_free(voidpf user, voidpf ptr)
+void bi_z_free(void *env, void *ptr)
 {
-    const struct bi_gunzip *g = user;
-    bi_free(g->env, ptr);
+    bi_free(env, ptr);
 }
 
 int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
@@ -128,9 +125,7 @@ static int start(struct bi_gunzip *g, struct bioinfer_error *err)
         return st;
     if (!(s = bi_zalloc(g->env, sizeof *s)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);
-    s->z.zalloc = z_alloc;
-    s->z.zfree = z_free;
-    s->z.opaque = g;
+    s->z = (z_stream){BI_Z_ENV(g->env)};
     if (inflateInit2(&s->z, 15 + 16) != Z_OK) {
         bi_free(g->env, s);
         return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);

@@ -38,4 +38,9 @@ bool bi_gunzip_is_compressed(
     const struct bi_gunzip *g);            /* known after the first read */
 void bi_gunzip_close(struct bi_gunzip *g); /* safe on a zeroed struct */
 
+/* zalloc, zfree and opaque of a z_stream whose memory comes from an environment. */
+void *bi_z_alloc(void *env, unsigned n, unsigned size);
+void bi_z_free(void *env, void *ptr);
+#define BI_Z_ENV(from) .zalloc = bi_z_alloc, .zfree = bi_z_free, .opaque = (void *)(uintptr_t)(from)
+
 #endif

@@ -989,6 +989,9 @@ int main(int argc, char **argv)
             fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
             return 1;
         }
+    if (ck.bench)
+        printf("shares of an H200: %.0f TFLOP/s in f16, %.0f in f32, %.1f TB/s\n", 1e-12 * peak_f16,
+               1e-12 * peak_f32, 1e-12 * peak_memory);
     for (size_t i = 0; i < ck_n_ops; i++)
         if (strstr(ck_ops[i]->stem, part))
             run_op(&ck, ck_ops[i]);
