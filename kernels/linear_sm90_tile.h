@@ -1,0 +1,265 @@
+/* linear_sm90_tile.h - what becomes of the sums of a warpgroup of linear_sm90.cu: the tile of y.
+ *
+ * A warp has 16 rows of each 64. It goes through parts of 64 columns: stages one in shared memory,
+ * so that half a warp gets a row and a lane four neighbours; chunks of 8 columns are permuted by
+ * row against bank conflicts. The parts are a loop, not unrolled, as its code has to stay in the
+ * instruction cache; what a part reads is asked for while the one before it is finished. */
+#ifndef BI_LINEAR_SM90_TILE_H
+#define BI_LINEAR_SM90_TILE_H
+
+#include "gpu_math.h"
+#include "gpu_tiles.h"
+#include "linear.h"
+#include "sm90.h"
+
+enum { RUN = 4, GATES = 16, STAGED = 64 /* columns of y a warp stages at once */ };
+
+struct quad {
+    float of[RUN];
+};
+
+template <typename T> DEV quad load_quad(const T *from)
+{
+    typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
+    const vector v = *(const vector *)from;
+    return quad{{(float)v[0], (float)v[1], (float)v[2], (float)v[3]}};
+}
+
+template <typename T> DEV void store_quad(T *to, const quad &r)
+{
+    typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
+    *(vector *)to = vector{(T)r.of[0], (T)r.of[1], (T)r.of[2], (T)r.of[3]};
+}
+
+template <int n, typename F> DEV void each(quad (&v)[n], F f)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++)
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++)
+            v[i].of[c] = f(v[i].of[c]);
+}
+
+/* Column c of row r of what a warp has staged. */
+DEV int staged_at(int r, int c)
+{
+    return r * STAGED + (c ^ r % 4 * 8);
+}
+
+/* Where the token of row m stands in its own sequence. */
+DEV int position_of(const struct bi_linear_params &p, int64_t m, int64_t rows)
+{
+    const int64_t token = m < rows ? m : rows - 1;
+    return (int)(token - p.start[sequence_of(p.counts, p.start, token)]);
+}
+
+enum { PLAIN, ROTATED, GATED };
+
+/* d, a warp's part of 16 rows and 64 columns, to shared memory. */
+DEV void stage(float *staged, const float *d)
+{
+    typedef float two __attribute__((vector_size(8)));
+    const int lane = lane_id();
+#pragma GCC unroll 8
+    for (int j = 0; j < STAGED / 8; j++)
+#pragma GCC unroll 2
+        for (int r = 0; r < 2; r++)
+            *(two *)(staged + staged_at(lane / 4 + 8 * r, j * 8 + lane % 4 * 2)) =
+                two{d[4 * j + 2 * r], d[4 * j + 2 * r + 1]};
+}
+
+/* What all parts of a tile share. whole: four neighbours of a row of y, bias and residual may be
+ * read and written at once. */
+struct target {
+    const struct bi_linear_params &p;
+    const float *staged;
+    int64_t m0, rows;
+    int n0;
+    bool whole;
+};
+
+/* One element after the other, where rows or columns are not aligned. */
+template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m0, int n0)
+{
+    const struct bi_linear_params &p = t.p;
+    for (int r = 0; r < 16 && m0 + r < t.rows; r++)
+        for (int c = lane_id(); c < STAGED && n0 + c < p.n; c += 32) {
+            const int n = n0 + c, to = gated ? n / (2 * GATES) * GATES + n % GATES : n;
+            float v = t.staged[staged_at(r, c)] + (p.bias ? p.bias[n] : 0);
+            if (gated && c & GATES)
+                continue;
+            if (gated)
+                v = (p.act == BI_ACT_SILU ? silu(v) : gelu_tanh(v)) *
+                    t.staged[staged_at(r, c ^ GATES)];
+            else
+                v = p.act == BI_ACT_GELU   ? (sizeof(Y) == 2 ? gelu_half(v) : gelu(v))
+                    : p.act == BI_ACT_RELU ? relu(v)
+                                           : v;
+            if (!gated && p.residual)
+                v += (float)((const Y *)p.residual)[(m0 + r) * p.ldr + n];
+            ((Y *)p.y)[(m0 + r) * p.ldy + to] = (Y)v;
+        }
+}
+
+/* What a lane adds to its eight rows of a part: bias, and residual. */
+struct addends {
+    quad bias, more[8];
+};
+
+/* Rows 4 h ... 4 h + 3 of the eight; the bias, which all of them use, with the last. */
+template <bool gated, typename Y>
+DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
+{
+    const struct bi_linear_params &p = t.p;
+    const int lane = lane_id(), n = n0 + lane % 16 * RUN;
+    if (!t.whole || n >= p.n)
+        return;
+    if (p.bias && h == 1)
+        a.bias = load_quad(p.bias + n);
+    if (!gated && p.residual) {
+#pragma GCC unroll 4
+        for (int i = 4 * h; i < 4 * h + 4; i++)
+            if (m0 + lane / 16 + 2 * i < t.rows)
+                a.more[i] = load_quad((const Y *)p.residual + (m0 + lane / 16 + 2 * i) * p.ldr + n);
+    }
+}
+
+/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual. */
+template <bool gated, typename Y>
+DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
+{
+    const struct bi_linear_params &p = t.p;
+    const int lane = lane_id(), column = lane % 16 * RUN, n = n0 + column;
+    /* gates and values take turns, 16 columns each */
+    const int to = gated ? n / (2 * GATES) * GATES + n % GATES : n;
+    const bool writes = n < p.n && !(gated && column & GATES);
+    quad v[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        v[i] = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column));
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++)
+            v[i].of[c] += a.bias.of[c];
+    }
+    if (!gated && p.act == BI_ACT_GELU)
+        each(v, [](float x) { return sizeof(Y) == 2 ? gelu_half(x) : gelu(x); });
+    else if (!gated && p.act == BI_ACT_RELU)
+        each(v, [](float x) { return relu(x); });
+    else if (gated && p.act == BI_ACT_SILU)
+        each(v, [](float x) { return silu(x); });
+    else if (gated)
+        each(v, [](float x) { return gelu_tanh(x); });
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const int64_t m = m0 + lane / 16 + 2 * (4 * h + i);
+        quad x = {};
+        if (gated)
+            x = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column ^ GATES));
+        else if (p.residual)
+            x = a.more[4 * h + i];
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++)
+            if (gated)
+                v[i].of[c] *= x.of[c];
+            else
+                v[i].of[c] += x.of[c];
+        if (writes && m < t.rows)
+            store_quad((Y *)p.y + m * p.ldy + to, v[i]);
+    }
+}
+
+/* A lane has both of four pairs of columns, a quarter of a warp a row: of four rows its cosines and
+ * sines. They are those of all parts with the same rows. */
+struct turns {
+    quad cosine[4], sine[4];
+};
+
+/* Row i of the four; position: of row m0 + lane % 16. */
+DEV void ask_turn(const target &t, turns &a, int position, int i)
+{
+    const int lane = lane_id(), half = t.p.head_dim / 2;
+    const float *row = t.p.table + (int64_t)shuffle(position, lane / 8 + 4 * i) * t.p.head_dim +
+                       lane % 8 * RUN % half;
+    a.cosine[i] = load_quad(row);
+    a.sine[i] = load_quad(row + half);
+}
+
+/* next: position of the rows after these, asked for as soon as a row is done; -1 = none. */
+template <typename Y>
+DEV void finish_rotated(const target &t, turns &a, int64_t m0, int n0, bool last, int next)
+{
+    const struct bi_linear_params &p = t.p;
+    const int lane = lane_id(), half = p.head_dim / 2, i4 = lane % 8 * RUN;
+    const int column = i4 / half * p.head_dim + i4 % half, n = n0 + column;
+    const bool rotate = n < p.n_rotated, low_in = n < p.n, high_in = n + half < p.n;
+    const bool whole = t.whole;
+    quad low_bias = {}, high_bias = {};
+    if (p.bias)
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++) {
+            low_bias.of[c] = n + c < p.n ? p.bias[n + c] : 0;
+            high_bias.of[c] = n + half + c < p.n ? p.bias[n + half + c] : 0;
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const int row = lane / 8 + 4 * i;
+        quad low = load_quad(t.staged + staged_at(row, column));
+        quad high = load_quad(t.staged + staged_at(row, column + half));
+        Y *y = (Y *)p.y + (m0 + row) * p.ldy + n;
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++) {
+            const float x = low.of[c] + low_bias.of[c], z = high.of[c] + high_bias.of[c];
+            low.of[c] = rotate ? fma_(x, a.cosine[i].of[c], -(z * a.sine[i].of[c])) : x;
+            high.of[c] = rotate ? fma_(z, a.cosine[i].of[c], x * a.sine[i].of[c]) : z;
+        }
+        if (last)
+            ask_turn(t, a, next, i);
+        if (m0 + row < t.rows && whole) {
+            if (low_in)
+                store_quad(y, low);
+            if (high_in)
+                store_quad(y + half, high);
+        } else if (m0 + row < t.rows) {
+#pragma GCC unroll 4
+            for (int c = 0; c < RUN; c++) {
+                if (n + c < p.n)
+                    y[c] = (Y)low.of[c];
+                if (n + half + c < p.n)
+                    y[half + c] = (Y)high.of[c];
+            }
+        }
+    }
+}
+
+/* The sums d of a warpgroup, N columns, to y. turn: asked for already, those of the first rows. */
+template <int MT, int N, int kind, typename Y>
+DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2], turns &turn,
+                     addends &a, const int *positions)
+{
+    enum { PARTS = N / STAGED, ALL = MT * PARTS };
+#pragma GCC unroll 1
+    for (int i = 0; i < ALL; i++) {
+        const int64_t m0 = t.m0 + i / PARTS * 64, next_m0 = t.m0 + (i + 1) / PARTS * 64;
+        const int n0 = t.n0 + i % PARTS * STAGED, next_n0 = t.n0 + (i + 1) % PARTS * STAGED;
+        wave_barrier(); /* what was staged before is read */
+#pragma GCC unroll 12
+        for (int j = 0; j < ALL; j++)
+            if (i == j)
+                stage(staged, d[j / PARTS] + j % PARTS * (STAGED / 2));
+        wave_barrier();
+        if (kind == ROTATED) {
+            finish_rotated<Y>(t, turn, m0, n0, MT > 1 && i == PARTS - 1, positions[MT - 1]);
+        } else if (!t.whole) {
+            finish_odd<kind == GATED, Y>(t, m0, n0);
+        } else {
+#pragma GCC unroll 2
+            for (int h = 0; h < 2; h++) {
+                finish<kind == GATED, Y>(t, a, m0, n0, h);
+                if (i + 1 < ALL)
+                    ask<kind == GATED, Y>(t, a, next_m0, next_n0, h);
+            }
+        }
+    }
+}
+
+#endif
