@@ -35,6 +35,7 @@ struct bi_caps {
     bool async;           /* submit() returns before the work is done */
     bool rotates;         /* half: linear can rotate what attention reads (linear.h), and attention
                            * wants it so */
+    bool follows;         /* half: linear can do what follows between convolutions (linear.h) */
 };
 
 struct bi_buffer {

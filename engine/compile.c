@@ -36,6 +36,8 @@ int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
         st = bi_graph_lower(g, err);
     if (!st && fuse && half)
         st = bi_graph_rotate_early(g, BI_F16, model->caps.rotates, err);
+    if (!st && fuse && half && model->caps.follows)
+        st = bi_graph_follow(g, BI_F16, err);
 out:
     if (st)
         bi_graph_free(&g);

@@ -142,7 +142,7 @@ void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
     *caps = (struct bi_caps){.kernels = d->facts.arch[0], .memory_size = d->facts.memory_size,
                              .memory_free = d->facts.memory_free, .weight_panel = 1,
                              .gate_block = 16, .runs = true, .half = true, .async = true,
-                             .rotates = d->facts.hopper,
+                             .rotates = d->facts.hopper, .follows = d->facts.hopper,
                              .no_rules = "norm_pool"}; /* rows in parallel */
     snprintf(caps->description, sizeof caps->description, "%s", d->facts.description);
 }
@@ -420,6 +420,9 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
         snprintf(name, size, "linear_sm90_%s%s%s", small ? "small_" : "",
                  p->table   ? "rotated_"
                  : p->gated ? "gated_"
+                 : p->pairs ? "pooled_"
+                 : p->scale ? "normed_"
+                 : p->also  ? "paired_"
                             : "",
                  dtype_suffix(l->out_dtype[0]));
         /* a tap takes 64 channels at a time: narrow ones are better off with the portable kernel */
@@ -451,10 +454,11 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
 {
     const char *in = dtype_suffix(l->in_dtype[0]), *out = dtype_suffix(l->out_dtype[0]);
     if (!strcmp(l->entry, "linear")) {
-        const void *p = l->params;
-        if (l->in_dtype[0] == BI_F16)
-            snprintf(name, size, "linear_%s%s%s_%s",
-                     ((const struct bi_linear_params *)p)->gated ? "gated_" : "",
+        const struct bi_linear_params *p = (const void *)l->params;
+        if (p->also || p->pairs) /* Hopper's alone: graphs have it where that can be taken */
+            snprintf(name, size, "linear_followed_%s", in);
+        else if (l->in_dtype[0] == BI_F16)
+            snprintf(name, size, "linear_%s%s%s_%s", p->gated ? "gated_" : "",
                      is_small(d, p) ? "small_" : "", in, out);
         else
             snprintf(name, size, is_small_f32(d, p) ? "linear_small_f32" : "linear_f32");
@@ -802,6 +806,11 @@ static struct bi_counts bucket_of(const struct bi_program *program)
                               .longest = (int32_t)program->longest};
 }
 
+static bool is_hopper_linear(const struct bi_gpu_entry *e)
+{
+    return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90");
+}
+
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                        void *out)
@@ -810,7 +819,7 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     int code = 0;
     memcpy((char *)out + e->head, params, e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head
                                                                              : BI_PARAMS_SIZE);
-    if (!strcmp(e->module, "linear_sm90")) {
+    if (is_hopper_linear(e)) {
         const struct bi_linear_params *p = params;
         const int tile = strstr(e->name, "_small") ? 64 : 128; /* as its entry copies */
         const int64_t channels = p->ldx < p->k ? p->ldx : p->k; /* of a tap */
@@ -842,7 +851,7 @@ void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
 {
     grid[0] = grid[1] = 1;
     e->grid(params, bucket, grid);
-    if (!strcmp(e->module, "linear_sm90") && grid[0] > facts->n_units)
+    if (is_hopper_linear(e) && grid[0] > facts->n_units)
         grid[0] = facts->n_units;
 }
 

@@ -53,7 +53,8 @@ struct bi_value {
 /* Attributes; an op uses those its line in ops.inc speaks of. */
 struct bi_attr {
     float factor, eps, scale; /* SCALE; norms; attention */
-    int32_t act;              /* LINEAR: enum bi_act; NORM_ACT: enum bi_norm_act */
+    int32_t act;              /* LINEAR: enum bi_act; NORM_ACT, LINEAR_NORM, LINEAR_POOL:
+                               * enum bi_norm_act */
     int32_t gated;            /* LINEAR: w is gates and values stacked */
     int32_t rms;              /* NORM_POOL, NORM_SPLIT: no mean is taken away */
     int32_t groups;           /* LAYERNORM: parts of a row with norms of their own; 0 = 1 */
@@ -62,7 +63,8 @@ struct bi_attr {
     int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; LINEAR: n =
                                * columns to rotate; POSITIONS: first;
                                * REL_ATTENTION: first, n = windows, 0 = 1 */
-    int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT: zero rows on each side */
+    int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT, LINEAR_POOL: zero rows on
+                               * each side */
     int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
     int32_t terms;            /* LINEAR, MATMUL: x is made by HALVES, of so many terms */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
@@ -248,6 +250,10 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
  * rope. After bi_graph_lower. */
 int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
                           struct bioinfer_error *err);
+/* For devices whose linear can do what stands between convolutions where its sums are: a norm with
+ * its activation, the difference of pairs of rows, and their pooling (linear.h), all float16. After
+ * bi_graph_lower. */
+int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
 /* Restores execution order (inputs before users) after insertions; stable. */

@@ -295,6 +295,18 @@ DEV float exp2_(float x)
 #endif
 }
 
+/* 1 / x of a normal x, 1 ulp, without the branches of a division. */
+DEV float reciprocal(float x)
+{
+#if defined ON_NVIDIA
+    return __nvvm_rcp_approx_ftz_f(x);
+#elif defined ON_AMD
+    return __builtin_amdgcn_rcpf(x);
+#else
+    return 1.0f / x;
+#endif
+}
+
 /* ---- waves: all lanes take part ---- */
 
 #if defined ON_NVIDIA

@@ -17,7 +17,8 @@
  * act: none, gelu, relu. _gated_: rows of w are gates and values in blocks of 16 (linear.h); act:
  * silu, gelu_tanh.
  * _rotated_: with a table (linear.h), no act and no residual; columns are rotated in f32 before they
- * are rounded, and head_dim is 16, 32 or 64, so that both of a pair are staged together. */
+ * are rounded, and head_dim is 16, 32 or 64, so that both of a pair are staged together.
+ * _normed_, _paired_, _pooled_: what follows y. */
 #include "linear_sm90_tile.h"
 
 #include "linear_sm90.h"
@@ -104,7 +105,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
         const bool leader = thread_id() % 128 == 0;
         const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.bias / 4 | (u64)p.residual / sizeof(Y) | (u64)p.ldy |
                           (u64)p.ldr;
-        const bool whole = (bases | (u64)p.n) % RUN == 0;
+        const bool whole = kind > GATED || (bases | (u64)p.n) % RUN == 0;
         int at = me * slices % STAGES;
         u32 phase = me * slices / STAGES & 1, turn = me ^ 1;
         for (int i = block_x() + me * blocks_x(); i < tiles; i += 2 * blocks_x()) {
@@ -116,6 +117,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 positions[m] = kind == ROTATED ? position_of(p, to.m0 + m * 64 + warp % 4 * 16 +
                                                                     lane_id() % 16, rows)
                                                : 0;
+            const target t = {p, s.y[warp], to.m0 + warp % 4 * 16, rows, to.n0, whole};
+            announce<MT, N, kind, Y>(t);
             barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
             for (int k = 0; k < slices; k++) {
                 barrier_wait(&s.full[at], phase);
@@ -140,7 +143,6 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
             }
             if (leader)
                 barrier_arrive(&s.turn[me ^ 1]);
-            const target t = {p, s.y[warp], to.m0 + warp % 4 * 16, rows, to.n0, whole};
             struct turns turns;
             struct addends addends = {};
             if (kind == ROTATED) {
@@ -148,8 +150,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 for (int r = 0; r < 4; r++)
                     ask_turn(t, turns, positions[0], r);
             } else {
-                ask<kind == GATED, Y>(t, addends, t.m0, t.n0, 0);
-                ask<kind == GATED, Y>(t, addends, t.m0, t.n0, 1);
+                ask<kind, Y>(t, addends, t.m0, t.n0, 0);
+                ask<kind, Y>(t, addends, t.m0, t.n0, 1);
             }
             products_wait<0>();
             if (leader)
@@ -168,6 +170,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
     {                                                                                    \
         linear<MT, N, STAGES, kind, Y>(p.linear, MAPS(name));                            \
     }
+#ifndef LINEAR_FOLLOWED
 LINEAR(linear_sm90_f16, 2, 128, 6, PLAIN, f16)
 LINEAR(linear_sm90_f32, 2, 128, 6, PLAIN, float)
 LINEAR(linear_sm90_rotated_f16, 2, 128, 6, ROTATED, f16)
@@ -176,3 +179,11 @@ LINEAR(linear_sm90_small_f16, 1, 64, 12, PLAIN, f16)
 LINEAR(linear_sm90_small_f32, 1, 64, 12, PLAIN, float)
 LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
+#else /* linear_followed_sm90.cu */
+LINEAR(linear_sm90_normed_f16, 2, 128, 6, NORMED, f16)
+LINEAR(linear_sm90_paired_f16, 2, 128, 6, PAIRED, f16)
+LINEAR(linear_sm90_pooled_f16, 2, 128, 6, POOLED, f16)
+LINEAR(linear_sm90_small_normed_f16, 1, 64, 12, NORMED, f16)
+LINEAR(linear_sm90_small_paired_f16, 1, 64, 12, PAIRED, f16)
+LINEAR(linear_sm90_small_pooled_f16, 1, 64, 12, POOLED, f16)
+#endif

@@ -3,12 +3,15 @@
  * A warp has 16 rows of each 64. It goes through parts of 64 columns: stages one in shared memory,
  * so that half a warp gets a row and a lane four neighbours; chunks of 8 columns are permuted by
  * row against bank conflicts. The parts are a loop, not unrolled, as its code has to stay in the
- * instruction cache; what a part reads is asked for while the one before it is finished. */
+ * instruction cache; what a part reads is asked for while the one before it is finished, stays as it
+ * lies in memory until it is used, as to turn it into floats is to wait for it, and comes from the
+ * cache, where `announce` has it brought while the products are made. */
 #ifndef BI_LINEAR_SM90_TILE_H
 #define BI_LINEAR_SM90_TILE_H
 
 #include "gpu_math.h"
 #include "gpu_tiles.h"
+#include "gpu_norm_act.h"
 #include "linear.h"
 #include "sm90.h"
 
@@ -18,17 +21,64 @@ struct quad {
     float of[RUN];
 };
 
-template <typename T> DEV quad load_quad(const T *from)
+/* Four neighbours as they lie in memory; of f16 the first two words. */
+struct held {
+    u32 of[RUN];
+};
+
+template <typename T> DEV held hold(const T *from)
+{
+    typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
+    const words w = *(const words *)from;
+    held h = {};
+#pragma GCC unroll 4
+    for (int i = 0; i < (int)sizeof(T); i++)
+        h.of[i] = w[i];
+    return h;
+}
+
+template <typename T> DEV void store_held(T *to, const held &h)
+{
+    typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
+    words w;
+#pragma GCC unroll 4
+    for (int i = 0; i < (int)sizeof(T); i++)
+        w[i] = h.of[i];
+    *(words *)to = w;
+}
+
+template <typename T> DEV quad quad_of(const held &h)
 {
     typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
-    const vector v = *(const vector *)from;
+    typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
+    words w;
+#pragma GCC unroll 4
+    for (int i = 0; i < (int)sizeof(T); i++)
+        w[i] = h.of[i];
+    const vector v = bits<vector>(w);
     return quad{{(float)v[0], (float)v[1], (float)v[2], (float)v[3]}};
+}
+
+template <typename T> DEV held held_of(const quad &r)
+{
+    typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
+    typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
+    const words w = bits<words>(vector{(T)r.of[0], (T)r.of[1], (T)r.of[2], (T)r.of[3]});
+    held h = {};
+#pragma GCC unroll 4
+    for (int i = 0; i < (int)sizeof(T); i++)
+        h.of[i] = w[i];
+    return h;
+}
+
+template <typename T> DEV quad load_quad(const T *from)
+{
+    return quad_of<T>(hold(from));
 }
 
 template <typename T> DEV void store_quad(T *to, const quad &r)
 {
-    typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
-    *(vector *)to = vector{(T)r.of[0], (T)r.of[1], (T)r.of[2], (T)r.of[3]};
+    store_held(to, held_of<T>(r));
 }
 
 template <int n, typename F> DEV void each(quad (&v)[n], F f)
@@ -53,7 +103,8 @@ DEV int position_of(const struct bi_linear_params &p, int64_t m, int64_t rows)
     return (int)(token - p.start[sequence_of(p.counts, p.start, token)]);
 }
 
-enum { PLAIN, ROTATED, GATED };
+/* NORMED, PAIRED, POOLED: what follows y as linear.h says, rows of whole runs. */
+enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED };
 
 /* d, a warp's part of 16 rows and 64 columns, to shared memory. */
 DEV void stage(float *staged, const float *d)
@@ -101,71 +152,193 @@ template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m
         }
 }
 
-/* What a lane adds to its eight rows of a part: bias, and residual. */
+/* What a lane adds to its eight rows of a part: bias, and residual; POOLED: both rows of each pair. */
 struct addends {
-    quad bias, more[8];
+    quad bias, scale, shift;
+    held more[8], odd[8];
 };
 
-/* Rows 4 h ... 4 h + 3 of the eight; the bias, which all of them use, with the last. */
-template <bool gated, typename Y>
+/* Where row m of what is added, or the first of its pair, begins. */
+template <int kind, typename Y> DEV const Y *added(const target &t, int64_t m)
+{
+    return kind == POOLED ? (const Y *)t.p.pairs + 2 * m * t.p.ldp
+                          : (const Y *)t.p.residual + m * t.p.ldr;
+}
+
+/* Has the rows that will be added brought to the cache, those of all parts of a warp. */
+template <int MT, int N, int kind, typename Y> DEV void announce(const target &t)
+{
+    enum { LINE = 128 / sizeof(Y), LINES = (N + LINE - 1) / LINE, PER = kind == POOLED ? 2 : 1 };
+    if (kind == ROTATED || kind == GATED || (kind != POOLED && !t.p.residual))
+        return;
+#pragma GCC unroll 1
+    for (int i = lane_id(); i < MT * 16 * PER * LINES; i += 32) {
+        const int row = i / LINES, n = t.n0 + i % LINES * LINE;
+        const int64_t m = t.m0 + row / PER / 16 * 64 + row / PER % 16;
+        if (m < t.rows && n < t.p.n)
+            prefetch(added<kind, Y>(t, m) + (row % PER ? t.p.ldp : 0) + n);
+    }
+}
+
+/* Rows 4 h ... 4 h + 3 of the eight; what is the same for all of them with the last. */
+template <int kind, typename Y>
 DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
 {
     const struct bi_linear_params &p = t.p;
     const int lane = lane_id(), n = n0 + lane % 16 * RUN;
     if (!t.whole || n >= p.n)
         return;
-    if (p.bias && h == 1)
+    if (kind != POOLED && p.bias && h == 1)
         a.bias = load_quad(p.bias + n);
-    if (!gated && p.residual) {
+    if (kind == NORMED && h == 1) {
+        a.scale = load_quad(t.p.scale + n);
+        a.shift = load_quad(t.p.shift + n);
+    }
+    if (kind == GATED || (kind != POOLED && !p.residual))
+        return;
+    const int64_t m = m0 + lane / 16 + 8 * h;
+    const Y *from = added<kind, Y>(t, m) + n;
 #pragma GCC unroll 4
-        for (int i = 4 * h; i < 4 * h + 4; i++)
-            if (m0 + lane / 16 + 2 * i < t.rows)
-                a.more[i] = load_quad((const Y *)p.residual + (m0 + lane / 16 + 2 * i) * p.ldr + n);
+    for (int i = 0; i < 4; i++) {
+        if (m + 2 * i < t.rows) {
+            a.more[4 * h + i] = hold(from);
+            if (kind == POOLED)
+                a.odd[4 * h + i] = hold(from + t.p.ldp);
+        }
+        from += kind == POOLED ? 4 * t.p.ldp : 2 * p.ldr;
     }
 }
 
-/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual. */
-template <bool gated, typename Y>
+/* v = act(v scale + shift), the acts of norm_act.h that stand between convolutions. */
+template <typename Y> DEV void norm_act(quad (&v)[4], const quad &scale, const quad &shift, int act)
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++)
+            v[i].of[c] = fma_(v[i].of[c], scale.of[c], shift.of[c]);
+    if (act == BI_NORM_ACT_QUICK_GELU)
+        each(v, [](float z) { return quick_gelu<Y>(z); });
+    else
+        each(v, [](float z) { return tanh_gelu<Y>(z); });
+}
+
+/* NORMED: y is written; the same rows again, normed. */
+template <typename Y>
+DEV void finish_normed(const target &t, const addends &a, quad (&v)[4], int64_t m, int n)
+{
+    norm_act<Y>(v, a.scale, a.shift, t.p.then);
+    Y *also = (Y *)t.p.also + m * t.p.lda + n;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++, also += 2 * t.p.lda)
+        if (n < t.p.n && m + 2 * i < t.rows)
+            store_quad(also, v[i]);
+}
+
+/* PAIRED: row 2 i is a lane's, row 2 i + 1 that of the lane 16 further. Either makes the difference
+ * of one pair of two. */
+template <typename Y> DEV void finish_paired(const target &t, const quad (&v)[4], int64_t m, int n)
+{
+    const bool upper = lane_id() & 16;
+#pragma GCC unroll 2
+    for (int i = 0; i < 4; i += 2) {
+        const held low = held_of<Y>(v[i]), high = held_of<Y>(v[i + 1]);
+        held there = {};
+#pragma GCC unroll 4
+        for (int k = 0; k < (int)sizeof(Y); k++)
+            there.of[k] = (u32)shuffle_xor((int)(upper ? low.of[k] : high.of[k]), 16);
+        const quad mine = quad_of<Y>(upper ? high : low), other = quad_of<Y>(there);
+        const int64_t pair = m / 2 + i + upper; /* m is odd in the upper half */
+        quad d;
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++)
+            d.of[c] = upper ? other.of[c] - mine.of[c] : mine.of[c] - other.of[c];
+        if (n < t.p.n && 2 * pair + 1 < t.rows)
+            store_quad((Y *)t.p.also + pair * t.p.lda + n, d);
+    }
+}
+
+/* POOLED: the sums are logits. Zero rows around are written by those who have the rows next to
+ * the edge. */
+template <typename Y>
+DEV void finish_pooled(const target &t, const addends &a, quad (&v)[4], int64_t m, int n, int h)
+{
+    const int pad = t.p.pad, from = n < t.p.n ? n : 0;
+    const quad scale = load_quad(t.p.scale + from), shift = load_quad(t.p.shift + from);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const quad even = quad_of<Y>(a.more[4 * h + i]), odd = quad_of<Y>(a.odd[4 * h + i]);
+#pragma GCC unroll 4
+        for (int c = 0; c < RUN; c++)
+            v[i].of[c] = odd.of[c] + (even.of[c] - odd.of[c]) * gate<Y>(v[i].of[c]);
+    }
+    norm_act<Y>(v, scale, shift, t.p.then);
+    Y *y = (Y *)t.p.y + (pad + m) * t.p.ldy + n;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++, y += 2 * t.p.ldy) {
+        const int64_t r = m + 2 * i;
+        if (n >= t.p.n || r >= t.rows)
+            continue;
+        store_quad(y, v[i]);
+        if (r < pad)
+            store_quad(y - pad * t.p.ldy, quad{});
+        if (r >= t.rows - pad)
+            store_quad(y + pad * t.p.ldy, quad{});
+    }
+}
+
+/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual, and what follows. */
+template <int kind, typename Y>
 DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
 {
+    constexpr bool gated = kind == GATED;
     const struct bi_linear_params &p = t.p;
     const int lane = lane_id(), column = lane % 16 * RUN, n = n0 + column;
     /* gates and values take turns, 16 columns each */
     const int to = gated ? n / (2 * GATES) * GATES + n % GATES : n;
     const bool writes = n < p.n && !(gated && column & GATES);
+    const int64_t m = m0 + lane / 16 + 8 * h;
     quad v[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         v[i] = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column));
 #pragma GCC unroll 4
-        for (int c = 0; c < RUN; c++)
+        for (int c = 0; c < RUN && kind != POOLED; c++)
             v[i].of[c] += a.bias.of[c];
     }
-    if (!gated && p.act == BI_ACT_GELU)
+    if (kind == PLAIN && p.act == BI_ACT_GELU)
         each(v, [](float x) { return sizeof(Y) == 2 ? gelu_half(x) : gelu(x); });
-    else if (!gated && p.act == BI_ACT_RELU)
+    else if (kind == PLAIN && p.act == BI_ACT_RELU)
         each(v, [](float x) { return relu(x); });
     else if (gated && p.act == BI_ACT_SILU)
         each(v, [](float x) { return silu(x); });
     else if (gated)
         each(v, [](float x) { return gelu_tanh(x); });
+    if (kind == POOLED) {
+        finish_pooled<Y>(t, a, v, m, n, h);
+        return;
+    }
+    Y *y = (Y *)p.y + m * p.ldy + to;
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        const int64_t m = m0 + lane / 16 + 2 * (4 * h + i);
+    for (int i = 0; i < 4; i++, y += 2 * p.ldy) {
         quad x = {};
         if (gated)
             x = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column ^ GATES));
         else if (p.residual)
-            x = a.more[4 * h + i];
+            x = quad_of<Y>(a.more[4 * h + i]);
 #pragma GCC unroll 4
         for (int c = 0; c < RUN; c++)
             if (gated)
                 v[i].of[c] *= x.of[c];
             else
                 v[i].of[c] += x.of[c];
-        if (writes && m < t.rows)
-            store_quad((Y *)p.y + m * p.ldy + to, v[i]);
+        if (writes && m + 2 * i < t.rows)
+            store_quad(y, v[i]);
     }
+    if (kind == NORMED)
+        finish_normed<Y>(t, a, v, m, n);
+    if (kind == PAIRED)
+        finish_paired<Y>(t, v, m, n);
 }
 
 /* A lane has both of four pairs of columns, a quarter of a warp a row: of four rows its cosines and
@@ -249,14 +422,14 @@ DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2]
         wave_barrier();
         if (kind == ROTATED) {
             finish_rotated<Y>(t, turn, m0, n0, MT > 1 && i == PARTS - 1, positions[MT - 1]);
-        } else if (!t.whole) {
+        } else if (kind <= GATED && !t.whole) {
             finish_odd<kind == GATED, Y>(t, m0, n0);
         } else {
 #pragma GCC unroll 2
             for (int h = 0; h < 2; h++) {
-                finish<kind == GATED, Y>(t, a, m0, n0, h);
+                finish<kind, Y>(t, a, m0, n0, h);
                 if (i + 1 < ALL)
-                    ask<kind == GATED, Y>(t, a, next_m0, next_n0, h);
+                    ask<kind, Y>(t, a, next_m0, next_n0, h);
             }
         }
     }

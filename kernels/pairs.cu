@@ -3,49 +3,9 @@
 #include "gpu_rows.h"
 
 #include "depthwise.h"
-#include "gpu_math.h"
-#include "norm_act.h"
+#include "gpu_norm_act.h"
 #include "pairs.h"
 #include "upsample.h"
-
-/* log(1 + e^z); see vf_softplus in cpu/math.h. */
-DEV float softplus(float z)
-{
-    const float e = exp_(z < 0 ? z : -z), t = e / (2.0f + e), x = t * t;
-    float q = 2.0f / 15;
-    q = fma_(q, x, 2.0f / 13);
-    q = fma_(q, x, 2.0f / 11);
-    q = fma_(q, x, 2.0f / 9);
-    q = fma_(q, x, 2.0f / 7);
-    q = fma_(q, x, 2.0f / 5);
-    q = fma_(q, x, 2.0f / 3);
-    return (z > 0 ? z : 0 * z) + fma_(q * x, t, 2.0f * t);
-}
-
-/* 1 / (1 + e^-x) for a factor of what is rounded to Y. For f16 the chip's exponential and three
- * steps of Newton's method do, 1e-7 off: a division has branches, and there are 10^8 of them. */
-template <typename Y> DEV float gate(float x)
-{
-    if (sizeof(Y) == 4)
-        return 1.0f / (1.0f + exp_(-x));
-    const float t = x * -LOG2E, d = 1.0f + exp2_(t > 80.0f ? 80.0f : t); /* NaN stays */
-    float r = bits<float>(0x7ef311c7 - bits<int>(d)); /* within an eighth of 1 / d */
-#pragma GCC unroll 3
-    for (int i = 0; i < 3; i++)
-        r *= fma_(-d, r, 2.0f);
-    return r;
-}
-
-template <typename Y> DEV float activate(float z, int act)
-{
-    if (act == BI_NORM_ACT_QUICK_GELU)
-        return z * gate<Y>(1.702f * z);
-    if (act == BI_NORM_ACT_TANH_GELU) /* 1/2 (1 + tanh x) = sigmoid(2 x) */
-        return z * gate<Y>(1.59576912f * fma_(0.044715f, z * z * z, z));
-    if (act == BI_NORM_ACT_RELU)
-        return z < 0 ? 0 : z; /* NaN stays */
-    return act == BI_NORM_ACT_SOFTPLUS ? softplus(z) : z;
-}
 
 template <typename X, typename Y> DEV void norm_act(const struct bi_norm_act_params &p)
 {

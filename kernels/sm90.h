@@ -77,6 +77,11 @@ DEV void copy_tile(void *to, const tensor_map *m, int column, int row, u64 *b)
                  "l"(m), "r"(shared_address(b)), "r"(column), "r"(row)
                  : "memory");
 }
+/* Has the line of memory brought to the cache of all multiprocessors. */
+DEV void prefetch(const void *line)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+}
 /* Makes this thread's writes to shared memory visible to the matrix unit and the copy engine. */
 DEV void fence_async()
 {

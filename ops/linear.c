@@ -63,6 +63,20 @@ static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
               .start = b->in[5]);
 }
 
+struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,
+                                          const struct bi_bind *b, struct bi_launch *launch)
+{
+    struct bi_node plain = *node;
+    struct bi_bind bind = *b;
+    struct bi_linear_params *p = (void *)launch->params;
+    plain.attr.act = BI_ACT_NONE;
+    for (int i = 3; i < bi_op_n_in(BI_OP_LINEAR); i++)
+        bind.in[i] = NULL;
+    linear_launch(g, &plain, &bind, launch);
+    p->then = node->attr.act;
+    return p;
+}
+
 static double activate(double z, int act)
 {
     switch (act) {
@@ -127,8 +141,8 @@ void bi_ref_linear(const void *params)
     }
 }
 
-static void linear_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
-                        double *bytes)
+void bi_cost_linear(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                    double *bytes)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
     *flops = 2.0 * (double)x->shape[0] * (double)bi_value_elements(w) * terms_of(node);
@@ -137,6 +151,6 @@ static void linear_cost(const struct bi_graph *g, const struct bi_node *node, do
 
 const struct bi_op bi_op_linear = {
     .name = "linear", .infer = linear_infer, .launch = linear_launch,
-    .reference = bi_ref_linear, .cost = linear_cost, .required = 3,
+    .reference = bi_ref_linear, .cost = bi_cost_linear, .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

@@ -33,7 +33,7 @@ static void norm_act_launch(const struct bi_graph *g, const struct bi_node *node
               .act = node->attr.act);
 }
 
-static double activate(double z, int act)
+double bi_ref_norm_act(double z, int act)
 {
     switch (act) {
     case BI_NORM_ACT_QUICK_GELU:
@@ -59,7 +59,7 @@ static void norm_act_reference(const void *params)
             double z = 0;
             if (r >= 0 && r < rows) {
                 z = (double)p->x[r * p->ldx + c] * (p->scale ? (double)p->scale[c] : 1);
-                z = activate(z + (p->shift ? (double)p->shift[c] : 0), p->act);
+                z = bi_ref_norm_act(z + (p->shift ? (double)p->shift[c] : 0), p->act);
             }
             y[c] = (float)z;
         }

@@ -4,8 +4,15 @@
 
 #include "op.h"
 #include "../kernels/edges.h"
+#include "../kernels/linear.h"
 
 void bi_ref_linear(const void *params);    /* linear.c: linear, matmul */
+/* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and attr.act as what follows y. */
+struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,
+                                          const struct bi_bind *bind, struct bi_launch *launch);
+void bi_cost_linear(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                    double *bytes);
+double bi_ref_norm_act(double z, int act); /* norm_act.c: its activations */
 void bi_ref_unary(const void *params);     /* gelu.c: gelu, sigmoid, silu, scale */
 void bi_ref_layernorm(const void *params); /* layernorm.c: all norms of rows */
 void bi_ref_mean_pool(const void *params); /* mean_pool.c: mean_pool, norm_pool */

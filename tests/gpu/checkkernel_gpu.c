@@ -35,7 +35,7 @@
 
 /* ---- options and random numbers ---- */
 
-enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 128, GATE_BLOCK = 16 };
+enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 144, GATE_BLOCK = 16 };
 
 static const struct bi_emu_target *const targets[N_TARGETS] = {&bi_emu_nvidia, &bi_emu_cdna,
                                                                &bi_emu_rdna};
@@ -100,6 +100,15 @@ static const struct precision precisions[] = {
 #define LINEAR_SM90(kind, same) LINEAR_HALF("linear_sm90_" kind "f16", same)
     LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
     LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
+#define LINEAR_FOLLOWED(kind, more)                                                      \
+    {"linear_sm90_" kind "_f16",                                                         \
+     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual), END},  \
+     1e-6, 6e-4, 1e-7, NULL},                                                            \
+    {"linear_sm90_small_" kind "_f16",                                                   \
+     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual), END},  \
+     1e-6, 6e-4, 1e-7, "linear_sm90_" kind "_f16"}
+    LINEAR_FOLLOWED("normed", also), LINEAR_FOLLOWED("paired", also),
+    LINEAR_FOLLOWED("pooled", pairs),
     {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
     {"linear_sm90_small_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"},
 #define ATTENTION_SM90(n)                                                                \
@@ -244,6 +253,16 @@ static bool has(const struct ck_case *c, size_t pointer)
     return false;
 }
 
+/* What follows y in a case of linear, as entries are named; NULL = nothing. */
+static const char *followed_by(const struct ck_case *c)
+{
+    return strcmp(c->entry, "linear")     ? NULL
+           : has(c, AT(linear, pairs))    ? "_pooled"
+           : has(c, AT(linear, scale))    ? "_normed"
+           : has(c, AT(linear, also))     ? "_paired"
+                                          : NULL;
+}
+
 /* Does an entry of gpu_entries_sm90.h? */
 static bool serves_sm90(size_t entry, const struct ck_case *c)
 {
@@ -258,6 +277,10 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return p->head_dim == width && !p->reach && !has(c, AT(attention, table));
     }
     const struct bi_linear_params *p = (const void *)c->params;
+    if (followed_by(c))
+        return strstr(name, followed_by(c)) != NULL;
+    if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled"))
+        return false;
     if (p->k % 8 || p->ldx % 8 || is_rotated(entry)) /* ldx: of windows, else not chosen yet */
         return false;
     return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
@@ -280,6 +303,8 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
         return false;
     if (entries[entry].head)
         return ck->device && device_is_hopper(ck->device) && serves_sm90(entry, c);
+    if (followed_by(c))
+        return false;
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
         (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
         return false;
@@ -783,6 +808,8 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     bool any = false;
     if (++ck->at % ck->every)
         return;
+    if (followed_by(c) && !(ck->device && device_is_hopper(ck->device)))
+        return; /* Hopper's own */
     if (ck->bench) {
         time_case(ck, c);
         return;

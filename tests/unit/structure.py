@@ -144,6 +144,8 @@ def entry_of(stem):
         return match.group(1), match.group(2)
     if 'bi_launch_unary(g, node, bind, launch' in text:
         return entry_of('gelu')
+    if 'bi_launch_linear(g, node, b, launch)' in text and stem != 'linear':
+        return entry_of('linear')
     match = re.search(r'bi_op_(\w+)\.launch\(', text)
     return entry_of(match.group(1)) if match else (None, None)
 

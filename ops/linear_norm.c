@@ -1,0 +1,49 @@
+/* linear_norm.c - a product that others read as it is and one reads through its norm and activation.
+ *   x [R, K], w [N, K], bias [N]?, scale, shift [N] -> y = x w^T + b, act(scale y + shift) [R, N]
+ * Made by bi_graph_follow for backends whose linear can (linear.h). */
+#include <string.h>
+
+#include "../kernels/linear.h"
+#include "shared.h"
+
+static int linear_norm_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    if (!st)
+        st = bi_expect(g, node, 1, 2, x->shape[1], err);
+    for (int i = 2; !st && i <= 4; i++)
+        if (i > 2 || bi_in(g, node, i))
+            st = bi_expect(g, node, i, 1, w->shape[0], err);
+    for (int slot = 0; !st && slot < 2; slot++)
+        bi_out_shape(g, node, slot, x->axis, 2, (int64_t[]){x->shape[0], w->shape[0]});
+    return st;
+}
+
+static void linear_norm_launch(const struct bi_graph *g, const struct bi_node *node,
+                               const struct bi_bind *b, struct bi_launch *launch)
+{
+    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch);
+    p->scale = b->in[3];
+    p->shift = b->in[4];
+    p->also = b->out[1];
+    p->lda = b->out_ld[1];
+}
+
+static void linear_norm_reference(const void *params)
+{
+    const struct bi_linear_params *p = params;
+    int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
+    bi_ref_linear(p);
+    for (int64_t r = 0; r < rows; r++)
+        for (int32_t c = 0; c < p->n; c++)
+            p->also[r * p->lda + c] =
+                (float)bi_ref_norm_act((double)p->y[r * p->ldy + c] * (double)p->scale[c] +
+                                           (double)p->shift[c], p->then);
+}
+
+const struct bi_op bi_op_linear_norm = {
+    .name = "linear_norm", .infer = linear_norm_infer, .launch = linear_norm_launch,
+    .reference = linear_norm_reference, .cost = bi_cost_linear, .required = 27,
+    .layout = {[1] = BI_LAYOUT_LINEAR},
+};

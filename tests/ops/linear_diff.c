@@ -1,0 +1,41 @@
+/* linear_diff.c - cases of linear with the differences of neighbouring rows of y beside y. */
+#include "checkkernel.h"
+#include "kernels/linear.h"
+
+static void check(struct ck *ck, int64_t pairs, int out, int in, int bias, int residual,
+                  const char *note)
+{
+    typedef struct bi_linear_params T;
+    static const int32_t lengths[] = {1, -1};
+    struct ck_lengths one = ck_lengths_of(lengths);
+    T p = {.axis = BI_AXIS_FIXED, .rows = 2 * pairs, .n = out, .k = in};
+    ck_check(ck, &(struct ck_case){
+        .entry = "linear", .reference = bi_op_linear_diff.reference, .params = &p,
+        .params_size = sizeof p, .gpu_only = 1,
+        .arrays = {
+            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = 2 * pairs, .width = in},
+            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = 2 * pairs, .width = out},
+            {CK_ARRAY(T, also, lda), CK_OUT, BI_AXIS_FIXED, .rows = pairs, .width = out},
+            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
+            {CK_ARRAY(T, residual, ldr), CK_IN, BI_AXIS_FIXED, .rows = 2 * pairs, .width = out,
+             .absent = !residual},
+        },
+        /* differences of what is rounded: as far off as the larger of the two */
+        .lengths = one.of, .n_seqs = one.n, .absolute = 2e-2, .relative = 1e-5, .nmse = 1e-6,
+        .flops = 4.0 * (double)pairs * out * in, .note = note});
+}
+
+static void cases(struct ck *ck)
+{
+    if (ck_bench(ck)) {
+        check(ck, 98304, 768, 768, 1, 1, "196608 x 768 x 768");
+        check(ck, 12288, 1024, 1024, 1, 1, "24576 x 1024 x 1024");
+        return;
+    }
+    for (int i = 0; i < 30; i++)
+        check(ck, ck_random(ck, 1, i % 3 ? 150 : 20), 8 * (int)ck_random(ck, 1, i % 4 ? 20 : 60),
+              8 * (int)ck_random(ck, 1, i % 5 ? 12 : 90), i % 2, i / 2 % 2, "random");
+}
+
+const struct ck_op ck_linear_diff = {"linear_diff", cases};

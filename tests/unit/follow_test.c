@@ -1,0 +1,94 @@
+/* follow_test.c - what stands between convolutions, done by products (graph/follow.c). */
+#define _POSIX_C_SOURCE 200809L
+#include "graph_fix.h"
+
+enum { BASES = 24 };
+
+struct shape {
+    int64_t channels, width; /* of the convolution: in, out */
+    int act;
+    bool seen; /* what is pooled leaves the graph, too */
+};
+
+static bi_value_id vector(struct fix *f, int64_t n, float offset)
+{
+    return weight(f, 1, n, 1, offset);
+}
+
+static bi_value_id norm_act(struct fix *f, bi_value_id x, int act, int32_t pad)
+{
+    int64_t n = f->g->values[x].shape[1];
+    bi_value_id scale = vector(f, n, 1);
+    return bi_norm_act(f->g, x, scale, vector(f, n, 0), act, pad);
+}
+
+static bi_value_id biased(struct fix *f, bi_value_id x, int64_t n)
+{
+    bi_value_id y = bi_matmul(f->g, x, weight(f, 2, n, f->g->values[x].shape[1], 0));
+    return bi_add(f->g, y, vector(f, n, 0));
+}
+
+/* A convolution of 5 taps, a pointwise one around which it is carried, attention pooling, and the
+ * norm of the next one. */
+static void build(struct fix *f, const struct shape *s)
+{
+    bi_value_id rows = weight(f, 2, BASES, s->channels, 0), x, y, pooled;
+    f->g->values[rows].axis = BI_AXIS_FIXED;
+    x = bi_windows(f->g, norm_act(f, rows, BI_NORM_ACT_NONE, 2), 0, BASES, 5);
+    x = biased(f, x, s->width);
+    y = biased(f, norm_act(f, x, s->act, 0), s->width);
+    x = bi_add(f->g, x, y);
+    pooled = bi_pair_pool(f->g, x, bi_matmul(f->g, x, weight(f, 2, s->width, s->width, 0)));
+    output(f, norm_act(f, pooled, s->act, 2));
+    if (s->seen)
+        output(f, pooled);
+}
+
+static void follow(const struct shape *s, int n_norms, int n_diffs, int n_pools, int n_left)
+{
+    struct fix plain, after;
+    int left = 0;
+    fix_open(&plain);
+    build(&plain, s);
+    finish(&plain);
+    fix_open(&after);
+    build(&after, s);
+    finish(&after);
+    CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL), 0);
+    CHECK_EQ(bi_graph_follow(after.g, BI_F16, NULL), 0); /* not of this type */
+    CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM) + count_op(after.g, BI_OP_LINEAR_DIFF) +
+                 count_op(after.g, BI_OP_LINEAR_POOL), 0);
+    CHECK_EQ(bi_graph_follow(after.g, BI_F32, NULL), 0);
+    CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM), n_norms);
+    CHECK_EQ(count_op(after.g, BI_OP_LINEAR_DIFF), n_diffs);
+    CHECK_EQ(count_op(after.g, BI_OP_LINEAR_POOL), n_pools);
+    left = count_op(after.g, BI_OP_NORM_ACT) + count_op(after.g, BI_OP_PAIR_DIFF) +
+           count_op(after.g, BI_OP_PAIR_POOL);
+    CHECK_EQ(left, n_left);
+    CHECK(compare(&plain, &after) <= 2e-6);
+    bi_graph_free(&plain.g);
+    bi_graph_free(&after.g);
+}
+
+static void follows_products(void)
+{
+    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, false}, 1, 1, 1, 1);
+    follow(&(struct shape){72, 24, BI_NORM_ACT_TANH_GELU, false}, 1, 1, 1, 1);
+}
+
+static void leaves_others(void)
+{
+    /* pooling that others read; taps too narrow, and widths that do not fit; another activation */
+    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, true}, 1, 1, 0, 3);
+    follow(&(struct shape){56, 16, BI_NORM_ACT_QUICK_GELU, false}, 0, 1, 1, 2);
+    follow(&(struct shape){64, 12, BI_NORM_ACT_QUICK_GELU, false}, 0, 0, 0, 5);
+    follow(&(struct shape){64, 16, BI_NORM_ACT_RELU, false}, 0, 1, 0, 4);
+}
+
+int main(void)
+{
+    env = bi_env_default();
+    TEST(follows_products);
+    TEST(leaves_others);
+    return test_report();
+}
