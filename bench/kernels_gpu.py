@@ -28,8 +28,8 @@ class LinearParams(c.Structure):
     _fields_ = ([(n, c.c_void_p) for n in "counts x bias residual w y".split()] +
                 [(n, c.c_int64) for n in "ldx ldr ldy rows".split()] +
                 [(n, c.c_int32) for n in "axis n k act gated n_rotated head_dim pad".split()] +
-                [(n, c.c_void_p) for n in "table start scale shift pairs also".split()] +
-                [(n, c.c_int64) for n in "ldp lda".split()] + [(n, c.c_int32) for n in "then zeros".split()])
+                [(n, c.c_void_p) for n in "table start scale shift odd also".split()] +
+                [(n, c.c_int64) for n in "ldo lda".split()] + [(n, c.c_int32) for n in "then zeros".split()])
 
 
 class AttentionParams(c.Structure):

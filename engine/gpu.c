@@ -420,7 +420,7 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
         snprintf(name, size, "linear_sm90_%s%s%s", small ? "small_" : "",
                  p->table   ? "rotated_"
                  : p->gated ? "gated_"
-                 : p->pairs ? "pooled_"
+                 : p->odd   ? "pooled_"
                  : p->scale ? "normed_"
                  : p->also  ? "paired_"
                             : "",
@@ -455,7 +455,7 @@ static void entry_name(const struct bi_device *d, const struct bi_launch *l, cha
     const char *in = dtype_suffix(l->in_dtype[0]), *out = dtype_suffix(l->out_dtype[0]);
     if (!strcmp(l->entry, "linear")) {
         const struct bi_linear_params *p = (const void *)l->params;
-        if (p->also || p->pairs) /* Hopper's alone: graphs have it where that can be taken */
+        if (p->also || p->odd) /* Hopper's alone: graphs have it where that can be taken */
             snprintf(name, size, "linear_followed_%s", in);
         else if (l->in_dtype[0] == BI_F16)
             snprintf(name, size, "linear_%s%s%s_%s", p->gated ? "gated_" : "",

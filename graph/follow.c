@@ -2,9 +2,9 @@
  * linear can (linear.h), as every value that is written and read again costs more there than what
  * is made of it.
  *
- *   norm_act(y), y = linear, read by others too        -> linear_norm: y and the norm
- *   pair_diff(y), y = linear with its residual         -> linear_diff: y and the differences
- *   norm_act(pair_pool(x, matmul(pair_diff(x))))       -> linear_pool */
+ *   norm_act(y), y = linear, read by others too   -> linear_norm: y and the norm
+ *   pair_pool(x, matmul(pair_diff(x))), x = linear with its residual, read by nothing else
+ *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that alone reads it */
 #include "graph.h"
 
 #include "../kernels/linear.h"
@@ -53,65 +53,69 @@ static bool follows(const struct bi_graph *g, const struct bi_node *n, enum bi_d
            g->values[n->out[0]].dtype == dtype;
 }
 
-/* Node i is replaced by output `slot` of the newest node, `also` by its first. */
-static void replace(struct bi_graph *g, size_t i, int slot, bi_value_id also)
+/* The newest node makes what node i made. */
+static void replace(struct bi_graph *g, size_t i, int slot)
 {
-    const struct bi_node *made = &g->nodes[g->n_nodes - 1];
-    const bi_value_id out[2] = {made->out[0], made->out[1]};
-    if (also != BI_NONE) {
-        g->nodes[g->values[also].node].dead = true;
-        bi_graph_replace(g, also, out[0]);
-    }
     g->nodes[i].dead = true;
-    bi_graph_replace(g, g->nodes[i].out[0], out[slot]);
+    bi_graph_replace(g, g->nodes[i].out[0], g->nodes[g->n_nodes - 1].out[slot]);
     bi_graph_count_uses(g);
 }
 
-static bool follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
 {
     const struct bi_node n = g->nodes[i];
     const struct bi_attr a = {.act = n.attr.act, .half = dtype == BI_F16 ? 3 : 0};
     const struct bi_node *y;
     if (!follows(g, &n, dtype) || n.attr.pad || g->values[n.in[0]].n_uses < 2 ||
         !(y = product(g, n.in[0], dtype, dtype, false)))
-        return false;
+        return;
     if (bi_node_add(g, BI_OP_LINEAR_NORM, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
-                                                                n.in[1], n.in[2]}, 5, &a) != BI_NONE)
-        replace(g, i, 1, n.in[0]);
-    return true;
+                                                                n.in[1], n.in[2]}, 5, &a) == BI_NONE)
+        return;
+    replace(g, i, 1);
+    replace(g, (size_t)g->values[n.in[0]].node, 0);
 }
 
-static bool follow_diff(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+/* The norm_act that alone reads y; g->n_nodes: there is none. */
+static size_t norm_after(const struct bi_graph *g, bi_value_id y, enum bi_dtype dtype)
 {
-    const struct bi_node n = g->nodes[i];
-    const struct bi_attr a = {.half = dtype == BI_F16 ? 3 : 0};
-    const struct bi_node *y;
-    if (n.op != BI_OP_PAIR_DIFF || n.dead || g->values[n.out[0]].dtype != dtype ||
-        !(y = product(g, n.in[0], dtype, dtype, true)))
-        return false;
-    if (bi_node_add(g, BI_OP_LINEAR_DIFF, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
-                                                                y->in[3]}, 4, &a) != BI_NONE)
-        replace(g, i, 1, n.in[0]);
-    return true;
+    size_t i = 0;
+    while (i < g->n_nodes && (g->nodes[i].in[0] != y || !follows(g, &g->nodes[i], dtype)))
+        i++;
+    return g->values[y].n_uses == 1 && g->values[y].dtype == dtype ? i : g->n_nodes;
 }
 
-static bool follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
 {
-    const struct bi_node n = g->nodes[i], *pool = producer(g, n.in[0]), *logits;
-    const struct bi_attr a = {.act = n.attr.act, .pad = n.attr.pad, .half = dtype == BI_F16};
-    const bi_value_id y = n.in[0];
-    if (!follows(g, &n, dtype) || !pool || pool->op != BI_OP_PAIR_POOL || pool->dead ||
-        g->values[y].n_uses != 1 || g->values[y].dtype != dtype ||
-        g->values[pool->in[0]].dtype != dtype || n.attr.pad > g->values[y].shape[0] ||
-        pool->in[1] == BI_NONE || g->values[pool->in[1]].n_uses != 1 ||
-        g->values[pool->in[1]].shape[0] != g->values[y].shape[0] ||
-        !(logits = product(g, pool->in[1], dtype, BI_F32, false)) || logits->in[2] != BI_NONE)
-        return false;
-    if (bi_node_add(g, BI_OP_LINEAR_POOL, (const bi_value_id[]){logits->in[0], logits->in[1],
-                                                                pool->in[0], n.in[1], n.in[2]},
+    const struct bi_node pool = g->nodes[i], *logits, *diff, *y;
+    const struct bi_attr pairs = {.half = dtype == BI_F16 ? 3 : 0};
+    struct bi_attr a = {.half = g->values[pool.out[0]].dtype == BI_F16};
+    const bi_value_id x = pool.in[0];
+    bi_value_id w, scale = BI_NONE, shift = BI_NONE, odd;
+    size_t end = i;
+    if (pool.op != BI_OP_PAIR_POOL || pool.dead || pool.in[1] == BI_NONE ||
+        g->values[pool.in[1]].n_uses != 1 || g->values[x].n_uses != 2 ||
+        !(logits = product(g, pool.in[1], dtype, BI_F32, false)) || logits->in[2] != BI_NONE ||
+        !(diff = producer(g, logits->in[0])) || diff->op != BI_OP_PAIR_DIFF || diff->in[0] != x ||
+        g->values[diff->out[0]].n_uses != 1 || !(y = product(g, x, dtype, dtype, true)))
+        return;
+    w = logits->in[1];
+    const size_t norm = norm_after(g, pool.out[0], dtype);
+    if (norm < g->n_nodes && g->nodes[norm].attr.pad <= g->values[pool.out[0]].shape[0]) {
+        const struct bi_node *n = &g->nodes[norm];
+        a.act = n->attr.act;
+        a.pad = n->attr.pad;
+        scale = n->in[1];
+        shift = n->in[2];
+        end = norm;
+    }
+    odd = bi_node_add(g, BI_OP_LINEAR_PAIRS, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
+                                                                   y->in[3]}, 4, &pairs);
+    if (odd != BI_NONE &&
+        bi_node_add(g, BI_OP_LINEAR_POOL,
+                    (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift},
                     5, &a) != BI_NONE)
-        replace(g, i, 0, BI_NONE);
-    return true;
+        replace(g, end, 0);
 }
 
 int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err)
@@ -119,9 +123,10 @@ int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_err
     const size_t n_nodes = g->n_nodes;
     int st;
     bi_graph_count_uses(g);
-    for (size_t i = 0; i < n_nodes && !g->status; i++)
-        if (!follow_pool(g, i, dtype) && !follow_norm(g, i, dtype))
-            follow_diff(g, i, dtype);
+    for (size_t i = 0; i < n_nodes && !g->status; i++) {
+        follow_norm(g, i, dtype);
+        follow_pool(g, i, dtype);
+    }
     if ((st = bi_graph_status(g, err)))
         return st;
     bi_graph_dce(g);

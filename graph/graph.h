@@ -251,7 +251,7 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
 int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
                           struct bioinfer_error *err);
 /* For devices whose linear can do what stands between convolutions where its sums are: a norm with
- * its activation, the difference of pairs of rows, and their pooling (linear.h), all float16. After
+ * its activation, and attention pooling of pairs of rows (linear.h), operands of type dtype. After
  * bi_graph_lower. */
 int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */

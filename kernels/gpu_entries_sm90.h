@@ -6,7 +6,7 @@
  *   linear_sm90_[small_]a          x and w f16, y a; act none, gelu, relu
  *   linear_sm90_[small_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
- *   linear_sm90_[small_]normed_f16, paired, pooled  norm, diff, pool of linear.h; n % 8 == 0, every
+ *   linear_sm90_[small_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
  *                                  array on 16 bytes, row strides multiples of 8 elements
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192
@@ -31,11 +31,13 @@
     E(linear_sm90_small_rotated_f16, linear_sm90,    linear,    384, 229584, linear_small)\
     E(linear_sm90_small_gated_f16,   linear_sm90,    linear,    384, 229584, linear_small)\
     E(linear_sm90_normed_f16,        linear_followed_sm90, linear, 384, 229488, linear)  \
-    E(linear_sm90_paired_f16,        linear_followed_sm90, linear, 384, 229488, linear)  \
-    E(linear_sm90_pooled_f16,        linear_followed_sm90, linear, 384, 229488, linear)  \
+    E(linear_sm90_paired_f16,        linear_followed_sm90, linear, 384, 229456, linear)  \
+    E(linear_sm90_pooled_f16,        linear_followed_sm90, linear, 384, 229456, linear)  \
+    E(linear_sm90_pooled_f32,        linear_followed_sm90, linear, 384, 229456, linear)  \
     E(linear_sm90_small_normed_f16,  linear_followed_sm90, linear, 384, 229584, linear_small)\
-    E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229584, linear_small)\
-    E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229584, linear_small)\
+    E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
+    E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
+    E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229568, linear_small)\
     E(attention_sm90_d16_f16,        attention_sm90, attention, 128, 18464,  attention)  \
     E(attention_sm90_d32_f16,        attention_sm90, attention, 128, 36896,  attention)  \
     E(attention_sm90_d64_f16,        attention_sm90, attention, 128, 73760,  attention)  \

@@ -21,12 +21,13 @@ enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TA
  * residual and gates.
  *
  * What follows between convolutions, one of three, only where the backend's caps say that it can,
- * without act, table and gates; of these arrays pairs and also are of the type of y:
- *   norm   scale, shift [n] and also [rows, n] = then(scale y + shift), of y before it is rounded
- *   diff   also [rows / 2, n] alone: also[i] = y[2 i] - y[2 i + 1], of y as it is rounded
- *   pool   pairs [2 rows, n], scale and shift: y [rows + 2 pad, n] is then(scale z + shift) between
- *          pad zero rows on each side, z = b + (a - b) sigmoid(x w^T), a and b rows 2 i and 2 i + 1
- *          of pairs (pairs.h); no bias, no residual, pad <= rows
+ * without act, table and gates; s = x w^T + bias + residual, and what is f16 is so of all of x, odd, also:
+ *   norm   scale, shift [n] and also [rows, n] = then(scale s + shift), of s before it is rounded to y
+ *   pairs  also [rows / 2, n] alone: y[i] = s[2 i + 1] and also[i] = s[2 i] - s[2 i + 1], each
+ *          rounded once; rows is even
+ *   pool   odd [rows, n]: z = odd + x sigmoid(x w^T), which is the pooling (pairs.h) of pairs of rows given
+ *          as `pairs` has them; y [rows + 2 pad, n] is then(scale z + shift), or z where scale is
+ *          NULL, between pad zero rows on each side; n = k, no bias, no residual, pad <= rows
  * then: quick_gelu or tanh_gelu of norm_act.h.
  *
  * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, whatever
@@ -43,9 +44,9 @@ struct bi_linear_params {
     int32_t n_rotated, head_dim;
     const float *table;
     const int32_t *start;
-    const float *scale, *shift, *pairs;
+    const float *scale, *shift, *odd;
     float *also;
-    int64_t ldp, lda; /* of pairs, of also */
+    int64_t ldo, lda; /* of odd, of also */
     int32_t then, pad;
 };
 

@@ -25,9 +25,10 @@
 
 enum { SLICE = 64, GROUP = 16 };
 
-template <int M, int N, int STAGES> struct ring {
+template <int M, int N, int STAGES, int FETCHED> struct ring {
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
     float y[8][16 * STAGED]; /* per warp that multiplies */
+    f16 fetched[8][FETCHED];
     u64 full[STAGES], empty[STAGES], turn[2];
 };
 
@@ -48,8 +49,9 @@ template <int M, int N> DEV place place_of(int i, int tiles_m, int tiles_n)
 template <int MT, int N, int STAGES, int kind, typename Y>
 DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
+    constexpr bool fetches = kind == PAIRED || kind == POOLED;
     enum { M = 64 * MT };
-    typedef ring<M, N, STAGES> ring;
+    typedef ring<M, N, STAGES, fetches ? MT * 16 * N : 0> ring;
     SHARED(ring, s, sizeof(ring));
     const int warpgroup = thread_id() / 128;
     if (thread_id() == 0) {
@@ -117,8 +119,12 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 positions[m] = kind == ROTATED ? position_of(p, to.m0 + m * 64 + warp % 4 * 16 +
                                                                     lane_id() % 16, rows)
                                                : 0;
-            const target t = {p, s.y[warp], to.m0 + warp % 4 * 16, rows, to.n0, whole};
-            announce<MT, N, kind, Y>(t);
+            const target t = {p, s.y[warp], to.m0 + warp % 4 * 16, rows, to.n0, whole,
+                              s.fetched[warp]};
+            if (fetches)
+                fetch<MT, N, kind>(t);
+            else
+                announce<MT, N, kind, Y>(t);
             barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
             for (int k = 0; k < slices; k++) {
                 barrier_wait(&s.full[at], phase);
@@ -181,9 +187,11 @@ LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
 #else /* linear_followed_sm90.cu */
 LINEAR(linear_sm90_normed_f16, 2, 128, 6, NORMED, f16)
-LINEAR(linear_sm90_paired_f16, 2, 128, 6, PAIRED, f16)
-LINEAR(linear_sm90_pooled_f16, 2, 128, 6, POOLED, f16)
+LINEAR(linear_sm90_paired_f16, 2, 128, 4, PAIRED, f16)
+LINEAR(linear_sm90_pooled_f16, 2, 128, 4, POOLED, f16)
+LINEAR(linear_sm90_pooled_f32, 2, 128, 4, POOLED, float)
 LINEAR(linear_sm90_small_normed_f16, 1, 64, 12, NORMED, f16)
-LINEAR(linear_sm90_small_paired_f16, 1, 64, 12, PAIRED, f16)
-LINEAR(linear_sm90_small_pooled_f16, 1, 64, 12, POOLED, f16)
+LINEAR(linear_sm90_small_paired_f16, 1, 64, 11, PAIRED, f16)
+LINEAR(linear_sm90_small_pooled_f16, 1, 64, 11, POOLED, f16)
+LINEAR(linear_sm90_small_pooled_f32, 1, 64, 11, POOLED, float)
 #endif

@@ -5,7 +5,8 @@
  * row against bank conflicts. The parts are a loop, not unrolled, as its code has to stay in the
  * instruction cache; what a part reads is asked for while the one before it is finished, stays as it
  * lies in memory until it is used, as to turn it into floats is to wait for it, and comes from the
- * cache, where `announce` has it brought while the products are made. */
+ * cache, where `announce` has it brought while the products are made. PAIRED and POOLED have no time to
+ * wait even for that: `fetch` has a tile copied to shared memory in the meantime. */
 #ifndef BI_LINEAR_SM90_TILE_H
 #define BI_LINEAR_SM90_TILE_H
 
@@ -127,6 +128,7 @@ struct target {
     int64_t m0, rows;
     int n0;
     bool whole;
+    f16 *fetched = nullptr; /* PAIRED, POOLED: the warp's part of what is added, rows of the tile's width */
 };
 
 /* One element after the other, where rows or columns are not aligned. */
@@ -152,32 +154,50 @@ template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m
         }
 }
 
-/* What a lane adds to its eight rows of a part: bias, and residual; POOLED: both rows of each pair. */
-struct addends {
-    quad bias, scale, shift;
-    held more[8], odd[8];
+template <bool yes, typename A, typename B> struct other {
+    typedef A type;
+};
+template <typename A, typename B> struct other<false, A, B> {
+    typedef B type;
 };
 
-/* Where row m of what is added, or the first of its pair, begins. */
-template <int kind, typename Y> DEV const Y *added(const target &t, int64_t m)
-{
-    return kind == POOLED ? (const Y *)t.p.pairs + 2 * m * t.p.ldp
-                          : (const Y *)t.p.residual + m * t.p.ldr;
-}
+/* What a lane adds to its eight rows of a part: bias, and residual; POOLED: differences. */
+struct addends {
+    quad bias, scale, shift;
+    held more[8];
+};
 
-/* Has the rows that will be added brought to the cache, those of all parts of a warp. */
+/* Has the residual of all parts of a warp brought to the cache. */
 template <int MT, int N, int kind, typename Y> DEV void announce(const target &t)
 {
-    enum { LINE = 128 / sizeof(Y), LINES = (N + LINE - 1) / LINE, PER = kind == POOLED ? 2 : 1 };
-    if (kind == ROTATED || kind == GATED || (kind != POOLED && !t.p.residual))
+    enum { LINE = 128 / sizeof(Y), LINES = (N + LINE - 1) / LINE };
+    if (kind == ROTATED || kind == GATED || !t.p.residual)
         return;
 #pragma GCC unroll 1
-    for (int i = lane_id(); i < MT * 16 * PER * LINES; i += 32) {
+    for (int i = lane_id(); i < MT * 16 * LINES; i += 32) {
         const int row = i / LINES, n = t.n0 + i % LINES * LINE;
-        const int64_t m = t.m0 + row / PER / 16 * 64 + row / PER % 16;
+        const int64_t m = t.m0 + row / 16 * 64 + row % 16;
         if (m < t.rows && n < t.p.n)
-            prefetch(added<kind, Y>(t, m) + (row % PER ? t.p.ldp : 0) + n);
+            prefetch((const Y *)t.p.residual + m * t.p.ldr + n);
     }
+}
+
+/* Begins to copy what will be added to a warp's parts to its place in shared memory. */
+template <int MT, int N, int kind> DEV void fetch(const target &t)
+{
+    enum { CHUNK = 8, CHUNKS = N / CHUNK, ROWS = 32 / CHUNKS };
+    const f16 *from = (const f16 *)(kind == POOLED ? t.p.odd : t.p.residual);
+    const int64_t ld = kind == POOLED ? t.p.ldo : t.p.ldr;
+    const int lane = lane_id(), column = lane % CHUNKS * CHUNK;
+    wave_barrier(); /* what was there is read */
+#pragma GCC unroll 4
+    for (int k = 0; k < MT * 16 / ROWS; k++) {
+        const int i = k * ROWS + lane / CHUNKS;
+        const int64_t m = t.m0 + i / 16 * 64 + i % 16;
+        if (from && m < t.rows && t.n0 + column < t.p.n)
+            copy_async(t.fetched + i * N + column, from + m * ld + t.n0 + column, 16);
+    }
+    copy_commit();
 }
 
 /* Rows 4 h ... 4 h + 3 of the eight; what is the same for all of them with the last. */
@@ -191,22 +211,18 @@ DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
     if (kind != POOLED && p.bias && h == 1)
         a.bias = load_quad(p.bias + n);
     if (kind == NORMED && h == 1) {
-        a.scale = load_quad(t.p.scale + n);
-        a.shift = load_quad(t.p.shift + n);
+        a.scale = load_quad(p.scale + n);
+        a.shift = load_quad(p.shift + n);
     }
-    if (kind == GATED || (kind != POOLED && !p.residual))
+    if (kind == GATED || kind == PAIRED || (kind == PLAIN && !p.residual) || kind == NORMED)
         return;
-    const int64_t m = m0 + lane / 16 + 8 * h;
-    const Y *from = added<kind, Y>(t, m) + n;
+    const int64_t m = m0 + lane / 16 + 8 * h, ld = kind == POOLED ? p.ldx : p.ldr;
+    typedef typename other<kind == POOLED, f16, Y>::type T;
+    const T *from = (const T *)(kind == POOLED ? p.x : p.residual) + m * ld + n;
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        if (m + 2 * i < t.rows) {
+    for (int i = 0; i < 4; i++, from += 2 * ld)
+        if (m + 2 * i < t.rows)
             a.more[4 * h + i] = hold(from);
-            if (kind == POOLED)
-                a.odd[4 * h + i] = hold(from + t.p.ldp);
-        }
-        from += kind == POOLED ? 4 * t.p.ldp : 2 * p.ldr;
-    }
 }
 
 /* v = act(v scale + shift), the acts of norm_act.h that stand between convolutions. */
@@ -235,44 +251,50 @@ DEV void finish_normed(const target &t, const addends &a, quad (&v)[4], int64_t 
             store_quad(also, v[i]);
 }
 
-/* PAIRED: row 2 i is a lane's, row 2 i + 1 that of the lane 16 further. Either makes the difference
+/* PAIRED: row 2 i is a lane's, row 2 i + 1 that of the lane 16 further. Each of them gets the other row
  * of one pair of two. */
 template <typename Y> DEV void finish_paired(const target &t, const quad (&v)[4], int64_t m, int n)
 {
     const bool upper = lane_id() & 16;
 #pragma GCC unroll 2
     for (int i = 0; i < 4; i += 2) {
-        const held low = held_of<Y>(v[i]), high = held_of<Y>(v[i + 1]);
-        held there = {};
-#pragma GCC unroll 4
-        for (int k = 0; k < (int)sizeof(Y); k++)
-            there.of[k] = (u32)shuffle_xor((int)(upper ? low.of[k] : high.of[k]), 16);
-        const quad mine = quad_of<Y>(upper ? high : low), other = quad_of<Y>(there);
         const int64_t pair = m / 2 + i + upper; /* m is odd in the upper half */
-        quad d;
+        quad odd, d;
 #pragma GCC unroll 4
-        for (int c = 0; c < RUN; c++)
-            d.of[c] = upper ? other.of[c] - mine.of[c] : mine.of[c] - other.of[c];
-        if (n < t.p.n && 2 * pair + 1 < t.rows)
+        for (int c = 0; c < RUN; c++) {
+            const float low = v[i].of[c], high = v[i + 1].of[c];
+            const float there = shuffle_xor(upper ? low : high, 16), even = upper ? there : low;
+            odd.of[c] = upper ? high : there;
+            d.of[c] = even - odd.of[c];
+        }
+        if (n < t.p.n && 2 * pair + 1 < t.rows) {
+            store_quad((Y *)t.p.y + pair * t.p.ldy + n, odd);
             store_quad((Y *)t.p.also + pair * t.p.lda + n, d);
+        }
     }
 }
 
-/* POOLED: the sums are logits. Zero rows around are written by those who have the rows next to
- * the edge. */
-template <typename Y>
-DEV void finish_pooled(const target &t, const addends &a, quad (&v)[4], int64_t m, int n, int h)
+/* POOLED: the sums are logits; row: of the first odd one in shared memory. Zero rows around are written
+ * by those who have the rows next to the edge. */
+template <int N, typename Y>
+DEV void finish_pooled(const target &t, const addends &a, quad (&v)[4], int64_t m, int n, int h,
+                       const f16 *odd)
 {
     const int pad = t.p.pad, from = n < t.p.n ? n : 0;
-    const quad scale = load_quad(t.p.scale + from), shift = load_quad(t.p.shift + from);
+    quad scale = {}, shift = {};
+    if (t.p.scale) {
+        scale = load_quad(t.p.scale + from);
+        shift = load_quad(t.p.shift + from);
+    }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        const quad even = quad_of<Y>(a.more[4 * h + i]), odd = quad_of<Y>(a.odd[4 * h + i]);
+        const quad d = quad_of<f16>(a.more[4 * h + i]), b = load_quad(odd + 2 * i * N);
 #pragma GCC unroll 4
         for (int c = 0; c < RUN; c++)
-            v[i].of[c] = odd.of[c] + (even.of[c] - odd.of[c]) * gate<Y>(v[i].of[c]);
+            v[i].of[c] = fma_(d.of[c], gate<Y>(v[i].of[c]), b.of[c]);
     }
-    norm_act<Y>(v, scale, shift, t.p.then);
+    if (t.p.scale)
+        norm_act<Y>(v, scale, shift, t.p.then);
     Y *y = (Y *)t.p.y + (pad + m) * t.p.ldy + n;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++, y += 2 * t.p.ldy) {
@@ -287,9 +309,10 @@ DEV void finish_pooled(const target &t, const addends &a, quad (&v)[4], int64_t 
     }
 }
 
-/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual, and what follows. */
-template <int kind, typename Y>
-DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
+/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual, and what follows. part: where the
+ * part begins in what was fetched. */
+template <int N, int kind, typename Y>
+DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h, const f16 *part)
 {
     constexpr bool gated = kind == GATED;
     const struct bi_linear_params &p = t.p;
@@ -298,6 +321,7 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
     const int to = gated ? n / (2 * GATES) * GATES + n % GATES : n;
     const bool writes = n < p.n && !(gated && column & GATES);
     const int64_t m = m0 + lane / 16 + 8 * h;
+    const f16 *fetched = part + (lane / 16 + 8 * h) * N + column;
     quad v[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
@@ -315,7 +339,7 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
     else if (gated)
         each(v, [](float x) { return gelu_tanh(x); });
     if (kind == POOLED) {
-        finish_pooled<Y>(t, a, v, m, n, h);
+        finish_pooled<N, Y>(t, a, v, m, n, h, fetched);
         return;
     }
     Y *y = (Y *)p.y + m * p.ldy + to;
@@ -324,15 +348,17 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
         quad x = {};
         if (gated)
             x = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column ^ GATES));
-        else if (p.residual)
+        else if (kind == PAIRED && p.residual)
+            x = load_quad(fetched + 2 * i * N);
+        else if (kind == PLAIN && p.residual)
             x = quad_of<Y>(a.more[4 * h + i]);
 #pragma GCC unroll 4
-        for (int c = 0; c < RUN; c++)
+        for (int c = 0; c < RUN && kind != NORMED; c++)
             if (gated)
                 v[i].of[c] *= x.of[c];
             else
                 v[i].of[c] += x.of[c];
-        if (writes && m + 2 * i < t.rows)
+        if (kind != PAIRED && writes && m + 2 * i < t.rows)
             store_quad(y, v[i]);
     }
     if (kind == NORMED)
@@ -414,6 +440,8 @@ DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2]
     for (int i = 0; i < ALL; i++) {
         const int64_t m0 = t.m0 + i / PARTS * 64, next_m0 = t.m0 + (i + 1) / PARTS * 64;
         const int n0 = t.n0 + i % PARTS * STAGED, next_n0 = t.n0 + (i + 1) % PARTS * STAGED;
+        if ((kind == PAIRED || kind == POOLED) && i == 0)
+            copy_wait<0>(); /* all lanes of the warp, before the barriers */
         wave_barrier(); /* what was staged before is read */
 #pragma GCC unroll 12
         for (int j = 0; j < ALL; j++)
@@ -425,12 +453,20 @@ DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2]
         } else if (kind <= GATED && !t.whole) {
             finish_odd<kind == GATED, Y>(t, m0, n0);
         } else {
+            addends next = a;
+            if (kind == POOLED && i + 1 < ALL) {
+                ask<kind, Y>(t, next, next_m0, next_n0, 0);
+                ask<kind, Y>(t, next, next_m0, next_n0, 1);
+            }
 #pragma GCC unroll 2
             for (int h = 0; h < 2; h++) {
-                finish<kind, Y>(t, a, m0, n0, h);
-                if (i + 1 < ALL)
+                finish<N, kind, Y>(t, a, m0, n0, h,
+                                   t.fetched + i / PARTS * 16 * N + i % PARTS * STAGED);
+                if (kind != POOLED && i + 1 < ALL)
                     ask<kind, Y>(t, a, next_m0, next_n0, h);
             }
+            if (kind == POOLED)
+                a = next;
         }
     }
 }

@@ -108,7 +108,10 @@ static const struct precision precisions[] = {
      {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual), END},  \
      1e-6, 6e-4, 1e-7, "linear_sm90_" kind "_f16"}
     LINEAR_FOLLOWED("normed", also), LINEAR_FOLLOWED("paired", also),
-    LINEAR_FOLLOWED("pooled", pairs),
+    LINEAR_FOLLOWED("pooled", odd),
+    {"linear_sm90_pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END}, 0, 0, 0, NULL},
+    {"linear_sm90_small_pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END}, 0, 0, 0,
+     "linear_sm90_pooled_f32"},
     {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
     {"linear_sm90_small_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"},
 #define ATTENTION_SM90(n)                                                                \
@@ -257,7 +260,7 @@ static bool has(const struct ck_case *c, size_t pointer)
 static const char *followed_by(const struct ck_case *c)
 {
     return strcmp(c->entry, "linear")     ? NULL
-           : has(c, AT(linear, pairs))    ? "_pooled"
+           : has(c, AT(linear, odd))      ? "_pooled"
            : has(c, AT(linear, scale))    ? "_normed"
            : has(c, AT(linear, also))     ? "_paired"
                                           : NULL;
