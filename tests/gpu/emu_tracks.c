@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     mp.positions = argc > 3 ? argv[3] : NULL;
-    const bool company = strstr(argv[1], "enformer"); /* Borzoi's go one by one */
+    const bool company = strstr(argv[1], "/enformer/"); /* Borzoi's go one by one */
     if (bioinfer_context_new(&ctx, NULL, &err))
         return 1;
     run_all(ctx, argv[1], argv[2], &mp, NULL, company, &cpu);
