@@ -224,7 +224,6 @@ static int open_layer(const struct bi_tracks_source *s, struct bi_tracks_layers 
     } matrices[] = {{"0.fn.1.to_q", &y->q, keys, width},
                     {"0.fn.1.to_k", &y->k, keys, width},
                     {"0.fn.1.to_v", &y->v, values, width},
-                    {"0.fn.1.to_rel_k", &y->r, keys, all->n_features},
                     {"0.fn.1.to_out", &y->out_w, width, values},
                     {"1.fn.1", &y->fc1_w, hidden, width},
                     {"1.fn.4", &y->fc2_w, width, hidden}};
@@ -240,6 +239,33 @@ static int open_layer(const struct bi_tracks_source *s, struct bi_tracks_layers 
         st = bi_tracks_matrix(s, matrices[i].index, name, &out, matrices[i].in, err);
     }
     return st;
+}
+
+/* [n keys, n_features], those of layer 0 first. */
+static int open_positions(const struct bi_tracks_source *s, struct bi_tracks_layers *all,
+                          struct bioinfer_error *err)
+{
+    const int64_t keys = all->n_heads * all->key_dim, n = keys * all->n_features;
+    const struct bi_tensor *t;
+    float *values;
+    if (keys > 1 << 16 || n > 1 << 24)
+        return bi_fail(err, BIOINFER_LIMIT, "%s: positions of %lld features for %lld columns",
+                       s->model->cp->path, (long long)all->n_features, (long long)keys);
+    if (!(values = bi_arena_calloc(&s->model->arena, (size_t)(all->n * n), sizeof *values)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: positions", s->model->cp->path);
+    for (int l = 0; l < all->n; l++) {
+        int st = bi_tracks_need(s, &t, err, "transformer.%d.0.fn.1.to_rel_k.weight", l);
+        if (!st && (t->rank != 2 || t->shape[0] != (uint64_t)keys ||
+                    t->shape[1] != (uint64_t)all->n_features || !bi_dtype_is_loadable(t->dtype)))
+            st = bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected numbers [%lld, %lld]",
+                         s->model->cp->path, t->name, (long long)keys,
+                         (long long)all->n_features);
+        if (st || (st = bi_tensor_read_f32(s->model->cp, t, 0, (uint64_t)n, values + l * n, err)))
+            return st;
+        s->model->n_parameters += n;
+    }
+    return bi_tracks_values(s, &all->r, "transformer.to_rel_k", 2, all->n * keys, all->n_features,
+                            values, err);
 }
 
 int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
@@ -279,7 +305,7 @@ int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *
         return bi_fail(err, BIOINFER_NOMEM, "%s: layers", s->model->cp->path);
     for (int l = 0; !st && l < layers->n; l++)
         st = open_layer(s, layers, l, err);
-    return st;
+    return st ? st : open_positions(s, layers, err);
 }
 
 /* ---- graphs ---- */
@@ -313,6 +339,12 @@ bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int
     return bi_windows(g, x, (int32_t)first, kept, 1);
 }
 
+static bi_value_id columns(struct bi_graph *g, bi_value_id x, int64_t first, int64_t n)
+{
+    const struct bi_attr a = {.first = (int32_t)first, .n = (int32_t)n};
+    return bi_node_add(g, BI_OP_COLUMNS, &x, 1, &a);
+}
+
 static bi_value_id cropped(struct bi_graph *g, bi_value_id x, const struct bi_tracks_kept *crop)
 {
     return crop->rows == BI_NONE ? bi_tracks_crop(g, x, crop->first, crop->kept)
@@ -323,8 +355,10 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop)
 {
-    /* an operand of every layer's product, in the type of operands */
+    const int64_t keys = layers->n_heads * layers->key_dim;
+    /* in the type of operands, and what all layers make of them at once */
     positions = bi_norm_act(g, positions, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 0);
+    positions = bi_matmul(g, positions, weight(m, g, layers->r));
     for (int l = 0; l < layers->n; l++) {
         const struct bi_tracks_layer *y = &layers->layer[l];
         bool last = l + 1 == layers->n;
@@ -333,7 +367,7 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
         in[0] = bi_matmul(g, last ? cropped(g, h, crop) : h, weight(m, g, y->q));
         in[1] = bi_matmul(g, h, weight(m, g, y->k));
         in[2] = bi_matmul(g, h, weight(m, g, y->v));
-        in[3] = bi_matmul(g, positions, weight(m, g, y->r));
+        in[3] = columns(g, positions, l * keys, keys);
         in[4] = weight(m, g, y->u);
         in[5] = weight(m, g, y->w);
         h = bi_rel_attention(g, in, (int32_t)crop->n_windows, layers->n_heads,

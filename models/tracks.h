@@ -49,13 +49,14 @@ int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *n
                      int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err);
 
 struct bi_tracks_layer {
-    int norm1_w, norm1_b, q, k, v, r, u, w, out_w, out_b;
+    int norm1_w, norm1_b, q, k, v, u, w, out_w, out_b;
     int norm2_w, norm2_b, fc1_w, fc1_b, fc2_w, fc2_b;
 };
 
 struct bi_tracks_layers {
     struct bi_tracks_layer *layer;
     int n, n_heads;
+    int r; /* of all layers, one below the other: they have the same operand */
     int64_t width, key_dim, value_dim, hidden, n_features; /* n_features: of a position */
     float eps;
 };
