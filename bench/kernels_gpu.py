@@ -161,22 +161,23 @@ def linear_row(module, label, rows, n, k, gelu, residual):
 
 
 def attention_row(module, lengths, heads, width):
-    keys, box = (64 if width == 128 else 128), min(width, 64)
+    box, queries = min(width, 64), 128 if width == 128 else 64
     tokens, row = sum(lengths), heads * width
     qkv = torch.randn(tokens, 3 * row, device="cuda").half()
     y = torch.full((tokens, row), float("nan"), device="cuda").half()
     start = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     on_device = torch.tensor(start, dtype=torch.int32, device="cuda")
-    counts = torch.tensor([tokens, len(lengths), tokens, max(lengths), 0, 0, 0, 0], dtype=torch.int32, device="cuda")
+    counts = torch.tensor([tokens, len(lengths), tokens, max(lengths)] + 9 * [0], dtype=torch.int32, device="cuda")
     at = [qkv.data_ptr() + 2 * row * i for i in range(3)]
-    params = b"".join(tensor_map(at[i], tokens, row, 3 * row, keys if i else 64, box) for i in range(3)) + bytes(
+    params = b"".join(tensor_map(at[i], tokens, row, 3 * row, 128 if i else 64, box) for i in range(3)) + bytes(
         AttentionParams(counts.data_ptr(), on_device.data_ptr(), *at, None, y.data_ptr(), 3 * row, 3 * row, 3 * row,
                         row, heads, width, 1 / math.sqrt(width), 0, None))
     function, shared = entry(module, f"attention_sm90_d{width}_f16")
-    grid = (-(-tokens // 64) + len(lengths), heads)
+    units = torch.cuda.get_device_properties(0).multi_processor_count
+    grid = (min((-(-tokens // queries) + len(lengths)) * heads, units), 1)
 
     def run():
-        launch(function, grid, 128, shared, params)
+        launch(function, grid, 384 if width == 128 else 512, shared, params)
     last = slice(start[-2], start[-1])
     q, k, v = (qkv[last, i * row:(i + 1) * row].double().view(-1, heads, width).transpose(0, 1) for i in range(3))
     expected = (torch.softmax(q @ k.transpose(1, 2) / math.sqrt(width), -1) @ v).transpose(0, 1).reshape(-1, row)

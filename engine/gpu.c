@@ -838,10 +838,9 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
         const struct bi_attention_params *p = params;
         const void *const base[] = {p->q, p->k, p->v};
         const int64_t ld[] = {p->ldq, p->ldk, p->ldv}, width = (int64_t)p->n_heads * p->head_dim;
-        const int keys = p->head_dim < 128 ? 128 : 64, box = p->head_dim < 64 ? p->head_dim : 64;
+        const int box = p->head_dim < 64 ? p->head_dim : 64;
         for (int i = 0; !code && i < 3; i++)
-            code = v->tensor_map(gpu, &maps[i], base[i], n_tokens, width, ld[i], i ? keys : 64,
-                                 box);
+            code = v->tensor_map(gpu, &maps[i], base[i], n_tokens, width, ld[i], i ? 128 : 64, box);
     }
     return code;
 }
@@ -851,7 +850,8 @@ void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
 {
     grid[0] = grid[1] = 1;
     e->grid(params, bucket, grid);
-    if (is_hopper_linear(e) && grid[0] > facts->n_units)
+    const bool stays = is_hopper_linear(e) || !strcmp(e->module, "attention_sm90");
+    if (stays && grid[0] > facts->n_units)
         grid[0] = facts->n_units;
 }
 

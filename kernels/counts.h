@@ -1,7 +1,8 @@
 /* counts.h - the true sizes of a batch, as every kernel sees them.
  *
  * A plan is compiled for a bucket of sizes; a batch in it is usually a little smaller. Its
- * true sizes lie in the input block (on the device, for a GPU) and kernels skip the rest. */
+ * true sizes lie in the input block (on the device, for a GPU) and kernels skip the rest. They write n_claimed
+ * alone. */
 #ifndef BI_COUNTS_H
 #define BI_COUNTS_H
 
@@ -21,6 +22,7 @@ struct bi_counts {
     int32_t n_atoms;        /* n_tokens x atoms around a residue */
     int32_t n_pairs;        /* n_atoms x atoms around a residue */
     int32_t n_steps;        /* trips of the decoding loop: tokens of the longest sample */
+    int32_t n_claimed;      /* pieces that blocks have claimed of the launch that runs; 0 between launches */
 };
 
 /* Which count limits dimension 0 of a value. */

@@ -1,8 +1,8 @@
 /* gpu_entries_sm90.h - the entries of kernels/<op>_sm90.cu: like gpu_entries.h, for Hopper alone.
  *
  * E(name, module, params, threads, shared, grid): params names struct bi_<params>_sm90_params, which
- * begins with `maps` tensor maps; bi_gpu_grid_<grid> is given the params behind them. Blocks of the
- * linears stay on their multiprocessor: launch at most as many as there are. They take
+ * begins with `maps` tensor maps; bi_gpu_grid_<grid> is given the params behind them. Blocks of
+ * linears and attention stay on their multiprocessor: launch at most as many as there are. They take
  *   linear_sm90_[small_]a          x and w f16, y a; act none, gelu, relu
  *   linear_sm90_[small_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
@@ -19,6 +19,18 @@
 #include "gpu_entries.h"
 #include "linear_sm90.h"
 #include "rel_attention_sm90.h"
+
+/* Tiles of all heads. */
+#define BI_GPU_ALL_TILES_GRID(name, rows)                                                \
+    static inline void bi_gpu_grid_##name(const void *params,                            \
+                                          const struct bi_counts *bucket, int32_t grid[2])   \
+    {                                                                                    \
+        grid[0] = (bi_gpu_blocks(bucket->n_tokens, rows) + bucket->n_seqs) *             \
+                  ((const struct bi_attention_params *)params)->n_heads;                 \
+        grid[1] = 1;                                                                     \
+    }
+BI_GPU_ALL_TILES_GRID(attention_sm90, 64)
+BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_SM90(E)                                                           \
@@ -38,10 +50,10 @@
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
     E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
     E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229568, linear_small)\
-    E(attention_sm90_d16_f16,        attention_sm90, attention, 128, 18464,  attention)  \
-    E(attention_sm90_d32_f16,        attention_sm90, attention, 128, 36896,  attention)  \
-    E(attention_sm90_d64_f16,        attention_sm90, attention, 128, 73760,  attention)  \
-    E(attention_sm90_d128_f16,       attention_sm90, attention, 128, 81952,  attention)  \
+    E(attention_sm90_d16_f16,        attention_sm90, attention, 512, 55584,  attention_sm90)\
+    E(attention_sm90_d32_f16,        attention_sm90, attention, 512, 110880, attention_sm90)\
+    E(attention_sm90_d64_f16,        attention_sm90, attention, 512, 221472, attention_sm90)\
+    E(attention_sm90_d128_f16,       attention_sm90, attention, 384, 163936, attention_sm90_wide)\
     E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 128, 108568, rel_attention_f16)
 /* clang-format on */
 

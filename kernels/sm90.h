@@ -94,6 +94,12 @@ DEV void wave_barrier()
     asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
+/* Barrier `id`, 1 to 15, of n threads: whole warps. */
+template <int n> DEV void group_barrier(int id)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
 /* ---- registers ---- */
 
 template <int n> DEV void registers_down()
