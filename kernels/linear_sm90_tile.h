@@ -274,7 +274,7 @@ template <typename Y> DEV void finish_paired(const target &t, const quad (&v)[4]
     }
 }
 
-/* POOLED: the sums are logits; row: of the first odd one in shared memory. Zero rows around are written
+/* POOLED: the sums are logits; odd: a lane's first odd row in shared memory. Zero rows around are written
  * by those who have the rows next to the edge. */
 template <int N, typename Y>
 DEV void finish_pooled(const target &t, const addends &a, quad (&v)[4], int64_t m, int n, int h,
