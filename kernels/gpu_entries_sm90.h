@@ -48,8 +48,8 @@ BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
     E(linear_sm90_pooled_f32,        linear_followed_sm90, linear, 384, 229456, linear)  \
     E(linear_sm90_small_normed_f16,  linear_followed_sm90, linear, 384, 229584, linear_small)\
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
-    E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
-    E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229568, linear_small)\
+    E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229552, linear_small)\
+    E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229552, linear_small)\
     E(attention_sm90_d16_f16,        attention_sm90, attention, 512, 55584,  attention_sm90)\
     E(attention_sm90_d32_f16,        attention_sm90, attention, 512, 110880, attention_sm90)\
     E(attention_sm90_d64_f16,        attention_sm90, attention, 512, 221472, attention_sm90)\

@@ -50,8 +50,9 @@ template <int MT, int N, int STAGES, int kind, typename Y>
 DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
     constexpr bool fetches = kind == PAIRED || kind == POOLED;
-    enum { M = 64 * MT };
-    typedef ring<M, N, STAGES, fetches ? MT * 16 * N : 0> ring;
+    constexpr int two_parts = (MT * N > STAGED ? 2 : 1) * 2 * 16 * STAGED; /* of differences and of odd rows */
+    enum { M = 64 * MT, FETCHED = kind == PAIRED ? MT * 16 * N : kind == POOLED ? two_parts : 0 };
+    typedef ring<M, N, STAGES, FETCHED> ring;
     SHARED(ring, s, sizeof(ring));
     const int warpgroup = thread_id() / 128;
     if (thread_id() == 0) {
@@ -192,6 +193,6 @@ LINEAR(linear_sm90_pooled_f16, 2, 128, 4, POOLED, f16)
 LINEAR(linear_sm90_pooled_f32, 2, 128, 4, POOLED, float)
 LINEAR(linear_sm90_small_normed_f16, 1, 64, 12, NORMED, f16)
 LINEAR(linear_sm90_small_paired_f16, 1, 64, 11, PAIRED, f16)
-LINEAR(linear_sm90_small_pooled_f16, 1, 64, 11, POOLED, f16)
-LINEAR(linear_sm90_small_pooled_f32, 1, 64, 11, POOLED, float)
+LINEAR(linear_sm90_small_pooled_f16, 1, 64, 10, POOLED, f16)
+LINEAR(linear_sm90_small_pooled_f32, 1, 64, 10, POOLED, float)
 #endif

@@ -154,14 +154,7 @@ template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m
         }
 }
 
-template <bool yes, typename A, typename B> struct other {
-    typedef A type;
-};
-template <typename A, typename B> struct other<false, A, B> {
-    typedef B type;
-};
-
-/* What a lane adds to its eight rows of a part: bias, and residual; POOLED: differences. */
+/* What a lane adds to its eight rows of a part: bias, and residual. */
 struct addends {
     quad bias, scale, shift;
     held more[8];
@@ -182,22 +175,41 @@ template <int MT, int N, int kind, typename Y> DEV void announce(const target &t
     }
 }
 
-/* Begins to copy what will be added to a warp's parts to its place in shared memory. */
-template <int MT, int N, int kind> DEV void fetch(const target &t)
+/* Begins to copy 16 rows of N columns, from m0 and n0 on, to shared memory. */
+template <int N> DEV void fetch_rows(f16 *to, const f16 *from, int64_t ld, const target &t, int64_t m0,
+                                     int n0)
 {
     enum { CHUNK = 8, CHUNKS = N / CHUNK, ROWS = 32 / CHUNKS };
-    const f16 *from = (const f16 *)(kind == POOLED ? t.p.odd : t.p.residual);
-    const int64_t ld = kind == POOLED ? t.p.ldo : t.p.ldr;
-    const int lane = lane_id(), column = lane % CHUNKS * CHUNK;
-    wave_barrier(); /* what was there is read */
+    const int column = lane_id() % CHUNKS * CHUNK;
 #pragma GCC unroll 4
-    for (int k = 0; k < MT * 16 / ROWS; k++) {
-        const int i = k * ROWS + lane / CHUNKS;
-        const int64_t m = t.m0 + i / 16 * 64 + i % 16;
-        if (from && m < t.rows && t.n0 + column < t.p.n)
-            copy_async(t.fetched + i * N + column, from + m * ld + t.n0 + column, 16);
-    }
+    for (int r = lane_id() / CHUNKS, k = 0; k < 16 / ROWS; k++, r += ROWS)
+        if (m0 + r < t.rows && n0 + column < t.p.n)
+            copy_async(to + r * N + column, from + (m0 + r) * ld + n0 + column, 16);
+}
+
+/* What a part of a POOLED tile adds, differences and then odd rows, to its place of two. */
+DEV void fetch_part(const target &t, int i, int64_t m0, int n0)
+{
+    f16 *to = t.fetched + i % 2 * (2 * 16 * STAGED);
+    fetch_rows<STAGED>(to, (const f16 *)t.p.x, t.p.ldx, t, m0, n0);
+    fetch_rows<STAGED>(to + 16 * STAGED, (const f16 *)t.p.odd, t.p.ldo, t, m0, n0);
     copy_commit();
+}
+
+/* Begins to copy what will be added to a warp's parts to its place in shared memory: a residual, or of
+ * POOLED what the first two parts add. */
+template <int MT, int N, int kind> DEV void fetch(const target &t)
+{
+    enum { PARTS = N / STAGED };
+    wave_barrier(); /* what was there is read */
+#pragma GCC unroll 2
+    for (int i = 0; i < 2 && i < MT * PARTS && kind == POOLED; i++)
+        fetch_part(t, i, t.m0 + i / PARTS * 64, t.n0 + i % PARTS * STAGED);
+#pragma GCC unroll 2
+    for (int i = 0; i < MT && kind == PAIRED && t.p.residual; i++)
+        fetch_rows<N>(t.fetched + i * 16 * N, (const f16 *)t.p.residual, t.p.ldr, t, t.m0 + i * 64, t.n0);
+    if (kind == PAIRED)
+        copy_commit();
 }
 
 /* Rows 4 h ... 4 h + 3 of the eight; what is the same for all of them with the last. */
@@ -214,13 +226,12 @@ DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
         a.scale = load_quad(p.scale + n);
         a.shift = load_quad(p.shift + n);
     }
-    if (kind == GATED || kind == PAIRED || (kind == PLAIN && !p.residual) || kind == NORMED)
+    if (kind != PLAIN || !p.residual)
         return;
-    const int64_t m = m0 + lane / 16 + 8 * h, ld = kind == POOLED ? p.ldx : p.ldr;
-    typedef typename other<kind == POOLED, f16, Y>::type T;
-    const T *from = (const T *)(kind == POOLED ? p.x : p.residual) + m * ld + n;
+    const int64_t m = m0 + lane / 16 + 8 * h;
+    const Y *from = (const Y *)p.residual + m * p.ldr + n;
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++, from += 2 * ld)
+    for (int i = 0; i < 4; i++, from += 2 * p.ldr)
         if (m + 2 * i < t.rows)
             a.more[4 * h + i] = hold(from);
 }
@@ -274,24 +285,24 @@ template <typename Y> DEV void finish_paired(const target &t, const quad (&v)[4]
     }
 }
 
-/* POOLED: the sums are logits; odd: a lane's first odd row in shared memory. Zero rows around are written
- * by those who have the rows next to the edge. */
-template <int N, typename Y>
-DEV void finish_pooled(const target &t, const addends &a, quad (&v)[4], int64_t m, int n, int h,
-                       const f16 *odd)
+/* POOLED: the sums are logits; from: a lane's first difference in shared memory. Zero rows around are
+ * written by those who have the rows next to the edge. */
+template <typename Y>
+DEV void finish_pooled(const target &t, quad (&v)[4], int64_t m, int n, const f16 *from)
 {
-    const int pad = t.p.pad, from = n < t.p.n ? n : 0;
+    const int pad = t.p.pad, column = n < t.p.n ? n : 0;
     quad scale = {}, shift = {};
     if (t.p.scale) {
-        scale = load_quad(t.p.scale + from);
-        shift = load_quad(t.p.shift + from);
+        scale = load_quad(t.p.scale + column);
+        shift = load_quad(t.p.shift + column);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        const quad d = quad_of<f16>(a.more[4 * h + i]), b = load_quad(odd + 2 * i * N);
+        const quad d = load_quad(from + 2 * i * STAGED);
+        const quad odd = load_quad(from + (16 + 2 * i) * STAGED);
 #pragma GCC unroll 4
         for (int c = 0; c < RUN; c++)
-            v[i].of[c] = fma_(d.of[c], gate<Y>(v[i].of[c]), b.of[c]);
+            v[i].of[c] = fma_(d.of[c], gate<Y>(v[i].of[c]), odd.of[c]);
     }
     if (t.p.scale)
         norm_act<Y>(v, scale, shift, t.p.then);
@@ -321,7 +332,7 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h, co
     const int to = gated ? n / (2 * GATES) * GATES + n % GATES : n;
     const bool writes = n < p.n && !(gated && column & GATES);
     const int64_t m = m0 + lane / 16 + 8 * h;
-    const f16 *fetched = part + (lane / 16 + 8 * h) * N + column;
+    const f16 *fetched = part + (lane / 16 + 8 * h) * (kind == POOLED ? STAGED : N) + column;
     quad v[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
@@ -339,7 +350,7 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h, co
     else if (gated)
         each(v, [](float x) { return gelu_tanh(x); });
     if (kind == POOLED) {
-        finish_pooled<N, Y>(t, a, v, m, n, h, fetched);
+        finish_pooled<Y>(t, v, m, n, fetched);
         return;
     }
     Y *y = (Y *)p.y + m * p.ldy + to;
@@ -440,8 +451,10 @@ DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2]
     for (int i = 0; i < ALL; i++) {
         const int64_t m0 = t.m0 + i / PARTS * 64, next_m0 = t.m0 + (i + 1) / PARTS * 64;
         const int n0 = t.n0 + i % PARTS * STAGED, next_n0 = t.n0 + (i + 1) % PARTS * STAGED;
-        if ((kind == PAIRED || kind == POOLED) && i == 0)
-            copy_wait<0>(); /* all lanes of the warp, before the barriers */
+        if (kind == POOLED && i + 1 < ALL) /* all lanes of the warp, before the barriers */
+            copy_wait<1>();
+        else if (kind == PAIRED || kind == POOLED)
+            copy_wait<0>();
         wave_barrier(); /* what was staged before is read */
 #pragma GCC unroll 12
         for (int j = 0; j < ALL; j++)
@@ -453,20 +466,18 @@ DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2]
         } else if (kind <= GATED && !t.whole) {
             finish_odd<kind == GATED, Y>(t, m0, n0);
         } else {
-            addends next = a;
-            if (kind == POOLED && i + 1 < ALL) {
-                ask<kind, Y>(t, next, next_m0, next_n0, 0);
-                ask<kind, Y>(t, next, next_m0, next_n0, 1);
-            }
+            const f16 *part = kind == POOLED ? t.fetched + i % 2 * (2 * 16 * STAGED)
+                                             : t.fetched + i / PARTS * 16 * N + i % PARTS * STAGED;
 #pragma GCC unroll 2
             for (int h = 0; h < 2; h++) {
-                finish<N, kind, Y>(t, a, m0, n0, h,
-                                   t.fetched + i / PARTS * 16 * N + i % PARTS * STAGED);
-                if (kind != POOLED && i + 1 < ALL)
+                finish<N, kind, Y>(t, a, m0, n0, h, part);
+                if (i + 1 < ALL)
                     ask<kind, Y>(t, a, next_m0, next_n0, h);
             }
-            if (kind == POOLED)
-                a = next;
+            if (kind == POOLED && i + 2 < ALL) {
+                wave_barrier(); /* what the part has fetched is read */
+                fetch_part(t, i, t.m0 + (i + 2) / PARTS * 64, t.n0 + (i + 2) % PARTS * STAGED);
+            }
         }
     }
 }
