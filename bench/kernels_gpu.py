@@ -3,7 +3,8 @@
 
   kernels_gpu.py --ptx build/kernels [--rows 16384,256] [--models 8M,150M,650M,3B]
 
---ptx is the folder of the .sm_90a.ptx of linear_sm90, attention_sm90 and layernorm, which any build with clang-19 leaves. The
+--ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, attention_sm90 and layernorm, which any build with clang-19
+leaves. The
 entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
 replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
@@ -20,7 +21,9 @@ import torch.nn.functional as F
 
 CUDA = c.CDLL("libcuda.so.1")
 STRIDE, REPLAYS, LAUNCHES = 64, 7, 20
-TILES = {"": 128, "small_": 64}  # rows and columns of a tile
+# as in engine/gpu.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, and of those of each round more
+TILES = {"": (128, 128, 4500, 300, 400), "small_": (64, 64, 2900, 160, 205), "128x64_": (128, 64, 3400, 225, 0),
+         "64x64_": (64, 64, 2400, 140, 0), "32x64_": (32, 64, 2000, 138, 0), "32x32_": (32, 32, 1750, 136, 0)}
 MODELS = {"8M": 320, "150M": 640, "650M": 1280, "3B": 2560}
 
 
@@ -126,30 +129,41 @@ def relative_error(got, expected):
 
 
 def tile_of(rows, n, k, units):
-    """As engine/gpu.c chooses: nanoseconds of a launch and, for each round of blocks, of 64 of k."""
-    def cost(tile, launch, slice_):
-        return launch + -(-(-(-rows // tile) * -(-n // tile)) // units) * -(-k // 64) * slice_
-    return "small_" if cost(64, 2500, 160) < cost(128, 5500, 440) else ""
+    """As hopper_tile of engine/gpu.c chooses."""
+    def time(name):
+        m, columns, launch, slice_, more = TILES[name]
+        count, slices = -(-rows // m) * -(-n // columns), -(-k // 64)
+        if more:
+            return launch + slices * (slice_ + (-(-count // units) - 1) * more)
+        large = m > 64
+        rate = (10000 if columns == 32 or k < 1280 else (10000 if k < 2560 else 8000) if large
+                else 6500 if k < 2560 else 5000)
+        if count > (units if large else units * 5 // 4):
+            return math.inf
+        return launch + slices * max(slice_, count * (m + columns) * 128 // rate)
+    return min(TILES, key=time)
 
 
-def linear_row(module, label, rows, n, k, gelu, residual):
+def linear_row(modules, label, rows, n, k, gelu, residual):
     units = torch.cuda.get_device_properties(0).multi_processor_count
     size = tile_of(rows, n, k, units)
-    tile = TILES[size]
+    m, columns, _, _, more_rounds = TILES[size]
+    once = not more_rounds
     x = torch.randn(rows, k, device="cuda").half()
     w = (torch.randn(n, k, device="cuda") / math.sqrt(k)).half()
     bias = torch.randn(n, device="cuda")
     more = torch.randn(rows, n, device="cuda") if residual else None
     y = torch.full((rows, n), float("nan"), device="cuda", dtype=torch.float32 if residual else torch.float16)
     counts = torch.tensor([rows, 1, rows, rows, 0, 0, 0, 0], dtype=torch.int32, device="cuda")
-    params = (tensor_map(x.data_ptr(), rows, k, k, tile, 64) + tensor_map(w.data_ptr(), n, k, k, tile, 64) + bytes(
+    params = (tensor_map(x.data_ptr(), rows, k, k, m, 64) + tensor_map(w.data_ptr(), n, k, k, columns, 64) + bytes(
         LinearParams(counts.data_ptr(), x.data_ptr(), bias.data_ptr(), more.data_ptr() if residual else None,
                      w.data_ptr(), y.data_ptr(), k, n, n, rows, 1, n, k, int(gelu))))
-    function, shared = entry(module, f"linear_sm90_{size}{'f32' if residual else 'f16'}")
-    grid = (min(-(-rows // tile) * -(-n // tile), units), 1)
+    function, shared = entry(modules[once], f"linear_sm90_{size}{'f32' if residual else 'f16'}")
+    tiles = -(-rows // m) * -(-n // columns)
+    grid = (tiles if once else min(tiles, units), 1)
 
     def run():
-        launch(function, grid, 384, shared, params)
+        launch(function, grid, 384 if not once else 288 if m > 64 else 160, shared, params)
     ours, cublas = milliseconds(run, lambda: torch.mm(x, w.T))
     some = slice(0, rows, max(1, rows // 256))
     expected = x[some].double() @ w.double().T + bias.double()
@@ -216,7 +230,8 @@ def main():
     args = parser.parse_args()
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
-    linear, attention, norm = (load(args.ptx, n) for n in ("linear_sm90", "attention_sm90", "layernorm"))
+    attention, norm = (load(args.ptx, n) for n in ("attention_sm90", "layernorm"))
+    linears = [load(args.ptx, n) for n in ("linear_sm90", "linear_small_sm90")]
     print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
           "linear                     rows      n      k       us     ours   cuBLAS  ratio     error")
     for rows in map(int, args.rows.split(",")):
@@ -224,7 +239,7 @@ def main():
             d = MODELS[model]
             for label, n, k, gelu, residual in (("qkv", 3 * d, d, 0, 0), ("out, residual", d, d, 0, 1),
                                                 ("fc1, GELU", 4 * d, d, 1, 0), ("fc2, residual", d, 4 * d, 0, 1)):
-                linear_row(linear, f"{model} {label}", rows, n, k, gelu, residual)
+                linear_row(linears, f"{model} {label}", rows, n, k, gelu, residual)
     print("a launch in a chain of launches; the first finds no live rows")
     for rows, live, width in ((256, 0, 1280), (256, 256, 320), (256, 256, 1280), (16384, 16384, 640), (16384, 16384, 1280)):
         norm_row(norm, rows, live, width)

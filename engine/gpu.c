@@ -393,15 +393,61 @@ static bool mappable(const void *base, int64_t ld)
     return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld > 0;
 }
 
-/* Is Hopper's tile of 64 x 64 done sooner than that of 128 x 128? By what they take in nanoseconds,
- * as measured on an H200: a launch, and 64 of k, for each round of blocks over the chip. */
-static bool is_small_hopper(const struct bi_device *d, const struct bi_linear_params *p)
+static bool by_twos(const void *base, int64_t ld, size_t size)
 {
-    const int64_t slices = bi_gpu_blocks(p->k, 64), units = d->facts.n_units;
-    const int64_t small = bi_gpu_blocks(p->rows, 64) * (int64_t)bi_gpu_blocks(p->n, 64);
-    const int64_t large = bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128);
-    return 2500 + (small + units - 1) / units * slices * 160 <
-           5500 + (large + units - 1) / units * slices * 440;
+    return ((uintptr_t)base | (uint64_t)ld * size) % (2 * size) == 0;
+}
+
+/* A tile of Hopper's linears, as in the names of entries, and what it takes, in nanoseconds measured on an
+ * H200: a launch, 64 of k for the first round of tiles over the chip, and for each round more; 0: a block
+ * makes one tile (linear_small_sm90.cu). Blocks that need a multiprocessor for themselves begin later
+ * within a chain of launches than alone: 0.5 to 1.2 us more. */
+struct hopper_tile {
+    const char *name;
+    int rows, columns, launch, slice, more;
+};
+
+static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linear_params *p, int64_t units)
+{
+    const int64_t count =
+        bi_gpu_blocks(p->rows, tile->rows) * (int64_t)bi_gpu_blocks(p->n, tile->columns);
+    const int64_t rounds = (count + units - 1) / units, slices = bi_gpu_blocks(p->k, 64);
+    if (tile->more)
+        return tile->launch + slices * (tile->slice + (rounds - 1) * tile->more);
+    /* what all blocks ask of the cache at once, bytes a nanosecond: less of rows far apart, and with a
+     * short ring */
+    const bool large = tile->rows > 64;
+    const int64_t rate = tile->columns == 32 || p->k < 1280 ? 10000
+                         : large                            ? (p->k < 2560 ? 10000 : 8000)
+                                                            : (p->k < 2560 ? 6500 : 5000);
+    const int64_t asked = count * (tile->rows + tile->columns) * 128 / rate;
+    return count > (large ? units : units * 5 / 4)
+               ? INT64_MAX
+               : tile->launch + slices * (asked > tile->slice ? asked : tile->slice);
+}
+
+/* The name of the tile with which Hopper is done soonest. */
+static const char *hopper_tile(const struct bi_device *d, const struct bi_launch *l)
+{
+    static const struct hopper_tile tiles[] = {
+        {"", 128, 128, 4500, 300, 400},   {"small_", 64, 64, 2900, 160, 205}, {"128x64_", 128, 64, 3400, 225, 0},
+        {"64x64_", 64, 64, 2400, 140, 0}, {"32x64_", 32, 64, 2000, 138, 0},   {"32x32_", 32, 32, 1750, 136, 0}};
+    const struct bi_linear_params *p = (const void *)l->params;
+    const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
+    const bool twos = !p->gated && !p->also && !p->odd && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) &&
+                      by_twos(p->bias, 0, 4) && by_twos(p->residual, p->ldr, size) &&
+                      by_twos(p->table, 0, 4);
+    const char *name = "";
+    int64_t best = INT64_MAX;
+    for (size_t i = 0; i < BI_COUNT(tiles); i++) {
+        const bool apart = p->table && tiles[i].columns == 32; /* columns that rotate together may be */
+        const int64_t t = hopper_time(&tiles[i], p, d->facts.n_units);
+        if ((tiles[i].more || (twos && !apart)) && t < best) {
+            best = t;
+            name = tiles[i].name;
+        }
+    }
+    return name;
 }
 
 /* Hopper's own entry of a launch; false: it has none for it. */
@@ -412,12 +458,11 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
         return false;
     if (!strcmp(l->entry, "linear")) {
         const struct bi_linear_params *p = (const void *)l->params;
-        const bool small = is_small_hopper(d, p);
         const bool gates = p->gated == 16 && p->n % 32 == 0 &&
                            (p->act == BI_ACT_SILU || p->act == BI_ACT_GELU_TANH);
         const bool plain = !p->gated && (p->act == BI_ACT_NONE || p->act == BI_ACT_GELU ||
                                          p->act == BI_ACT_RELU);
-        snprintf(name, size, "linear_sm90_%s%s%s", small ? "small_" : "",
+        snprintf(name, size, "linear_sm90_%s%s%s", hopper_tile(d, l),
                  p->table   ? "rotated_"
                  : p->gated ? "gated_"
                  : p->odd   ? "pooled_"
@@ -806,9 +851,11 @@ static struct bi_counts bucket_of(const struct bi_program *program)
                               .longest = (int32_t)program->longest};
 }
 
-static bool is_hopper_linear(const struct bi_gpu_entry *e)
+/* Whose blocks go through tiles? */
+static bool stays(const struct bi_gpu_entry *e)
 {
-    return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90");
+    return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90") ||
+           !strcmp(e->module, "attention_sm90");
 }
 
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
@@ -819,13 +866,14 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     int code = 0;
     memcpy((char *)out + e->head, params, e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head
                                                                              : BI_PARAMS_SIZE);
-    if (is_hopper_linear(e)) {
+    if (!strncmp(e->name, "linear_sm90", 11)) {
         const struct bi_linear_params *p = params;
-        const int tile = strstr(e->name, "_small") ? 64 : 128; /* as its entry copies */
+        int m = strstr(e->name, "_small") ? 64 : 128, n = m; /* as its entry copies */
         const int64_t channels = p->ldx < p->k ? p->ldx : p->k; /* of a tap */
+        sscanf(e->name, "linear_sm90_%dx%d", &m, &n);
         if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows + p->k / channels - 1, channels,
-                                   p->ldx, tile, 64)))
-            code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, tile, 64);
+                                   p->ldx, m, 64)))
+            code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, n, 64);
     } else if (!strcmp(e->module, "rel_attention_sm90")) {
         const struct bi_rel_attention_params *p = params;
         const int64_t keys = (int64_t)p->n_heads * p->key_dim;
@@ -850,8 +898,7 @@ void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
 {
     grid[0] = grid[1] = 1;
     e->grid(params, bucket, grid);
-    const bool stays = is_hopper_linear(e) || !strcmp(e->module, "attention_sm90");
-    if (stays && grid[0] > facts->n_units)
+    if (stays(e) && grid[0] > facts->n_units)
         grid[0] = facts->n_units;
 }
 

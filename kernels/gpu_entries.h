@@ -293,32 +293,22 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
     grid[1] = 1;
 }
 
-static inline void bi_gpu_grid_linear(const void *params, const struct bi_counts *bucket,
-                                      int32_t grid[2])
-{
-    const struct bi_linear_params *p = (const struct bi_linear_params *)params;
-    (void)bucket;
-    grid[0] = bi_gpu_blocks(p->rows, 128) * bi_gpu_blocks(p->n, 128);
-    grid[1] = 1;
-}
-
-static inline void bi_gpu_grid_linear_small(const void *params, const struct bi_counts *bucket,
-                                            int32_t grid[2])
-{
-    const struct bi_linear_params *p = (const struct bi_linear_params *)params;
-    (void)bucket;
-    grid[0] = bi_gpu_blocks(p->rows, 64) * bi_gpu_blocks(p->n, 64);
-    grid[1] = 1;
-}
-
-static inline void bi_gpu_grid_linear_small_f32(const void *params,
-                                                const struct bi_counts *bucket, int32_t grid[2])
-{
-    const struct bi_linear_params *p = (const struct bi_linear_params *)params;
-    (void)bucket;
-    grid[0] = bi_gpu_blocks(p->rows, 16) * bi_gpu_blocks(p->n, 16);
-    grid[1] = 1;
-}
+/* Tiles of y. */
+#define BI_GPU_LINEAR_GRID(name, M, N)                                                   \
+    static inline void bi_gpu_grid_##name(const void *params,                            \
+                                          const struct bi_counts *bucket, int32_t grid[2])   \
+    {                                                                                    \
+        const struct bi_linear_params *p = (const struct bi_linear_params *)params;      \
+        (void)bucket;                                                                    \
+        grid[0] = bi_gpu_blocks(p->rows, M) * bi_gpu_blocks(p->n, N);                    \
+        grid[1] = 1;                                                                     \
+    }
+BI_GPU_LINEAR_GRID(linear, 128, 128)
+BI_GPU_LINEAR_GRID(linear_small, 64, 64)
+BI_GPU_LINEAR_GRID(linear_128x64, 128, 64)
+BI_GPU_LINEAR_GRID(linear_32x64, 32, 64)
+BI_GPU_LINEAR_GRID(linear_32x32, 32, 32)
+BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
 
 /* Tiles of each sequence (gpu_tiles.h), by heads. */
 #define BI_GPU_TILES_GRID(name, op, rows)                                                \

@@ -3,15 +3,17 @@
  * E(name, module, params, threads, shared, grid): params names struct bi_<params>_sm90_params, which
  * begins with `maps` tensor maps; bi_gpu_grid_<grid> is given the params behind them. Blocks of
  * linears and attention stay on their multiprocessor: launch at most as many as there are. They take
- *   linear_sm90_[small_]a          x and w f16, y a; act none, gelu, relu
- *   linear_sm90_[small_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
+ *   linear_sm90_[MxN_]a            x and w f16, y a; act none, gelu, relu
+ *   linear_sm90_[MxN_]rotated_*    table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
  *   linear_sm90_[small_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
  *                                  array on 16 bytes, row strides multiples of 8 elements
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
- * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128, the same bits. */
+ * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128,
+ * MxN: tiles of M x N, one to a block, n even, and y, bias, residual, table aligned for two: the
+ * same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H
 
@@ -50,6 +52,17 @@ BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
     E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229552, linear_small)\
     E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229552, linear_small)\
+    E(linear_sm90_128x64_f16,        linear_small_sm90, linear, 288, 197760, linear_128x64)\
+    E(linear_sm90_128x64_f32,        linear_small_sm90, linear, 288, 197760, linear_128x64)\
+    E(linear_sm90_128x64_rotated_f16, linear_small_sm90, linear, 288, 197760, linear_128x64)\
+    E(linear_sm90_64x64_f16,         linear_small_sm90, linear, 160, 99424,  linear_small)\
+    E(linear_sm90_64x64_f32,         linear_small_sm90, linear, 160, 99424,  linear_small)\
+    E(linear_sm90_64x64_rotated_f16, linear_small_sm90, linear, 160, 99424,  linear_small)\
+    E(linear_sm90_32x64_f16,         linear_small_sm90, linear, 160, 99456,  linear_32x64)\
+    E(linear_sm90_32x64_f32,         linear_small_sm90, linear, 160, 99456,  linear_32x64)\
+    E(linear_sm90_32x64_rotated_f16, linear_small_sm90, linear, 160, 99456,  linear_32x64)\
+    E(linear_sm90_32x32_f16,         linear_small_sm90, linear, 160, 99520,  linear_32x32)\
+    E(linear_sm90_32x32_f32,         linear_small_sm90, linear, 160, 99520,  linear_32x32)\
     E(attention_sm90_d16_f16,        attention_sm90, attention, 512, 55584,  attention_sm90)\
     E(attention_sm90_d32_f16,        attention_sm90, attention, 512, 110880, attention_sm90)\
     E(attention_sm90_d64_f16,        attention_sm90, attention, 512, 221472, attention_sm90)\

@@ -158,6 +158,7 @@ template <int n> DEV void products_wait()
                      : BI_D##count                                                       \
                      : "l"(dx), "l"(dw), "r"(more));                                     \
     }
+BI_PRODUCT(32, 16, "16", "17", "18")
 BI_PRODUCT(64, 32, "32", "33", "34")
 BI_PRODUCT(128, 64, "64", "65", "66")
 

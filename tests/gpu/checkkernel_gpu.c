@@ -35,7 +35,7 @@
 
 /* ---- options and random numbers ---- */
 
-enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 144, GATE_BLOCK = 16 };
+enum { CANARY = 64, N_TARGETS = 3, MAX_ENTRIES = 160, GATE_BLOCK = 16 };
 
 static const struct bi_emu_target *const targets[N_TARGETS] = {&bi_emu_nvidia, &bi_emu_cdna,
                                                                &bi_emu_rdna};
@@ -99,6 +99,8 @@ static const struct precision precisions[] = {
      1e-6, 6e-4, 1e-7, "linear_gated_f16_f16"},
 #define LINEAR_SM90(kind, same) LINEAR_HALF("linear_sm90_" kind "f16", same)
     LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
+    LINEAR_SM90("128x64_", "linear_sm90_f16"), LINEAR_SM90("64x64_", "linear_sm90_f16"),
+    LINEAR_SM90("32x64_", "linear_sm90_f16"), LINEAR_SM90("32x32_", "linear_sm90_f16"),
     LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
 #define LINEAR_FOLLOWED(kind, more)                                                      \
     {"linear_sm90_" kind "_f16",                                                         \
@@ -113,7 +115,10 @@ static const struct precision precisions[] = {
     {"linear_sm90_small_pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END}, 0, 0, 0,
      "linear_sm90_pooled_f32"},
     {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
-    {"linear_sm90_small_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"},
+#define LINEAR_SM90_F32(tile)                                                            \
+    {"linear_sm90_" tile "f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"}
+    LINEAR_SM90_F32("small_"), LINEAR_SM90_F32("128x64_"), LINEAR_SM90_F32("64x64_"),
+    LINEAR_SM90_F32("32x64_"), LINEAR_SM90_F32("32x32_"),
 #define ATTENTION_SM90(n)                                                                \
     {"attention_sm90_d" n "_f16",                                                        \
      {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
@@ -286,6 +291,8 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return false;
     if (p->k % 8 || p->ldx % 8 || is_rotated(entry)) /* ldx: of windows, else not chosen yet */
         return false;
+    if (strstr(name, "x64_") || strstr(name, "x32_")) /* neighbours in pairs */
+        return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 2 == 0;
     return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
                                                            p->act == BI_ACT_GELU_TANH)
                                  : c->gated == CK_NONE && p->act <= BI_ACT_RELU;
