@@ -52,17 +52,17 @@ BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
     E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229552, linear_small)\
     E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229552, linear_small)\
-    E(linear_sm90_128x64_f16,        linear_small_sm90, linear, 288, 197760, linear_128x64)\
-    E(linear_sm90_128x64_f32,        linear_small_sm90, linear, 288, 197760, linear_128x64)\
-    E(linear_sm90_128x64_rotated_f16, linear_small_sm90, linear, 288, 197760, linear_128x64)\
-    E(linear_sm90_64x64_f16,         linear_small_sm90, linear, 160, 99424,  linear_small)\
-    E(linear_sm90_64x64_f32,         linear_small_sm90, linear, 160, 99424,  linear_small)\
-    E(linear_sm90_64x64_rotated_f16, linear_small_sm90, linear, 160, 99424,  linear_small)\
-    E(linear_sm90_32x64_f16,         linear_small_sm90, linear, 160, 99456,  linear_32x64)\
-    E(linear_sm90_32x64_f32,         linear_small_sm90, linear, 160, 99456,  linear_32x64)\
-    E(linear_sm90_32x64_rotated_f16, linear_small_sm90, linear, 160, 99456,  linear_32x64)\
-    E(linear_sm90_32x32_f16,         linear_small_sm90, linear, 160, 99520,  linear_32x32)\
-    E(linear_sm90_32x32_f32,         linear_small_sm90, linear, 160, 99520,  linear_32x32)\
+    E(linear_sm90_128x64_f16,        linear_small_sm90, linear, 288, 196736, linear_128x64)\
+    E(linear_sm90_128x64_f32,        linear_small_sm90, linear, 288, 196736, linear_128x64)\
+    E(linear_sm90_128x64_rotated_f16, linear_small_sm90, linear, 288, 196736, linear_128x64)\
+    E(linear_sm90_64x64_f16,         linear_small_sm90, linear, 160, 98400,  linear_small)\
+    E(linear_sm90_64x64_f32,         linear_small_sm90, linear, 160, 98400,  linear_small)\
+    E(linear_sm90_64x64_rotated_f16, linear_small_sm90, linear, 160, 98400,  linear_small)\
+    E(linear_sm90_32x64_f16,         linear_small_sm90, linear, 160, 98432,  linear_32x64)\
+    E(linear_sm90_32x64_f32,         linear_small_sm90, linear, 160, 98432,  linear_32x64)\
+    E(linear_sm90_32x64_rotated_f16, linear_small_sm90, linear, 160, 98432,  linear_32x64)\
+    E(linear_sm90_32x32_f16,         linear_small_sm90, linear, 160, 98496,  linear_32x32)\
+    E(linear_sm90_32x32_f32,         linear_small_sm90, linear, 160, 98496,  linear_32x32)\
     E(attention_sm90_d16_f16,        attention_sm90, attention, 512, 55584,  attention_sm90)\
     E(attention_sm90_d32_f16,        attention_sm90, attention, 512, 110880, attention_sm90)\
     E(attention_sm90_d64_f16,        attention_sm90, attention, 512, 221472, attention_sm90)\

@@ -6,7 +6,8 @@
  * the launch in front is over. A warpgroup multiplies 64 rows, and finishes the sums where they are, in
  * registers. A tile is 128, 64 or 32 rows. The matrix unit takes 64: for 32 it is told that groups of eight
  * rows are half as far apart as they are. It then reads 8 rows for each of the four warps, and junk for
- * the 8 after them, which is not looked at: so all four have rows to finish.
+ * the 8 after them (behind the last tile of x, of w), which is not looked at: so all four have rows to
+ * finish.
  * A product of 16 along k takes 63 cycles before the next one of its chain begins, however narrow the
  * tile, so that loops are as long with small tiles; epilogues are shorter, and blocks more.
  * Each element of y is the same chain over k as in linear_sm90.cu: the same bits. */
@@ -22,7 +23,6 @@ enum { SLICE = 64 /* of k */ };
 template <int M, int N> struct small_memory {
     enum { WARPGROUPS = (M + 63) / 64, RING = WARPGROUPS * 96 << 10, STAGES = RING / ((M + N) * SLICE * 2) };
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
-    f16 behind[512]; /* of 32 rows: junk is read here */
     u64 full[STAGES], empty[STAGES];
 };
 
@@ -189,7 +189,9 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
                     more[h][j] = load_two((const Y *)p.residual + (row0 + 8 * h) * p.ldr + n + 8 * j);
     }
     float d[N / 2];
-    const u64 x0 = descriptor(s.x[0] + thread_id() / 128 * 64 * SLICE) - (M == 32 ? (u64)(512 / 16) << 32 : 0), w0 = descriptor(s.w[0]);
+    const u64 closer = M == 32 ? (u64)(512 / 16) << 32 : 0; /* groups of eight rows */
+    const u64 x0 = descriptor(s.x[0] + thread_id() / 128 * 64 * SLICE) - closer;
+    const u64 w0 = descriptor(s.w[0]);
     spot<STAGES> r = {0, 0};
     int last = 0;
 #pragma GCC unroll 1
