@@ -9,7 +9,7 @@
  * same session gives all results. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
 #define _POSIX_C_SOURCE 200809L
 #include "engine.h"
-#include "failing.h"
+#include "../failing.h"
 
 #include <dirent.h>
 #include <unistd.h>

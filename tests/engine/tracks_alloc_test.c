@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "engine.h"
-#include "failing.h"
+#include "../failing.h"
 
 enum { CHANGED = 18, PARTS = 1 + CHANGED };
 

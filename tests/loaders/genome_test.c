@@ -10,6 +10,7 @@
 #include "../../loaders/genome.h"
 #include "../../loaders/loci.h"
 #include "../../writers/bigwig.h"
+#include "../failing.h"
 #include "../test.h"
 
 /* ---- bytes ---- */
@@ -393,44 +394,22 @@ static void bad_coverage(void)
 
 /* ---- failures ---- */
 
-struct failing {
-    long n_calls, n_live, fail_at;
-    bool from_there;
-    int kind, error; /* error 0: allocations */
+/* Calls of a kind that fail with an error, or, where that is 0, allocations. */
+struct faults {
+    struct failing memory, calls;
+    int kind, error;
 };
-
-static bool fails(struct failing *f)
-{
-    const long call = ++f->n_calls;
-    return f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at);
-}
-
-static void *failing_alloc(void *user, size_t size)
-{
-    struct failing *f = user;
-    if (!f->error && fails(f))
-        return NULL;
-    f->n_live++;
-    return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_free(void *user, void *p)
-{
-    struct failing *f = user;
-    f->n_live -= p != NULL;
-    free(p);
-}
 
 static int failing_call(void *user, enum bi_fault kind)
 {
-    struct failing *f = user;
-    return f->error && (int)kind == f->kind && fails(f) ? f->error : 0;
+    struct faults *f = user;
+    return f->error && (int)kind == f->kind && fails(&f->calls) ? f->error : 0;
 }
 
 static char fasta[64], vcf_path[64];
 
 /* What a run over a genome does with its files; `wig` is there at the end, or nothing of it. */
-static int everything(struct failing *f, struct bioinfer_error *err)
+static int everything(struct faults *f, struct bioinfer_error *err)
 {
     struct bi_env env = bi_env_default();
     struct bioinfer_genome *g = NULL;
@@ -442,7 +421,8 @@ static int everything(struct failing *f, struct bioinfer_error *err)
     int st, n = 0;
     env.alloc = failing_alloc;
     env.free = failing_free;
-    env.alloc_user = env.fault_user = f;
+    env.alloc_user = &f->memory;
+    env.fault_user = f;
     env.fault = failing_call;
     if ((st = bi_genome_open(&g, &env, fasta, err)) ||
         (st = bi_genome_read(g, "chrA", -5, 30, bases, err)) ||
@@ -476,12 +456,14 @@ static void failures(void)
             bool met = true;
             long n = 1;
             for (; met && n < 10000; n++) {
-                struct failing f = {.fail_at = n, .from_there = from_there,
-                                    .kind = kinds[k].kind, .error = kinds[k].error};
+                const struct failing at = {.fail_at = n, .from_there = from_there}, none = {0};
+                const bool allocations = !kinds[k].error;
+                struct faults f = {allocations ? at : none, allocations ? none : at, kinds[k].kind,
+                                   kinds[k].error};
                 struct bioinfer_error err = {0};
                 const int st = everything(&f, &err);
-                int ok = CHECK_EQ(f.n_live, 0);
-                met = f.n_calls >= n;
+                int ok = CHECK_EQ(f.memory.n_live, 0);
+                met = (allocations ? f.memory.n_calls : f.calls.n_calls) >= n;
                 ok &= CHECK_EQ(st, !met              ? BIOINFER_OK
                                    : kinds[k].error ? bi_status_from_errno(kinds[k].error)
                                                     : BIOINFER_NOMEM);

@@ -1,7 +1,9 @@
-/* failing.h - allocations that fail from number fail_at on, or that one alone; and how many live. */
+/* failing.h - calls, allocations above all, that fail from number fail_at on, or that one alone; and how
+ * many allocations live. */
 #ifndef FAILING_H
 #define FAILING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -11,11 +13,16 @@ struct failing {
     int from_there;
 };
 
+static bool fails(struct failing *f)
+{
+    const long call = ++f->n_calls;
+    return f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at);
+}
+
 static void *failing_alloc(void *user, size_t size)
 {
     struct failing *f = user;
-    const long call = ++f->n_calls;
-    if (f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at))
+    if (fails(f))
         return NULL;
     f->n_live++;
     return aligned_alloc(64, (size + 63) / 64 * 64);
