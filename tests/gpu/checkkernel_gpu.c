@@ -101,6 +101,10 @@ static const struct precision precisions[] = {
     LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
     LINEAR_SM90("128x64_", "linear_sm90_f16"), LINEAR_SM90("64x64_", "linear_sm90_f16"),
     LINEAR_SM90("32x64_", "linear_sm90_f16"), LINEAR_SM90("32x32_", "linear_sm90_f16"),
+    LINEAR_SM90("rotated_", NULL), LINEAR_SM90("small_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("128x64_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("64x64_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("32x64_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
 #define LINEAR_FOLLOWED(kind, more)                                                      \
     {"linear_sm90_" kind "_f16",                                                         \
@@ -224,12 +228,6 @@ static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
 static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)};
 #undef E
 
-/* Checked by whole models only: no case has a linear that rotates. */
-static bool is_rotated(size_t entry)
-{
-    return !strncmp(entries[entry].name, "linear", 6) && strstr(entries[entry].name, "_rotated");
-}
-
 /* Goes with the entry before it (bi_gpu_parts). */
 static bool is_later_part(size_t entry)
 {
@@ -268,6 +266,7 @@ static const char *followed_by(const struct ck_case *c)
            : has(c, AT(linear, odd))      ? "_pooled"
            : has(c, AT(linear, scale))    ? "_normed"
            : has(c, AT(linear, also))     ? "_paired"
+           : has(c, AT(linear, table))    ? "_rotated"
                                           : NULL;
 }
 
@@ -287,9 +286,10 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
     const struct bi_linear_params *p = (const void *)c->params;
     if (followed_by(c))
         return strstr(name, followed_by(c)) != NULL;
-    if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled"))
+    if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled") ||
+        strstr(name, "_rotated"))
         return false;
-    if (p->k % 8 || p->ldx % 8 || is_rotated(entry)) /* ldx: of windows, else not chosen yet */
+    if (p->k % 8 || p->ldx % 8) /* ldx: of windows, else not chosen yet */
         return false;
     if (strstr(name, "x64_") || strstr(name, "x32_")) /* neighbours in pairs */
         return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 2 == 0;
@@ -952,7 +952,7 @@ static void time_case(struct ck *ck, const struct ck_case *c)
                    once.values[i] + r % once.live[i] * c->arrays[i].width,
                    sizeof(float) * (size_t)c->arrays[i].width);
     for (size_t e = 0; e < BI_COUNT(entries); e++)
-        if (serves(ck, e, c) && !is_rotated(e) && strstr(entries[e].name, ck->entry))
+        if (serves(ck, e, c) && strstr(entries[e].name, ck->entry))
             time_entry(ck, c, e, &b, c->flops * n);
     free(lengths);
     free_batch(&once);
@@ -1022,7 +1022,7 @@ int main(int argc, char **argv)
     }
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         if (strncmp(params_of[e], "align", 5) && /* of no graph: align_gpu_test.c */
-            !precision_of(entries[e].name) && !is_rotated(e) && !is_later_part(e)) {
+            !precision_of(entries[e].name) && !is_later_part(e)) {
             fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
             return 1;
         }

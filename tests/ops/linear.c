@@ -39,10 +39,32 @@ static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, in
         .flops = 2.0 * n->tokens * out * in, .note = note});
 }
 
+/* Heads of width d, of which the first are rotated (queries, keys) and the last are not (values). */
+static void check_rotated(struct ck *ck, const struct ck_lengths *n, int rotated, int others, int d,
+                          int in, int bias, const char *note)
+{
+    typedef struct bi_linear_params T;
+    const int out = (rotated + others) * d;
+    T p = {.axis = BI_AXIS_TOKENS, .n = out, .k = in, .n_rotated = rotated * d, .head_dim = d};
+    ck_check(ck, &(struct ck_case){
+        .entry = "linear", .reference = bi_op_linear.reference, .params = &p,
+        .params_size = sizeof p, .rows = offsetof(T, rows), .start = offsetof(T, start),
+        .arrays = {
+            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
+            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
+            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
+            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
+        },
+        .lengths = n->of, .n_seqs = n->n, .absolute = 4e-5, .relative = 1e-5, .nmse = 1e-11,
+        .flops = 2.0 * n->tokens * out * in, .gpu_only = 1, .note = note});
+}
+
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
         struct ck_lengths n = ck_same(2, 475);
+        check_rotated(ck, &n, 40, 20, 64, 1280, 1, "950 x 3840 x 1280 rotated");
         check(ck, &n, 960, 320, BI_ACT_NONE, 1, 0, "950 x 960 x 320");
         check(ck, &n, 1280, 320, BI_ACT_GELU, 1, 0, "950 x 1280 x 320 gelu");
         check(ck, &n, 320, 1280, BI_ACT_NONE, 1, 1, "950 x 320 x 1280 residual");
@@ -63,6 +85,11 @@ static void cases(struct ck *ck)
         check(ck, &n, (int)ck_random(ck, 1, 100), in, act, i / 4 % 2, i / 8 % 2, "activations");
         check_gated(ck, &n, (int)ck_random(ck, 1, 10) * 16, in, act, "gated");
         check_gated(ck, &n, (int)ck_random(ck, 1, 70), i % 9 ? in : 1500, act, "gated, odd");
+    }
+    for (int i = 0; i < 24; i++) {
+        struct ck_lengths n = ck_lengths(ck, 6, 50);
+        check_rotated(ck, &n, (int)ck_random(ck, 1, 6), (int)ck_random(ck, 0, 3), 16 << i % 3,
+                      (int)ck_random(ck, 1, i % 4 ? 12 : 80) * 8, i / 3 % 2, "rotated");
     }
 }
 
