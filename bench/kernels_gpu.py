@@ -4,8 +4,7 @@
   kernels_gpu.py --ptx build/kernels [--rows 16384,256] [--models 8M,150M,650M,3B]
 
 --ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, attention_sm90 and layernorm, which any build with clang-19
-leaves. The
-entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
+leaves. The entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
 replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
 """

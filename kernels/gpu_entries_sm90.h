@@ -2,17 +2,18 @@
  *
  * E(name, module, params, threads, shared, grid): params names struct bi_<params>_sm90_params, which
  * begins with `maps` tensor maps; bi_gpu_grid_<grid> is given the params behind them. Blocks of
- * linears and attention stay on their multiprocessor: launch at most as many as there are. They take
- *   linear_sm90_[MxN_]a            x and w f16, y a; act none, gelu, relu
- *   linear_sm90_[MxN_]rotated_*    table instead of act and residual, head_dim 16, 32 or 64
+ * attention and of linears, but for MxN, stay on their multiprocessor: launch at most as many as there
+ * are. They take
+ *   linear_sm90_[small_|MxN_]a          x and w f16, y a; act none, gelu, relu
+ *   linear_sm90_[small_|MxN_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
  *   linear_sm90_[small_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
  *                                  array on 16 bytes, row strides multiples of 8 elements
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
- * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128,
- * MxN: tiles of M x N, one to a block, n even, and y, bias, residual, table aligned for two: the
+ * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
+ * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two. All give the
  * same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H

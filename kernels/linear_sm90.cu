@@ -9,8 +9,8 @@
  * Blocks go down groups of 16 row tiles, so that x and w stay in the cache.
  *
  * Each element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
- * either tile size, from linear_small_sm90.cu, and for any number of rows. Rows behind the end are computed from whatever is
- * there and not written. k: a multiple of 8, zero-padded to 64 by the copy engine.
+ * either tile size, from linear_small_sm90.cu, and for any number of rows. Rows behind the end are
+ * computed from whatever is there and not written. k: a multiple of 8, zero-padded to 64 by the copy engine.
  * Windows (rows of x that overlap, ldx < k) are k / ldx taps of ldx channels: each tap goes through the
  * channels 64 at a time, of the rows that many further down.
  *

@@ -1,8 +1,6 @@
 /* linear_norm.c - a product that others read as it is and one reads through its norm and activation.
  *   x [R, K], w [N, K], bias [N]?, scale, shift [N] -> y = x w^T + b, act(scale y + shift) [R, N]
  * Made by bi_graph_follow for backends whose linear can (linear.h). */
-#include <string.h>
-
 #include "../kernels/linear.h"
 #include "shared.h"
 

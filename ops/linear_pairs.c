@@ -1,8 +1,6 @@
 /* linear_pairs.c - a product by pairs of its rows: the odd one, and by how much the even one is more.
  *   x [2 R, K], w [N, K], bias [N]?, residual [2 R, N]? -> odd, even - odd [R, N] of x w^T + b + r
  * Made by bi_graph_follow for backends whose linear can (linear.h). */
-#include <string.h>
-
 #include "../kernels/linear.h"
 #include "shared.h"
 

@@ -4,7 +4,6 @@
  *   act(scale z + shift), or z without them, z = odd + x sigmoid(x w^T): pair_pool, x = even - odd
  * Made by bi_graph_follow for backends whose linear can (linear.h). */
 #include <math.h>
-#include <string.h>
 
 #include "../kernels/linear.h"
 #include "shared.h"
