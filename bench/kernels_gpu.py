@@ -3,8 +3,8 @@
 
   kernels_gpu.py --ptx build/kernels [--rows 16384,256] [--models 8M,150M,650M,3B]
 
---ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, attention_sm90 and layernorm, which any build with clang-19
-leaves. The entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
+--ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, linear_wide_sm90, attention_sm90 and layernorm, which any build
+with clang-19 leaves. The entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
 replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
 """
@@ -22,7 +22,8 @@ CUDA = c.CDLL("libcuda.so.1")
 STRIDE, REPLAYS, LAUNCHES = 64, 7, 20
 # as in engine/gpu.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, and of those of each round more
 TILES = {"": (128, 128, 4500, 300, 400), "small_": (64, 64, 2900, 160, 205), "128x64_": (128, 64, 3400, 225, 0),
-         "64x64_": (64, 64, 2400, 140, 0), "32x64_": (32, 64, 2000, 138, 0), "32x32_": (32, 32, 1750, 136, 0)}
+         "64x64_": (64, 64, 2400, 140, 0), "32x64_": (32, 64, 2000, 138, 0), "32x32_": (32, 32, 1750, 136, 0),
+         "192x96_": (192, 96, 4700, 340, 0), "192x192_": (192, 192, 6000, 860, 0)}
 MODELS = {"8M": 320, "150M": 640, "650M": 1280, "3B": 2560}
 
 
@@ -127,25 +128,25 @@ def relative_error(got, expected):
     return float((got.double() - expected).norm() / expected.norm())
 
 
-def tile_of(rows, n, k, units):
-    """As hopper_tile of engine/gpu.c chooses."""
+def tile_of(rows, n, k, units, half):
+    """As hopper_tile of engine/gpu.c chooses; half: results are float16."""
     def time(name):
         m, columns, launch, slice_, more = TILES[name]
         count, slices = -(-rows // m) * -(-n // columns), -(-k // 64)
         if more:
             return launch + slices * (slice_ + (-(-count // units) - 1) * more)
         large = m > 64
-        rate = (10000 if columns == 32 or k < 1280 else (10000 if k < 2560 else 8000) if large
+        rate = (10600 if m > 128 else 10000 if columns == 32 or k < 1280 else (10000 if k < 2560 else 8000) if large
                 else 6500 if k < 2560 else 5000)
         if count > (units if large else units * 5 // 4):
             return math.inf
         return launch + slices * max(slice_, count * (m + columns) * 128 // rate)
-    return min(TILES, key=time)
+    return min((name for name in TILES if half or name != "192x192_"), key=time)
 
 
 def linear_row(modules, label, rows, n, k, gelu, residual):
     units = torch.cuda.get_device_properties(0).multi_processor_count
-    size = tile_of(rows, n, k, units)
+    size = tile_of(rows, n, k, units, not residual)
     m, columns, _, _, more_rounds = TILES[size]
     once = not more_rounds
     x = torch.randn(rows, k, device="cuda").half()
@@ -157,12 +158,12 @@ def linear_row(modules, label, rows, n, k, gelu, residual):
     params = (tensor_map(x.data_ptr(), rows, k, k, m, 64) + tensor_map(w.data_ptr(), n, k, k, columns, 64) + bytes(
         LinearParams(counts.data_ptr(), x.data_ptr(), bias.data_ptr(), more.data_ptr() if residual else None,
                      w.data_ptr(), y.data_ptr(), k, n, n, rows, 1, n, k, int(gelu))))
-    function, shared = entry(modules[once], f"linear_sm90_{size}{'f32' if residual else 'f16'}")
+    function, shared = entry(modules[2 if m > 128 else once], f"linear_sm90_{size}{'f32' if residual else 'f16'}")
     tiles = -(-rows // m) * -(-n // columns)
     grid = (tiles if once else min(tiles, units), 1)
 
     def run():
-        launch(function, grid, 384 if not once else 288 if m > 64 else 160, shared, params)
+        launch(function, grid, 384 if not once else 512 if m > 128 else 288 if m > 64 else 160, shared, params)
     ours, cublas = milliseconds(run, lambda: torch.mm(x, w.T))
     some = slice(0, rows, max(1, rows // 256))
     expected = x[some].double() @ w.double().T + bias.double()
@@ -230,7 +231,7 @@ def main():
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
     attention, norm = (load(args.ptx, n) for n in ("attention_sm90", "layernorm"))
-    linears = [load(args.ptx, n) for n in ("linear_sm90", "linear_small_sm90")]
+    linears = [load(args.ptx, n) for n in ("linear_sm90", "linear_small_sm90", "linear_wide_sm90")]
     print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
           "linear                     rows      n      k       us     ours   cuBLAS  ratio     error")
     for rows in map(int, args.rows.split(",")):

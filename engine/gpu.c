@@ -398,13 +398,22 @@ static bool by_twos(const void *base, int64_t ld, size_t size)
     return ((uintptr_t)base | (uint64_t)ld * size) % (2 * size) == 0;
 }
 
+/* Kinds of Hopper's linears, and what the names of their entries end with. */
+enum hopper_kind {
+    HOPPER_F16, HOPPER_F32, HOPPER_ROTATED, HOPPER_GATED, HOPPER_NORMED, HOPPER_PAIRED, HOPPER_POOLED_F16,
+    HOPPER_POOLED_F32, HOPPER_KINDS
+};
+static const char *const hopper_kinds[HOPPER_KINDS] = {"f16",        "f32",        "rotated_f16", "gated_f16",
+                                                       "normed_f16", "paired_f16", "pooled_f16",  "pooled_f32"};
+
 /* A tile of Hopper's linears, as in the names of entries, and what it takes, in nanoseconds measured on an
  * H200: a launch, 64 of k for the first round of tiles over the chip, and for each round more; 0: a block
  * makes one tile (linear_small_sm90.cu). Launches of blocks that need a multiprocessor for themselves are
- * 0.4 to 0.5 us longer here than alone, as they begin later behind others. */
+ * 0.4 to 0.5 us longer here than alone, as they begin later behind others. kinds: those it has, a bit each. */
 struct hopper_tile {
     const char *name;
     int rows, columns, launch, slice, more;
+    unsigned kinds;
 };
 
 static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linear_params *p, int64_t units)
@@ -417,9 +426,10 @@ static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linea
     /* what all blocks ask of the cache at once, bytes a nanosecond: less of rows far apart, and with a
      * short ring */
     const bool large = tile->rows > 64;
-    const int64_t rate = tile->columns == 32 || p->k < 1280 ? 10000
-                         : large                            ? (p->k < 2560 ? 10000 : 8000)
-                                                            : (p->k < 2560 ? 6500 : 5000);
+    const int64_t rate = tile->rows > 128                         ? 10600
+                         : tile->columns == 32 || p->k < 1280 ? 10000
+                         : large                              ? (p->k < 2560 ? 10000 : 8000)
+                                                              : (p->k < 2560 ? 6500 : 5000);
     const int64_t asked = count * (tile->rows + tile->columns) * 128 / rate;
     return count > (large ? units : units * 5 / 4)
                ? INT64_MAX
@@ -427,22 +437,31 @@ static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linea
 }
 
 /* The name of the tile with which Hopper is done soonest. */
-static const char *hopper_tile(const struct bi_device *d, const struct bi_launch *l)
+static const char *hopper_tile(const struct bi_device *d, const struct bi_launch *l, enum hopper_kind kind)
 {
+    enum {
+        ALL = (1 << HOPPER_KINDS) - 1,
+        PLAIN = 1 << HOPPER_F16 | 1 << HOPPER_F32,
+        TURNS = PLAIN | 1 << HOPPER_ROTATED, /* 32 columns are too few to have both of a pair */
+        POOLS = 1 << HOPPER_POOLED_F16 | 1 << HOPPER_POOLED_F32,
+        LARGE = 1 << HOPPER_F16 | 1 << HOPPER_NORMED | 1 << HOPPER_PAIRED
+    };
     static const struct hopper_tile tiles[] = {
-        {"", 128, 128, 4500, 300, 400},   {"small_", 64, 64, 2900, 160, 205}, {"128x64_", 128, 64, 3400, 225, 0},
-        {"64x64_", 64, 64, 2400, 140, 0}, {"32x64_", 32, 64, 2000, 138, 0},   {"32x32_", 32, 32, 1750, 136, 0}};
+        {"", 128, 128, 4500, 300, 400, ALL},        {"small_", 64, 64, 2900, 160, 205, ALL},
+        {"128x64_", 128, 64, 3400, 225, 0, TURNS},  {"64x64_", 64, 64, 2400, 140, 0, TURNS},
+        {"32x64_", 32, 64, 2000, 138, 0, TURNS},    {"32x32_", 32, 32, 1750, 136, 0, PLAIN},
+        {"192x96_", 192, 96, 4700, 340, 0, PLAIN | POOLS},
+        {"192x160_", 192, 160, 5000, 750, 0, 1 << HOPPER_POOLED_F16},
+        {"192x192_", 192, 192, 6000, 860, 0, LARGE}};
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
-    const bool twos = !p->gated && !p->also && !p->odd && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) &&
-                      by_twos(p->bias, 0, 4) && by_twos(p->residual, p->ldr, size) &&
-                      by_twos(p->table, 0, 4);
+    const bool twos = p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
+                      by_twos(p->residual, p->ldr, size) && by_twos(p->table, 0, 4);
     const char *name = "";
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < BI_COUNT(tiles); i++) {
-        const bool apart = p->table && tiles[i].columns == 32; /* columns that rotate together may be */
         const int64_t t = hopper_time(&tiles[i], p, d->facts.n_units);
-        if ((tiles[i].more || (twos && !apart)) && t < best) {
+        if (tiles[i].kinds & 1u << kind && (tiles[i].more || twos) && t < best) {
             best = t;
             name = tiles[i].name;
         }
@@ -462,14 +481,15 @@ static bool hopper_entry(const struct bi_device *d, const struct bi_launch *l, c
                            (p->act == BI_ACT_SILU || p->act == BI_ACT_GELU_TANH);
         const bool plain = !p->gated && (p->act == BI_ACT_NONE || p->act == BI_ACT_GELU ||
                                          p->act == BI_ACT_RELU);
-        snprintf(name, size, "linear_sm90_%s%s%s", hopper_tile(d, l),
-                 p->table   ? "rotated_"
-                 : p->gated ? "gated_"
-                 : p->odd   ? "pooled_"
-                 : p->scale ? "normed_"
-                 : p->also  ? "paired_"
-                            : "",
-                 dtype_suffix(l->out_dtype[0]));
+        const bool half = l->out_dtype[0] == BI_F16;
+        const enum hopper_kind kind = p->table   ? HOPPER_ROTATED
+                                      : p->gated ? HOPPER_GATED
+                                      : p->odd   ? (half ? HOPPER_POOLED_F16 : HOPPER_POOLED_F32)
+                                      : p->scale ? HOPPER_NORMED
+                                      : p->also  ? HOPPER_PAIRED
+                                      : half     ? HOPPER_F16
+                                                 : HOPPER_F32;
+        snprintf(name, size, "linear_sm90_%s%s", hopper_tile(d, l, kind), hopper_kinds[kind]);
         /* a tap takes 64 channels at a time: narrow ones are better off with the portable kernel */
         const bool narrow = p->ldx < p->k && p->ldx < 64;
         return !narrow && mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain);

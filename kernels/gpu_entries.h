@@ -84,10 +84,10 @@
     E(attention_d32_f16,      attention,     attention,          128, 10240, attention)  \
     E(attention_d64_f16,      attention,     attention,          128, 18432, attention)  \
     E(attention_d128_f16,     attention,     attention,          128, 17408, attention)  \
-    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
-    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
-    E(layernorm_rotated_f16_f16, layernorm,  layernorm,          256, 10240, layernorm)  \
-    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 10240, layernorm)  \
+    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 12288, layernorm)  \
+    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 12288, layernorm)  \
+    E(layernorm_rotated_f16_f16, layernorm,  layernorm,          256, 12288, layernorm)  \
+    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 12288, layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_windows_f32,  embedding, embedding_windows, 256, 0,     embedding_windows) \
@@ -305,6 +305,9 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
     }
 BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
+BI_GPU_LINEAR_GRID(linear_192x192, 192, 192)
+BI_GPU_LINEAR_GRID(linear_192x160, 192, 160)
+BI_GPU_LINEAR_GRID(linear_192x96, 192, 96)
 BI_GPU_LINEAR_GRID(linear_128x64, 128, 64)
 BI_GPU_LINEAR_GRID(linear_32x64, 32, 64)
 BI_GPU_LINEAR_GRID(linear_32x32, 32, 32)

@@ -7,7 +7,7 @@
  *   linear_sm90_[small_|MxN_]a          x and w f16, y a; act none, gelu, relu
  *   linear_sm90_[small_|MxN_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
- *   linear_sm90_[small_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
+ *   linear_sm90_[small_|MxN_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
  *                                  array on 16 bytes, row strides multiples of 8 elements
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192
@@ -53,6 +53,14 @@ BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear, 384, 229568, linear_small)\
     E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear, 384, 229552, linear_small)\
     E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear, 384, 229552, linear_small)\
+    E(linear_sm90_192x96_f16,          linear_wide_sm90, linear, 512, 221280, linear_192x96)\
+    E(linear_sm90_192x96_f32,          linear_wide_sm90, linear, 512, 221280, linear_192x96)\
+    E(linear_sm90_192x96_pooled_f16,   linear_wide_sm90, linear, 512, 221280, linear_192x96)\
+    E(linear_sm90_192x96_pooled_f32,   linear_wide_sm90, linear, 512, 221280, linear_192x96)\
+    E(linear_sm90_192x160_pooled_f16,  linear_wide_sm90, linear, 512, 225360, linear_192x160)\
+    E(linear_sm90_192x192_f16,         linear_wide_sm90, linear, 512, 196672, linear_192x192)\
+    E(linear_sm90_192x192_normed_f16,  linear_wide_sm90, linear, 512, 196672, linear_192x192)\
+    E(linear_sm90_192x192_paired_f16,  linear_wide_sm90, linear, 512, 196672, linear_192x192)\
     E(linear_sm90_128x64_f16,        linear_small_sm90, linear, 288, 196736, linear_128x64)\
     E(linear_sm90_128x64_f32,        linear_small_sm90, linear, 288, 196736, linear_128x64)\
     E(linear_sm90_128x64_rotated_f16, linear_small_sm90, linear, 288, 196736, linear_128x64)\

@@ -71,7 +71,7 @@ template <typename X, typename Y> DEV f32x4 source(const rows<X, Y> &r, int c)
     return v;
 }
 
-enum { HELD = 1280 }; /* widest row that is held */
+enum { USUAL = 1280, HELD = 1536 /* widest row that is held */ };
 
 struct held_scales {
     scales of[HELD / 4];
@@ -85,14 +85,14 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
 {
     const int c0 = my_column();
     f32x4 v[PARTS];
-#pragma GCC unroll 10
+#pragma GCC unroll 12
     for (int i = 0; i < PARTS; i++) {
         const int c = c0 + i * 4 * ROW_LANES;
         const f32x4 x = load_four(r.x + (c < r.width ? c : 0)), zero = {0, 0, 0, 0};
         v[i] = c < r.width ? x : zero;
     }
     if (sizeof(X) == 4 && r.add) {
-#pragma GCC unroll 10
+#pragma GCC unroll 12
         for (int i = 0; i < PARTS; i++) {
             const int c = c0 + i * 4 * ROW_LANES;
             if (c < r.width) {
@@ -103,13 +103,13 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
     }
     const moments m = row_moments(
         [&](auto use) ALWAYS_INLINE {
-#pragma GCC unroll 10
+#pragma GCC unroll 12
             for (int i = 0; i < PARTS; i++)
                 use(c0 + i * 4 * ROW_LANES, v[i]);
         },
         r.width, true, p.eps, p.rms);
     if (TURNS) { /* lanes trade, those behind the end too */
-#pragma GCC unroll 10
+#pragma GCC unroll 12
         for (int i = 0; i < PARTS; i++) {
             const int c = c0 + i * 4 * ROW_LANES;
             const f32x4 y = normed(v[i], m, scales_at(r, c));
@@ -122,7 +122,7 @@ DEV void norm_held(const struct bi_layernorm_params &p, const rows<X, Y> &r, F a
         }
         return;
     }
-#pragma GCC unroll 10
+#pragma GCC unroll 12
     for (int i = 0; i < PARTS; i++) {
         const int c = c0 + i * 4 * ROW_LANES;
         if (c < r.width) {
@@ -186,7 +186,7 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
                        fours(p.sum, p.sum ? p.lds : 0) && (!TURNS || fours(p.table, p.head_dim)) &&
                        fours((const f16 *)p.copy, p.copy ? p.ldc : 0) && p.width % 4 == 0;
     SHARED(held_scales, s, sizeof(held_scales));
-    if (!whole || p.width > HELD) {
+    if (!whole || p.width > (TURNS || groups > 1 ? USUAL : HELD)) {
         wait_for_inputs();
         norm_rows<TURNS, X, Y>(p, whole, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
             norm_any<TURNS>(p, r);
@@ -194,8 +194,8 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
     } else if (TURNS || groups > 1) {
         wait_for_inputs();
         norm_rows<TURNS, X, Y>(p, true, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
-            norm_held<HELD / 128, TURNS>(p, r,
-                                         [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
+            norm_held<USUAL / 128, TURNS>(p, r,
+                                          [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
         });
     } else {
         /* weights are no inputs: they wait in shared memory for those */
@@ -209,6 +209,8 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
         norm_rows<false, X, Y>(p, true, 1, [&](const rows<X, Y> &r) ALWAYS_INLINE {
             if (p.width <= 4 * 128)
                 norm_held<4, false>(p, r, at);
+            else if (p.width <= USUAL)
+                norm_held<USUAL / 128, false>(p, r, at);
             else
                 norm_held<HELD / 128, false>(p, r, at);
         });

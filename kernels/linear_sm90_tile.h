@@ -236,8 +236,9 @@ DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
             a.more[4 * h + i] = hold(from);
 }
 
-/* v = act(v scale + shift), the acts of norm_act.h that stand between convolutions. */
-template <typename Y> DEV void norm_act(quad (&v)[4], const quad &scale, const quad &shift, int act)
+/* v = act(v scale + shift), the acts of norm_act.h that stand between convolutions, as good as operands
+ * of f16 are. */
+DEV void norm_act(quad (&v)[4], const quad &scale, const quad &shift, int act)
 {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
@@ -245,16 +246,16 @@ template <typename Y> DEV void norm_act(quad (&v)[4], const quad &scale, const q
         for (int c = 0; c < RUN; c++)
             v[i].of[c] = fma_(v[i].of[c], scale.of[c], shift.of[c]);
     if (act == BI_NORM_ACT_QUICK_GELU)
-        each(v, [](float z) { return quick_gelu<Y>(z); });
+        each(v, [](float z) { return quick_gelu<f16>(z); });
     else
-        each(v, [](float z) { return tanh_gelu<Y>(z); });
+        each(v, [](float z) { return tanh_gelu<f16>(z); });
 }
 
 /* NORMED: y is written; the same rows again, normed. */
 template <typename Y>
 DEV void finish_normed(const target &t, const addends &a, quad (&v)[4], int64_t m, int n)
 {
-    norm_act<Y>(v, a.scale, a.shift, t.p.then);
+    norm_act(v, a.scale, a.shift, t.p.then);
     Y *also = (Y *)t.p.also + m * t.p.lda + n;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++, also += 2 * t.p.lda)
@@ -302,10 +303,10 @@ DEV void finish_pooled(const target &t, quad (&v)[4], int64_t m, int n, const f1
         const quad odd = load_quad(from + (16 + 2 * i) * STAGED);
 #pragma GCC unroll 4
         for (int c = 0; c < RUN; c++)
-            v[i].of[c] = fma_(d.of[c], gate<Y>(v[i].of[c]), odd.of[c]);
+            v[i].of[c] = fma_(d.of[c], gate<f16>(v[i].of[c]), odd.of[c]);
     }
     if (t.p.scale)
-        norm_act<Y>(v, scale, shift, t.p.then);
+        norm_act(v, scale, shift, t.p.then);
     Y *y = (Y *)t.p.y + (pad + m) * t.p.ldy + n;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++, y += 2 * t.p.ldy) {

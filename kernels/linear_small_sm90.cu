@@ -1,27 +1,27 @@
-/* linear_small_sm90.cu - linear_sm90.cu for few rows, where a launch is over before its pipeline has
- * filled: a block makes one tile of y, two blocks share a multiprocessor, and what there is of code is
- * run once, so that it is short.
+/* linear_small_sm90.cu - linear_sm90.cu for products of one round of tiles: few rows, where a launch is over
+ * before its pipeline has filled, or (linear_wide_sm90.cu) as many as make about a large tile for each
+ * multiprocessor. A block makes one tile of y, blocks of small tiles share a multiprocessor, and what there
+ * is of code is run once, so that it is short.
  *
  * One thread asks for tiles of w and x, 64 along k at a time, into a ring; those of w, no inputs, before
  * the launch in front is over. A warpgroup multiplies 64 rows, and finishes the sums where they are, in
- * registers. A tile is 128, 64 or 32 rows. The matrix unit takes 64: for 32 it is told that groups of eight
+ * registers. A tile is 192, 128, 64 or 32 rows. The matrix unit takes 64: for 32 it is told that groups of eight
  * rows are half as far apart as they are. It then reads 8 rows for each of the four warps, and junk for
  * the 8 after them (behind the last tile of x, of w), which is not looked at: so all four have rows to
  * finish.
  * A product of 16 along k takes 63 cycles before the next one of its chain begins, however narrow the
  * tile, so that loops are as long with small tiles; epilogues are shorter, and blocks more.
  * Each element of y is the same chain over k as in linear_sm90.cu: the same bits. */
-#include "gpu_math.h"
-#include "gpu_tiles.h"
-#include "sm90.h"
+#include "linear_sm90_tile.h"
 
 #include "linear_sm90.h"
 
 enum { SLICE = 64 /* of k */ };
 
-/* Two warpgroups have a multiprocessor to themselves. */
+/* More than one warpgroup has a multiprocessor to itself. */
 template <int M, int N> struct small_memory {
-    enum { WARPGROUPS = (M + 63) / 64, RING = WARPGROUPS * 96 << 10, STAGES = RING / ((M + N) * SLICE * 2) };
+    enum { WARPGROUPS = (M + 63) / 64, RING = (WARPGROUPS < 3 ? WARPGROUPS * 96 : 226) << 10,
+           STAGES = RING / ((M + N) * SLICE * 2) };
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
     u64 full[STAGES], empty[STAGES];
 };
@@ -44,18 +44,35 @@ struct two {
     float a, b;
 };
 
+/* As they lie in memory: to turn them into floats is to wait for them. */
+template <typename T> struct raw {
+    typedef T vector __attribute__((vector_size(2 * sizeof(T))));
+    vector of;
+    METHOD two floats() const { return two{(float)of[0], (float)of[1]}; }
+};
+
+template <typename T> DEV raw<T> hold_two(const T *from)
+{
+    return raw<T>{*(const typename raw<T>::vector *)from};
+}
+
 template <typename T> DEV two load_two(const T *from)
 {
-    typedef T vector __attribute__((vector_size(2 * sizeof(T))));
-    const vector v = *(const vector *)from;
-    return two{(float)v[0], (float)v[1]};
+    return hold_two(from).floats();
 }
 
 template <typename T> DEV void store_two(T *to, const two &v)
 {
-    typedef T vector __attribute__((vector_size(2 * sizeof(T))));
+    typedef typename raw<T>::vector vector;
     *(vector *)to = vector{(T)v.a, (T)v.b};
 }
+
+template <bool first, typename A, typename B> struct either {
+    typedef A type;
+};
+template <typename A, typename B> struct either<false, A, B> {
+    typedef B type;
+};
 
 /* ---- rotation: a thread has both of a pair of columns, as half a head is 8, 16 or 32 ---- */
 
@@ -95,15 +112,153 @@ DEV void rotate(two (&v)[PAIRS], const angles<PAIRS> &a, int n, int n_rotated)
     }
 }
 
+/* ---- what follows the sums ---- */
+
+/* What a thread adds to a group of its columns, 8 apart, of its rows, 8 apart. */
+template <int PARTS, int GROUP, typename T> struct added {
+    two bias[GROUP], scale[GROUP], shift[GROUP];
+    raw<T> more[PARTS][GROUP], odd[PARTS][GROUP]; /* a residual; POOLED: differences, odd rows */
+};
+
+/* Those of columns: n = the thread's first, not behind the end. */
+template <int kind, int PARTS, int GROUP, typename T>
+DEV void ask_columns(added<PARTS, GROUP, T> &a, const struct bi_linear_params &p, int n)
+{
+#pragma GCC unroll 16
+    for (int j = 0; j < GROUP; j++) {
+        const int c = n + 8 * j;
+        if (c >= p.n)
+            continue;
+        if (kind != POOLED && p.bias)
+            a.bias[j] = load_two(p.bias + c);
+        if (kind == NORMED || (kind == POOLED && p.scale)) {
+            a.scale[j] = load_two(p.scale + c);
+            a.shift[j] = load_two(p.shift + c);
+        }
+    }
+}
+
+template <int kind, int PARTS, int GROUP, typename T>
+DEV void ask_rows(added<PARTS, GROUP, T> &a, const struct bi_linear_params &p, int64_t row0,
+                  int64_t rows, int n)
+{
+    if (kind != POOLED && !p.residual)
+        return;
+#pragma GCC unroll 2
+    for (int h = 0; h < PARTS; h++)
+#pragma GCC unroll 16
+        for (int j = 0; j < GROUP; j++) {
+            const int64_t row = row0 + 8 * h;
+            const int c = n + 8 * j;
+            if (row >= rows || c >= p.n)
+                continue;
+            if (kind == POOLED) {
+                a.more[h][j] = hold_two((const T *)p.x + row * p.ldx + c);
+                a.odd[h][j] = hold_two((const T *)p.odd + row * p.ldo + c);
+            } else {
+                a.more[h][j] = hold_two((const T *)p.residual + row * p.ldr + c);
+            }
+        }
+}
+
+DEV two norm_act(const two &v, const two &scale, const two &shift, int act)
+{
+    const two z = {fma_(v.a, scale.a, shift.a), fma_(v.b, scale.b, shift.b)};
+    return act == BI_NORM_ACT_QUICK_GELU ? two{quick_gelu<f16>(z.a), quick_gelu<f16>(z.b)}
+                                         : two{tanh_gelu<f16>(z.a), tanh_gelu<f16>(z.b)};
+}
+
+/* Sums to values of y, for PLAIN with its act; POOLED pools and norms. */
+template <int kind, int PARTS, int GROUP, typename T, typename Y>
+DEV void finish_sums(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
+                     const struct bi_linear_params &p)
+{
+    const auto each = [&](auto f) ALWAYS_INLINE {
+#pragma GCC unroll 2
+        for (int h = 0; h < PARTS; h++)
+#pragma GCC unroll 16
+            for (int j = 0; j < GROUP; j++)
+                v[h][j] = f(v[h][j], h, j);
+    };
+    if (kind == POOLED) {
+        each([&](const two &x, int h, int j) ALWAYS_INLINE {
+            const two d = a.more[h][j].floats(), odd = a.odd[h][j].floats();
+            return two{fma_(d.a, gate<f16>(x.a), odd.a), fma_(d.b, gate<f16>(x.b), odd.b)};
+        });
+        if (p.scale)
+            each([&](const two &x, int, int j) ALWAYS_INLINE {
+                return norm_act(x, a.scale[j], a.shift[j], p.then);
+            });
+        return;
+    }
+    each([&](const two &x, int, int j) ALWAYS_INLINE {
+        return two{x.a + a.bias[j].a, x.b + a.bias[j].b};
+    });
+    if (kind == PLAIN && p.act == BI_ACT_GELU)
+        each([&](const two &x, int, int) ALWAYS_INLINE {
+            return sizeof(Y) == 2 ? two{gelu_half(x.a), gelu_half(x.b)} : two{gelu(x.a), gelu(x.b)};
+        });
+    else if (kind == PLAIN && p.act == BI_ACT_RELU)
+        each([&](const two &x, int, int) ALWAYS_INLINE { return two{relu(x.a), relu(x.b)}; });
+    if (kind == PLAIN || kind == PAIRED)
+        each([&](const two &x, int h, int j) ALWAYS_INLINE {
+            const two more = a.more[h][j].floats();
+            return two{x.a + more.a, x.b + more.b};
+        });
+}
+
+/* Values of y of columns n + 8 j, to where they belong. PAIRED: all lanes of the warp. */
+template <int kind, int PARTS, int GROUP, typename T, typename Y>
+DEV void put(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
+             const struct bi_linear_params &p, int64_t row0, int64_t rows, int n)
+{
+    if constexpr (kind == PAIRED) { /* row 2 i is a lane's, 2 i + 1 that of the lane 4 further */
+        const bool upper = lane_id() & 4;
+        const int64_t pair = (row0 + 8 * upper) / 2; /* of either a pair: of the first rows, of the others */
+#pragma GCC unroll 16
+        for (int j = 0; j < GROUP; j++) {
+            const two mine = upper ? v[1][j] : v[0][j], gives = upper ? v[0][j] : v[1][j];
+            const two gets = {shuffle_xor(gives.a, 4), shuffle_xor(gives.b, 4)};
+            const two odd = upper ? mine : gets, even = upper ? gets : mine;
+            if (n + 8 * j < p.n && 2 * pair + 1 < rows) {
+                store_two((Y *)p.y + pair * p.ldy + n + 8 * j, odd);
+                store_two((Y *)p.also + pair * p.lda + n + 8 * j, two{even.a - odd.a, even.b - odd.b});
+            }
+        }
+        return;
+    }
+#pragma GCC unroll 2
+    for (int h = 0; h < PARTS; h++) {
+        const int64_t row = row0 + 8 * h;
+        Y *y = (Y *)p.y + (kind == POOLED ? p.pad + row : row) * p.ldy + n;
+        if (row >= rows)
+            break;
+#pragma GCC unroll 16
+        for (int j = 0; j < GROUP; j++) {
+            if (n + 8 * j >= p.n)
+                continue;
+            store_two(y + 8 * j, v[h][j]);
+            if (kind == NORMED)
+                store_two((Y *)p.also + row * p.lda + n + 8 * j,
+                          norm_act(v[h][j], a.scale[j], a.shift[j], p.then));
+            if (kind == POOLED && row < p.pad) /* zero rows: by who has the rows next to the edge */
+                store_two(y + 8 * j - p.pad * p.ldy, two{});
+            if (kind == POOLED && row >= rows - p.pad)
+                store_two(y + 8 * j + p.pad * p.ldy, two{});
+        }
+    }
+}
+
 /* ---- the kernel ---- */
 
-/* rotated: with a table, without act and residual. */
-template <int M, int N, bool rotated, typename Y>
+/* ROTATED: with a table, without act and residual. */
+template <int M, int N, int kind, typename Y>
 DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
     typedef small_memory<M, N> memory;
     enum { STAGES = memory::STAGES, PAIRS = N / 8, PARTS = M < 64 ? 1 : 2,
-           MULTIPLY = 128 * memory::WARPGROUPS /* threads */ };
+           MULTIPLY = 128 * memory::WARPGROUPS /* threads */,
+           GROUP = N > 160 ? 2 : N > 96 || kind > ROTATED ? 4 : PAIRS /* finished at once */ };
     SHARED(memory, s, sizeof(memory));
     const int tiles_n = (p.n + N - 1) / N, n0 = block_x() % tiles_n * N;
     const int64_t m0 = (int64_t)(block_x() / tiles_n) * M;
@@ -123,6 +278,8 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     }
     barrier();
     if (thread_id() >= MULTIPLY) {
+        if (M > 128)
+            registers_down<24>();
         if (thread_id() > MULTIPLY)
             return;
         const int first = slices < STAGES ? slices : STAGES;
@@ -157,37 +314,35 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
         }
         return;
     }
+    if (M > 128)
+        registers_up<160>();
     /* a thread has a row of its warp's, or two, 8 apart, and pairs of columns 8 apart */
     const int lane = lane_id(), n = n0 + lane % 4 * 2, head = p.head_dim;
     const int64_t row0 = m0 + wave_id() * (M < 64 ? 8 : 16) + lane / 4;
-    two bias[PAIRS] = {}, more[PARTS][PAIRS] = {};
-    angles<PAIRS> turns[PARTS];
+    typedef typename either<kind == POOLED, f16, Y>::type more_t;
+    added<PARTS, GROUP, more_t> more = {};
+    angles<kind == ROTATED ? PAIRS : 2> turns[PARTS];
     const float *table[PARTS];
-#pragma GCC unroll 16
-    for (int j = 0; j < PAIRS; j++)
-        if (p.bias && n + 8 * j < p.n)
-            bias[j] = load_two(p.bias + n + 8 * j);
-    if (rotated)
+    ask_columns<kind>(more, p, n);
+    if (kind == ROTATED)
 #pragma GCC unroll 2
         for (int h = 0; h < PARTS; h++) {
             const int64_t row = row0 + 8 * h < rows ? row0 + 8 * h : rows - 1;
             table[h] = p.table + (row - p.start[sequence_of(p.counts, p.start, row)]) * head;
         }
     wait_for_inputs();
+    if (kind == ROTATED)
 #pragma GCC unroll 2
-    for (int h = 0; h < PARTS; h++) {
-        if (rotated && head == 16)
-            ask_angles<8>(turns[h], table[h], n);
-        else if (rotated && head == 32)
-            ask_angles<16>(turns[h], table[h], n);
-        else if (rotated)
-            ask_angles<32>(turns[h], table[h], n);
-        else if (p.residual && row0 + 8 * h < rows)
-#pragma GCC unroll 16
-            for (int j = 0; j < PAIRS; j++)
-                if (n + 8 * j < p.n)
-                    more[h][j] = load_two((const Y *)p.residual + (row0 + 8 * h) * p.ldr + n + 8 * j);
-    }
+        for (int h = 0; h < PARTS; h++) {
+            if (head == 16)
+                ask_angles<8>(turns[h], table[h], n);
+            else if (head == 32)
+                ask_angles<16>(turns[h], table[h], n);
+            else
+                ask_angles<32>(turns[h], table[h], n);
+        }
+    else if (GROUP == PAIRS)
+        ask_rows<kind>(more, p, row0, rows, n);
     float d[N / 2];
     const u64 closer = M == 32 ? (u64)(512 / 16) << 32 : 0; /* groups of eight rows */
     const u64 x0 = descriptor(s.x[0] + thread_id() / 128 * 64 * SLICE) - closer;
@@ -211,51 +366,62 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
         last = r.at;
         r.next();
     }
+    if (GROUP < PAIRS)
+        ask_rows<kind>(more, p, row0, rows, n);
     products_wait<0>();
+#pragma GCC unroll 16
+    for (int first = 0; first < PAIRS; first += GROUP) {
+        two v[PARTS][GROUP];
 #pragma GCC unroll 2
-    for (int h = 0; h < PARTS; h++) {
-        const int64_t row = row0 + 8 * h;
-        two v[PAIRS];
-        if (row >= rows)
-            break;
+        for (int h = 0; h < PARTS; h++)
 #pragma GCC unroll 16
-        for (int j = 0; j < PAIRS; j++) {
-            v[j] = two{d[4 * j + 2 * h] + bias[j].a, d[4 * j + 2 * h + 1] + bias[j].b};
-            if (rotated)
-                continue;
-            if (p.act == BI_ACT_GELU)
-                v[j] = sizeof(Y) == 2 ? two{gelu_half(v[j].a), gelu_half(v[j].b)}
-                                      : two{gelu(v[j].a), gelu(v[j].b)};
-            else if (p.act == BI_ACT_RELU)
-                v[j] = two{relu(v[j].a), relu(v[j].b)};
-            v[j] = two{v[j].a + more[h][j].a, v[j].b + more[h][j].b};
+            for (int j = 0; j < GROUP; j++)
+                v[h][j] = two{d[4 * (first + j) + 2 * h], d[4 * (first + j) + 2 * h + 1]};
+        finish_sums<kind, PARTS, GROUP, more_t, Y>(v, more, p);
+        if constexpr (kind == ROTATED)
+#pragma GCC unroll 2
+            for (int h = 0; h < PARTS; h++) {
+                if (head == 16)
+                    rotate<8>(v[h], turns[h], n, p.n_rotated);
+                else if (head == 32)
+                    rotate<16>(v[h], turns[h], n, p.n_rotated);
+                else
+                    rotate<32>(v[h], turns[h], n, p.n_rotated);
+            }
+        const auto now = more;
+        if (first + GROUP < PAIRS) {
+            ask_columns<kind>(more, p, n + 8 * (first + GROUP));
+            ask_rows<kind>(more, p, row0, rows, n + 8 * (first + GROUP));
         }
-        if (rotated && head == 16)
-            rotate<8>(v, turns[h], n, p.n_rotated);
-        else if (rotated && head == 32)
-            rotate<16>(v, turns[h], n, p.n_rotated);
-        else if (rotated)
-            rotate<32>(v, turns[h], n, p.n_rotated);
-#pragma GCC unroll 16
-        for (int j = 0; j < PAIRS; j++)
-            if (n + 8 * j < p.n)
-                store_two((Y *)p.y + row * p.ldy + n + 8 * j, v[j]);
+        put<kind, PARTS, GROUP, more_t, Y>(v, now, p, row0, rows, n + 8 * first);
     }
 }
 
-#define SMALL_LINEAR(name, M, N, rotated, Y)                                             \
-    KERNEL_EARLY(name, struct bi_linear_sm90_params, M > 64 ? 288 : 160, M > 64 ? 1 : 2) \
+#define SMALL_LINEAR(name, M, N, kind, Y)                                                \
+    KERNEL_EARLY(name, struct bi_linear_sm90_params, M > 128 ? 512 : M > 64 ? 288 : 160, \
+                 M > 64 ? 1 : 2)                                                         \
     {                                                                                    \
-        small_linear<M, N, rotated, Y>(p.linear, MAPS(name));                            \
+        small_linear<M, N, kind, Y>(p.linear, MAPS(name));                               \
     }
-SMALL_LINEAR(linear_sm90_128x64_f16, 128, 64, false, f16)
-SMALL_LINEAR(linear_sm90_128x64_f32, 128, 64, false, float)
-SMALL_LINEAR(linear_sm90_128x64_rotated_f16, 128, 64, true, f16)
-SMALL_LINEAR(linear_sm90_64x64_f16, 64, 64, false, f16)
-SMALL_LINEAR(linear_sm90_64x64_f32, 64, 64, false, float)
-SMALL_LINEAR(linear_sm90_64x64_rotated_f16, 64, 64, true, f16)
-SMALL_LINEAR(linear_sm90_32x64_f16, 32, 64, false, f16)
-SMALL_LINEAR(linear_sm90_32x64_f32, 32, 64, false, float)
-SMALL_LINEAR(linear_sm90_32x64_rotated_f16, 32, 64, true, f16)
-SMALL_LINEAR(linear_sm90_32x32_f16, 32, 32, false, f16)
-SMALL_LINEAR(linear_sm90_32x32_f32, 32, 32, false, float)
+#ifndef LINEAR_WIDE
+SMALL_LINEAR(linear_sm90_128x64_f16, 128, 64, PLAIN, f16)
+SMALL_LINEAR(linear_sm90_128x64_f32, 128, 64, PLAIN, float)
+SMALL_LINEAR(linear_sm90_128x64_rotated_f16, 128, 64, ROTATED, f16)
+SMALL_LINEAR(linear_sm90_64x64_f16, 64, 64, PLAIN, f16)
+SMALL_LINEAR(linear_sm90_64x64_f32, 64, 64, PLAIN, float)
+SMALL_LINEAR(linear_sm90_64x64_rotated_f16, 64, 64, ROTATED, f16)
+SMALL_LINEAR(linear_sm90_32x64_f16, 32, 64, PLAIN, f16)
+SMALL_LINEAR(linear_sm90_32x64_f32, 32, 64, PLAIN, float)
+SMALL_LINEAR(linear_sm90_32x64_rotated_f16, 32, 64, ROTATED, f16)
+SMALL_LINEAR(linear_sm90_32x32_f16, 32, 32, PLAIN, f16)
+SMALL_LINEAR(linear_sm90_32x32_f32, 32, 32, PLAIN, float)
+#else /* linear_wide_sm90.cu */
+SMALL_LINEAR(linear_sm90_192x96_f16, 192, 96, PLAIN, f16)
+SMALL_LINEAR(linear_sm90_192x96_f32, 192, 96, PLAIN, float)
+SMALL_LINEAR(linear_sm90_192x96_pooled_f16, 192, 96, POOLED, f16)
+SMALL_LINEAR(linear_sm90_192x96_pooled_f32, 192, 96, POOLED, float)
+SMALL_LINEAR(linear_sm90_192x160_pooled_f16, 192, 160, POOLED, f16)
+SMALL_LINEAR(linear_sm90_192x192_f16, 192, 192, PLAIN, f16)
+SMALL_LINEAR(linear_sm90_192x192_normed_f16, 192, 192, NORMED, f16)
+SMALL_LINEAR(linear_sm90_192x192_paired_f16, 192, 192, PAIRED, f16)
+#endif

@@ -101,28 +101,36 @@ static const struct precision precisions[] = {
     LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
     LINEAR_SM90("128x64_", "linear_sm90_f16"), LINEAR_SM90("64x64_", "linear_sm90_f16"),
     LINEAR_SM90("32x64_", "linear_sm90_f16"), LINEAR_SM90("32x32_", "linear_sm90_f16"),
+    LINEAR_SM90("192x96_", "linear_sm90_f16"), LINEAR_SM90("192x192_", "linear_sm90_f16"),
     LINEAR_SM90("rotated_", NULL), LINEAR_SM90("small_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("128x64_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("64x64_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("32x64_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
-#define LINEAR_FOLLOWED(kind, more)                                                      \
-    {"linear_sm90_" kind "_f16",                                                         \
+#define LINEAR_FOLLOWED(entry, more, same)                                              \
+    {"linear_sm90_" entry "_f16",                                                        \
      {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual), END},  \
-     1e-6, 6e-4, 1e-7, NULL},                                                            \
-    {"linear_sm90_small_" kind "_f16",                                                   \
-     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual), END},  \
-     1e-6, 6e-4, 1e-7, "linear_sm90_" kind "_f16"}
-    LINEAR_FOLLOWED("normed", also), LINEAR_FOLLOWED("paired", also),
-    LINEAR_FOLLOWED("pooled", odd),
-    {"linear_sm90_pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END}, 0, 0, 0, NULL},
-    {"linear_sm90_small_pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END}, 0, 0, 0,
-     "linear_sm90_pooled_f32"},
+     1e-6, 6e-4, 1e-7, same}
+    LINEAR_FOLLOWED("normed", also, NULL),
+    LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
+    LINEAR_FOLLOWED("192x192_normed", also, "linear_sm90_normed_f16"),
+    LINEAR_FOLLOWED("paired", also, NULL),
+    LINEAR_FOLLOWED("small_paired", also, "linear_sm90_paired_f16"),
+    LINEAR_FOLLOWED("192x192_paired", also, "linear_sm90_paired_f16"),
+    LINEAR_FOLLOWED("pooled", odd, NULL),
+    LINEAR_FOLLOWED("small_pooled", odd, "linear_sm90_pooled_f16"),
+    LINEAR_FOLLOWED("192x96_pooled", odd, "linear_sm90_pooled_f16"),
+    LINEAR_FOLLOWED("192x160_pooled", odd, "linear_sm90_pooled_f16"),
+#define LINEAR_POOLED_F32(tile, same)                                                    \
+    {"linear_sm90_" tile "pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END},     \
+     0, 0, 0, same}
+    LINEAR_POOLED_F32("", NULL), LINEAR_POOLED_F32("small_", "linear_sm90_pooled_f32"),
+    LINEAR_POOLED_F32("192x96_", "linear_sm90_pooled_f32"),
     {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
 #define LINEAR_SM90_F32(tile)                                                            \
     {"linear_sm90_" tile "f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"}
     LINEAR_SM90_F32("small_"), LINEAR_SM90_F32("128x64_"), LINEAR_SM90_F32("64x64_"),
-    LINEAR_SM90_F32("32x64_"), LINEAR_SM90_F32("32x32_"),
+    LINEAR_SM90_F32("32x64_"), LINEAR_SM90_F32("32x32_"), LINEAR_SM90_F32("192x96_"),
 #define ATTENTION_SM90(n)                                                                \
     {"attention_sm90_d" n "_f16",                                                        \
      {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
@@ -274,7 +282,7 @@ static const char *followed_by(const struct ck_case *c)
 static bool serves_sm90(size_t entry, const struct ck_case *c)
 {
     const char *name = entries[entry].name, *d = strstr(name, "_d");
-    int width;
+    int width, rows, columns;
     if (!strcmp(c->entry, "rel_attention")) {
         const struct bi_rel_attention_params *p = (const void *)c->params;
         return p->key_dim == 64 && p->value_dim == 192 && (p->n_windows == 1 || p->n % 64 == 0);
@@ -291,7 +299,7 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return false;
     if (p->k % 8 || p->ldx % 8) /* ldx: of windows, else not chosen yet */
         return false;
-    if (strstr(name, "x64_") || strstr(name, "x32_")) /* neighbours in pairs */
+    if (sscanf(name, "linear_sm90_%dx%d", &rows, &columns) == 2) /* neighbours in pairs */
         return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 2 == 0;
     return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
                                                            p->act == BI_ACT_GELU_TANH)
