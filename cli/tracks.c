@@ -21,6 +21,14 @@ enum {
 enum stat { SAD, SAR, REF, ALT, N_STATS };
 static const char *const stat_names[N_STATS] = {"SAD", "SAR", "REF", "ALT"};
 
+/* A window on its way; contig: of an interval, where base `start` of it is the window's first. */
+struct flight {
+    char *id, *contig;
+    uint64_t ordinal;
+    int64_t start;
+    float *values;
+};
+
 struct run {
     struct cli *cli;
     bioinfer_tracks *tracks;
@@ -40,6 +48,8 @@ struct run {
     char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
     float *values, *others;             /* [n_bins, n_tracks]; others: of each changed */
     int at_once;
+    struct flight flights[BIOINFER_STARTED]; /* a ring; where windows are run as they are */
+    int n_flights, oldest;
     int64_t n_values;
     uint64_t n_records, n_failed;
 };
@@ -117,8 +127,12 @@ static int open_session(struct run *run)
     run->values = calloc((size_t)run->n_values, sizeof *run->values);
     if (!run->reference || !run->values)
         return CLI_EXIT_NO_MEMORY;
-    if (!p.keep)
+    if (!p.keep) {
+        for (int i = 0; i < BIOINFER_STARTED; i++)
+            if (!(run->flights[i].values = calloc((size_t)run->n_values, sizeof *run->values)))
+                return CLI_EXIT_NO_MEMORY;
         return CLI_EXIT_OK;
+    }
     run->at_once = AT_ONCE;
     while (run->at_once > LEAST &&
            run->at_once * run->n_values * (int64_t)sizeof *run->others > MOST_VALUES)
@@ -268,13 +282,69 @@ static bool is_of_record(int st)
 /* ---- windows and intervals ---- */
 
 static int put_tracks(struct run *run, const char *id, uint64_t ordinal, int status,
-                      const char *message)
+                      const char *message, const float *values)
 {
     struct bioinfer_array a = {.kind = "tracks", .layer = -1, .n_dims = 2,
-                               .shape = {run->info.n_bins, run->info.n_tracks},
-                               .data = run->values};
+                               .shape = {run->info.n_bins, run->info.n_tracks}, .data = values};
 
     return put_result(run, id, ordinal, status, message, &a, 1);
+}
+
+/* The window that set out first, to the output. */
+static int finish_window(struct run *run)
+{
+    struct flight *f = &run->flights[run->oldest];
+    struct bioinfer_error err = {0};
+    int st = bioinfer_tracks_finish(run->tracks, NULL, &err), code;
+
+    run->n_flights--;
+    run->oldest = (run->oldest + 1) % BIOINFER_STARTED;
+    if (st && !is_of_record(st))
+        code = cli_fail(run->cli, CLI_AT_RUN, st, &err);
+    else if (!(code = put_tracks(run, f->id, f->ordinal, st, err.text, f->values)) && !st &&
+             run->to_coverage)
+        code = coverage_put(&run->coverage, f->contig, bioinfer_genome_length(run->genome, f->contig),
+                            f->start + run->info.first_bin * run->info.bin_size,
+                            run->info.n_bins, f->values);
+    free(f->id);
+    free(f->contig);
+    f->id = f->contig = NULL;
+    return code;
+}
+
+static int finish_windows(struct run *run)
+{
+    int code = CLI_EXIT_OK;
+
+    while (!code && run->n_flights)
+        code = finish_window(run);
+    return code;
+}
+
+/* A record without a window, after those before it. */
+static int put_failed(struct run *run, const char *id, uint64_t ordinal, int status,
+                      const char *message)
+{
+    const int code = finish_windows(run);
+
+    return code ? code : put_tracks(run, id, ordinal, status, message, NULL);
+}
+
+/* Sets out with a window; what was on its way comes in meanwhile. */
+static int start_window(struct run *run, const char *sequence, const char *id, uint64_t ordinal,
+                        const char *contig, int64_t start)
+{
+    struct flight *f = &run->flights[(run->oldest + run->n_flights) % BIOINFER_STARTED];
+    struct bioinfer_error err = {0};
+    int st;
+
+    f->ordinal = ordinal;
+    f->start = start;
+    if (!(f->id = strdup(id)) || !(f->contig = strdup(contig)))
+        return CLI_EXIT_NO_MEMORY;
+    if ((st = bioinfer_tracks_start(run->tracks, sequence, (size_t)run->info.window, f->values, &err)))
+        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
+    return ++run->n_flights < BIOINFER_STARTED ? CLI_EXIT_OK : finish_window(run);
 }
 
 static int run_records(struct run *run)
@@ -287,22 +357,19 @@ static int run_records(struct run *run)
         struct bioinfer_error err = {0};
         char text[MAX_TEXT];
         if ((st = bioinfer_reader_next(cli->reader, &r, &err)) <= 0)
-            return st ? cli_fail(cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
+            return st ? cli_fail(cli, CLI_AT_READ, st, &err) : finish_windows(run);
         if (r.status) {
-            code = put_tracks(run, r.id, r.ordinal, r.status, r.message);
+            code = put_failed(run, r.id, r.ordinal, r.status, r.message);
             continue;
         }
         if (r.length != (size_t)run->info.window) {
             snprintf(text, sizeof text, "%zu bases, a window has %lld (--window takes "
                      "others; --genome reads windows around intervals)", r.length,
                      (long long)run->info.window);
-            code = put_tracks(run, r.id, r.ordinal, BIOINFER_INVALID, text);
+            code = put_failed(run, r.id, r.ordinal, BIOINFER_INVALID, text);
             continue;
         }
-        st = bioinfer_tracks_run(run->tracks, r.sequence, r.length, BIOINFER_WINDOW,
-                                 run->values, &err);
-        code = st && !is_of_record(st) ? cli_fail(cli, CLI_AT_RUN, st, &err)
-                                       : put_tracks(run, r.id, r.ordinal, st, err.text);
+        code = start_window(run, r.sequence, r.id, r.ordinal, "", 0);
     }
     return code;
 }
@@ -347,25 +414,15 @@ static int run_interval(struct run *run, const struct bioinfer_locus *l)
     struct bioinfer_error err = {0};
     char text[MAX_TEXT];
     int64_t start;
-    int st = l->status, code;
+    int st = l->status;
 
     if (st)
-        return put_tracks(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message);
+        return put_failed(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message);
     if ((st = check_place(run, l, text)))
-        return put_tracks(run, l->name, l->ordinal, st, text);
+        return put_failed(run, l->name, l->ordinal, st, text);
     st = read_window(run, l->chrom, (l->start + l->end) / 2, &start, &err);
-    if (!st)
-        st = bioinfer_tracks_run(run->tracks, run->reference, (size_t)run->info.window,
-                                 BIOINFER_WINDOW, run->values, &err);
-    if (st && !is_of_record(st))
-        return run_failed(run, st, &err);
-    if ((code = put_tracks(run, l->name, l->ordinal, st, err.text)) || st ||
-        !run->to_coverage)
-        return code;
-    return coverage_put(&run->coverage, l->chrom,
-                        bioinfer_genome_length(run->genome, l->chrom),
-                        start + run->info.first_bin * run->info.bin_size, run->info.n_bins,
-                        run->values);
+    return st ? run_failed(run, st, &err)
+              : start_window(run, run->reference, l->name, l->ordinal, l->chrom, start);
 }
 
 /* ---- variants ---- */
@@ -718,7 +775,7 @@ static int run_intervals(struct run *run)
         struct bioinfer_locus l;
         int st = bioinfer_loci_next(run->loci, &l, &err);
         if (st <= 0)
-            return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
+            return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : finish_windows(run);
         code = run->cli->options->ism ? run_ism(run, &l) : run_interval(run, &l);
     }
     return code;
@@ -826,6 +883,11 @@ out:
     free(run.reference);
     for (int i = 0; i < AT_ONCE; i++)
         free(run.changed[i]);
+    for (int i = 0; i < BIOINFER_STARTED; i++) {
+        free(run.flights[i].id);
+        free(run.flights[i].contig);
+        free(run.flights[i].values);
+    }
     free(run.values);
     free(run.texts);
     free(run.others);

@@ -5,8 +5,8 @@
  * row of every layer is one chain of operations whatever its neighbours, so the patched
  * features are those of a full run, bit for bit, and the second half runs as it is.
  *
- * Sections: life, views of a window, parts, the kept reference, changed windows in company, public
- * calls. */
+ * Sections: life, views of a window, parts, whole windows on their way, the kept reference, changed
+ * windows in company, public calls. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -51,6 +51,25 @@ struct waiting {
     struct bi_exec_slot *slot; /* of them, NULL = there are none */
 };
 
+/* A whole window on its way: where its values go, how many of its views are to come in. */
+struct window {
+    float *values;
+    int n_left;
+    bool finite;
+};
+
+/* Windows in the order they set out, and their views that are at work. */
+struct started {
+    struct window of[BIOINFER_STARTED];
+    int n;
+    struct {
+        struct bi_exec_slot *slot;
+        struct window *window;
+        int view;
+    } runs[BI_SLOTS];
+    int n_runs;
+};
+
 /* A slot's input block holds the features of a view's reference for a plan. */
 struct held {
     struct bi_plan_key key;
@@ -76,6 +95,7 @@ struct bioinfer_tracks {
     uint64_t reference; /* how many there were */
     struct held held[BI_SLOTS];
     struct waiting waiting;
+    struct started started;
     int32_t *bases;     /* [window] of the view at hand */
     uint64_t n_whole, n_cut, cut_tokens;
     atomic_flag busy;
@@ -397,19 +417,14 @@ static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slo
     return add_tracks_of(s, slot, view, 0, sums);
 }
 
-static int run_whole(struct bioinfer_tracks *s, int view, float *sums, struct bioinfer_error *err)
+/* A whole window, of s->bases; 1 as begin_some. */
+static int begin_whole(struct bioinfer_tracks *s, int view, struct bi_exec_slot **slot,
+                       struct bioinfer_error *err)
 {
-    struct bi_exec_slot *slot;
-    int st = begin(s, BI_TRACKS_WHOLE, view, s->t->n_tokens, &slot, err);
-    if (st)
-        return st;
-    memcpy(bi_exec_input(slot, "bases"), s->bases, (size_t)s->t->window * sizeof *s->bases);
-    if ((st = run(s, slot, err)))
-        return st;
-    s->n_whole++;
-    return add_tracks(s, slot, view, sums)
-               ? 0
-               : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+    int st = begin_some(s, BI_TRACKS_WHOLE, view, s->t->n_tokens, 1, slot, err);
+    if (!st)
+        memcpy(bi_exec_input(*slot, "bases"), s->bases, (size_t)s->t->window * sizeof *s->bases);
+    return st;
 }
 
 /* Features of tokens first ... first + n - 1 into `to`, of which rows from `skip` on for
@@ -452,6 +467,68 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
     return add_tracks(s, slot, view, sums)
                ? 0
                : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+}
+
+/* ---- whole windows on their way ---- */
+
+/* The view that set out first comes in. */
+static int view_in(struct bioinfer_tracks *s, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    struct bi_exec_slot *slot = on->runs[0].slot;
+    struct window *w = on->runs[0].window;
+    const int view = on->runs[0].view, st = bi_exec_wait(s->exec, slot, err);
+    if (st)
+        return st;
+    memmove(on->runs, on->runs + 1, (size_t)--on->n_runs * sizeof *on->runs);
+    w->finite &= add_tracks(s, slot, view, w->values);
+    w->n_left--;
+    s->n_whole++;
+    return 0;
+}
+
+/* With n views of a window, from `first` on; their values are added to those there. There is room in
+ * `started`. */
+static int set_out(struct bioinfer_tracks *s, const char *sequence, int first, int n, float *values,
+                   struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    struct window *w = &on->of[on->n++];
+    int st = 0;
+    *w = (struct window){values, n, true};
+    for (int v = first; !st && v < first + n; v++) {
+        struct bi_exec_slot *slot;
+        read_view(s, sequence, v, s->bases);
+        while ((st = begin_whole(s, v, &slot, err)) > 0 && on->n_runs)
+            if ((st = view_in(s, err)))
+                return st;
+        if (st)
+            return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: no slot is free") : st;
+        if (!(st = bi_exec_submit(s->exec, slot, err))) {
+            on->runs[on->n_runs].slot = slot;
+            on->runs[on->n_runs].window = w;
+            on->runs[on->n_runs++].view = v;
+        }
+    }
+    return st;
+}
+
+/* The window that set out first comes in. */
+static int come_in(struct bioinfer_tracks *s, float **values, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    bool finite;
+    int st = 0;
+    *values = on->of[0].values;
+    while (!st && on->of[0].n_left)
+        st = view_in(s, err);
+    if (st)
+        return st;
+    finite = on->of[0].finite;
+    memmove(on->of, on->of + 1, (size_t)--on->n * sizeof *on->of);
+    for (int i = 0; i < on->n_runs; i++)
+        on->runs[i].window--;
+    return finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
 }
 
 /* ---- the kept reference ---- */
@@ -524,8 +601,10 @@ static int run_changed(struct bioinfer_tracks *s, const char *sequence, int view
     if (!find_cut(s, sequence, view, &c))
         return run_rest(s, view, k->features, sums, err);
     read_view(s, sequence, view, s->bases);
-    if (2 * c.n > t->n_tokens) /* nothing to save */
-        return run_whole(s, view, sums, err);
+    if (2 * c.n > t->n_tokens) { /* nothing to save */
+        st = set_out(s, sequence, view, 1, sums, err);
+        return st ? st : come_in(s, &sums, err);
+    }
     for (int i = 0; !st && i < t->n_features; i++) {
         const int64_t size = t->features[i].rows * t->features[i].width;
         if (!(saved[i] = bi_calloc(s->env, (size_t)(c.n_tokens * size), sizeof **saved)))
@@ -745,8 +824,8 @@ const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_track
     return m->base.tracks.heads[index].name;
 }
 
-/* What every run begins with. */
-static int enter(bioinfer_tracks *s, size_t length, struct bioinfer_error *err)
+/* What every call begins with; most: of windows that may be on their way. */
+static int enter(bioinfer_tracks *s, size_t length, int most, struct bioinfer_error *err)
 {
     int st;
     if (length != (size_t)s->t->window)
@@ -756,7 +835,12 @@ static int enter(bioinfer_tracks *s, size_t length, struct bioinfer_error *err)
         return st;
     if (atomic_flag_test_and_set(&s->busy))
         return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
-    return 0;
+    if (s->started.n > most) {
+        st = bi_fail(err, BIOINFER_MISUSE, "tracks: %d windows are on their way, expected at most %d",
+                     s->started.n, most);
+        atomic_flag_clear(&s->busy);
+    }
+    return st;
 }
 
 /* And ends with, n windows later. */
@@ -766,10 +850,11 @@ static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun
     for (int64_t i = 0; !st && s->n_views > 1 && i < n_values; i++)
         tracks[i] /= (float)s->n_views;
     s->waiting.slot = NULL;
-    if (st)
+    if (st && !(s->started.n && st == BIOINFER_NONFINITE)) { /* a window of its own: the others go on */
         bi_exec_abandon(s->exec);
-    else
-        s->exec->profile.records += (uint64_t)n;
+        s->started.n = s->started.n_runs = 0;
+    }
+    s->exec->profile.records += st ? 0 : (uint64_t)n;
     s->exec->profile.residues += st ? 0 : (uint64_t)(n * s->t->window);
     s->exec->profile.seconds += bi_now() - begun;
     atomic_flag_clear(&s->busy);
@@ -785,20 +870,56 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
     if (mode < BIOINFER_WINDOW || mode > BIOINFER_CHANGED ||
         (mode != BIOINFER_WINDOW && !s->kept))
         return bi_fail(err, BIOINFER_INVALID, "tracks: mode %d takes a session that keeps", mode);
-    if ((st = enter(s, length, err)))
+    if ((st = enter(s, length, 0, err)))
         return st;
     memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
-    for (int v = 0; !st && v < s->n_views; v++) {
-        if (mode != BIOINFER_CHANGED)
+    if (mode == BIOINFER_WINDOW && !(st = set_out(s, sequence, 0, s->n_views, tracks, err)))
+        st = come_in(s, &tracks, err);
+    for (int v = 0; mode != BIOINFER_WINDOW && !st && v < s->n_views; v++) {
+        if (mode == BIOINFER_REFERENCE)
             read_view(s, sequence, v, s->bases);
         if (mode == BIOINFER_CHANGED && !s->kept[v].valid)
             st = bi_fail(err, BIOINFER_INVALID, "tracks: there is no reference to change");
         else
-            st = mode == BIOINFER_WINDOW      ? run_whole(s, v, tracks, err)
-                 : mode == BIOINFER_REFERENCE ? run_reference(s, sequence, v, tracks, err)
-                                              : run_changed(s, sequence, v, tracks, err);
+            st = mode == BIOINFER_REFERENCE ? run_reference(s, sequence, v, tracks, err)
+                                            : run_changed(s, sequence, v, tracks, err);
     }
     leave(s, st, 1, tracks, begun);
+    return st;
+}
+
+int bioinfer_tracks_start(bioinfer_tracks *s, const char *sequence, size_t length, float *tracks,
+                          struct bioinfer_error *err)
+{
+    int st;
+    double begun = bi_now();
+    if (!s || !sequence || !tracks)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequence and result must be given");
+    if ((st = enter(s, length, BIOINFER_STARTED - 1, err)))
+        return st;
+    memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    st = set_out(s, sequence, 0, s->n_views, tracks, err);
+    leave(s, st, 0, tracks, begun);
+    return st;
+}
+
+int bioinfer_tracks_finish(bioinfer_tracks *s, float **tracks, struct bioinfer_error *err)
+{
+    int st;
+    float *values;
+    double begun = bi_now();
+    if (!s)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: session must be given");
+    if ((st = enter(s, (size_t)s->t->window, BIOINFER_STARTED, err)))
+        return st;
+    if (!s->started.n) {
+        atomic_flag_clear(&s->busy);
+        return bi_fail(err, BIOINFER_MISUSE, "tracks: no window is on its way");
+    }
+    st = come_in(s, &values, err);
+    leave(s, st, 1, values, begun);
+    if (tracks)
+        *tracks = values;
     return st;
 }
 
@@ -814,7 +935,7 @@ int bioinfer_tracks_run_changed(bioinfer_tracks *s, const char *const *sequences
             return bi_fail(err, BIOINFER_INVALID, "tracks: sequence %d of %d is missing", i, n);
     if (!s->kept)
         return bi_fail(err, BIOINFER_INVALID, "tracks: changed windows take a session that keeps");
-    if ((st = enter(s, length, err)))
+    if ((st = enter(s, length, 0, err)))
         return st;
     memset(tracks, 0, (size_t)(n * s->t->n_bins * s->n_tracks) * sizeof *tracks);
     for (int v = 0; !st && v < s->n_views; v++)

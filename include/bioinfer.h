@@ -574,6 +574,16 @@ enum bioinfer_tracks_mode {
 BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequence,
                                      size_t length, int mode, float *values,
                                      struct bioinfer_error *err);
+/* The same in two halves, so that the device has the next window while the caller makes use of the last:
+ * start returns when a window (mode BIOINFER_WINDOW) is on its way, of which there may be
+ * BIOINFER_STARTED; values is the session's until finish, which waits for the one that was started
+ * first and says which it was (tracks may be NULL). NONFINITE is that window's alone; after
+ * any other failure nothing is on its way. Other calls of the session wait until all have come in. */
+enum { BIOINFER_STARTED = 2 };
+BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequence, size_t length,
+                                       float *values, struct bioinfer_error *err);
+BIOINFER_API int bioinfer_tracks_finish(bioinfer_tracks *tracks, float **values,
+                                        struct bioinfer_error *err);
 /* n windows that differ from the reference kept, as n runs in mode BIOINFER_CHANGED give them, bit for
  * bit, but several at a time, which is faster. sequences: n of `length` letters. tracks: [n, n_bins,
  * n_tracks]. A status is that of all: run those of one that is NONFINITE one by one. */

@@ -4,7 +4,8 @@
  *     tracks_alloc_test MODEL
  *
  * Twice for each n: that allocation alone, and from there on. What is run: a model is opened, a
- * window kept as reference, changed ones alone and in company, more than one program takes; chosen tracks. The
+ * window kept as reference, changed ones alone and in company, more than one program takes, windows started
+ * side by side; chosen tracks. The
  * status is NOMEM or all values are as ever, nothing leaks; after a single failure the same
  * session gives them. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
 #include <stdbool.h>
@@ -24,6 +25,10 @@ static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer
     int st = bioinfer_tracks_run(t, windows[0], window, BIOINFER_REFERENCE, values, err);
     if (!st)
         st = bioinfer_tracks_run(t, windows[1], window, BIOINFER_CHANGED, values + n_values, err);
+    if (!st && !(st = bioinfer_tracks_start(t, windows[0], window, values, err))) /* the same two again */
+        st = bioinfer_tracks_start(t, windows[1], window, values + n_values, err);
+    for (int i = 0; !st && i < 2; i++)
+        st = bioinfer_tracks_finish(t, NULL, err);
     if (!st) /* the first of them again, in company */
         st = bioinfer_tracks_run_changed(t, (const char *const *)windows + 1, CHANGED, window,
                                          values + n_values, err);

@@ -217,6 +217,59 @@ static void company(const struct golden *g)
     bioinfer_tracks_free(&t);
 }
 
+/* Windows started before those in front of them are finished, of several views: the bits of windows
+ * alone; what is asked out of turn. */
+static void started(const struct golden *g)
+{
+    enum { N = 3 };
+    const int64_t w = g->info.window, n = g->info.n_bins * g->info.n_tracks;
+    const int shifts[] = {0, 3};
+    float *want[N], *got[N], *which = NULL;
+    char *s[N];
+    for (int views = 0; views < 2; views++) {
+        struct bioinfer_tracks_params p = {.shifts = views ? shifts : NULL, .n_shifts = 2 * views,
+                                           .keep = 1};
+        struct bioinfer_tracks_info before = {.struct_size = sizeof before}, info = before;
+        struct bioinfer_error err = {0};
+        bioinfer_tracks *t = open_tracks(g, &p);
+        for (int i = 0; i < N; i++) {
+            s[i] = changed(g, w / 9 * i, w / 10);
+            want[i] = run(g, t, s[i], BIOINFER_WINDOW);
+            got[i] = calloc((size_t)n, sizeof **got);
+        }
+        bioinfer_tracks_get_info(t, &before);
+        CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), BIOINFER_MISUSE);
+        CHECK_HAS(err.text, "no window is on its way");
+        for (int i = 0; i < N; i++) {
+            CHECK_EQ(bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err), 0);
+            if (i == 1) {
+                CHECK_EQ(bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err), BIOINFER_MISUSE);
+                CHECK_HAS(err.text, "2 windows are on their way, expected at most 1");
+                CHECK_EQ(bioinfer_tracks_run(t, s[i], (size_t)w, BIOINFER_WINDOW, got[N - 1], &err),
+                         BIOINFER_MISUSE);
+                CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const *)s, 1, (size_t)w, got[N - 1],
+                                                     &err), BIOINFER_MISUSE);
+            }
+            if (i > 0) {
+                CHECK_EQ(bioinfer_tracks_finish(t, &which, &err), 0);
+                CHECK(which == got[i - 1]);
+                CHECK(same(got[i - 1], want[i - 1], n));
+            }
+        }
+        CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
+        CHECK(same(got[N - 1], want[N - 1], n));
+        bioinfer_tracks_get_info(t, &info);
+        CHECK_EQ(info.n_whole - before.n_whole, (uint64_t)(N * (1 + views)));
+        CHECK_EQ(bioinfer_tracks_start(t, s[0], (size_t)w, got[0], &err), 0);
+        bioinfer_tracks_free(&t); /* with one on its way */
+        for (int i = 0; i < N; i++) {
+            free(s[i]);
+            free(want[i]);
+            free(got[i]);
+        }
+    }
+}
+
 /* Strands, shifts, chosen tracks: against single windows. */
 static void views(const struct golden *g)
 {
@@ -409,8 +462,10 @@ int main(int argc, char **argv)
     if (!mp.device || strcmp(mp.device, "reference")) {
         exact(&g);
         views(&g);
-        if (!g.no_rules && g.info.n_tokens <= 256)
+        if (!g.no_rules && g.info.n_tokens <= 256) {
             company(&g);
+            started(&g);
+        }
         for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n)); i++)
             chosen(&g, i, head, n);
         refusals(&g);
