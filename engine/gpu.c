@@ -450,18 +450,19 @@ static const char *hopper_tile(const struct bi_device *d, const struct bi_launch
         {"", 128, 128, 4500, 300, 400, ALL},        {"small_", 64, 64, 2900, 160, 205, ALL},
         {"128x64_", 128, 64, 3400, 225, 0, TURNS},  {"64x64_", 64, 64, 2400, 140, 0, TURNS},
         {"32x64_", 32, 64, 2000, 138, 0, TURNS},    {"32x32_", 32, 32, 1750, 136, 0, PLAIN},
-        {"192x96_", 192, 96, 4700, 340, 0, PLAIN | POOLS},
-        {"192x160_", 192, 160, 5000, 750, 0, 1 << HOPPER_POOLED_F16},
-        {"192x192_", 192, 192, 6000, 860, 0, LARGE}};
+        {"192x96_", 192, 96, 3600, 340, 0, PLAIN | POOLS},
+        {"192x160_", 192, 160, 4000, 750, 0, 1 << HOPPER_POOLED_F16},
+        {"192x192_", 192, 192, 4200, 870, 0, LARGE}};
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
+    const size_t line = ((uintptr_t)p->y | (size_t)p->n * size | (size_t)p->ldy * size) % 16; /* large tiles: 0 */
     const bool twos = p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
                       by_twos(p->residual, p->ldr, size) && by_twos(p->table, 0, 4);
     const char *name = "";
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < BI_COUNT(tiles); i++) {
         const int64_t t = hopper_time(&tiles[i], p, d->facts.n_units);
-        if (tiles[i].kinds & 1u << kind && (tiles[i].more || twos) && t < best) {
+        if (tiles[i].kinds & 1u << kind && (tiles[i].more || (twos && (tiles[i].rows <= 128 || !line))) && t < best) {
             best = t;
             name = tiles[i].name;
         }

@@ -13,8 +13,8 @@
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
  * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
- * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two. All give the
- * same bits. */
+ * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two; of M 192 rows of y
+ * on 16 bytes. All give the same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H
 

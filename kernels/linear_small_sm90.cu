@@ -207,45 +207,96 @@ DEV void finish_sums(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
         });
 }
 
-/* Values of y of columns n + 8 j, to where they belong. PAIRED: all lanes of the warp. */
-template <int kind, int PARTS, int GROUP, typename T, typename Y>
-DEV void put(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
-             const struct bi_linear_params &p, int64_t row0, int64_t rows, int n)
+/* Where a warp has the values of its rows until they are written a line at a time: y, and what is beside
+ * it (linear.h). The gaps between rows are there against bank conflicts. */
+template <int N, int kind, typename Y> struct lines {
+    enum { LD = N + 8, ROWS = kind == PAIRED ? 8 : 16, BOTH = kind == NORMED || kind == PAIRED };
+    Y y[ROWS * LD], also[BOTH ? ROWS * LD : 8];
+};
+
+/* Values of y of columns n + 8 j of a row of ld, and what is beside it, for rows from row0 on. PAIRED: all
+ * lanes of the warp. */
+template <int kind, int N, typename Y, int PARTS, int GROUP, typename T>
+DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
+                    const struct bi_linear_params &p, int row0, int n)
 {
-    if constexpr (kind == PAIRED) { /* row 2 i is a lane's, 2 i + 1 that of the lane 4 further */
-        const bool upper = lane_id() & 4;
-        const int64_t pair = (row0 + 8 * upper) / 2; /* of either a pair: of the first rows, of the others */
+    typedef lines<N, kind, Y> lines_t;
+    const bool upper = lane_id() & 4; /* PAIRED: row 2 i is a lane's, 2 i + 1 that of the lane 4 further */
+    const int pair = (row0 + 8 * upper) / 2; /* of either a pair: of the first rows, of the others */
 #pragma GCC unroll 16
-        for (int j = 0; j < GROUP; j++) {
+    for (int j = 0; j < GROUP; j++) {
+        if (kind == PAIRED) {
             const two mine = upper ? v[1][j] : v[0][j], gives = upper ? v[0][j] : v[1][j];
             const two gets = {shuffle_xor(gives.a, 4), shuffle_xor(gives.b, 4)};
             const two odd = upper ? mine : gets, even = upper ? gets : mine;
-            if (n + 8 * j < p.n && 2 * pair + 1 < rows) {
-                store_two((Y *)p.y + pair * p.ldy + n + 8 * j, odd);
-                store_two((Y *)p.also + pair * p.lda + n + 8 * j, two{even.a - odd.a, even.b - odd.b});
-            }
+            store_two(to.y + pair * lines_t::LD + n + 8 * j, odd);
+            store_two(to.also + pair * lines_t::LD + n + 8 * j, two{even.a - odd.a, even.b - odd.b});
+            continue;
         }
+#pragma GCC unroll 2
+        for (int h = 0; h < PARTS; h++) {
+            const int at = (row0 + 8 * h) * lines_t::LD + n + 8 * j;
+            store_two(to.y + at, v[h][j]);
+            if (kind == NORMED)
+                store_two(to.also + at, norm_act(v[h][j], a.scale[j], a.shift[j], p.then));
+        }
+    }
+}
+
+/* n_rows that are staged (NULL = zeros) to columns n0 ... n0 + N - 1, as far as they are of `width`. */
+template <int N, int LD, typename Y>
+DEV void write_rows(Y *to, int64_t ld, const Y *from, int n_rows, int n0, int width)
+{
+    typedef Y line __attribute__((vector_size(16)));
+    enum { RUN = 16 / sizeof(Y), RUNS = N / RUN };
+#pragma GCC unroll 4
+    for (int i = lane_id(); i < n_rows * RUNS; i += 32) {
+        const int row = i / RUNS, c = i % RUNS * RUN;
+        if (n0 + c < width)
+            *(line *)(to + row * ld + n0 + c) = from ? *(const line *)(from + row * LD + c) : line{};
+    }
+}
+
+/* All that a warp has staged, of rows from m0 on, to memory. */
+template <int N, int kind, typename Y>
+DEV void write_staged(const lines<N, kind, Y> &from, const struct bi_linear_params &p, int64_t m0,
+                      int64_t rows, int n0)
+{
+    enum { LD = lines<N, kind, Y>::LD };
+    const int left = rows - m0 < 16 ? (int)(rows - m0) : 16;
+    Y *y = (Y *)p.y;
+    if (left <= 0)
+        return;
+    if (kind == PAIRED) {
+        write_rows<N, LD>(y + m0 / 2 * p.ldy, p.ldy, from.y, left / 2, n0, p.n);
+        write_rows<N, LD>((Y *)p.also + m0 / 2 * p.lda, p.lda, from.also, left / 2, n0, p.n);
         return;
     }
+    write_rows<N, LD>(y + (kind == POOLED ? p.pad + m0 : m0) * p.ldy, p.ldy, from.y, left, n0, p.n);
+    if (kind == NORMED)
+        write_rows<N, LD>((Y *)p.also + m0 * p.lda, p.lda, from.also, left, n0, p.n);
+    for (int64_t m = m0; m < m0 + left && kind == POOLED; m++) { /* by who has the rows next to the edge */
+        if (m < p.pad)
+            write_rows<N, LD>(y + m * p.ldy, p.ldy, (const Y *)nullptr, 1, n0, p.n);
+        if (m >= rows - p.pad)
+            write_rows<N, LD>(y + (m + 2 * p.pad) * p.ldy, p.ldy, (const Y *)nullptr, 1, n0, p.n);
+    }
+}
+
+/* Values of y of columns n + 8 j, to memory. */
+template <typename Y, int PARTS, int GROUP>
+DEV void put(const two (&v)[PARTS][GROUP], const struct bi_linear_params &p, int64_t row0, int64_t rows,
+             int n)
+{
 #pragma GCC unroll 2
     for (int h = 0; h < PARTS; h++) {
         const int64_t row = row0 + 8 * h;
-        Y *y = (Y *)p.y + (kind == POOLED ? p.pad + row : row) * p.ldy + n;
         if (row >= rows)
             break;
 #pragma GCC unroll 16
-        for (int j = 0; j < GROUP; j++) {
-            if (n + 8 * j >= p.n)
-                continue;
-            store_two(y + 8 * j, v[h][j]);
-            if (kind == NORMED)
-                store_two((Y *)p.also + row * p.lda + n + 8 * j,
-                          norm_act(v[h][j], a.scale[j], a.shift[j], p.then));
-            if (kind == POOLED && row < p.pad) /* zero rows: by who has the rows next to the edge */
-                store_two(y + 8 * j - p.pad * p.ldy, two{});
-            if (kind == POOLED && row >= rows - p.pad)
-                store_two(y + 8 * j + p.pad * p.ldy, two{});
-        }
+        for (int j = 0; j < GROUP; j++)
+            if (n + 8 * j < p.n)
+                store_two((Y *)p.y + row * p.ldy + n + 8 * j, v[h][j]);
     }
 }
 
@@ -369,6 +420,13 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     if (GROUP < PAIRS)
         ask_rows<kind>(more, p, row0, rows, n);
     products_wait<0>();
+    /* large tiles, all done at the same time, write lines: pairs of columns would take 3 us longer */
+    constexpr bool staged = M > 128; /* gpu_entries_sm90.h says what that takes */
+    lines<N, kind, Y> *stages = (lines<N, kind, Y> *)&s;
+    if constexpr (staged) {
+        static_assert(sizeof(lines<N, kind, Y>) * MULTIPLY / 32 <= sizeof s.x + sizeof s.w, "room");
+        group_barrier<MULTIPLY>(1); /* the ring is used up */
+    }
 #pragma GCC unroll 16
     for (int first = 0; first < PAIRS; first += GROUP) {
         two v[PARTS][GROUP];
@@ -393,7 +451,14 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
             ask_columns<kind>(more, p, n + 8 * (first + GROUP));
             ask_rows<kind>(more, p, row0, rows, n + 8 * (first + GROUP));
         }
-        put<kind, PARTS, GROUP, more_t, Y>(v, now, p, row0, rows, n + 8 * first);
+        if constexpr (staged)
+            put_staged<kind>(stages[wave_id()], v, now, p, lane / 4, lane % 4 * 2 + 8 * first);
+        else
+            put<Y>(v, p, row0, rows, n + 8 * first);
+    }
+    if constexpr (staged) {
+        wave_barrier();
+        write_staged(stages[wave_id()], p, row0 - lane / 4, rows, n0);
     }
 }
 

@@ -299,8 +299,8 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return false;
     if (p->k % 8 || p->ldx % 8) /* ldx: of windows, else not chosen yet */
         return false;
-    if (sscanf(name, "linear_sm90_%dx%d", &rows, &columns) == 2) /* neighbours in pairs */
-        return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 2 == 0;
+    if (sscanf(name, "linear_sm90_%dx%d", &rows, &columns) == 2) /* neighbours in pairs, lines */
+        return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % (rows > 128 ? 8 : 2) == 0;
     return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
                                                            p->act == BI_ACT_GELU_TANH)
                                  : c->gated == CK_NONE && p->act <= BI_ACT_RELU;
