@@ -20,7 +20,7 @@ import torch.nn.functional as F
 
 CUDA = c.CDLL("libcuda.so.1")
 STRIDE, REPLAYS, LAUNCHES = 64, 7, 20
-# as in engine/gpu.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, and of those of each round more
+# as in engine/entries.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, and of those of each round more
 TILES = {"": (128, 128, 4500, 300, 400), "small_": (64, 64, 2900, 160, 205), "128x64_": (128, 64, 3400, 225, 0),
          "64x64_": (64, 64, 2400, 140, 0), "32x64_": (32, 64, 2000, 138, 0), "32x32_": (32, 32, 1750, 136, 0),
          "192x96_": (192, 96, 3600, 340, 0), "192x192_": (192, 192, 4200, 870, 0)}
@@ -129,7 +129,7 @@ def relative_error(got, expected):
 
 
 def tile_of(rows, n, k, units, half):
-    """As hopper_tile of engine/gpu.c chooses; half: results are float16."""
+    """As hopper_tile of engine/entries.c chooses; half: results are float16."""
     def time(name):
         m, columns, launch, slice_, more = TILES[name]
         count, slices = -(-rows // m) * -(-n // columns), -(-k // 64)

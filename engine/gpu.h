@@ -67,6 +67,10 @@ struct bi_gpu_driver {
     bool needs_images; /* modules come from the blobs of the library */
 };
 
+/* The name of a launch's entry; there may be none of it (entries.c). */
+void bi_gpu_entry_name(const struct bi_gpu_facts *facts, const struct bi_launch *launch, char *name,
+                       size_t size);
+
 /* The grid of an entry for the sizes of a bucket. Blocks of Hopper's linears go through the tiles:
  * there are at most as many as multiprocessors. */
 struct bi_gpu_entry;

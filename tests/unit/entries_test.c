@@ -1,0 +1,129 @@
+/* entries_test.c - which entry of the GPU kernels a product becomes (engine/entries.c): the tiles that were
+ * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. */
+#include "engine/gpu.h"
+#include "kernels/gpu_entries_sm90.h"
+#include "../test.h"
+
+/* An H200, and what is no Hopper. */
+static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true}, other = {.n_units = 108};
+
+static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
+                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
+
+enum kind { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED };
+
+struct product {
+    int64_t rows;
+    int n, k;
+    enum kind kind;
+    bool full; /* results in float32 */
+    int off;   /* elements that y is off 16 bytes */
+    const char *entry;
+};
+
+static const char *name_of(const struct bi_gpu_facts *facts, const struct product *c)
+{
+    static _Alignas(64) float room[64];
+    static char name[64];
+    struct bi_launch l = {.entry = "linear", .in_dtype = {BI_F16},
+                          .out_dtype = {c->full ? BI_F32 : BI_F16}};
+    struct bi_linear_params p = {.x = room, .w = room, .bias = room, .ldx = c->k, .ldy = c->n,
+                                 .rows = c->rows, .n = c->n, .k = c->k};
+    p.y = (float *)((char *)room + c->off * (c->full ? 4 : 2));
+    if (c->kind == ROTATED) {
+        p.table = room;
+        p.head_dim = 64;
+    } else if (c->kind == GATED) {
+        p.gated = 16;
+        p.act = BI_ACT_SILU;
+    } else if (c->kind == POOLED) {
+        p.odd = room;
+    } else if (c->kind == NORMED) {
+        p.scale = p.shift = p.also = room;
+    } else if (c->kind == PAIRED) {
+        p.also = room;
+    }
+    memcpy(l.params, &p, sizeof p);
+    bi_gpu_entry_name(facts, &l, name, sizeof name);
+    return name;
+}
+
+/* Sizes of models, by what was measured (docs/performance.md). */
+static void chosen(void)
+{
+    static const struct product cases[] = {
+        {256, 960, 320, ROTATED, .entry = "linear_sm90_32x64_rotated_f16"},
+        {256, 320, 320, PLAIN, true, .entry = "linear_sm90_32x32_f32"},
+        {256, 1280, 320, PLAIN, .entry = "linear_sm90_32x64_f16"},
+        {256, 3840, 1280, ROTATED, .entry = "linear_sm90_128x64_rotated_f16"},
+        {16384, 3840, 1280, ROTATED, .entry = "linear_sm90_rotated_f16"},
+        {16384, 1280, 1280, PLAIN, true, .entry = "linear_sm90_f32"},
+        {1536, 2560, 1536, PLAIN, .entry = "linear_sm90_f16"},
+        {1536, 1536, 1536, PLAIN, true, .entry = "linear_sm90_192x96_f32"},
+        {1536, 1536, 3072, PLAIN, true, .entry = "linear_sm90_192x96_f32"},
+        {1536, 3072, 1536, PLAIN, .entry = "linear_sm90_192x192_f16"},
+        {3072, 1536, 6400, NORMED, .entry = "linear_sm90_192x192_normed_f16"},
+        {3072, 1536, 1536, PAIRED, .entry = "linear_sm90_192x192_paired_f16"},
+        {1536, 1536, 1536, POOLED, true, .entry = "linear_sm90_192x96_pooled_f32"},
+        {196608, 768, 768, PAIRED, .entry = "linear_sm90_paired_f16"},
+        {24576, 1536, 3072, PLAIN, true, .entry = "linear_sm90_f32"},
+        /* rows of y that are on no line, columns that have no neighbour */
+        {1536, 3072, 1536, PLAIN, .off = 2, .entry = "linear_sm90_f16"},
+        {1536, 3074, 1536, PLAIN, .entry = "linear_sm90_f16"},
+        {256, 1281, 320, PLAIN, .entry = "linear_sm90_small_f16"},
+        {256, 1280, 320, PLAIN, .off = 1, .entry = "linear_sm90_small_f16"},
+        {256, 1280, 320, GATED, .entry = "linear_sm90_small_gated_f16"},
+        /* the copy engine takes no such rows */
+        {1536, 1536, 1530, PLAIN, .entry = "linear_small_f16_f16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (!CHECK(!strcmp(name_of(&hopper, &cases[i]), cases[i].entry)))
+            fprintf(stderr, "    %lld x %d x %d: %s, expected %s\n", (long long)cases[i].rows, cases[i].n,
+                    cases[i].k, name_of(&hopper, &cases[i]), cases[i].entry);
+    CHECK(!strncmp(name_of(&other, &cases[0]), "linear_small_f16_f16", 20));
+    CHECK(!strcmp(name_of(&other, &cases[5]), "linear_f16_f32"));
+}
+
+static bool is_entry(const char *name)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (!strcmp(entries[i].name, name))
+            return true;
+    return false;
+}
+
+/* Whatever the sizes: an entry, which takes the arrays. */
+static void any(void)
+{
+    uint32_t seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        uint32_t r[6];
+        int m = 0, n = 0;
+        for (int j = 0; j < 6; j++)
+            r[j] = (seed = seed * 1664525 + 1013904223) >> 12;
+        struct product c = {.rows = 1 + r[0] % (i % 3 ? 4000 : 200000), .kind = r[1] % 6, .n = 1 + (int)(r[2] % 4000),
+                            .k = 8 * (1 + (int)(r[3] % 800)), .full = r[4] % 2, .off = r[5] % 3 ? 0 : (int)(r[5] % 8)};
+        if (c.kind == GATED)
+            c.n = (c.n + 31) / 32 * 32;
+        if (c.kind >= NORMED) /* of such a graph they are as linear.h and gpu_entries_sm90.h ask */
+            c.n = (c.n + 7) / 8 * 8, c.off = 0;
+        if (c.kind != PLAIN && c.kind != POOLED)
+            c.full = false;
+        const char *name = name_of(&hopper, &c);
+        const size_t bits = (size_t)(c.n | c.off) * (c.full ? 4 : 2);
+        if (!CHECK(is_entry(name)))
+            fprintf(stderr, "    %lld x %d x %d: %s is no entry\n", (long long)c.rows, c.n, c.k, name);
+        if (sscanf(name, "linear_sm90_%dx%d", &m, &n) == 2)
+            CHECK(c.n % 2 == 0 && c.off % 2 == 0 && (m < 192 || bits % 16 == 0) &&
+                  (c.kind != ROTATED || n >= 64));
+        if (!is_entry(name))
+            return;
+    }
+}
+
+int main(void)
+{
+    chosen();
+    any();
+    return test_report();
+}
