@@ -103,7 +103,6 @@ static const char *hopper_tile(const struct bi_gpu_facts *facts, const struct bi
         {"128x64_", 128, 64, 3400, 225, 0, TURNS},  {"64x64_", 64, 64, 2400, 140, 0, TURNS},
         {"32x64_", 32, 64, 2000, 138, 0, TURNS},    {"32x32_", 32, 32, 1750, 136, 0, PLAIN},
         {"192x96_", 192, 96, 3600, 340, 0, PLAIN | POOLS},
-        {"192x160_", 192, 160, 4000, 750, 0, 1 << HOPPER_POOLED_F16},
         {"192x192_", 192, 192, 4200, 870, 0, LARGE}};
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;

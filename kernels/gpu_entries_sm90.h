@@ -57,7 +57,6 @@ BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
     E(linear_sm90_192x96_f32,          linear_wide_sm90, linear, 512, 221280, linear_192x96)\
     E(linear_sm90_192x96_pooled_f16,   linear_wide_sm90, linear, 512, 221280, linear_192x96)\
     E(linear_sm90_192x96_pooled_f32,   linear_wide_sm90, linear, 512, 221280, linear_192x96)\
-    E(linear_sm90_192x160_pooled_f16,  linear_wide_sm90, linear, 512, 225360, linear_192x160)\
     E(linear_sm90_192x192_f16,         linear_wide_sm90, linear, 512, 196672, linear_192x192)\
     E(linear_sm90_192x192_normed_f16,  linear_wide_sm90, linear, 512, 196672, linear_192x192)\
     E(linear_sm90_192x192_paired_f16,  linear_wide_sm90, linear, 512, 196672, linear_192x192)\

@@ -309,7 +309,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     typedef small_memory<M, N> memory;
     enum { STAGES = memory::STAGES, PAIRS = N / 8, PARTS = M < 64 ? 1 : 2,
            MULTIPLY = 128 * memory::WARPGROUPS /* threads */,
-           GROUP = N > 160 ? 2 : N > 96 || kind > ROTATED ? 4 : PAIRS /* finished at once */ };
+           GROUP = N > 128 ? 2 : N > 96 || kind > ROTATED ? 4 : PAIRS /* finished at once */ };
     SHARED(memory, s, sizeof(memory));
     const int tiles_n = (p.n + N - 1) / N, n0 = block_x() % tiles_n * N;
     const int64_t m0 = (int64_t)(block_x() / tiles_n) * M;
@@ -485,7 +485,6 @@ SMALL_LINEAR(linear_sm90_192x96_f16, 192, 96, PLAIN, f16)
 SMALL_LINEAR(linear_sm90_192x96_f32, 192, 96, PLAIN, float)
 SMALL_LINEAR(linear_sm90_192x96_pooled_f16, 192, 96, POOLED, f16)
 SMALL_LINEAR(linear_sm90_192x96_pooled_f32, 192, 96, POOLED, float)
-SMALL_LINEAR(linear_sm90_192x160_pooled_f16, 192, 160, POOLED, f16)
 SMALL_LINEAR(linear_sm90_192x192_f16, 192, 192, PLAIN, f16)
 SMALL_LINEAR(linear_sm90_192x192_normed_f16, 192, 192, NORMED, f16)
 SMALL_LINEAR(linear_sm90_192x192_paired_f16, 192, 192, PAIRED, f16)

@@ -141,8 +141,8 @@ template <int n> DEV void products_wait()
 #define BI_D64                                                                           \
     BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44), BI_D4(48), BI_D4(52), BI_D4(56), BI_D4(60)
 #define BI_D48 BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44)
-#define BI_D80 BI_D64, BI_D4(64), BI_D4(68), BI_D4(72), BI_D4(76)
-#define BI_D96 BI_D80, BI_D4(80), BI_D4(84), BI_D4(88), BI_D4(92)
+#define BI_D96                                                                           \
+    BI_D64, BI_D4(64), BI_D4(68), BI_D4(72), BI_D4(76), BI_D4(80), BI_D4(84), BI_D4(88), BI_D4(92)
 #define BI_N8 "%0,%1,%2,%3,%4,%5,%6,%7"
 #define BI_N16 BI_N8 ",%8,%9,%10,%11,%12,%13,%14,%15"
 #define BI_N32                                                                           \
@@ -151,8 +151,8 @@ template <int n> DEV void products_wait()
     BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52," \
            "%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
 #define BI_N48 BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
-#define BI_N80 BI_N64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"
-#define BI_N96 BI_N80 ",%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+#define BI_N96                                                                           \
+    BI_N64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
 
 /* d (+)= X W^T over 16 of k: X [64, 16] and W [N, 16] in shared memory; more: add to d. */
 #define BI_PRODUCT(N, count, x, w, on)                                                   \
@@ -168,7 +168,6 @@ BI_PRODUCT(32, 16, "16", "17", "18")
 BI_PRODUCT(64, 32, "32", "33", "34")
 BI_PRODUCT(96, 48, "48", "49", "50")
 BI_PRODUCT(128, 64, "64", "65", "66")
-BI_PRODUCT(160, 80, "80", "81", "82")
 BI_PRODUCT(192, 96, "96", "97", "98")
 
 /* The same with X in registers (x: 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of

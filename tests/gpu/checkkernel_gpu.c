@@ -120,7 +120,6 @@ static const struct precision precisions[] = {
     LINEAR_FOLLOWED("pooled", odd, NULL),
     LINEAR_FOLLOWED("small_pooled", odd, "linear_sm90_pooled_f16"),
     LINEAR_FOLLOWED("192x96_pooled", odd, "linear_sm90_pooled_f16"),
-    LINEAR_FOLLOWED("192x160_pooled", odd, "linear_sm90_pooled_f16"),
 #define LINEAR_POOLED_F32(tile, same)                                                    \
     {"linear_sm90_" tile "pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END},     \
      0, 0, 0, same}
