@@ -577,8 +577,9 @@ BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequen
 /* The same in two halves, so that the device has the next window while the caller makes use of the last:
  * start returns when a window (mode BIOINFER_WINDOW) is on its way, of which there may be
  * BIOINFER_STARTED; values is the session's until finish, which waits for the one that was started
- * first and says which it was (tracks may be NULL). NONFINITE is that window's alone; after
- * any other failure nothing is on its way. Other calls of the session wait until all have come in. */
+ * first and says which it was (values may be NULL). NONFINITE is that window's alone; a call that is
+ * refused (INVALID, MISUSE) changes nothing; after any other failure nothing is on its way. Windows are
+ * run in no other way until all have come in. */
 enum { BIOINFER_STARTED = 2 };
 BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequence, size_t length,
                                        float *values, struct bioinfer_error *err);
