@@ -31,7 +31,9 @@ _Static_assert(sizeof(struct bi_linear_sm90_params) <= BI_GPU_SM90_PARAMS &&
                    sizeof(struct bi_rel_attention_sm90_params) <= BI_GPU_SM90_PARAMS,
                "enlarge BI_GPU_SM90_PARAMS");
 
+/* A code object, or an entry of PTX. */
 struct loaded {
+    const struct bi_gpu_blob *blob; /* NULL: of a driver that needs no images */
     const char *name;
     bi_gpu_handle module;
 };
@@ -356,11 +358,13 @@ int bi_gpu_weight_flush(struct bi_device *d, struct bioinfer_error *err)
 
 /* ---- kernels ---- */
 
-static const struct bi_gpu_blob *find_blob(const struct bi_device *d, const char *module)
+const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
+                                           const struct bi_gpu_entry *e)
 {
-    for (size_t a = 0; a < BI_COUNT(d->facts.arch) && d->facts.arch[a]; a++)
+    for (size_t a = 0; a < BI_COUNT(facts->arch) && facts->arch[a]; a++)
         for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++)
-            if (!strcmp(b->arch, d->facts.arch[a]) && !strcmp(b->module, module))
+            if (!strcmp(b->arch, facts->arch[a]) &&
+                (!strcmp(b->name, e->name) || !strcmp(b->name, e->module)))
                 return b;
     return NULL;
 }
@@ -368,21 +372,21 @@ static const struct bi_gpu_blob *find_blob(const struct bi_device *d, const char
 static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_error *err)
 {
     int was = 0;
-    const struct bi_gpu_blob *blob = NULL;
+    const struct bi_gpu_blob *blob = m->blob;
     unsigned char *image = NULL;
     uLongf size = 0;
     int st = 0;
     if (d->driver->needs_images) {
-        if (!(blob = find_blob(d, m->name)))
+        if (!blob)
             return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: this build has no kernels for it "
-                           "(module %s)%s", d->driver->name, d->facts.arch[0], m->name,
+                           "(%s)%s", d->driver->name, d->facts.arch[0], m->name,
                            bi_gpu_blobs[0].arch ? "" : ": it was made without clang-19");
         size = (uLongf)blob->raw_size;
         if (!(image = bi_alloc(d->env, size + 1)))
-            return bi_fail(err, BIOINFER_NOMEM, "module %s", m->name);
+            return bi_fail(err, BIOINFER_NOMEM, "kernel %s", m->name);
         if (uncompress(image, &size, blob->data, (uLong)blob->size) != Z_OK ||
             size != blob->raw_size) {
-            st = bi_fail(err, BIOINFER_INTERNAL, "module %s is damaged", m->name);
+            st = bi_fail(err, BIOINFER_INTERNAL, "kernel %s is damaged", m->name);
             goto out;
         }
         image[size] = '\0';
@@ -395,16 +399,16 @@ out:
     return st;
 }
 
-static struct loaded *find_module(struct bi_device *d, const char *name, size_t n)
+/* Of the first n; what an entry is loaded with has its own name, or the module's. */
+static struct loaded *find_module(struct bi_device *d, const struct bi_gpu_entry *e, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(d->modules[i].name, name))
+        if (!strcmp(d->modules[i].name, e->name) || !strcmp(d->modules[i].name, e->module))
             return &d->modules[i];
     return NULL;
 }
 
-/* Loads what the launches need and is not there, several at once: a driver compiles PTX for
- * tenths of a second. */
+/* Loads what the launches need and is not there, several at once. */
 static int load_modules(struct bi_device *d, const struct bi_launch *launches, int n,
                         struct bioinfer_error *err)
 {
@@ -414,8 +418,12 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
     int worst = 0;
     for (int i = 0; i < n; i++) {
         const struct bi_gpu_entry *e = launches[i].function;
-        if (!find_module(d, e->module, end))
-            d->modules[end++] = (struct loaded){.name = e->module};
+        for (const struct bi_gpu_entry *last = e + bi_gpu_parts(e); e < last; e++)
+            if (!find_module(d, e, end)) {
+                const struct bi_gpu_blob *b =
+                    d->driver->needs_images ? bi_gpu_find_blob(&d->facts, e) : NULL;
+                d->modules[end++] = (struct loaded){.blob = b, .name = b ? b->name : e->module};
+            }
     }
 #pragma omp parallel for schedule(dynamic) num_threads(d->n_threads) if (end > d->n_modules + 1)
     for (size_t i = d->n_modules; i < end; i++) {
@@ -464,7 +472,7 @@ static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
     for (const struct bi_gpu_entry *end = e + bi_gpu_parts(e); e < end; e++) {
         bi_gpu_handle *f = &d->functions[e - entries];
         if (!*f && (code = d->driver->function(d->gpu,
-                                               find_module(d, e->module, d->n_modules)->module,
+                                               find_module(d, e, d->n_modules)->module,
                                                e->name, e->shared, f)))
             return failed(d, code, e->name, err);
     }

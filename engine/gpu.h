@@ -71,9 +71,14 @@ struct bi_gpu_driver {
 void bi_gpu_entry_name(const struct bi_gpu_facts *facts, const struct bi_launch *launch, char *name,
                        size_t size);
 
+/* Where the code of an entry is, in the best form that the device loads; NULL = not in this build. */
+struct bi_gpu_blob;
+struct bi_gpu_entry;
+const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
+                                           const struct bi_gpu_entry *e);
+
 /* The grid of an entry for the sizes of a bucket. Blocks of Hopper's linears go through the tiles:
  * there are at most as many as multiprocessors. */
-struct bi_gpu_entry;
 void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
                  const void *params, const struct bi_counts *bucket, int32_t grid[2]);
 

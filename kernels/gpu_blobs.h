@@ -1,4 +1,4 @@
-/* gpu_blobs.h - compiled GPU modules inside the library. */
+/* gpu_blobs.h - compiled GPU kernels inside the library: code objects whole, PTX by entries. */
 #ifndef BI_GPU_BLOBS_H
 #define BI_GPU_BLOBS_H
 
@@ -6,7 +6,7 @@
 
 struct bi_gpu_blob {
     const char *arch;   /* "sm_80", "sm_90a": PTX, ends with a NUL; "gfx942": a code object */
-    const char *module; /* as in gpu_entries.h */
+    const char *name;   /* of the module, or of the entry, as in gpu_entries.h */
     const unsigned char *data; /* zlib stream */
     size_t size, raw_size;     /* compressed, and after decompression */
 };

@@ -1,7 +1,23 @@
-"""Writes the C file that holds compiled GPU modules: gpu_blobs.py OUT.c [module.arch.suffix ...]"""
+"""Writes the C file that holds compiled GPU kernels: gpu_blobs.py OUT.c [module.arch.suffix ...]
+
+A code object is kept whole. PTX is cut into its entries, as a driver compiles all that it is given, for tenths of a
+second each: what a model does not launch is not compiled.
+"""
 import os
+import re
 import sys
 import zlib
+
+
+def parts(module, suffix, raw):
+    """Name and bytes of what is loaded by itself."""
+    if suffix != 'ptx':
+        return [(module, raw)]
+    head, *entries = re.split(r'(?m)^(?=\.visible \.entry )', raw.decode())
+    if not entries or re.search(r'(?m)^\.(visible )?(func|global|const)\b', raw.decode()):
+        sys.exit(f'{module}: PTX of something else than entries')
+    names = [re.match(r'\.visible \.entry (\w+)', e)[1] for e in entries]
+    return [(n, (head + e).encode() + b'\0') for n, e in zip(names, entries)]
 
 
 def main(out, paths):
@@ -10,16 +26,15 @@ def main(out, paths):
     for path in paths:
         module, arch, suffix = os.path.basename(path).split('.')
         with open(path, 'rb') as f:
-            raw = f.read()
-        if suffix == 'ptx':
-            raw += b'\0'
-        data = zlib.compress(raw, 9)
-        name = f'{module}_{arch}'
-        lines.append(f'static const unsigned char {name}[{len(data)}] = {{')
-        for at in range(0, len(data), 20):
-            lines.append(','.join(str(b) for b in data[at:at + 20]) + ',')
-        lines.append('};')
-        table.append(f'    {{"{arch}", "{module}", {name}, {len(data)}, {len(raw)}}},')
+            pieces = parts(module, suffix, f.read())
+        for part, raw in pieces:
+            data = zlib.compress(raw, 9)
+            name = f'{part}_{arch}'
+            lines.append(f'static const unsigned char {name}[{len(data)}] = {{')
+            for at in range(0, len(data), 20):
+                lines.append(','.join(str(b) for b in data[at:at + 20]) + ',')
+            lines.append('};')
+            table.append(f'    {{"{arch}", "{part}", {name}, {len(data)}, {len(raw)}}},')
     lines += ['', 'const struct bi_gpu_blob bi_gpu_blobs[] = {', *table,
               '    {0, 0, 0, 0, 0},', '};', '']
     with open(out, 'w') as f:

@@ -10,7 +10,7 @@
 #include "engine/gpu.h"
 #include "kernels/gpu_blobs.h"
 
-enum { MODULES = 64 };
+enum { MODULES = 256 };
 static const size_t POOL_SIZE = (size_t)1 << 30;
 
 struct device_target {
@@ -106,33 +106,30 @@ static const char *failed(struct device_target *d, const char *what, int code)
     return d->text;
 }
 
-static const char *module_of(struct device_target *d, const char *name, bi_gpu_handle *module)
+static const char *module_of(struct device_target *d, const struct bi_gpu_entry *e,
+                             bi_gpu_handle *module)
 {
-    const struct bi_gpu_blob *blob = NULL;
+    const struct bi_gpu_blob *blob = bi_gpu_find_blob(&d->facts, e);
     unsigned char *image;
     uLongf size;
     int code;
+    if (!blob || d->n_modules == MODULES)
+        return "no such module in this build";
     for (int i = 0; i < d->n_modules; i++)
-        if (!strcmp(d->modules[i].name, name)) {
+        if (!strcmp(d->modules[i].name, blob->name)) {
             *module = d->modules[i].module;
             return NULL;
         }
-    for (int a = 0; a < 4 && d->facts.arch[a] && !blob; a++)
-        for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch && !blob; b++)
-            if (!strcmp(b->arch, d->facts.arch[a]) && !strcmp(b->module, name))
-                blob = b;
-    if (!blob || d->n_modules == MODULES)
-        return "no such module in this build";
     size = (uLongf)blob->raw_size;
     if (!(image = malloc(size + 1)) ||
         uncompress(image, &size, blob->data, (uLong)blob->size) != Z_OK)
         return "module: no memory, or damaged";
     image[size] = 0;
-    code = d->driver->module_load(d->gpu, &d->env, module, name, image, size);
+    code = d->driver->module_load(d->gpu, &d->env, module, blob->name, image, size);
     free(image);
     if (code)
-        return failed(d, name, code);
-    d->modules[d->n_modules].name = name;
+        return failed(d, blob->name, code);
+    d->modules[d->n_modules].name = blob->name;
     d->modules[d->n_modules++].module = *module;
     return NULL;
 }
@@ -164,11 +161,7 @@ static const char *make_ready(struct device_target *d, struct ready *r,
                               const struct bi_gpu_entry *e, const void *params,
                               const struct bi_counts *bucket)
 {
-    bi_gpu_handle module;
-    const char *error = module_of(d, e->module, &module);
     int code;
-    if (error)
-        return error;
     r->params = memcpy(r->plain, params, sizeof r->plain);
     r->n_parts = bi_gpu_parts(e);
     for (int i = 0; i < r->n_parts; i++)
@@ -179,9 +172,14 @@ static const char *make_ready(struct device_target *d, struct ready *r,
             return failed(d, "tensor map", code);
         r->params = r->own;
     }
-    for (int i = 0; i < r->n_parts; i++)
+    for (int i = 0; i < r->n_parts; i++) {
+        bi_gpu_handle module;
+        const char *error = module_of(d, &e[i], &module);
+        if (error)
+            return error;
         if ((code = d->driver->function(d->gpu, module, e[i].name, e[i].shared, &r->function[i])))
             return failed(d, e[i].name, code);
+    }
     code = d->driver->copy_in(d->gpu, d->stream, d->copy, d->pool, d->used);
     return code ? failed(d, e->name, code) : NULL;
 }
