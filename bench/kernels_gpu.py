@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times Hopper's linear and attention beside cuBLAS and scaled_dot_product_attention of torch, in one run.
+"""Times Hopper's linear and attention beside cuBLAS and scaled_dot_product_attention of torch, in one run,
+and Enformer's attention with relative positions, which torch has no kernel for.
 
   kernels_gpu.py --ptx build/kernels [--rows 16384,256] [--models 8M,150M,650M,3B]
 
---ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, linear_wide_sm90, attention_sm90 and layernorm, which any build
-with clang-19 leaves. The entries are launched through the CUDA driver on torch's memory, twenty times in a replayed graph, median of seven
-replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
+--ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, linear_wide_sm90, attention_sm90, rel_attention_sm90
+and layernorm, which any build with clang-19 leaves. The entries are launched through the CUDA driver on torch's memory, twenty times
+in a replayed graph, median of seven replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
 """
 import argparse
@@ -40,6 +41,13 @@ class AttentionParams(c.Structure):
                 [(n, c.c_int64) for n in "ldq ldk ldv ldy".split()] +
                 [("n_heads", c.c_int32), ("head_dim", c.c_int32), ("scale", c.c_float), ("reach", c.c_int32),
                  ("bias", c.c_void_p)])
+
+
+class RelAttentionParams(c.Structure):
+    _fields_ = ([(n, c.c_void_p) for n in "counts q k v r u w y".split()] +
+                [(n, c.c_int64) for n in "ldq ldk ldv ldr ldy".split()] +
+                [(n, c.c_int32) for n in "n first n_queries n_heads key_dim value_dim n_windows".split()] +
+                [("scale", c.c_float)])
 
 
 class NormParams(c.Structure):
@@ -208,6 +216,31 @@ def attention_row(module, lengths, heads, width):
           f"{relative_error(y[last], expected):9.1e}", flush=True)
 
 
+def rel_attention_row(module, windows, n, first, queries, heads=8):
+    keys, values = heads * 64, heads * 192
+    q, k, v, r = (torch.randn(*s, device="cuda").half() for s in
+                  ((windows * queries, keys), (windows * n, keys), (windows * n, values), (2 * n - 1, keys)))
+    u, w = (torch.randn(keys, device="cuda") / 2 for _ in range(2))
+    y = torch.full((windows * queries, values), float("nan"), device="cuda").half()
+    params = b"".join(tensor_map(a.data_ptr(), *a.shape, a.shape[1], 64, 64) for a in (k, v, r, q)) + bytes(
+        RelAttentionParams(None, *(a.data_ptr() for a in (q, k, v, r, u, w, y)), keys, keys, values, keys, values,
+                           n, first, queries, heads, 64, 192, windows, 0.125))
+    function, shared = entry(module, "rel_attention_sm90_f16")
+    units = torch.cuda.get_device_properties(0).multi_processor_count
+    grid = (min(-(-queries // 128) * heads * windows, units), 1)
+    ours = milliseconds(lambda: launch(function, grid, 384, shared, params))[0]
+    last, expected = windows - 1, []
+    at = n - 1 - (first + torch.arange(queries, device="cuda"))[:, None] + torch.arange(n, device="cuda")[None]
+    for h in range(heads):
+        own, wide = slice(h * 64, h * 64 + 64), slice(h * 192, h * 192 + 192)
+        one, k1 = q[last * queries:, own].double() / 8, k[last * n:, own].double()
+        logits = (one + u[own]) @ k1.T + ((one + w[own]) @ r[:, own].double().T).gather(1, at)
+        expected.append(torch.softmax(logits, -1) @ v[last * n:, wide].double())
+    rate = 2e-9 * windows * heads * queries * n * 320
+    print(f"{f'{windows} windows of {n}, {queries} queries':45} {1e3 * ours:8.1f} us {rate / ours:5.0f} TFLOP/s "
+          f"{relative_error(y[last * queries:], torch.cat(expected, 1)):9.1e}", flush=True)
+
+
 def norm_row(module, rows, live, width):
     x, w, b = torch.randn(rows, width, device="cuda"), torch.randn(width, device="cuda"), torch.randn(width, device="cuda")
     y = torch.empty(rows, width, device="cuda", dtype=torch.float16)
@@ -230,7 +263,7 @@ def main():
     args = parser.parse_args()
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
-    attention, norm = (load(args.ptx, n) for n in ("attention_sm90", "layernorm"))
+    attention, relative, norm = (load(args.ptx, n) for n in ("attention_sm90", "rel_attention_sm90", "layernorm"))
     linears = [load(args.ptx, n) for n in ("linear_sm90", "linear_small_sm90", "linear_wide_sm90")]
     print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
           "linear                     rows      n      k       us     ours   cuBLAS  ratio     error")
@@ -248,6 +281,9 @@ def main():
         for count, length in ((32, 512), (16, 1024), (8, 2048), (4, 4096)):
             attention_row(attention, [length] * count, heads, width)
         attention_row(attention, [7, 300, 64, 65, 129, 500, 1, 128] * 16, heads, width)
+    print("attention with relative positions, heads of 64 and 192 x 8")
+    for windows, first, queries in ((1, 0, 1536), (1, 320, 896), (16, 0, 1536), (16, 320, 896)):
+        rel_attention_row(relative, windows, 1536, first, queries)
 
 
 if __name__ == "__main__":

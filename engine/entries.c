@@ -158,7 +158,7 @@ static bool hopper_entry(const struct bi_gpu_facts *facts, const struct bi_launc
         const struct bi_rel_attention_params *p = (const void *)l->params;
         snprintf(name, size, "rel_attention_sm90_f16");
         return p->key_dim == 64 && p->value_dim == 192 && (p->n_windows == 1 || p->n % 64 == 0) &&
-               mappable(p->q, p->ldq) &&
+               mappable(p->q, p->ldq) && (uintptr_t)p->u % 16 == 0 && (uintptr_t)p->w % 16 == 0 &&
                mappable(p->k, p->ldk) && mappable(p->v, p->ldv) && mappable(p->r, p->ldr) &&
                p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
     }

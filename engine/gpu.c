@@ -681,7 +681,7 @@ static struct bi_counts bucket_of(const struct bi_program *program)
 static bool stays(const struct bi_gpu_entry *e)
 {
     return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90") ||
-           !strcmp(e->module, "attention_sm90");
+           !strcmp(e->module, "attention_sm90") || !strcmp(e->module, "rel_attention_sm90");
 }
 
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
@@ -705,9 +705,11 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
         const int64_t keys = (int64_t)p->n_heads * p->key_dim;
         const int64_t values = (int64_t)p->n_heads * p->value_dim;
         const int64_t rows = (int64_t)p->n_windows * p->n;
+        const int64_t queries = (int64_t)p->n_windows * p->n_queries;
         if (!(code = v->tensor_map(gpu, &maps[0], p->k, rows, keys, p->ldk, 64, 64)) &&
-            !(code = v->tensor_map(gpu, &maps[1], p->v, rows, values, p->ldv, 64, 64)))
-            code = v->tensor_map(gpu, &maps[2], p->r, 2 * p->n - 1, keys, p->ldr, 64, 64);
+            !(code = v->tensor_map(gpu, &maps[1], p->v, rows, values, p->ldv, 64, 64)) &&
+            !(code = v->tensor_map(gpu, &maps[2], p->r, 2 * p->n - 1, keys, p->ldr, 64, 64)))
+            code = v->tensor_map(gpu, &maps[3], p->q, queries, keys, p->ldq, 64, 64);
     } else {
         const struct bi_attention_params *p = params;
         const void *const base[] = {p->q, p->k, p->v};

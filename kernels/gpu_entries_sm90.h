@@ -10,7 +10,7 @@
  *   linear_sm90_[small_|MxN_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
  *                                  array on 16 bytes, row strides multiples of 8 elements
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
- *   rel_attention_sm90_f16         key_dim 64, value_dim 192
+ *   rel_attention_sm90_f16         key_dim 64, value_dim 192; u, w too
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
  * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
  * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two; of M 192 rows of y
@@ -34,6 +34,14 @@
     }
 BI_GPU_ALL_TILES_GRID(attention_sm90, 64)
 BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
+static inline void bi_gpu_grid_rel_attention_sm90(const void *params,
+                                                  const struct bi_counts *bucket, int32_t grid[2])
+{
+    const struct bi_rel_attention_params *p = (const struct bi_rel_attention_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->n_queries, 128) * p->n_heads * p->n_windows;
+    grid[1] = 1;
+}
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_SM90(E)                                                           \
@@ -75,7 +83,7 @@ BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
     E(attention_sm90_d32_f16,        attention_sm90, attention, 512, 110880, attention_sm90)\
     E(attention_sm90_d64_f16,        attention_sm90, attention, 512, 221472, attention_sm90)\
     E(attention_sm90_d128_f16,       attention_sm90, attention, 384, 163936, attention_sm90_wide)\
-    E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 128, 108568, rel_attention_f16)
+    E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 384, 221888, rel_attention_sm90)
 /* clang-format on */
 
 #define BI_GPU_ENTRY_SM90(name, module, params, threads, shared, grid)                   \

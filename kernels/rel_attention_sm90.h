@@ -6,7 +6,7 @@
 #include "sm90_maps.h"
 
 struct bi_rel_attention_sm90_params {
-    struct bi_tensor_map maps[3]; /* k [n, width], v [n, width], r [2 n - 1, width] */
+    struct bi_tensor_map maps[4]; /* k, v [windows * n, width], r [2 n - 1, width], q */
     struct bi_rel_attention_params rel_attention;
 };
 

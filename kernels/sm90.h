@@ -49,6 +49,21 @@ DEV void barrier_wait(u64 *b, u32 parity)
                  : "memory");
 }
 
+/* Is the phase of this parity over? */
+DEV int barrier_is_over(u64 *b, u32 parity)
+{
+    int is;
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.b32 %0, 1, 0, done;\n"
+                 "}"
+                 : "=r"(is)
+                 : "r"(shared_address(b)), "r"(parity)
+                 : "memory");
+    return is;
+}
+
 /* ---- copies of tiles ---- */
 
 /* The tensor maps at the head of a kernel's parameters, where the copy engine reads them; only in
@@ -77,6 +92,14 @@ DEV void copy_tile(void *to, const tensor_map *m, int column, int row, u64 *b)
                  "l"(m), "r"(shared_address(b)), "r"(column), "r"(row)
                  : "memory");
 }
+/* So many bytes, a multiple of 16, from memory to shared memory, both on 16 bytes; they count on b. */
+DEV void copy_in(void *to, const void *from, int bytes, u64 *b)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(b))
+                 : "memory");
+}
 /* Has the line of memory brought to the cache of all multiprocessors. */
 DEV void prefetch(const void *line)
 {
@@ -92,6 +115,21 @@ DEV void fence_async()
 DEV void wave_barrier()
 {
     asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+/* Is it so in any lane of the warp? */
+DEV bool any_lane(bool x)
+{
+    int is;
+    asm volatile("{\n"
+                 ".reg .pred own, any;\n"
+                 "setp.ne.b32 own, %1, 0;\n"
+                 "vote.sync.any.pred any, own, 0xffffffff;\n"
+                 "selp.b32 %0, 1, 0, any;\n"
+                 "}"
+                 : "=r"(is)
+                 : "r"((int)x));
+    return is;
 }
 
 /* Barrier `id`, 1 to 15, of n threads: whole warps. */
@@ -114,10 +152,12 @@ template <int n> DEV void registers_up()
 /* ---- products ---- */
 
 /* An operand in shared memory, rows of `width` bytes (128, 64 or 32, the swizzle too): k runs
- * along the rows, or, transposed, down them. Steps of 16 along k: + 2; down: + width. */
-template <int width = 128> DEV u64 descriptor(const void *tile)
+ * along the rows, or, transposed, down them. Steps of 16 along k: + 2; down: + width. A transposed
+ * one of more columns than a row holds goes on `apart` bytes behind. */
+template <int width = 128, int apart = 16> DEV u64 descriptor(const void *tile)
 {
-    return (u64)((shared_address(tile) & 0x3ffff) >> 4) | 1ull << 16 | (u64)(width / 2) << 32 |
+    return (u64)((shared_address(tile) & 0x3ffff) >> 4) | (u64)(apart / 16) << 16 |
+           (u64)(width / 2) << 32 |
            (width == 128 ? 1ull : width == 64 ? 2ull : 3ull) << 62;
 }
 DEV void products_begin()
@@ -171,8 +211,18 @@ BI_PRODUCT(96, 48, "48", "49", "50")
 BI_PRODUCT(128, 64, "64", "65", "66")
 BI_PRODUCT(192, 96, "96", "97", "98")
 
-/* The same with X in registers (x: 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of
- * its own warp), and W stored "k, then row". */
+/* The same with X in registers: x is 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of
+ * its own warp. */
+DEV void product(float (&d)[32], u32x4 x, u64 dw, int more)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" BI_N32
+                 "}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}\n"
+                 : BI_D32
+                 : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw), "r"(more));
+}
+
+/* And with W stored "k, then row". */
 #define BI_PRODUCT_T(N, count, a, b, c, e, w)                                            \
     DEV void product_t(float (&d)[count], u32x4 x, u64 dw)                               \
     {                                                                                    \
@@ -184,5 +234,6 @@ BI_PRODUCT(192, 96, "96", "97", "98")
 BI_PRODUCT_T(16, 8, "8", "9", "10", "11", "12")
 BI_PRODUCT_T(32, 16, "16", "17", "18", "19", "20")
 BI_PRODUCT_T(64, 32, "32", "33", "34", "35", "36")
+BI_PRODUCT_T(192, 96, "96", "97", "98", "99", "100")
 
 #endif
