@@ -34,8 +34,8 @@ _Static_assert(sizeof(struct bi_linear_sm90_params) <= BI_GPU_SM90_PARAMS &&
 /* A code object, or an entry of PTX. */
 struct loaded {
     const struct bi_gpu_blob *blob; /* NULL: of a driver that needs no images */
-    const char *name;
-    bi_gpu_handle module;
+    const char *module, *entry;     /* entry: NULL = all of the module's */
+    bi_gpu_handle handle;
 };
 
 /* Pinned memory on its way to the device. */
@@ -126,7 +126,7 @@ void bi_gpu_close(struct bi_device **device)
     bi_gpu_weight_flush(d, NULL);
     if (d->gpu && !enter(d, &was, "close", NULL)) {
         for (size_t i = 0; i < d->n_modules; i++)
-            d->driver->module_unload(d->gpu, d->modules[i].module);
+            d->driver->module_unload(d->gpu, d->modules[i].handle);
         if (d->weights)
             d->driver->stream_free(d->gpu, d->weights);
         d->driver->leave(d->gpu, was);
@@ -363,8 +363,8 @@ const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
 {
     for (size_t a = 0; a < BI_COUNT(facts->arch) && facts->arch[a]; a++)
         for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++)
-            if (!strcmp(b->arch, facts->arch[a]) &&
-                (!strcmp(b->name, e->name) || !strcmp(b->name, e->module)))
+            if (!strcmp(b->arch, facts->arch[a]) && !strcmp(b->module, e->module) &&
+                (!b->entry || !strcmp(b->entry, e->name)))
                 return b;
     return NULL;
 }
@@ -375,36 +375,37 @@ static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_er
     const struct bi_gpu_blob *blob = m->blob;
     unsigned char *image = NULL;
     uLongf size = 0;
+    const char *name = m->entry ? m->entry : m->module;
     int st = 0;
     if (d->driver->needs_images) {
         if (!blob)
             return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: this build has no kernels for it "
-                           "(%s)%s", d->driver->name, d->facts.arch[0], m->name,
+                           "(%s)%s", d->driver->name, d->facts.arch[0], name,
                            bi_gpu_blobs[0].arch ? "" : ": it was made without clang-19");
         size = (uLongf)blob->raw_size;
         if (!(image = bi_alloc(d->env, size + 1)))
-            return bi_fail(err, BIOINFER_NOMEM, "kernel %s", m->name);
+            return bi_fail(err, BIOINFER_NOMEM, "kernel %s", name);
         if (uncompress(image, &size, blob->data, (uLong)blob->size) != Z_OK ||
             size != blob->raw_size) {
-            st = bi_fail(err, BIOINFER_INTERNAL, "kernel %s is damaged", m->name);
+            st = bi_fail(err, BIOINFER_INTERNAL, "kernel %s is damaged", name);
             goto out;
         }
         image[size] = '\0';
     }
-    if (!(st = enter(d, &was, m->name, err)))
-        st = leave(d, was, d->driver->module_load(d->gpu, d->env, &m->module, m->name, image, size),
-                   m->name, err);
+    if (!(st = enter(d, &was, name, err)))
+        st = leave(d, was, d->driver->module_load(d->gpu, d->env, &m->handle, name, image, size),
+                   name, err);
 out:
     bi_free(d->env, image);
     return st;
 }
 
-/* Of the first n; what an entry is loaded with has its own name, or the module's. */
+/* Of the first n. */
 static struct loaded *find_module(struct bi_device *d, const struct bi_gpu_entry *e, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(d->modules[i].name, e->name) || !strcmp(d->modules[i].name, e->module))
-            return &d->modules[i];
+    for (struct loaded *m = d->modules; m < d->modules + n; m++)
+        if (!strcmp(m->module, e->module) && (!m->entry || !strcmp(m->entry, e->name)))
+            return m;
     return NULL;
 }
 
@@ -422,7 +423,8 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
             if (!find_module(d, e, end)) {
                 const struct bi_gpu_blob *b =
                     d->driver->needs_images ? bi_gpu_find_blob(&d->facts, e) : NULL;
-                d->modules[end++] = (struct loaded){.blob = b, .name = b ? b->name : e->module};
+                d->modules[end++] =
+                    (struct loaded){.blob = b, .module = e->module, .entry = b ? b->entry : NULL};
             }
     }
 #pragma omp parallel for schedule(dynamic) num_threads(d->n_threads) if (end > d->n_modules + 1)
@@ -437,7 +439,7 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
         pthread_mutex_unlock(&lock);
     }
     for (size_t i = d->n_modules; i < end; i++) /* those that failed are not remembered */
-        if (d->modules[i].module)
+        if (d->modules[i].handle)
             d->modules[kept++] = d->modules[i];
     d->n_modules = kept;
     return worst ? bi_fail(err, worst, "%s", why.text) : 0;
@@ -472,7 +474,7 @@ static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
     for (const struct bi_gpu_entry *end = e + bi_gpu_parts(e); e < end; e++) {
         bi_gpu_handle *f = &d->functions[e - entries];
         if (!*f && (code = d->driver->function(d->gpu,
-                                               find_module(d, e, d->n_modules)->module,
+                                               find_module(d, e, d->n_modules)->handle,
                                                e->name, e->shared, f)))
             return failed(d, code, e->name, err);
     }

@@ -6,9 +6,9 @@
 
 struct bi_gpu_blob {
     const char *arch;   /* "sm_80", "sm_90a": PTX, ends with a NUL; "gfx942": a code object */
-    const char *name;   /* of the module, or of the entry, as in gpu_entries.h */
-    const unsigned char *data; /* zlib stream */
-    size_t size, raw_size;     /* compressed, and after decompression */
+    const char *module, *entry; /* as in gpu_entries.h; NULL = all of the module's */
+    const unsigned char *data;  /* zlib stream */
+    size_t size, raw_size;      /* compressed, and after decompression */
 };
 
 /* Ends with arch NULL; empty when the library was built without clang. */

@@ -10,9 +10,9 @@ import zlib
 
 
 def parts(module, suffix, raw):
-    """Name and bytes of what is loaded by itself."""
+    """Entry, none = all of them, and bytes of what is loaded by itself."""
     if suffix != 'ptx':
-        return [(module, raw)]
+        return [(None, raw)]
     head, *entries = re.split(r'(?m)^(?=\.visible \.entry )', raw.decode())
     if not entries or re.search(r'(?m)^\.(visible )?(func|global|const)\b', raw.decode()):
         sys.exit(f'{module}: PTX of something else than entries')
@@ -27,16 +27,17 @@ def main(out, paths):
         module, arch, suffix = os.path.basename(path).split('.')
         with open(path, 'rb') as f:
             pieces = parts(module, suffix, f.read())
-        for part, raw in pieces:
+        for entry, raw in pieces:
             data = zlib.compress(raw, 9)
-            name = f'{part}_{arch}'
+            name = f'{module}_{entry or "all"}_{arch}'
+            of = f'"{entry}"' if entry else '0'
             lines.append(f'static const unsigned char {name}[{len(data)}] = {{')
             for at in range(0, len(data), 20):
                 lines.append(','.join(str(b) for b in data[at:at + 20]) + ',')
             lines.append('};')
-            table.append(f'    {{"{arch}", "{part}", {name}, {len(data)}, {len(raw)}}},')
+            table.append(f'    {{"{arch}", "{module}", {of}, {name}, {len(data)}, {len(raw)}}},')
     lines += ['', 'const struct bi_gpu_blob bi_gpu_blobs[] = {', *table,
-              '    {0, 0, 0, 0, 0},', '};', '']
+              '    {0, 0, 0, 0, 0, 0},', '};', '']
     with open(out, 'w') as f:
         f.write('\n'.join(lines))
 

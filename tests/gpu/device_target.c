@@ -20,7 +20,7 @@ struct device_target {
     bi_gpu_handle gpu, stream;
     struct bi_gpu_facts facts;
     struct {
-        const char *name;
+        const struct bi_gpu_blob *blob;
         bi_gpu_handle module;
     } modules[MODULES];
     int n_modules;
@@ -116,7 +116,7 @@ static const char *module_of(struct device_target *d, const struct bi_gpu_entry 
     if (!blob || d->n_modules == MODULES)
         return "no such module in this build";
     for (int i = 0; i < d->n_modules; i++)
-        if (!strcmp(d->modules[i].name, blob->name)) {
+        if (d->modules[i].blob == blob) {
             *module = d->modules[i].module;
             return NULL;
         }
@@ -125,11 +125,11 @@ static const char *module_of(struct device_target *d, const struct bi_gpu_entry 
         uncompress(image, &size, blob->data, (uLong)blob->size) != Z_OK)
         return "module: no memory, or damaged";
     image[size] = 0;
-    code = d->driver->module_load(d->gpu, &d->env, module, blob->name, image, size);
+    code = d->driver->module_load(d->gpu, &d->env, module, e->name, image, size);
     free(image);
     if (code)
-        return failed(d, blob->name, code);
-    d->modules[d->n_modules].name = blob->name;
+        return failed(d, e->name, code);
+    d->modules[d->n_modules].blob = blob;
     d->modules[d->n_modules++].module = *module;
     return NULL;
 }

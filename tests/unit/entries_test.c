@@ -1,6 +1,10 @@
 /* entries_test.c - which entry of the GPU kernels a product becomes (engine/entries.c): the tiles that were
- * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. */
+ * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. And the
+ * code of every entry is in this build, where it is built with GPU code. */
+#include <zlib.h>
+
 #include "engine/gpu.h"
+#include "kernels/gpu_blobs.h"
 #include "kernels/gpu_entries_sm90.h"
 #include "../test.h"
 
@@ -121,9 +125,44 @@ static void any(void)
     }
 }
 
+/* Does the code of an entry hold it? PTX: and nothing else. */
+static bool holds(const struct bi_gpu_blob *blob, const char *name)
+{
+    uLongf size = (uLongf)blob->raw_size;
+    unsigned char *raw = malloc(size);
+    const size_t n = strlen(name);
+    int found = 0, entries_there = 0;
+    if (!raw || uncompress(raw, &size, blob->data, (uLong)blob->size) != Z_OK || size != blob->raw_size)
+        size = 0;
+    for (uLongf i = 0; i + n + 1 < size; i++) {
+        found += !memcmp(raw + i, name, n) && strchr("(.", raw[i + n]) != NULL; /* NAME( or NAME.kd */
+        entries_there += size - i > 8 && !memcmp(raw + i, " .entry ", 8);
+    }
+    free(raw);
+    return found && entries_there == (blob->entry != NULL);
+}
+
+static void code_of(const char *arch, size_t first, size_t end)
+{
+    const struct bi_gpu_facts facts = {.arch = {arch}};
+    for (size_t i = first; i < end; i++) {
+        const struct bi_gpu_blob *blob = bi_gpu_find_blob(&facts, &entries[i]);
+        if (!CHECK(blob && holds(blob, entries[i].name)))
+            fprintf(stderr, "    %s: no code of %s\n", arch, entries[i].name);
+    }
+}
+
 int main(void)
 {
+    static const struct bi_gpu_entry portable[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)};
+    const size_t n = sizeof portable / sizeof *portable, all = sizeof entries / sizeof *entries;
     chosen();
     any();
+    if (bi_gpu_blobs[0].arch) {
+        static const char *const archs[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100"};
+        for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+            code_of(archs[i], 0, n);
+        code_of("sm_90a", n, all);
+    }
     return test_report();
 }
