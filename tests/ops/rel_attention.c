@@ -40,7 +40,7 @@ static void cases(struct ck *ck)
     check(ck, &one, 1, 130, 0, 130, 2, 64, 192, "d=64 e=192");
     check(ck, &one, 1, 320, 66, 129, 1, 64, 192, "d=64 e=192, some queries");
     check(ck, &one, 2, 128, 5, 70, 2, 64, 192, "two windows");
-    check(ck, &one, 17, 64, 3, 9, 8, 64, 192, "more tiles than multiprocessors");
+    check(ck, &one, 17, 64, 3, 1, 8, 64, 192, "more tiles than multiprocessors");
     for (int i = 0; i < 24; i++) {
         const int n = (int)ck_random(ck, 1, i % 3 ? 150 : 290);
         const int first = i % 2 ? (int)ck_random(ck, 0, n - 1) : 0;
