@@ -187,7 +187,10 @@ void bi_gpu_entry_name(const struct bi_gpu_facts *facts, const struct bi_launch 
                  attention_width(p->head_dim, half, p->bias), in);
     } else if (!strcmp(l->entry, "layernorm")) {
         const struct bi_layernorm_params *p = (const void *)l->params;
-        snprintf(name, size, "layernorm_%s%s_%s", p->table ? "rotated_" : "", in, dtype_suffix(l->out_dtype[p->sum ? 1 : 0]));
+        const enum bi_dtype y = l->out_dtype[p->sum ? 1 : 0];
+        const bool wide = l->in_dtype[0] == BI_F32 && y == BI_F16 && p->width > 1280 && p->width <= 1536;
+        snprintf(name, size, "layernorm_%s%s_%s", p->table ? "rotated_" : wide ? "wide_" : "", in,
+                 dtype_suffix(y));
     } else if (!strcmp(l->entry, "halves") ||
                (l->in_dtype[0] == BI_F32 && l->out_dtype[0] == BI_F16 &&
                 (!strcmp(l->entry, "rope") || !strcmp(l->entry, "select_rows")))) {

@@ -25,6 +25,7 @@
  *   attention_bias_* with a bias by place; the f32 entries take one, too
  *   layernorm_a_b    x, add, sum a, y b; w, b f32; copy f16   embedding_a   table a; y f32
  *   layernorm_rotated_a_b  with a table, and no other is
+ *   layernorm_wide_a_b     faster for widths from 1,281 to 1,536
  *   mean_pool_a      x a; w, b, y f32                    select_rows_a, rope_a, unary_a, add_a:
  *   scores_a         q, k a; p f32                       all of them a
  *   select_rows_f32_f16, rope_f32_f16, halves_f32_f16: x f32, y f16
@@ -84,10 +85,11 @@
     E(attention_d32_f16,      attention,     attention,          128, 10240, attention)  \
     E(attention_d64_f16,      attention,     attention,          128, 18432, attention)  \
     E(attention_d128_f16,     attention,     attention,          128, 17408, attention)  \
-    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 12288, layernorm)  \
-    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 12288, layernorm)  \
-    E(layernorm_rotated_f16_f16, layernorm,  layernorm,          256, 12288, layernorm)  \
-    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 12288, layernorm)  \
+    E(layernorm_f32_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
+    E(layernorm_wide_f32_f16, layernorm,     layernorm,          256, 12288, layernorm)  \
+    E(layernorm_f16_f16,      layernorm,     layernorm,          256, 10240, layernorm)  \
+    E(layernorm_rotated_f16_f16, layernorm,  layernorm,          256, 10240, layernorm)  \
+    E(layernorm_f32_f32,      layernorm,     layernorm,          256, 10240, layernorm)  \
     E(embedding_f32,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_f16,          embedding,     embedding,          256, 0,     embedding)  \
     E(embedding_windows_f32,  embedding, embedding_windows, 256, 0,     embedding_windows) \

@@ -71,10 +71,10 @@ template <typename X, typename Y> DEV f32x4 source(const rows<X, Y> &r, int c)
     return v;
 }
 
-enum { USUAL = 1280, HELD = 1536 /* widest row that is held */ };
+enum { HELD = 1280, HELD_WIDE = 1536 }; /* widest row that is held; apart, as the others would take an eighth longer */
 
-struct held_scales {
-    scales of[HELD / 4];
+template <int WIDEST> struct held_scales {
+    scales of[WIDEST / 4];
 };
 
 /* A row of at most 128 PARTS columns, all `whole`, is read once and stays in registers. Behind its
@@ -178,15 +178,16 @@ DEV void norm_rows(const struct bi_layernorm_params &p, bool whole, int groups, 
     }
 }
 
-template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct bi_layernorm_params &p)
+template <typename X, typename Y, bool TURNS = false, int WIDEST = HELD>
+DEV void norm(const struct bi_layernorm_params &p)
 {
     const int groups = p.groups > 1 ? p.groups : 1;
     const bool whole = fours((const X *)p.x, p.ldx) && fours((const Y *)p.y, p.ldy) &&
                        fours(p.w, 0) && fours(p.b, 0) && fours(p.add, p.add ? p.lda : 0) &&
                        fours(p.sum, p.sum ? p.lds : 0) && (!TURNS || fours(p.table, p.head_dim)) &&
                        fours((const f16 *)p.copy, p.copy ? p.ldc : 0) && p.width % 4 == 0;
-    SHARED(held_scales, s, sizeof(held_scales));
-    if (!whole || p.width > (TURNS || groups > 1 ? USUAL : HELD)) {
+    SHARED(held_scales<WIDEST>, s, sizeof(held_scales<WIDEST>));
+    if (!whole || p.width > WIDEST) {
         wait_for_inputs();
         norm_rows<TURNS, X, Y>(p, whole, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
             norm_any<TURNS>(p, r);
@@ -194,8 +195,8 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
     } else if (TURNS || groups > 1) {
         wait_for_inputs();
         norm_rows<TURNS, X, Y>(p, true, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
-            norm_held<USUAL / 128, TURNS>(p, r,
-                                          [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
+            norm_held<WIDEST / 128, TURNS>(p, r,
+                                           [&](int c) ALWAYS_INLINE { return scales_at(r, c); });
         });
     } else {
         /* weights are no inputs: they wait in shared memory for those */
@@ -207,12 +208,10 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
         wait_for_inputs();
         const auto at = [&](int c) ALWAYS_INLINE { return s.of[c / 4]; };
         norm_rows<false, X, Y>(p, true, 1, [&](const rows<X, Y> &r) ALWAYS_INLINE {
-            if (p.width <= 4 * 128)
+            if (WIDEST == HELD && p.width <= 4 * 128)
                 norm_held<4, false>(p, r, at);
-            else if (p.width <= USUAL)
-                norm_held<USUAL / 128, false>(p, r, at);
             else
-                norm_held<HELD / 128, false>(p, r, at);
+                norm_held<WIDEST / 128, false>(p, r, at);
         });
     }
 }
@@ -220,6 +219,11 @@ template <typename X, typename Y, bool TURNS = false> DEV void norm(const struct
 KERNEL_EARLY(layernorm_f32_f16, struct bi_layernorm_params, ROW_THREADS, 2)
 {
     norm<float, f16>(p);
+}
+
+KERNEL_EARLY(layernorm_wide_f32_f16, struct bi_layernorm_params, ROW_THREADS, 2)
+{
+    norm<float, f16, false, HELD_WIDE>(p);
 }
 
 KERNEL_EARLY(layernorm_f32_f32, struct bi_layernorm_params, ROW_THREADS, 2)

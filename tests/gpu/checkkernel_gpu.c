@@ -161,6 +161,8 @@ static const struct precision precisions[] = {
     {"attention_contacts_plain_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
      5e-6, 0, 1e-11, NULL},
     {"layernorm_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_wide_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7,
+     "layernorm_f32_f16"},
     {"layernorm_rotated_f16_f16", {AT(layernorm, x), AT(layernorm, y), END}, 1e-6, 6e-4, 1e-7,
      NULL},
     {"layernorm_f16_f16", {AT(layernorm, x), AT(layernorm, y), AT(layernorm, copy), END}, 1e-6,

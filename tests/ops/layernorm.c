@@ -54,6 +54,7 @@ static void cases(struct ck *ck)
         struct ck_lengths n = ck_same(8, 475);
         check(ck, &n, 320, 1, 0, 1, "3800 x 320");
         check(ck, &n, 1280, 1, 0, 1, "3800 x 1280");
+        check(ck, &n, 1536, 1, 0, 1, "3800 x 1536");
         return;
     }
     for (int width = 1; width <= 40; width++) {
@@ -62,6 +63,9 @@ static void cases(struct ck *ck)
     }
     struct ck_lengths many = ck_same(9, 500); /* more rows than the blocks of a GPU take at once */
     check(ck, &many, 36, 1, 0, 1, "many rows");
+    struct ck_lengths some = ck_lengths(ck, 3, 20);
+    for (int width = 1276; width <= 1540; width += 52)
+        check(ck, &some, width, 1, 0, 1, "wide");
     for (int i = 0; i < 30; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 60);
         check(ck, &n, (int)ck_random(ck, 1, 1400), spreads[i % 3], i % 5 == 4 ? 2 : 0, i % 2,
