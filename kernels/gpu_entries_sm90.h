@@ -83,7 +83,7 @@ static inline void bi_gpu_grid_rel_attention_sm90(const void *params,
     E(attention_sm90_d32_f16,        attention_sm90, attention, 512, 110880, attention_sm90)\
     E(attention_sm90_d64_f16,        attention_sm90, attention, 512, 221472, attention_sm90)\
     E(attention_sm90_d128_f16,       attention_sm90, attention, 384, 163936, attention_sm90_wide)\
-    E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 384, 221888, rel_attention_sm90)
+    E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 384, 205472, rel_attention_sm90)
 /* clang-format on */
 
 #define BI_GPU_ENTRY_SM90(name, module, params, threads, shared, grid)                   \

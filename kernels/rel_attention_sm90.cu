@@ -9,8 +9,8 @@
  * go to a ring of 128 keys in shared memory, each where its query reads it; a warp reads its own rows
  * only. The second warpgroup meets every row of r one step after the first.
  *
- * A step makes the scores of its keys and the columns of the next step; beside its exponentials run the
- * products of the weights before with their values.
+ * A step makes columns and the scores of its keys; beside its exponentials run the products of the
+ * weights of the step before with their values.
  *
  * Which query a row of the matrix unit is (`query_of`), and the order of 8 keys in the ring, are such
  * that the rows of a warp write and read different banks.
@@ -25,8 +25,8 @@
 
 enum {
     GROUPS = 2, ROWS = 64, TILE = GROUPS * ROWS, KEYS = 64, D = 64, WIDE = 192, RING = 2 * KEYS,
-    K_STAGES = 3, V_STAGES = 3, R_STAGES = 5,
-    LEAD = 3,             /* boxes of r for the first step and ahead of it */
+    K_STAGES = 2, V_STAGES = 3, R_STAGES = 4,
+    LEAD = 2,             /* boxes of r before the one with the first keys */
     PITCH = WIDE * 2 + 16 /* bytes of a row on its way out: other banks than the next */
 };
 
@@ -319,13 +319,13 @@ DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
             wait(s.relative, b);
             used(s.relative, b);
         }
-        const turn<R_STAGES> b1 = {b.count + 1};
+        const turn<R_STAGES> second = {b.count + 1};
         wait(s.relative, b);
-        wait(s.relative, b1);
+        wait(s.relative, second);
         wait(s.keys, k);
         products_begin();
         multiply_all(y, qw, s.r[b.at()]);
-        multiply_all(next, qw, s.r[b1.at()]);
+        multiply_all(next, qw, s.r[second.at()]);
         multiply_all(x, qu, s.k[k.at()]);
         products_wait<2>();
         used(s.relative, b);
@@ -337,25 +337,15 @@ DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
         products_wait<0>();
         used(s.keys, k);
         wave_barrier();
-        wait(s.relative, b);
-        products_begin();
-        multiply_all(y, qw, s.r[b.at()]);
         add_along(s, at, x);
-        wave_barrier();
         raise(x, p.n, top, sum, shrink);
         weigh(x, top, sum);
-        computed(x);
+        round_all(weights, x);
         wait(s.values, v);
         if (p.n > KEYS) {
             wait(s.keys, k);
-            const turn<R_STAGES> b2 = {b.count + 1};
-            wait(s.relative, b2);
+            wait(s.relative, b);
         }
-        products_wait<0>();
-        used(s.relative, b);
-        put_along(s, at, y);
-        wave_barrier();
-        round_all(weights, x);
 #pragma GCC unroll 96
         for (int i = 0; i < WIDE / 2; i++)
             o[i] = 0;
@@ -363,25 +353,24 @@ DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
         /* step by step; what it needs is there */
         for (int keys = p.n - KEYS; keys > 0; keys -= KEYS) {
             products_begin();
-            multiply_all(x, qu, s.k[k.at()]);
             multiply_all(y, qw, s.r[b.at()]);
+            multiply_all(x, qu, s.k[k.at()]);
             multiply_values(o, weights, s.v[v.at()]);
             products_wait<2>();
+            used(s.relative, b);
+            put_along(s, at, y);
+            wave_barrier();
+            products_wait<1>();
             used(s.keys, k);
             add_along(s, at, x);
-            wave_barrier();
             /* asked here, the answer is there in time */
             const turn<V_STAGES> v1 = {v.count + 1};
-            const turn<R_STAGES> b1 = {b.count + 1};
             const bool last = keys <= KEYS;
-            const int there = is_full(s.values, v1) &
-                              (last | (is_full(s.keys, k) & is_full(s.relative, b1)));
+            const int there =
+                is_full(s.values, v1) & (last | (is_full(s.keys, k) & is_full(s.relative, b)));
             const bool raised = raise(x, keys, top, sum, shrink);
             weigh(x, top, sum);
             computed(x);
-            products_wait<1>();
-            used(s.relative, b);
-            put_along(s, at, y);
             wave_barrier();
             if (!there) {
                 wait(s.values, v1);
