@@ -44,9 +44,10 @@ static bool mappable(const void *base, int64_t ld)
     return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld > 0;
 }
 
+/* Of an array that need not be given. */
 static bool by_twos(const void *base, int64_t ld, size_t size)
 {
-    return ((uintptr_t)base | (uint64_t)ld * size) % (2 * size) == 0;
+    return !base || ((uintptr_t)base | (uint64_t)ld * size) % (2 * size) == 0;
 }
 
 /* Kinds of Hopper's linears, and what the names of their entries end with. */

@@ -32,6 +32,7 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
     struct bi_launch l = {.entry = "linear", .in_dtype = {BI_F16},
                           .out_dtype = {c->full ? BI_F32 : BI_F16}};
     struct bi_linear_params p = {.x = room, .w = room, .bias = room, .ldx = c->k, .ldy = c->n,
+                                 .ldr = 1, /* of no residual */
                                  .rows = c->rows, .n = c->n, .k = c->k};
     p.y = (float *)((char *)room + c->off * (c->full ? 4 : 2));
     if (c->kind == ROTATED) {
