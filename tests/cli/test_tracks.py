@@ -5,6 +5,7 @@ Standard library only. The model is the golden one with random weights (tests/go
 are compared between ways that must agree: a window alone and read from a genome, plain and
 bgzip, single and shared windows, arrays and BigWig (read here from the format's description).
 """
+import json
 import os
 import random
 import shutil
@@ -204,6 +205,41 @@ class Tracks(unittest.TestCase):
         r = self.run_it('short.fa', '-o', 's.npz', code=1)
         self.assertIn('short: no result: invalid_argument: 4 bases, a window has 5120', r.stderr)
         self.assertEqual(list(npz(self.path('s.npz'))), ['good'])
+
+    def test_windows_among_bad_records(self):
+        """Windows are on their way while records are read: all come out, in order, as they are alone."""
+        windows = {'w%d' % i: self.window(self.a, 900 * i) for i in range(6)}
+        alone = self.of_windows(**windows)
+        order = ['w0', 'w1', 'x', 'w2', 'y', 'z', 'w3', 'w4', 'w5', 'x2']
+        self.write('m.fa', ''.join('>%s\n%s\n' % (n, windows.get(n, 'ACGT')) for n in order))
+        for n_threads in '1', '3':
+            r = self.run_it('m.fa', '-o', 'm.npz', '--threads', n_threads, code=1)
+            got = npz(self.path('m.npz'))
+            self.assertEqual(list(got), list(windows))
+            self.assertEqual(got, alone)
+            said = [line.split(': ')[1] for line in r.stderr.splitlines() if 'no result:' in line]
+            self.assertEqual(said, ['x', 'y', 'z', 'x2'])
+        self.assertEqual(len({v for _, v in got.values()}), 6)
+
+    def test_windows_that_are_not_finite(self):
+        """Each fails for itself, and none is lost."""
+        model = self.path('nan')
+        shutil.copytree(self.model, model)
+        raw = bytearray(read(os.path.join(model, 'model.safetensors')))
+        size = struct.unpack('<Q', raw[:8])[0]
+        head = json.loads(raw[8:8 + size])
+        first, end = next(v['data_offsets'] for k, v in head.items()
+                          if k.startswith('_heads.human') and k.endswith('bias'))
+        for at in range(8 + size + first, 8 + size + end, 4):
+            raw[at:at + 4] = struct.pack('<f', float('nan'))
+        with open(os.path.join(model, 'model.safetensors'), 'wb') as f:
+            f.write(raw)
+        self.model = model
+        self.write('n.fa', ''.join('>n%d\n%s\n' % (i, self.window(self.a, i)) for i in range(3)))
+        r = self.run_it('n.fa', '-o', 'n.npz', code=1)
+        for i in range(3):
+            self.assertIn('n%d: no result: nan' % i, r.stderr)
+        self.assertIn('3 of 3 records have no result', r.stderr)
 
     def test_bad_genomes(self):
         self.write('i.bed', 'chrA\t10000\t10000\tgood\n')
