@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""hopper_test.py BIOINFER SOURCE_ROOT - what the command launches on a Hopper GPU.
+
+The driver is null_driver.c (in LD_LIBRARY_PATH): it computes nothing, so no numbers are looked at, but finds
+every kernel in its code and checks what a launch and a tensor map ask for. Each case names entries that
+must be among those launched, and ones that must not.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXE, ROOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+GOLDEN = os.path.join(ROOT, 'tests', 'golden')
+
+
+SEQUENCES = ''.join('>s%d\n%s\n' % (n, ('MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPIL' * 30)[:n]) for n in (1, 37, 90))
+
+
+class Hopper(unittest.TestCase):
+    def launched(self, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, 'log')
+            with open(os.path.join(folder, 'sequences.fasta'), 'w', encoding='ascii') as f:
+                f.write(SEQUENCES)
+            command = [EXE, *args, '--device', 'cuda:0', '--progress', 'off', '-o', os.path.join(folder, 'o.npz')]
+            r = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder,
+                               env=dict(os.environ, NULL_DRIVER_LOG=log))
+            self.assertEqual(r.returncode, 0, r.stderr)
+            with open(log, encoding='ascii') as f:
+                return f.read().split()
+
+    def check(self, args, some, none=()):
+        names = self.launched(*args)
+        for pattern in some:
+            self.assertTrue([n for n in names if re.fullmatch(pattern, n)], (pattern, sorted(set(names))))
+        for pattern in none:
+            self.assertEqual([n for n in names if re.fullmatch(pattern, n)], [])
+
+    def model(self, family, name, *args):
+        return [family, 'sequences.fasta', '--weights', os.path.join(GOLDEN, family, name), *args]
+
+    def test_esm2(self):
+        for name, heads in (('hf-d16', 'd16'), ('hf-d128', 'd128'), ('hf-d64-bin-legacy', 'd64')):
+            self.check(self.model('esm2', name, '--include', 'mean,per-residue,logits'),
+                       ['linear_sm90_.*f16', 'linear_sm90_.*f32', f'attention_sm90_{heads}_f16', 'layernorm_f32_f16'],
+                       ['linear_f32', 'attention_d.*'])
+        self.check(self.model('esm2', 'hf-d16', '--include', 'contacts'), ['attention_contacts.*', 'then_contact.*'])
+
+    def test_float32(self):
+        """linear_f32 is an entry and a module."""
+        self.check(self.model('esm2', 'hf-d16', '--precision', 'fp32'),
+                   ['linear_small_f32|linear_f32', 'attention_d64_f32', 'layernorm_f32_f32'], ['.*sm90.*'])
+
+    def test_other_proteins(self):
+        self.check(self.model('esmc', 'split'), ['linear_sm90_.*', 'attention_sm90_.*', 'halves_f32_f16',
+                                                   'layernorm_rotated_f16_f16'])
+        self.check(self.model('protbert', 'trunk'), ['linear_sm90_.*', 'attention_sm90_.*'])
+        self.check(self.model('prott5', 'full'), ['linear_sm90_.*', 'attention_bias_.*'])
+
+    def test_enformer(self):
+        for name in 'half', 'odd':
+            folder = os.path.join(GOLDEN, 'enformer', name)
+            self.check(['enformer', os.path.join(folder, 'window.fa'), '--weights', folder, '--positions', 'formula-pt'],
+                       ['linear_.*f16.*', 'rel_attention.*'])
+
+
+if __name__ == '__main__':
+    unittest.main()
