@@ -46,7 +46,7 @@ struct run {
     bool to_table, to_coverage, variants;
     char *reference, *changed[AT_ONCE]; /* [window]; changed: where there is a reference, else none */
     char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
-    float *values, *others;             /* [n_bins, n_tracks]; others: of each changed */
+    float *values, *others;             /* [n_bins, n_tracks], of the reference; others: of each changed */
     int at_once;
     struct flight flights[BIOINFER_STARTED]; /* a ring; where windows are run as they are */
     int n_flights, oldest;
@@ -124,12 +124,11 @@ static int open_session(struct run *run)
     bioinfer_tracks_get_info(run->tracks, &run->info);
     run->n_values = run->info.n_bins * run->info.n_tracks;
     run->reference = calloc((size_t)run->info.window + 1, 1);
-    run->values = calloc((size_t)run->n_values, sizeof *run->values);
-    if (!run->reference || !run->values)
+    if (!run->reference)
         return CLI_EXIT_NO_MEMORY;
     if (!p.keep) {
         for (int i = 0; i < BIOINFER_STARTED; i++)
-            if (!(run->flights[i].values = calloc((size_t)run->n_values, sizeof *run->values)))
+            if (!(run->flights[i].values = calloc((size_t)run->n_values, sizeof(float))))
                 return CLI_EXIT_NO_MEMORY;
         return CLI_EXIT_OK;
     }
@@ -141,8 +140,9 @@ static int open_session(struct run *run)
         if (!(run->changed[i] = calloc((size_t)run->info.window + 1, 1)))
             return CLI_EXIT_NO_MEMORY;
     run->texts = calloc(2 * AT_ONCE, sizeof *run->texts);
+    run->values = calloc((size_t)run->n_values, sizeof *run->values);
     run->others = calloc((size_t)(run->at_once * run->n_values), sizeof *run->others);
-    return run->others && run->texts ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+    return run->values && run->others && run->texts ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
 }
 
 static int open_input(struct run *run)

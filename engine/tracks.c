@@ -600,11 +600,11 @@ static int run_changed(struct bioinfer_tracks *s, const char *sequence, int view
     int st = 0;
     if (!find_cut(s, sequence, view, &c))
         return run_rest(s, view, k->features, sums, err);
-    read_view(s, sequence, view, s->bases);
     if (2 * c.n > t->n_tokens) { /* nothing to save */
         st = set_out(s, sequence, view, 1, sums, err);
         return st ? st : come_in(s, &sums, err);
     }
+    read_view(s, sequence, view, s->bases);
     for (int i = 0; !st && i < t->n_features; i++) {
         const int64_t size = t->features[i].rows * t->features[i].width;
         if (!(saved[i] = bi_calloc(s->env, (size_t)(c.n_tokens * size), sizeof **saved)))

@@ -12,7 +12,7 @@
  * A product of 16 along k takes 63 cycles before the next one of its chain begins, however narrow the
  * tile, so that loops are as long with small tiles; epilogues are shorter, and blocks more.
  * Each element of y is the same chain over k as in linear_sm90.cu: the same bits. */
-#include "linear_sm90_tile.h"
+#include "linear_sm90_tile.h" /* the kinds of entries */
 
 #include "linear_sm90.h"
 

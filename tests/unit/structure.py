@@ -384,6 +384,20 @@ def header_compiles():
     return problems
 
 
+def hopper_tiles():
+    """The table of tiles of engine/entries.c and the one by which bench/kernels_gpu.py measures."""
+    def read(path):
+        with open(os.path.join(ROOT, path), encoding='utf-8') as file:
+            return file.read()
+    engine = {m[1]: tuple(map(int, m[2].split(','))) for m in
+              re.finditer(r'\{"(\w*)", ([\d, ]+), [A-Z |]+\}', read('engine/entries.c'))}
+    text = re.search(r'^TILES = (\{.*?\})$', read('bench/kernels_gpu.py'), re.M | re.S)[1]
+    bench = {m[1]: tuple(map(int, m[2].split(','))) for m in re.finditer(r'"(\w*)": \(([\d, ]+)\)', text)}
+    assert len(engine) > 6, 'the table of entries.c is not where it was'
+    return [] if engine == bench else ['%s: engine %s, bench %s' % (n or '(128 x 128)', engine.get(n), bench.get(n))
+                                       for n in sorted({*engine, *bench}) if engine.get(n) != bench.get(n)]
+
+
 def main():
     global ROOT, LIBRARY
     if len(sys.argv) < 4:
