@@ -48,7 +48,7 @@ struct run {
     char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
     float *values, *others;             /* [n_bins, n_tracks], of the reference; others: of each changed */
     int at_once;
-    struct flight flights[BIOINFER_STARTED]; /* a ring; where windows are run as they are */
+    struct flight flights[BIOINFER_STARTED]; /* a ring of info.n_at_once; where windows are run as they are */
     int n_flights, oldest;
     int64_t n_values;
     uint64_t n_records, n_failed;
@@ -127,7 +127,7 @@ static int open_session(struct run *run)
     if (!run->reference)
         return CLI_EXIT_NO_MEMORY;
     if (!p.keep) {
-        for (int i = 0; i < BIOINFER_STARTED; i++)
+        for (int i = 0; i < run->info.n_at_once; i++)
             if (!(run->flights[i].values = calloc((size_t)run->n_values, sizeof(float))))
                 return CLI_EXIT_NO_MEMORY;
         return CLI_EXIT_OK;
@@ -298,7 +298,7 @@ static int finish_window(struct run *run)
     int st = bioinfer_tracks_finish(run->tracks, NULL, &err), code;
 
     run->n_flights--;
-    run->oldest = (run->oldest + 1) % BIOINFER_STARTED;
+    run->oldest = (run->oldest + 1) % run->info.n_at_once;
     if (st && !is_of_record(st))
         code = cli_fail(run->cli, CLI_AT_RUN, st, &err);
     else if (!(code = put_tracks(run, f->id, f->ordinal, st, err.text, f->values)) && !st &&
@@ -334,7 +334,7 @@ static int put_failed(struct run *run, const char *id, uint64_t ordinal, int sta
 static int start_window(struct run *run, const char *sequence, const char *id, uint64_t ordinal,
                         const char *contig, int64_t start)
 {
-    struct flight *f = &run->flights[(run->oldest + run->n_flights) % BIOINFER_STARTED];
+    struct flight *f = &run->flights[(run->oldest + run->n_flights) % run->info.n_at_once];
     struct bioinfer_error err = {0};
     int st;
 
@@ -344,7 +344,7 @@ static int start_window(struct run *run, const char *sequence, const char *id, u
         return CLI_EXIT_NO_MEMORY;
     if ((st = bioinfer_tracks_start(run->tracks, sequence, (size_t)run->info.window, f->values, &err)))
         return cli_fail(run->cli, CLI_AT_RUN, st, &err);
-    return ++run->n_flights < BIOINFER_STARTED ? CLI_EXIT_OK : finish_window(run);
+    return ++run->n_flights < run->info.n_at_once ? CLI_EXIT_OK : finish_window(run);
 }
 
 static int run_records(struct run *run)

@@ -18,7 +18,9 @@ enum {
     MAX_SHIFTS = 64,
     CUT_STEP = 8, /* tokens of a cut window: few plans */
     AT_ONCE = 16, /* changed windows in a program, a power of two */
-    MOST_OUTPUT = 256 << 20 /* bytes of their tracks */
+    TOGETHER = BIOINFER_STARTED / BI_SLOTS, /* whole ones, the same */
+    ENOUGH_TOKENS = 6144,   /* rows that fill a GPU */
+    MOST_OUTPUT = 256 << 20 /* bytes of tracks of several */
 };
 
 /* The reference as one view sees it. */
@@ -58,16 +60,24 @@ struct window {
     bool finite;
 };
 
-/* Windows in the order they set out, and their views that are at work. */
-struct started {
-    struct window of[BIOINFER_STARTED];
+/* Views of whole windows that are of one program. */
+struct group {
+    struct bi_exec_slot *slot; /* once they are at work */
     int n;
     struct {
-        struct bi_exec_slot *slot;
         struct window *window;
         int view;
-    } runs[BI_SLOTS];
+    } of[TOGETHER];
+};
+
+/* Windows in the order they set out: a ring. Their views that are at work, and those that wait for
+ * company. */
+struct started {
+    struct window of[BIOINFER_STARTED];
+    int oldest, n;
+    struct group runs[BI_SLOTS], waiting; /* waiting: bases of view i are those of window i of s->bases */
     int n_runs;
+    int most; /* views in a program, a power of two; 1: there is no gain, or not the memory */
 };
 
 /* A slot's input block holds the features of a view's reference for a plan. */
@@ -96,7 +106,7 @@ struct bioinfer_tracks {
     struct held held[BI_SLOTS];
     struct waiting waiting;
     struct started started;
-    int32_t *bases;     /* [window] of the view at hand */
+    int32_t *bases;     /* [started.most][window] of those that wait, or [window] of the view at hand */
     uint64_t n_whole, n_cut, cut_tokens;
     atomic_flag busy;
 };
@@ -217,6 +227,17 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
     return s->kept ? 0 : bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
 }
 
+/* Several windows in a program have more rows: a gain where one has too few to fill the device. */
+static int most_together(const struct bioinfer_tracks *s)
+{
+    const int64_t output = s->t->n_bins * s->n_tracks * (int64_t)sizeof(float);
+    int most = 1;
+    while (s->model->caps.async && s->t->batches && 2 * most <= TOGETHER &&
+           2 * most * s->t->n_tokens <= ENOUGH_TOKENS && 2 * most * output <= MOST_OUTPUT)
+        most *= 2;
+    return most;
+}
+
 int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
                         const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
 {
@@ -241,8 +262,9 @@ int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
     if ((st = find_head(s, p.head, &s->head, err)) || (st = take_tracks(s, &p, err)) ||
         (st = take_views(s, &p, err)))
         goto out;
+    s->started.most = most_together(s);
     if ((p.no_rules && !(s->no_rules = bi_strdup(s->env, p.no_rules))) ||
-        !(s->bases = bi_calloc(s->env, (size_t)s->t->window, sizeof *s->bases))) {
+        !(s->bases = bi_calloc(s->env, (size_t)(s->started.most * s->t->window), sizeof *s->bases))) {
         st = bi_fail(err, BIOINFER_NOMEM, "tracks");
         goto out;
     }
@@ -357,16 +379,21 @@ static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_
                                     .tracks = s->all_tracks ? NULL : tracks_of(s, view)};
 }
 
+/* Does the device compute other tracks of this view than of the first strand? */
+static bool other_tracks(const struct bioinfer_tracks *s, int view)
+{
+    return reversed(s, view) && s->other_pairs && !s->all_tracks;
+}
+
 /* 1: not beside the batch that is on its way. */
 static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int view,
                       int64_t n_tokens, int64_t n_windows, struct bi_exec_slot **slot,
                       struct bioinfer_error *err)
 {
     struct graph_of of = {&s->model->base, shape_of(s, part, view, n_tokens, n_windows)};
-    const bool pairs = reversed(s, view) && s->other_pairs && !s->all_tracks;
     const int32_t all = (int32_t)(n_tokens * n_windows);
     struct bi_recipe recipe = { /* the head is that of the session */
-        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n_windows, pairs}},
+        .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n_windows, other_tracks(s, view)}},
         .build = build_graph, .user = &of, .no_rules = s->no_rules};
     struct bi_exec_batch b = {.recipe = &recipe,
                               .counts = {.n_tokens = all, .n_seqs = 1, .longest = all}};
@@ -417,14 +444,13 @@ static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slo
     return add_tracks_of(s, slot, view, 0, sums);
 }
 
-/* A whole window, of s->bases; 1 as begin_some. */
-static int begin_whole(struct bioinfer_tracks *s, int view, struct bi_exec_slot **slot,
-                       struct bioinfer_error *err)
+/* Windows are filled up with the last one to a number that has a plan. */
+static int filled_up(int n)
 {
-    int st = begin_some(s, BI_TRACKS_WHOLE, view, s->t->n_tokens, 1, slot, err);
-    if (!st)
-        memcpy(bi_exec_input(*slot, "bases"), s->bases, (size_t)s->t->window * sizeof *s->bases);
-    return st;
+    int all = 1;
+    while (all < n)
+        all *= 2;
+    return all;
 }
 
 /* Features of tokens first ... first + n - 1 into `to`, of which rows from `skip` on for
@@ -469,22 +495,103 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
                : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
 }
 
-/* ---- whole windows on their way ---- */
+/* Of n windows in a program: the tokens they start with, and those that are given. */
+static void fill_places(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int n)
+{
+    const struct bi_tracks *t = s->t;
+    int32_t *from = bi_exec_input(slot, "from"), *kept = bi_exec_input(slot, "kept");
+    for (int i = 0; i < n; i++) {
+        const int32_t first = (int32_t)(i * t->n_tokens);
+        for (int32_t k = 0; k < t->n_tokens; k++)
+            from[first + k] = k;
+        for (int32_t k = 0; k < t->n_bins; k++)
+            kept[i * t->n_bins + k] = first + (int32_t)t->first_bin + k;
+    }
+}
 
-/* The view that set out first comes in. */
-static int view_in(struct bioinfer_tracks *s, struct bioinfer_error *err)
+/* ---- whole windows on their way ----
+ *
+ * Views of windows wait until they fill a program, or one of them is asked for; each has the bits
+ * that it has alone. */
+
+/* The input of window i of several. */
+static int32_t *input_of(const struct bi_exec_slot *slot, const char *name, int i)
+{
+    char full[16];
+    snprintf(full, sizeof full, i ? "%s%d" : "%s", name, i);
+    return bi_exec_input(slot, full);
+}
+
+static void fill_group(struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int first, int n)
+{
+    const int all = filled_up(n);
+    const int64_t window = s->t->window;
+    for (int i = 0; i < all; i++) {
+        memcpy(input_of(slot, "bases", i), s->bases + (first + (i < n ? i : n - 1)) * window,
+               (size_t)window * sizeof *s->bases);
+    }
+    for (int i = 1; i < all; i++) {
+        int32_t *row = input_of(slot, "row", i);
+        for (int32_t k = 0; k < s->t->n_tokens; k++)
+            row[k] = i * (int32_t)s->t->n_tokens + k;
+    }
+    if (all > 1)
+        fill_places(s, slot, all);
+}
+
+/* The views that set out first come in. */
+static int views_in(struct bioinfer_tracks *s, struct bioinfer_error *err)
 {
     struct started *on = &s->started;
-    struct bi_exec_slot *slot = on->runs[0].slot;
-    struct window *w = on->runs[0].window;
-    const int view = on->runs[0].view, st = bi_exec_wait(s->exec, slot, err);
+    const struct group g = on->runs[0];
+    const int st = bi_exec_wait(s->exec, g.slot, err);
     if (st)
         return st;
     memmove(on->runs, on->runs + 1, (size_t)--on->n_runs * sizeof *on->runs);
-    w->finite &= add_tracks(s, slot, view, w->values);
-    w->n_left--;
-    s->n_whole++;
+    for (int i = 0; i < g.n; i++) {
+        struct window *w = g.of[i].window;
+        w->finite &= add_tracks_of(s, g.slot, g.of[i].view, i, w->values);
+        w->n_left--;
+    }
+    s->n_whole += (uint64_t)g.n;
     return 0;
+}
+
+/* n of the views that wait, from `first` on, in one program; 1: there is not the memory for several. */
+static int submit_some(struct bioinfer_tracks *s, int first, int n, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    struct group g = {.n = n};
+    int st;
+    memcpy(g.of, on->waiting.of + first, (size_t)n * sizeof *g.of);
+    while ((st = begin_some(s, BI_TRACKS_WHOLE, g.of[0].view, s->t->n_tokens, filled_up(n), &g.slot,
+                            err)) > 0 && on->n_runs)
+        if ((st = views_in(s, err)))
+            return st;
+    if (n > 1 && (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG))
+        return 1;
+    if (st)
+        return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: no slot is free") : st;
+    fill_group(s, g.slot, first, n);
+    if (!(st = bi_exec_submit(s->exec, g.slot, err)))
+        on->runs[on->n_runs++] = g;
+    return st;
+}
+
+/* All views that wait set out, in smaller programs from now on where the memory does not do. */
+static int submit_waiting(struct bioinfer_tracks *s, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    int st = 0;
+    for (int at = 0, n; !st && at < on->waiting.n; at += n) {
+        n = on->waiting.n - at < on->most ? on->waiting.n - at : on->most;
+        if ((st = submit_some(s, at, n, err)) > 0) {
+            on->most = filled_up(n) / 2;
+            st = n = 0;
+        }
+    }
+    on->waiting.n = 0;
+    return st;
 }
 
 /* With n views of a window, from `first` on; their values are added to those there. There is room in
@@ -493,42 +600,37 @@ static int set_out(struct bioinfer_tracks *s, const char *sequence, int first, i
                    struct bioinfer_error *err)
 {
     struct started *on = &s->started;
-    struct window *w = &on->of[on->n++];
+    struct group *g = &on->waiting;
+    struct window *w = &on->of[(on->oldest + on->n++) % BIOINFER_STARTED];
     int st = 0;
     *w = (struct window){values, n, true};
     for (int v = first; !st && v < first + n; v++) {
-        struct bi_exec_slot *slot;
-        read_view(s, sequence, v, s->bases);
-        while ((st = begin_whole(s, v, &slot, err)) > 0 && on->n_runs)
-            if ((st = view_in(s, err)))
-                return st;
-        if (st)
-            return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: no slot is free") : st;
-        if (!(st = bi_exec_submit(s->exec, slot, err))) {
-            on->runs[on->n_runs].slot = slot;
-            on->runs[on->n_runs].window = w;
-            on->runs[on->n_runs++].view = v;
-        }
+        if (g->n && other_tracks(s, v) != other_tracks(s, g->of[0].view) &&
+            (st = submit_waiting(s, err)))
+            return st;
+        read_view(s, sequence, v, s->bases + g->n * s->t->window);
+        g->of[g->n].window = w;
+        g->of[g->n++].view = v;
+        if (g->n >= on->most)
+            st = submit_waiting(s, err);
     }
     return st;
 }
 
-/* The window that set out first comes in. */
+/* The window that set out first comes in. What waits for company goes before the host waits. */
 static int come_in(struct bioinfer_tracks *s, float **values, struct bioinfer_error *err)
 {
     struct started *on = &s->started;
-    bool finite;
+    const struct window *w = &on->of[on->oldest];
     int st = 0;
-    *values = on->of[0].values;
-    while (!st && on->of[0].n_left)
-        st = view_in(s, err);
+    *values = w->values;
+    while (!st && w->n_left)
+        st = on->waiting.n && on->n_runs < BI_SLOTS ? submit_waiting(s, err) : views_in(s, err);
     if (st)
         return st;
-    finite = on->of[0].finite;
-    memmove(on->of, on->of + 1, (size_t)--on->n * sizeof *on->of);
-    for (int i = 0; i < on->n_runs; i++)
-        on->runs[i].window--;
-    return finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
+    on->oldest = (on->oldest + 1) % BIOINFER_STARTED;
+    on->n--;
+    return w->finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
 }
 
 /* ---- the kept reference ---- */
@@ -637,34 +739,18 @@ out:
  * of the reference's, and goes on with all of them: products of many rows, weights read once. Each
  * row is what it would be alone, to the bit; neighbours in "bases" are edges like those of any cut. */
 
-/* Windows are filled up with the last one to a number that has a plan. */
-static int company_of(int n)
-{
-    int all = 2;
-    while (all < n)
-        all *= 2;
-    return all;
-}
-
 /* What is the same for all windows of a view and a plan. */
 static void fill_held(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
                       int n_windows)
 {
     const struct bi_tracks *t = s->t;
     struct held *h = &s->held[slot->index];
-    int32_t *from = bi_exec_input(slot, "from"), *kept = bi_exec_input(slot, "kept");
     if (h->reference == s->reference && h->view == view && h->generation == slot->generation)
         return;
     *h = (struct held){slot->plan->key, slot->generation, s->reference, view};
     memcpy(bi_exec_input(slot, t->features[0].name), s->kept[view].features[0],
            (size_t)(t->n_tokens * t->features[0].width) * sizeof(float));
-    for (int i = 0; i < n_windows; i++) {
-        const int32_t first = (int32_t)(i * t->n_tokens);
-        for (int32_t k = 0; k < t->n_tokens; k++)
-            from[first + k] = k;
-        for (int32_t k = 0; k < t->n_bins; k++)
-            kept[i * t->n_bins + k] = first + (int32_t)t->first_bin + k;
-    }
+    fill_places(s, slot, n_windows);
 }
 
 static void fill_company(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
@@ -737,7 +823,7 @@ static int run_waiting(struct bioinfer_tracks *s, const struct changes *ch,
                        struct bioinfer_error *err)
 {
     struct waiting *w = &s->waiting;
-    const int n_windows = company_of(w->all.n);
+    const int n_windows = filled_up(w->all.n);
     const struct company all = w->all;
     struct bi_exec_slot *slot;
     int st;
@@ -792,6 +878,15 @@ static int run_view(struct bioinfer_tracks *s, const struct changes *ch, int n,
 
 /* ---- public calls ---- */
 
+/* Windows on their way that keep two programs full, and, where a window's views end in the middle of a
+ * program, one more. */
+static int at_once(const struct bioinfer_tracks *s)
+{
+    const int views = BI_SLOTS * s->started.most;
+    const int64_t n = (views + s->n_views - 1) / s->n_views + 1;
+    return s->started.most == 1 ? BI_SLOTS : (int)clamp(n, BI_SLOTS, BIOINFER_STARTED);
+}
+
 int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_info *info)
 {
     struct bioinfer_tracks_info i = {0};
@@ -809,6 +904,7 @@ int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_in
     i.n_whole = s->n_whole;
     i.n_cut = s->n_cut;
     i.cut_tokens = s->cut_tokens;
+    i.n_at_once = at_once(s);
     size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
     i.struct_size = info->struct_size;
     memcpy(info, &i, size);
@@ -852,7 +948,7 @@ static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun
     s->waiting.slot = NULL;
     if (st && !(s->started.n && st == BIOINFER_NONFINITE)) { /* a window of its own: the others go on */
         bi_exec_abandon(s->exec);
-        s->started.n = s->started.n_runs = 0;
+        s->started.n = s->started.n_runs = s->started.waiting.n = 0;
     }
     s->exec->profile.records += st ? 0 : (uint64_t)n;
     s->exec->profile.residues += st ? 0 : (uint64_t)(n * s->t->window);

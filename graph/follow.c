@@ -69,6 +69,7 @@ static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
     if (!follows(g, &n, dtype) || n.attr.pad || g->values[n.in[0]].n_uses < 2 ||
         !(y = product(g, n.in[0], dtype, dtype, false)))
         return;
+    g->phase = y->phase;
     if (bi_node_add(g, BI_OP_LINEAR_NORM, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
                                                                 n.in[1], n.in[2]}, 5, &a) == BI_NONE)
         return;
@@ -100,6 +101,7 @@ static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         g->values[diff->out[0]].n_uses != 1 || !(y = product(g, x, dtype, dtype, true)))
         return;
     w = logits->in[1];
+    g->phase = pool.phase;
     const size_t norm = norm_after(g, pool.out[0], dtype);
     if (norm < g->n_nodes && g->nodes[norm].attr.pad <= g->values[pool.out[0]].shape[0]) {
         const struct bi_node *n = &g->nodes[norm];

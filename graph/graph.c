@@ -116,6 +116,13 @@ void bi_loop_end(struct bi_graph *g)
     g->phase++;
 }
 
+void bi_phase_next(struct bi_graph *g)
+{
+    if (g->phase & 1)
+        bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a phase within a loop");
+    g->phase += 2;
+}
+
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape)
 {

@@ -73,7 +73,7 @@ struct bi_attr {
 struct bi_node {
     enum bi_op_kind op;
     bool dead;
-    int32_t phase; /* odd: a loop, see bi_loop_begin; nodes are in the order of phases */
+    int32_t phase; /* odd: a loop, see bi_loop_begin; nodes are in the order of phases, bi_phase_next */
     bi_value_id in[BI_NODE_IN]; /* BI_NONE = left out */
     bi_value_id out[BI_NODE_OUT];
     struct bi_attr attr;
@@ -126,6 +126,9 @@ void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const
  * not nest. */
 void bi_loop_begin(struct bi_graph *g);
 void bi_loop_end(struct bi_graph *g);
+/* Nodes added from here on run behind all before them, however they are fused: what those leave
+ * nobody is memory for these. Not in a loop. */
+void bi_phase_next(struct bi_graph *g);
 
 /* Appends a node; shapes by the op's
  * infer. Returns its first output. */

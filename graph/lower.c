@@ -167,6 +167,7 @@ static int split_norms(struct bi_graph *g, struct bioinfer_error *err)
             n_others += g->outputs[j].value == norm.out[0];
         if (!n_products || !n_others)
             continue;
+        g->phase = norm.phase;
         x = bi_node_add(g, BI_OP_NORM_SPLIT, norm.in, 3, &a);
         if (x == BI_NONE)
             return bi_graph_status(g, err);
@@ -186,6 +187,7 @@ static void split_gates(struct bi_graph *g, const struct bi_node *n)
 {
     const struct bi_attr none = {0};
     bi_value_id part[2];
+    g->phase = n->phase;
     for (int i = 0; i < 2; i++) {
         bi_value_id w = bi_weight_part(g, n->in[1], i);
         part[i] = bi_node_add(g, BI_OP_LINEAR, (const bi_value_id[]){n->in[0], w}, 2, &none);
@@ -214,6 +216,7 @@ static int split_exact(struct bi_graph *g, struct bioinfer_error *err)
             continue;
         for (size_t j = n_nodes; j < g->n_nodes; j++)
             halves = g->nodes[j].in[0] == x ? g->nodes[j].out[0] : halves;
+        g->phase = g->nodes[i].phase;
         if (halves == BI_NONE)
             halves = bi_node_add(g, BI_OP_HALVES, &x, 1, &a);
         if (halves == BI_NONE)

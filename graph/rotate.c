@@ -89,6 +89,7 @@ int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
             linear->attr.head_dim = d;
         } else {
             struct bi_attr rope = {.n_heads = a.attr.n_heads, .head_dim = d, .half = a.attr.half};
+            g->phase = a.phase;
             for (int k = 0; k < 2; k++) {
                 rotated[k] = bi_node_add(g, BI_OP_ROPE, (const bi_value_id[]){a.in[k], a.in[4],
                                                                               a.in[3]}, 3, &rope);

@@ -559,6 +559,7 @@ struct bioinfer_tracks_info {
     int64_t n_tokens;  /* of the transformer */
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
+    int n_at_once; /* windows to start before the first is finished: more gain nothing */
 };
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_tracks *tracks,
                                           struct bioinfer_tracks_info *info);
@@ -575,12 +576,13 @@ BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequen
                                      size_t length, int mode, float *values,
                                      struct bioinfer_error *err);
 /* The same in two halves, so that the device has the next window while the caller makes use of the last:
- * start returns when a window (mode BIOINFER_WINDOW) is on its way, of which there may be
- * BIOINFER_STARTED; values is the session's until finish, which waits for the one that was started
- * first and says which it was (values may be NULL). NONFINITE is that window's alone; a call that is
- * refused (INVALID, MISUSE) changes nothing; after any other failure nothing is on its way. Windows are
- * run in no other way until all have come in. */
-enum { BIOINFER_STARTED = 2 };
+ * start takes a window (mode BIOINFER_WINDOW), of which BIOINFER_STARTED may be started; values is the
+ * session's until finish, which waits for the one that was started first and says which it was (values may
+ * be NULL). A GPU computes several together, to the same bits: a window sets out when others fill a program
+ * with it, or finish waits, so start n_at_once (bioinfer_tracks_info) before the first is finished.
+ * NONFINITE is that window's alone; a call that is refused (INVALID, MISUSE) changes nothing; after any
+ * other failure nothing is on its way. Windows are run in no other way until all have come in. */
+enum { BIOINFER_STARTED = 8 };
 BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequence, size_t length,
                                        float *values, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_tracks_finish(bioinfer_tracks *tracks, float **values,

@@ -345,11 +345,11 @@ static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
 
 /* ---- graph ---- */
 
-static bi_value_id convolutions(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens)
+static bi_value_id convolutions(const struct bi_model *m, struct bi_graph *g, const char *input,
+                                int64_t n_tokens)
 {
     const struct enformer *e = m->config;
-    bi_value_id bases = bi_input(g, "bases", BI_I32, BI_AXIS_FIXED,
-                                 n_tokens * m->tracks.token_size);
+    bi_value_id bases = bi_input(g, input, BI_I32, BI_AXIS_FIXED, n_tokens * m->tracks.token_size);
     bi_value_id x = bi_embedding(g, bi_model_value(m, g, e->bases), bases);
     for (int i = 0; i < e->n_stages; i++) {
         const struct stage *y = &e->stage[i];
@@ -367,7 +367,7 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     const struct enformer *e = m->config;
     const struct bi_tracks *t = &m->tracks;
     struct bi_tracks_kept crop = {t->first_bin, t->n_bins, 1, BI_NONE};
-    if (shape->part == BI_TRACKS_CHANGED) {
+    if (shape->n_windows > 1) {
         crop.n_windows = shape->n_windows;
         crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, shape->n_windows * t->n_bins);
     }
@@ -383,12 +383,35 @@ static bi_value_id changed(const struct bi_model *m, struct bi_graph *g,
 {
     const struct bi_tracks *t = &m->tracks;
     const int64_t n = shape->n_windows * shape->n_tokens;
-    bi_value_id x = convolutions(m, g, n);
+    bi_value_id x = convolutions(m, g, "bases", n);
     bi_value_id all = bi_input_rows(g, t->features[0].name, BI_AXIS_FIXED, t->n_tokens,
                                     t->features[0].width);
     all = bi_select_rows(g, all, bi_input(g, "from", BI_I32, BI_AXIS_FIXED,
                                           shape->n_windows * t->n_tokens));
     return bi_put_rows(g, all, x, bi_input(g, "row", BI_I32, BI_AXIS_FIXED, n));
+}
+
+/* The tokens of whole windows, one below the other; the convolutions of one after those of the other, in
+ * the same memory. */
+static bi_value_id tokens_of(const struct bi_model *m, struct bi_graph *g,
+                             const struct bi_tracks_shape *shape)
+{
+    bi_value_id x = convolutions(m, g, "bases", shape->n_tokens);
+    char name[16];
+    if (shape->n_windows == 1)
+        return x;
+    x = bi_select_rows(g, x, bi_input(g, "from", BI_I32, BI_AXIS_FIXED,
+                                      shape->n_windows * shape->n_tokens));
+    for (int i = 1; i < shape->n_windows; i++) {
+        bi_value_id y, row;
+        bi_phase_next(g);
+        snprintf(name, sizeof name, "bases%d", i);
+        y = convolutions(m, g, name, shape->n_tokens);
+        snprintf(name, sizeof name, "row%d", i);
+        row = bi_input(g, name, BI_I32, BI_AXIS_FIXED, shape->n_tokens);
+        x = bi_put_rows(g, x, y, row);
+    }
+    return x;
 }
 
 static void enformer_build(const struct bi_model *m, struct bi_graph *g,
@@ -399,7 +422,7 @@ static void enformer_build(const struct bi_model *m, struct bi_graph *g,
                         ? bi_input_rows(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens,
                                         tokens->width)
                     : shape->part == BI_TRACKS_CHANGED ? changed(m, g, shape)
-                                                       : convolutions(m, g, shape->n_tokens);
+                                                       : tokens_of(m, g, shape);
     if (shape->part == BI_TRACKS_CONVOLUTIONS)
         bi_output(g, x, 0, -1, tokens->name);
     else

@@ -85,6 +85,9 @@ enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
  * skips the transformer), and all behind. A token's features depend on its own bases and
  * `reach` more on either side, so a change of few bases recomputes few tokens. */
 enum bi_tracks_part {
+    /* Of families with `batches` also n_windows: inputs "bases", "bases1", "bases2" ... of each, and
+     * int32 "from" [n_windows * n_tokens], token t % n_tokens of the first window, "row1", "row2" ...
+     * [n_tokens], the place of each token among those of all windows, and "kept" as below. */
     BI_TRACKS_WHOLE,
     BI_TRACKS_CONVOLUTIONS,
     BI_TRACKS_REST,
@@ -112,7 +115,7 @@ struct bi_tracks_head {
 struct bi_tracks_shape {
     enum bi_tracks_part part;
     int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED */
-    int64_t n_windows; /* CHANGED */
+    int64_t n_windows; /* 1 but for WHOLE, CHANGED */
     int head;
     const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
     int64_t n_tracks;
@@ -123,7 +126,7 @@ struct bi_tracks {
     int64_t window, token_size, reach, bin_size;
     int64_t n_tokens, n_bins, first_bin; /* bins given, and cut off in front of them */
     int n_features, n_heads;
-    bool batches; /* BI_TRACKS_CHANGED can be built */
+    bool batches; /* BI_TRACKS_CHANGED and WHOLE of several can be built */
     struct bi_feature features[BI_TRACKS_FEATURES];
     struct bi_tracks_head heads[BI_TRACKS_HEADS];
 };

@@ -137,7 +137,7 @@ static int build(void *user, struct bi_graph *g, struct bioinfer_error *err)
 
 /* Where products do what follows them, every convolution, sum and pooling is one launch, in a window
  * and in changed ones alike. */
-static void check_followed(const struct bi_graph *g)
+static void check_followed(const struct bi_graph *g, int n_windows)
 {
     static const struct {
         enum bi_op_kind op;
@@ -148,7 +148,7 @@ static void check_followed(const struct bi_graph *g)
         int n = 0;
         for (size_t i = 0; i < g->n_nodes; i++)
             n += g->nodes[i].op == want[k].op;
-        CHECK_EQ(n, want[k].n);
+        CHECK_EQ(n, n_windows * want[k].n);
     }
 }
 
@@ -170,7 +170,7 @@ static double size_of(const struct bioinfer_model *m, const char *what,
            (double)p->memory.activation_size / 1048576, (double)p->memory.input_size / 1048576,
            (double)p->memory.output_size / 1048576);
     if (m->caps.follows && m->half)
-        check_followed(p->graph);
+        check_followed(p->graph, shape->part == BI_TRACKS_WHOLE ? (int)shape->n_windows : 1);
     bi_plan_free(&p, m->base.env);
     return all;
 }
@@ -182,8 +182,10 @@ int main(void)
                                        .positions = "formula-pt"};
     const struct bi_tracks_shape whole = {.part = BI_TRACKS_WHOLE, .n_tokens = TOKENS,
                                           .n_windows = 1, .n_tracks = 5313};
-    struct bi_tracks_shape some = {.part = BI_TRACKS_CHANGED, .n_tokens = CUT};
     static const int32_t tracks[16] = {0};
+    struct bi_tracks_shape several = {.part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .tracks = tracks,
+                                      .n_tracks = 16};
+    struct bi_tracks_shape some = {.part = BI_TRACKS_CHANGED, .n_tokens = CUT};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
@@ -204,11 +206,19 @@ int main(void)
     for (int kind = 0; kind < 3; kind++) {
         const bool half = kind > 0;
         const char *type = kind > 1 ? "float16, followed" : half ? "float16 operands" : "float32";
+        double alone = 0;
         char what[80];
         model->half = half;
         model->caps.follows = kind > 1; /* as on Hopper */
         snprintf(what, sizeof what, "%s: a window, all tracks", type);
         CHECK(size_of(model, what, &whole) <= (half ? 1024 : 2048));
+        for (several.n_windows = 1; several.n_windows <= 4; several.n_windows *= 2) {
+            snprintf(what, sizeof what, "%s: %d window%s, 16 tracks", type, (int)several.n_windows,
+                     several.n_windows > 1 ? "s" : "");
+            const double size = size_of(model, what, &several);
+            alone = several.n_windows > 1 ? alone : size;
+            CHECK(size <= alone + 10 * (double)several.n_windows); /* tokens and bases of each */
+        }
         some.tracks = tracks;
         some.n_tracks = 16;
         for (some.n_windows = 2; some.n_windows <= 8; some.n_windows *= 2) {

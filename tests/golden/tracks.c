@@ -217,49 +217,64 @@ static void company(const struct golden *g)
     bioinfer_tracks_free(&t);
 }
 
+/* The first n windows, as many started as may be before the first is finished, or `ahead`. */
+static void start_some(const struct golden *g, bioinfer_tracks *t, char *const *s, float *const *want,
+                       float *const *got, int n, int ahead)
+{
+    const int64_t w = g->info.window, n_values = g->info.n_bins * g->info.n_tracks;
+    struct bioinfer_error err = {0};
+    float *which = NULL;
+    for (int i = 0, finished = 0; finished < n; finished++) {
+        for (; i < n && i - finished < ahead; i++)
+            CHECK_EQ(bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err), 0);
+        CHECK_EQ(bioinfer_tracks_finish(t, &which, &err), 0);
+        CHECK(which == got[finished]);
+        if (!CHECK(same(which, want[finished], n_values)))
+            fprintf(stderr, "    window %d of %d, %d ahead\n", finished, n, ahead);
+    }
+}
+
 /* Windows started before those in front of them are finished, of several views: the bits of windows
  * alone; what is asked out of turn. */
 static void started(const struct golden *g)
 {
-    enum { N = 3 };
+    enum { N = BIOINFER_STARTED + 1 };
     const int64_t w = g->info.window, n = g->info.n_bins * g->info.n_tracks;
-    const int shifts[] = {0, 3};
-    float *want[N], *got[N], *which = NULL;
+    const int shifts[] = {0, 3, -5};
+    float *want[N], *got[N];
     char *s[N];
-    for (int views = 0; views < 2; views++) {
-        struct bioinfer_tracks_params p = {.shifts = views ? shifts : NULL, .n_shifts = 2 * views,
-                                           .keep = 1};
+    for (int views = 1; views <= 3; views++) {
+        struct bioinfer_tracks_params p = {.shifts = shifts, .n_shifts = views, .keep = 1};
         struct bioinfer_tracks_info before = {.struct_size = sizeof before}, info = before;
         struct bioinfer_error err = {0};
         bioinfer_tracks *t = open_tracks(g, &p);
         for (int i = 0; i < N; i++) {
-            s[i] = changed(g, w / 9 * i, w / 10);
+            s[i] = changed(g, w / 12 * i, w / 11);
             want[i] = run(g, t, s[i], BIOINFER_WINDOW);
             got[i] = calloc((size_t)n, sizeof **got);
         }
         bioinfer_tracks_get_info(t, &before);
+        CHECK(before.n_at_once >= 2 && before.n_at_once <= BIOINFER_STARTED);
         CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), BIOINFER_MISUSE);
         CHECK_HAS(err.text, "no window is on its way");
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < BIOINFER_STARTED; i++)
             CHECK_EQ(bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err), 0);
-            if (i == 1) {
-                CHECK_EQ(bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err), BIOINFER_MISUSE);
-                CHECK_HAS(err.text, "2 windows are on their way, expected at most 1");
-                CHECK_EQ(bioinfer_tracks_run(t, s[i], (size_t)w, BIOINFER_WINDOW, got[N - 1], &err),
-                         BIOINFER_MISUSE);
-                CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const *)s, 1, (size_t)w, got[N - 1],
-                                                     &err), BIOINFER_MISUSE);
-            }
-            if (i > 0) {
-                CHECK_EQ(bioinfer_tracks_finish(t, &which, &err), 0);
-                CHECK(which == got[i - 1]);
-                CHECK(same(got[i - 1], want[i - 1], n));
-            }
+        CHECK_EQ(bioinfer_tracks_start(t, s[1], (size_t)w, got[1], &err), BIOINFER_MISUSE);
+        CHECK_HAS(err.text, "8 windows are on their way, expected at most 7");
+        CHECK_EQ(bioinfer_tracks_run(t, s[1], (size_t)w, BIOINFER_WINDOW, got[N - 1], &err),
+                 BIOINFER_MISUSE);
+        CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const *)s, 1, (size_t)w, got[N - 1], &err),
+                 BIOINFER_MISUSE);
+        for (int i = 0; i < BIOINFER_STARTED; i++) {
+            CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
+            CHECK(same(got[i], want[i], n));
         }
-        CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
-        CHECK(same(got[N - 1], want[N - 1], n));
         bioinfer_tracks_get_info(t, &info);
-        CHECK_EQ(info.n_whole - before.n_whole, (uint64_t)(N * (1 + views)));
+        CHECK_EQ(info.n_whole - before.n_whole, (uint64_t)(BIOINFER_STARTED * views));
+        for (int some = 1; some <= N; some++)
+            start_some(g, t, s, want, got, some, views > 1 ? info.n_at_once : BIOINFER_STARTED);
+        for (int ahead = 1; ahead < BIOINFER_STARTED; ahead++)
+            start_some(g, t, s, want, got, N, ahead);
         CHECK_EQ(bioinfer_tracks_start(t, s[0], (size_t)w, got[0], &err), 0);
         bioinfer_tracks_free(&t); /* with one on its way */
         for (int i = 0; i < N; i++) {

@@ -44,6 +44,9 @@ static int emu_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
 {
     (void)gpu;
     emu_counts.allocations++;
+    *ptr = NULL;
+    if (emu_counts.most && size > emu_counts.most)
+        return EMU_NO_MEMORY;
     if ((*ptr = aligned_alloc(64, (size_t)(size + 63) / 64 * 64)))
         memset(*ptr, 0xff, (size_t)size); /* device memory is not zeroed either */
     return *ptr ? 0 : EMU_NO_MEMORY;

@@ -10,6 +10,7 @@ extern const struct bi_backend_ops emu_nvidia, emu_cdna, emu_rdna;
 struct emu_counts {
     long copies_in, launches, copies_out, allocations, waits;
     const char *error; /* of the last launch that went wrong */
+    uint64_t most;     /* larger blocks of the device cannot be had; 0 = any can */
 };
 extern struct emu_counts emu_counts;
 

@@ -1,5 +1,5 @@
 /* emu_tracks.c - whole small models of DNA windows through the GPU path on the host: against the
- * CPU backend, changed windows against full ones; and counted where the driver is called: a window
+ * CPU backend, changed windows against full ones, windows started together against each alone; and counted where the driver is called: a window
  * whose plan is known is one upload and one download, waits once and allocates nothing.
  *
  *   emu_tracks WEIGHTS WINDOW.fasta [POSITIONS] */
@@ -74,6 +74,135 @@ static void check_company(bioinfer_tracks *t, const char *s, const struct got *g
     free(all);
 }
 
+enum { N_STARTED = BIOINFER_STARTED + 1, BROKEN = 2 };
+
+/* Windows, and what each gives alone. */
+struct alone {
+    char *s[N_STARTED], *broken;
+    float *want[N_STARTED], *got[N_STARTED];
+    size_t window, size; /* size: of values */
+};
+
+/* The first n windows, started and finished in order; one of them not finite. Returns uploads. */
+static long start_some(bioinfer_tracks *t, const struct alone *a, int n, bool broken)
+{
+    struct bioinfer_error err = {0};
+    emu_counts.copies_in = 0;
+    for (int i = 0, finished = 0; finished < n; finished++) {
+        float *which = NULL;
+        for (; i < n && i - finished < BIOINFER_STARTED; i++)
+            CHECK_EQ(bioinfer_tracks_start(t, broken && i == BROKEN ? a->broken : a->s[i], a->window,
+                                           a->got[i], &err), 0);
+        if (!CHECK_EQ(bioinfer_tracks_finish(t, &which, &err),
+                      broken && finished == BROKEN ? BIOINFER_NONFINITE : 0))
+            fprintf(stderr, "    %s\n", err.text);
+        CHECK(which == a->got[finished]);
+        if (!(broken && finished == BROKEN) && !CHECK(!memcmp(which, a->want[finished], a->size)))
+            fprintf(stderr, "    window %d of %d\n", finished, n);
+    }
+    return emu_counts.copies_in;
+}
+
+/* PLAIN; VIEWS of two strands, whose tracks differ; a memory LIMIT that does for one window; no larger
+ * block on the DEVICE than one window takes. */
+enum started_kind { PLAIN, VIEWS, LIMIT, DEVICE };
+
+/* Windows started together have the bits that each has alone. */
+static void check_kind(struct bioinfer_model *model, const char *s, bool together, enum started_kind kind,
+                       const int *counts, int n_counts)
+{
+    static const int shifts[] = {0, 3}, chosen[] = {2, 0}, strands[] = {1, 0, 2};
+    static struct bioinfer_profile profile; /* of one plain window */
+    const int n_windows = counts[n_counts - 1];
+    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp, .quarter = 1};
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_error err = {0};
+    bioinfer_tracks *t = NULL, *one = NULL;
+    struct alone a = {.window = strlen(s)};
+    if (kind == VIEWS) {
+        tp.shifts = shifts;
+        tp.n_shifts = 2;
+        tp.reverse_complement = 1;
+        tp.tracks = chosen;
+        tp.n_tracks = 2;
+        tp.strand_pairs = strands;
+    } else if (kind == LIMIT) {
+        tp.memory_limit = (int64_t)(profile.activation_size + 2 * profile.io_size);
+    }
+    CHECK_EQ(bioinfer_tracks_new(&one, model, &tp, &err), 0);
+    CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
+    bioinfer_tracks_get_info(t, &info);
+    CHECK_EQ(info.n_at_once, !together ? 2 : kind == VIEWS ? 3 : BIOINFER_STARTED);
+    a.size = (size_t)(info.n_bins * info.n_tracks) * sizeof(float);
+    a.broken = malloc(a.window);
+    memcpy(a.broken, s, a.window);
+    a.broken[a.window / 2] = '.';
+    for (int i = 0; i < n_windows; i++) {
+        const size_t part = a.window / 12, first = part * (size_t)i;
+        a.s[i] = malloc(a.window);
+        memcpy(a.s[i], s, a.window);
+        for (size_t k = first; k < first + part; k++)
+            a.s[i][k] = "ACGT"[(k * k + (size_t)i) % 4];
+        a.want[i] = malloc(a.size);
+        a.got[i] = malloc(a.size);
+        CHECK_EQ(bioinfer_tracks_run(one, a.s[i], a.window, BIOINFER_WINDOW, a.want[i], &err), 0);
+        CHECK(!i || memcmp(a.want[i], a.want[0], a.size));
+    }
+    if (kind == PLAIN) {
+        profile.struct_size = sizeof profile;
+        bioinfer_tracks_get_profile(one, &profile);
+    } else if (kind == DEVICE) {
+        emu_counts.most = profile.activation_size > profile.io_size ? profile.activation_size
+                                                                    : profile.io_size;
+    }
+    for (int i = 0; i < n_counts; i++) {
+        const int n = counts[i];
+        const long uploads = start_some(t, &a, n, false);
+        CHECK_EQ(uploads, kind == VIEWS              ? (together ? 2 : 4) * n
+                          : together && kind == PLAIN ? (n + 3) / 4
+                                                     : n);
+    }
+    start_some(t, &a, n_windows, true);
+    start_some(t, &a, 1, false);
+    emu_counts.most = 0;
+    bioinfer_tracks_get_info(t, &info);
+    if (kind == LIMIT || kind == DEVICE)
+        CHECK_EQ(info.n_at_once, 2); /* one by one from then on */
+    for (int i = 0; i < n_windows; i++) {
+        free(a.s[i]);
+        free(a.want[i]);
+        free(a.got[i]);
+    }
+    free(a.broken);
+    bioinfer_tracks_free(&t);
+    bioinfer_tracks_free(&one);
+}
+
+static void check_started(struct bioinfer_model *model, const char *s, bool together, bool thorough)
+{
+    static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5};
+    check_kind(model, s, together, PLAIN, thorough ? all : few, thorough ? 5 : 1);
+    for (int kind = VIEWS; thorough && kind <= DEVICE; kind++)
+        check_kind(model, s, together, (enum started_kind)kind, fewer, 1);
+}
+
+/* A base that is a quarter of each becomes one that is no number. */
+static void break_quarter(struct bioinfer_model *model)
+{
+    static float table[BI_BASES * 8];
+    for (size_t i = 0; i < model->base.n_weights; i++) {
+        struct bi_weight *w = &model->base.weights[i];
+        if (strcmp(w->name, "bases"))
+            continue;
+        CHECK_EQ(w->shape[0] * w->shape[1], BI_BASES * 8);
+        memcpy(table, w->values, sizeof table);
+        table[8 * BI_BASE_QUARTER] = INFINITY;
+        w->values = table;
+        return;
+    }
+    CHECK(false);
+}
+
 static void run_all(bioinfer_context *ctx, const char *weights, const char *fasta,
                     const struct bioinfer_model_params *mp, const struct bi_backend_ops *ops,
                     bool company, struct got *g)
@@ -93,12 +222,14 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
+    break_quarter(model);
     g->info.struct_size = sizeof g->info;
     bioinfer_tracks_get_info(t, &g->info);
     g->n = g->info.n_bins * g->info.n_tracks;
     CHECK_EQ(r.length, g->info.window);
-    s = malloc(r.length);
+    s = malloc(r.length + 1);
     memcpy(s, r.sequence, r.length);
+    s[r.length] = 0;
     g->window = run(t, s, g, BIOINFER_WINDOW);
     bioinfer_tracks_get_profile(t, &profile);
     CHECK_EQ(profile.uploads, 1);
@@ -113,6 +244,8 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
         check_calls(t, s, g, BIOINFER_CHANGED, 2); /* convolutions, then the rest */
     }
     check_company(t, s, g, ops && company);
+    if (ops)
+        check_started(model, s, company, ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
     free(s);
     bioinfer_reader_close(&reader);
     bioinfer_tracks_free(&t);

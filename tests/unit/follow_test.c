@@ -86,10 +86,55 @@ static void leaves_others(void)
     follow(&(struct shape){64, 16, BI_NORM_ACT_RELU, 0}, 0, 1, 1, 3);
 }
 
+static int count_phase(const struct bi_graph *g, int32_t phase)
+{
+    int n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        n += g->nodes[i].phase == phase;
+    return n;
+}
+
+/* What is fused stays in front of what follows: the same nodes twice, the second behind the first, in
+ * hardly more memory than once. */
+static void keeps_phases(void)
+{
+    const struct shape s = {64, 16, BI_NORM_ACT_QUICK_GELU, 0};
+    struct bi_memory_plan plan[2];
+    struct fix f;
+    for (int twice = 0; twice < 2; twice++) {
+        fix_open(&f);
+        build(&f, &s);
+        if (twice) {
+            bi_phase_next(f.g);
+            build(&f, &s);
+        }
+        finish(&f);
+        CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
+        CHECK_EQ(bi_graph_lower(f.g, NULL), 0);
+        CHECK_EQ(bi_graph_follow(f.g, BI_F16, NULL), 0);
+        CHECK_EQ(count_op(f.g, BI_OP_LINEAR_POOL), 1 + twice);
+        CHECK_EQ(count_phase(f.g, 0), (int)f.g->n_nodes / (1 + twice));
+        CHECK_EQ(count_phase(f.g, 2), twice ? count_phase(f.g, 0) : 0);
+        CHECK_EQ(bi_memory_plan(&plan[twice], f.g, NULL), 0);
+        if (!twice)
+            bi_graph_free(&f.g);
+    }
+    CHECK_EQ(plan[1].activation_size, plan[0].activation_size);
+    bi_graph_free(&f.g);
+    bi_memory_plan_free(&plan[0]);
+    bi_memory_plan_free(&plan[1]);
+    fix_open(&f);
+    bi_loop_begin(f.g);
+    bi_phase_next(f.g);
+    CHECK_EQ(bi_graph_status(f.g, NULL), BIOINFER_INTERNAL);
+    bi_graph_free(&f.g);
+}
+
 int main(void)
 {
     env = bi_env_default();
     TEST(follows_products);
     TEST(leaves_others);
+    TEST(keeps_phases);
     return test_report();
 }

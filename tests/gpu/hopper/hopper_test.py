@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 EXE, ROOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 GOLDEN = os.path.join(ROOT, 'tests', 'golden')
@@ -20,15 +21,16 @@ SEQUENCES = ''.join('>s%d\n%s\n' % (n, ('MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPIL' 
 
 
 class Hopper(unittest.TestCase):
-    def launched(self, *args):
+    def launched(self, *args, code=0, output=None):
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, 'log')
             with open(os.path.join(folder, 'sequences.fasta'), 'w', encoding='ascii') as f:
                 f.write(SEQUENCES)
-            command = [EXE, *args, '--device', 'cuda:0', '--progress', 'off', '-o', os.path.join(folder, 'o.npz')]
+            command = [EXE, *args, '--device', 'cuda:0', '--progress', 'off', '-o',
+                       output or os.path.join(folder, 'o.npz')]
             r = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder,
                                env=dict(os.environ, NULL_DRIVER_LOG=log))
-            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertEqual(r.returncode, code, r.stderr)
             with open(log, encoding='ascii') as f:
                 return f.read().split()
 
@@ -65,6 +67,28 @@ class Hopper(unittest.TestCase):
             folder = os.path.join(GOLDEN, 'enformer', name)
             self.check(['enformer', os.path.join(folder, 'window.fa'), '--weights', folder, '--positions', 'formula-pt'],
                        ['linear_.*f16.*', 'rel_attention.*'])
+
+    def test_windows_together(self):
+        """Up to four are of one program: their tokens are put below those of the first."""
+        folder = os.path.join(GOLDEN, 'enformer', 'half')
+        with open(os.path.join(folder, 'window.fa'), encoding='ascii') as f:
+            window = f.read().split('\n', 1)[1]
+        with tempfile.TemporaryDirectory() as here:
+            path = os.path.join(here, 'windows.fa')
+            for n, put in (1, 0), (2, 1), (3, 3), (4, 3), (5, 3), (8, 6):
+                with open(path, 'w', encoding='ascii') as f:
+                    f.write(''.join('>w%d\n%s' % (i, window) for i in range(n)))
+                names = self.launched('enformer', path, '--weights', folder, '--positions', 'formula-pt')
+                self.assertEqual(names.count('put_rows_f32'), put, n)
+                self.assertTrue([n for n in names if n.startswith('rel_attention')])
+            order = ['a', 'b', 'x', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'y', 'z', 'l', 'm']
+            with open(path, 'w', encoding='ascii') as f:
+                f.write(''.join('>%s\n%s' % (n, 'ACGT\n' if n in 'xyz' else window) for n in order))
+            output = os.path.join(here, 'o.npz')
+            self.launched('enformer', path, '--weights', folder, '--positions', 'formula-pt', code=1, output=output)
+            with zipfile.ZipFile(output) as z:
+                got = [n[0] for n in z.namelist() if re.match(r'[a-z]\b', n)]
+            self.assertEqual(got, [n for n in order if n not in 'xyz'])
 
 
 if __name__ == '__main__':
