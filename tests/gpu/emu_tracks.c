@@ -180,8 +180,8 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
 
 static void check_started(struct bioinfer_model *model, const char *s, bool together, bool thorough)
 {
-    static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5};
-    check_kind(model, s, together, PLAIN, thorough ? all : few, thorough ? 5 : 1);
+    static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5}, alone[] = {3};
+    check_kind(model, s, together, PLAIN, thorough ? all : together ? few : alone, thorough ? 5 : 1);
     for (int kind = VIEWS; thorough && kind <= DEVICE; kind++)
         check_kind(model, s, together, (enum started_kind)kind, fewer, 1);
 }
@@ -245,7 +245,8 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     }
     check_company(t, s, g, ops && company);
     if (ops)
-        check_started(model, s, company, ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
+        check_started(model, s, company,
+                      company && ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
     free(s);
     bioinfer_reader_close(&reader);
     bioinfer_tracks_free(&t);
