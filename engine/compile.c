@@ -181,7 +181,7 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
             } else if (is_in && op->layout[k] != BI_LAYOUT_PLAIN) {
                 st = bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
                 goto out;
-            } else {
+            } else if (s->place != BI_PLACE_NONE) {
                 base = s->place == BI_PLACE_INPUT    ? input
                        : s->place == BI_PLACE_OUTPUT ? output
                                                      : activation;

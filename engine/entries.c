@@ -108,7 +108,8 @@ static const char *hopper_tile(const struct bi_gpu_facts *facts, const struct bi
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
     const size_t line = ((uintptr_t)p->y | (size_t)p->n * size | (size_t)p->ldy * size) % 16; /* large tiles: 0 */
-    const bool twos = p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
+    const bool again = p->more_x || !p->y; /* a residual that is made again: by blocks that stay alone */
+    const bool twos = !again && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
                       by_twos(p->residual, p->ldr, size) && by_twos(p->table, 0, 4);
     const char *name = "";
     int64_t best = INT64_MAX;
@@ -145,7 +146,8 @@ static bool hopper_entry(const struct bi_gpu_facts *facts, const struct bi_launc
         snprintf(name, size, "linear_sm90_%s%s", hopper_tile(facts, l, kind), hopper_kinds[kind]);
         /* a tap takes 64 channels at a time: narrow ones are better off with the portable kernel */
         const bool narrow = p->ldx < p->k && p->ldx < 64;
-        return !narrow && mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain);
+        return !narrow && mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain) &&
+               (!p->more_x || (mappable(p->more_x, p->ldm) && mappable(p->more_w, p->more_k)));
     }
     if (!strcmp(l->entry, "attention")) {
         const struct bi_attention_params *p = (const void *)l->params;

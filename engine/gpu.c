@@ -26,7 +26,7 @@
 static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
                                                   BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
 
-_Static_assert(sizeof(struct bi_linear_sm90_params) <= BI_GPU_SM90_PARAMS &&
+_Static_assert(sizeof(struct bi_linear_followed_sm90_params) <= BI_GPU_SM90_PARAMS &&
                    sizeof(struct bi_attention_sm90_params) <= BI_GPU_SM90_PARAMS &&
                    sizeof(struct bi_rel_attention_sm90_params) <= BI_GPU_SM90_PARAMS,
                "enlarge BI_GPU_SM90_PARAMS");
@@ -686,6 +686,29 @@ static bool stays(const struct bi_gpu_entry *e)
            !strcmp(e->module, "attention_sm90") || !strcmp(e->module, "rel_attention_sm90");
 }
 
+/* Maps behind those of x and w (linear_sm90_kinds.h), mostly boxes that a warp reads and writes at once. */
+static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const struct bi_linear_params *p,
+                         bool half, int m, int n, struct bi_tensor_map *maps)
+{
+    const bool pairs = p->also && !p->scale;
+    const int64_t rows = pairs ? p->rows / 2 : p->rows;
+    const int box = pairs ? 8 : 16;
+    const void *added = p->odd ? p->odd : p->residual, *also = p->odd ? p->x : p->also;
+    const char *y = (const char *)p->y + (p->odd ? p->pad * p->ldy * 2 : 0);
+    int code = 0;
+    memset(maps, 0, 4 * sizeof *maps);
+    if (p->more_x) { /* tiles as of x and w, which an entry has of m rows and n columns */
+        if ((code = v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)) ||
+            (code = v->tensor_map(gpu, &maps[3], p->more_w, p->n, p->more_k, p->more_k, n, 64)))
+            return code;
+    } else if (added)
+        code = v->tensor_map(gpu, &maps[0], added, p->rows, p->n, p->odd ? p->ldo : p->ldr, 16, 64);
+    if (!code && half && p->y)
+        code = v->tensor_map(gpu, &maps[1], y, rows, p->n, p->ldy, box, 64);
+    return code ? code
+                : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
+}
+
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                        void *out)
@@ -702,6 +725,8 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
         if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows + p->k / channels - 1, channels,
                                    p->ldx, m, 64)))
             code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, n, 64);
+        if (!code && !strcmp(e->module, "linear_followed_sm90"))
+            code = followed_maps(v, gpu, p, !strstr(e->name, "_f32"), m, n, &maps[2]);
     } else if (!strcmp(e->module, "rel_attention_sm90")) {
         const struct bi_rel_attention_params *p = params;
         const int64_t keys = (int64_t)p->n_heads * p->key_dim;

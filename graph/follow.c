@@ -4,13 +4,18 @@
  *
  *   norm_act(y), y = linear, read by others too   -> linear_norm: y and the norm
  *   pair_pool(x, matmul(pair_diff(x))), x = linear with its residual, read by nothing else
- *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that alone reads it */
+ *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that alone reads it
+ *   a residual of those that is a product of few columns, like a stem's, is made again instead of read; where
+ *   its norm alone is read otherwise, it is not written either */
 #include "graph.h"
 
 #include "../kernels/linear.h"
 #include "../ops/op.h"
 
-enum { LEAST_CHANNELS = 64 }; /* of a tap; what reads narrower ones has no such linear */
+enum {
+    LEAST_CHANNELS = 64, /* of a tap; what reads narrower ones has no such linear */
+    MADE_AGAIN = 6       /* times as many columns: 1/6 more products for a value that is written and read */
+};
 
 static const struct bi_node *producer(const struct bi_graph *g, bi_value_id id)
 {
@@ -86,6 +91,17 @@ static size_t norm_after(const struct bi_graph *g, bi_value_id y, enum bi_dtype 
     return g->values[y].n_uses == 1 && g->values[y].dtype == dtype ? i : g->n_nodes;
 }
 
+/* Is value r, a residual of rows of x, better made again? The product that it is of. */
+static const struct bi_node *made_again(const struct bi_graph *g, bi_value_id r, bi_value_id x, enum bi_dtype dtype)
+{
+    const struct bi_node *n = producer(g, r);
+    if (!n || n->op != BI_OP_LINEAR_NORM || r != n->out[0] || g->values[r].n_uses != 1 ||
+        g->values[r].dtype != dtype ||
+        MADE_AGAIN * g->values[n->in[0]].shape[1] > g->values[x].shape[1])
+        return NULL;
+    return n;
+}
+
 static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
 {
     const struct bi_node pool = g->nodes[i], *logits, *diff, *y;
@@ -111,8 +127,11 @@ static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         shift = n->in[2];
         end = norm;
     }
-    odd = bi_node_add(g, BI_OP_LINEAR_PAIRS, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
-                                                                   y->in[3]}, 4, &pairs);
+    const struct bi_node *again = made_again(g, y->in[3], y->in[0], dtype);
+    const bi_value_id in[] = {y->in[0], y->in[1], y->in[2], again ? BI_NONE : y->in[3],
+                              again ? again->in[0] : BI_NONE, again ? again->in[1] : BI_NONE,
+                              again ? again->in[2] : BI_NONE};
+    odd = bi_node_add(g, BI_OP_LINEAR_PAIRS, in, 7, &pairs);
     if (odd != BI_NONE &&
         bi_node_add(g, BI_OP_LINEAR_POOL,
                     (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift},

@@ -25,12 +25,13 @@ static bi_value_id base_of(const struct bi_graph *g, bi_value_id id)
     return id;
 }
 
-/* The output of a node that runs: it is written, used or not. */
+/* The output of a node that runs: it is written, used or not, but for those that can be spared. */
 static bool is_written(const struct bi_graph *g, bi_value_id id)
 {
     const struct bi_value *v = &g->values[id];
     return v->kind == BI_VALUE_NODE && (size_t)v->node < g->n_nodes &&
-           g->nodes[v->node].out[v->slot] == id;
+           g->nodes[v->node].out[v->slot] == id &&
+           !bi_op_is_spared(g, &g->nodes[v->node], v->slot);
 }
 
 static int64_t row_length(const struct bi_value *v)

@@ -22,9 +22,11 @@ enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TA
  *
  * What follows between convolutions, one of three, only where the backend's caps say that it can,
  * without act, table and gates; s = x w^T + bias + residual, and what is f16 is so of all of x, odd, also:
- *   norm   scale, shift [n] and also [rows, n] = then(scale s + shift), of s before it is rounded to y
+ *   norm   scale, shift [n] and also [rows, n] = then(scale s + shift), of s before it is rounded to y;
+ *          y may be NULL
  *   pairs  also [rows / 2, n] alone: y[i] = s[2 i + 1] and also[i] = s[2 i] - s[2 i + 1], each
- *          rounded once; rows is even
+ *          rounded once; rows is even. In place of a residual: more_x [rows, more_k] more_w^T + more_bias,
+ *          the residual made again where that is less than to read it
  *   pool   odd [rows, n]: z = odd + x sigmoid(x w^T), which is the pooling (pairs.h) of pairs of rows given
  *          as `pairs` has them; y [rows + 2 pad, n] is then(scale z + shift), or z where scale is
  *          NULL, between pad zero rows on each side; n = k, no bias, no residual, pad <= rows
@@ -48,6 +50,10 @@ struct bi_linear_params {
     float *also;
     int64_t ldo, lda; /* of odd, of also */
     int32_t then, pad;
+    const float *more_x, *more_bias;
+    const void *more_w;
+    int64_t ldm; /* of more_x */
+    int32_t more_k;
 };
 
 /* Row r of a gated w as a row of the two matrices of h rows stacked; the last block of either

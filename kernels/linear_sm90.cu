@@ -18,18 +18,20 @@
  * silu, gelu_tanh.
  * _rotated_: with a table (linear.h), no act and no residual; columns are rotated in f32 before they
  * are rounded, and head_dim is 16, 32 or 64, so that both of a pair are staged together.
- * _normed_, _paired_, _pooled_: what follows y. */
+ * _normed_, _paired_, _pooled_: what follows y; a residual that is made again is more of k. What a warpgroup
+ * does with its sums, and what it asks for before, is the finisher's. */
+#ifndef LINEAR_FOLLOWED
 #include "linear_sm90_tile.h"
+#else
+#include "linear_followed_tile.h"
+#endif
 
-#include "linear_sm90.h"
+enum { GROUP = 16 };
 
-enum { SLICE = 64, GROUP = 16 };
-
-template <int M, int N, int STAGES, int FETCHED> struct ring {
+template <int M, int N, int STAGES, typename F> struct ring {
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
-    float y[8][16 * STAGED]; /* per warp that multiplies */
-    f16 fetched[8][FETCHED];
-    u64 full[STAGES], empty[STAGES], turn[2];
+    typename F::room room[8]; /* per warp that multiplies */
+    u64 full[STAGES], empty[STAGES], turn[2], landed[8][F::BARRIERS];
 };
 
 /* Tile i of the grid's order. */
@@ -49,10 +51,9 @@ template <int M, int N> DEV place place_of(int i, int tiles_m, int tiles_n)
 template <int MT, int N, int STAGES, int kind, typename Y>
 DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
-    constexpr bool fetches = kind == PAIRED || kind == POOLED;
-    constexpr int two_parts = (MT * N > STAGED ? 2 : 1) * 2 * 16 * STAGED; /* of differences and of odd rows */
-    enum { M = 64 * MT, FETCHED = kind == PAIRED ? MT * 16 * N : kind == POOLED ? two_parts : 0 };
-    typedef ring<M, N, STAGES, FETCHED> ring;
+    typedef finisher<MT, N, kind, Y> finisher;
+    enum { M = 64 * MT };
+    typedef ring<M, N, STAGES, finisher> ring;
     SHARED(ring, s, sizeof(ring));
     const int warpgroup = thread_id() / 128;
     if (thread_id() == 0) {
@@ -62,6 +63,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
         }
         barrier_init(&s.turn[0], 1);
         barrier_init(&s.turn[1], 1);
+        for (int i = 0; i < 8 * finisher::BARRIERS; i++)
+            barrier_init(&s.landed[0][i], 1);
         barriers_ready();
         map_prefetch(&maps[0]);
         map_prefetch(&maps[1]);
@@ -71,7 +74,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
     const int tiles_m = (int)((rows + M - 1) / M), tiles_n = (p.n + N - 1) / N;
     const int channels = p.ldx < p.k ? (int)p.ldx : p.k; /* of a tap */
     const int tiles = tiles_m * tiles_n;
-    const int slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
+    const int own_slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
+    const int slices = own_slices + (kind == PAIRED ? (p.more_k + SLICE - 1) / SLICE : 0);
     if (warpgroup == 0) {
         registers_down<24>();
         if (thread_id() == 0 || thread_id() == 32) { /* one warp for x, one for w */
@@ -85,10 +89,13 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 for (int k = 0, tap = 0, c = 0; k < slices; k++) {
                     barrier_wait(&s.empty[at], phase);
                     barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
-                    if (weights) /* behind the channels are the next tap's, and zeros of x */
-                        copy_tile(s.w[at], &maps[1], tap * channels + c, to.n0, &s.full[at]);
+                    if (kind == PAIRED && k >= own_slices) /* of the product that is made again */
+                        copy_tile(weights ? s.w[at] : s.x[at], &maps[weights ? MAP_MORE_W : MAP_ADDED],
+                                  (k - own_slices) * SLICE, weights ? to.n0 : to.m0, &s.full[at]);
+                    else if (weights) /* behind the channels are the next tap's, and zeros of x */
+                        copy_tile(s.w[at], &maps[MAP_W], tap * channels + c, to.n0, &s.full[at]);
                     else
-                        copy_tile(s.x[at], &maps[0], c, to.m0 + tap, &s.full[at]);
+                        copy_tile(s.x[at], &maps[MAP_X], c, to.m0 + tap, &s.full[at]);
                     c += SLICE;
                     if (c >= channels) {
                         c = 0;
@@ -106,26 +113,14 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
         wait_for_inputs();
         const int me = warpgroup - 1, warp = wave_id() - 4;
         const bool leader = thread_id() % 128 == 0;
-        const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.bias / 4 | (u64)p.residual / sizeof(Y) | (u64)p.ldy |
-                          (u64)p.ldr;
-        const bool whole = kind > GATED || (bases | (u64)p.n) % RUN == 0;
+        finisher f(p, maps, s.room[warp], s.landed[warp], rows);
         int at = me * slices % STAGES;
         u32 phase = me * slices / STAGES & 1, turn = me ^ 1;
         for (int i = block_x() + me * blocks_x(); i < tiles; i += 2 * blocks_x()) {
             const place to = place_of<M, N>(i, tiles_m, tiles_n);
             float d[MT][N / 2];
-            int last = 0, positions[MT];
-#pragma GCC unroll 2
-            for (int m = 0; m < MT; m++)
-                positions[m] = kind == ROTATED ? position_of(p, to.m0 + m * 64 + warp % 4 * 16 +
-                                                                    lane_id() % 16, rows)
-                                               : 0;
-            const target t = {p, s.y[warp], to.m0 + warp % 4 * 16, rows, to.n0, whole,
-                              s.fetched[warp]};
-            if (fetches)
-                fetch<MT, N, kind>(t);
-            else
-                announce<MT, N, kind, Y>(t);
+            int last = 0;
+            f.begin(to.m0 + warp % 4 * 16, to.n0);
             barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
             for (int k = 0; k < slices; k++) {
                 barrier_wait(&s.full[at], phase);
@@ -150,34 +145,26 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
             }
             if (leader)
                 barrier_arrive(&s.turn[me ^ 1]);
-            struct turns turns;
-            struct addends addends = {};
-            if (kind == ROTATED) {
-#pragma GCC unroll 4
-                for (int r = 0; r < 4; r++)
-                    ask_turn(t, turns, positions[0], r);
-            } else {
-                ask<kind, Y>(t, addends, t.m0, t.n0, 0);
-                ask<kind, Y>(t, addends, t.m0, t.n0, 1);
-            }
+            f.prepare();
             products_wait<0>();
             if (leader)
                 barrier_arrive(&s.empty[last]);
-            finish_tile<MT, N, kind, Y>(t, s.y[warp], d, turns, addends, positions);
+            f.finish(d);
             turn ^= 1;
             at += slices; /* those of the other's tile */
             phase ^= at / STAGES & 1;
             at %= STAGES;
         }
+        f.end();
     }
 }
 
+#ifndef LINEAR_FOLLOWED
 #define LINEAR(name, MT, N, STAGES, kind, Y)                                             \
     KERNEL_EARLY(name, struct bi_linear_sm90_params, 384, 1)                             \
     {                                                                                    \
         linear<MT, N, STAGES, kind, Y>(p.linear, MAPS(name));                            \
     }
-#ifndef LINEAR_FOLLOWED
 LINEAR(linear_sm90_f16, 2, 128, 6, PLAIN, f16)
 LINEAR(linear_sm90_f32, 2, 128, 6, PLAIN, float)
 LINEAR(linear_sm90_rotated_f16, 2, 128, 6, ROTATED, f16)
@@ -187,12 +174,17 @@ LINEAR(linear_sm90_small_f32, 1, 64, 12, PLAIN, float)
 LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
 #else /* linear_followed_sm90.cu */
-LINEAR(linear_sm90_normed_f16, 2, 128, 6, NORMED, f16)
-LINEAR(linear_sm90_paired_f16, 2, 128, 4, PAIRED, f16)
+#define LINEAR(name, MT, N, STAGES, kind, Y)                                             \
+    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                    \
+    {                                                                                    \
+        linear<MT, N, STAGES, kind, Y>(p.linear_followed, MAPS(name));                   \
+    }
+LINEAR(linear_sm90_normed_f16, 2, 128, 5, NORMED, f16)
+LINEAR(linear_sm90_paired_f16, 2, 128, 5, PAIRED, f16)
 LINEAR(linear_sm90_pooled_f16, 2, 128, 4, POOLED, f16)
 LINEAR(linear_sm90_pooled_f32, 2, 128, 4, POOLED, float)
 LINEAR(linear_sm90_small_normed_f16, 1, 64, 12, NORMED, f16)
-LINEAR(linear_sm90_small_paired_f16, 1, 64, 11, PAIRED, f16)
-LINEAR(linear_sm90_small_pooled_f16, 1, 64, 10, POOLED, f16)
-LINEAR(linear_sm90_small_pooled_f32, 1, 64, 10, POOLED, float)
+LINEAR(linear_sm90_small_paired_f16, 1, 64, 12, PAIRED, f16)
+LINEAR(linear_sm90_small_pooled_f16, 1, 64, 12, POOLED, f16)
+LINEAR(linear_sm90_small_pooled_f32, 1, 64, 12, POOLED, float)
 #endif

@@ -5,16 +5,11 @@
  * row against bank conflicts. The parts are a loop, not unrolled, as its code has to stay in the
  * instruction cache; what a part reads is asked for while the one before it is finished, stays as it
  * lies in memory until it is used, as to turn it into floats is to wait for it, and comes from the
- * cache, where `announce` has it brought while the products are made. PAIRED and POOLED have no time to
- * wait even for that: `fetch` has a tile copied to shared memory in the meantime. */
+ * cache, where `announce` has it brought while the products are made. */
 #ifndef BI_LINEAR_SM90_TILE_H
 #define BI_LINEAR_SM90_TILE_H
 
-#include "gpu_math.h"
-#include "gpu_tiles.h"
-#include "gpu_norm_act.h"
-#include "linear.h"
-#include "sm90.h"
+#include "linear_sm90_kinds.h"
 
 enum { RUN = 4, GATES = 16, STAGED = 64 /* columns of y a warp stages at once */ };
 
@@ -104,20 +99,16 @@ DEV int position_of(const struct bi_linear_params &p, int64_t m, int64_t rows)
     return (int)(token - p.start[sequence_of(p.counts, p.start, token)]);
 }
 
-/* NORMED, PAIRED, POOLED: what follows y as linear.h says, rows of whole runs. */
-enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED };
-
 /* d, a warp's part of 16 rows and 64 columns, to shared memory. */
 DEV void stage(float *staged, const float *d)
 {
-    typedef float two __attribute__((vector_size(8)));
     const int lane = lane_id();
 #pragma GCC unroll 8
     for (int j = 0; j < STAGED / 8; j++)
 #pragma GCC unroll 2
         for (int r = 0; r < 2; r++)
-            *(two *)(staged + staged_at(lane / 4 + 8 * r, j * 8 + lane % 4 * 2)) =
-                two{d[4 * j + 2 * r], d[4 * j + 2 * r + 1]};
+            store_two(staged + staged_at(lane / 4 + 8 * r, j * 8 + lane % 4 * 2),
+                      two{d[4 * j + 2 * r], d[4 * j + 2 * r + 1]});
 }
 
 /* What all parts of a tile share. whole: four neighbours of a row of y, bias and residual may be
@@ -128,7 +119,6 @@ struct target {
     int64_t m0, rows;
     int n0;
     bool whole;
-    f16 *fetched = nullptr; /* PAIRED, POOLED: the warp's part of what is added, rows of the tile's width */
 };
 
 /* One element after the other, where rows or columns are not aligned. */
@@ -156,7 +146,7 @@ template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m
 
 /* What a lane adds to its eight rows of a part: bias, and residual. */
 struct addends {
-    quad bias, scale, shift;
+    quad bias;
     held more[8];
 };
 
@@ -164,7 +154,7 @@ struct addends {
 template <int MT, int N, int kind, typename Y> DEV void announce(const target &t)
 {
     enum { LINE = 128 / sizeof(Y), LINES = (N + LINE - 1) / LINE };
-    if (kind == ROTATED || kind == GATED || !t.p.residual)
+    if (kind != PLAIN || !t.p.residual)
         return;
 #pragma GCC unroll 1
     for (int i = lane_id(); i < MT * 16 * LINES; i += 32) {
@@ -175,43 +165,6 @@ template <int MT, int N, int kind, typename Y> DEV void announce(const target &t
     }
 }
 
-/* Begins to copy 16 rows of N columns, from m0 and n0 on, to shared memory. */
-template <int N> DEV void fetch_rows(f16 *to, const f16 *from, int64_t ld, const target &t, int64_t m0,
-                                     int n0)
-{
-    enum { CHUNK = 8, CHUNKS = N / CHUNK, ROWS = 32 / CHUNKS };
-    const int column = lane_id() % CHUNKS * CHUNK;
-#pragma GCC unroll 4
-    for (int r = lane_id() / CHUNKS, k = 0; k < 16 / ROWS; k++, r += ROWS)
-        if (m0 + r < t.rows && n0 + column < t.p.n)
-            copy_async(to + r * N + column, from + (m0 + r) * ld + n0 + column, 16);
-}
-
-/* What a part of a POOLED tile adds, differences and then odd rows, to its place of two. */
-DEV void fetch_part(const target &t, int i, int64_t m0, int n0)
-{
-    f16 *to = t.fetched + i % 2 * (2 * 16 * STAGED);
-    fetch_rows<STAGED>(to, (const f16 *)t.p.x, t.p.ldx, t, m0, n0);
-    fetch_rows<STAGED>(to + 16 * STAGED, (const f16 *)t.p.odd, t.p.ldo, t, m0, n0);
-    copy_commit();
-}
-
-/* Begins to copy what will be added to a warp's parts to its place in shared memory: a residual, or of
- * POOLED what the first two parts add. */
-template <int MT, int N, int kind> DEV void fetch(const target &t)
-{
-    enum { PARTS = N / STAGED };
-    wave_barrier(); /* what was there is read */
-#pragma GCC unroll 2
-    for (int i = 0; i < 2 && i < MT * PARTS && kind == POOLED; i++)
-        fetch_part(t, i, t.m0 + i / PARTS * 64, t.n0 + i % PARTS * STAGED);
-#pragma GCC unroll 2
-    for (int i = 0; i < MT && kind == PAIRED && t.p.residual; i++)
-        fetch_rows<N>(t.fetched + i * 16 * N, (const f16 *)t.p.residual, t.p.ldr, t, t.m0 + i * 64, t.n0);
-    if (kind == PAIRED)
-        copy_commit();
-}
-
 /* Rows 4 h ... 4 h + 3 of the eight; what is the same for all of them with the last. */
 template <int kind, typename Y>
 DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
@@ -220,12 +173,8 @@ DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
     const int lane = lane_id(), n = n0 + lane % 16 * RUN;
     if (!t.whole || n >= p.n)
         return;
-    if (kind != POOLED && p.bias && h == 1)
+    if (p.bias && h == 1)
         a.bias = load_quad(p.bias + n);
-    if (kind == NORMED && h == 1) {
-        a.scale = load_quad(p.scale + n);
-        a.shift = load_quad(p.shift + n);
-    }
     if (kind != PLAIN || !p.residual)
         return;
     const int64_t m = m0 + lane / 16 + 8 * h;
@@ -236,95 +185,9 @@ DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
             a.more[4 * h + i] = hold(from);
 }
 
-/* v = act(v scale + shift), the acts of norm_act.h that stand between convolutions, as good as operands
- * of f16 are. */
-DEV void norm_act(quad (&v)[4], const quad &scale, const quad &shift, int act)
-{
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++)
-#pragma GCC unroll 4
-        for (int c = 0; c < RUN; c++)
-            v[i].of[c] = fma_(v[i].of[c], scale.of[c], shift.of[c]);
-    if (act == BI_NORM_ACT_QUICK_GELU)
-        each(v, [](float z) { return quick_gelu<f16>(z); });
-    else
-        each(v, [](float z) { return tanh_gelu<f16>(z); });
-}
-
-/* NORMED: y is written; the same rows again, normed. */
-template <typename Y>
-DEV void finish_normed(const target &t, const addends &a, quad (&v)[4], int64_t m, int n)
-{
-    norm_act(v, a.scale, a.shift, t.p.then);
-    Y *also = (Y *)t.p.also + m * t.p.lda + n;
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++, also += 2 * t.p.lda)
-        if (n < t.p.n && m + 2 * i < t.rows)
-            store_quad(also, v[i]);
-}
-
-/* PAIRED: row 2 i is a lane's, row 2 i + 1 that of the lane 16 further. Each of them gets the other row
- * of one pair of two. */
-template <typename Y> DEV void finish_paired(const target &t, const quad (&v)[4], int64_t m, int n)
-{
-    const bool upper = lane_id() & 16;
-#pragma GCC unroll 2
-    for (int i = 0; i < 4; i += 2) {
-        const int64_t pair = m / 2 + i + upper; /* m is odd in the upper half */
-        quad odd, d;
-#pragma GCC unroll 4
-        for (int c = 0; c < RUN; c++) {
-            const float low = v[i].of[c], high = v[i + 1].of[c];
-            const float there = shuffle_xor(upper ? low : high, 16), even = upper ? there : low;
-            odd.of[c] = upper ? high : there;
-            d.of[c] = even - odd.of[c];
-        }
-        if (n < t.p.n && 2 * pair + 1 < t.rows) {
-            store_quad((Y *)t.p.y + pair * t.p.ldy + n, odd);
-            store_quad((Y *)t.p.also + pair * t.p.lda + n, d);
-        }
-    }
-}
-
-/* POOLED: the sums are logits; from: a lane's first difference in shared memory. Zero rows around are
- * written by those who have the rows next to the edge. */
-template <typename Y>
-DEV void finish_pooled(const target &t, quad (&v)[4], int64_t m, int n, const f16 *from)
-{
-    const int pad = t.p.pad, column = n < t.p.n ? n : 0;
-    quad scale = {}, shift = {};
-    if (t.p.scale) {
-        scale = load_quad(t.p.scale + column);
-        shift = load_quad(t.p.shift + column);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        const quad d = load_quad(from + 2 * i * STAGED);
-        const quad odd = load_quad(from + (16 + 2 * i) * STAGED);
-#pragma GCC unroll 4
-        for (int c = 0; c < RUN; c++)
-            v[i].of[c] = fma_(d.of[c], gate<f16>(v[i].of[c]), odd.of[c]);
-    }
-    if (t.p.scale)
-        norm_act(v, scale, shift, t.p.then);
-    Y *y = (Y *)t.p.y + (pad + m) * t.p.ldy + n;
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++, y += 2 * t.p.ldy) {
-        const int64_t r = m + 2 * i;
-        if (n >= t.p.n || r >= t.rows)
-            continue;
-        store_quad(y, v[i]);
-        if (r < pad)
-            store_quad(y - pad * t.p.ldy, quad{});
-        if (r >= t.rows - pad)
-            store_quad(y + pad * t.p.ldy, quad{});
-    }
-}
-
-/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual, and what follows. part: where the
- * part begins in what was fetched. */
-template <int N, int kind, typename Y>
-DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h, const f16 *part)
+/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual. */
+template <int kind, typename Y>
+DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
 {
     constexpr bool gated = kind == GATED;
     const struct bi_linear_params &p = t.p;
@@ -333,13 +196,12 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h, co
     const int to = gated ? n / (2 * GATES) * GATES + n % GATES : n;
     const bool writes = n < p.n && !(gated && column & GATES);
     const int64_t m = m0 + lane / 16 + 8 * h;
-    const f16 *fetched = part + (lane / 16 + 8 * h) * (kind == POOLED ? STAGED : N) + column;
     quad v[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         v[i] = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column));
 #pragma GCC unroll 4
-        for (int c = 0; c < RUN && kind != POOLED; c++)
+        for (int c = 0; c < RUN; c++)
             v[i].of[c] += a.bias.of[c];
     }
     if (kind == PLAIN && p.act == BI_ACT_GELU)
@@ -350,33 +212,23 @@ DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h, co
         each(v, [](float x) { return silu(x); });
     else if (gated)
         each(v, [](float x) { return gelu_tanh(x); });
-    if (kind == POOLED) {
-        finish_pooled<Y>(t, v, m, n, fetched);
-        return;
-    }
     Y *y = (Y *)p.y + m * p.ldy + to;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++, y += 2 * p.ldy) {
         quad x = {};
         if (gated)
             x = load_quad(t.staged + staged_at(lane / 16 + 2 * (4 * h + i), column ^ GATES));
-        else if (kind == PAIRED && p.residual)
-            x = load_quad(fetched + 2 * i * N);
         else if (kind == PLAIN && p.residual)
             x = quad_of<Y>(a.more[4 * h + i]);
 #pragma GCC unroll 4
-        for (int c = 0; c < RUN && kind != NORMED; c++)
+        for (int c = 0; c < RUN; c++)
             if (gated)
                 v[i].of[c] *= x.of[c];
             else
                 v[i].of[c] += x.of[c];
-        if (kind != PAIRED && writes && m + 2 * i < t.rows)
+        if (writes && m + 2 * i < t.rows)
             store_quad(y, v[i]);
     }
-    if (kind == NORMED)
-        finish_normed<Y>(t, a, v, m, n);
-    if (kind == PAIRED)
-        finish_paired<Y>(t, v, m, n);
 }
 
 /* A lane has both of four pairs of columns, a quarter of a warp a row: of four rows its cosines and
@@ -442,45 +294,78 @@ DEV void finish_rotated(const target &t, turns &a, int64_t m0, int n0, bool last
     }
 }
 
-/* The sums d of a warpgroup, N columns, to y. turn: asked for already, those of the first rows. */
-template <int MT, int N, int kind, typename Y>
-DEV void finish_tile(const target &t, float *staged, const float (&d)[MT][N / 2], turns &turn,
-                     addends &a, const int *positions)
-{
-    enum { PARTS = N / STAGED, ALL = MT * PARTS };
-#pragma GCC unroll 1
-    for (int i = 0; i < ALL; i++) {
-        const int64_t m0 = t.m0 + i / PARTS * 64, next_m0 = t.m0 + (i + 1) / PARTS * 64;
-        const int n0 = t.n0 + i % PARTS * STAGED, next_n0 = t.n0 + (i + 1) % PARTS * STAGED;
-        if (kind == POOLED && i + 1 < ALL) /* all lanes of the warp, before the barriers */
-            copy_wait<1>();
-        else if (kind == PAIRED || kind == POOLED)
-            copy_wait<0>();
-        wave_barrier(); /* what was staged before is read */
-#pragma GCC unroll 12
-        for (int j = 0; j < ALL; j++)
-            if (i == j)
-                stage(staged, d[j / PARTS] + j % PARTS * (STAGED / 2));
-        wave_barrier();
-        if (kind == ROTATED) {
-            finish_rotated<Y>(t, turn, m0, n0, MT > 1 && i == PARTS - 1, positions[MT - 1]);
-        } else if (kind <= GATED && !t.whole) {
-            finish_odd<kind == GATED, Y>(t, m0, n0);
-        } else {
-            const f16 *part = kind == POOLED ? t.fetched + i % 2 * (2 * 16 * STAGED)
-                                             : t.fetched + i / PARTS * 16 * N + i % PARTS * STAGED;
+/* What a warp does beside the products of a tile, and with its sums. */
+template <int MT, int N, int kind, typename Y> struct finisher {
+    enum { PARTS = N / STAGED, ALL = MT * PARTS, BARRIERS = 0 };
+    struct room { /* of a warp */
+        float y[16 * STAGED];
+    };
+    const struct bi_linear_params &p;
+    room &own;
+    int64_t rows;
+    target t;
+    int positions[MT];
+    struct turns turns;
+    struct addends addends;
+
+    METHOD finisher(const struct bi_linear_params &params, const tensor_map *, room &own_room, u64 *,
+                    int64_t live)
+        : p(params), own(own_room), rows(live), t{params, own_room.y, 0, live, 0, false}
+    {
+        const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.bias / 4 | (u64)p.residual / sizeof(Y) | (u64)p.ldy |
+                          (u64)p.ldr;
+        t.whole = (bases | (u64)p.n) % RUN == 0;
+    }
+    /* A tile whose products begin; m0: the first of the warp's rows. */
+    METHOD void begin(int m0, int n0)
+    {
 #pragma GCC unroll 2
-            for (int h = 0; h < 2; h++) {
-                finish<N, kind, Y>(t, a, m0, n0, h, part);
-                if (i + 1 < ALL)
-                    ask<kind, Y>(t, a, next_m0, next_n0, h);
-            }
-            if (kind == POOLED && i + 2 < ALL) {
-                wave_barrier(); /* what the part has fetched is read */
-                fetch_part(t, i, t.m0 + (i + 2) / PARTS * 64, t.n0 + (i + 2) % PARTS * STAGED);
+        for (int m = 0; m < MT; m++)
+            positions[m] = kind == ROTATED ? position_of(p, m0 + m * 64 + lane_id() % 16, rows) : 0;
+        t.m0 = m0;
+        t.n0 = n0;
+        announce<MT, N, kind, Y>(t);
+    }
+    /* The products are on their way. */
+    METHOD void prepare()
+    {
+        addends = {};
+        if (kind == ROTATED) {
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; r++)
+                ask_turn(t, turns, positions[0], r);
+        } else {
+            ask<kind, Y>(t, addends, t.m0, t.n0, 0);
+            ask<kind, Y>(t, addends, t.m0, t.n0, 1);
+        }
+    }
+    METHOD void finish(const float (&d)[MT][N / 2])
+    {
+#pragma GCC unroll 1
+        for (int i = 0; i < ALL; i++) {
+            const int64_t m0 = t.m0 + i / PARTS * 64, next_m0 = t.m0 + (i + 1) / PARTS * 64;
+            const int n0 = t.n0 + i % PARTS * STAGED, next_n0 = t.n0 + (i + 1) % PARTS * STAGED;
+            wave_barrier(); /* what was staged before is read */
+#pragma GCC unroll 12
+            for (int j = 0; j < ALL; j++)
+                if (i == j)
+                    stage(own.y, d[j / PARTS] + j % PARTS * (STAGED / 2));
+            wave_barrier();
+            if (kind == ROTATED) {
+                finish_rotated<Y>(t, turns, m0, n0, MT > 1 && i == PARTS - 1, positions[MT - 1]);
+            } else if (!t.whole) {
+                finish_odd<kind == GATED, Y>(t, m0, n0);
+            } else {
+#pragma GCC unroll 2
+                for (int h = 0; h < 2; h++) {
+                    ::finish<kind, Y>(t, addends, m0, n0, h);
+                    if (i + 1 < ALL)
+                        ask<kind, Y>(t, addends, next_m0, next_n0, h);
+                }
             }
         }
     }
-}
+    METHOD void end() {}
+};
 
 #endif

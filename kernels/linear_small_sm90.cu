@@ -12,11 +12,7 @@
  * A product of 16 along k takes 63 cycles before the next one of its chain begins, however narrow the
  * tile, so that loops are as long with small tiles; epilogues are shorter, and blocks more.
  * Each element of y is the same chain over k as in linear_sm90.cu: the same bits. */
-#include "linear_sm90_tile.h" /* the kinds of entries */
-
-#include "linear_sm90.h"
-
-enum { SLICE = 64 /* of k */ };
+#include "linear_sm90_kinds.h"
 
 /* More than one warpgroup has a multiprocessor to itself. */
 template <int M, int N> struct small_memory {
@@ -38,34 +34,6 @@ template <int STAGES> struct spot {
         }
     }
 };
-
-/* Two neighbouring columns of a row. */
-struct two {
-    float a, b;
-};
-
-/* As they lie in memory: to turn them into floats is to wait for them. */
-template <typename T> struct raw {
-    typedef T vector __attribute__((vector_size(2 * sizeof(T))));
-    vector of;
-    METHOD two floats() const { return two{(float)of[0], (float)of[1]}; }
-};
-
-template <typename T> DEV raw<T> hold_two(const T *from)
-{
-    return raw<T>{*(const typename raw<T>::vector *)from};
-}
-
-template <typename T> DEV two load_two(const T *from)
-{
-    return hold_two(from).floats();
-}
-
-template <typename T> DEV void store_two(T *to, const two &v)
-{
-    typedef typename raw<T>::vector vector;
-    *(vector *)to = vector{(T)v.a, (T)v.b};
-}
 
 template <bool first, typename A, typename B> struct either {
     typedef A type;
@@ -161,13 +129,6 @@ DEV void ask_rows(added<PARTS, GROUP, T> &a, const struct bi_linear_params &p, i
         }
 }
 
-DEV two norm_act(const two &v, const two &scale, const two &shift, int act)
-{
-    const two z = {fma_(v.a, scale.a, shift.a), fma_(v.b, scale.b, shift.b)};
-    return act == BI_NORM_ACT_QUICK_GELU ? two{quick_gelu<f16>(z.a), quick_gelu<f16>(z.b)}
-                                         : two{tanh_gelu<f16>(z.a), tanh_gelu<f16>(z.b)};
-}
-
 /* Sums to values of y, for PLAIN with its act; POOLED pools and norms. */
 template <int kind, int PARTS, int GROUP, typename T, typename Y>
 DEV void finish_sums(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
@@ -226,11 +187,10 @@ DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP], const a
 #pragma GCC unroll 16
     for (int j = 0; j < GROUP; j++) {
         if (kind == PAIRED) {
-            const two mine = upper ? v[1][j] : v[0][j], gives = upper ? v[0][j] : v[1][j];
-            const two gets = {shuffle_xor(gives.a, 4), shuffle_xor(gives.b, 4)};
-            const two odd = upper ? mine : gets, even = upper ? gets : mine;
+            two odd, difference;
+            make_pair(v[0][j], v[1][j], upper, odd, difference);
             store_two(to.y + pair * lines_t::LD + n + 8 * j, odd);
-            store_two(to.also + pair * lines_t::LD + n + 8 * j, two{even.a - odd.a, even.b - odd.b});
+            store_two(to.also + pair * lines_t::LD + n + 8 * j, difference);
             continue;
         }
 #pragma GCC unroll 2
@@ -338,14 +298,14 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
         int w_tap = 0, w_c = 0, x_tap = 0, x_c = 0;
         const auto ask_w = [&](int at) ALWAYS_INLINE { /* behind the channels: zeros of x */
             barrier_expect(&s.full[at], (M + N) * SLICE * 2);
-            copy_tile(s.w[at], &maps[1], w_tap * channels + w_c, n0, &s.full[at]);
+            copy_tile(s.w[at], &maps[MAP_W], w_tap * channels + w_c, n0, &s.full[at]);
             if ((w_c += SLICE) >= channels) {
                 w_c = 0;
                 w_tap++;
             }
         };
         const auto ask_x = [&](int at) ALWAYS_INLINE {
-            copy_tile(s.x[at], &maps[0], x_c, (int)m0 + x_tap, &s.full[at]);
+            copy_tile(s.x[at], &maps[MAP_X], x_c, (int)m0 + x_tap, &s.full[at]);
             if ((x_c += SLICE) >= channels) {
                 x_c = 0;
                 x_tap++;

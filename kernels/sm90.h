@@ -100,6 +100,42 @@ DEV void copy_in(void *to, const void *from, int bytes, u64 *b)
                  "l"(from), "r"(bytes), "r"(shared_address(b))
                  : "memory");
 }
+/* Has the box brought to the cache of all multiprocessors. */
+DEV void prefetch_tile(const tensor_map *m, int column, int row)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(m), "r"(column),
+                 "r"(row)
+                 : "memory");
+}
+/* Shared memory to the box of map m at (column, row); what lies outside the tensor is not written. Who
+ * wrote it has called fence_async(). A thread's stores are groups by stores_commit(). */
+DEV void store_tile(const tensor_map *m, int column, int row, const void *from)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(m),
+                 "r"(column), "r"(row), "r"(shared_address(from))
+                 : "memory");
+}
+DEV void stores_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/* Returns when shared memory has been read by all but the last n groups of this thread. */
+template <int n> DEV void stores_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
+}
+/* Returns when all of them are in memory. */
+DEV void stores_done()
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+/* The inverse of matrices() of gpu.h: four of 8 x 8, lane l with the address of row l % 8 of matrix l / 8. */
+DEV void put_matrices(void *row, u32x4 m)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),
+                 "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3])
+                 : "memory");
+}
 /* Has the line of memory brought to the cache of all multiprocessors. */
 DEV void prefetch(const void *line)
 {

@@ -1,5 +1,6 @@
 /* linear_norm.c - a product that others read as it is and one reads through its norm and activation.
  *   x [R, K], w [N, K], bias [N]?, scale, shift [N] -> y = x w^T + b, act(scale y + shift) [R, N]
+ * y is left out where nobody reads it.
  * Made by bi_graph_follow for backends whose linear can (linear.h). */
 #include "../kernels/linear.h"
 #include "shared.h"
@@ -30,8 +31,13 @@ static void linear_norm_launch(const struct bi_graph *g, const struct bi_node *n
 
 static void linear_norm_reference(const void *params)
 {
-    const struct bi_linear_params *p = params;
+    struct bi_linear_params p_y = *(const struct bi_linear_params *)params;
+    const struct bi_linear_params *p = &p_y;
     int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
+    if (!p->y) {
+        p_y.y = p->also;
+        p_y.ldy = p->lda;
+    }
     bi_ref_linear(p);
     for (int64_t r = 0; r < rows; r++)
         for (int32_t c = 0; c < p->n; c++)
@@ -42,6 +48,6 @@ static void linear_norm_reference(const void *params)
 
 const struct bi_op bi_op_linear_norm = {
     .name = "linear_norm", .infer = linear_norm_infer, .launch = linear_norm_launch,
-    .reference = linear_norm_reference, .cost = bi_cost_linear, .required = 27,
+    .reference = linear_norm_reference, .cost = bi_cost_linear, .required = 27, .spare = 1,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

@@ -79,6 +79,11 @@ int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
     return 0;
 }
 
+bool bi_op_is_spared(const struct bi_graph *g, const struct bi_node *node, int slot)
+{
+    return bi_ops[node->op]->spare & 1u << slot && !g->values[node->out[slot]].n_uses;
+}
+
 double bi_bytes(const struct bi_graph *g, const struct bi_node *node)
 {
     double sum = 0;
@@ -86,6 +91,7 @@ double bi_bytes(const struct bi_graph *g, const struct bi_node *node)
         if (node->in[i] != BI_NONE)
             sum += (double)bi_value_size(&g->values[node->in[i]]);
     for (int i = 0; i < bi_op_n_out(node->op); i++)
-        sum += (double)bi_value_size(&g->values[node->out[i]]);
+        if (!bi_op_is_spared(g, node, i))
+            sum += (double)bi_value_size(&g->values[node->out[i]]);
     return sum;
 }

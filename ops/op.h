@@ -55,6 +55,7 @@ struct bi_op {
     bool in_place;                     /* runs, and its output 0 is input 0, changed */
     /* An input that must be there: bit i = input i */
     unsigned required;
+    unsigned spare; /* outputs, a bit each, that are not written where nobody reads them: NULL for launch */
 };
 
 extern const struct bi_op *const bi_ops[BI_OP_COUNT];
@@ -92,6 +93,8 @@ int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
 /* "[1280, 320]" into a static-size buffer. */
 struct bi_shape_text { char text[96]; };
 struct bi_shape_text bi_shape_text(const struct bi_value *v);
+/* Is output `slot` of a node not written, as nobody reads it? Uses are counted. */
+bool bi_op_is_spared(const struct bi_graph *g, const struct bi_node *node, int slot);
 /* Cost of reading every input and writing every output once. */
 double bi_bytes(const struct bi_graph *g, const struct bi_node *node);
 

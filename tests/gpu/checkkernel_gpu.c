@@ -79,7 +79,7 @@ static void give_for(struct ck *ck, void *p)
 
 struct precision {
     const char *name;
-    size_t halves[6];                /* offsets of pointers to f16; ends with SIZE_MAX */
+    size_t halves[8];                /* offsets of pointers to f16; ends with SIZE_MAX */
     double absolute, relative, nmse; /* added to what the case allows in f32 */
     const char *same_as;             /* an entry before this with the same bits */
 };
@@ -109,7 +109,8 @@ static const struct precision precisions[] = {
     LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
 #define LINEAR_FOLLOWED(entry, more, same)                                              \
     {"linear_sm90_" entry "_f16",                                                        \
-     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual), END},  \
+     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual),        \
+      AT(linear, more_x), AT(linear, more_w), END},                                       \
      1e-6, 6e-4, 1e-7, same}
     LINEAR_FOLLOWED("normed", also, NULL),
     LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
@@ -237,6 +238,13 @@ static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
 static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)};
 #undef E
 
+/* Is the entry of this op? Params are named after it, those with more maps than others with a word more. */
+static bool is_of(size_t entry, const char *op)
+{
+    const char *params = params_of[entry];
+    return !strcmp(!strcmp(params, "linear_followed") ? "linear" : params, op);
+}
+
 /* Goes with the entry before it (bi_gpu_parts). */
 static bool is_later_part(size_t entry)
 {
@@ -293,8 +301,10 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return p->head_dim == width && !p->reach && !has(c, AT(attention, table));
     }
     const struct bi_linear_params *p = (const void *)c->params;
-    if (followed_by(c))
-        return strstr(name, followed_by(c)) != NULL;
+    if (followed_by(c)) /* large tiles, one to a block, always write y and make nothing again */
+        return strstr(name, followed_by(c)) != NULL &&
+               (!strchr(name + strlen("linear_sm90"), 'x') ||
+                (has(c, AT(linear, y)) && !has(c, AT(linear, more_x))));
     if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled") ||
         strstr(name, "_rotated"))
         return false;
@@ -312,7 +322,7 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
 {
     const char *name = entries[entry].name, *d = strstr(name, "_d");
     int width, least;
-    if (strcmp(params_of[entry], c->entry) || is_later_part(entry))
+    if (!is_of(entry, c->entry) || is_later_part(entry))
         return false;
     if (!strcmp(name, "attention_contacts_plain_f16"))
         return !has(c, AT(attention_contacts, table)) &&

@@ -3,7 +3,9 @@
 #include "kernels/linear.h"
 #include "kernels/norm_act.h"
 
-static void check(struct ck *ck, int64_t rows, int out, int in, int then, int bias, const char *note)
+/* alone: the norm without y. */
+static void check(struct ck *ck, int64_t rows, int out, int in, int then, int bias, int alone,
+                  const char *note)
 {
     typedef struct bi_linear_params T;
     static const int32_t lengths[] = {1, -1};
@@ -15,7 +17,7 @@ static void check(struct ck *ck, int64_t rows, int out, int in, int then, int bi
         .arrays = {
             {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = rows, .width = in},
             {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = out},
+            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = out, .absent = alone},
             {CK_ARRAY(T, also, lda), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = out},
             {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
             {CK_PLAIN(T, scale), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .fill = CK_GAIN},
@@ -28,14 +30,14 @@ static void check(struct ck *ck, int64_t rows, int out, int in, int then, int bi
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
-        check(ck, 24576, 896, 4480, BI_NORM_ACT_QUICK_GELU, 1, "24576 x 896 x 4480");
-        check(ck, 98304, 768, 120, BI_NORM_ACT_QUICK_GELU, 1, "98304 x 768 x 120");
+        check(ck, 24576, 896, 4480, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 896 x 4480");
+        check(ck, 98304, 768, 120, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 120");
         return;
     }
     for (int i = 0; i < 30; i++)
         check(ck, ck_random(ck, 1, i % 3 ? 300 : 40), 8 * (int)ck_random(ck, 1, i % 4 ? 20 : 60),
               8 * (int)ck_random(ck, 1, i % 5 ? 12 : 90),
-              i % 2 ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_TANH_GELU, i / 2 % 2, "random");
+              i % 2 ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_TANH_GELU, i / 2 % 2, i % 5 == 4, "random");
 }
 
 const struct ck_op ck_linear_norm = {"linear_norm", cases};

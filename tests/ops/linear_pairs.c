@@ -2,13 +2,15 @@
 #include "checkkernel.h"
 #include "kernels/linear.h"
 
-static void check(struct ck *ck, int64_t pairs, int out, int in, int bias, int residual,
+/* more: columns of the product that is made in place of a residual. */
+static void check(struct ck *ck, int64_t pairs, int out, int in, int bias, int residual, int more,
                   const char *note)
 {
     typedef struct bi_linear_params T;
     static const int32_t lengths[] = {1, -1};
     struct ck_lengths one = ck_lengths_of(lengths);
-    T p = {.axis = BI_AXIS_FIXED, .rows = 2 * pairs, .n = out, .k = in};
+    T p = {.axis = BI_AXIS_FIXED, .rows = 2 * pairs, .n = out, .k = in,
+           .more_k = more};
     ck_check(ck, &(struct ck_case){
         .entry = "linear", .reference = bi_op_linear_pairs.reference, .params = &p,
         .params_size = sizeof p, .gpu_only = 1,
@@ -19,22 +21,30 @@ static void check(struct ck *ck, int64_t pairs, int out, int in, int bias, int r
             {CK_ARRAY(T, also, lda), CK_OUT, BI_AXIS_FIXED, .rows = pairs, .width = out},
             {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
             {CK_ARRAY(T, residual, ldr), CK_IN, BI_AXIS_FIXED, .rows = 2 * pairs, .width = out,
-             .absent = !residual},
+             .absent = !residual || more},
+            {CK_ARRAY(T, more_x, ldm), CK_IN, BI_AXIS_FIXED, .rows = 2 * pairs, .width = more ? more : 8,
+             .absent = !more},
+            {CK_PLAIN(T, more_w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = more ? more : 8, .scale = 0.2,
+             .absent = !more},
+            {CK_PLAIN(T, more_bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out,
+             .absent = !(more && bias)},
         },
         .lengths = one.of, .n_seqs = one.n, .absolute = 4e-5, .relative = 1e-5, .nmse = 1e-11,
-        .flops = 4.0 * (double)pairs * out * in, .note = note});
+        .flops = 4.0 * (double)pairs * out * (in + more), .note = note});
 }
 
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
-        check(ck, 98304, 768, 768, 1, 1, "196608 x 768 x 768");
-        check(ck, 12288, 1024, 1024, 1, 1, "24576 x 1024 x 1024");
+        check(ck, 98304, 768, 768, 1, 0, 120, "196608 x 768 x 768 + 120");
+        check(ck, 49152, 768, 768, 1, 1, 0, "98304 x 768 x 768");
+        check(ck, 12288, 1024, 1024, 1, 1, 0, "24576 x 1024 x 1024");
         return;
     }
     for (int i = 0; i < 30; i++)
         check(ck, ck_random(ck, 1, i % 3 ? 150 : 20), 8 * (int)ck_random(ck, 1, i % 4 ? 20 : 60),
-              8 * (int)ck_random(ck, 1, i % 5 ? 12 : 90), i % 2, i / 2 % 2, "random");
+              8 * (int)ck_random(ck, 1, i % 5 ? 12 : 90), i % 2, i / 2 % 2,
+              i % 6 == 5 ? 8 * (int)ck_random(ck, 1, 20) : 0, "random");
 }
 
 const struct ck_op ck_linear_pairs = {"linear_pairs", cases};

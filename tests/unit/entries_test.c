@@ -22,6 +22,7 @@ struct product {
     enum kind kind;
     bool full; /* results in float32 */
     int off;   /* elements that y is off 16 bytes */
+    bool again; /* NORMED: no y; PAIRED: its residual is made again */
     const char *entry;
 };
 
@@ -48,6 +49,12 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
     } else if (c->kind == PAIRED) {
         p.also = room;
     }
+    if (c->again && c->kind == PAIRED) {
+        p.more_x = p.more_w = room;
+        p.ldm = p.more_k = 120;
+    } else if (c->again) {
+        p.y = NULL;
+    }
     memcpy(l.params, &p, sizeof p);
     bi_gpu_entry_name(facts, &l, name, sizeof name);
     return name;
@@ -71,6 +78,9 @@ static void chosen(void)
         {3072, 1536, 1536, PAIRED, .entry = "linear_sm90_192x192_paired_f16"},
         {1536, 1536, 1536, POOLED, true, .entry = "linear_sm90_192x96_pooled_f32"},
         {196608, 768, 768, PAIRED, .entry = "linear_sm90_paired_f16"},
+        /* for which large tiles have no code */
+        {3072, 1536, 6400, NORMED, .again = true, .entry = "linear_sm90_normed_f16"},
+        {3072, 1536, 1536, PAIRED, .again = true, .entry = "linear_sm90_paired_f16"},
         {24576, 1536, 3072, PLAIN, true, .entry = "linear_sm90_f32"},
         /* rows of y that are on no line, columns that have no neighbour */
         {1536, 3072, 1536, PLAIN, .off = 2, .entry = "linear_sm90_f16"},
@@ -111,7 +121,7 @@ static void any(void)
         if (c.kind == GATED)
             c.n = (c.n + 31) / 32 * 32;
         if (c.kind >= NORMED) /* of such a graph they are as linear.h and gpu_entries_sm90.h ask */
-            c.n = (c.n + 7) / 8 * 8, c.off = 0;
+            c.n = (c.n + 7) / 8 * 8, c.off = 0, c.again = c.kind != POOLED && i % 2;
         if (c.kind != PLAIN && c.kind != POOLED)
             c.full = false;
         const char *name = name_of(&hopper, &c);

@@ -86,6 +86,10 @@ static inline bool exec_plan_sound(const struct bi_graph *g, const struct bi_mem
             uint64_t size = (uint64_t)bi_value_size(&g->values[w->out[k]]);
             uint64_t block = a->place == BI_PLACE_OUTPUT ? plan->output_size
                                                          : plan->activation_size;
+            if (bi_op_is_spared(g, w, k)) {
+                ok &= a->place == BI_PLACE_NONE;
+                continue;
+            }
             ok &= (a->place == BI_PLACE_ACTIVATION || a->place == BI_PLACE_OUTPUT) &&
                   a->offset % BI_ALIGN == 0 && a->offset + size <= block;
             for (int j = 0; j < k; j++) {
@@ -180,7 +184,8 @@ static inline unsigned char *exec_run(const struct exec *x, const struct bi_grap
             ptr = s->place == BI_PLACE_WEIGHT       ? (void *)weights[id]
                   : s->place == BI_PLACE_INPUT      ? (void *)(input + s->offset)
                   : s->place == BI_PLACE_OUTPUT     ? (void *)(output + s->offset)
-                                                    : (void *)(activation + s->offset);
+                  : s->place == BI_PLACE_ACTIVATION ? (void *)(activation + s->offset)
+                                                    : NULL; /* spared */
             if (k < BI_NODE_IN) {
                 b.in[k] = ptr;
                 b.in_ld[k] = s->ld;

@@ -8,6 +8,7 @@ struct shape {
     int64_t channels, width; /* of the convolution: in, out */
     int act;
     int seen; /* leaves the graph, too: 1 what is pooled, 2 what is to be */
+    int again; /* no taps, like a stem: the residual is made again */
 };
 
 static bi_value_id vector(struct fix *f, int64_t n, float offset)
@@ -34,7 +35,8 @@ static void build(struct fix *f, const struct shape *s)
 {
     bi_value_id rows = weight(f, 2, BASES, s->channels, 0), x, y, pooled;
     f->g->values[rows].axis = BI_AXIS_FIXED;
-    x = bi_windows(f->g, norm_act(f, rows, BI_NORM_ACT_NONE, 2), 0, BASES, 5);
+    x = s->again ? norm_act(f, rows, BI_NORM_ACT_NONE, 0)
+                 : bi_windows(f->g, norm_act(f, rows, BI_NORM_ACT_NONE, 2), 0, BASES, 5);
     x = biased(f, x, s->width);
     y = biased(f, norm_act(f, x, s->act, 0), s->width);
     x = bi_add(f->g, x, y);
@@ -42,6 +44,22 @@ static void build(struct fix *f, const struct shape *s)
     output(f, norm_act(f, pooled, s->act, 2));
     if (s->seen)
         output(f, s->seen == 1 ? pooled : x);
+}
+
+/* Residuals that are made again; their first values have no reader then. */
+static int n_again(const struct bi_graph *g)
+{
+    int n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *node = &g->nodes[i];
+        if (node->op == BI_OP_LINEAR_PAIRS && node->in[4] != BI_NONE) {
+            CHECK_EQ(node->in[3], BI_NONE);
+            n++;
+        }
+        if (node->op == BI_OP_LINEAR_NORM && !g->values[node->out[0]].n_uses)
+            n += 100;
+    }
+    return n;
 }
 
 static void follow(const struct shape *s, int n_norms, int n_pairs, int n_pools, int n_left)
@@ -65,6 +83,7 @@ static void follow(const struct shape *s, int n_norms, int n_pairs, int n_pools,
     left = count_op(after.g, BI_OP_NORM_ACT) + count_op(after.g, BI_OP_PAIR_DIFF) +
            count_op(after.g, BI_OP_PAIR_POOL);
     CHECK_EQ(left, n_left);
+    CHECK_EQ(n_again(after.g), s->again ? 101 : 0);
     CHECK(compare(&plain, &after) <= 2e-6);
     bi_graph_free(&plain.g);
     bi_graph_free(&after.g);
@@ -72,18 +91,26 @@ static void follow(const struct shape *s, int n_norms, int n_pairs, int n_pools,
 
 static void follows_products(void)
 {
-    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 0}, 1, 1, 1, 1);
-    follow(&(struct shape){72, 24, BI_NORM_ACT_TANH_GELU, 0}, 1, 1, 1, 1);
+    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, 1, 1, 1, 1);
+    follow(&(struct shape){72, 24, BI_NORM_ACT_TANH_GELU, 0, 0}, 1, 1, 1, 1);
+}
+
+/* As a product of few columns, and of one too many. */
+static void makes_residuals_again(void)
+{
+    follow(&(struct shape){8, 48, BI_NORM_ACT_QUICK_GELU, 0, 1}, 1, 1, 1, 1);
+    follow(&(struct shape){16, 96, BI_NORM_ACT_TANH_GELU, 0, 1}, 1, 1, 1, 1);
+    follow(&(struct shape){64, 384, BI_NORM_ACT_QUICK_GELU, 0, 0}, 1, 1, 1, 1);
 }
 
 static void leaves_others(void)
 {
     /* what others read; taps too narrow, and widths that do not fit; another activation */
-    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 1}, 1, 1, 1, 2);
-    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 2}, 1, 0, 0, 4);
-    follow(&(struct shape){56, 16, BI_NORM_ACT_QUICK_GELU, 0}, 0, 1, 1, 2);
-    follow(&(struct shape){64, 12, BI_NORM_ACT_QUICK_GELU, 0}, 0, 0, 0, 5);
-    follow(&(struct shape){64, 16, BI_NORM_ACT_RELU, 0}, 0, 1, 1, 3);
+    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 1, 0}, 1, 1, 1, 2);
+    follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 2, 0}, 1, 0, 0, 4);
+    follow(&(struct shape){56, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, 0, 1, 1, 2);
+    follow(&(struct shape){64, 12, BI_NORM_ACT_QUICK_GELU, 0, 0}, 0, 0, 0, 5);
+    follow(&(struct shape){64, 16, BI_NORM_ACT_RELU, 0, 0}, 0, 1, 1, 3);
 }
 
 static int count_phase(const struct bi_graph *g, int32_t phase)
@@ -134,6 +161,7 @@ int main(void)
 {
     env = bi_env_default();
     TEST(follows_products);
+    TEST(makes_residuals_again);
     TEST(leaves_others);
     TEST(keeps_phases);
     return test_report();

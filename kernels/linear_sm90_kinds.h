@@ -1,0 +1,77 @@
+/* linear_sm90_kinds.h - what Hopper's linears share beside their products: kinds of entries, and pairs of
+ * columns, as a thread has them of the sums of its warpgroup (sm90.h). */
+#ifndef BI_LINEAR_SM90_KINDS_H
+#define BI_LINEAR_SM90_KINDS_H
+
+#include "gpu_math.h"
+#include "gpu_norm_act.h"
+#include "gpu_tiles.h"
+#include "linear.h"
+#include "linear_sm90.h"
+#include "sm90.h"
+
+/* NORMED, PAIRED, POOLED: what follows y as linear.h says. */
+enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED };
+
+enum { SLICE = 64 /* of k */ };
+
+/* Maps: tiles of x, of w; and where something follows y, what is added (PAIRED: residual, or tiles of more_x;
+ * POOLED: odd rows), y between its zero rows, what is written beside it or, POOLED, the differences, and
+ * tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that PAIRED writes. */
+enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W };
+
+/* Two neighbouring columns of a row. */
+struct two {
+    float a, b;
+};
+
+/* As they lie in memory: to turn them into floats is to wait for them. */
+template <typename T> struct raw {
+    typedef T vector __attribute__((vector_size(2 * sizeof(T))));
+    vector of;
+    METHOD two floats() const { return two{(float)of[0], (float)of[1]}; }
+};
+
+template <typename T> DEV raw<T> hold_two(const T *from)
+{
+    return raw<T>{*(const typename raw<T>::vector *)from};
+}
+
+template <typename T> DEV two load_two(const T *from)
+{
+    return hold_two(from).floats();
+}
+
+template <typename T> DEV void store_two(T *to, const two &v)
+{
+    typedef typename raw<T>::vector vector;
+    *(vector *)to = vector{(T)v.a, (T)v.b};
+}
+
+/* act(v scale + shift), the acts of norm_act.h that stand between convolutions, as good as operands of f16
+ * are. */
+template <bool quick> DEV two norm_act(const two &v, const two &scale, const two &shift)
+{
+    const two z = {fma_(v.a, scale.a, shift.a), fma_(v.b, scale.b, shift.b)};
+    return quick ? two{quick_gelu<f16>(z.a), quick_gelu<f16>(z.b)}
+                 : two{tanh_gelu<f16>(z.a), tanh_gelu<f16>(z.b)};
+}
+DEV two norm_act(const two &v, const two &scale, const two &shift, int act)
+{
+    return act == BI_NORM_ACT_QUICK_GELU ? norm_act<true>(v, scale, shift)
+                                         : norm_act<false>(v, scale, shift);
+}
+
+/* PAIRED: a lane has row 2 i, or 2 i + 1 (upper), of one pair of rows, and the same of the pair 8 rows further;
+ * the lane 4 further, or before, the others. Makes the odd row and the difference of one pair: of the first a
+ * lower lane, of the other an upper one. All lanes of the warp. */
+DEV void make_pair(const two &first, const two &second, bool upper, two &odd, two &difference)
+{
+    const two mine = upper ? second : first, gives = upper ? first : second;
+    const two gets = {shuffle_xor(gives.a, 4), shuffle_xor(gives.b, 4)};
+    const two even = upper ? gets : mine;
+    odd = upper ? mine : gets;
+    difference = two{even.a - odd.a, even.b - odd.b};
+}
+
+#endif
