@@ -17,7 +17,8 @@ the small goldens, a full-size stack of random convolutions more than doubles wh
 which trained weights do not (docs/performance.md). Times of bioinfer are slopes: the command on N windows more
 than on a few, the best of --repeat each, so neither start-up nor reading of weights counts; and the sum of its
 launches, by --profile. Those of the reference on a GPU are of windows in a row for a second, after a second of
-the same: both are on a warm chip. torch.compile comes last, as it takes most of the time. On the CPU the seconds are those of
+the same: both are on a warm chip; its best forms are given one window at a time and, as ours takes up to four in a program,
+batches of four. torch.compile comes last, as it takes most of the time. On the CPU the seconds are those of
 processors, over --threads, so that a busy machine does not show; variants are run when --variants says how many.
 """
 import argparse
@@ -97,13 +98,13 @@ class Reference:
     def __init__(self, model, x, device, threads):
         import torch
         self.clock = time.perf_counter if device != 'cpu' else lambda: time.process_time() / threads
-        self.torch, self.model, self.x = torch, model.to(device), x.to(device)
+        self.torch, self.model, self.x, self.four = torch, model.to(device), x[:1].to(device), x.to(device)
         self.gpu = device.startswith('cuda')
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         self.times = {}
 
-    def measure(self, name, f):
-        """Seconds of one window, printed; 0 when it does not run, which is said."""
+    def measure(self, name, f, windows=1):
+        """Seconds of one of the windows that f computes, printed; 0 when it does not run, which is said."""
         sync = self.torch.cuda.synchronize if self.gpu else (lambda: None)
         try:
             with self.torch.inference_mode():
@@ -114,6 +115,7 @@ class Reference:
                     n = max(3, int(1 / self.times[name]))
                     in_a_row(n, f, sync, self.clock)
                     self.times[name] = in_a_row(n, f, sync, self.clock)
+                self.times[name] /= windows
         except Exception as e:  # pylint: disable=broad-except
             print('%-32s did not run: %s' % (name, str(e).splitlines()[0][:100]), flush=True)
             return 0
@@ -137,24 +139,28 @@ class Reference:
                 return model(x)
         self.measure('torch fp16 autocast', half)
         model.half()
-        self.x = x.half()
+        self.x, self.four = x.half(), self.four.half()
         self.measure('torch fp16 weights', lambda: model(self.x))
+        self.measure('torch fp16 weights, batch of 4', lambda: model(self.four), 4)
         return want
 
     def compiled(self, ours):
-        """torch.compile, and the same replayed as a CUDA graph."""
+        """torch.compile, and the same replayed as a CUDA graph, one window at a time and four."""
         torch = self.torch
-        compiled = torch.compile(self.model)
-        graph = torch.cuda.CUDAGraph()
-        for name, f in (('torch fp16 weights, compiled', lambda: compiled(self.x)),
-                        ('... replayed as a CUDA graph', graph.replay)):
-            if f == graph.replay:
-                with torch.inference_mode(), torch.cuda.graph(graph):
-                    compiled(self.x)
-            seconds = self.measure(name, f)
-            print('  %-30s %6.2f x' % (name, seconds / ours), flush=True)
-            if not seconds:
-                break
+        for x in (self.x, self.four):
+            compiled = torch.compile(self.model, dynamic=False)
+            graph = torch.cuda.CUDAGraph()
+            n = x.shape[0]
+            batch = ', batch of %d' % n if n > 1 else ''
+            for name, f in (('compiled' + batch, lambda: compiled(x)),  # pylint: disable=cell-var-from-loop
+                            ('... replayed as a CUDA graph' + batch, graph.replay)):
+                if f == graph.replay:
+                    with torch.inference_mode(), torch.cuda.graph(graph):
+                        compiled(x)
+                seconds = self.measure(name, f, n)
+                print('  %-40s %6.2f x' % (name, seconds / ours), flush=True)
+                if not seconds:
+                    break
 
 
 def run_command(o, args):
@@ -210,7 +216,8 @@ def main():
         json.dump(dict(config, seq_length=length), f)
     few = 8 if gpu else 1 # two programs of four: what is made once for a command is in both of its times
     windows = [sequence(length, i) for i in range(o.windows + few)]
-    reference = Reference(model, one_hot(windows[0]), o.device if gpu else 'cpu', o.threads)
+    x = torch.cat([one_hot(w) for w in windows[:4 if gpu else 1]])
+    reference = Reference(model, x, o.device if gpu else 'cpu', o.threads)
     want = reference.eager('human')
     if not gpu: # its memory
         del model, reference.model
@@ -231,7 +238,7 @@ def main():
                            [at('all.fa'), '-o', at('all.npz')] + tracks, o.windows)
     for i in (0, 2) if gpu else ():
         write_fasta(at('alone.fa'), [('w%d' % i, windows[i])])
-        run_command(o, [at('alone.fa'), '-o', at('alone.npz')] + tracks)
+        said_alone = run_command(o, [at('alone.fa'), '-o', at('alone.npz'), '--profile'] + tracks)[1].stderr
         alone, among = (np.load(at(name))['w%d' % i] for name in ('alone.npz', 'all.npz'))
         if not np.array_equal(alone, among):
             sys.exit('window %d: other bits among others than alone' % i)
@@ -242,7 +249,9 @@ def main():
            for a in (1, 0)]
     print('%-32s %9.4f s, launches %.2f ms; worst cosine against torch fp32: bin 1 - %.1e, track 1 - %.1e' %
           ('bioinfer ' + o.device, ours, ms, *cos))
-    print('\n'.join(re.findall(r'weights .*MiB', said)))
+    if gpu:
+        print('a window in a program of its own, launches %.2f ms' % launches(said_alone))
+        print('\n'.join(re.findall(r'weights .*MiB', said_alone + said)))
     for name, seconds in reference.times.items():
         print('  %-30s %6.2f x' % (name, seconds / ours), flush=True)
 

@@ -125,7 +125,7 @@ static int count_phase(const struct bi_graph *g, int32_t phase)
  * hardly more memory than once. */
 static void keeps_phases(void)
 {
-    const struct shape s = {64, 16, BI_NORM_ACT_QUICK_GELU, 0};
+    const struct shape s = {64, 16, BI_NORM_ACT_QUICK_GELU, 0, 0};
     struct bi_memory_plan plan[2];
     struct fix f;
     for (int twice = 0; twice < 2; twice++) {
