@@ -21,10 +21,12 @@ import torch.nn.functional as F
 
 CUDA = c.CDLL("libcuda.so.1")
 STRIDE, REPLAYS, LAUNCHES = 64, 7, 20
-# as in engine/entries.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, and of those of each round more
-TILES = {"": (128, 128, 4500, 300, 400), "small_": (64, 64, 2900, 160, 205), "128x64_": (128, 64, 3400, 225, 0),
-         "64x64_": (64, 64, 2400, 140, 0), "32x64_": (32, 64, 2000, 138, 0), "32x32_": (32, 32, 1750, 136, 0),
-         "192x96_": (192, 96, 3600, 340, 0), "192x192_": (192, 192, 4200, 870, 0)}
+# as in engine/entries.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, of those of each round more, and
+# behind each round
+TILES = {"": (128, 128, 4500, 300, 400, 0), "small_": (64, 64, 2900, 160, 205, 0), "128x64_": (128, 64, 3400, 225, 0, 0),
+         "64x64_": (64, 64, 2400, 140, 0, 0), "32x64_": (32, 64, 2000, 138, 0, 0), "32x32_": (32, 32, 1750, 136, 0, 0),
+         "192x96_": (192, 96, 3600, 340, 0, 0), "192x192_": (192, 192, 4200, 870, 0, 0),
+         "128x256_": (128, 256, 5000, 640, 735, 1000)}
 MODELS = {"8M": 320, "150M": 640, "650M": 1280, "3B": 2560}
 
 
@@ -140,23 +142,23 @@ def relative_error(got, expected):
 def tile_of(rows, n, k, units, half):
     """As hopper_tile of engine/entries.c chooses; half: results are float16."""
     def time(name):
-        m, columns, launch, slice_, more = TILES[name]
+        m, columns, launch, slice_, more, finish = TILES[name]
         count, slices = -(-rows // m) * -(-n // columns), -(-k // 64)
         if more:
-            return launch + slices * (slice_ + (-(-count // units) - 1) * more)
+            return launch + slices * (slice_ + (-(-count // units) - 1) * more) + -(-count // units) * finish
         large = m > 64
         rate = (10600 if m > 128 else 10000 if columns == 32 or k < 1280 else (10000 if k < 2560 else 8000) if large
                 else 6500 if k < 2560 else 5000)
         if count > (units if large else units * 5 // 4):
             return math.inf
         return launch + slices * max(slice_, count * (m + columns) * 128 // rate)
-    return min((name for name in TILES if half or name != "192x192_"), key=time)
+    return min((name for name in TILES if name != "128x256_" and (half or name != "192x192_")), key=time)
 
 
 def linear_row(modules, label, rows, n, k, gelu, residual):
     units = torch.cuda.get_device_properties(0).multi_processor_count
     size = tile_of(rows, n, k, units, not residual)
-    m, columns, _, _, more_rounds = TILES[size]
+    m, columns, _, _, more_rounds, _ = TILES[size]
     once = not more_rounds
     x = torch.randn(rows, k, device="cuda").half()
     w = (torch.randn(n, k, device="cuda") / math.sqrt(k)).half()

@@ -13,7 +13,7 @@
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192; u, w too
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
  * of x may overlap by whole multiples of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
- * MxN: tiles of M x N, one to a block; these always write y, and make no residual again; n even, and y, bias, residual, table aligned for two; of M 192 rows of y
+ * MxN: tiles of M x N, one to a block; these always write y, and make no residual again (128x256: those of 128x128, many to a block); n even, and y, bias, residual, table aligned for two; of M 192 rows of y
  * on 16 bytes. All give the same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H
@@ -57,6 +57,7 @@ static inline void bi_gpu_grid_rel_attention_sm90(const void *params,
     E(linear_sm90_paired_f16,        linear_followed_sm90, linear_followed, 384, 229600, linear)  \
     E(linear_sm90_pooled_f16,        linear_followed_sm90, linear_followed, 384, 229584, linear)  \
     E(linear_sm90_pooled_f32,        linear_followed_sm90, linear_followed, 384, 229584, linear)  \
+    E(linear_sm90_128x256_normed_f16, linear_followed_sm90, linear_followed, 384, 229712, linear_128x256)\
     E(linear_sm90_small_normed_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
     E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\

@@ -296,7 +296,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             part(i, d);
 #pragma GCC unroll 2
             for (int m = 0; m < MT; m++)
-#pragma GCC unroll 64
+#pragma GCC unroll 128
                 for (int k = STAGED / 2; k < N / 2; k++)
                     d[m][k - STAGED / 2] = d[m][k];
         }

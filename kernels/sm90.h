@@ -219,6 +219,8 @@ template <int n> DEV void products_wait()
 #define BI_D48 BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44)
 #define BI_D96                                                                           \
     BI_D64, BI_D4(64), BI_D4(68), BI_D4(72), BI_D4(76), BI_D4(80), BI_D4(84), BI_D4(88), BI_D4(92)
+#define BI_D128                                                                          \
+    BI_D96, BI_D4(96), BI_D4(100), BI_D4(104), BI_D4(108), BI_D4(112), BI_D4(116), BI_D4(120), BI_D4(124)
 #define BI_N8 "%0,%1,%2,%3,%4,%5,%6,%7"
 #define BI_N16 BI_N8 ",%8,%9,%10,%11,%12,%13,%14,%15"
 #define BI_N32                                                                           \
@@ -230,6 +232,10 @@ template <int n> DEV void products_wait()
 #define BI_N96                                                                           \
     BI_N64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84," \
            "%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+
+#define BI_N128                                                                          \
+    BI_N96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114," \
+           "%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
 /* d (+)= X W^T over 16 of k: X [64, 16] and W [N, 16] in shared memory; more: add to d. */
 #define BI_PRODUCT(N, count, x, w, on)                                                   \
@@ -246,6 +252,7 @@ BI_PRODUCT(64, 32, "32", "33", "34")
 BI_PRODUCT(96, 48, "48", "49", "50")
 BI_PRODUCT(128, 64, "64", "65", "66")
 BI_PRODUCT(192, 96, "96", "97", "98")
+BI_PRODUCT(256, 128, "128", "129", "130")
 
 /* The same with X in registers: x is 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of
  * its own warp. */

@@ -115,6 +115,7 @@ static const struct precision precisions[] = {
     LINEAR_FOLLOWED("normed", also, NULL),
     LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
     LINEAR_FOLLOWED("192x192_normed", also, "linear_sm90_normed_f16"),
+    LINEAR_FOLLOWED("128x256_normed", also, "linear_sm90_normed_f16"),
     LINEAR_FOLLOWED("paired", also, NULL),
     LINEAR_FOLLOWED("small_paired", also, "linear_sm90_paired_f16"),
     LINEAR_FOLLOWED("192x192_paired", also, "linear_sm90_paired_f16"),
@@ -303,7 +304,7 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
     const struct bi_linear_params *p = (const void *)c->params;
     if (followed_by(c)) /* large tiles, one to a block, always write y and make nothing again */
         return strstr(name, followed_by(c)) != NULL &&
-               (!strchr(name + strlen("linear_sm90"), 'x') ||
+               (strncmp(name, "linear_sm90_192x", 16) ||
                 (has(c, AT(linear, y)) && !has(c, AT(linear, more_x))));
     if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled") ||
         strstr(name, "_rotated"))

@@ -75,11 +75,16 @@ static void chosen(void)
         {1536, 1536, 3072, PLAIN, true, .entry = "linear_sm90_192x96_f32"},
         {1536, 3072, 1536, PLAIN, .entry = "linear_sm90_192x192_f16"},
         {3072, 1536, 6400, NORMED, .entry = "linear_sm90_192x192_normed_f16"},
+        {98304, 768, 3840, NORMED, .entry = "linear_sm90_128x256_normed_f16"},
+        {49152, 896, 3840, NORMED, .entry = "linear_sm90_normed_f16"},
+        {24576, 1024, 4480, NORMED, .entry = "linear_sm90_128x256_normed_f16"},
+        {12288, 1152, 5120, NORMED, .entry = "linear_sm90_normed_f16"},
+        {196608, 768, 120, NORMED, .again = true, .entry = "linear_sm90_normed_f16"},
         {3072, 1536, 1536, PAIRED, .entry = "linear_sm90_192x192_paired_f16"},
         {1536, 1536, 1536, POOLED, true, .entry = "linear_sm90_192x96_pooled_f32"},
         {196608, 768, 768, PAIRED, .entry = "linear_sm90_paired_f16"},
         /* for which large tiles have no code */
-        {3072, 1536, 6400, NORMED, .again = true, .entry = "linear_sm90_normed_f16"},
+        {1536, 1536, 1536, NORMED, .again = true, .entry = "linear_sm90_normed_f16"},
         {3072, 1536, 1536, PAIRED, .again = true, .entry = "linear_sm90_paired_f16"},
         {24576, 1536, 3072, PLAIN, true, .entry = "linear_sm90_f32"},
         /* rows of y that are on no line, columns that have no neighbour */
