@@ -17,7 +17,7 @@ the small goldens, a full-size stack of random convolutions more than doubles wh
 which trained weights do not (docs/performance.md). Times of bioinfer are slopes: the command on N windows more
 than on a few, the best of --repeat each, so neither start-up nor reading of weights counts; and the sum of its
 launches, by --profile. Those of the reference on a GPU are of windows in a row for a second, after a second of
-the same: both are on a warm chip; its best forms are given one window at a time and, as ours takes up to four in a program,
+the same: both are on a warm chip; its best forms are given one window at a time and, as ours takes up to eight in a program,
 batches of four. torch.compile comes last, as it takes most of the time. On the CPU the seconds are those of
 processors, over --threads, so that a busy machine does not show; variants are run when --variants says how many.
 """
@@ -214,7 +214,7 @@ def main():
                weights)
     with open(os.path.join(o.cache, 'config.json'), 'w', encoding='ascii') as f:
         json.dump(dict(config, seq_length=length), f)
-    few = 8 if gpu else 1 # two programs of four: what is made once for a command is in both of its times
+    few = 16 if gpu else 1 # two programs of eight: what is made once for a command is in both of its times
     windows = [sequence(length, i) for i in range(o.windows + few)]
     x = torch.cat([one_hot(w) for w in windows[:4 if gpu else 1]])
     reference = Reference(model, x, o.device if gpu else 'cpu', o.threads)

@@ -19,7 +19,7 @@ enum {
     CUT_STEP = 8, /* tokens of a cut window: few plans */
     AT_ONCE = 16, /* changed windows in a program, a power of two */
     TOGETHER = BIOINFER_STARTED / BI_SLOTS, /* whole ones, the same */
-    ENOUGH_TOKENS = 6144,   /* rows that fill a GPU */
+    ENOUGH_TOKENS = 12288,  /* rows that fill a GPU */
     MOST_OUTPUT = 256 << 20 /* bytes of tracks of several */
 };
 
@@ -585,6 +585,8 @@ static int submit_waiting(struct bioinfer_tracks *s, struct bioinfer_error *err)
     int st = 0;
     for (int at = 0, n; !st && at < on->waiting.n; at += n) {
         n = on->waiting.n - at < on->most ? on->waiting.n - at : on->most;
+        if (3 * (filled_up(n) - n) > n) /* too much to fill up */
+            n = filled_up(n) / 2;
         if ((st = submit_some(s, at, n, err)) > 0) {
             on->most = filled_up(n) / 2;
             st = n = 0;

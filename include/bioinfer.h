@@ -582,7 +582,7 @@ BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequen
  * with it, or finish waits, so start n_at_once (bioinfer_tracks_info) before the first is finished.
  * NONFINITE is that window's alone; a call that is refused (INVALID, MISUSE) changes nothing; after any
  * other failure nothing is on its way. Windows are run in no other way until all have come in. */
-enum { BIOINFER_STARTED = 8 };
+enum { BIOINFER_STARTED = 16 };
 BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequence, size_t length,
                                        float *values, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_tracks_finish(bioinfer_tracks *tracks, float **values,
