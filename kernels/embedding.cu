@@ -30,14 +30,14 @@ KERNEL(embedding_f16, struct bi_embedding_params, ROW_THREADS, 4)
 
 template <typename T> DEV void windows(const struct bi_embedding_windows_params &p)
 {
-    const int64_t r = my_row();
-    const int width = p.taps * p.width;
+    const int width = p.taps * p.width, lanes = BI_EMBEDDING_WINDOWS_LANES(width);
+    const int64_t r = (int64_t)block_x() * (ROW_THREADS / lanes) + thread_id() / lanes;
     T *y = (T *)p.y + r * p.ldy;
     if (r >= p.rows)
         return;
     const bool whole = fours((T *)p.y, p.ldy);
     const bool wide = fours(p.table, p.width); /* a tap is fours of columns */
-    for (int c = my_column(); c < width; c += 4 * ROW_LANES) {
+    for (int c = thread_id() % lanes * 4; c < width; c += 4 * lanes) {
         f32x4 v = {0, 0, 0, 0};
         if (wide) {
             const int64_t at = r + c / p.width - p.pad;

@@ -222,7 +222,6 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
     }
 BI_GPU_ROWS_GRID(add)
 BI_GPU_ROWS_GRID(embedding)
-BI_GPU_ROWS_GRID(embedding_windows)
 BI_GPU_ROWS_GRID(halves)
 BI_GPU_ROWS_GRID(mul)
 BI_GPU_ROWS_GRID(rope_table)
@@ -273,6 +272,15 @@ BI_GPU_NUMBERS_GRID(fill, p->rows *p->width)
 BI_GPU_NUMBERS_GRID(put_rows, p->rows *p->width)
 BI_GPU_NUMBERS_GRID(next_step, p->rows * 0 + 1)
 BI_GPU_NUMBERS_GRID(draw, p->rows * 256)
+
+static inline void bi_gpu_grid_embedding_windows(const void *params, const struct bi_counts *bucket,
+                                                 int32_t grid[2])
+{
+    const struct bi_embedding_windows_params *p = (const struct bi_embedding_windows_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->rows, 256 / BI_EMBEDDING_WINDOWS_LANES(p->taps * p->width));
+    grid[1] = 1;
+}
 
 static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_counts *bucket,
                                         int32_t grid[2])

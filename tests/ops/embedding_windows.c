@@ -25,7 +25,8 @@ static void check(struct ck *ck, int n, int width, int taps, int pad, int vocab,
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
-        check(ck, 16384, 8, 15, 7, 6, "16384 x 15 x 8");
+        check(ck, 98304, 8, 15, 7, 6, "98304 x 15 x 8");
+        check(ck, 98304, 8, 1, 7, 6, "98304 x 8");
         return;
     }
     for (int i = 0; i < 40; i++) {
@@ -35,6 +36,9 @@ static void cases(struct ck *ck)
     }
     check(ck, 70, 8, 15, 7, 6, "bases");
     check(ck, 3, 8, 15, 7, 6, "fewer than taps");
+    for (int width = 2; width <= 128; width *= 2)
+        for (int i = 0; i < 3; i++)
+            check(ck, 300, width - 1 + i, 1, 7, 6, "rows that windows overlap");
 }
 
 const struct ck_op ck_embedding_windows = {"embedding_windows", cases};
