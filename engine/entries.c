@@ -38,7 +38,7 @@ static bool is_small_f32(const struct bi_gpu_facts *facts, const struct bi_linea
     return !p->gated && (tiles <= 1 || 4 * tiles < facts->n_units);
 }
 
-/* Can the copy engine read rows of f16 like these? Windows are mapped as the rows that they overlap. */
+/* Can the copy engine read rows of f16 like these? They may overlap. */
 static bool mappable(const void *base, int64_t ld)
 {
     return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld > 0;
@@ -146,9 +146,7 @@ static bool hopper_entry(const struct bi_gpu_facts *facts, const struct bi_launc
                                       : half     ? HOPPER_F16
                                                  : HOPPER_F32;
         snprintf(name, size, "linear_sm90_%s%s", hopper_tile(facts, l, kind), hopper_kinds[kind]);
-        /* a tap takes 64 channels at a time: narrow ones are better off with the portable kernel */
-        const bool narrow = p->ldx < p->k && p->ldx < 64;
-        return !narrow && mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain) &&
+        return mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain) &&
                (!p->more_x || (mappable(p->more_x, p->ldm) && mappable(p->more_w, p->more_k)));
     }
     if (!strcmp(l->entry, "attention")) {

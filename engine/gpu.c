@@ -720,7 +720,7 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     if (!strncmp(e->name, "linear_sm90", 11)) {
         const struct bi_linear_params *p = params;
         int m = strstr(e->name, "_small") ? 64 : 128, n = m; /* as its entry copies */
-        const int64_t channels = p->ldx < p->k ? p->ldx : p->k; /* of a tap */
+        const int32_t channels = BI_LINEAR_CHANNELS(p); /* of a tap */
         sscanf(e->name, "linear_sm90_%dx%d", &m, &n);
         if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows + p->k / channels - 1, channels,
                                    p->ldx, m, 64)))

@@ -2,6 +2,8 @@
  * linear can (linear.h), as every value that is written and read again costs more there than what
  * is made of it.
  *
+ *   embedding_windows of several taps, read by products alone
+ *       -> windows(embedding_windows of one tap): rows that overlap are written once
  *   norm_act(y), y = linear, read by others too   -> linear_norm: y and the norm
  *   pair_pool(x, matmul(pair_diff(x))), x = linear with its residual, read by nothing else
  *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that alone reads it
@@ -12,10 +14,7 @@
 #include "../kernels/linear.h"
 #include "../ops/op.h"
 
-enum {
-    LEAST_CHANNELS = 64, /* of a tap; what reads narrower ones has no such linear */
-    MADE_AGAIN = 6       /* times as many columns: 1/6 more products for a value that is written and read */
-};
+enum { MADE_AGAIN = 6 }; /* times as many columns: 1/6 more products for a value that is written and read */
 
 static const struct bi_node *producer(const struct bi_graph *g, bi_value_id id)
 {
@@ -42,11 +41,8 @@ static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, en
     if (x->dtype != x_type || g->values[y].dtype != y_type || x->axis != BI_AXIS_FIXED ||
         x->shape[1] % 8 || g->values[y].shape[1] % 8 || (before && before->op == BI_OP_COLUMNS))
         return NULL;
-    if (before && before->op == BI_OP_WINDOWS) {
-        const int64_t channels = g->values[before->in[0]].shape[1];
-        if (channels % 8 || channels < LEAST_CHANNELS)
-            return NULL;
-    }
+    if (before && before->op == BI_OP_WINDOWS && g->values[before->in[0]].shape[1] % 8)
+        return NULL;
     return n;
 }
 
@@ -64,6 +60,33 @@ static void replace(struct bi_graph *g, size_t i, int slot)
     g->nodes[i].dead = true;
     bi_graph_replace(g, g->nodes[i].out[0], g->nodes[g->n_nodes - 1].out[slot]);
     bi_graph_count_uses(g);
+}
+
+static bool read_by_products(const struct bi_graph *g, bi_value_id x)
+{
+    int32_t n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        n += !g->nodes[i].dead && g->nodes[i].in[0] == x &&
+             (g->nodes[i].op == BI_OP_LINEAR || g->nodes[i].op == BI_OP_MATMUL);
+    return n > 0 && n == g->values[x].n_uses;
+}
+
+static void overlap_windows(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+{
+    const struct bi_node n = g->nodes[i];
+    const uint32_t half = dtype == BI_F16;
+    const struct bi_attr one = {.taps = 1, .pad = n.attr.pad, .half = half};
+    struct bi_attr all = {.taps = n.attr.taps, .half = half};
+    bi_value_id rows;
+    if (n.op != BI_OP_EMBEDDING_WINDOWS || n.dead || n.attr.taps < 2 ||
+        g->values[n.out[0]].dtype != dtype || g->values[n.in[0]].shape[1] % 8 ||
+        !read_by_products(g, n.out[0]))
+        return;
+    all.n = (int32_t)g->values[n.out[0]].shape[0];
+    g->phase = n.phase;
+    rows = bi_node_add(g, BI_OP_EMBEDDING_WINDOWS, n.in, 2, &one);
+    if (rows != BI_NONE && bi_node_add(g, BI_OP_WINDOWS, &rows, 1, &all) != BI_NONE)
+        replace(g, i, 0);
 }
 
 static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
@@ -145,6 +168,7 @@ int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_err
     int st;
     bi_graph_count_uses(g);
     for (size_t i = 0; i < n_nodes && !g->status; i++) {
+        overlap_windows(g, i, dtype);
         follow_norm(g, i, dtype);
         follow_pool(g, i, dtype);
     }

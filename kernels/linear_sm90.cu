@@ -14,7 +14,7 @@
  * either tile size, from linear_small_sm90.cu, and for any number of rows. Rows behind the end are
  * computed from whatever is there and not written. k: a multiple of 8, zero-padded to 64 by the copy engine.
  * Windows (rows of x that overlap, ldx < k) are k / ldx taps of ldx channels: each tap goes through the
- * channels 64 at a time, of the rows that many further down.
+ * channels 64 at a time, of the rows that many further down. Narrow ones are one tap (linear_sm90.h).
  *
  * act: none, gelu, relu. _gated_: rows of w are gates and values in blocks of 16 (linear.h); act:
  * silu, gelu_tanh.
@@ -74,7 +74,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
     barrier();
     const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     const int tiles_m = (int)((rows + M - 1) / M), tiles_n = (p.n + N - 1) / N;
-    const int channels = p.ldx < p.k ? (int)p.ldx : p.k; /* of a tap */
+    const int channels = BI_LINEAR_CHANNELS(&p); /* of a tap */
     const int tiles = tiles_m * tiles_n;
     const int own_slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
     const int slices = own_slices + (kind == PAIRED ? (p.more_k + SLICE - 1) / SLICE : 0);

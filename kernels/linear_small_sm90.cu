@@ -273,7 +273,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     SHARED(memory, s, sizeof(memory));
     const int tiles_n = (p.n + N - 1) / N, n0 = block_x() % tiles_n * N;
     const int64_t m0 = (int64_t)(block_x() / tiles_n) * M;
-    const int channels = p.ldx < p.k ? (int)p.ldx : p.k; /* of a tap (linear_sm90.cu) */
+    const int channels = BI_LINEAR_CHANNELS(&p); /* of a tap (linear_sm90.cu) */
     const int slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
     const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     if (m0 >= rows) {

@@ -17,6 +17,7 @@
  *   company    a sequence alone and in a random other batch: bit-equal
  *   isolation  NaN or infinities in one sequence: the others bit-equal, NaN not lost
  *   tiles      linear_small_* and linear_*: bit-equal
+ *   windows    rows of x that overlap, and the same beside each other: bit-equal
  * Buckets are larger than the batch, by whole tiles at times. --every=N: each N-th case only.
  *
  * Sections: options and random numbers, entries, batches, running, comparing, checks, a case,
@@ -756,6 +757,30 @@ static void check_company(struct ck *ck, const struct ck_case *c, size_t e, int 
     }
 }
 
+/* Rows of x, array 0, that overlap: the same rows without a number in common. */
+static void check_windows(struct ck *ck, const struct ck_case *c, size_t e, int t,
+                          const struct batch *b, const struct run *whole)
+{
+    const struct bi_linear_params *p = (const void *)c->params;
+    struct ck_case apart = *c;
+    if (strcmp(c->entry, "linear") || !p->ldx || p->ldx >= p->k)
+        return;
+    apart.arrays[0].rows = p->rows;
+    apart.arrays[0].width = p->k;
+    apart.arrays[0].ld = AT(linear, ldx);
+    struct batch own = new_batch(&apart, c->lengths, c->n_seqs);
+    for (int64_t r = 0; r < p->rows; r++)
+        memcpy(own.values[0] + r * p->k, b->values[0] + r * p->ldx, sizeof(float) * (size_t)p->k);
+    for (int i = 1; i < b->n_arrays; i++)
+        memcpy(own.values[i], b->values[i], sizeof(float) * (size_t)(b->live[i] * c->arrays[i].width));
+    struct run run = run_once(ck, &apart, e, t, &own);
+    if (!same_outputs(c, b, whole, &run))
+        fail(ck, c, e, t, "other bits of rows that do not overlap");
+    free_run(ck, &own, &run);
+    free_batch(&own);
+    ck->of[e][t].checks++;
+}
+
 /* NaN or infinities in sequence s of one input array: all of it, or one number. */
 static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, int t,
                             const struct batch *b, const struct run *whole)
@@ -825,6 +850,7 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
         ck->of[e][t].checks += 1 + (p->same_as != NULL);
         check_company(ck, c, e, t, b, &run);
         check_isolation(ck, c, e, t, b, &run);
+        check_windows(ck, c, e, t, b, &run);
         free_run(ck, b, &run);
     }
     free_run(ck, b, &expected);

@@ -3,19 +3,21 @@
 #include "kernels/linear.h"
 #include "kernels/norm_act.h"
 
-/* alone: the norm without y. */
-static void check(struct ck *ck, int64_t rows, int out, int in, int then, int bias, int alone,
+/* taps > 1: rows of x are windows of in / taps channels. alone: the norm without y. */
+static void check(struct ck *ck, int64_t rows, int out, int in, int taps, int then, int bias, int alone,
                   const char *note)
 {
     typedef struct bi_linear_params T;
     static const int32_t lengths[] = {1, -1};
     struct ck_lengths one = ck_lengths_of(lengths);
-    T p = {.axis = BI_AXIS_FIXED, .rows = rows, .n = out, .k = in, .then = then};
+    T p = {.axis = BI_AXIS_FIXED, .rows = rows, .n = out, .k = in, .then = then,
+           .ldx = taps > 1 ? in / taps : 0};
     ck_check(ck, &(struct ck_case){
         .entry = "linear", .reference = bi_op_linear_norm.reference, .params = &p,
         .params_size = sizeof p, .gpu_only = 1,
         .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = rows, .width = in},
+            {.pointer = offsetof(T, x), .ld = taps > 1 ? CK_NONE : offsetof(T, ldx), .role = CK_IN,
+             .axis = BI_AXIS_FIXED, .rows = rows + taps - 1, .width = in / taps},
             {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = out, .absent = alone},
             {CK_ARRAY(T, also, lda), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = out},
@@ -30,14 +32,21 @@ static void check(struct ck *ck, int64_t rows, int out, int in, int then, int bi
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
-        check(ck, 24576, 896, 4480, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 896 x 4480");
-        check(ck, 98304, 768, 120, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 120");
+        check(ck, 24576, 896, 4480, 1, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 896 x 4480");
+        check(ck, 98304, 768, 120, 1, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 120");
+        check(ck, 98304, 768, 120, 15, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 15 8");
         return;
     }
     for (int i = 0; i < 30; i++)
         check(ck, ck_random(ck, 1, i % 3 ? 300 : 40), 8 * (int)ck_random(ck, 1, i % 4 ? 20 : 60),
-              8 * (int)ck_random(ck, 1, i % 5 ? 12 : 90),
+              8 * (int)ck_random(ck, 1, i % 5 ? 12 : 90), 1,
               i % 2 ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_TANH_GELU, i / 2 % 2, i % 5 == 4, "random");
+    for (int i = 0; i < 12; i++) {
+        const int taps = (int)ck_random(ck, 2, 19);
+        check(ck, ck_random(ck, 1, i % 3 ? 300 : 40), 8 * (int)ck_random(ck, 1, 60),
+              8 * (int)ck_random(ck, 1, 8) * taps, taps,
+              i % 2 ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_TANH_GELU, i / 2 % 2, i % 5 == 4, "windows");
+    }
 }
 
 const struct ck_op ck_linear_norm = {"linear_norm", cases};

@@ -33,7 +33,7 @@ static void check(struct ck *ck, const struct ck_lengths *one, int rows, int cha
              .scale = 0.1},
             {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = n},
         },
-        .lengths = one->of, .n_seqs = one->n, .absolute = 2e-5, .relative = 2e-5,
+        .lengths = one->of, .n_seqs = one->n, .absolute = 2e-5, .relative = 2e-5, .nmse = 1e-11,
         .flops = 2.0 * rows * n * taps * channels, .note = note});
 }
 
@@ -44,15 +44,21 @@ static void cases(struct ck *ck)
     if (ck_bench(ck)) {
         check(ck, &one, 3072, 768, 5, 768, "3072 x 768, 5 taps");
         check(ck, &one, 16384, 4, 15, 768, "16384 x 4, 15 taps");
+        check(ck, &one, 98304, 8, 15, 768, "98304 x 8, 15 taps");
         return;
     }
     check(ck, &one, 100, 4, 15, 48, "stem");
     check(ck, &one, 33, 8, 15, 64, "whole vectors"); /* from here on also Hopper's */
+    check(ck, &one, 300, 8, 15, 72, "stem in 16 bytes a base");
+    check(ck, &one, 130, 56, 5, 40, "the widest of narrow ones");
     check(ck, &one, 150, 64, 5, 70, "a slice of k to a tap");
     check(ck, &one, 70, 96, 3, 40, "a slice and a half to a tap");
     for (int i = 0; i < 25; i++)
         check(ck, &one, (int)ck_random(ck, 1, 70), (int)ck_random(ck, 1, 40),
               (int)ck_random(ck, 1, 9), (int)ck_random(ck, 1, 70), "random");
+    for (int i = 0; i < 12; i++)
+        check(ck, &one, (int)ck_random(ck, 1, i % 3 ? 70 : 300), 8 * (int)ck_random(ck, 1, 8),
+              (int)ck_random(ck, 2, 19), 8 * (int)ck_random(ck, 1, 20), "random, in eights");
 }
 
 const struct ck_op ck_windows = {"windows", cases};

@@ -23,6 +23,7 @@ struct product {
     bool full; /* results in float32 */
     int off;   /* elements that y is off 16 bytes */
     bool again; /* NORMED: no y; PAIRED: its residual is made again */
+    int ldx;   /* of windows; 0: k */
     const char *entry;
 };
 
@@ -32,7 +33,8 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
     static char name[64];
     struct bi_launch l = {.entry = "linear", .in_dtype = {BI_F16},
                           .out_dtype = {c->full ? BI_F32 : BI_F16}};
-    struct bi_linear_params p = {.x = room, .w = room, .bias = room, .ldx = c->k, .ldy = c->n,
+    struct bi_linear_params p = {.x = room, .w = room, .bias = room,
+                                 .ldx = c->ldx ? c->ldx : c->k, .ldy = c->n,
                                  .ldr = 1, /* of no residual */
                                  .rows = c->rows, .n = c->n, .k = c->k};
     p.y = (float *)((char *)room + c->off * (c->full ? 4 : 2));
@@ -93,8 +95,13 @@ static void chosen(void)
         {256, 1281, 320, PLAIN, .entry = "linear_sm90_small_f16"},
         {256, 1280, 320, PLAIN, .off = 1, .entry = "linear_sm90_small_f16"},
         {256, 1280, 320, GATED, .entry = "linear_sm90_small_gated_f16"},
+        /* windows, of few channels, too */
+        {24576, 896, 4480, NORMED, .ldx = 896, .entry = "linear_sm90_normed_f16"},
+        {196608, 768, 120, NORMED, .ldx = 8, .entry = "linear_sm90_normed_f16"},
+        {524288, 512, 120, PLAIN, .ldx = 8, .entry = "linear_sm90_f16"},
         /* the copy engine takes no such rows */
         {1536, 1536, 1530, PLAIN, .entry = "linear_small_f16_f16"},
+        {196608, 768, 120, PLAIN, .ldx = 4, .entry = "linear_f16_f16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!CHECK(!strcmp(name_of(&hopper, &cases[i]), cases[i].entry)))

@@ -105,10 +105,10 @@ static void makes_residuals_again(void)
 
 static void leaves_others(void)
 {
-    /* what others read; taps too narrow, and widths that do not fit; another activation */
+    /* what others read; channels and widths that do not fit; another activation */
     follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 1, 0}, 1, 1, 1, 2);
     follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 2, 0}, 1, 0, 0, 4);
-    follow(&(struct shape){56, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, 0, 1, 1, 2);
+    follow(&(struct shape){60, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, 0, 1, 1, 2);
     follow(&(struct shape){64, 12, BI_NORM_ACT_QUICK_GELU, 0, 0}, 0, 0, 0, 5);
     follow(&(struct shape){64, 16, BI_NORM_ACT_RELU, 0, 0}, 0, 1, 1, 3);
 }
@@ -157,6 +157,65 @@ static void keeps_phases(void)
     bi_graph_free(&f.g);
 }
 
+/* A convolution of 5 taps over bases in so many columns, carried around another one; seen: its rows leave
+ * the graph, too. */
+static void build_stem(struct fix *f, int64_t columns, bool seen)
+{
+    bi_value_id bases = bi_input(f->g, "bases", BI_I32, BI_AXIS_FIXED, 9);
+    bi_value_id x = bi_embedding(f->g, weight(f, 2, V, columns, 0), bases), y;
+    x = bi_windows(f->g, bi_norm_act(f->g, x, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 2), 0, 9, 5);
+    y = biased(f, x, 16);
+    output(f, bi_add(f->g, y, biased(f, norm_act(f, y, BI_NORM_ACT_QUICK_GELU, 0), 16)));
+    if (seen)
+        output(f, bi_scale(f->g, x, 1));
+}
+
+static void stem(int64_t columns, bool seen, int taps, int n_windows, int n_norms)
+{
+    struct fix plain, after;
+    fix_open(&plain);
+    build_stem(&plain, columns, seen);
+    finish(&plain);
+    fix_open(&after);
+    build_stem(&after, columns, seen);
+    finish(&after);
+    CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL), 0);
+    CHECK_EQ(count_op(after.g, BI_OP_WINDOWS), 0);
+    CHECK_EQ(bi_graph_follow(after.g, BI_F16, NULL), 0); /* not of this type */
+    CHECK_EQ(count_op(after.g, BI_OP_WINDOWS), 0);
+    CHECK_EQ(bi_graph_follow(after.g, BI_F32, NULL), 0);
+    CHECK_EQ(count_op(after.g, BI_OP_WINDOWS), n_windows);
+    CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM), n_norms);
+    CHECK_EQ(count_op(after.g, BI_OP_EMBEDDING_WINDOWS), 1);
+    for (size_t i = 0; i < after.g->n_nodes; i++)
+        if (after.g->nodes[i].op == BI_OP_EMBEDDING_WINDOWS)
+            CHECK_EQ(after.g->nodes[i].attr.taps, taps);
+    CHECK(compare(&plain, &after) <= 2e-6);
+    bi_graph_free(&plain.g);
+    bi_graph_free(&after.g);
+}
+
+/* Windows of bases overlap in memory, where rows are multiples of 16 bytes and products alone read them. */
+static void overlaps_windows(void)
+{
+    stem(8, false, 1, 1, 1);
+    stem(16, false, 1, 1, 1);
+    stem(4, false, 5, 0, 0);
+    stem(8, true, 5, 0, 1);
+    struct fix f; /* and stay in front of what follows */
+    fix_open(&f);
+    build_stem(&f, 8, false);
+    bi_phase_next(f.g);
+    build_stem(&f, 8, false);
+    finish(&f);
+    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
+    CHECK_EQ(bi_graph_follow(f.g, BI_F32, NULL), 0);
+    CHECK_EQ(count_op(f.g, BI_OP_WINDOWS), 2);
+    CHECK_EQ(count_phase(f.g, 0), (int)f.g->n_nodes / 2);
+    CHECK_EQ(count_phase(f.g, 2), (int)f.g->n_nodes / 2);
+    bi_graph_free(&f.g);
+}
+
 int main(void)
 {
     env = bi_env_default();
@@ -164,5 +223,6 @@ int main(void)
     TEST(makes_residuals_again);
     TEST(leaves_others);
     TEST(keeps_phases);
+    TEST(overlaps_windows);
     return test_report();
 }

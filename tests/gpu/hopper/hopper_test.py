@@ -90,6 +90,17 @@ class Hopper(unittest.TestCase):
                 got = [n[0] for n in z.namelist() if re.match(r'[a-z]\b', n)]
             self.assertEqual(got, [n for n in order if n not in 'xyz'])
 
+    def test_bases(self):
+        """The first convolution reads rows of bases that overlap; a layer over rows apart does not."""
+        for name in 'enformer/half', 'enformer/odd', 'borzoi/final':
+            family, folder = name.split('/')[0], os.path.join(GOLDEN, *name.split('/'))
+            more = ['--positions', 'formula-pt'] if family == 'enformer' else []
+            names = self.launched(family, os.path.join(folder, 'window.fa'), '--weights', folder, *more)
+            at = names.index('embedding_windows_f16')
+            self.assertEqual(names[at + 1], 'overlapping_rows')
+            self.assertRegex(names[at + 2], '^linear_sm90_')
+        self.check(self.model('esm2', 'hf-d16'), ['linear_sm90_.*'], ['overlapping_rows'])
+
 
 if __name__ == '__main__':
     unittest.main()
