@@ -13,8 +13,9 @@
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192; u, w too
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
  * of x may overlap, k being a multiple of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
- * MxN: tiles of M x N, one to a block; these always write y, and make no residual again (128x256: those of 128x128, many to a block); n even, and y, bias, residual, table aligned for two; of M 192 rows of y
- * on 16 bytes. All give the same bits. */
+ * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two; of M 192 rows of y
+ * on 16 bytes, which is always written, and no residual is made again. 128x256 is as 128x128, where k is long.
+ * All give the same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H
 
