@@ -307,19 +307,6 @@ DEV float reciprocal(float x)
 #endif
 }
 
-/* 1 / (1 + e^-2x), for what is rounded to f16: off by 2.5e-4 at most by what NVIDIA says of its tanh, 3e-7
- * elsewhere. One special instruction instead of two, and no division: there are 10^8 of these at a time. */
-DEV float half_sigmoid(float x)
-{
-#if defined ON_NVIDIA
-    float t;
-    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x));
-    return fma_(0.5f, t, 0.5f);
-#else
-    return reciprocal(1.0f + exp2_(x * (-2 * 1.44269504f)));
-#endif
-}
-
 /* ---- waves: all lanes take part ---- */
 
 #if defined ON_NVIDIA

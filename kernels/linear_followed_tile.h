@@ -228,7 +228,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
 #pragma GCC unroll 4
                 for (int k = 0; k < 4; k++) {
                     const two s = sum(d[m], g, k), by = unpacked(difference[k]), on = unpacked(odd[k]);
-                    set(d[m], g, k, two{fma_(by.a, gate<f16>(s.a), on.a), fma_(by.b, gate<f16>(s.b), on.b)});
+                    set(d[m], g, k, two{fma_(by.a, share(s.a), on.a), fma_(by.b, share(s.b), on.b)});
                 }
             }
         wave_barrier(); /* the boxes are read */

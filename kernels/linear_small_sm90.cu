@@ -144,7 +144,7 @@ DEV void finish_sums(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
     if (kind == POOLED) {
         each([&](const two &x, int h, int j) ALWAYS_INLINE {
             const two d = a.more[h][j].floats(), odd = a.odd[h][j].floats();
-            return two{fma_(d.a, gate<f16>(x.a), odd.a), fma_(d.b, gate<f16>(x.b), odd.b)};
+            return two{fma_(d.a, share(x.a), odd.a), fma_(d.b, share(x.b), odd.b)};
         });
         if (p.scale)
             each([&](const two &x, int, int j) ALWAYS_INLINE {
