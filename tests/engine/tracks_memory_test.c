@@ -217,7 +217,7 @@ int main(void)
         model->caps.follows = kind > 1; /* as on Hopper */
         snprintf(what, sizeof what, "%s: a window, all tracks", type);
         CHECK(size_of(model, what, &whole) <= (half ? 1024 : 2048));
-        for (several.n_windows = 1; several.n_windows <= 4; several.n_windows *= 2) {
+        for (several.n_windows = 1; several.n_windows <= 8; several.n_windows *= 2) {
             snprintf(what, sizeof what, "%s: %d window%s, 16 tracks", type, (int)several.n_windows,
                      several.n_windows > 1 ? "s" : "");
             const double size = size_of(model, what, &several);
