@@ -701,8 +701,9 @@ static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const
         if ((code = v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)) ||
             (code = v->tensor_map(gpu, &maps[3], p->more_w, p->n, p->more_k, p->more_k, n, 64)))
             return code;
-    } else if (added)
+    } else if (added) {
         code = v->tensor_map(gpu, &maps[0], added, p->rows, p->n, p->odd ? p->ldo : p->ldr, 16, 64);
+    }
     if (!code && half && p->y)
         code = v->tensor_map(gpu, &maps[1], y, rows, p->n, p->ldy, box, 64);
     return code ? code

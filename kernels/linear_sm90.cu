@@ -6,7 +6,7 @@
  * take turns: while one writes its tile of y, the other one's products keep the matrix unit busy.
  * The ring is filled in the order of the tiles; one may wait for its stages only when the other has
  * seen all of its own (turn), as a barrier tells two neighbouring rounds of the ring apart, not more.
- * Or both share a tile of twice the columns (SHARE): their operands are read by fewer and so take less power, and
+ * Or both share a tile of twice the columns (TEAM): their operands are read by fewer and so take less power, and
  * nothing hides what follows the products, which long k make up for.
  * Blocks go down groups of 16 row tiles, so that x and w stay in the cache.
  *
@@ -49,19 +49,19 @@ template <int M, int N> DEV place place_of(int i, int tiles_m, int tiles_n)
 
 /* ---- the kernel ---- */
 
-/* MT: parts of 64 rows that a warpgroup multiplies. SHARE: warpgroups that share a tile, 1 or 2. */
-template <int MT, int N, int SHARE, int STAGES, int kind, typename Y>
+/* MT: parts of 64 rows that a warpgroup multiplies. TEAM: warpgroups that share a tile, 1 or 2. */
+template <int MT, int N, int TEAM, int STAGES, int kind, typename Y>
 DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
     typedef finisher<MT, N, kind, Y> finisher;
-    enum { M = 64 * MT * SHARE, TURNS = 3 - SHARE /* tiles at work */ };
+    enum { M = 64 * MT * TEAM, TURNS = 3 - TEAM /* tiles at work */ };
     typedef ring<M, N, STAGES, finisher> ring;
     SHARED(ring, s, sizeof(ring));
     const int warpgroup = thread_id() / 128;
     if (thread_id() == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(&s.full[i], 2);
-            barrier_init(&s.empty[i], SHARE);
+            barrier_init(&s.empty[i], TEAM);
         }
         barrier_init(&s.turn[0], 1);
         barrier_init(&s.turn[1], 1);
@@ -115,7 +115,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
         wait_for_inputs();
         const int me = warpgroup - 1, warp = wave_id() - 4;
         const bool leader = thread_id() % 128 == 0;
-        const int row0 = SHARE > 1 ? me * 64 * MT : 0, mine = SHARE > 1 ? 0 : me; /* rows; which tile of TURNS */
+        const int row0 = TEAM > 1 ? me * 64 * MT : 0, mine = TEAM > 1 ? 0 : me; /* rows; which tile of TURNS */
         finisher f(p, maps, s.room[warp], s.landed[warp], rows);
         int at = mine * slices % STAGES;
         u32 phase = mine * slices / STAGES & 1, turn = me ^ 1;
@@ -124,7 +124,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
             float d[MT][N / 2];
             int last = 0;
             f.begin(to.m0 + row0 + warp % 4 * 16, to.n0);
-            if (SHARE == 1)
+            if (TEAM == 1)
                 barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
             for (int k = 0; k < slices; k++) {
                 barrier_wait(&s.full[at], phase);
@@ -147,7 +147,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                     phase ^= 1;
                 }
             }
-            if (leader && SHARE == 1)
+            if (leader && TEAM == 1)
                 barrier_arrive(&s.turn[me ^ 1]);
             f.prepare();
             products_wait<0>();
@@ -155,7 +155,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 barrier_arrive(&s.empty[last]);
             f.finish(d);
             turn ^= 1;
-            at += SHARE == 1 ? slices : 0; /* those of the other's tile */
+            at += TEAM == 1 ? slices : 0; /* those of the other's tile */
             phase ^= at / STAGES & 1;
             at %= STAGES;
         }
@@ -178,10 +178,10 @@ LINEAR(linear_sm90_small_f32, 1, 64, 12, PLAIN, float)
 LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
 #else /* linear_followed_sm90.cu */
-#define LINEAR(name, MT, N, SHARE, STAGES, kind, Y)                                      \
+#define LINEAR(name, MT, N, TEAM, STAGES, kind, Y)                                       \
     KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                    \
     {                                                                                    \
-        linear<MT, N, SHARE, STAGES, kind, Y>(p.linear_followed, MAPS(name));            \
+        linear<MT, N, TEAM, STAGES, kind, Y>(p.linear_followed, MAPS(name));             \
     }
 LINEAR(linear_sm90_normed_f16, 2, 128, 1, 5, NORMED, f16)
 LINEAR(linear_sm90_paired_f16, 2, 128, 1, 5, PAIRED, f16)
