@@ -60,8 +60,9 @@ static const char *const hopper_kinds[HOPPER_KINDS] = {"f16",        "f32",     
 
 /* A tile of Hopper's linears, as in the names of entries, and what it takes, in nanoseconds measured on an
  * H200: a launch, 64 of k for the first round of tiles over the chip, and for each round more; 0: a block
- * makes one tile (linear_small_sm90.cu); and what a round waits for behind its products. Launches of blocks that need a multiprocessor for themselves are
- * 0.4 to 0.5 us longer here than alone, as they begin later behind others. kinds: those it has, a bit each. */
+ * makes one tile (linear_small_sm90.cu); and what a round waits for behind its products. Launches of blocks
+ * that need a multiprocessor for themselves are 0.4 to 0.5 us longer here than alone, as they begin later behind
+ * others. kinds: those it has, a bit each. */
 struct hopper_tile {
     const char *name;
     int rows, columns, launch, slice, more, finish;
@@ -110,7 +111,7 @@ static const char *hopper_tile(const struct bi_gpu_facts *facts, const struct bi
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
     const size_t line = ((uintptr_t)p->y | (size_t)p->n * size | (size_t)p->ldy * size) % 16; /* large tiles: 0 */
-    const bool again = p->more_x || !p->y; /* a residual that is made again: by blocks that stay alone */
+    const bool again = p->more_x || !p->y; /* a residual made again: tiles that are one to a block cannot */
     const bool twos = !again && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
                       by_twos(p->residual, p->ldr, size) && by_twos(p->table, 0, 4);
     const char *name = "";

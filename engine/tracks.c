@@ -526,10 +526,9 @@ static void fill_group(struct bioinfer_tracks *s, const struct bi_exec_slot *slo
 {
     const int all = filled_up(n);
     const int64_t window = s->t->window;
-    for (int i = 0; i < all; i++) {
+    for (int i = 0; i < all; i++)
         memcpy(input_of(slot, "bases", i), s->bases + (first + (i < n ? i : n - 1)) * window,
                (size_t)window * sizeof *s->bases);
-    }
     for (int i = 1; i < all; i++) {
         int32_t *row = input_of(slot, "row", i);
         for (int32_t k = 0; k < s->t->n_tokens; k++)

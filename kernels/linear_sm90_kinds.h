@@ -48,8 +48,9 @@ template <typename T> DEV void store_two(T *to, const two &v)
     *(vector *)to = vector{(T)v.a, (T)v.b};
 }
 
-/* 1 / (1 + e^-2x) for what is rounded to f16: one special instruction where gate() of gpu_norm_act.h takes two,
- * and there are 10^8 of these at a time. NVIDIA says 2.5e-4 at most of its tanh here; 4e-5 is seen. */
+/* 1 / (1 + e^-2x) for what is made of operands of f16, also where it stays f32: one special instruction where
+ * gate() of gpu_norm_act.h takes two, and there are 10^8 of these at a time. PTX promises 2.5e-4 of it; checkkernel
+ * sees 4e-5 at most, by results of pooling in f32. */
 DEV float sigmoid_of_double(float x)
 {
     float t;
