@@ -20,6 +20,7 @@
 
 #include "../kernels/gpu_blobs.h"
 #include "../kernels/gpu_entries_sm90.h"
+#include "../kernels/linear_twin.h"
 
 /* ---- device ---- */
 
@@ -197,17 +198,32 @@ void bi_gpu_host_free(struct bi_device *d, void *ptr)
 
 /* ---- weights: plain rows, in float32 or float16 ---- */
 
-/* Bytes that an element of a weight takes. */
-static size_t element_size(enum bi_layout layout)
+/* Is a row of this layout made of a whole row? */
+static bool by_rows(enum bi_layout layout)
 {
-    return layout == BI_LAYOUT_LINEAR_F16 ? 2 : layout == BI_LAYOUT_LINEAR_HALVES ? 6 : 4;
+    return layout == BI_LAYOUT_LINEAR_HALVES || layout == BI_LAYOUT_LINEAR_TWIN;
+}
+
+/* Bytes that k elements of a weight take; by_rows: of a row. */
+static size_t size_in(enum bi_layout layout, size_t k)
+{
+    switch (layout) {
+    case BI_LAYOUT_LINEAR_F16:
+        return 2 * k;
+    case BI_LAYOUT_LINEAR_HALVES:
+        return 2 * BI_HALVES_TERMS * k;
+    case BI_LAYOUT_LINEAR_TWIN:
+        return 2 * BI_TWIN_PRODUCTS * (k / BI_TWIN_TAPS);
+    default:
+        return 4 * k;
+    }
 }
 
 uint64_t bi_gpu_weight_size(const struct bi_device *d, enum bi_layout layout, int64_t n,
                             int64_t k)
 {
     (void)d;
-    return (uint64_t)n * (uint64_t)k * element_size(layout);
+    return (uint64_t)n * size_in(layout, (size_t)k);
 }
 
 static void staging_free(struct bi_device *d, struct staging *s)
@@ -276,6 +292,19 @@ static void write_halves(uint16_t *dst, const float *src, size_t rows, size_t k)
         }
 }
 
+/* Rows of five taps, of width k, as eight. */
+static void write_twin(uint16_t *dst, const float *src, size_t rows, size_t k)
+{
+    const size_t channels = k / BI_TWIN_TAPS;
+    float eight[BI_TWIN_PRODUCTS];
+    for (size_t r = 0; r < rows; r++, src += k, dst += BI_TWIN_PRODUCTS * channels)
+        for (size_t c = 0; c < channels; c++) {
+            bi_twin_taps(src, (int64_t)channels, (int64_t)c, eight);
+            for (size_t i = 0; i < BI_TWIN_PRODUCTS; i++)
+                dst[i * channels + c] = bi_f32_to_f16(eight[i]);
+        }
+}
+
 /* count elements, rows of width k, from src to dst in a layout. */
 static int write_piece(struct bi_device *d, char *dst, const float *src, size_t count, size_t k,
                        enum bi_layout layout, struct bioinfer_error *err)
@@ -286,12 +315,15 @@ static int write_piece(struct bi_device *d, char *dst, const float *src, size_t 
         return st;
     if (layout == BI_LAYOUT_LINEAR_HALVES)
         write_halves(s->host, src, count / k, k);
+    else if (layout == BI_LAYOUT_LINEAR_TWIN)
+        write_twin(s->host, src, count / k, k);
     else if (layout == BI_LAYOUT_LINEAR_F16)
         for (size_t i = 0; i < count; i++)
             ((uint16_t *)s->host)[i] = bi_f32_to_f16(src[i]);
     else
         memcpy(s->host, src, count * sizeof *src);
-    code = d->driver->copy_in(d->gpu, d->weights, dst, s->host, count * element_size(layout));
+    code = d->driver->copy_in(d->gpu, d->weights, dst, s->host,
+                              by_rows(layout) ? count / k * size_in(layout, k) : size_in(layout, count));
     if (!code)
         code = d->driver->event_record(d->gpu, s->copied, d->weights);
     if (code) {
@@ -308,20 +340,21 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
                         struct bioinfer_error *err)
 {
     int was = 0;
-    size_t width = element_size(layout), left = (size_t)rows * (size_t)k, most = STAGING_SIZE / width;
-    char *to = (char *)dst + (size_t)first * (size_t)k * width;
+    const size_t unit = by_rows(layout) ? (size_t)k : 1, unit_size = size_in(layout, unit);
+    size_t left = (size_t)rows * (size_t)k;
+    const size_t most = STAGING_SIZE / unit_size * unit;
+    char *to = (char *)dst + (size_t)first * size_in(layout, (size_t)k);
     int st;
     (void)n;
-    if (layout == BI_LAYOUT_LINEAR_HALVES && !(most = most / (size_t)k * (size_t)k)) /* whole rows */
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "a weight of %lld columns in two terms",
-                       (long long)k);
+    if (!most)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "a weight of %lld columns in layout %d", (long long)k, layout);
     st = enter(d, &was, "upload of weights", err);
     if (st)
         return st;
     while (left && !st) {
         size_t count = left < most ? left : most;
         st = write_piece(d, to, src, count, (size_t)k, layout, err);
-        to += count * width;
+        to += count / unit * unit_size;
         src += count;
         left -= count;
     }
@@ -683,6 +716,7 @@ static struct bi_counts bucket_of(const struct bi_program *program)
 static bool stays(const struct bi_gpu_entry *e)
 {
     return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90") ||
+           !strcmp(e->module, "linear_twin_sm90") ||
            !strcmp(e->module, "attention_sm90") || !strcmp(e->module, "rel_attention_sm90");
 }
 
@@ -710,6 +744,21 @@ static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const
                 : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
 }
 
+/* Even and odd rows of x, as for tiles of 128 pairs, and w in tiles of n columns. */
+static int twin_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const struct bi_linear_params *p, int n,
+                     struct bi_tensor_map *maps)
+{
+    const int64_t channels = p->k / BI_TWIN_TAPS, pairs = p->rows / 2 + BI_TWIN_TAPS / 2;
+    const int64_t width = BI_TWIN_PRODUCTS * channels;
+    const char *odd = (const char *)p->x + p->ldx * 2;
+    const int box = 128 + BI_TWIN_TAPS / 2;
+    int code = followed_maps(v, gpu, p, true, 0, 0, &maps[2]);
+    if (!code && !(code = v->tensor_map(gpu, &maps[0], p->x, pairs, channels, 2 * p->ldx, box, 64)) &&
+        !(code = v->tensor_map(gpu, &maps[1], p->w, p->n, width, width, n, 64)))
+        code = v->tensor_map(gpu, &maps[2], odd, pairs, channels, 2 * p->ldx, box, 64);
+    return code;
+}
+
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                        void *out)
@@ -723,6 +772,8 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
         int m = strstr(e->name, "_small") ? 64 : 128, n = m; /* as its entry copies */
         const int32_t channels = BI_LINEAR_CHANNELS(p); /* of a tap */
         sscanf(e->name, "linear_sm90_%dx%d", &m, &n);
+        if (p->twin)
+            return twin_maps(v, gpu, p, n, maps);
         if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows + p->k / channels - 1, channels,
                                    p->ldx, m, 64)))
             code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, n, 64);

@@ -4,7 +4,8 @@
  *
  *   embedding_windows of several taps, read by products alone
  *       -> windows(embedding_windows of one tap): rows that overlap are written once
- *   norm_act(y), y = linear, read by others too   -> linear_norm: y and the norm
+ *   norm_act(y), y = linear, read by others too   -> linear_norm: y and the norm; of a convolution of five taps
+ *       as eight products for two rows of y (linear_twin.h), in float16
  *   pair_pool(x, matmul(pair_diff(x))), x = linear with its residual, read by nothing else
  *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that alone reads it
  *   a residual of those that is a product of few columns, like a stem's, is made again instead of read; where
@@ -14,6 +15,10 @@
 #include "../kernels/linear.h"
 #include "../ops/op.h"
 
+/* Columns of the widest y whose rows are made in twos: in tiles of 256 rows, and where channels grow as rows get
+ * fewer, wider ones are too few rows to fill a chip. Of shapes of weights alone, as rows of whole and of changed
+ * windows get the same bits. */
+enum { TWIN_COLUMNS = 1280, TWIN_CHANNELS = 64 };
 enum { MADE_AGAIN = 6 }; /* times as many columns: 1/6 more products for a value that is written and read */
 
 static const struct bi_node *producer(const struct bi_graph *g, bi_value_id id)
@@ -89,14 +94,23 @@ static void overlap_windows(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         replace(g, i, 0);
 }
 
+/* Is y a convolution of five taps over enough channels and not too many columns, of an even number of rows? */
+static bool is_twin(const struct bi_graph *g, const struct bi_node *y, enum bi_dtype dtype)
+{
+    const struct bi_node *x = producer(g, y->in[0]);
+    return dtype == BI_F16 && x && x->op == BI_OP_WINDOWS && x->attr.taps == BI_TWIN_TAPS && x->attr.n % 2 == 0 &&
+           g->values[x->in[0]].shape[1] >= TWIN_CHANNELS && g->values[y->in[1]].shape[0] <= TWIN_COLUMNS;
+}
+
 static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
 {
     const struct bi_node n = g->nodes[i];
-    const struct bi_attr a = {.act = n.attr.act, .half = dtype == BI_F16 ? 3 : 0};
+    struct bi_attr a = {.act = n.attr.act, .half = dtype == BI_F16 ? 3 : 0};
     const struct bi_node *y;
     if (!follows(g, &n, dtype) || n.attr.pad || g->values[n.in[0]].n_uses < 2 ||
         !(y = product(g, n.in[0], dtype, dtype, false)))
         return;
+    a.twin = is_twin(g, y, dtype);
     g->phase = y->phase;
     if (bi_node_add(g, BI_OP_LINEAR_NORM, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
                                                                 n.in[1], n.in[2]}, 5, &a) == BI_NONE)

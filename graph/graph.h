@@ -67,6 +67,7 @@ struct bi_attr {
                                * each side */
     int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
     int32_t terms;            /* LINEAR, MATMUL: x is made by HALVES, of so many terms */
+    int32_t twin;             /* LINEAR_NORM: w as linear_twin.h has it */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
 

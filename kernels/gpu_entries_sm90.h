@@ -9,6 +9,8 @@
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
  *   linear_sm90_[small_|MxN_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
  *                                  array on 16 bytes, row strides multiples of 8 elements
+ *   linear_sm90_[small_]twin_normed_f16  the same of a twin, whose tiles are of 256 rows and 128 columns,
+ *                                  small: 64; to bits of its own
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192; u, w too
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
@@ -59,6 +61,8 @@ static inline void bi_gpu_grid_rel_attention_sm90(const void *params,
     E(linear_sm90_pooled_f16,        linear_followed_sm90, linear_followed, 384, 229584, linear)  \
     E(linear_sm90_pooled_f32,        linear_followed_sm90, linear_followed, 384, 229584, linear)  \
     E(linear_sm90_128x256_normed_f16, linear_followed_sm90, linear_followed, 384, 229712, linear_128x256)\
+    E(linear_sm90_twin_normed_f16,   linear_twin_sm90, linear_followed, 384, 229616, linear_256x128)\
+    E(linear_sm90_small_twin_normed_f16, linear_twin_sm90, linear_followed, 384, 223488, linear_256x64)\
     E(linear_sm90_small_normed_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
     E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
     E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\

@@ -7,6 +7,9 @@
 /* gelu: by erf; gelu_tanh: z/2 (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))); silu: z / (1 + e^-z) */
 enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TANH };
 
+/* Of a twin, see below. */
+enum { BI_TWIN_TAPS = 5, BI_TWIN_PRODUCTS = 8 };
+
 /* x: [rows, k] with row stride ldx, y: [rows, n]. w: [n, k], in the layout of the backend
  * (the reference: plain row-major). bias [n] and residual [rows, n] may be NULL; residual is
  * added last. y never overlaps x or residual.
@@ -19,6 +22,9 @@ enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TA
  * table not NULL: columns 0 to n_rotated, heads of head_dim, are rotated last by the position of
  * their row in its sequence (rope.h); only where the backend's caps say that it can, without act,
  * residual and gates.
+ *
+ * twin: x is windows of five taps, ldx = k / 5, and of an even number of rows; w in the layout of the
+ * backend is eight products for two rows (linear_twin.h). Only with `norm` below.
  *
  * What follows between convolutions, one of three, only where the backend's caps say that it can,
  * without act, table and gates; s = x w^T + bias + residual, and what is f16 is so of all of x, odd, also:
@@ -53,7 +59,7 @@ struct bi_linear_params {
     const float *more_x, *more_bias;
     const void *more_w;
     int64_t ldm; /* of more_x */
-    int32_t more_k;
+    int32_t more_k, twin;
 };
 
 /* Row r of a gated w as a row of the two matrices of h rows stacked; the last block of either

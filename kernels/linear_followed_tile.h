@@ -36,22 +36,23 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     /* boxes, each for the MT times 16 rows. NORMED: y and its norm. PAIRED: the residual of each part, where its
      * results go too. POOLED: the differences of a part, and the odd rows of each part, where its results go
      * too */
-    enum { PARTS = N / STAGED, BARRIERS = PARTS,
-           BOXES = kind == NORMED ? 2 : kind == PAIRED ? PARTS : 1 + PARTS };
+    enum { PARTS = N / STAGED, BARRIERS = PARTS, NORMS = kind == NORMED || kind == TWIN,
+           BOXES = NORMS ? 2 : kind == PAIRED ? PARTS : 1 + PARTS };
     struct room { /* of a warp */
         f16 box[BOXES][MT][BOX];
     };
     const struct bi_linear_params &p;
     const tensor_map *maps;
     f16 (*box)[MT][BOX];
+    float (*own)[N]; /* TWIN: room for bias, scale, shift */
     u64 *landed; /* what is added to a part */
     int64_t rows;
     int m0 = 0, n0 = 0; /* of the warp's first */
     u32 n_done = 0;     /* tiles */
 
-    METHOD finisher(const struct bi_linear_params &params, const tensor_map *all_maps, room &own,
-                    u64 *barriers, int64_t live)
-        : p(params), maps(all_maps), box(own.box), landed(barriers), rows(live)
+    METHOD finisher(const struct bi_linear_params &params, const tensor_map *all_maps, room &all_boxes,
+                    u64 *barriers, int64_t live, float (*terms)[N] = nullptr)
+        : p(params), maps(all_maps), box(all_boxes.box), own(terms), landed(barriers), rows(live)
     {
     }
 
@@ -70,6 +71,15 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         n0 = tile_n0;
         if (kind == NORMED || lane_id())
             return;
+        if (kind == TWIN) {
+            const int bytes = (p.n - n0 < N ? p.n - n0 : N) * 4;
+            barrier_expect(&landed[0], (p.bias ? 3 : 2) * bytes);
+            if (p.bias)
+                copy_in(own[0], p.bias + n0, bytes, &landed[0]);
+            copy_in(own[1], p.scale + n0, bytes, &landed[0]);
+            copy_in(own[2], p.shift + n0, bytes, &landed[0]);
+            return;
+        }
         stores_read<0>();
 #pragma GCC unroll 1
         for (int i = 0; i < PARTS; i++) {
@@ -96,14 +106,22 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         terms t = {};
 #pragma GCC unroll 2
         for (int h = 0; h < 2; h++) {
-            const int n = n0 + i * STAGED + 16 * g + 8 * h + lane_id() % 4 * 2, c = n < p.n ? n : 0;
+            const int at = i * STAGED + 16 * g + 8 * h + lane_id() % 4 * 2;
+            const int c = n0 + at < p.n ? n0 + at : 0;
+            if (kind == TWIN) {
+                if (p.bias)
+                    t.bias[h] = load_two(own[0] + at);
+                t.scale[h] = load_two(own[1] + at);
+                t.shift[h] = load_two(own[2] + at);
+                continue;
+            }
             if (kind != POOLED && p.bias)
                 t.bias[h] = load_two(p.bias + c);
             if (kind == PAIRED && p.more_bias) {
                 const two more = load_two(p.more_bias + c);
                 t.bias[h] = two{t.bias[h].a + more.a, t.bias[h].b + more.b};
             }
-            if (kind == NORMED || (kind == POOLED && p.scale)) {
+            if (NORMS || (kind == POOLED && p.scale)) {
                 t.scale[h] = load_two(p.scale + c);
                 t.shift[h] = load_two(p.shift + c);
             }
@@ -146,13 +164,22 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             return;
 #pragma GCC unroll 2
         for (int m = 0; m < MT; m++) {
-            const int row = (m0 + m * 64) / (pairs ? 2 : 1);
+            const int row = (m0 + m * (kind == TWIN ? 16 : 64)) / (pairs ? 2 : 1);
             if (y)
                 store_tile(&maps[MAP_Y], n0 + i * STAGED, row, y + m * BOX);
             if (also)
                 store_tile(&maps[MAP_ALSO], n0 + i * STAGED, row, also + m * BOX);
         }
         stores_commit();
+    }
+
+    /* place_in() of results of sums m; TWIN: of rows 2 i + m. */
+    static METHOD f16 *place_of_sums(f16 (&to)[MT][BOX], int m, int g)
+    {
+        if (kind != TWIN)
+            return place_in(to[m], g);
+        const int row = lane_id() % 16 * 2 + m;
+        return to[0] + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
     }
 
     template <bool quick> METHOD void normed(int i, const float (&d)[MT][N / 2])
@@ -171,8 +198,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                 wave_barrier();
             }
             if (p.y)
-                put_matrices(place_in(box[0][m], g), to_y);
-            put_matrices(place_in(box[1][m], g), to_also);
+                put_matrices(place_of_sums(box[0], m, g), to_y);
+            put_matrices(place_of_sums(box[1], m, g), to_also);
         });
         write(i, p.y ? box[0][0] : nullptr, box[1][0], false);
     }
@@ -271,9 +298,11 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     METHOD void part(int i, float (&d)[MT][N / 2])
     {
         const bool quick = p.then == BI_NORM_ACT_QUICK_GELU;
+        if (kind == TWIN && i == 0)
+            barrier_wait(&landed[0], n_done % 2);
         if constexpr (kind == PAIRED) {
             paired(i, d);
-        } else if constexpr (kind == NORMED) {
+        } else if constexpr (NORMS) {
             if (quick)
                 normed<true>(i, d);
             else

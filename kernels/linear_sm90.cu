@@ -28,24 +28,11 @@
 #include "linear_followed_tile.h"
 #endif
 
-enum { GROUP = 16 };
-
 template <int M, int N, int STAGES, typename F> struct ring {
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
     typename F::room room[8]; /* per warp that multiplies */
     u64 full[STAGES], empty[STAGES], turn[2], landed[8][F::BARRIERS];
 };
-
-/* Tile i of the grid's order. */
-struct place {
-    int m0, n0;
-};
-template <int M, int N> DEV place place_of(int i, int tiles_m, int tiles_n)
-{
-    const int group = i / (GROUP * tiles_n), within = i % (GROUP * tiles_n);
-    const int first = group * GROUP, high = tiles_m - first < GROUP ? tiles_m - first : GROUP;
-    return place{(first + within % high) * M, within / high * N};
-}
 
 /* ---- the kernel ---- */
 

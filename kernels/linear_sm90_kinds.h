@@ -11,14 +11,27 @@
 #include "sm90.h"
 
 /* NORMED, PAIRED, POOLED: what follows y as linear.h says. */
-enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED };
+enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED, TWIN };
 
 enum { SLICE = 64 /* of k */ };
 
 /* Maps: tiles of x, of w; and where something follows y, what is added (PAIRED: residual, or tiles of more_x;
  * POOLED: odd rows), y between its zero rows, what is written beside it or, POOLED, the differences, and
  * tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that PAIRED writes. */
-enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W };
+enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W, MAP_ODD = MAP_ADDED };
+
+enum { GROUP = 16 /* row tiles that blocks go down together */ };
+
+/* Tile i of the grid's order. */
+struct place {
+    int m0, n0;
+};
+template <int M, int N> DEV place place_of(int i, int tiles_m, int tiles_n)
+{
+    const int group = i / (GROUP * tiles_n), within = i % (GROUP * tiles_n);
+    const int first = group * GROUP, high = tiles_m - first < GROUP ? tiles_m - first : GROUP;
+    return place{(first + within % high) * M, within / high * N};
+}
 
 /* Two neighbouring columns of a row. */
 struct two {

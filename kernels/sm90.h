@@ -256,14 +256,17 @@ BI_PRODUCT(256, 128, "128", "129", "130")
 
 /* The same with X in registers: x is 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of
  * its own warp. */
-DEV void product(float (&d)[32], u32x4 x, u64 dw, int more)
-{
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" BI_N32
-                 "}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}\n"
-                 : BI_D32
-                 : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw), "r"(more));
-}
+#define BI_PRODUCT_R(N, count, a, b, c, e, w, on)                                        \
+    DEV void product(float (&d)[count], u32x4 x, u64 dw, int more)                       \
+    {                                                                                    \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" on ", 0;\n"                    \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count  \
+                     "}, {%" a ", %" b ", %" c ", %" e "}, %" w ", p, 1, 1, 0;\n}\n"     \
+                     : BI_D##count                                                       \
+                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw), "r"(more));  \
+    }
+BI_PRODUCT_R(64, 32, "32", "33", "34", "35", "36", "37")
+BI_PRODUCT_R(128, 64, "64", "65", "66", "67", "68", "69")
 
 /* And with W stored "k, then row". */
 #define BI_PRODUCT_T(N, count, a, b, c, e, w)                                            \

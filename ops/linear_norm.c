@@ -1,6 +1,6 @@
 /* linear_norm.c - a product that others read as it is and one reads through its norm and activation.
  *   x [R, K], w [N, K], bias [N]?, scale, shift [N] -> y = x w^T + b, act(scale y + shift) [R, N]
- * y is left out where nobody reads it.
+ * y is left out where nobody reads it. twin: x is windows of five taps of an even number of rows (linear_twin.h).
  * Made by bi_graph_follow for backends whose linear can (linear.h). */
 #include "../kernels/linear.h"
 #include "shared.h"
@@ -14,6 +14,8 @@ static int linear_norm_infer(struct bi_graph *g, struct bi_node *node, struct bi
     for (int i = 2; !st && i <= 4; i++)
         if (i > 2 || bi_in(g, node, i))
             st = bi_expect(g, node, i, 1, w->shape[0], err);
+    if (!st && node->attr.twin && (x->shape[0] % 2 || x->shape[1] % BI_TWIN_TAPS))
+        st = bi_fail(err, BIOINFER_INTERNAL, "linear_norm: x %s in twos of five taps", bi_shape_text(x).text);
     for (int slot = 0; !st && slot < 2; slot++)
         bi_out_shape(g, node, slot, x->axis, 2, (int64_t[]){x->shape[0], w->shape[0]});
     return st;
@@ -27,6 +29,14 @@ static void linear_norm_launch(const struct bi_graph *g, const struct bi_node *n
     p->shift = b->in[4];
     p->also = b->out[1];
     p->lda = b->out_ld[1];
+    p->twin = node->attr.twin;
+}
+
+static void linear_norm_cost(const struct bi_graph *g, const struct bi_node *node, double *flops, double *bytes)
+{
+    bi_cost_linear(g, node, flops, bytes);
+    if (node->attr.twin)
+        *flops *= BI_TWIN_PRODUCTS / (2.0 * BI_TWIN_TAPS);
 }
 
 static void linear_norm_reference(const void *params)
@@ -48,6 +58,6 @@ static void linear_norm_reference(const void *params)
 
 const struct bi_op bi_op_linear_norm = {
     .name = "linear_norm", .infer = linear_norm_infer, .launch = linear_norm_launch,
-    .reference = linear_norm_reference, .cost = bi_cost_linear, .required = 27, .spare = 1,
+    .reference = linear_norm_reference, .cost = linear_norm_cost, .required = 27, .spare = 1,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

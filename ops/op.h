@@ -14,7 +14,8 @@ enum bi_layout {
     BI_LAYOUT_PLAIN,  /* row-major float32 */
     BI_LAYOUT_LINEAR, /* as the backend packs the matrix of a linear layer */
     BI_LAYOUT_LINEAR_F16, /* the same, rounded to float16, for float16 operands */
-    BI_LAYOUT_LINEAR_HALVES /* in two terms of float16, for operands of HALVES (halves.h) */
+    BI_LAYOUT_LINEAR_HALVES, /* in two terms of float16, for operands of HALVES (halves.h) */
+    BI_LAYOUT_LINEAR_TWIN /* five taps as eight, in float16 (linear_twin.h) */
 };
 
 /* One kernel launch, ready to submit: entry name and parameters with addresses. */

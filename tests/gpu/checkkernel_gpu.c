@@ -32,6 +32,7 @@
 #include "base/dtype.h"
 #include "kernels/emu/emu.h"
 #include "kernels/gpu_entries_sm90.h"
+#include "kernels/linear_twin.h"
 #include "device_target.h"
 
 /* ---- options and random numbers ---- */
@@ -117,6 +118,11 @@ static const struct precision precisions[] = {
     LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
     LINEAR_FOLLOWED("192x192_normed", also, "linear_sm90_normed_f16"),
     LINEAR_FOLLOWED("128x256_normed", also, "linear_sm90_normed_f16"),
+    /* sums of rows and differences of taps are rounded, too */
+#define LINEAR_TWIN(entry, same)                                                         \
+    {"linear_sm90_" entry "_f16",                                                        \
+     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, also), END}, 3e-2, 2e-3, 4e-7, same}
+    LINEAR_TWIN("twin_normed", NULL), LINEAR_TWIN("small_twin_normed", "linear_sm90_twin_normed_f16"),
     LINEAR_FOLLOWED("paired", also, NULL),
     LINEAR_FOLLOWED("small_paired", also, "linear_sm90_paired_f16"),
     LINEAR_FOLLOWED("192x192_paired", also, "linear_sm90_paired_f16"),
@@ -304,7 +310,7 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
     }
     const struct bi_linear_params *p = (const void *)c->params;
     if (followed_by(c)) /* large tiles, one to a block, always write y and make nothing again */
-        return strstr(name, followed_by(c)) != NULL &&
+        return strstr(name, followed_by(c)) != NULL && !p->twin == !strstr(name, "twin_") &&
                (strncmp(name, "linear_sm90_192x", 16) ||
                 (has(c, AT(linear, y)) && !has(c, AT(linear, more_x))));
     if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled") ||
@@ -490,6 +496,33 @@ static int64_t stored_row(const struct ck_case *c, const struct ck_array *a, boo
                                                       : r;
 }
 
+/* Is it five taps that the entry holds as eight? */
+static bool is_twin(const struct ck_case *c, const struct ck_array *a, bool device)
+{
+    return device && a->role == CK_WEIGHT && !strcmp(c->entry, "linear") &&
+           ((const struct bi_linear_params *)c->params)->twin;
+}
+
+/* Rows of an array as the entry holds them. */
+static void set_rows(const struct ck_case *c, const struct ck_array *a, struct image *m, const struct batch *b,
+                     int array, bool device, bool round)
+{
+    const bool twin = is_twin(c, a, device);
+    const int64_t channels = a->width / BI_TWIN_TAPS;
+    float *room = twin ? ck_take((size_t)m->ld * sizeof *room) : NULL;
+    for (int64_t r = 0; r < b->live[array]; r++) {
+        const float *row = b->values[array] + stored_row(c, a, device, r) * a->width;
+        for (int64_t k = 0; twin && k < channels; k++) {
+            float eight[BI_TWIN_PRODUCTS];
+            bi_twin_taps(row, channels, k, eight);
+            for (int i = 0; i < BI_TWIN_PRODUCTS; i++)
+                room[i * channels + k] = eight[i];
+        }
+        set_row(m, r, twin ? room : row, twin ? m->ld : a->width, round);
+    }
+    free(room);
+}
+
 /* Memory of all arrays, inputs filled, outputs patterned; and the params. half: what the entry
  * keeps in f16; device: really so, else the same numbers in f32 for the reference. */
 static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b,
@@ -509,7 +542,7 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         const struct ck_array *a = &c->arrays[i];
         struct image *m = &run.of[i];
         m->item = device && is_half(half, a) ? 2 : 4;
-        m->ld = a->width;
+        m->ld = is_twin(c, a, device) ? a->width / BI_TWIN_TAPS * BI_TWIN_PRODUCTS : a->width;
         m->rows = b->live[i] + (a->axis == BI_AXIS_FIXED ? 0 : extra);
         if (a->ld != CK_NONE && !a->packed)
             m->ld += aligned ? (8 - a->width % 8) % 8 + (ck->bench ? 0 : 8 * ck_random(ck, 0, 1))
@@ -522,9 +555,8 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         m->base = take_for(ck, m->total);
         m->data = m->base + (size_t)(CANARY + offset) * m->item;
         fill_pattern(m, a->role == CK_OUT || a->role == CK_WORK);
-        for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT && a->role != CK_WORK; r++)
-            set_row(m, r, b->values[i] + stored_row(c, a, device, r) * a->width, a->width,
-                    a->fill != CK_IDS && is_half(half, a));
+        if (a->role != CK_OUT && a->role != CK_WORK)
+            set_rows(c, a, m, b, i, device, a->fill != CK_IDS && is_half(half, a));
         if (a->role == CK_OUT)
             rows = m->rows;
     }
@@ -763,7 +795,7 @@ static void check_windows(struct ck *ck, const struct ck_case *c, size_t e, int 
 {
     const struct bi_linear_params *p = (const void *)c->params;
     struct ck_case apart = *c;
-    if (strcmp(c->entry, "linear") || !p->ldx || p->ldx >= p->k)
+    if (strcmp(c->entry, "linear") || !p->ldx || p->ldx >= p->k || p->twin)
         return;
     apart.arrays[0].rows = p->rows;
     apart.arrays[0].width = p->k;

@@ -3,15 +3,16 @@
 #include "kernels/linear.h"
 #include "kernels/norm_act.h"
 
-/* taps > 1: rows of x are windows of in / taps channels. alone: the norm without y. */
-static void check(struct ck *ck, int64_t rows, int out, int in, int taps, int then, int bias, int alone,
-                  const char *note)
+/* taps > 1: rows of x are windows of in / taps channels. alone: the norm without y. twin: two rows of five taps
+ * share products. */
+static void check_as(struct ck *ck, int64_t rows, int out, int in, int taps, int then, int bias, int alone,
+                     int twin, const char *note)
 {
     typedef struct bi_linear_params T;
     static const int32_t lengths[] = {1, -1};
     struct ck_lengths one = ck_lengths_of(lengths);
     T p = {.axis = BI_AXIS_FIXED, .rows = rows, .n = out, .k = in, .then = then,
-           .ldx = taps > 1 ? in / taps : 0};
+           .ldx = taps > 1 ? in / taps : 0, .twin = twin};
     ck_check(ck, &(struct ck_case){
         .entry = "linear", .reference = bi_op_linear_norm.reference, .params = &p,
         .params_size = sizeof p, .gpu_only = 1,
@@ -29,10 +30,18 @@ static void check(struct ck *ck, int64_t rows, int out, int in, int taps, int th
         .flops = 2.0 * (double)rows * out * in, .note = note});
 }
 
+static void check(struct ck *ck, int64_t rows, int out, int in, int taps, int then, int bias, int alone,
+                  const char *note)
+{
+    check_as(ck, rows, out, in, taps, then, bias, alone, 0, note);
+}
+
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
         check(ck, 24576, 896, 4480, 1, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 896 x 4480");
+        check(ck, 24576, 1024, 4480, 5, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 1024 x 5 896");
+        check_as(ck, 24576, 1024, 4480, 5, BI_NORM_ACT_QUICK_GELU, 1, 0, 1, "24576 x 1024 x 5 896, twin");
         check(ck, 98304, 768, 120, 1, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 120");
         check(ck, 98304, 768, 120, 15, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 15 8");
         return;
@@ -47,6 +56,10 @@ static void cases(struct ck *ck)
               8 * (int)ck_random(ck, 1, 8) * taps, taps,
               i % 2 ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_TANH_GELU, i / 2 % 2, i % 5 == 4, "windows");
     }
+    for (int i = 0; i < 24; i++) /* several tiles of 256 x 128 and parts of 64 channels, whole and not */
+        check_as(ck, 2 * ck_random(ck, 1, i % 3 ? 400 : 20), 8 * (int)ck_random(ck, 1, i % 4 ? 40 : 8),
+                 5 * 8 * (int)ck_random(ck, 1, i % 5 ? 30 : 8), 5,
+                 i % 2 ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_TANH_GELU, i / 2 % 2, i % 5 == 4, 1, "twin");
 }
 
 const struct ck_op ck_linear_norm = {"linear_norm", cases};

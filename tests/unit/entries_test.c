@@ -24,6 +24,7 @@ struct product {
     int off;   /* elements that y is off 16 bytes */
     bool again; /* NORMED: no y; PAIRED: its residual is made again */
     int ldx;   /* of windows; 0: k */
+    bool twin;
     const char *entry;
 };
 
@@ -36,7 +37,7 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
     struct bi_linear_params p = {.x = room, .w = room, .bias = room,
                                  .ldx = c->ldx ? c->ldx : c->k, .ldy = c->n,
                                  .ldr = 1, /* of no residual */
-                                 .rows = c->rows, .n = c->n, .k = c->k};
+                                 .rows = c->rows, .n = c->n, .k = c->k, .twin = c->twin};
     p.y = (float *)((char *)room + c->off * (c->full ? 4 : 2));
     if (c->kind == ROTATED) {
         p.table = room;
@@ -79,6 +80,10 @@ static void chosen(void)
         {3072, 1536, 6400, NORMED, .entry = "linear_sm90_192x192_normed_f16"},
         {98304, 768, 3840, NORMED, .entry = "linear_sm90_128x256_normed_f16"},
         {49152, 896, 3840, NORMED, .entry = "linear_sm90_normed_f16"},
+        {98304, 768, 3840, NORMED, .ldx = 768, .twin = true, .entry = "linear_sm90_twin_normed_f16"},
+        {12288, 1152, 5120, NORMED, .ldx = 1024, .twin = true, .entry = "linear_sm90_twin_normed_f16"},
+        {3072, 1536, 6400, NORMED, .ldx = 1280, .twin = true, .entry = "linear_sm90_small_twin_normed_f16"},
+        {1024, 1280, 5760, NORMED, .ldx = 1152, .twin = true, .entry = "linear_sm90_small_twin_normed_f16"},
         {24576, 1024, 4480, NORMED, .entry = "linear_sm90_128x256_normed_f16"},
         {12288, 1152, 5120, NORMED, .entry = "linear_sm90_normed_f16"},
         {196608, 768, 120, NORMED, .again = true, .entry = "linear_sm90_normed_f16"},
@@ -134,6 +139,8 @@ static void any(void)
             c.n = (c.n + 31) / 32 * 32;
         if (c.kind >= NORMED) /* of such a graph they are as linear.h and gpu_entries_sm90.h ask */
             c.n = (c.n + 7) / 8 * 8, c.off = 0, c.again = c.kind != POOLED && i % 2;
+        if (c.kind == NORMED && r[5] % 2)
+            c.rows *= 2, c.ldx = c.k, c.k *= 5, c.twin = true;
         if (c.kind != PLAIN && c.kind != POOLED)
             c.full = false;
         const char *name = name_of(&hopper, &c);

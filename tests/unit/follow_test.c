@@ -1,6 +1,9 @@
 /* follow_test.c - what stands between convolutions, done by products (graph/follow.c). */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
+
 #include "graph_fix.h"
+#include "kernels/linear_twin.h"
 
 enum { BASES = 24 };
 
@@ -113,6 +116,68 @@ static void leaves_others(void)
     follow(&(struct shape){64, 16, BI_NORM_ACT_RELU, 0, 0}, 0, 1, 1, 3);
 }
 
+static int n_twins(const struct bi_graph *g)
+{
+    int n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        n += g->nodes[i].attr.twin;
+    return n;
+}
+
+static void twin(const struct shape *s, enum bi_dtype dtype, int n_norms, int n_expected)
+{
+    struct fix f;
+    fix_open(&f);
+    build(&f, s);
+    finish(&f);
+    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
+    if (dtype == BI_F16)
+        CHECK_EQ(bi_graph_lower(f.g, NULL), 0);
+    CHECK_EQ(bi_graph_follow(f.g, dtype, NULL), 0);
+    CHECK_EQ(count_op(f.g, BI_OP_LINEAR_NORM), n_norms);
+    CHECK_EQ(n_twins(f.g), n_expected);
+    bi_graph_free(&f.g);
+}
+
+/* Convolutions of five taps in float16, of enough channels and not too many columns. */
+static void makes_twins(void)
+{
+    twin(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, BI_F16, 1, 1);
+    twin(&(struct shape){64, 1280, BI_NORM_ACT_TANH_GELU, 0, 0}, BI_F16, 1, 1);
+    twin(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, BI_F32, 1, 0);
+    twin(&(struct shape){56, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, BI_F16, 1, 0);
+    twin(&(struct shape){64, 1288, BI_NORM_ACT_QUICK_GELU, 0, 0}, BI_F16, 1, 0);
+    twin(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 0, 1}, BI_F16, 1, 0);
+}
+
+/* Two rows of a convolution by the eight products are those by five taps each. */
+static void twins_are_convolutions(void)
+{
+    enum { CHANNELS = 11, PAIRS = 4 };
+    float x[2 * PAIRS + 4][CHANNELS], row[BI_TWIN_TAPS * CHANNELS];
+    for (size_t i = 0; i < BI_COUNT(row); i++)
+        row[i] = sinf((float)(3 * i + 1));
+    for (int r = 0; r < 2 * PAIRS + 4; r++)
+        for (int c = 0; c < CHANNELS; c++)
+            x[r][c] = cosf((float)(7 * r + c));
+    for (int i = 0; i < PAIRS; i++) {
+        double two[2] = {0, 0}, want[2] = {0, 0};
+        for (int c = 0; c < CHANNELS; c++) {
+            float w[BI_TWIN_PRODUCTS];
+            const double e[] = {(double)x[2 * i][c], (double)x[2 * i + 2][c], (double)x[2 * i + 4][c]};
+            const double o[] = {(double)x[2 * i + 1][c], (double)x[2 * i + 3][c], (double)x[2 * i + 5][c]};
+            bi_twin_taps(row, CHANNELS, c, w);
+            const double s = (double)w[0] * (e[1] + o[0]) + (double)w[4] * (e[2] + o[1]);
+            two[0] += s + (double)w[1] * e[1] + (double)w[3] * e[0] + (double)w[5] * e[2];
+            two[1] += s + (double)w[2] * o[0] + (double)w[6] * o[1] + (double)w[7] * o[2];
+            for (int k = 0; k < 2 * BI_TWIN_TAPS; k++)
+                want[k / BI_TWIN_TAPS] += (double)row[k % BI_TWIN_TAPS * CHANNELS + c] *
+                                          (double)x[2 * i + k / BI_TWIN_TAPS + k % BI_TWIN_TAPS][c];
+        }
+        CHECK(fabs(two[0] - want[0]) < 1e-6 && fabs(two[1] - want[1]) < 1e-6);
+    }
+}
+
 static int count_phase(const struct bi_graph *g, int32_t phase)
 {
     int n = 0;
@@ -140,6 +205,7 @@ static void keeps_phases(void)
         CHECK_EQ(bi_graph_lower(f.g, NULL), 0);
         CHECK_EQ(bi_graph_follow(f.g, BI_F16, NULL), 0);
         CHECK_EQ(count_op(f.g, BI_OP_LINEAR_POOL), 1 + twice);
+        CHECK_EQ(n_twins(f.g), 1 + twice);
         CHECK_EQ(count_phase(f.g, 0), (int)f.g->n_nodes / (1 + twice));
         CHECK_EQ(count_phase(f.g, 2), twice ? count_phase(f.g, 0) : 0);
         CHECK_EQ(bi_memory_plan(&plan[twice], f.g, NULL), 0);
@@ -222,6 +288,8 @@ int main(void)
     TEST(follows_products);
     TEST(makes_residuals_again);
     TEST(leaves_others);
+    TEST(makes_twins);
+    TEST(twins_are_convolutions);
     TEST(keeps_phases);
     TEST(overlaps_windows);
     return test_report();
