@@ -4,7 +4,7 @@ and Enformer's attention with relative positions, which torch has no kernel for.
 
   kernels_gpu.py --ptx build/kernels [--rows 16384,256] [--models 8M,150M,650M,3B]
 
---ptx is the folder of the .sm_90a.ptx of linear_sm90, linear_small_sm90, linear_wide_sm90, attention_sm90, rel_attention_sm90
+--ptx is the folder of the .sm_90a.ptx of linear_*sm90, attention_sm90, rel_attention_sm90
 and layernorm, which any build with clang-19 leaves. The entries are launched through the CUDA driver on torch's memory, twenty times
 in a replayed graph, median of seven replays; contenders take turns. Errors are against float64. cuBLAS is given the bare product; ours has bias, and GELU or residual where the
 model has one. Needs torch and a Hopper GPU.
@@ -21,12 +21,10 @@ import torch.nn.functional as F
 
 CUDA = c.CDLL("libcuda.so.1")
 STRIDE, REPLAYS, LAUNCHES = 64, 7, 20
-# as in engine/entries.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, of those of each round more, and
-# behind each round
-TILES = {"": (128, 128, 4500, 300, 400, 0), "small_": (64, 64, 2900, 160, 205, 0), "128x64_": (128, 64, 3400, 225, 0, 0),
-         "64x64_": (64, 64, 2400, 140, 0, 0), "32x64_": (32, 64, 2000, 138, 0, 0), "32x32_": (32, 32, 1750, 136, 0, 0),
-         "192x96_": (192, 96, 3600, 340, 0, 0), "192x192_": (192, 192, 4200, 870, 0, 0),
-         "128x256_": (128, 256, 5000, 640, 735, 1000)}
+# as in engine/entries.c: rows and columns of a tile; nanoseconds of a launch, of 64 of k, of those of each round more
+TILES = {"": (128, 128, 4500, 300, 400), "small_": (64, 64, 2900, 160, 205), "128x64_": (128, 64, 3400, 225, 0),
+         "64x64_": (64, 64, 2400, 140, 0), "32x64_": (32, 64, 2000, 138, 0), "32x32_": (32, 32, 1750, 136, 0),
+         "192x96_": (192, 96, 3600, 340, 0), "192x192_": (192, 192, 4200, 870, 0)}
 MODELS = {"8M": 320, "150M": 640, "650M": 1280, "3B": 2560}
 
 
@@ -142,23 +140,23 @@ def relative_error(got, expected):
 def tile_of(rows, n, k, units, half):
     """As hopper_tile of engine/entries.c chooses; half: results are float16."""
     def time(name):
-        m, columns, launch, slice_, more, finish = TILES[name]
+        m, columns, launch, slice_, more = TILES[name]
         count, slices = -(-rows // m) * -(-n // columns), -(-k // 64)
         if more:
-            return launch + slices * (slice_ + (-(-count // units) - 1) * more) + -(-count // units) * finish
+            return launch + slices * (slice_ + (-(-count // units) - 1) * more)
         large = m > 64
         rate = (10600 if m > 128 else 10000 if columns == 32 or k < 1280 else (10000 if k < 2560 else 8000) if large
                 else 6500 if k < 2560 else 5000)
         if count > (units if large else units * 5 // 4):
             return math.inf
         return launch + slices * max(slice_, count * (m + columns) * 128 // rate)
-    return min((name for name in TILES if name != "128x256_" and (half or name != "192x192_")), key=time)
+    return min((name for name in TILES if half or name != "192x192_"), key=time)
 
 
 def linear_row(modules, label, rows, n, k, gelu, residual):
     units = torch.cuda.get_device_properties(0).multi_processor_count
     size = tile_of(rows, n, k, units, not residual)
-    m, columns, _, _, more_rounds, _ = TILES[size]
+    m, columns, _, _, more_rounds = TILES[size]
     once = not more_rounds
     x = torch.randn(rows, k, device="cuda").half()
     w = (torch.randn(n, k, device="cuda") / math.sqrt(k)).half()
@@ -166,10 +164,15 @@ def linear_row(modules, label, rows, n, k, gelu, residual):
     more = torch.randn(rows, n, device="cuda") if residual else None
     y = torch.full((rows, n), float("nan"), device="cuda", dtype=torch.float32 if residual else torch.float16)
     counts = torch.tensor([rows, 1, rows, rows, 0, 0, 0, 0], dtype=torch.int32, device="cuda")
-    params = (tensor_map(x.data_ptr(), rows, k, k, m, 64) + tensor_map(w.data_ptr(), n, k, k, columns, 64) + bytes(
+    maps = tensor_map(x.data_ptr(), rows, k, k, m, 64) + tensor_map(w.data_ptr(), n, k, k, columns, 64)
+    if not size: # boxes of a residual and of y, in units of two bytes
+        wide = 2 * n if residual else n
+        maps += tensor_map(more.data_ptr(), rows, wide, wide, 16, 64) if residual else bytes(128)
+        maps += tensor_map(y.data_ptr(), rows, wide, wide, 16, 64) + bytes(256)
+    params = (maps + bytes(
         LinearParams(counts.data_ptr(), x.data_ptr(), bias.data_ptr(), more.data_ptr() if residual else None,
                      w.data_ptr(), y.data_ptr(), k, n, n, rows, 1, n, k, int(gelu))))
-    function, shared = entry(modules[2 if m > 128 else once], f"linear_sm90_{size}{'f32' if residual else 'f16'}")
+    function, shared = entry(modules[0 if not size else 1 if not once else 3 if m > 128 else 2], f"linear_sm90_{size}{'f32' if residual else 'f16'}")
     tiles = -(-rows // m) * -(-n // columns)
     grid = (tiles if once else min(tiles, units), 1)
 
@@ -267,7 +270,7 @@ def main():
     torch.zeros(1, device="cuda")
     torch.manual_seed(1)
     attention, relative, norm = (load(args.ptx, n) for n in ("attention_sm90", "rel_attention_sm90", "layernorm"))
-    linears = [load(args.ptx, n) for n in ("linear_sm90", "linear_small_sm90", "linear_wide_sm90")]
+    linears = [load(args.ptx, n) for n in ("linear_followed_sm90", "linear_sm90", "linear_small_sm90", "linear_wide_sm90")]
     print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
           "linear                     rows      n      k       us     ours   cuBLAS  ratio     error")
     for rows in map(int, args.rows.split(",")):

@@ -60,12 +60,12 @@ static const char *const hopper_kinds[HOPPER_KINDS] = {"f16",        "f32",     
 
 /* A tile of Hopper's linears, as in the names of entries, and what it takes, in nanoseconds measured on an
  * H200: a launch, 64 of k for the first round of tiles over the chip, and for each round more; 0: a block
- * makes one tile (linear_small_sm90.cu); and what a round waits for behind its products. Launches of blocks
+ * makes one tile (linear_small_sm90.cu). Launches of blocks
  * that need a multiprocessor for themselves are 0.4 to 0.5 us longer here than alone, as they begin later behind
  * others. kinds: those it has, a bit each. */
 struct hopper_tile {
     const char *name;
-    int rows, columns, launch, slice, more, finish;
+    int rows, columns, launch, slice, more;
     unsigned kinds;
 };
 
@@ -75,7 +75,7 @@ static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linea
         bi_gpu_blocks(p->rows, tile->rows) * (int64_t)bi_gpu_blocks(p->n, tile->columns);
     const int64_t rounds = (count + units - 1) / units, slices = bi_gpu_blocks(p->k, 64);
     if (tile->more)
-        return tile->launch + slices * (tile->slice + (rounds - 1) * tile->more) + rounds * tile->finish;
+        return tile->launch + slices * (tile->slice + (rounds - 1) * tile->more);
     /* what all blocks ask of the cache at once, bytes a nanosecond: less of rows far apart, and with a
      * short ring */
     const bool large = tile->rows > 64;
@@ -107,27 +107,29 @@ static const char *hopper_tile(const struct bi_gpu_facts *facts, const struct bi
         PLAIN = 1 << HOPPER_F16 | 1 << HOPPER_F32,
         TURNS = PLAIN | 1 << HOPPER_ROTATED, /* 32 columns are too few to have both of a pair */
         POOLS = 1 << HOPPER_POOLED_F16 | 1 << HOPPER_POOLED_F32,
-        LARGE = 1 << HOPPER_F16 | 1 << HOPPER_NORMED | 1 << HOPPER_PAIRED,
-        LONG = 1 << HOPPER_NORMED
+        LARGE = 1 << HOPPER_F16 | 1 << HOPPER_NORMED | 1 << HOPPER_PAIRED
     };
     static const struct hopper_tile tiles[] = {
-        {"", 128, 128, 4500, 300, 400, 0, ALL},        {"small_", 64, 64, 2900, 160, 205, 0, ALL},
-        {"128x64_", 128, 64, 3400, 225, 0, 0, TURNS},  {"64x64_", 64, 64, 2400, 140, 0, 0, TURNS},
-        {"32x64_", 32, 64, 2000, 138, 0, 0, TURNS},    {"32x32_", 32, 32, 1750, 136, 0, 0, PLAIN},
-        {"192x96_", 192, 96, 3600, 340, 0, 0, PLAIN | POOLS},
-        {"192x192_", 192, 192, 4200, 870, 0, 0, LARGE},
-        {"128x256_", 128, 256, 5000, 640, 735, 1000, LONG}}; /* on a hot chip, where it draws less power */
+        {"", 128, 128, 4500, 300, 400, ALL},        {"small_", 64, 64, 2900, 160, 205, ALL},
+        {"128x64_", 128, 64, 3400, 225, 0, TURNS},  {"64x64_", 64, 64, 2400, 140, 0, TURNS},
+        {"32x64_", 32, 64, 2000, 138, 0, TURNS},    {"32x32_", 32, 32, 1750, 136, 0, PLAIN},
+        {"192x96_", 192, 96, 3600, 340, 0, PLAIN | POOLS},
+        {"192x192_", 192, 192, 4200, 870, 0, LARGE}};
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
     const size_t line = ((uintptr_t)p->y | (size_t)p->n * size | (size_t)p->ldy * size) % 16; /* large tiles: 0 */
     const bool again = p->more_x || !p->y; /* a residual made again: tiles that are one to a block cannot */
     const bool twos = !again && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
                       by_twos(p->residual, p->ldr, size) && by_twos(p->table, 0, 4);
-    const char *name = "";
+    /* those of 128 x 128 go to memory in boxes */
+    const bool boxes = kind > HOPPER_F32 ||
+                       (!line && p->n % 8 == 0 && (uintptr_t)p->bias % 16 == 0 &&
+                        (!p->residual || ((uintptr_t)p->residual | (size_t)p->ldr * size) % 16 == 0));
+    const char *name = "small_";
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < BI_COUNT(tiles); i++) {
         const int64_t t = hopper_time(&tiles[i], p, facts->n_units);
-        if (tiles[i].kinds & 1u << kind && (tiles[i].more || (twos && (tiles[i].rows <= 128 || !line))) && t < best) {
+        if (tiles[i].kinds & 1u << kind && (*tiles[i].name || boxes) && (tiles[i].more || (twos && (tiles[i].rows <= 128 || !line))) && t < best) {
             best = t;
             name = tiles[i].name;
         }

@@ -725,6 +725,7 @@ static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const
                          bool half, int m, int n, struct bi_tensor_map *maps)
 {
     const bool pairs = p->also && !p->scale;
+    const int wide = half || p->odd ? 1 : 2; /* in units of two bytes */
     const int64_t rows = pairs ? p->rows / 2 : p->rows;
     const int box = pairs ? 8 : 16;
     const void *added = p->odd ? p->odd : p->residual, *also = p->odd ? p->x : p->also;
@@ -736,12 +737,12 @@ static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const
             (code = v->tensor_map(gpu, &maps[3], p->more_w, p->n, p->more_k, p->more_k, n, 64)))
             return code;
     } else if (added) {
-        code = v->tensor_map(gpu, &maps[0], added, p->rows, p->n, p->odd ? p->ldo : p->ldr, 16, 64);
+        code = v->tensor_map(gpu, &maps[0], added, p->rows, wide * p->n, wide * (p->odd ? p->ldo : p->ldr), 16, 64);
     }
-    if (!code && half && p->y)
-        code = v->tensor_map(gpu, &maps[1], y, rows, p->n, p->ldy, box, 64);
-    return code ? code
-                : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
+    if (!code && p->y && (half || !p->odd))
+        code = v->tensor_map(gpu, &maps[1], y, rows, wide * p->n, wide * p->ldy, box, 64);
+    return code || !also ? code
+                         : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
 }
 
 /* Even and odd rows of x, as for tiles of 128 pairs, and w in tiles of n columns. */

@@ -316,7 +316,6 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
 BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
 BI_GPU_LINEAR_GRID(linear_192x192, 192, 192)
-BI_GPU_LINEAR_GRID(linear_128x256, 128, 256)
 BI_GPU_LINEAR_GRID(linear_256x128, 256, 128)
 BI_GPU_LINEAR_GRID(linear_256x64, 256, 64)
 BI_GPU_LINEAR_GRID(linear_192x96, 192, 96)

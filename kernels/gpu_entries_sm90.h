@@ -4,7 +4,8 @@
  * begins with `maps` tensor maps; bi_gpu_grid_<grid> is given the params behind them. Blocks of
  * attention and of linears, but for MxN, stay on their multiprocessor: launch at most as many as there
  * are. They take
- *   linear_sm90_[small_|MxN_]a          x and w f16, y a; act none, gelu, relu
+ *   linear_sm90_[small_|MxN_]a          x and w f16, y a; act none, gelu, relu; of neither small nor MxN: n % 8 == 0,
+ *                                  y, bias, residual and their rows on 16 bytes
  *   linear_sm90_[small_|MxN_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
  *   linear_sm90_[small_|MxN_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
@@ -16,7 +17,7 @@
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
  * of x may overlap, k being a multiple of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
  * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two; of M 192 rows of y
- * on 16 bytes, which is always written, and no residual is made again. 128x256 is as 128x128, where k is long.
+ * on 16 bytes, which is always written, and no residual is made again.
  * All give the same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H
@@ -48,25 +49,24 @@ static inline void bi_gpu_grid_rel_attention_sm90(const void *params,
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_SM90(E)                                                           \
-    E(linear_sm90_f16,               linear_sm90,    linear,    384, 229488, linear)     \
-    E(linear_sm90_f32,               linear_sm90,    linear,    384, 229488, linear)     \
+    E(linear_sm90_f16,               linear_followed_sm90, linear_followed, 384, 231680, linear)  \
+    E(linear_sm90_f32,               linear_followed_sm90, linear_followed, 384, 231808, linear)  \
     E(linear_sm90_rotated_f16,       linear_sm90,    linear,    384, 229488, linear)     \
     E(linear_sm90_gated_f16,         linear_sm90,    linear,    384, 229488, linear)     \
     E(linear_sm90_small_f16,         linear_sm90,    linear,    384, 229584, linear_small)\
     E(linear_sm90_small_f32,         linear_sm90,    linear,    384, 229584, linear_small)\
     E(linear_sm90_small_rotated_f16, linear_sm90,    linear,    384, 229584, linear_small)\
     E(linear_sm90_small_gated_f16,   linear_sm90,    linear,    384, 229584, linear_small)\
-    E(linear_sm90_normed_f16,        linear_followed_sm90, linear_followed, 384, 229600, linear)  \
-    E(linear_sm90_paired_f16,        linear_followed_sm90, linear_followed, 384, 229600, linear)  \
-    E(linear_sm90_pooled_f16,        linear_followed_sm90, linear_followed, 384, 229584, linear)  \
-    E(linear_sm90_pooled_f32,        linear_followed_sm90, linear_followed, 384, 229584, linear)  \
-    E(linear_sm90_128x256_normed_f16, linear_followed_sm90, linear_followed, 384, 229712, linear_128x256)\
-    E(linear_sm90_twin_normed_f16,   linear_twin_sm90, linear_followed, 384, 229616, linear_256x128)\
-    E(linear_sm90_small_twin_normed_f16, linear_twin_sm90, linear_followed, 384, 223488, linear_256x64)\
-    E(linear_sm90_small_normed_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
-    E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
-    E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
-    E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear_followed, 384, 229648, linear_small)\
+    E(linear_sm90_normed_f16,        linear_followed_sm90, linear_followed, 384, 229504, linear)  \
+    E(linear_sm90_paired_f16,        linear_followed_sm90, linear_followed, 384, 231680, linear)  \
+    E(linear_sm90_pooled_f16,        linear_followed_sm90, linear_followed, 384, 231664, linear)  \
+    E(linear_sm90_pooled_f32,        linear_followed_sm90, linear_followed, 384, 231664, linear)  \
+    E(linear_sm90_twin_normed_f16,   linear_twin_sm90, linear_followed, 384, 220304, linear_256x128)\
+    E(linear_sm90_small_twin_normed_f16, linear_twin_sm90, linear_followed, 384, 218848, linear_256x64)\
+    E(linear_sm90_small_normed_f16,  linear_followed_sm90, linear_followed, 384, 229616, linear_small)\
+    E(linear_sm90_small_paired_f16,  linear_followed_sm90, linear_followed, 384, 214320, linear_small)\
+    E(linear_sm90_small_pooled_f16,  linear_followed_sm90, linear_followed, 384, 230704, linear_small)\
+    E(linear_sm90_small_pooled_f32,  linear_followed_sm90, linear_followed, 384, 230704, linear_small)\
     E(linear_sm90_192x96_f16,          linear_wide_sm90, linear, 512, 221280, linear_192x96)\
     E(linear_sm90_192x96_f32,          linear_wide_sm90, linear, 512, 221280, linear_192x96)\
     E(linear_sm90_192x96_pooled_f16,   linear_wide_sm90, linear, 512, 221280, linear_192x96)\

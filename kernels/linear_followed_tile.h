@@ -1,5 +1,5 @@
-/* linear_followed_tile.h - what becomes of the sums of a warpgroup of linear_followed_sm90.cu: y and what
- * follows it, NORMED, PAIRED or POOLED.
+/* linear_followed_tile.h - what becomes of the sums of a warpgroup of linear_followed_sm90.cu: y alone, PLAIN, or
+ * y and what follows it, NORMED, PAIRED or POOLED; TWIN: NORMED of linear_twin_sm90.cu.
  *
  * A warp has 16 rows of each 64. It goes through parts of 64 columns, and finishes the sums in the registers
  * where they are. What is added comes by the copy engine, in boxes of 16 rows and 64 columns, permuted as
@@ -33,28 +33,38 @@ DEV two unpacked(u32 v)
 }
 
 template <int MT, int N, int kind, typename Y> struct finisher {
-    /* boxes, each for the MT times 16 rows. NORMED: y and its norm. PAIRED: the residual of each part, where its
-     * results go too. POOLED: the differences of a part, and the odd rows of each part, where its results go
+    /* boxes, each for the MT times 16 rows. NORMED: y and its norm. PLAIN, PAIRED: the residual of each part, where
+     * its results go too. POOLED: the differences of a part, and the odd rows of each part, where its results go
      * too */
-    enum { PARTS = N / STAGED, BARRIERS = PARTS, NORMS = kind == NORMED || kind == TWIN,
-           BOXES = NORMS ? 2 : kind == PAIRED ? PARTS : 1 + PARTS };
+    enum { PARTS = N / STAGED, NORMS = kind == NORMED || kind == TWIN,
+           WIDE = kind == PLAIN && sizeof(Y) == 4 /* boxes are of 32 columns, PARTS times as many */,
+           BARRIERS = NORMS ? 0 : WIDE ? PARTS * MT : PARTS,
+           BOXES = NORMS ? 2 : kind == POOLED ? 1 + PARTS : PARTS };
     struct room { /* of a warp */
         f16 box[BOXES][MT][BOX];
+    };
+    /* by a warpgroup: scale, shift and bias of the tile's columns; PAIRED: more_bias and bias. NORMED reads them
+     * from memory: of few channels its products are made sooner than they would come */
+    struct shared {
+        alignas(16) float term[kind == TWIN ? 3 : kind == NORMED ? 0 : 2][N];
+        u64 landed;
     };
     const struct bi_linear_params &p;
     const tensor_map *maps;
     f16 (*box)[MT][BOX];
-    float (*own)[N]; /* TWIN: room for bias, scale, shift */
     u64 *landed; /* what is added to a part */
+    struct shared &of_all;
     int64_t rows;
     int m0 = 0, n0 = 0; /* of the warp's first */
     u32 n_done = 0;     /* tiles */
 
-    METHOD finisher(const struct bi_linear_params &params, const tensor_map *all_maps, room &all_boxes,
-                    u64 *barriers, int64_t live, float (*terms)[N] = nullptr)
-        : p(params), maps(all_maps), box(all_boxes.box), own(terms), landed(barriers), rows(live)
+    METHOD finisher(const struct bi_linear_params &params, const tensor_map *all_maps, room &own,
+                    u64 *barriers, struct shared &of_warpgroup, int64_t live)
+        : p(params), maps(all_maps), box(own.box), landed(barriers), of_all(of_warpgroup), rows(live)
     {
     }
+
+    static METHOD void init(struct shared &s) { barrier_init(&s.landed, 1); }
 
     /* One lane: what is added to part i, or its differences. */
     METHOD void ask(int map, int i, f16 (&to)[MT][BOX]) const
@@ -64,29 +74,50 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             copy_tile(to[m], &maps[map], n0 + i * STAGED, m0 + m * 64, &landed[i]);
     }
 
+    /* The residual of 32 columns of part i. */
+    METHOD void ask_wide(int i, int half, int m) const
+    {
+        u64 *const at = &landed[half * MT + m];
+        barrier_expect(at, BOX * 2);
+        copy_tile(box[half][m], &maps[MAP_ADDED], 2 * (n0 + i * STAGED) + half * STAGED, m0 + m * 64, at);
+    }
+
+    /* One thread of the warpgroup, when all of it are done with the tile before. */
+    METHOD void ask_terms() const
+    {
+        const bool own = kind == PAIRED || kind == PLAIN;
+        const float *const from[] = {own ? p.more_bias : p.scale, own ? p.bias : p.shift,
+                                     kind == TWIN ? p.bias : nullptr};
+        const int bytes = (p.n - n0 < N ? p.n - n0 : N) * 4;
+        int given = 0;
+#pragma GCC unroll 3
+        for (int i = 0; i < 3; i++)
+            given += from[i] != nullptr;
+        barrier_expect(&of_all.landed, given * bytes);
+#pragma GCC unroll 3
+        for (int i = 0; i < 3; i++)
+            if (from[i])
+                copy_in(of_all.term[i], from[i] + n0, bytes, &of_all.landed);
+    }
+
     /* A tile whose products begin; tile_m0: the first of the warp's rows. */
     METHOD void begin(int tile_m0, int tile_n0)
     {
         m0 = tile_m0;
         n0 = tile_n0;
-        if (kind == NORMED || lane_id())
+        if (kind != NORMED && thread_id() % 128 == 0)
+            ask_terms();
+        if (NORMS || lane_id())
             return;
-        if (kind == TWIN) {
-            const int bytes = (p.n - n0 < N ? p.n - n0 : N) * 4;
-            barrier_expect(&landed[0], (p.bias ? 3 : 2) * bytes);
-            if (p.bias)
-                copy_in(own[0], p.bias + n0, bytes, &landed[0]);
-            copy_in(own[1], p.scale + n0, bytes, &landed[0]);
-            copy_in(own[2], p.shift + n0, bytes, &landed[0]);
-            return;
-        }
         stores_read<0>();
 #pragma GCC unroll 1
         for (int i = 0; i < PARTS; i++) {
-            if (kind == PAIRED && p.residual) {
+            if ((kind == PAIRED || (kind == PLAIN && !WIDE)) && p.residual) {
                 barrier_expect(&landed[i], MT * BOX * 2);
                 ask(MAP_ADDED, i, box[i]);
             }
+            for (int m = 0; WIDE && m < MT && p.residual; m++)
+                ask_wide(0, i, m);
             if (kind == POOLED) {
                 barrier_expect(&landed[i], 2 * MT * BOX * 2);
                 ask(MAP_ADDED, i, box[1 + i]);
@@ -106,24 +137,24 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         terms t = {};
 #pragma GCC unroll 2
         for (int h = 0; h < 2; h++) {
-            const int at = i * STAGED + 16 * g + 8 * h + lane_id() % 4 * 2;
-            const int c = n0 + at < p.n ? n0 + at : 0;
-            if (kind == TWIN) {
+            const int c = i * STAGED + 16 * g + 8 * h + lane_id() % 4 * 2;
+            const int n = n0 + c < p.n ? n0 + c : 0;
+            if (kind == NORMED) {
+                t.scale[h] = load_two(p.scale + n);
+                t.shift[h] = load_two(p.shift + n);
                 if (p.bias)
-                    t.bias[h] = load_two(own[0] + at);
-                t.scale[h] = load_two(own[1] + at);
-                t.shift[h] = load_two(own[2] + at);
+                    t.bias[h] = load_two(p.bias + n);
                 continue;
             }
             if (kind != POOLED && p.bias)
-                t.bias[h] = load_two(p.bias + c);
+                t.bias[h] = load_two(of_all.term[NORMS ? 2 : 1] + c);
             if (kind == PAIRED && p.more_bias) {
-                const two more = load_two(p.more_bias + c);
+                const two more = load_two(of_all.term[0] + c);
                 t.bias[h] = two{t.bias[h].a + more.a, t.bias[h].b + more.b};
             }
-            if (NORMS || (kind == POOLED && p.scale)) {
-                t.scale[h] = load_two(p.scale + c);
-                t.shift[h] = load_two(p.shift + c);
+            if (kind != PAIRED && kind != PLAIN && p.scale) {
+                t.scale[h] = load_two(of_all.term[0] + c);
+                t.shift[h] = load_two(of_all.term[1] + c);
             }
         }
         return t;
@@ -204,16 +235,106 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         write(i, p.y ? box[0][0] : nullptr, box[1][0], false);
     }
 
+    METHOD two acted(const two &v) const
+    {
+        return p.act == BI_ACT_GELU   ? (WIDE ? two{gelu(v.a), gelu(v.b)} : two{gelu_half(v.a), gelu_half(v.b)})
+               : p.act == BI_ACT_RELU ? two{relu(v.a), relu(v.b)}
+                                      : v;
+    }
+
+    /* A box of results to memory, if all its rows are live; else those that are, 16 bytes at a time. column: in
+     * units of f16. */
+    METHOD void write_live(const f16 *from, int column, int row) const
+    {
+        const int lane = lane_id();
+        if (row + 16 <= rows) {
+            fence_async();
+            wave_barrier();
+            if (lane == 0) {
+                store_tile(&maps[MAP_Y], column, row, from);
+                stores_commit();
+            }
+            return;
+        }
+        wave_barrier();
+        const int at = column + lane % 8 * 8, size = sizeof(Y) / 2;
+#pragma GCC unroll 1
+        for (int r = lane / 8; row + r < rows; r += 4)
+            if (at < p.n * size)
+                *(u32x4 *)((f16 *)p.y + (row + r) * p.ldy * size + at) =
+                    *(const u32x4 *)(from + r * STAGED + (lane % 8 ^ r % 8) * 8);
+        if (lane == 0)
+            stores_commit(); /* of none, to be counted as others are */
+    }
+
+    METHOD void plain(int i, const float (&d)[MT][N / 2])
+    {
+        if (p.residual)
+            barrier_wait(&landed[i], n_done % 2);
+        else
+            wave_barrier();
+        each(i, [&](int g, int m, const terms &t) ALWAYS_INLINE {
+            const u32x4 residual = p.residual ? matrices(place_in(box[i][m], g)) : u32x4{};
+            u32x4 to_y;
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++) {
+                const two s = sum(d[m], g, k), bias = t.bias[k / 2], more = unpacked(residual[k]);
+                const two v = acted(two{s.a + bias.a, s.b + bias.b});
+                to_y[k] = packed(two{v.a + more.a, v.b + more.b});
+            }
+            put_matrices(place_in(box[i][m], g), to_y);
+        });
+#pragma GCC unroll 2
+        for (int m = 0; m < MT; m++)
+            write_live(box[i][m], n0 + i * STAGED, m0 + m * 64);
+    }
+
+    /* 32 columns and 64 rows after the others: what is added to those of the next part is asked for when their
+     * box is in memory. */
+    METHOD void plain_wide(int i, const float (&d)[MT][N / 2])
+    {
+        const int lane = lane_id();
+        if (i && lane == 0) {
+            stores_read<0>();
+            if (p.residual)
+                ask_wide(i, 1, MT - 1);
+        }
+        wave_barrier();
+#pragma GCC unroll 2
+        for (int half = 0; half < 2; half++) {
+            terms t[2] = {terms_of(i, 2 * half), terms_of(i, 2 * half + 1)};
+#pragma GCC unroll 2
+            for (int m = 0; m < MT; m++) {
+                float *const to = (float *)box[half][m] + lane / 4 * 32 + lane % 2 * 2;
+                if (p.residual)
+                    barrier_wait(&landed[half * MT + m], i % 2);
+#pragma GCC unroll 8
+                for (int k = 0; k < 8; k++) { /* columns 8 (k / 2) of the box, rows 8 (k % 2) */
+                    float *const at = to + k % 2 * 8 * 32 + (k / 2 * 2 + lane % 4 / 2 ^ lane / 4) * 4;
+                    const two s = sum(d[m], 2 * half + k / 4, k % 4), bias = t[k / 4].bias[k % 4 / 2];
+                    two v = acted(two{s.a + bias.a, s.b + bias.b});
+                    if (p.residual) {
+                        const two more = load_two(at);
+                        v = two{v.a + more.a, v.b + more.b};
+                    }
+                    store_two(at, v);
+                }
+                write_live(box[half][m], 2 * (n0 + i * STAGED) + half * STAGED, m0 + m * 64);
+                if (p.residual && i + 1 < PARTS && half + m > 0 && lane == 0) {
+                    stores_read<1>();
+                    ask_wide(i + 1, m ? half : half - 1, m ? m - 1 : MT - 1);
+                }
+            }
+        }
+    }
+
     METHOD void paired(int i, float (&d)[MT][N / 2])
     {
         const int lane = lane_id(), row = lane % 8 / 2 + lane % 2 * 4; /* a pair of which a lane has the address */
-        if (p.residual) {
+        if (p.residual)
             barrier_wait(&landed[i], n_done % 2);
-        } else {
-            if (lane == 0)
-                stores_read<0>();
-            wave_barrier();
-        }
+        else
+            wave_barrier(); /* what was in the boxes is in memory: begin() has waited for it */
         each(i, [&](int g, int m, const terms &t) ALWAYS_INLINE {
             const u32x4 residual = p.residual ? matrices(place_in(box[i][m], g)) : u32x4{};
 #pragma GCC unroll 4
@@ -298,9 +419,13 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     METHOD void part(int i, float (&d)[MT][N / 2])
     {
         const bool quick = p.then == BI_NORM_ACT_QUICK_GELU;
-        if (kind == TWIN && i == 0)
-            barrier_wait(&landed[0], n_done % 2);
-        if constexpr (kind == PAIRED) {
+        if (kind != NORMED && i == 0)
+            barrier_wait(&of_all.landed, n_done % 2);
+        if constexpr (WIDE) {
+            plain_wide(i, d);
+        } else if constexpr (kind == PLAIN) {
+            plain(i, d);
+        } else if constexpr (kind == PAIRED) {
             paired(i, d);
         } else if constexpr (NORMS) {
             if (quick)
@@ -331,6 +456,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         }
         if (kind == POOLED)
             put_zeros();
+        if (kind != NORMED)
+            group_barrier<128>(thread_id() / 128); /* the terms are read */
         n_done++;
     }
 

@@ -6,8 +6,6 @@
  * take turns: while one writes its tile of y, the other one's products keep the matrix unit busy.
  * The ring is filled in the order of the tiles; one may wait for its stages only when the other has
  * seen all of its own (turn), as a barrier tells two neighbouring rounds of the ring apart, not more.
- * Or both share a tile of twice the columns (TEAM): their operands are read by fewer and so take less power, and
- * nothing hides what follows the products, which long k make up for.
  * Blocks go down groups of 16 row tiles, so that x and w stay in the cache.
  *
  * Each element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
@@ -31,29 +29,32 @@
 template <int M, int N, int STAGES, typename F> struct ring {
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
     typename F::room room[8]; /* per warp that multiplies */
+    typename F::shared shared[2]; /* per warpgroup that does */
     u64 full[STAGES], empty[STAGES], turn[2], landed[8][F::BARRIERS];
 };
 
 /* ---- the kernel ---- */
 
-/* MT: parts of 64 rows that a warpgroup multiplies. TEAM: warpgroups that share a tile, 1 or 2. */
-template <int MT, int N, int TEAM, int STAGES, int kind, typename Y>
+/* MT: parts of 64 rows that a warpgroup multiplies. */
+template <int MT, int N, int STAGES, int kind, typename Y>
 DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
     typedef finisher<MT, N, kind, Y> finisher;
-    enum { M = 64 * MT * TEAM, TURNS = 3 - TEAM /* tiles at work */ };
+    enum { M = 64 * MT };
     typedef ring<M, N, STAGES, finisher> ring;
     SHARED(ring, s, sizeof(ring));
     const int warpgroup = thread_id() / 128;
     if (thread_id() == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(&s.full[i], 2);
-            barrier_init(&s.empty[i], TEAM);
+            barrier_init(&s.empty[i], 1);
         }
         barrier_init(&s.turn[0], 1);
         barrier_init(&s.turn[1], 1);
         for (int i = 0; i < 8 * finisher::BARRIERS; i++)
             barrier_init(&s.landed[0][i], 1);
+        for (int i = 0; i < 2; i++)
+            finisher::init(s.shared[i]);
         barriers_ready();
         map_prefetch(&maps[0]);
         map_prefetch(&maps[1]);
@@ -102,17 +103,15 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
         wait_for_inputs();
         const int me = warpgroup - 1, warp = wave_id() - 4;
         const bool leader = thread_id() % 128 == 0;
-        const int row0 = TEAM > 1 ? me * 64 * MT : 0, mine = TEAM > 1 ? 0 : me; /* rows; which tile of TURNS */
-        finisher f(p, maps, s.room[warp], s.landed[warp], rows);
-        int at = mine * slices % STAGES;
-        u32 phase = mine * slices / STAGES & 1, turn = me ^ 1;
-        for (int i = block_x() + mine * blocks_x(); i < tiles; i += TURNS * blocks_x()) {
+        finisher f(p, maps, s.room[warp], s.landed[warp], s.shared[me], rows);
+        int at = me * slices % STAGES;
+        u32 phase = me * slices / STAGES & 1, turn = me ^ 1;
+        for (int i = block_x() + me * blocks_x(); i < tiles; i += 2 * blocks_x()) {
             const place to = place_of<M, N>(i, tiles_m, tiles_n);
             float d[MT][N / 2];
             int last = 0;
-            f.begin(to.m0 + row0 + warp % 4 * 16, to.n0);
-            if (TEAM == 1)
-                barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
+            f.begin(to.m0 + warp % 4 * 16, to.n0);
+            barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
             for (int k = 0; k < slices; k++) {
                 barrier_wait(&s.full[at], phase);
                 products_begin();
@@ -120,7 +119,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 for (int kk = 0; kk < SLICE / 16; kk++)
 #pragma GCC unroll 2
                     for (int m = 0; m < MT; m++)
-                        product(d[m], descriptor(s.x[at] + (row0 + m * 64) * SLICE) + kk * 2,
+                        product(d[m], descriptor(s.x[at] + m * 64 * SLICE) + kk * 2,
                                 descriptor(s.w[at]) + kk * 2, k + kk > 0);
                 products_commit();
                 if (k > 0) {
@@ -134,7 +133,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                     phase ^= 1;
                 }
             }
-            if (leader && TEAM == 1)
+            if (leader)
                 barrier_arrive(&s.turn[me ^ 1]);
             f.prepare();
             products_wait<0>();
@@ -142,7 +141,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 barrier_arrive(&s.empty[last]);
             f.finish(d);
             turn ^= 1;
-            at += TEAM == 1 ? slices : 0; /* those of the other's tile */
+            at += slices; /* those of the other's tile */
             phase ^= at / STAGES & 1;
             at %= STAGES;
         }
@@ -154,10 +153,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 #define LINEAR(name, MT, N, STAGES, kind, Y)                                             \
     KERNEL_EARLY(name, struct bi_linear_sm90_params, 384, 1)                             \
     {                                                                                    \
-        linear<MT, N, 1, STAGES, kind, Y>(p.linear, MAPS(name));                         \
+        linear<MT, N, STAGES, kind, Y>(p.linear, MAPS(name));                         \
     }
-LINEAR(linear_sm90_f16, 2, 128, 6, PLAIN, f16)
-LINEAR(linear_sm90_f32, 2, 128, 6, PLAIN, float)
 LINEAR(linear_sm90_rotated_f16, 2, 128, 6, ROTATED, f16)
 LINEAR(linear_sm90_gated_f16, 2, 128, 6, GATED, f16)
 LINEAR(linear_sm90_small_f16, 1, 64, 12, PLAIN, f16)
@@ -165,18 +162,19 @@ LINEAR(linear_sm90_small_f32, 1, 64, 12, PLAIN, float)
 LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
 #else /* linear_followed_sm90.cu */
-#define LINEAR(name, MT, N, TEAM, STAGES, kind, Y)                                       \
+#define LINEAR(name, MT, N, STAGES, kind, Y)                                             \
     KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                    \
     {                                                                                    \
-        linear<MT, N, TEAM, STAGES, kind, Y>(p.linear_followed, MAPS(name));             \
+        linear<MT, N, STAGES, kind, Y>(p.linear_followed, MAPS(name));                   \
     }
-LINEAR(linear_sm90_normed_f16, 2, 128, 1, 5, NORMED, f16)
-LINEAR(linear_sm90_paired_f16, 2, 128, 1, 5, PAIRED, f16)
-LINEAR(linear_sm90_pooled_f16, 2, 128, 1, 4, POOLED, f16)
-LINEAR(linear_sm90_pooled_f32, 2, 128, 1, 4, POOLED, float)
-LINEAR(linear_sm90_128x256_normed_f16, 1, 256, 2, 4, NORMED, f16)
-LINEAR(linear_sm90_small_normed_f16, 1, 64, 1, 12, NORMED, f16)
-LINEAR(linear_sm90_small_paired_f16, 1, 64, 1, 12, PAIRED, f16)
-LINEAR(linear_sm90_small_pooled_f16, 1, 64, 1, 12, POOLED, f16)
-LINEAR(linear_sm90_small_pooled_f32, 1, 64, 1, 12, POOLED, float)
+LINEAR(linear_sm90_f16, 2, 128, 5, PLAIN, f16)
+LINEAR(linear_sm90_f32, 2, 128, 5, PLAIN, float)
+LINEAR(linear_sm90_normed_f16, 2, 128, 5, NORMED, f16)
+LINEAR(linear_sm90_paired_f16, 2, 128, 5, PAIRED, f16)
+LINEAR(linear_sm90_pooled_f16, 2, 128, 4, POOLED, f16)
+LINEAR(linear_sm90_pooled_f32, 2, 128, 4, POOLED, float)
+LINEAR(linear_sm90_small_normed_f16, 1, 64, 12, NORMED, f16)
+LINEAR(linear_sm90_small_paired_f16, 1, 64, 12, PAIRED, f16)
+LINEAR(linear_sm90_small_pooled_f16, 1, 64, 12, POOLED, f16)
+LINEAR(linear_sm90_small_pooled_f32, 1, 64, 12, POOLED, float)
 #endif

@@ -20,6 +20,19 @@ enum { SLICE = 64 /* of k */ };
  * tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that PAIRED writes. */
 enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W, MAP_ODD = MAP_ADDED };
 
+/* Where in a ring, and the parity of the round. */
+template <int STAGES> struct spot {
+    int at;
+    u32 phase;
+    METHOD void next()
+    {
+        if (++at == STAGES) {
+            at = 0;
+            phase ^= 1;
+        }
+    }
+};
+
 enum { GROUP = 16 /* row tiles that blocks go down together */ };
 
 /* Tile i of the grid's order. */

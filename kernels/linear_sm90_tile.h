@@ -300,6 +300,10 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     struct room { /* of a warp */
         float y[16 * STAGED];
     };
+    struct shared { /* by a warpgroup */
+        char none[0];
+    };
+    static METHOD void init(struct shared &) {}
     const struct bi_linear_params &p;
     room &own;
     int64_t rows;
@@ -309,7 +313,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     struct addends addends;
 
     METHOD finisher(const struct bi_linear_params &params, const tensor_map *, room &own_room, u64 *,
-                    int64_t live)
+                    struct shared &, int64_t live)
         : p(params), own(own_room), rows(live), t{params, own_room.y, 0, live, 0, false}
     {
         const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.bias / 4 | (u64)p.residual / sizeof(Y) | (u64)p.ldy |

@@ -22,19 +22,6 @@ template <int M, int N> struct small_memory {
     u64 full[STAGES], empty[STAGES];
 };
 
-/* Where in the ring, and the parity of the round. */
-template <int STAGES> struct spot {
-    int at;
-    u32 phase;
-    METHOD void next()
-    {
-        if (++at == STAGES) {
-            at = 0;
-            phase ^= 1;
-        }
-    }
-};
-
 template <bool first, typename A, typename B> struct either {
     typedef A type;
 };

@@ -19,22 +19,8 @@ template <int N, int SLOTS> struct ring {
     f16 rows[2][2][(ROWS + 7) / 8 * 8 * SLICE]; /* e and o, of 64 channels */
     f16 w[SLOTS][N * SLICE];
     typename finisher<2, N, TWIN, f16>::room room[8]; /* per warp that multiplies */
-    float terms[8][3][N];
+    typename finisher<2, N, TWIN, f16>::shared shared[2]; /* per warpgroup that does */
     u64 rows_full[2], rows_empty[2], full[SLOTS], empty[SLOTS];
-    u64 landed[8][finisher<2, N, TWIN, f16>::BARRIERS];
-};
-
-/* Where a thread is in a ring of n. */
-template <int n> struct cursor {
-    int at;
-    u32 phase;
-    METHOD void next()
-    {
-        if (++at == n) {
-            at = 0;
-            phase ^= 1;
-        }
-    }
 };
 
 /* Where lane l has the address of its row of two columns of matrices of 16 rows of a tile from `row` on. */
@@ -89,8 +75,8 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
             barrier_init(&s.full[i], 1);
             barrier_init(&s.empty[i], 2);
         }
-        for (int i = 0; i < 8; i++)
-            barrier_init(&s.landed[i][0], 1);
+        for (int i = 0; i < 2; i++)
+            finisher::init(s.shared[i]);
         barriers_ready();
     }
     barrier();
@@ -100,7 +86,7 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
     if (warpgroup == 0) {
         registers_down<24>();
         if (thread_id() == 0) { /* one warp for x, one for w */
-            cursor<2> r{0, 1}; /* the ring is empty */
+            spot<2> r{0, 1}; /* the ring is empty */
             wait_for_inputs();
             for (int i = block_x(); i < tiles; i += blocks_x()) {
                 const place to = place_of<M, N>(i, tiles_m, tiles_n);
@@ -114,7 +100,7 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
                 }
             }
         } else if (thread_id() == 32) {
-            cursor<SLOTS> r{0, 1};
+            spot<SLOTS> r{0, 1};
             for (int i = block_x(); i < tiles; i += blocks_x()) {
                 const place to = place_of<M, N>(i, tiles_m, tiles_n);
                 for (int c = 0; c < channels; c += SLICE)
@@ -132,9 +118,9 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
         wait_for_inputs();
         const int warp = wave_id() - 4, row0 = (warpgroup - 1) * 64, warp_row = warp * 16;
         const bool leader = thread_id() % 128 == 0;
-        finisher f(q, maps, s.room[warp], s.landed[warp], rows, s.terms[warp]);
-        cursor<2> r{0, 0};
-        cursor<SLOTS> w{0, 0};
+        finisher f(q, maps, s.room[warp], nullptr, s.shared[warpgroup - 1], rows);
+        spot<2> r{0, 0};
+        spot<SLOTS> w{0, 0};
         for (int i = block_x(); i < tiles; i += blocks_x()) {
             const place to = place_of<M, N>(i, tiles_m, tiles_n);
             float shared[N / 2], d[2][N / 2];

@@ -100,10 +100,10 @@ static const struct precision precisions[] = {
     {"linear_gated_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
      1e-6, 6e-4, 1e-7, "linear_gated_f16_f16"},
 #define LINEAR_SM90(kind, same) LINEAR_HALF("linear_sm90_" kind "f16", same)
-    LINEAR_SM90("", NULL), LINEAR_SM90("small_", "linear_sm90_f16"),
-    LINEAR_SM90("128x64_", "linear_sm90_f16"), LINEAR_SM90("64x64_", "linear_sm90_f16"),
-    LINEAR_SM90("32x64_", "linear_sm90_f16"), LINEAR_SM90("32x32_", "linear_sm90_f16"),
-    LINEAR_SM90("192x96_", "linear_sm90_f16"), LINEAR_SM90("192x192_", "linear_sm90_f16"),
+    LINEAR_SM90("small_", NULL), LINEAR_SM90("", "linear_sm90_small_f16"),
+    LINEAR_SM90("128x64_", "linear_sm90_small_f16"), LINEAR_SM90("64x64_", "linear_sm90_small_f16"),
+    LINEAR_SM90("32x64_", "linear_sm90_small_f16"), LINEAR_SM90("32x32_", "linear_sm90_small_f16"),
+    LINEAR_SM90("192x96_", "linear_sm90_small_f16"), LINEAR_SM90("192x192_", "linear_sm90_small_f16"),
     LINEAR_SM90("rotated_", NULL), LINEAR_SM90("small_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("128x64_rotated_", "linear_sm90_rotated_f16"),
     LINEAR_SM90("64x64_rotated_", "linear_sm90_rotated_f16"),
@@ -117,7 +117,6 @@ static const struct precision precisions[] = {
     LINEAR_FOLLOWED("normed", also, NULL),
     LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
     LINEAR_FOLLOWED("192x192_normed", also, "linear_sm90_normed_f16"),
-    LINEAR_FOLLOWED("128x256_normed", also, "linear_sm90_normed_f16"),
     /* sums of rows and differences of taps are rounded, too */
 #define LINEAR_TWIN(entry, same)                                                         \
     {"linear_sm90_" entry "_f16",                                                        \
@@ -134,10 +133,10 @@ static const struct precision precisions[] = {
      0, 0, 0, same}
     LINEAR_POOLED_F32("", NULL), LINEAR_POOLED_F32("small_", "linear_sm90_pooled_f32"),
     LINEAR_POOLED_F32("192x96_", "linear_sm90_pooled_f32"),
-    {"linear_sm90_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
+    {"linear_sm90_small_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
 #define LINEAR_SM90_F32(tile)                                                            \
-    {"linear_sm90_" tile "f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_f32"}
-    LINEAR_SM90_F32("small_"), LINEAR_SM90_F32("128x64_"), LINEAR_SM90_F32("64x64_"),
+    {"linear_sm90_" tile "f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_small_f32"}
+    LINEAR_SM90_F32(""), LINEAR_SM90_F32("128x64_"), LINEAR_SM90_F32("64x64_"),
     LINEAR_SM90_F32("32x64_"), LINEAR_SM90_F32("32x32_"), LINEAR_SM90_F32("192x96_"),
 #define ATTENTION_SM90(n)                                                                \
     {"attention_sm90_d" n "_f16",                                                        \
@@ -318,6 +317,8 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return false;
     if (p->k % 8 || p->ldx % 8) /* ldx: of windows, else not chosen yet */
         return false;
+    if (!strcmp(name, "linear_sm90_f16") || !strcmp(name, "linear_sm90_f32"))
+        return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 8 == 0;
     if (sscanf(name, "linear_sm90_%dx%d", &rows, &columns) == 2) /* neighbours in pairs, lines */
         return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % (rows > 128 ? 8 : 2) == 0;
     return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
