@@ -182,6 +182,33 @@ def launches(stderr):
     return sum(float(x) for x in rows)
 
 
+def check_changed(o, locus, length, genome, tracks):
+    """Single-base variants beside a kept reference, against whole windows that hold them: sums of tracks, to the
+    digits of float32."""
+    import numpy as np
+    at = lambda name: os.path.join(o.cache, name)
+    middle, alts = len(locus) // 2, []
+    with open(at('changed.vcf'), 'w', encoding='ascii') as f:
+        f.write('##fileformat=VCFv4.2\n')
+        for i in range(3):
+            place = middle + 1001 * i # tokens of their own, and other places within them
+            alt = 'ACGT'['CGTA'.index(locus[place])]
+            f.write('chr\t%d\tv%d\t%s\t%s\n' % (place + 1, i, locus[place], alt))
+            first = place - length // 2
+            alts.append(('v%d' % i, locus[first:place] + alt + locus[place + 1:first + length]))
+    write_fasta(at('changed.fa'), alts)
+    run_command(o, [at('changed.vcf'), '-o', at('changed.tsv'), '--genome', genome, '--stats', 'ALT'] + tracks)
+    run_command(o, [at('changed.fa'), '-o', at('changed.npz')] + tracks)
+    with open(at('changed.tsv'), encoding='ascii') as f:
+        header, *rows = [line.rstrip('\n').split('\t') for line in f if not line.startswith('##')]
+    whole = np.load(at('changed.npz'))
+    for row, (name, _) in zip(rows, alts, strict=True):
+        want = ['%.9g' % np.float32(x) for x in np.cumsum(whole[name].astype(np.float64), 0)[-1]]
+        if row[-len(want):] != want:
+            sys.exit('%s: %s beside a kept reference, %s in a whole window' % (name, row[-len(want):], want))
+    print('%d variants beside a kept reference: as in whole windows' % len(alts))
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--bioinfer', required=True)
@@ -279,6 +306,7 @@ def main():
                 ref = locus[middle + 7 * i]
                 f.write('chr\t%d\t.\t%s\t%s\n' % (middle + 7 * i + 1, ref, 'ACGT'['CGTA'.index(
                     ref)]))
+    check_changed(o, locus, length, genome, tracks)
     shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, o.variants)
