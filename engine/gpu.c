@@ -720,20 +720,30 @@ static bool stays(const struct bi_gpu_entry *e)
            !strcmp(e->module, "attention_sm90") || !strcmp(e->module, "rel_attention_sm90");
 }
 
+/* Even and odd rows of float16, in boxes of `box` rows and 64 columns. */
+static int maps_of_twos(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const void *x, int64_t rows,
+                        int64_t columns, int64_t ld, int box, struct bi_tensor_map *even,
+                        struct bi_tensor_map *odd)
+{
+    const char *second = (const char *)x + ld * 2;
+    int code = v->tensor_map(gpu, even, x, (rows + 1) / 2, columns, 2 * ld, box, 64);
+    return code ? code : v->tensor_map(gpu, odd, second, rows / 2, columns, 2 * ld, box, 64);
+}
+
 /* Maps behind those of x and w (linear_sm90_kinds.h), mostly boxes that a warp reads and writes at once. */
 static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const struct bi_linear_params *p,
                          bool half, int m, int n, struct bi_tensor_map *maps)
 {
-    const bool pairs = p->also && !p->scale;
+    const bool pairs = p->also && !p->scale, small = m == 64;
     const int wide = half || p->odd ? 1 : 2; /* in units of two bytes */
     const int64_t rows = pairs ? p->rows / 2 : p->rows;
-    const int box = pairs ? 8 : 16;
+    const int box = pairs && small ? 8 : 16;
     const void *added = p->odd ? p->odd : p->residual, *also = p->odd ? p->x : p->also;
     const char *y = (const char *)p->y + (p->odd ? p->pad * p->ldy * 2 : 0);
     int code = 0;
-    memset(maps, 0, 4 * sizeof *maps);
     if (p->more_x) { /* tiles as of x and w, which an entry has of m rows and n columns */
-        if ((code = v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)) ||
+        if ((code = small ? v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)
+                          : maps_of_twos(v, gpu, p->more_x, p->rows, p->more_k, p->ldm, 64, &maps[0], &maps[5])) ||
             (code = v->tensor_map(gpu, &maps[3], p->more_w, p->n, p->more_k, p->more_k, n, 64)))
             return code;
     } else if (added) {
@@ -749,15 +759,12 @@ static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const
 static int twin_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const struct bi_linear_params *p, int n,
                      struct bi_tensor_map *maps)
 {
-    const int64_t channels = p->k / BI_TWIN_TAPS, pairs = p->rows / 2 + BI_TWIN_TAPS / 2;
-    const int64_t width = BI_TWIN_PRODUCTS * channels;
-    const char *odd = (const char *)p->x + p->ldx * 2;
-    const int box = 128 + BI_TWIN_TAPS / 2;
-    int code = followed_maps(v, gpu, p, true, 0, 0, &maps[2]);
-    if (!code && !(code = v->tensor_map(gpu, &maps[0], p->x, pairs, channels, 2 * p->ldx, box, 64)) &&
-        !(code = v->tensor_map(gpu, &maps[1], p->w, p->n, width, width, n, 64)))
-        code = v->tensor_map(gpu, &maps[2], odd, pairs, channels, 2 * p->ldx, box, 64);
-    return code;
+    const int64_t channels = p->k / BI_TWIN_TAPS, width = BI_TWIN_PRODUCTS * channels;
+    int code = followed_maps(v, gpu, p, true, 128, n, &maps[2]);
+    if (!code)
+        code = maps_of_twos(v, gpu, p->x, p->rows + BI_TWIN_TAPS - 1, channels, p->ldx, 128 + BI_TWIN_TAPS / 2,
+                            &maps[0], &maps[6]);
+    return code ? code : v->tensor_map(gpu, &maps[1], p->w, p->n, width, width, n, 64);
 }
 
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
@@ -766,6 +773,7 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
 {
     struct bi_tensor_map *maps = out;
     int code = 0;
+    memset(maps, 0, e->head);
     memcpy((char *)out + e->head, params, e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head
                                                                              : BI_PARAMS_SIZE);
     if (!strncmp(e->name, "linear_sm90", 11)) {
@@ -775,8 +783,10 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
         sscanf(e->name, "linear_sm90_%dx%d", &m, &n);
         if (p->twin)
             return twin_maps(v, gpu, p, n, maps);
-        if (!(code = v->tensor_map(gpu, &maps[0], p->x, p->rows + p->k / channels - 1, channels,
-                                   p->ldx, m, 64)))
+        const int64_t x_rows = p->rows + p->k / channels - 1;
+        const bool twos = p->also && !p->scale && m == 128;
+        if (!(code = twos ? maps_of_twos(v, gpu, p->x, x_rows, channels, p->ldx, 64, &maps[0], &maps[6])
+                          : v->tensor_map(gpu, &maps[0], p->x, x_rows, channels, p->ldx, m, 64)))
             code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, n, 64);
         if (!code && !strcmp(e->module, "linear_followed_sm90"))
             code = followed_maps(v, gpu, p, !strstr(e->name, "_f32"), m, n, &maps[2]);

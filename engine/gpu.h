@@ -86,7 +86,7 @@ void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
 
 /* The params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out: e->size
  * bytes, 64-byte aligned. n_tokens: of the bucket. */
-enum { BI_GPU_SM90_PARAMS = 1024 };
+enum { BI_GPU_SM90_PARAMS = 1280 };
 int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                        void *out);

@@ -37,8 +37,10 @@ template <int MT, int N, int kind, typename Y> struct finisher {
      * its results go too. POOLED: the differences of a part, and the odd rows of each part, where its results go
      * too */
     enum { PARTS = N / STAGED, NORMS = kind == NORMED || kind == TWIN,
+           /* sums 0 are of even rows, sums 1 of the odd ones behind them: a thread has both of a pair */
+           TWOS = kind == TWIN || (kind == PAIRED && MT == 2),
            WIDE = kind == PLAIN && sizeof(Y) == 4 /* boxes are of 32 columns, PARTS times as many */,
-           BARRIERS = NORMS ? 0 : WIDE ? PARTS * MT : PARTS,
+           BARRIERS = NORMS ? 0 : WIDE ? PARTS * MT : PARTS, APART = TWOS ? 16 : 64 /* rows of sums 0 and 1 */,
            BOXES = NORMS ? 2 : kind == POOLED ? 1 + PARTS : PARTS };
     struct room { /* of a warp */
         f16 box[BOXES][MT][BOX];
@@ -71,7 +73,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     {
 #pragma GCC unroll 2
         for (int m = 0; m < MT; m++)
-            copy_tile(to[m], &maps[map], n0 + i * STAGED, m0 + m * 64, &landed[i]);
+            copy_tile(to[m], &maps[map], n0 + i * STAGED, m0 + m * APART, &landed[i]);
     }
 
     /* The residual of 32 columns of part i. */
@@ -195,7 +197,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             return;
 #pragma GCC unroll 2
         for (int m = 0; m < MT; m++) {
-            const int row = (m0 + m * (kind == TWIN ? 16 : 64)) / (pairs ? 2 : 1);
+            const int row = (m0 + m * APART) / (pairs ? 2 : 1);
             if (y)
                 store_tile(&maps[MAP_Y], n0 + i * STAGED, row, y + m * BOX);
             if (also)
@@ -204,10 +206,10 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         stores_commit();
     }
 
-    /* place_in() of results of sums m; TWIN: of rows 2 i + m. */
+    /* place_in() of sums m; TWOS: of rows 2 i + m. */
     static METHOD f16 *place_of_sums(f16 (&to)[MT][BOX], int m, int g)
     {
-        if (kind != TWIN)
+        if (!TWOS)
             return place_in(to[m], g);
         const int row = lane_id() % 16 * 2 + m;
         return to[0] + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
@@ -336,7 +338,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         else
             wave_barrier(); /* what was in the boxes is in memory: begin() has waited for it */
         each(i, [&](int g, int m, const terms &t) ALWAYS_INLINE {
-            const u32x4 residual = p.residual ? matrices(place_in(box[i][m], g)) : u32x4{};
+            const u32x4 residual = p.residual ? matrices(place_of_sums(box[i], m, g)) : u32x4{};
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
                 const two s = sum(d[m], g, k), bias = t.bias[k / 2], more = unpacked(residual[k]);
@@ -344,6 +346,28 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             }
         });
         wave_barrier(); /* before results are put where the residual was */
+        if constexpr (TWOS) {
+#pragma GCC unroll 4
+            for (int g = 0; g < STAGED / 16; g++) {
+                u32x4 to_odd, to_also;
+#pragma GCC unroll 4
+                for (int k = 0; k < 4; k++) {
+                    const two even = sum(d[0], g, k), odd = sum(d[1], g, k);
+                    to_odd[k] = packed(odd);
+                    to_also[k] = packed(two{even.a - odd.a, even.b - odd.b});
+                }
+                put_matrices(place_in(box[i][0], g), to_odd);
+                put_matrices(place_in(box[i][1], g), to_also);
+            }
+            fence_async();
+            wave_barrier();
+            if (lane == 0) {
+                store_tile(&maps[MAP_Y], n0 + i * STAGED, m0 / 2, box[i][0]);
+                store_tile(&maps[MAP_ALSO], n0 + i * STAGED, m0 / 2, box[i][1]);
+                stores_commit();
+            }
+            return;
+        }
 #pragma GCC unroll 2
         for (int m = 0; m < MT; m++) {
             u32x4 to_odd, to_also;

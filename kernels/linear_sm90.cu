@@ -79,13 +79,20 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 for (int k = 0, tap = 0, c = 0; k < slices; k++) {
                     barrier_wait(&s.empty[at], phase);
                     barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
-                    if (kind == PAIRED && k >= own_slices) /* of the product that is made again */
-                        copy_tile(weights ? s.w[at] : s.x[at], &maps[weights ? MAP_MORE_W : MAP_ADDED],
-                                  (k - own_slices) * SLICE, weights ? to.n0 : to.m0, &s.full[at]);
-                    else if (weights) /* behind the channels are the next tap's, and zeros of x */
-                        copy_tile(s.w[at], &maps[MAP_W], tap * channels + c, to.n0, &s.full[at]);
+                    /* of the product that is made again; behind the channels are the next tap's, and zeros of x */
+                    const bool more = kind == PAIRED && k >= own_slices;
+                    const int column = more ? (k - own_slices) * SLICE : weights ? tap * channels + c : c;
+                    const int row = weights ? to.n0 : more ? to.m0 : to.m0 + tap;
+                    if (weights)
+                        copy_tile(s.w[at], &maps[more ? MAP_MORE_W : MAP_W], column, row, &s.full[at]);
+                    else if (finisher::TWOS)
+                        for (int odd = 0; odd < 2; odd++)
+                            copy_tile(s.x[at] + odd * 64 * SLICE,
+                                      &maps[(row + odd) % 2 ? (more ? MAP_MORE_ODD : MAP_ODD)
+                                                            : (more ? MAP_ADDED : MAP_X)],
+                                      column, (row + odd) / 2, &s.full[at]);
                     else
-                        copy_tile(s.x[at], &maps[MAP_X], c, to.m0 + tap, &s.full[at]);
+                        copy_tile(s.x[at], &maps[more ? MAP_ADDED : MAP_X], column, row, &s.full[at]);
                     c += SLICE;
                     if (c >= channels) {
                         c = 0;
@@ -110,7 +117,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
             const place to = place_of<M, N>(i, tiles_m, tiles_n);
             float d[MT][N / 2];
             int last = 0;
-            f.begin(to.m0 + warp % 4 * 16, to.n0);
+            f.begin(to.m0 + warp % 4 * (finisher::TWOS ? 32 : 16), to.n0);
             barrier_wait(&s.turn[me], turn); /* the other one has asked for its stages */
             for (int k = 0; k < slices; k++) {
                 barrier_wait(&s.full[at], phase);

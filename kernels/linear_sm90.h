@@ -17,7 +17,7 @@ struct bi_linear_sm90_params {
 
 /* And with what follows y. */
 struct bi_linear_followed_sm90_params {
-    struct bi_tensor_map maps[6]; /* linear_sm90_kinds.h */
+    struct bi_tensor_map maps[8]; /* linear_sm90_kinds.h */
     struct bi_linear_params linear_followed;
 };
 

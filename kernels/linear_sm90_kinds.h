@@ -17,8 +17,9 @@ enum { SLICE = 64 /* of k */ };
 
 /* Maps: tiles of x, of w; and where something follows y, what is added (PAIRED: residual, or tiles of more_x;
  * POOLED: odd rows), y between its zero rows, what is written beside it or, POOLED, the differences, and
- * tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that PAIRED writes. */
-enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W, MAP_ODD = MAP_ADDED };
+ * tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that small PAIRED writes. Where rows come in
+ * twos (TWIN, PAIRED), x and more_x are their even rows, and last come the odd ones. */
+enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W, MAP_ODD, MAP_MORE_ODD };
 
 /* Where in a ring, and the parity of the round. */
 template <int STAGES> struct spot {

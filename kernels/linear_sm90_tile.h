@@ -296,7 +296,7 @@ DEV void finish_rotated(const target &t, turns &a, int64_t m0, int n0, bool last
 
 /* What a warp does beside the products of a tile, and with its sums. */
 template <int MT, int N, int kind, typename Y> struct finisher {
-    enum { PARTS = N / STAGED, ALL = MT * PARTS, BARRIERS = 0 };
+    enum { PARTS = N / STAGED, ALL = MT * PARTS, BARRIERS = 0, TWOS = false };
     struct room { /* of a warp */
         float y[16 * STAGED];
     };
