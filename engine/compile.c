@@ -134,7 +134,7 @@ static int load_weights(const struct bi_plan *plan, struct bioinfer_model *model
             if (!is_weight(plan, node, k))
                 continue;
             if (layout == BI_LAYOUT_LINEAR && g->values[node->in[0]].dtype == BI_F16)
-                layout = node->attr.terms            ? BI_LAYOUT_LINEAR_HALVES
+                layout = node->attr.terms  ? BI_LAYOUT_LINEAR_HALVES
                          : node->attr.twin ? BI_LAYOUT_LINEAR_TWIN
                                            : BI_LAYOUT_LINEAR_F16;
             w->needs[w->n++] = (struct bi_weight_need){

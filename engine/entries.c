@@ -129,7 +129,8 @@ static const char *hopper_tile(const struct bi_gpu_facts *facts, const struct bi
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < BI_COUNT(tiles); i++) {
         const int64_t t = hopper_time(&tiles[i], p, facts->n_units);
-        if (tiles[i].kinds & 1u << kind && (*tiles[i].name || boxes) && (tiles[i].more || (twos && (tiles[i].rows <= 128 || !line))) && t < best) {
+        const bool takes = tiles[i].more ? *tiles[i].name || boxes : twos && (tiles[i].rows <= 128 || !line);
+        if (tiles[i].kinds & 1u << kind && takes && t < best) {
             best = t;
             name = tiles[i].name;
         }

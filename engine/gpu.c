@@ -347,7 +347,8 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
     int st;
     (void)n;
     if (!most)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "a weight of %lld columns in layout %d", (long long)k, layout);
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "a weight of %lld columns: a row is more than the %d bytes that "
+                       "are staged", (long long)k, STAGING_SIZE);
     st = enter(d, &was, "upload of weights", err);
     if (st)
         return st;

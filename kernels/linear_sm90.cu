@@ -18,6 +18,7 @@
  * silu, gelu_tanh.
  * _rotated_: with a table (linear.h), no act and no residual; columns are rotated in f32 before they
  * are rounded, and head_dim is 16, 32 or 64, so that both of a pair are staged together.
+ * _paired_: a tile of x is 64 even rows and 64 odd ones, so that a thread has the sums of both of a pair.
  * _normed_, _paired_, _pooled_: what follows y; a residual that is made again is more of k. What a warpgroup
  * does with its sums, and what it asks for before, is the finisher's. */
 #ifndef LINEAR_FOLLOWED

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "../../engine/engine.h"
+#include "../../kernels/linear_twin.h"
 #include "../engine/engine.h"
 #include "emu_backend.h"
 
@@ -71,20 +72,32 @@ static void copies(const struct bi_backend_ops *ops, struct bi_device *d, struct
     }
 }
 
-/* Rows written in two pieces, last first, read back as they are or rounded. */
+/* Number i of w, of rows of k, in a layout. */
+static float laid_out(const float *rows, int i, int k, enum bi_layout layout)
+{
+    const int channels = k / BI_TWIN_TAPS, width = channels * BI_TWIN_PRODUCTS, at = i % width;
+    float eight[BI_TWIN_PRODUCTS];
+    if (layout != BI_LAYOUT_LINEAR_TWIN)
+        return rows[i];
+    bi_twin_taps(rows + i / width * k, channels, at % channels, eight);
+    return eight[at / channels];
+}
+
+/* Rows written in two pieces, last first, read back as they are, or rounded, or as eight products of five taps. */
 static void rows_of_weights(const struct bi_backend_ops *ops, struct bi_device *d,
                             struct bi_queue *q, enum bi_layout layout)
 {
-    enum { N = 5, K = 37 };
+    enum { N = 5, K = 35 };
     float rows[N * K];
     void *back = NULL;
     struct bi_buffer w = {0};
     uint64_t size = ops->weight_size(d, layout, N, K);
-    bool half = layout == BI_LAYOUT_LINEAR_F16;
+    const bool half = layout != BI_LAYOUT_PLAIN;
+    const int n = layout == BI_LAYOUT_LINEAR_TWIN ? N * K / BI_TWIN_TAPS * BI_TWIN_PRODUCTS : N * K;
     int wrong = 0;
     for (int i = 0; i < N * K; i++)
         rows[i] = (float)(i - 80) / 7;
-    CHECK_EQ(size, (uint64_t)N * K * (half ? 2 : 4));
+    CHECK_EQ(size, (uint64_t)n * (half ? 2 : 4));
     CHECK_EQ(ops->alloc(d, &w, size, NULL), 0);
     CHECK_EQ(ops->host_alloc(d, &back, size, NULL), 0);
     CHECK_EQ(ops->weight_write(d, w.ptr, layout, N, K, 3, 2, rows + 3 * K, NULL), 0);
@@ -93,9 +106,10 @@ static void rows_of_weights(const struct bi_backend_ops *ops, struct bi_device *
         CHECK_EQ(ops->weight_flush(d, NULL), 0);
     CHECK_EQ(ops->download(q, 0, back, w.ptr, size, NULL), 0);
     CHECK_EQ(ops->wait(q, 0, NULL), 0);
-    for (int i = 0; i < N * K; i++)
-        wrong += half ? ((uint16_t *)back)[i] != bi_f32_to_f16(rows[i])
-                      : ((float *)back)[i] != rows[i];
+    for (int i = 0; i < n; i++) {
+        const float want = laid_out(rows, i, K, layout);
+        wrong += half ? ((uint16_t *)back)[i] != bi_f32_to_f16(want) : ((float *)back)[i] != want;
+    }
     CHECK_EQ(wrong, 0);
     ops->host_free(d, back);
     ops->free(d, &w);
@@ -121,8 +135,10 @@ static void table(const struct bi_backend_ops *ops)
     copies(ops, d, q[1], 4096);
     copies(ops, d, q[0], (1 << 20) + 3); /* too large for the stream of the programs */
     rows_of_weights(ops, d, q[0], BI_LAYOUT_PLAIN);
-    if (caps.half)
+    if (caps.half) {
         rows_of_weights(ops, d, q[1], BI_LAYOUT_LINEAR_F16);
+        rows_of_weights(ops, d, q[1], BI_LAYOUT_LINEAR_TWIN);
+    }
     ops->queue_free(&q[0]);
     ops->queue_free(&q[1]);
     ops->queue_free(&q[0]);
