@@ -19,7 +19,8 @@ than on a few, the best of --repeat each, so neither start-up nor reading of wei
 launches, by --profile. Those of the reference on a GPU are of windows in a row for a second, after a second of
 the same: both are on a warm chip; its best forms are given one window at a time and, as ours takes up to eight in a program,
 batches of four. What torch.compile made of it takes turns with ours, twice, and the best of either counts. On the CPU the seconds are those of
-processors, over --threads, so that a busy machine does not show; variants are run when --variants says how many.
+processors, over --threads, so that a busy machine does not show; variants are run when --variants says how many, after three
+whose sums of tracks must be those of whole windows.
 """
 import argparse
 import functools

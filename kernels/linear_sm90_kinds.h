@@ -10,7 +10,7 @@
 #include "norm_act.h"
 #include "sm90.h"
 
-/* NORMED, PAIRED, POOLED: what follows y as linear.h says. */
+/* NORMED, PAIRED, POOLED: what follows y as linear.h says. TWIN: NORMED, of rows that share products. */
 enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED, TWIN };
 
 enum { SLICE = 64 /* of k */ };
