@@ -14,8 +14,13 @@
 
 enum { STAGED = 64 /* columns of a part */, BOX = 16 * STAGED };
 
-/* Where lane l has or gets the address of its row of two columns of matrices: 16 rows, chunks 2 g, 2 g + 1. */
-DEV f16 *place_in(f16 *box, int g)
+/* Where lane l has or gets the address of its row of two columns of matrices: 16 rows, chunks 2 g, 2 g + 1.
+ * row: that of lane l % 16. */
+DEV f16 *place_in(f16 *box, int row, int g)
+{
+    return box + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
+}
+DEV f16 *place_in(f16 *box, int g) /* of 16 rows from the first on */
 {
     const int lane = lane_id();
     return box + lane % 16 * STAGED + ((2 * g + lane / 16) ^ lane % 8) * 8;
@@ -209,10 +214,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     /* place_in() of sums m; TWOS: of rows 2 i + m. */
     static METHOD f16 *place_of_sums(f16 (&to)[MT][BOX], int m, int g)
     {
-        if (!TWOS)
-            return place_in(to[m], g);
-        const int row = lane_id() % 16 * 2 + m;
-        return to[0] + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
+        return TWOS ? place_in(to[0], lane_id() % 16 * 2 + m, g) : place_in(to[m], g);
     }
 
     template <bool quick> METHOD void normed(int i, const float (&d)[MT][N / 2])

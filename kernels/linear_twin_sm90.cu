@@ -23,19 +23,13 @@ template <int N, int SLOTS> struct ring {
     u64 rows_full[2], rows_empty[2], full[SLOTS], empty[SLOTS];
 };
 
-/* Where lane l has the address of its row of two columns of matrices of 16 rows of a tile from `row` on. */
-DEV f16 *place_in_tile(f16 *tile, int row, int g)
-{
-    const int lane = lane_id(), r = row + lane % 16;
-    return tile + r * SLICE + ((2 * g + lane / 16) ^ r % 8) * 8;
-}
-
 /* The sums of 16 rows of a from a_row, of b from b_row on, as operands. */
 DEV void add_rows(u32x4 (&sum)[SLICE / 16], f16 *a, int a_row, f16 *b, int b_row)
 {
+    const int lane = lane_id() % 16;
 #pragma GCC unroll 4
     for (int k = 0; k < SLICE / 16; k++) {
-        const u32x4 x = matrices(place_in_tile(a, a_row, k)), y = matrices(place_in_tile(b, b_row, k));
+        const u32x4 x = matrices(place_in(a, a_row + lane, k)), y = matrices(place_in(b, b_row + lane, k));
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
             sum[k][i] = bits<u32>(bits<f16x2>(x[i]) + bits<f16x2>(y[i]));
