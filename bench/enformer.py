@@ -198,12 +198,15 @@ def check_changed(o, locus, length, genome, tracks):
             first = place - length // 2
             alts.append(('v%d' % i, locus[first:place] + alt + locus[place + 1:first + length]))
     write_fasta(at('changed.fa'), alts)
-    run_command(o, [at('changed.vcf'), '-o', at('changed.tsv'), '--genome', genome, '--stats', 'ALT'] + tracks)
+    said = run_command(o, [at('changed.vcf'), '-o', at('changed.tsv'), '--genome', genome, '--stats', 'ALT'] +
+                       tracks)[1].stderr
+    if not re.search(r', %d by \d+ changed tokens' % len(alts), said):
+        sys.exit('variants were not run beside a kept reference: ' + said)
     run_command(o, [at('changed.fa'), '-o', at('changed.npz')] + tracks)
     with open(at('changed.tsv'), encoding='ascii') as f:
-        header, *rows = [line.rstrip('\n').split('\t') for line in f if not line.startswith('##')]
+        rows = [line.rstrip('\n').split('\t') for line in f if not line.startswith('##')]
     whole = np.load(at('changed.npz'))
-    for row, (name, _) in zip(rows, alts, strict=True):
+    for row, (name, _) in zip(rows[1:], alts, strict=True): # behind the line of names
         want = ['%.9g' % np.float32(x) for x in np.cumsum(whole[name].astype(np.float64), 0)[-1]]
         if row[-len(want):] != want:
             sys.exit('%s: %s beside a kept reference, %s in a whole window' % (name, row[-len(want):], want))

@@ -34,7 +34,8 @@ class LinearParams(c.Structure):
                 [(n, c.c_int32) for n in "axis n k act gated n_rotated head_dim pad".split()] +
                 [(n, c.c_void_p) for n in "table start scale shift odd also".split()] +
                 [(n, c.c_int64) for n in "ldo lda".split()] + [(n, c.c_int32) for n in "then zeros".split()] +
-                [(n, c.c_void_p) for n in "more_x more_bias more_w".split()] + [("ldm", c.c_int64), ("more_k", c.c_int32), ("twin", c.c_int32)])
+                [(n, c.c_void_p) for n in "more_x more_bias more_w".split()] +
+                [("ldm", c.c_int64), ("more_k", c.c_int32), ("twin", c.c_int32)])
 
 
 class AttentionParams(c.Structure):

@@ -36,12 +36,27 @@ static void check(struct ck *ck, int64_t rows, int out, int in, int taps, int th
     check_as(ck, rows, out, in, taps, then, bias, alone, 0, note);
 }
 
+/* Its convolutions of five taps. */
+static const struct {
+    int64_t rows;
+    int out, channels;
+    const char *note[2];
+} enformer[] = {{98304, 768, 768, {"98304 x 768 x 5 768", "98304 x 768 x 5 768, twin"}},
+                {49152, 896, 768, {"49152 x 896 x 5 768", "49152 x 896 x 5 768, twin"}},
+                {24576, 1024, 896, {"24576 x 1024 x 5 896", "24576 x 1024 x 5 896, twin"}},
+                {12288, 1152, 1024, {"12288 x 1152 x 5 1024", "12288 x 1152 x 5 1024, twin"}},
+                {6144, 1280, 1152, {"6144 x 1280 x 5 1152", "6144 x 1280 x 5 1152, twin"}},
+                {3072, 1536, 1280, {"3072 x 1536 x 5 1280", "3072 x 1536 x 5 1280, twin"}},
+                {16384, 768, 768, {"16384 x 768 x 5 768", "16384 x 768 x 5 768, twin"}}};
+
 static void cases(struct ck *ck)
 {
     if (ck_bench(ck)) {
         check(ck, 24576, 896, 4480, 1, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 896 x 4480");
-        check(ck, 24576, 1024, 4480, 5, BI_NORM_ACT_QUICK_GELU, 1, 0, "24576 x 1024 x 5 896");
-        check_as(ck, 24576, 1024, 4480, 5, BI_NORM_ACT_QUICK_GELU, 1, 0, 1, "24576 x 1024 x 5 896, twin");
+        for (size_t i = 0; i < BI_COUNT(enformer); i++)
+            for (int twin = 0; twin < 2; twin++)
+                check_as(ck, enformer[i].rows, enformer[i].out, 5 * enformer[i].channels, 5, BI_NORM_ACT_QUICK_GELU,
+                         1, 0, twin, enformer[i].note[twin]);
         check(ck, 98304, 768, 120, 1, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 120");
         check(ck, 98304, 768, 120, 15, BI_NORM_ACT_QUICK_GELU, 1, 1, "98304 x 768 x 15 8");
         return;

@@ -1,6 +1,7 @@
 /* entries_test.c - which entry of the GPU kernels a product becomes (engine/entries.c): the tiles that were
- * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. And the
- * code of every entry is in this build, where it is built with GPU code. */
+ * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. The tensor
+ * maps of those whose rows come in twos or in boxes. And the code of every entry is in this build, where it is
+ * built with GPU code. */
 #include <zlib.h>
 
 #include "engine/gpu.h"
@@ -153,6 +154,97 @@ static void any(void)
     }
 }
 
+/* ---- tensor maps ---- */
+
+/* What a map was made of. */
+struct made {
+    const void *base;
+    int64_t rows, columns, ld, box_rows, box_columns;
+};
+
+static int make(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base, int64_t rows, int64_t columns,
+                int64_t ld, int box_rows, int box_columns)
+{
+    const struct made m = {base, rows, columns, ld, box_rows, box_columns};
+    (void)gpu;
+    memcpy(map, &m, sizeof m);
+    return 0;
+}
+
+/* As linear_sm90_kinds.h counts them. */
+enum { X, W, ADDED, Y, ALSO, MORE_W, ODD, MORE_ODD, MAPS };
+
+static void check_maps(const char *name, const struct bi_linear_params *p, const struct made (*want)[MAPS])
+{
+    static const struct bi_gpu_driver driver = {.tensor_map = make};
+    _Alignas(64) unsigned char out[BI_GPU_SM90_PARAMS], params[BI_PARAMS_SIZE] = {0};
+    const struct bi_gpu_entry *e = entries;
+    while (strcmp(e->name, name))
+        e++;
+    memcpy(params, p, sizeof *p);
+    memset(out, 0xee, sizeof out);
+    CHECK_EQ(bi_gpu_sm90_params(&driver, NULL, e, params, 0, out), 0);
+    CHECK(!memcmp(out + e->head, p, sizeof *p));
+    for (int i = 0; i < MAPS; i++) {
+        struct made got;
+        memcpy(&got, out + (size_t)i * sizeof(struct bi_tensor_map), sizeof got);
+        if (!CHECK(!memcmp(&got, &(*want)[i], sizeof got)))
+            fprintf(stderr, "    %s: map %d: %lld x %lld, ld %lld, boxes of %lld x %lld\n", name, i,
+                    (long long)got.rows, (long long)got.columns, (long long)got.ld, (long long)got.box_rows,
+                    (long long)got.box_columns);
+    }
+}
+
+static void maps(void)
+{
+    enum { ROWS = 600, N = 200, C = 96 };
+    static _Alignas(64) char x[2 * 2 * C], w[64], y[64], also[64], more[64], more_w[64];
+    const void *second = x + 2 * C, *more_second = more + 16;
+    const struct made y16 = {y, ROWS, N, 208, 16, 64}, also16 = {also, ROWS, N, 216, 16, 64};
+    struct bi_linear_params p = {.x = (void *)x, .w = w, .y = (void *)y, .also = (void *)also, .ldx = C, .ldy = 208,
+                                 .lda = 216, .ldr = 224, .rows = ROWS, .n = N, .k = 5 * C,
+                                 .scale = (void *)x, .shift = (void *)x, .twin = 1};
+    check_maps("linear_sm90_twin_normed_f16", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64}, [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},
+        [W] = {w, N, 8 * C, 8 * C, 128, 64}, [Y] = y16, [ALSO] = also16});
+    p.y = NULL;
+    check_maps("linear_sm90_small_twin_normed_f16", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64}, [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},
+        [W] = {w, N, 8 * C, 8 * C, 64, 64}, [ALSO] = also16});
+    /* pairs: of rows of x, and where the residual is made again of more_x, which overlap here */
+    p.y = (void *)y;
+    p.twin = 0;
+    p.k = C;
+    p.scale = p.shift = NULL;
+    p.residual = (void *)more;
+    check_maps("linear_sm90_paired_f16", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS / 2, C, 2 * C, 64, 64}, [ODD] = {second, ROWS / 2, C, 2 * C, 64, 64},
+        [W] = {w, N, C, C, 128, 64}, [ADDED] = {more, ROWS, N, 224, 16, 64},
+        [Y] = {y, ROWS / 2, N, 208, 16, 64}, [ALSO] = {also, ROWS / 2, N, 216, 16, 64}});
+    check_maps("linear_sm90_small_paired_f16", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS, C, C, 64, 64}, [W] = {w, N, C, C, 64, 64}, [ADDED] = {more, ROWS, N, 224, 16, 64},
+        [Y] = {y, ROWS / 2, N, 208, 8, 64}, [ALSO] = {also, ROWS / 2, N, 216, 8, 64}});
+    p.residual = NULL;
+    p.more_x = (void *)more;
+    p.more_w = more_w;
+    p.ldm = 8;
+    p.more_k = 120;
+    check_maps("linear_sm90_paired_f16", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS / 2, C, 2 * C, 64, 64}, [ODD] = {second, ROWS / 2, C, 2 * C, 64, 64},
+        [W] = {w, N, C, C, 128, 64}, [ADDED] = {more, ROWS / 2, 120, 16, 64, 64},
+        [MORE_ODD] = {more_second, ROWS / 2, 120, 16, 64, 64}, [MORE_W] = {more_w, N, 120, 120, 128, 64},
+        [Y] = {y, ROWS / 2, N, 208, 16, 64}, [ALSO] = {also, ROWS / 2, N, 216, 16, 64}});
+    /* boxes of y and of its residual, of float32 in units of two bytes */
+    p = (struct bi_linear_params){.x = (void *)x, .w = w, .y = (void *)y, .residual = (void *)more, .ldx = C,
+                                  .ldy = 208, .ldr = 224, .rows = ROWS, .n = N, .k = C};
+    check_maps("linear_sm90_f16", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS, C, C, 128, 64}, [W] = {w, N, C, C, 128, 64}, [ADDED] = {more, ROWS, N, 224, 16, 64},
+        [Y] = y16});
+    check_maps("linear_sm90_f32", &p, &(const struct made[MAPS]){
+        [X] = {x, ROWS, C, C, 128, 64}, [W] = {w, N, C, C, 128, 64},
+        [ADDED] = {more, ROWS, 2 * N, 448, 16, 64}, [Y] = {y, ROWS, 2 * N, 416, 16, 64}});
+}
+
 /* Does the code of an entry hold it? PTX: and nothing else. */
 static bool holds(const struct bi_gpu_blob *blob, const char *name)
 {
@@ -186,6 +278,7 @@ int main(void)
     const size_t n = sizeof portable / sizeof *portable, all = sizeof entries / sizeof *entries;
     chosen();
     any();
+    maps();
     if (bi_gpu_blobs[0].arch) {
         static const char *const archs[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100"};
         for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
