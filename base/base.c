@@ -165,21 +165,6 @@ bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_
     return true;
 }
 
-float bi_f16_to_f32(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exp = h >> 10 & 31, man = h & 0x3FF;
-    union { uint32_t u; float f; } v;
-    if (exp == 31) {
-        v.u = sign | 0x7F800000u | man << 13;
-    } else if (exp) {
-        v.u = sign | (exp + 112) << 23 | man << 13;
-    } else { /* zero and denormals: man * 2^-24 is exact */
-        v.f = (float)man * 0x1p-24f;
-        v.u |= sign;
-    }
-    return v.f;
-}
-
 uint16_t bi_f32_to_f16(float f)
 {
     union { float f; uint32_t u; } v = {.f = f};

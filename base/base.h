@@ -122,8 +122,16 @@ static inline uint64_t bi_le64(const void *p)
 
 /* ---- half precision ---- */
 
-float bi_f16_to_f32(uint16_t h);
 uint16_t bi_f32_to_f16(float f); /* round to nearest even */
+/* Without branches, so that a loop of it becomes vectors. */
+static inline float bi_f16_to_f32(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, abs = h & 0x7FFF;
+    const uint32_t small = -(uint32_t)(abs < 0x400), huge = -(uint32_t)(abs >= 0x7C00);
+    union { float f; uint32_t u; } denormal = {.f = (float)(int32_t)abs * 0x1p-24f}, v; /* exact */
+    v.u = sign | (denormal.u & small) | (((abs << 13) + 0x38000000 + (huge & 0x38000000)) & ~small);
+    return v.f;
+}
 static inline float bi_bf16_to_f32(uint16_t h)
 {
     union { uint32_t u; float f; } v = {.u = (uint32_t)h << 16};

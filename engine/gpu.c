@@ -18,6 +18,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../kernels/cpu/cpu.h"
 #include "../kernels/gpu_blobs.h"
 #include "../kernels/gpu_entries_sm90.h"
 #include "../kernels/linear_twin.h"
@@ -46,13 +47,14 @@ struct staging {
     bi_gpu_handle copied;
 };
 
-enum { STAGING_SIZE = 4 << 20 };
+enum { STAGING_SIZE = 1 << 20 }; /* to pin a MiB takes about 0.25 ms */
 
 struct bi_device {
     const struct bi_env *env;
     const struct bi_gpu_driver *driver;
     bi_gpu_handle gpu;
     struct bi_gpu_facts facts;
+    const struct bi_cpu_kernels *host; /* what converts weights */
     int n_threads;
     atomic_int lost;      /* the driver's code of an error that nothing survives, 0 = none */
     pthread_mutex_t lock; /* of modules, functions and staging */
@@ -102,6 +104,7 @@ int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
         return bi_fail(err, BIOINFER_NOMEM, "device");
     d->env = env;
     d->driver = driver;
+    d->host = bi_cpu_kernels_usable(0);
     d->n_threads = params->n_threads > 0 ? params->n_threads : 1;
     d->newest = &d->staging;
     if ((st = driver->open(&d->gpu, env, params->ordinal, &d->facts, err)))
@@ -281,27 +284,42 @@ static int staging_take(struct bi_device *d, struct staging **out, struct bioinf
     return failed(d, code, "staging of weights", err);
 }
 
+enum { RUN = 64 }; /* numbers that are converted at once */
+
 /* Rows of width k: high terms twice, low terms by a factor (halves.h). */
-static void write_halves(uint16_t *dst, const float *src, size_t rows, size_t k)
+static void write_halves(const struct bi_device *d, uint16_t *dst, const float *src, size_t rows,
+                         size_t k)
 {
-    for (size_t r = 0; r < rows; r++, src += k, dst += BI_HALVES_TERMS * k)
-        for (size_t c = 0; c < k; c++) {
-            dst[c] = dst[c + k] = bi_f32_to_f16(src[c]);
-            dst[c + 2 * k] =
-                bi_f32_to_f16((src[c] - bi_f16_to_f32(dst[c])) * (float)BI_HALVES_SCALE);
+    for (size_t r = 0; r < rows; r++, src += k, dst += BI_HALVES_TERMS * k) {
+        float low[RUN];
+        d->host->to_half(dst, src, (int64_t)k);
+        memcpy(dst + k, dst, k * sizeof *dst);
+        for (size_t at = 0, n; at < k; at += n) {
+            n = k - at < RUN ? k - at : RUN;
+            for (size_t c = 0; c < n; c++)
+                low[c] = (src[at + c] - bi_f16_to_f32(dst[at + c])) * (float)BI_HALVES_SCALE;
+            d->host->to_half(dst + 2 * k + at, low, (int64_t)n);
         }
+    }
 }
 
 /* Rows of five taps, of width k, as eight. */
-static void write_twin(uint16_t *dst, const float *src, size_t rows, size_t k)
+static void write_twin(const struct bi_device *d, uint16_t *dst, const float *src, size_t rows,
+                       size_t k)
 {
     const size_t channels = k / BI_TWIN_TAPS;
-    float eight[BI_TWIN_PRODUCTS];
     for (size_t r = 0; r < rows; r++, src += k, dst += BI_TWIN_PRODUCTS * channels)
-        for (size_t c = 0; c < channels; c++) {
-            bi_twin_taps(src, (int64_t)channels, (int64_t)c, eight);
+        for (size_t at = 0, n; at < channels; at += n) {
+            float eight[BI_TWIN_PRODUCTS][RUN];
+            n = channels - at < RUN ? channels - at : RUN;
+            for (size_t c = 0; c < n; c++) {
+                float taps[BI_TWIN_PRODUCTS];
+                bi_twin_taps(src, (int64_t)channels, (int64_t)(at + c), taps);
+                for (size_t i = 0; i < BI_TWIN_PRODUCTS; i++)
+                    eight[i][c] = taps[i];
+            }
             for (size_t i = 0; i < BI_TWIN_PRODUCTS; i++)
-                dst[i * channels + c] = bi_f32_to_f16(eight[i]);
+                d->host->to_half(dst + i * channels + at, eight[i], (int64_t)n);
         }
 }
 
@@ -314,12 +332,11 @@ static int write_piece(struct bi_device *d, char *dst, const float *src, size_t 
     if (st)
         return st;
     if (layout == BI_LAYOUT_LINEAR_HALVES)
-        write_halves(s->host, src, count / k, k);
+        write_halves(d, s->host, src, count / k, k);
     else if (layout == BI_LAYOUT_LINEAR_TWIN)
-        write_twin(s->host, src, count / k, k);
+        write_twin(d, s->host, src, count / k, k);
     else if (layout == BI_LAYOUT_LINEAR_F16)
-        for (size_t i = 0; i < count; i++)
-            ((uint16_t *)s->host)[i] = bi_f32_to_f16(src[i]);
+        d->host->to_half(s->host, src, (int64_t)count);
     else
         memcpy(s->host, src, count * sizeof *src);
     code = d->driver->copy_in(d->gpu, d->weights, dst, s->host,

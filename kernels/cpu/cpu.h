@@ -36,6 +36,8 @@ struct bi_cpu_kernels {
     void (*pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows,
                  const float *w);
     int64_t (*panel)(void); /* columns of one panel */
+    /* n numbers to float16, to nearest even; NaN stays NaN, a quiet one. */
+    void (*to_half)(uint16_t *dst, const float *src, int64_t n);
     /* Pairwise alignment (align.h) in lanes of 8 or 16 bits. */
     const struct bi_align_kernels *(*align)(int bits);
 };

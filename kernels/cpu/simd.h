@@ -6,7 +6,8 @@
  *
  *   names       BI_ISA_NAME, BI_ISA_STRING
  *   types       vf: VW floats, vi: VW int32, vm: VW truth values
- *   memory      load, store (any 4-byte alignment), load_n, store_n (the first n lanes)
+ *   memory      load, store (any 4-byte alignment), load_n, store_n (the first n lanes),
+ *               store_half: as float16, to nearest even, NaN kept as a quiet one
  *   arithmetic  add sub mul div fma fnma max min sqrt neg abs
  *   choice      lt le gt ge eq ne, select, mask algebra, the first n lanes
  *   integers    round, conversions, bit patterns, scaling by powers of two
@@ -52,6 +53,10 @@ BI_INLINE vf vf_set1(float x) { return _mm512_set1_ps(x); }
 BI_INLINE vf vf_zero(void) { return _mm512_setzero_ps(); }
 BI_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 BI_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
+BI_INLINE void vf_store_half(uint16_t *p, vf a)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 BI_INLINE vm vm_first(int n) { return (vm)((1u << n) - 1); } /* 0 <= n <= VW */
 BI_INLINE vf vf_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(vm_first(n), p); }
 BI_INLINE void vf_store_n(float *p, vf a, int n) { _mm512_mask_storeu_ps(p, vm_first(n), a); }
@@ -120,6 +125,10 @@ BI_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
 BI_INLINE vf vf_zero(void) { return _mm256_setzero_ps(); }
 BI_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 BI_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+BI_INLINE void vf_store_half(uint16_t *p, vf a)
+{
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
 BI_INLINE vm vm_first(int n) /* 0 <= n <= VW */
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -197,6 +206,10 @@ BI_INLINE vf vf_set1(float x) { return vdupq_n_f32(x); }
 BI_INLINE vf vf_zero(void) { return vdupq_n_f32(0); }
 BI_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 BI_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
+BI_INLINE void vf_store_half(uint16_t *p, vf a)
+{
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a)));
+}
 BI_INLINE vm vm_first(int n) /* 0 <= n <= VW */
 {
     static const int32_t lane[4] = {0, 1, 2, 3};
@@ -270,6 +283,25 @@ BI_INLINE vf vf_load(const float *p)
     return a;
 }
 BI_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, sizeof a); }
+BI_INLINE void vf_store_half(uint16_t *p, vf a)
+{
+    for (int i = 0; i < VW; i++) {
+        const uint32_t bits = (uint32_t)((vi)a)[i], sign = bits >> 16 & 0x8000, x = bits & 0x7fffffff;
+        uint32_t half = (x + 0xfff + (x >> 13 & 1) - 0x38000000) >> 13;
+        if (x > 0x7f800000) { /* NaN */
+            half = 0x7e00 | (x >> 13 & 0x3ff);
+        } else if (x >= 0x477ff000) { /* rounds to beyond 65504 */
+            half = 0x7c00;
+        } else if (x < 0x38800000) { /* below 2^-14: the last place of [0.5, 1) is 2^-24 */
+            float grid;
+            memcpy(&grid, &x, sizeof grid);
+            grid += 0.5f;
+            memcpy(&half, &grid, sizeof half);
+            half -= 0x3f000000;
+        }
+        p[i] = (uint16_t)(sign | half);
+    }
+}
 BI_INLINE vm vm_first(int n) { return (vi){0, 1, 2, 3} < (vi){n, n, n, n}; } /* 0 <= n <= VW */
 
 BI_INLINE vf vf_add(vf a, vf b) { return a + b; }

@@ -15,6 +15,7 @@ static const struct bi_cpu_kernels kernels = {
     .pack_size = BI_ISA_NAME(pack_size),
     .pack = BI_ISA_NAME(pack),
     .panel = BI_ISA_NAME(panel),
+    .to_half = BI_ISA_NAME(to_half),
     .align = BI_ISA_NAME(align),
 };
 

@@ -1,7 +1,8 @@
 /* math_test.c - exp and gelu of kernels/cpu/math.h against double libm, over all floats of
- * their ranges (every 31st by default; BIOINFER_SWEEP=1 for every one). Compiled per instruction
+ * their ranges, and float16 of all floats (every 31st by default; BIOINFER_SWEEP=1 for every one). Compiled per instruction
  * set; one that the machine lacks is skipped. */
-#include "kernels/cpu/cpu.h"
+#include "base/base.h"
+#include "kernels/cpu/entries.h"
 #include "kernels/cpu/math.h"
 #include "../test.h"
 
@@ -106,6 +107,47 @@ static void gelu_is_within_its_bounds(void)
     }
 }
 
+/* Numbers of all sizes, infinities and NaN among them, in runs of every length up to 3 VW. */
+static void halves_are_the_nearest(void)
+{
+    enum { N = 4096 };
+    static float x[N];
+    static uint16_t y[N + 1];
+    int wrong = 0, run = 1;
+    for (uint64_t at = 0; at < (uint64_t)1 << 32; at += (uint64_t)step * N) {
+        for (int i = 0; i < N; i++)
+            x[i] = next_float((uint32_t)(at + (uint64_t)i * step));
+        for (int i = 0, n; i < N; i += n, run = run % (3 * VW) + 1) {
+            n = N - i < run ? N - i : run;
+            y[i + n] = 0x5a5a;
+            BI_ISA_NAME(to_half)(y + i, x + i, n);
+            wrong += y[i + n] != 0x5a5a;
+        }
+        for (int i = 0; i < N; i++)
+            wrong += y[i] != bi_f32_to_f16(x[i]);
+    }
+    CHECK(wrong == 0);
+}
+
+/* Every float16, by its definition. */
+static void halves_are_read_as_they_are(void)
+{
+    int wrong = 0;
+    for (uint32_t h = 0; h < 1 << 16; h++) {
+        const int exponent = (int)(h >> 10 & 31);
+        const double fraction = (double)(h & 0x3ff) / 1024, sign = h >> 15 ? -1 : 1;
+        const float x = bi_f16_to_f32((uint16_t)h);
+        if (exponent == 31 && fraction > 0)
+            wrong += !isnan(x);
+        else
+            wrong += x != (float)(sign * (exponent == 31 ? INFINITY
+                                          : exponent     ? ldexp(1 + fraction, exponent - 15)
+                                                         : ldexp(fraction, -14))) ||
+                     (signbit(x) != 0) != (sign < 0) || bi_f32_to_f16(x) != h;
+    }
+    CHECK(wrong == 0);
+}
+
 static float one(vf (*f)(vf), float x)
 {
     float y[VW];
@@ -193,6 +235,8 @@ int main(void)
         step = 1;
     TEST(vectors_keep_their_promises);
     TEST(ends_are_right);
+    TEST(halves_are_the_nearest);
+    TEST(halves_are_read_as_they_are);
     TEST(exp_is_within_its_bound);
     TEST(gelu_is_within_its_bounds);
     return test_report();
