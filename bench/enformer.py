@@ -183,25 +183,26 @@ def launches(stderr):
     return sum(float(x) for x in rows)
 
 
-def check_changed(o, locus, length, genome, tracks):
-    """Single-base variants beside a kept reference, against whole windows that hold them: sums of tracks, to the
-    digits of float32."""
+def check_changed(o, locus, length, genome, tracks, shared):
+    """Single-base variants by what they change, in one window or in one of their own, against whole windows that
+    hold them: sums of tracks, to the digits of float32."""
     import numpy as np
     at = lambda name: os.path.join(o.cache, name)
     middle, alts = len(locus) // 2, []
     with open(at('changed.vcf'), 'w', encoding='ascii') as f:
         f.write('##fileformat=VCFv4.2\n')
         for i in range(3):
-            place = middle + 1001 * i # tokens of their own, and other places within them
+            place = middle + 101 * i # tokens of their own, and other places within them
             alt = 'ACGT'['CGTA'.index(locus[place])]
             f.write('chr\t%d\tv%d\t%s\t%s\n' % (place + 1, i, locus[place], alt))
-            first = place - length // 2
+            first = (middle + 101 if shared else place) - length // 2
             alts.append(('v%d' % i, locus[first:place] + alt + locus[place + 1:first + length]))
     write_fasta(at('changed.fa'), alts)
     said = run_command(o, [at('changed.vcf'), '-o', at('changed.tsv'), '--genome', genome, '--stats', 'ALT'] +
-                       tracks)[1].stderr
-    if not re.search(r', %d by \d+ changed tokens' % len(alts), said):
-        sys.exit('variants were not run beside a kept reference: ' + said)
+                       (['--cluster', '1000'] if shared else []) + tracks)[1].stderr
+    windows = 1 if shared else len(alts)
+    if not re.search(r' %d whole windows, %d by \d+ changed tokens' % (windows, len(alts)), said):
+        sys.exit('variants were not run by what they change: ' + said)
     run_command(o, [at('changed.fa'), '-o', at('changed.npz')] + tracks)
     with open(at('changed.tsv'), encoding='ascii') as f:
         rows = [line.rstrip('\n').split('\t') for line in f if not line.startswith('##')]
@@ -209,8 +210,9 @@ def check_changed(o, locus, length, genome, tracks):
     for row, (name, _) in zip(rows[1:], alts, strict=True): # behind the line of names
         want = ['%.9g' % np.float32(x) for x in np.cumsum(whole[name].astype(np.float64), 0)[-1]]
         if row[-len(want):] != want:
-            sys.exit('%s: %s beside a kept reference, %s in a whole window' % (name, row[-len(want):], want))
-    print('%d variants beside a kept reference: as in whole windows' % len(alts))
+            sys.exit('%s: %s by what changes, %s in a whole window' % (name, row[-len(want):], want))
+    print('%d variants %s: as in whole windows' % (len(alts), 'beside a kept reference' if shared else
+                                                   'in windows of their own'))
 
 
 def main():
@@ -295,22 +297,33 @@ def main():
 
     if not o.variants:
         return
-    locus = sequence(length + 20000, 99)
+    few = 16 # as many as a program takes: what is made once for a command is in both of its times
+    apart = 2000
+    locus = sequence(length + apart * (o.variants + few), 99)
     genome = at('genome.fa')
     with open(genome, 'w', encoding='ascii') as f:
         f.write('>chr\n%s\n' % locus)
     with open(genome + '.fai', 'w', encoding='ascii') as f:
         f.write('chr\t%d\t5\t%d\t%d\n' % (len(locus), len(locus), len(locus) + 1))
     middle = len(locus) // 2
-    few = 16 # as many as a program takes: what is made once for a command is in both of its times
-    for name, n in (('few.vcf', few), ('many.vcf', few + o.variants), ('all.vcf', o.variants)):
+
+    def write_variants(name, first, step, n):
         with open(at(name), 'w', encoding='ascii') as f:
             f.write('##fileformat=VCFv4.2\n')
-            for i in range(n):
-                ref = locus[middle + 7 * i]
-                f.write('chr\t%d\t.\t%s\t%s\n' % (middle + 7 * i + 1, ref, 'ACGT'['CGTA'.index(
-                    ref)]))
-    check_changed(o, locus, length, genome, tracks)
+            for place in range(first, first + step * n, step):
+                ref = locus[place]
+                f.write('chr\t%d\t.\t%s\t%s\n' % (place + 1, ref, 'ACGT'['CGTA'.index(ref)]))
+    for name, n in (('few.vcf', few), ('many.vcf', few + o.variants), ('all.vcf', o.variants)):
+        write_variants(name, middle, 7, n)
+        write_variants('apart.' + name, length // 2, apart, n)
+    for of_one in (True, False):
+        check_changed(o, locus, length, genome, tracks, of_one)
+    own, own_launched, *_ = slope([at('apart.few.vcf'), '-o', at('v.tsv'), '--genome', genome] + tracks,
+                                  [at('apart.many.vcf'), '-o', at('v.tsv'), '--genome', genome] + tracks,
+                                  o.variants)
+    print('%-32s %9.4f s, launches %.2f ms: both alleles against two windows by slopes %.2f x, by launches %.2f x' %
+          ('bioinfer, a variant, own window', own, own_launched, 2 * ours / own,
+           2 * ms / own_launched if gpu else 0))
     shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, o.variants)

@@ -4,7 +4,7 @@
  * there every variant's window is run with both alleles, or several variants share one
  * (--cluster). A substitution reuses the reference's features, which changes no bit.
  *
- * Sections: setting up, results, windows and intervals, variants, mutagenesis, the command. */
+ * Sections: setting up, results, on their way, windows and intervals, variants, mutagenesis, the command. */
 #include "tracks.h"
 
 #include <math.h>
@@ -21,12 +21,20 @@ enum {
 enum stat { SAD, SAR, REF, ALT, N_STATS };
 static const char *const stat_names[N_STATS] = {"SAD", "SAR", "REF", "ALT"};
 
-/* A window on its way; contig: of an interval, where base `start` of it is the window's first. */
+/* A variant kept until it is run, and its results are in. */
+struct variant {
+    struct bioinfer_locus l; /* strings are copies */
+    char *text;              /* their memory */
+};
+
+/* A window on its way; contig: of an interval, where base `start` of it is the window's first. Or those of
+ * both alleles of a variant. */
 struct flight {
     char *id, *contig;
     uint64_t ordinal;
     int64_t start;
-    float *values;
+    struct variant variant;
+    float *values; /* [n_bins, n_tracks], of a variant those of the reference and of the other */
 };
 
 struct run {
@@ -48,8 +56,8 @@ struct run {
     char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
     float *values, *others;             /* [n_bins, n_tracks], of the reference; others: of each changed */
     int at_once;
-    struct flight flights[BIOINFER_STARTED]; /* a ring of info.n_at_once; where windows are run as they are */
-    int n_flights, oldest;
+    struct flight flights[BIOINFER_STARTED]; /* a ring of most_flights */
+    int most_flights, n_flights, oldest;
     int64_t n_values;
     uint64_t n_records, n_failed;
 };
@@ -126,12 +134,14 @@ static int open_session(struct run *run)
     run->reference = calloc((size_t)run->info.window + 1, 1);
     if (!run->reference)
         return CLI_EXIT_NO_MEMORY;
-    if (!p.keep) {
-        for (int i = 0; i < run->info.n_at_once; i++)
-            if (!(run->flights[i].values = calloc((size_t)run->n_values, sizeof(float))))
-                return CLI_EXIT_NO_MEMORY;
+    if (!o->ism)
+        run->most_flights = run->variants ? run->info.n_pairs_at_once : run->info.n_at_once;
+    for (int i = 0; i < run->most_flights; i++)
+        if (!(run->flights[i].values = calloc((size_t)(run->variants ? 2 * run->n_values : run->n_values),
+                                              sizeof(float))))
+            return CLI_EXIT_NO_MEMORY;
+    if (!p.keep)
         return CLI_EXIT_OK;
-    }
     run->at_once = AT_ONCE;
     while (run->at_once > LEAST &&
            run->at_once * run->n_values * (int64_t)sizeof *run->others > MOST_VALUES)
@@ -279,8 +289,6 @@ static bool is_of_record(int st)
     return st == BIOINFER_NONFINITE;
 }
 
-/* ---- windows and intervals ---- */
-
 static int put_tracks(struct run *run, const char *id, uint64_t ordinal, int status,
                       const char *message, const float *values)
 {
@@ -290,61 +298,135 @@ static int put_tracks(struct run *run, const char *id, uint64_t ordinal, int sta
     return put_result(run, id, ordinal, status, message, &a, 1);
 }
 
-/* The window that set out first, to the output. */
-static int finish_window(struct run *run)
+/* What a change does to each track. */
+static void score(const struct run *run, const float *values, const float *other, enum stat stat,
+                  int track, double *out)
+{
+    const int n = run->info.n_tracks;
+    double sum = 0;
+
+    for (int64_t b = 0; b < run->info.n_bins; b++) {
+        double r = (double)values[b * n + track], a = (double)other[b * n + track];
+        sum += stat == SAD   ? a - r
+               : stat == SAR ? log2(1 + a) - log2(1 + r)
+               : stat == REF ? r
+                             : a;
+    }
+    *out = sum;
+}
+
+/* values: tracks of the reference window; other: of the changed one. */
+static int put_variant(struct run *run, const struct bioinfer_locus *l, const float *values,
+                       const float *other, int status, const char *message)
+{
+    struct bioinfer_array arrays[N_STATS];
+    const int n = run->info.n_tracks;
+    float *scores = NULL;
+    int code = CLI_EXIT_OK;
+
+    if (!status && !(scores = malloc((size_t)(n * run->n_stats) * sizeof *scores)))
+        return CLI_EXIT_NO_MEMORY;
+    for (int s = 0; scores && s < run->n_stats; s++) {
+        arrays[s] = (struct bioinfer_array){.kind = stat_names[run->stats[s]], .layer = -1,
+                                            .n_dims = 1, .shape = {n}, .data = scores + s * n};
+        for (int k = 0; k < n; k++) {
+            double v;
+            score(run, values, other, run->stats[s], k, &v);
+            scores[s * n + k] = (float)v;
+        }
+    }
+    if (run->to_table) {
+        cli_output_printf(&run->table, "%s\t%lld\t%s\t%s\t%s\t%s", l->chrom,
+                          (long long)l->start + 1, l->name, l->reference, l->alternative,
+                          status ? bioinfer_status_name(status) : "ok");
+        for (int k = 0; k < n * run->n_stats; k++)
+            cli_output_printf(&run->table, scores ? "\t%.9g" : "\t",
+                              scores ? (double)scores[k] : 0);
+        cli_output_printf(&run->table, "\n");
+    }
+    code = put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, status, message, arrays,
+                      run->n_stats);
+    free(scores);
+    return code;
+}
+
+/* ---- on their way ---- */
+
+static void free_flight(struct flight *f)
+{
+    free(f->id);
+    free(f->contig);
+    free(f->variant.text);
+    f->id = f->contig = f->variant.text = NULL;
+}
+
+/* What set out first, to the output. */
+static int finish_flight(struct run *run)
 {
     struct flight *f = &run->flights[run->oldest];
     struct bioinfer_error err = {0};
     int st = bioinfer_tracks_finish(run->tracks, NULL, &err), code;
 
     run->n_flights--;
-    run->oldest = (run->oldest + 1) % run->info.n_at_once;
+    run->oldest = (run->oldest + 1) % run->most_flights;
     if (st && !is_of_record(st))
         code = cli_fail(run->cli, CLI_AT_RUN, st, &err);
+    else if (run->variants)
+        code = put_variant(run, &f->variant.l, f->values, f->values + run->n_values, st, err.text);
     else if (!(code = put_tracks(run, f->id, f->ordinal, st, err.text, f->values)) && !st &&
              run->to_coverage)
         code = coverage_put(&run->coverage, f->contig, bioinfer_genome_length(run->genome, f->contig),
                             f->start + run->info.first_bin * run->info.bin_size,
                             run->info.n_bins, f->values);
-    free(f->id);
-    free(f->contig);
-    f->id = f->contig = NULL;
+    free_flight(f);
     return code;
 }
 
-static int finish_windows(struct run *run)
+static int finish_flights(struct run *run)
 {
     int code = CLI_EXIT_OK;
 
     while (!code && run->n_flights)
-        code = finish_window(run);
+        code = finish_flight(run);
     return code;
 }
+
+static struct flight *next_flight(struct run *run)
+{
+    return &run->flights[(run->oldest + run->n_flights) % run->most_flights];
+}
+
+/* The next flight set out: st. What was on its way comes in meanwhile. */
+static int started(struct run *run, int st, const struct bioinfer_error *err)
+{
+    if (st)
+        return cli_fail(run->cli, CLI_AT_RUN, st, err);
+    return ++run->n_flights < run->most_flights ? CLI_EXIT_OK : finish_flight(run);
+}
+
+/* ---- windows and intervals ---- */
 
 /* A record without a window, after those before it. */
 static int put_failed(struct run *run, const char *id, uint64_t ordinal, int status,
                       const char *message)
 {
-    const int code = finish_windows(run);
+    const int code = finish_flights(run);
 
     return code ? code : put_tracks(run, id, ordinal, status, message, NULL);
 }
 
-/* Sets out with a window; what was on its way comes in meanwhile. */
 static int start_window(struct run *run, const char *sequence, const char *id, uint64_t ordinal,
                         const char *contig, int64_t start)
 {
-    struct flight *f = &run->flights[(run->oldest + run->n_flights) % run->info.n_at_once];
+    struct flight *f = next_flight(run);
     struct bioinfer_error err = {0};
-    int st;
 
     f->ordinal = ordinal;
     f->start = start;
     if (!(f->id = strdup(id)) || !(f->contig = strdup(contig)))
         return CLI_EXIT_NO_MEMORY;
-    if ((st = bioinfer_tracks_start(run->tracks, sequence, (size_t)run->info.window, f->values, &err)))
-        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
-    return ++run->n_flights < run->info.n_at_once ? CLI_EXIT_OK : finish_window(run);
+    return started(run, bioinfer_tracks_start(run->tracks, sequence, (size_t)run->info.window, f->values,
+                                              &err), &err);
 }
 
 static int run_records(struct run *run)
@@ -357,7 +439,7 @@ static int run_records(struct run *run)
         struct bioinfer_error err = {0};
         char text[MAX_TEXT];
         if ((st = bioinfer_reader_next(cli->reader, &r, &err)) <= 0)
-            return st ? cli_fail(cli, CLI_AT_READ, st, &err) : finish_windows(run);
+            return st ? cli_fail(cli, CLI_AT_READ, st, &err) : finish_flights(run);
         if (r.status) {
             code = put_failed(run, r.id, r.ordinal, r.status, r.message);
             continue;
@@ -427,12 +509,7 @@ static int run_interval(struct run *run, const struct bioinfer_locus *l)
 
 /* ---- variants ---- */
 
-/* A variant kept while its window is shared. */
-struct variant {
-    struct bioinfer_locus l; /* strings are copies */
-    char *text;              /* their memory */
-};
-
+/* Variants that share a window. */
 struct group {
     struct variant *of;
     int n, cap;
@@ -473,58 +550,6 @@ static bool keep_variant(struct group *g, const struct bioinfer_locus *l)
     }
     g->of[g->n++] = v;
     return true;
-}
-
-/* What a change does to each track. */
-static void score(const struct run *run, const float *other, enum stat stat, int track,
-                  double *out)
-{
-    const int n = run->info.n_tracks;
-    double sum = 0;
-
-    for (int64_t b = 0; b < run->info.n_bins; b++) {
-        double r = (double)run->values[b * n + track], a = (double)other[b * n + track];
-        sum += stat == SAD   ? a - r
-               : stat == SAR ? log2(1 + a) - log2(1 + r)
-               : stat == REF ? r
-                             : a;
-    }
-    *out = sum;
-}
-
-/* other: tracks of the changed window. */
-static int put_variant(struct run *run, const struct bioinfer_locus *l, const float *other,
-                       int status, const char *message)
-{
-    struct bioinfer_array arrays[N_STATS];
-    const int n = run->info.n_tracks;
-    float *scores = NULL;
-    int code = CLI_EXIT_OK;
-
-    if (!status && !(scores = malloc((size_t)(n * run->n_stats) * sizeof *scores)))
-        return CLI_EXIT_NO_MEMORY;
-    for (int s = 0; scores && s < run->n_stats; s++) {
-        arrays[s] = (struct bioinfer_array){.kind = stat_names[run->stats[s]], .layer = -1,
-                                            .n_dims = 1, .shape = {n}, .data = scores + s * n};
-        for (int k = 0; k < n; k++) {
-            double v;
-            score(run, other, run->stats[s], k, &v);
-            scores[s * n + k] = (float)v;
-        }
-    }
-    if (run->to_table) {
-        cli_output_printf(&run->table, "%s\t%lld\t%s\t%s\t%s\t%s", l->chrom,
-                          (long long)l->start + 1, l->name, l->reference, l->alternative,
-                          status ? bioinfer_status_name(status) : "ok");
-        for (int k = 0; k < n * run->n_stats; k++)
-            cli_output_printf(&run->table, scores ? "\t%.9g" : "\t",
-                              scores ? (double)scores[k] : 0);
-        cli_output_printf(&run->table, "\n");
-    }
-    code = put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, status, message, arrays,
-                      run->n_stats);
-    free(scores);
-    return code;
 }
 
 /* Letters of REF against the genome's, without regard to case. */
@@ -618,10 +643,32 @@ static int run_some(struct run *run, const struct variant *of, int n, int64_t st
     for (int i = 0; !code && i < n; i++) {
         const int at = place[i];
         const bool failed = !statuses[i] && ran[at];
-        code = put_variant(run, &of[i].l, run->others + at * run->n_values,
+        code = put_variant(run, &of[i].l, run->values, run->others + at * run->n_values,
                            failed ? ran[at] : statuses[i], failed ? ran_texts[at] : texts[i]);
     }
     return code;
+}
+
+/* A variant with a window of its own sets out, and is the run's own from there. */
+static int start_variant(struct run *run, struct variant *v)
+{
+    struct flight *f;
+    struct bioinfer_error err = {0};
+    char text[MAX_TEXT];
+    int64_t start;
+    int code, st = read_window(run, v->l.chrom, v->l.start, &start, &err);
+
+    if (st)
+        return run_failed(run, st, &err);
+    if ((st = check_reference(run, &v->l, start, text)))
+        return (code = finish_flights(run)) ? code : put_variant(run, &v->l, NULL, NULL, st, text);
+    if ((st = make_changed(run, &v->l, start, run->changed[0], &err)))
+        return run_failed(run, st, &err);
+    f = next_flight(run);
+    f->variant = *v;
+    v->text = NULL;
+    return started(run, bioinfer_tracks_start_pair(run->tracks, run->reference, run->changed[0],
+                                                   (size_t)run->info.window, f->values, &err), &err);
 }
 
 /* One window for all variants of the group, which are on one contig. */
@@ -632,7 +679,14 @@ static int run_group(struct run *run, struct group *g)
     int code = CLI_EXIT_OK, st = 0;
     struct bioinfer_error err = {0};
 
+    if (g->n == 1) {
+        code = start_variant(run, &g->of[0]);
+        free_group(g);
+        return code;
+    }
     if (g->n) {
+        if ((code = finish_flights(run)))
+            return code;
         st = read_window(run, g->of[0].l.chrom,
                          (g->of[0].l.start + g->of[g->n - 1].l.start) / 2, &start, &err);
         if (!st)
@@ -682,13 +736,13 @@ static int run_variants(struct run *run)
         if (g.n && (bad || !cluster || strcmp(g.of[0].l.chrom, l.chrom) ||
                     l.start < g.of[g.n - 1].l.start || l.start - g.of[0].l.start > cluster))
             code = run_group(run, &g);
-        if (!code && bad)
-            code = put_variant(run, &l, NULL, bad, text);
+        if (!code && bad && !(code = finish_flights(run)))
+            code = put_variant(run, &l, NULL, NULL, bad, text);
         else if (!code && !keep_variant(&g, &l))
             code = CLI_EXIT_NO_MEMORY;
     }
-    if (!code)
-        code = run_group(run, &g);
+    if (!code && !(code = run_group(run, &g)))
+        code = finish_flights(run);
     free_group(&g);
     free(g.of);
     return code;
@@ -747,7 +801,7 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
             run->changed[w][place] = run->reference[place];
             for (int k = 0; !st && k < tracks; k++) {
                 double v;
-                score(run, run->others + w * run->n_values, SAD, k, &v);
+                score(run, run->values, run->others + w * run->n_values, SAD, k, &v);
                 scores[waiting[w] * tracks + k] = (float)v;
             }
         }
@@ -775,7 +829,7 @@ static int run_intervals(struct run *run)
         struct bioinfer_locus l;
         int st = bioinfer_loci_next(run->loci, &l, &err);
         if (st <= 0)
-            return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : finish_windows(run);
+            return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : finish_flights(run);
         code = run->cli->options->ism ? run_ism(run, &l) : run_interval(run, &l);
     }
     return code;
@@ -884,8 +938,7 @@ out:
     for (int i = 0; i < AT_ONCE; i++)
         free(run.changed[i]);
     for (int i = 0; i < BIOINFER_STARTED; i++) {
-        free(run.flights[i].id);
-        free(run.flights[i].contig);
+        free_flight(&run.flights[i]);
         free(run.flights[i].values);
     }
     free(run.values);

@@ -5,8 +5,8 @@
  * row of every layer is one chain of operations whatever its neighbours, so the patched
  * features are those of a full run, bit for bit, and the second half runs as it is.
  *
- * Sections: life, views of a window, parts, whole windows on their way, the kept reference, changed
- * windows in company, public calls. */
+ * Sections: life, views of a window, parts, what differs, windows on their way, the kept reference,
+ * changed windows in company, pairs, public calls. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,7 +25,6 @@ enum {
 
 /* The reference as one view sees it. */
 struct kept {
-    int32_t *bases;
     float *features[BI_TRACKS_FEATURES];
     bool valid;
 };
@@ -46,27 +45,32 @@ struct company {
 struct waiting {
     struct company all;
     struct cut cuts[AT_ONCE];
-    int32_t *bases;          /* [AT_ONCE][usual cut] */
-    int64_t usual;           /* tokens of the cut around one base; 0 = the family takes no company */
+    int32_t *bases;          /* [AT_ONCE][usual cut]; NULL = there is no company */
     int most;                /* in one program; 1: memory does not do for several */
     struct company running;
     struct bi_exec_slot *slot; /* of them, NULL = there are none */
 };
 
-/* A whole window on its way: where its values go, how many of its views are to come in. */
+/* A window on its way, or a pair of them: where its values go, those of the changed one behind the other's,
+ * how many of its views are to come in. */
 struct window {
     float *values;
+    int n_windows;
     int n_left;
     bool finite;
 };
 
-/* Views of whole windows that are of one program. */
+/* Views of windows that are of one program: of whole ones or, where `pairs`, of a whole one each and of one
+ * that differs by the bases of a cut. */
 struct group {
     struct bi_exec_slot *slot; /* once they are at work */
+    bool pairs;
     int n;
     struct {
         struct window *window;
         int view;
+        bool changed; /* a whole window that is the second of a pair */
+        struct cut cut;
     } of[TOGETHER];
 };
 
@@ -78,6 +82,9 @@ struct started {
     struct group runs[BI_SLOTS], waiting; /* waiting: bases of view i are those of window i of s->bases */
     int n_runs;
     int most; /* views in a program, a power of two; 1: there is no gain, or not the memory */
+    int most_pairs;      /* views of pairs, the same; 0: none */
+    int room_pairs;      /* what it was at first: half the windows of s->bases */
+    int32_t *cut_bases;  /* [most_pairs][usual cut] of those that wait */
 };
 
 /* A slot's input block holds the features of a view's reference for a plan. */
@@ -100,6 +107,7 @@ struct bioinfer_tracks {
     int shifts[MAX_SHIFTS];
     bool both_strands, quarter;
     char *no_rules;
+    int64_t usual;      /* tokens of the cut around one base, of families that take company */
     struct kept *kept;  /* [n_views], NULL = nothing is kept */
     char *sequence;     /* [window] that the caller gave as reference */
     uint64_t reference; /* how many there were */
@@ -205,7 +213,7 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "a reference window");
     for (int v = 0; s->kept && v < s->n_views; v++) {
         struct kept *k = &s->kept[v];
-        bool ok = (k->bases = bi_calloc(s->env, (size_t)s->t->window, sizeof *k->bases));
+        bool ok = true;
         for (int i = 0; ok && i < s->t->n_features; i++) {
             const struct bi_feature *f = &s->t->features[i];
             ok = (k->features[i] = bi_calloc(s->env, (size_t)(s->t->n_tokens * f->rows),
@@ -218,8 +226,7 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
         const int64_t most = MOST_OUTPUT / (s->t->n_bins * s->n_tracks * (int64_t)sizeof(float));
         for (s->waiting.most = 2; s->waiting.most < AT_ONCE && 2 * s->waiting.most <= most;)
             s->waiting.most *= 2;
-        s->waiting.usual = cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
-        s->waiting.bases = bi_calloc(s->env, (size_t)(AT_ONCE * s->waiting.usual),
+        s->waiting.bases = bi_calloc(s->env, (size_t)(AT_ONCE * s->usual),
                                      (size_t)s->t->token_size * sizeof *s->waiting.bases);
         if (!s->waiting.bases)
             return bi_fail(err, BIOINFER_NOMEM, "bases of changed windows");
@@ -262,9 +269,14 @@ int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
     if ((st = find_head(s, p.head, &s->head, err)) || (st = take_tracks(s, &p, err)) ||
         (st = take_views(s, &p, err)))
         goto out;
+    s->usual = cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
     s->started.most = most_together(s);
+    s->started.most_pairs = s->started.room_pairs = s->started.most / 2;
     if ((p.no_rules && !(s->no_rules = bi_strdup(s->env, p.no_rules))) ||
-        !(s->bases = bi_calloc(s->env, (size_t)(s->started.most * s->t->window), sizeof *s->bases))) {
+        !(s->bases = bi_calloc(s->env, (size_t)(s->started.most * s->t->window), sizeof *s->bases)) ||
+        (s->started.most_pairs &&
+         !(s->started.cut_bases = bi_calloc(s->env, (size_t)(s->started.most_pairs * s->usual),
+                                            (size_t)s->t->token_size * sizeof(int32_t))))) {
         st = bi_fail(err, BIOINFER_NOMEM, "tracks");
         goto out;
     }
@@ -284,14 +296,13 @@ void bioinfer_tracks_free(bioinfer_tracks **tracks)
     if (!s)
         return;
     bi_exec_free(&s->exec);
-    for (int v = 0; s->kept && v < s->n_views; v++) {
-        bi_free(s->env, s->kept[v].bases);
+    for (int v = 0; s->kept && v < s->n_views; v++)
         for (int i = 0; i < BI_TRACKS_FEATURES; i++)
             bi_free(s->env, s->kept[v].features[i]);
-    }
     bi_free(s->env, s->kept);
     bi_free(s->env, s->sequence);
     bi_free(s->env, s->waiting.bases);
+    bi_free(s->env, s->started.cut_bases);
     bi_free(s->env, s->bases);
     bi_free(s->env, s->tracks);
     bi_free(s->env, s->pairs);
@@ -495,24 +506,97 @@ static int run_rest(struct bioinfer_tracks *s, int view, float *const *features,
                : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
 }
 
-/* Of n windows in a program: the tokens they start with, and those that are given. */
-static void fill_places(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int n)
+/* Of n windows in a program: the tokens they start with, all with those of one. */
+static void fill_from(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int n)
+{
+    const int64_t n_tokens = s->t->n_tokens;
+    int32_t *from = bi_exec_input(slot, "from");
+    for (int64_t i = 0; i < n * n_tokens; i++)
+        from[i] = (int32_t)(i % n_tokens);
+}
+
+/* And those that are given. */
+static void fill_kept(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int n)
 {
     const struct bi_tracks *t = s->t;
-    int32_t *from = bi_exec_input(slot, "from"), *kept = bi_exec_input(slot, "kept");
-    for (int i = 0; i < n; i++) {
-        const int32_t first = (int32_t)(i * t->n_tokens);
-        for (int32_t k = 0; k < t->n_tokens; k++)
-            from[first + k] = k;
-        for (int32_t k = 0; k < t->n_bins; k++)
-            kept[i * t->n_bins + k] = first + (int32_t)t->first_bin + k;
+    int32_t *kept = bi_exec_input(slot, "kept");
+    for (int64_t i = 0; i < n * t->n_bins; i++)
+        kept[i] = (int32_t)(i / t->n_bins * t->n_tokens + t->first_bin + i % t->n_bins);
+}
+
+/* Of the tokens that a cut computes those that change, in window `at` of a program; -1: the others. */
+static void fill_changes(const struct bioinfer_tracks *s, const struct cut *c, int64_t at, int32_t *row)
+{
+    for (int64_t k = 0; k < s->usual; k++) {
+        const int64_t token = c->first + k;
+        const bool changes = token >= c->token && token < c->token + c->n_tokens;
+        row[k] = changes ? (int32_t)(at * s->t->n_tokens + token) : -1;
     }
 }
 
-/* ---- whole windows on their way ----
+/* ---- what differs ---- */
+
+/* Letters first ... last of the window are others than the reference's; false: none is. */
+static bool find_letters(const struct bioinfer_tracks *s, const char *reference, const char *sequence,
+                         int64_t *first, int64_t *last)
+{
+    enum { STEP = 512 };
+    int64_t low = 0, high = s->t->window; /* equal in front of low and from high on */
+    while (low + STEP <= high && !memcmp(sequence + low, reference + low, STEP))
+        low += STEP;
+    while (low < high && sequence[low] == reference[low])
+        low++;
+    while (low + STEP <= high && !memcmp(sequence + high - STEP, reference + high - STEP, STEP))
+        high -= STEP;
+    while (low < high && sequence[high - 1] == reference[high - 1])
+        high--;
+    *first = low;
+    *last = high - 1;
+    return low < high;
+}
+
+/* The letter that a view has at a place. */
+static unsigned char letter_at(const struct bioinfer_tracks *s, const char *sequence, int view,
+                               int64_t place)
+{
+    const int64_t from = place - s->shifts[view % s->n_shifts];
+    return (unsigned char)sequence[reversed(s, view) ? s->t->window - 1 - from : from];
+}
+
+/* What to compute of a view; false: it is that of the reference. */
+static bool find_cut(const struct bioinfer_tracks *s, const char *reference, const char *sequence,
+                     int view, struct cut *c)
+{
+    const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
+    int64_t low, high, first, end;
+    int32_t codes[256];
+    if (!find_letters(s, reference, sequence, &low, &high))
+        return false;
+    fill_codes(codes, s->quarter, false);
+    first = clamp(shift + (reversed(s, view) ? n - 1 - high : low), 0, n);
+    end = clamp(shift + (reversed(s, view) ? n - 1 - low : high) + 1, 0, n);
+    while (first < end && codes[letter_at(s, sequence, view, first)] ==
+                              codes[letter_at(s, reference, view, first)])
+        first++;
+    while (first < end && codes[letter_at(s, sequence, view, end - 1)] ==
+                              codes[letter_at(s, reference, view, end - 1)])
+        end--;
+    if (first < end)
+        *c = cut_around(s->t, first, end - 1);
+    return first < end;
+}
+
+/* Is a cut one of those that go in company: as large as that around one base, and off the window's ends,
+ * which would move it? */
+static bool is_usual(const struct bioinfer_tracks *s, const struct cut *c)
+{
+    return c->n == s->usual && c->first && c->first + c->n < s->t->n_tokens;
+}
+
+/* ---- windows on their way ----
  *
- * Views of windows wait until they fill a program, or one of them is asked for; each has the bits
- * that it has alone. */
+ * Views of windows, and of pairs of them, wait until they fill a program, or one of them is asked for; each
+ * has the bits that it has alone. */
 
 /* The input of window i of several. */
 static int32_t *input_of(const struct bi_exec_slot *slot, const char *name, int i)
@@ -535,7 +619,24 @@ static void fill_group(struct bioinfer_tracks *s, const struct bi_exec_slot *slo
             row[k] = i * (int32_t)s->t->n_tokens + k;
     }
     if (all > 1)
-        fill_places(s, slot, all);
+        fill_from(s, slot, all);
+}
+
+/* What a program of n pairs has beside their whole windows. */
+static void fill_pairs(struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int first, int n)
+{
+    const struct started *on = &s->started;
+    const int all = filled_up(n);
+    const int64_t size = s->usual * s->t->token_size, n_tokens = s->t->n_tokens;
+    int32_t *cut = bi_exec_input(slot, "cut"), *at = bi_exec_input(slot, "at");
+    int32_t *beside = bi_exec_input(slot, "beside");
+    for (int i = 0; i < all; i++) {
+        const int of = first + (i < n ? i : n - 1);
+        memcpy(cut + i * size, on->cut_bases + of * size, (size_t)size * sizeof *cut);
+        fill_changes(s, &on->waiting.of[of].cut, all + i, at + i * s->usual);
+    }
+    for (int64_t k = 0; k < 2 * all * n_tokens; k++)
+        beside[k] = (int32_t)(k % (all * n_tokens));
 }
 
 /* The views that set out first come in. */
@@ -549,10 +650,18 @@ static int views_in(struct bioinfer_tracks *s, struct bioinfer_error *err)
     memmove(on->runs, on->runs + 1, (size_t)--on->n_runs * sizeof *on->runs);
     for (int i = 0; i < g.n; i++) {
         struct window *w = g.of[i].window;
-        w->finite &= add_tracks_of(s, g.slot, g.of[i].view, i, w->values);
+        const int view = g.of[i].view;
+        float *other = w->values + s->t->n_bins * s->n_tracks;
+        w->finite &= add_tracks_of(s, g.slot, view, i, g.of[i].changed ? other : w->values);
+        if (g.pairs)
+            w->finite &= add_tracks_of(s, g.slot, view, filled_up(g.n) + i, other);
         w->n_left--;
     }
     s->n_whole += (uint64_t)g.n;
+    if (g.pairs) {
+        s->n_cut += (uint64_t)g.n;
+        s->cut_tokens += (uint64_t)(g.n * s->usual);
+    }
     return 0;
 }
 
@@ -560,20 +669,47 @@ static int views_in(struct bioinfer_tracks *s, struct bioinfer_error *err)
 static int submit_some(struct bioinfer_tracks *s, int first, int n, struct bioinfer_error *err)
 {
     struct started *on = &s->started;
-    struct group g = {.n = n};
+    struct group g = {.n = n, .pairs = on->waiting.pairs};
+    const enum bi_tracks_part part = g.pairs ? BI_TRACKS_PAIRS : BI_TRACKS_WHOLE;
+    const int64_t n_tokens = g.pairs ? s->usual : s->t->n_tokens;
+    const int n_windows = filled_up(n);
     int st;
     memcpy(g.of, on->waiting.of + first, (size_t)n * sizeof *g.of);
-    while ((st = begin_some(s, BI_TRACKS_WHOLE, g.of[0].view, s->t->n_tokens, filled_up(n), &g.slot,
-                            err)) > 0 && on->n_runs)
+    while ((st = begin_some(s, part, g.of[0].view, n_tokens, n_windows, &g.slot, err)) > 0 && on->n_runs)
         if ((st = views_in(s, err)))
             return st;
-    if (n > 1 && (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG))
+    if ((n > 1 || g.pairs) && (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG))
         return 1;
     if (st)
         return st > 0 ? bi_fail(err, BIOINFER_INTERNAL, "tracks: no slot is free") : st;
     fill_group(s, g.slot, first, n);
+    if (g.pairs)
+        fill_pairs(s, g.slot, first, n);
+    if (g.pairs || n_windows > 1)
+        fill_kept(s, g.slot, g.pairs ? 2 * n_windows : n_windows);
     if (!(st = bi_exec_submit(s->exec, g.slot, err)))
         on->runs[on->n_runs++] = g;
+    return st;
+}
+
+/* Both windows of a pair that waits, each as a whole one: memory does not do for them in one program. */
+static int submit_apart(struct bioinfer_tracks *s, int at, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    struct group *g = &on->waiting;
+    const int64_t size = s->usual * s->t->token_size, window = s->t->window;
+    const int other = at + on->room_pairs;
+    int st;
+    memcpy(s->bases + other * window, s->bases + at * window, (size_t)window * sizeof *s->bases);
+    memcpy(s->bases + other * window + g->of[at].cut.first * s->t->token_size, on->cut_bases + at * size,
+           (size_t)size * sizeof *s->bases);
+    g->of[other] = g->of[at];
+    g->of[other].changed = true;
+    g->of[at].window->n_left++;
+    g->pairs = false;
+    if (!(st = submit_some(s, at, 1, err)))
+        st = submit_some(s, other, 1, err);
+    g->pairs = true;
     return st;
 }
 
@@ -581,13 +717,18 @@ static int submit_some(struct bioinfer_tracks *s, int first, int n, struct bioin
 static int submit_waiting(struct bioinfer_tracks *s, struct bioinfer_error *err)
 {
     struct started *on = &s->started;
-    int st = 0;
+    int *most = on->waiting.pairs ? &on->most_pairs : &on->most, st = 0;
     for (int at = 0, n; !st && at < on->waiting.n; at += n) {
-        n = on->waiting.n - at < on->most ? on->waiting.n - at : on->most;
+        n = on->waiting.n - at < *most ? on->waiting.n - at : *most;
+        if (!n) { /* of pairs */
+            st = submit_apart(s, at, err);
+            n = 1;
+            continue;
+        }
         if (3 * (filled_up(n) - n) > n) /* too much to fill up */
             n = filled_up(n) / 2;
         if ((st = submit_some(s, at, n, err)) > 0) {
-            on->most = filled_up(n) / 2;
+            *most = filled_up(n) / 2;
             st = n = 0;
         }
     }
@@ -595,36 +736,72 @@ static int submit_waiting(struct bioinfer_tracks *s, struct bioinfer_error *err)
     return st;
 }
 
-/* With n views of a window, from `first` on; their values are added to those there. There is room in
- * `started`. */
+/* A window, or n of one caller's values, that set out; there is room in `started`. */
+static struct window *add_window(struct bioinfer_tracks *s, float *values, int n)
+{
+    struct started *on = &s->started;
+    struct window *w = &on->of[(on->oldest + on->n++) % BIOINFER_STARTED];
+    *w = (struct window){values, n, 0, true};
+    return w;
+}
+
+/* Place for a view of a window, or of a pair, among those that wait; others than of its kind set out. */
+static int add_view(struct bioinfer_tracks *s, struct window *w, int view, bool pairs,
+                    struct bioinfer_error *err)
+{
+    struct group *g = &s->started.waiting;
+    int st;
+    if (g->n && (g->pairs != pairs || other_tracks(s, view) != other_tracks(s, g->of[0].view)) &&
+        (st = submit_waiting(s, err)))
+        return st;
+    g->pairs = pairs;
+    g->of[g->n].window = w;
+    g->of[g->n].view = view;
+    g->of[g->n].changed = false;
+    w->n_left++;
+    return 0;
+}
+
+/* That view is complete. */
+static int submit_full(struct bioinfer_tracks *s, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    return ++on->waiting.n >= (on->waiting.pairs ? on->most_pairs : on->most) ? submit_waiting(s, err) : 0;
+}
+
+/* With one view; its values are added to those there, of a pair to those of the changed window. */
+static int set_out_view(struct bioinfer_tracks *s, struct window *w, const char *sequence, int view,
+                        bool changed, struct bioinfer_error *err)
+{
+    struct group *g = &s->started.waiting;
+    int st = add_view(s, w, view, false, err);
+    if (st)
+        return st;
+    g->of[g->n].changed = changed;
+    read_view(s, sequence, view, s->bases + g->n * s->t->window);
+    return submit_full(s, err);
+}
+
+/* With n views of a window, from `first` on. */
 static int set_out(struct bioinfer_tracks *s, const char *sequence, int first, int n, float *values,
                    struct bioinfer_error *err)
 {
-    struct started *on = &s->started;
-    struct group *g = &on->waiting;
-    struct window *w = &on->of[(on->oldest + on->n++) % BIOINFER_STARTED];
+    struct window *w = add_window(s, values, 1);
     int st = 0;
-    *w = (struct window){values, n, true};
-    for (int v = first; !st && v < first + n; v++) {
-        if (g->n && other_tracks(s, v) != other_tracks(s, g->of[0].view) &&
-            (st = submit_waiting(s, err)))
-            return st;
-        read_view(s, sequence, v, s->bases + g->n * s->t->window);
-        g->of[g->n].window = w;
-        g->of[g->n++].view = v;
-        if (g->n >= on->most)
-            st = submit_waiting(s, err);
-    }
+    for (int v = first; !st && v < first + n; v++)
+        st = set_out_view(s, w, sequence, v, false, err);
     return st;
 }
 
-/* The window that set out first comes in. What waits for company goes before the host waits. */
-static int come_in(struct bioinfer_tracks *s, float **values, struct bioinfer_error *err)
+/* The first of those on their way comes in; n: how many windows its values are of. What waits for company
+ * goes before the host waits. */
+static int come_in(struct bioinfer_tracks *s, float **values, int *n, struct bioinfer_error *err)
 {
     struct started *on = &s->started;
     const struct window *w = &on->of[on->oldest];
     int st = 0;
     *values = w->values;
+    *n = w->n_windows;
     while (!st && w->n_left)
         st = on->waiting.n && on->n_runs < BI_SLOTS ? submit_waiting(s, err) : views_in(s, err);
     if (st)
@@ -644,52 +821,12 @@ static int run_reference(struct bioinfer_tracks *s, const char *sequence, int vi
     k->valid = false;
     s->reference++;
     memcpy(s->sequence, sequence, (size_t)s->t->window);
-    memcpy(k->bases, s->bases, (size_t)s->t->window * sizeof *k->bases);
     if ((st = run_convolutions(s, 0, s->t->n_tokens, 0, s->t->n_tokens, k->features, err)) ||
         (st = run_rest(s, view, k->features, sums, err)))
         return st;
     s->n_whole++;
     k->valid = true;
     return 0;
-}
-
-/* Letters first ... last of the window are others than the reference's; false: none is. */
-static bool find_letters(const struct bioinfer_tracks *s, const char *sequence, int64_t *first,
-                         int64_t *last)
-{
-    enum { STEP = 512 };
-    int64_t low = 0, high = s->t->window; /* equal in front of low and from high on */
-    while (low + STEP <= high && !memcmp(sequence + low, s->sequence + low, STEP))
-        low += STEP;
-    while (low < high && sequence[low] == s->sequence[low])
-        low++;
-    while (low + STEP <= high && !memcmp(sequence + high - STEP, s->sequence + high - STEP, STEP))
-        high -= STEP;
-    while (low < high && sequence[high - 1] == s->sequence[high - 1])
-        high--;
-    *first = low;
-    *last = high - 1;
-    return low < high;
-}
-
-/* What to compute of a view; false: it is the reference. */
-static bool find_cut(struct bioinfer_tracks *s, const char *sequence, int view, struct cut *c)
-{
-    const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
-    const int32_t *bases = s->kept[view].bases;
-    int64_t low, high, first, end;
-    if (!find_letters(s, sequence, &low, &high))
-        return false;
-    first = clamp(shift + (reversed(s, view) ? n - 1 - high : low), 0, n);
-    end = clamp(shift + (reversed(s, view) ? n - 1 - low : high) + 1, 0, n);
-    read_part(s, sequence, view, first, end, s->bases);
-    for (low = first; low < end && s->bases[low - first] == bases[low];)
-        low++;
-    for (high = end; high > low && s->bases[high - 1 - first] == bases[high - 1];)
-        high--;
-    if (low < high)
-        *c = cut_around(s->t, low, high - 1);
-    return low < high;
 }
 
 /* The reference with some bases changed. */
@@ -701,11 +838,12 @@ static int run_changed(struct bioinfer_tracks *s, const char *sequence, int view
     float *saved[BI_TRACKS_FEATURES] = {NULL};
     struct cut c;
     int st = 0;
-    if (!find_cut(s, sequence, view, &c))
+    if (!find_cut(s, s->sequence, sequence, view, &c))
         return run_rest(s, view, k->features, sums, err);
     if (2 * c.n > t->n_tokens) { /* nothing to save */
+        int n;
         st = set_out(s, sequence, view, 1, sums, err);
-        return st ? st : come_in(s, &sums, err);
+        return st ? st : come_in(s, &sums, &n, err);
     }
     read_view(s, sequence, view, s->bases);
     for (int i = 0; !st && i < t->n_features; i++) {
@@ -751,7 +889,8 @@ static void fill_held(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int 
     *h = (struct held){slot->plan->key, slot->generation, s->reference, view};
     memcpy(bi_exec_input(slot, t->features[0].name), s->kept[view].features[0],
            (size_t)(t->n_tokens * t->features[0].width) * sizeof(float));
-    fill_places(s, slot, n_windows);
+    fill_from(s, slot, n_windows);
+    fill_kept(s, slot, n_windows);
 }
 
 static void fill_company(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
@@ -759,19 +898,13 @@ static void fill_company(struct bioinfer_tracks *s, struct bi_exec_slot *slot, i
 {
     const struct bi_tracks *t = s->t;
     const struct waiting *w = &s->waiting;
-    const int64_t size = w->usual * t->token_size;
+    const int64_t size = s->usual * t->token_size;
     int32_t *bases = bi_exec_input(slot, "bases"), *row = bi_exec_input(slot, "row");
     fill_held(s, slot, view, n_windows);
     for (int i = 0; i < n_windows; i++) {
         const int of = i < w->all.n ? i : w->all.n - 1;
-        const struct cut *c = &w->cuts[of];
-        const int32_t first = (int32_t)(i * t->n_tokens);
         memcpy(bases + i * size, w->bases + of * size, (size_t)size * sizeof *bases);
-        for (int64_t k = 0; k < w->usual; k++) {
-            const int64_t token = c->first + k;
-            const bool changes = token >= c->token && token < c->token + c->n_tokens;
-            row[i * w->usual + k] = changes ? first + (int32_t)token : -1;
-        }
+        fill_changes(s, &w->cuts[of], i, row + i * s->usual);
     }
 }
 
@@ -803,7 +936,7 @@ static int finish_company(struct bioinfer_tracks *s, const struct changes *ch,
     for (int i = 0; i < w->running.n; i++)
         finite &= add_tracks_of(s, slot, ch->view, i, values_of(s, ch, w->running.of[i]));
     s->n_cut += (uint64_t)w->running.n;
-    s->cut_tokens += (uint64_t)(w->running.n * w->usual);
+    s->cut_tokens += (uint64_t)(w->running.n * s->usual);
     return finite ? 0 : bi_fail(err, BIOINFER_NONFINITE, "tracks are not finite");
 }
 
@@ -830,9 +963,9 @@ static int run_waiting(struct bioinfer_tracks *s, const struct changes *ch,
     int st;
     if (all.n < 2)
         return run_alone(s, ch, err);
-    st = begin_some(s, BI_TRACKS_CHANGED, ch->view, w->usual, n_windows, &slot, err);
+    st = begin_some(s, BI_TRACKS_CHANGED, ch->view, s->usual, n_windows, &slot, err);
     if (st > 0 && !(st = finish_company(s, ch, err)))
-        st = begin_some(s, BI_TRACKS_CHANGED, ch->view, w->usual, n_windows, &slot, err);
+        st = begin_some(s, BI_TRACKS_CHANGED, ch->view, s->usual, n_windows, &slot, err);
     if (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG) {
         w->most = n_windows / 2;
         return run_alone(s, ch, err);
@@ -854,13 +987,13 @@ static int run_view(struct bioinfer_tracks *s, const struct changes *ch, int n,
                     struct bioinfer_error *err)
 {
     struct waiting *w = &s->waiting;
-    const int64_t size = w->usual * s->t->token_size;
+    const int64_t size = s->usual * s->t->token_size;
     int st = 0;
     w->all.n = 0;
     for (int i = 0; !st && i < n; i++) {
         struct cut c;
-        if (!w->usual || w->most < 2 || !find_cut(s, ch->sequences[i], ch->view, &c) ||
-            c.n != w->usual || !c.first || c.first + c.n == s->t->n_tokens) {
+        if (!w->bases || w->most < 2 || !find_cut(s, s->sequence, ch->sequences[i], ch->view, &c) ||
+            !is_usual(s, &c)) {
             if (!(st = finish_company(s, ch, err)))
                 st = run_changed(s, ch->sequences[i], ch->view, values_of(s, ch, i), err);
             continue;
@@ -877,14 +1010,66 @@ static int run_view(struct bioinfer_tracks *s, const struct changes *ch, int n,
     return st ? st : finish_company(s, ch, err);
 }
 
+/* ---- pairs ---- */
+
+/* A view of a pair whose windows are not for one program: both as whole windows, or, without a queue, one
+ * after the other with the reference's features kept. */
+static int set_out_apart(struct bioinfer_tracks *s, struct window *w, const char *reference,
+                         const char *changed, int view, bool small, struct bioinfer_error *err)
+{
+    float *other = w->values + s->t->n_bins * s->n_tracks;
+    int st = 0;
+    if (!s->kept || !small || s->started.most > 1) {
+        st = set_out_view(s, w, reference, view, false, err);
+        return st ? st : set_out_view(s, w, changed, view, true, err);
+    }
+    while (!st && (s->started.waiting.n || s->started.n_runs))
+        st = s->started.waiting.n ? submit_waiting(s, err) : views_in(s, err);
+    if (st)
+        return st;
+    read_view(s, reference, view, s->bases);
+    st = run_reference(s, reference, view, w->values, err);
+    if (!st || st == BIOINFER_NONFINITE) {
+        const int second = s->kept[view].valid ? run_changed(s, changed, view, other, err) : st;
+        st = st ? st : second;
+    }
+    w->finite &= st != BIOINFER_NONFINITE;
+    return st == BIOINFER_NONFINITE ? 0 : st;
+}
+
+static int set_out_pair(struct bioinfer_tracks *s, const char *reference, const char *changed,
+                        float *values, struct bioinfer_error *err)
+{
+    struct started *on = &s->started;
+    struct group *g = &on->waiting;
+    struct window *w = add_window(s, values, 2);
+    const int64_t token_size = s->t->token_size;
+    int st = 0;
+    for (int v = 0; !st && v < s->n_views; v++) {
+        struct cut c = cut_around(s->t, s->t->window / 2, s->t->window / 2); /* where nothing differs */
+        find_cut(s, reference, changed, v, &c);
+        if (!on->most_pairs || !is_usual(s, &c)) {
+            st = set_out_apart(s, w, reference, changed, v, 2 * c.n <= s->t->n_tokens, err);
+            continue;
+        }
+        if ((st = add_view(s, w, v, true, err)))
+            return st;
+        g->of[g->n].cut = c;
+        read_view(s, reference, v, s->bases + g->n * s->t->window);
+        read_part(s, changed, v, c.first * token_size, (c.first + c.n) * token_size,
+                  on->cut_bases + g->n * s->usual * token_size);
+        st = submit_full(s, err);
+    }
+    return st;
+}
+
 /* ---- public calls ---- */
 
-/* Windows on their way that keep two programs full, and, where a window's views end in the middle of a
- * program, one more. */
-static int at_once(const struct bioinfer_tracks *s)
+/* Windows on their way, or pairs, that keep two programs of `most` views full, and, where one's views end in
+ * the middle of a program, one more. */
+static int at_once(const struct bioinfer_tracks *s, int most)
 {
-    const int views = BI_SLOTS * s->started.most;
-    const int64_t n = (views + s->n_views - 1) / s->n_views + 1;
+    const int64_t n = (BI_SLOTS * most + s->n_views - 1) / s->n_views + 1;
     return s->started.most == 1 ? BI_SLOTS : (int)clamp(n, BI_SLOTS, BIOINFER_STARTED);
 }
 
@@ -905,7 +1090,8 @@ int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_in
     i.n_whole = s->n_whole;
     i.n_cut = s->n_cut;
     i.cut_tokens = s->cut_tokens;
-    i.n_at_once = at_once(s);
+    i.n_at_once = at_once(s, s->started.most);
+    i.n_pairs_at_once = at_once(s, s->started.most_pairs);
     size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
     i.struct_size = info->struct_size;
     memcpy(info, &i, size);
@@ -960,7 +1146,7 @@ static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun
 int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length, int mode,
                         float *tracks, struct bioinfer_error *err)
 {
-    int st;
+    int n, st;
     double begun = bi_now();
     if (!s || !sequence || !tracks)
         return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequence and result must be given");
@@ -971,7 +1157,7 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
         return st;
     memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
     if (mode == BIOINFER_WINDOW && !(st = set_out(s, sequence, 0, s->n_views, tracks, err)))
-        st = come_in(s, &tracks, err);
+        st = come_in(s, &tracks, &n, err);
     for (int v = 0; mode != BIOINFER_WINDOW && !st && v < s->n_views; v++) {
         if (mode == BIOINFER_REFERENCE)
             read_view(s, sequence, v, s->bases);
@@ -1000,9 +1186,26 @@ int bioinfer_tracks_start(bioinfer_tracks *s, const char *sequence, size_t lengt
     return st;
 }
 
-int bioinfer_tracks_finish(bioinfer_tracks *s, float **tracks, struct bioinfer_error *err)
+int bioinfer_tracks_start_pair(bioinfer_tracks *s, const char *reference, const char *changed,
+                               size_t length, float *tracks, struct bioinfer_error *err)
 {
     int st;
+    double begun = bi_now();
+    if (!s || !reference || !changed || !tracks)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequences and result must be given");
+    if ((st = enter(s, length, BIOINFER_STARTED - 1, err)))
+        return st;
+    memset(tracks, 0, (size_t)(2 * s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    st = set_out_pair(s, reference, changed, tracks, err);
+    for (int v = 0; s->kept && v < s->n_views; v++)
+        s->kept[v].valid = false;
+    leave(s, st, 0, tracks, begun);
+    return st;
+}
+
+int bioinfer_tracks_finish(bioinfer_tracks *s, float **tracks, struct bioinfer_error *err)
+{
+    int n = 0, st;
     float *values;
     double begun = bi_now();
     if (!s)
@@ -1013,8 +1216,8 @@ int bioinfer_tracks_finish(bioinfer_tracks *s, float **tracks, struct bioinfer_e
         atomic_flag_clear(&s->busy);
         return bi_fail(err, BIOINFER_MISUSE, "tracks: no window is on its way");
     }
-    st = come_in(s, &values, err);
-    leave(s, st, 1, values, begun);
+    st = come_in(s, &values, &n, err);
+    leave(s, st, n, values, begun);
     if (tracks)
         *tracks = values;
     return st;

@@ -560,6 +560,7 @@ struct bioinfer_tracks_info {
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
     int n_at_once; /* windows to start before the first is finished: more gain nothing */
+    int n_pairs_at_once; /* the same of pairs */
 };
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_tracks *tracks,
                                           struct bioinfer_tracks_info *info);
@@ -587,6 +588,13 @@ BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequ
                                        float *values, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_tracks_finish(bioinfer_tracks *tracks, float **values,
                                         struct bioinfer_error *err);
+/* start with a window and one that differs from it, whose values lie behind the other's: [2, n_bins, n_tracks],
+ * those of two windows, bit for bit. Where little differs and its place does not move, only the tokens that see
+ * it are computed twice in the part before the transformer: the way to run variants that are far apart. A
+ * session that keeps can do so on the CPU, too; its reference is gone afterwards. NONFINITE is of both. */
+BIOINFER_API int bioinfer_tracks_start_pair(bioinfer_tracks *tracks, const char *reference,
+                                            const char *changed, size_t length, float *values,
+                                            struct bioinfer_error *err);
 /* n windows that differ from the reference kept, as n runs in mode BIOINFER_CHANGED give them, bit for
  * bit, but several at a time, which is faster. sequences: n of `length` letters. tracks: [n, n_bins,
  * n_tracks]. A status is that of all: run those of one that is NONFINITE one by one. */

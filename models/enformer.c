@@ -366,10 +366,11 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
 {
     const struct enformer *e = m->config;
     const struct bi_tracks *t = &m->tracks;
+    const int64_t n_windows = shape->part == BI_TRACKS_PAIRS ? 2 * shape->n_windows : shape->n_windows;
     struct bi_tracks_kept crop = {t->first_bin, t->n_bins, 1, BI_NONE};
-    if (shape->n_windows > 1) {
-        crop.n_windows = shape->n_windows;
-        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, shape->n_windows * t->n_bins);
+    if (n_windows > 1) {
+        crop.n_windows = n_windows;
+        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, n_windows * t->n_bins);
     }
     x = bi_tracks_transformer(m, g, x, bi_model_value(m, g, e->positions), &e->layers, &crop);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);
@@ -377,54 +378,83 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     bi_tracks_head(m, g, x, e->head_w[shape->head], e->head_b[shape->head], shape);
 }
 
+/* Those of `tokens` that input `from` [n_all] says, where `row` [n] does not replace them by what the
+ * convolutions make of `bases`. */
+static bi_value_id patched(const struct bi_model *m, struct bi_graph *g, bi_value_id tokens,
+                           const char *from, int64_t n_all, const char *bases, const char *row,
+                           int64_t n)
+{
+    bi_value_id x = convolutions(m, g, bases, n);
+    tokens = bi_select_rows(g, tokens, bi_input(g, from, BI_I32, BI_AXIS_FIXED, n_all));
+    return bi_put_rows(g, tokens, x, bi_input(g, row, BI_I32, BI_AXIS_FIXED, n));
+}
+
 /* The tokens of windows that differ little from one, whose tokens are an input. */
 static bi_value_id changed(const struct bi_model *m, struct bi_graph *g,
                            const struct bi_tracks_shape *shape)
 {
     const struct bi_tracks *t = &m->tracks;
-    const int64_t n = shape->n_windows * shape->n_tokens;
-    bi_value_id x = convolutions(m, g, "bases", n);
-    bi_value_id all = bi_input_rows(g, t->features[0].name, BI_AXIS_FIXED, t->n_tokens,
-                                    t->features[0].width);
-    all = bi_select_rows(g, all, bi_input(g, "from", BI_I32, BI_AXIS_FIXED,
-                                          shape->n_windows * t->n_tokens));
-    return bi_put_rows(g, all, x, bi_input(g, "row", BI_I32, BI_AXIS_FIXED, n));
+    const struct bi_feature *tokens = &t->features[0];
+    bi_value_id x = bi_input_rows(g, tokens->name, BI_AXIS_FIXED, t->n_tokens, tokens->width);
+    return patched(m, g, x, "from", shape->n_windows * t->n_tokens, "bases", "row",
+                   shape->n_windows * shape->n_tokens);
 }
 
 /* The tokens of whole windows, one below the other; the convolutions of one after those of the other, in
  * the same memory. */
-static bi_value_id tokens_of(const struct bi_model *m, struct bi_graph *g,
-                             const struct bi_tracks_shape *shape)
+static bi_value_id tokens_of(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens,
+                             int64_t n_windows)
 {
-    bi_value_id x = convolutions(m, g, "bases", shape->n_tokens);
+    bi_value_id x = convolutions(m, g, "bases", n_tokens);
     char name[16];
-    if (shape->n_windows == 1)
+    if (n_windows == 1)
         return x;
-    x = bi_select_rows(g, x, bi_input(g, "from", BI_I32, BI_AXIS_FIXED,
-                                      shape->n_windows * shape->n_tokens));
-    for (int i = 1; i < shape->n_windows; i++) {
+    x = bi_select_rows(g, x, bi_input(g, "from", BI_I32, BI_AXIS_FIXED, n_windows * n_tokens));
+    for (int i = 1; i < n_windows; i++) {
         bi_value_id y, row;
         bi_phase_next(g);
         snprintf(name, sizeof name, "bases%d", i);
-        y = convolutions(m, g, name, shape->n_tokens);
+        y = convolutions(m, g, name, n_tokens);
         snprintf(name, sizeof name, "row%d", i);
-        row = bi_input(g, name, BI_I32, BI_AXIS_FIXED, shape->n_tokens);
+        row = bi_input(g, name, BI_I32, BI_AXIS_FIXED, n_tokens);
         x = bi_put_rows(g, x, y, row);
     }
     return x;
 }
 
+/* Those of whole windows, and below them those of one beside each that differs little from it. */
+static bi_value_id pairs(const struct bi_model *m, struct bi_graph *g,
+                         const struct bi_tracks_shape *shape)
+{
+    const int64_t n_tokens = m->tracks.n_tokens;
+    bi_value_id x = tokens_of(m, g, n_tokens, shape->n_windows);
+    bi_phase_next(g);
+    return patched(m, g, x, "beside", 2 * shape->n_windows * n_tokens, "cut", "at",
+                   shape->n_windows * shape->n_tokens);
+}
+
+static bi_value_id features(const struct bi_model *m, struct bi_graph *g,
+                            const struct bi_tracks_shape *shape)
+{
+    const struct bi_feature *tokens = &m->tracks.features[0];
+    switch (shape->part) {
+    case BI_TRACKS_REST:
+        return bi_input_rows(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens, tokens->width);
+    case BI_TRACKS_CHANGED:
+        return changed(m, g, shape);
+    case BI_TRACKS_PAIRS:
+        return pairs(m, g, shape);
+    default:
+        return tokens_of(m, g, shape->n_tokens, shape->n_windows);
+    }
+}
+
 static void enformer_build(const struct bi_model *m, struct bi_graph *g,
                            const struct bi_tracks_shape *shape)
 {
-    const struct bi_feature *tokens = &m->tracks.features[0];
-    bi_value_id x = shape->part == BI_TRACKS_REST
-                        ? bi_input_rows(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens,
-                                        tokens->width)
-                    : shape->part == BI_TRACKS_CHANGED ? changed(m, g, shape)
-                                                       : tokens_of(m, g, shape);
+    bi_value_id x = features(m, g, shape);
     if (shape->part == BI_TRACKS_CONVOLUTIONS)
-        bi_output(g, x, 0, -1, tokens->name);
+        bi_output(g, x, 0, -1, m->tracks.features[0].name);
     else
         rest(m, g, x, shape);
 }

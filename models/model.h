@@ -97,7 +97,13 @@ enum bi_tracks_part {
      * tokens of a window], the row of the features that each token starts with; "row" [n_windows *
      * n_tokens], the one of these that a computed token replaces, -1 = none; "kept" [n_windows *
      * n_bins], the tokens that are given. For families with `batches`. */
-    BI_TRACKS_CHANGED
+    BI_TRACKS_CHANGED,
+    /* n_windows windows as in WHOLE, "kept" left out, and beside each one that differs little from it:
+     * the convolutions of n_tokens tokens of each of these, end to end in "cut", and everything behind
+     * for all 2 n_windows, first the former. Int32 "beside" [2 n_windows * tokens of a window] is the
+     * token of the former that each starts with, "at" [n_windows * n_tokens] which one a computed token
+     * replaces, -1 = none, "kept" [2 n_windows * n_bins] as above. For families with `batches`. */
+    BI_TRACKS_PAIRS
 };
 
 struct bi_feature {
@@ -114,8 +120,8 @@ struct bi_tracks_head {
 /* Which graph: that of a part. */
 struct bi_tracks_shape {
     enum bi_tracks_part part;
-    int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED */
-    int64_t n_windows; /* 1 but for WHOLE, CHANGED */
+    int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED, PAIRS */
+    int64_t n_windows; /* 1 but for WHOLE, CHANGED, PAIRS */
     int head;
     const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
     int64_t n_tracks;
@@ -126,7 +132,7 @@ struct bi_tracks {
     int64_t window, token_size, reach, bin_size;
     int64_t n_tokens, n_bins, first_bin; /* bins given, and cut off in front of them */
     int n_features, n_heads;
-    bool batches; /* BI_TRACKS_CHANGED and WHOLE of several can be built */
+    bool batches; /* BI_TRACKS_CHANGED, PAIRS and WHOLE of several can be built */
     struct bi_feature features[BI_TRACKS_FEATURES];
     struct bi_tracks_head heads[BI_TRACKS_HEADS];
 };

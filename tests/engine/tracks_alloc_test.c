@@ -5,7 +5,7 @@
  *
  * Twice for each n: that allocation alone, and from there on. What is run: a model is opened, a
  * window kept as reference, changed ones alone and in company, more than one program takes, windows
- * started together; chosen tracks. With EMULATED, on an emulated GPU, only windows started together. The
+ * and pairs started together; chosen tracks. With EMULATED, on an emulated GPU, only what is started. The
  * status is NOMEM or all values are as ever, nothing leaks; after a single failure the same session gives
  * them. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
 #include <stdbool.h>
@@ -42,6 +42,12 @@ static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer
         st = bioinfer_tracks_start(t, windows[i], window, values + i * n_values, err);
     for (int i = 0; !st && i < STARTED; i++)
         st = bioinfer_tracks_finish(t, NULL, err);
+    for (int i = 1; !st && i < STARTED; i += 2) /* again, each beside the one behind it */
+        st = bioinfer_tracks_start_pair(t, windows[i], windows[i + 1], window, values + i * n_values, err);
+    for (int i = 1; !st && i < STARTED; i += 2)
+        st = bioinfer_tracks_finish(t, NULL, err);
+    if (!EMULATED && !st)
+        st = bioinfer_tracks_run(t, windows[0], window, BIOINFER_REFERENCE, values, err);
     if (!EMULATED && !st) /* those that changed again, in company */
         st = bioinfer_tracks_run_changed(t, (const char *const *)windows + 1, CHANGED, window,
                                          values + n_values, err);

@@ -179,7 +179,9 @@ static double size_of(const struct bioinfer_model *m, const char *what,
            (double)p->memory.activation_size / 1048576, (double)p->memory.input_size / 1048576,
            (double)p->memory.output_size / 1048576);
     if (m->caps.follows && m->half)
-        check_followed(p->graph, shape->part == BI_TRACKS_WHOLE ? (int)shape->n_windows : 1);
+        check_followed(p->graph, shape->part == BI_TRACKS_WHOLE   ? (int)shape->n_windows
+                                 : shape->part == BI_TRACKS_PAIRS ? (int)shape->n_windows + 1
+                                                                  : 1);
     bi_plan_free(&p, m->base.env);
     return all;
 }
@@ -195,6 +197,8 @@ int main(void)
     struct bi_tracks_shape several = {.part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .tracks = tracks,
                                       .n_tracks = 16};
     struct bi_tracks_shape some = {.part = BI_TRACKS_CHANGED, .n_tokens = CUT};
+    struct bi_tracks_shape pairs = {.part = BI_TRACKS_PAIRS, .n_tokens = CUT, .tracks = tracks,
+                                    .n_tracks = 16};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
@@ -227,6 +231,11 @@ int main(void)
             const double size = size_of(model, what, &several);
             alone = several.n_windows > 1 ? alone : size;
             CHECK(size <= alone + 10 * (double)several.n_windows); /* tokens and bases of each */
+        }
+        for (pairs.n_windows = 1; pairs.n_windows <= 4; pairs.n_windows *= 2) {
+            snprintf(what, sizeof what, "%s: %d pair%s, 16 tracks", type, (int)pairs.n_windows,
+                     pairs.n_windows > 1 ? "s" : "");
+            CHECK(size_of(model, what, &pairs) <= alone + 3 * 10 * (double)pairs.n_windows);
         }
         some.tracks = tracks;
         some.n_tracks = 16;

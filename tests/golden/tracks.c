@@ -287,6 +287,75 @@ static void started(const struct golden *g)
     }
 }
 
+/* Windows and others beside them that differ by little, by much, at the ends, by where things stand, by case
+ * only; lone windows among them; of several views, with a reference kept and without: all have the bits of
+ * windows alone. */
+static void paired(const struct golden *g)
+{
+    enum { N = 14 };
+    const int64_t w = g->info.window, n = g->info.n_bins * g->info.n_tracks;
+    const int shifts[] = {-2, 4};
+    char *s[N], *other[N];
+    for (int i = 0; i < N; i++) {
+        struct golden of = *g;
+        s[i] = changed(g, w / (N + 3) * i, w / (N + 2));
+        of.sequence = s[i];
+        other[i] = changed(&of, i == 3 ? 0 : i == 6 ? w - 1 : i == 8 ? w / 4 : w / 3 + 17 * i,
+                           i == 3 || i == 6 ? 1 : i == 8 ? w / 2 : i == 10 ? 0 : 1 + i % 3);
+        if (i == 10)
+            other[i][w / 2] ^= 0x20;
+        if (i == 11) /* a deletion */
+            memmove(other[i] + w / 2, other[i] + w / 2 + 5, (size_t)(w - w / 2 - 5));
+    }
+    for (int kind = 0; kind < 3; kind++) {
+        struct bioinfer_tracks_params p = {.shifts = shifts, .n_shifts = kind == 2 ? 2 : 0,
+                                           .reverse_complement = kind == 2, .keep = kind > 0};
+        struct bioinfer_tracks_info before = {.struct_size = sizeof before}, info = before;
+        struct bioinfer_error err = {0};
+        bioinfer_tracks *t = open_tracks(g, &p);
+        float *want[N][2], *got[N], *which = NULL;
+        for (int i = 0; i < N; i++) {
+            want[i][0] = run(g, t, s[i], BIOINFER_WINDOW);
+            want[i][1] = run(g, t, other[i], BIOINFER_WINDOW);
+            got[i] = calloc((size_t)(2 * n), sizeof **got);
+        }
+        if (p.keep)
+            free(run(g, t, s[0], BIOINFER_REFERENCE));
+        bioinfer_tracks_get_info(t, &before);
+        CHECK(before.n_pairs_at_once >= 2 && before.n_pairs_at_once <= BIOINFER_STARTED);
+        for (int i = 0, finished = 0; finished < N; finished++) {
+            for (; i < N && i - finished < before.n_pairs_at_once; i++)
+                CHECK_EQ(i % 5 == 4 ? bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err)
+                                    : bioinfer_tracks_start_pair(t, s[i], other[i], (size_t)w, got[i], &err),
+                         0);
+            CHECK_EQ(bioinfer_tracks_finish(t, &which, &err), 0);
+            CHECK(which == got[finished]);
+            CHECK(same(which, want[finished][0], n));
+            if (finished % 5 != 4 && !CHECK(same(which + n, want[finished][1], n)))
+                fprintf(stderr, "    pair %d\n", finished);
+        }
+        bioinfer_tracks_get_info(t, &info);
+        if (w > 2048 && p.keep) /* without the lone ones, those at the ends, 8, 10 and 11 */
+            CHECK(info.n_cut - before.n_cut >= (uint64_t)((kind == 2 ? 4 : 1) * (N - 2 - 2 - 3)));
+        if (p.keep) {
+            CHECK_EQ(bioinfer_tracks_run(t, s[0], (size_t)w, BIOINFER_CHANGED, got[0], &err), BIOINFER_INVALID);
+            CHECK_HAS(err.text, "there is no reference to change");
+        }
+        CHECK_EQ(bioinfer_tracks_start_pair(t, s[0], other[0], (size_t)w - 1, got[0], &err), BIOINFER_INVALID);
+        CHECK_EQ(bioinfer_tracks_start_pair(t, s[0], other[0], (size_t)w, got[0], &err), 0);
+        bioinfer_tracks_free(&t); /* with one on its way */
+        for (int i = 0; i < N; i++) {
+            free(want[i][0]);
+            free(want[i][1]);
+            free(got[i]);
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        free(s[i]);
+        free(other[i]);
+    }
+}
+
 /* Strands, shifts, chosen tracks: against single windows. */
 static void views(const struct golden *g)
 {
@@ -482,6 +551,7 @@ int main(int argc, char **argv)
         if (!g.no_rules && g.info.n_tokens <= 256) {
             company(&g);
             started(&g);
+            paired(&g);
         }
         for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n)); i++)
             chosen(&g, i, head, n);

@@ -184,6 +184,73 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     bioinfer_tracks_free(&one);
 }
 
+/* Five windows, each beside one of another base or, the third, of many: as each of the ten alone. The third's
+ * two go together, in a program between those of the pairs before and behind it; where there is no memory for
+ * a pair, or the family takes no company, each goes by itself. */
+static void check_pairs(struct bioinfer_model *model, const char *s, bool together, bool half)
+{
+    enum { N = 5, LONG = 2 };
+    const size_t window = strlen(s);
+    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp};
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_profile profile = {.struct_size = sizeof profile};
+    struct bioinfer_error err = {0};
+    for (int limited = 0; limited <= half; limited++) {
+        const bool by_twos = together && !limited;
+        bioinfer_tracks *t = NULL, *one = NULL;
+        float *got[N], *want[2];
+        char *of[N][2];
+        size_t n_values;
+        CHECK_EQ(bioinfer_tracks_new(&one, model, &tp, &err), 0);
+        bioinfer_tracks_get_info(one, &info);
+        n_values = (size_t)(info.n_bins * info.n_tracks);
+        for (int i = 0; i < 2; i++)
+            want[i] = malloc(n_values * sizeof(float));
+        CHECK_EQ(bioinfer_tracks_run(one, s, window, BIOINFER_WINDOW, want[0], &err), 0);
+        bioinfer_tracks_get_profile(one, &profile);
+        tp.memory_limit = limited ? (int64_t)(profile.activation_size + 2 * profile.io_size) : 0;
+        CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
+        tp.memory_limit = 0;
+        for (int i = 0; i < N; i++) {
+            const size_t at = window / 2 + 3 * (size_t)i;
+            for (int k = 0; k < 2; k++) {
+                of[i][k] = malloc(window);
+                memcpy(of[i][k], s, window);
+                of[i][k][window / 5 * (size_t)i] = 'N';
+            }
+            for (size_t k = at; k < at + (i == LONG ? window / 3 : 1); k++)
+                of[i][1][k] = s[k] == 'G' ? 'T' : 'G';
+            got[i] = malloc(2 * n_values * sizeof(float));
+        }
+        emu_counts.copies_in = 0;
+        for (int i = 0; i < N; i++)
+            CHECK_EQ(bioinfer_tracks_start_pair(t, of[i][0], of[i][1], window, got[i], &err), 0);
+        for (int i = 0; i < N; i++)
+            if (!CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0))
+                fprintf(stderr, "    %s\n", err.text);
+        CHECK_EQ(emu_counts.copies_in, by_twos ? 3 : 2 * N);
+        for (int i = 0; i < N; i++) {
+            for (int k = 0; k < 2; k++) {
+                CHECK_EQ(bioinfer_tracks_run(one, of[i][k], window, BIOINFER_WINDOW, want[k], &err), 0);
+                if (!CHECK(!memcmp(want[k], got[i] + (size_t)k * n_values, n_values * sizeof(float))))
+                    fprintf(stderr, "    window %d of pair %d, %d\n", k, i, limited);
+            }
+        }
+        bioinfer_tracks_get_info(t, &info);
+        CHECK_EQ(info.n_cut, by_twos ? N - 1 : 0);
+        CHECK_EQ(info.n_whole, by_twos ? N + 1 : 2 * N);
+        for (int i = 0; i < N; i++) {
+            free(of[i][0]);
+            free(of[i][1]);
+            free(got[i]);
+        }
+        free(want[0]);
+        free(want[1]);
+        bioinfer_tracks_free(&t);
+        bioinfer_tracks_free(&one);
+    }
+}
+
 static void check_started(struct bioinfer_model *model, const char *s, bool together, bool thorough)
 {
     static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5}, alone[] = {3};
@@ -253,6 +320,8 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     if (ops)
         check_started(model, s, company,
                       company && ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
+    if (ops && (ops == &emu_nvidia) == !strcmp(mp->precision, "fp16"))
+        check_pairs(model, s, company, ops == &emu_nvidia);
     free(s);
     bioinfer_reader_close(&reader);
     bioinfer_tracks_free(&t);
