@@ -8,6 +8,7 @@
 #include "tracks.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ struct flight {
     uint64_t ordinal;
     int64_t start;
     struct variant variant;
-    float *values; /* [n_bins, n_tracks], of a variant those of the reference and of the other */
+    float *values; /* [n_rows, n_tracks], of a variant those of the reference and of the other */
 };
 
 struct run {
@@ -51,10 +52,11 @@ struct run {
     int shifts[MAX_SHIFTS], n_shifts;
     enum stat stats[N_STATS];
     int n_stats;
+    enum bioinfer_tracks_sums sums; /* what there is of a window, rather than tracks */
     bool to_table, to_coverage, variants;
     char *reference, *changed[AT_ONCE]; /* [window]; changed: where there is a reference, else none */
     char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
-    float *values, *others;             /* [n_bins, n_tracks], of the reference; others: of each changed */
+    float *values, *others;             /* [n_rows, n_tracks], of the reference; others: of each changed */
     int at_once;
     struct flight flights[BIOINFER_STARTED]; /* a ring of most_flights */
     int most_flights, n_flights, oldest;
@@ -101,6 +103,21 @@ static int read_stats(struct run *run, const char *list)
     return CLI_EXIT_OK;
 }
 
+/* Scores are of sums over bins; logarithms are those of means over views, which only all values give. */
+static enum bioinfer_tracks_sums sums_for(const struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    bool logs = false;
+
+    for (int i = 0; i < run->n_stats; i++)
+        logs |= run->stats[i] == SAR;
+    if (!o->ism && !run->variants)
+        return BIOINFER_NO_SUMS;
+    if (o->ism || !logs)
+        return BIOINFER_SUMS;
+    return run->n_shifts > 1 || o->rc ? BIOINFER_NO_SUMS : BIOINFER_SUMS_AND_LOGS;
+}
+
 static int open_session(struct run *run)
 {
     const struct cli_options *o = run->cli->options;
@@ -113,6 +130,7 @@ static int open_session(struct run *run)
     const char *head;
     int n_tracks = 0, code, st;
 
+    p.sums = run->sums = sums_for(run);
     for (int i = 0; (head = bioinfer_model_head(run->cli->model, i, &n_tracks)); i++)
         if (!o->head || !strcmp(head, o->head))
             break;
@@ -130,7 +148,7 @@ static int open_session(struct run *run)
         bioinfer_tracks_set_profile(run->tracks, 1);
     run->info.struct_size = sizeof run->info;
     bioinfer_tracks_get_info(run->tracks, &run->info);
-    run->n_values = run->info.n_bins * run->info.n_tracks;
+    run->n_values = run->info.n_rows * run->info.n_tracks;
     run->reference = calloc((size_t)run->info.window + 1, 1);
     if (!run->reference)
         return CLI_EXIT_NO_MEMORY;
@@ -298,56 +316,88 @@ static int put_tracks(struct run *run, const char *id, uint64_t ordinal, int sta
     return put_result(run, id, ordinal, status, message, &a, 1);
 }
 
-/* What a change does to each track. */
-static void score(const struct run *run, const float *values, const float *other, enum stat stat,
-                  int track, double *out)
+/* The sum over bins of a track, or of the logarithms of 1 and its values: of sums, see bioinfer.h, or of
+ * tracks. */
+static double sum_of(const struct run *run, const float *values, int track, bool logs)
 {
     const int n = run->info.n_tracks;
     double sum = 0;
 
-    for (int64_t b = 0; b < run->info.n_bins; b++) {
-        double r = (double)values[b * n + track], a = (double)other[b * n + track];
-        sum += stat == SAD   ? a - r
-               : stat == SAR ? log2(1 + a) - log2(1 + r)
-               : stat == REF ? r
-                             : a;
+    if (run->sums) {
+        const float *high = values + (logs ? 2 * n : 0) + track;
+        return (double)high[0] + (double)high[n];
     }
-    *out = sum;
+    for (int64_t b = 0; b < run->info.n_bins; b++) {
+        const double v = (double)values[b * n + track];
+        sum += logs ? log2(1 + v) : v;
+    }
+    return sum;
 }
 
-/* values: tracks of the reference window; other: of the changed one. */
-static int put_variant(struct run *run, const struct bioinfer_locus *l, const float *values,
-                       const float *other, int status, const char *message)
+/* What a change does to a track. */
+static double score(const struct run *run, const float *values, const float *other, enum stat stat,
+                    int track)
+{
+    const double r = stat == ALT ? 0 : sum_of(run, values, track, stat == SAR);
+    const double a = stat == REF ? 0 : sum_of(run, other, track, stat == SAR);
+
+    return stat == REF ? r : a - r;
+}
+
+/* Scores of a variant [n_stats, n_tracks] and, for a table, their text. */
+struct scored {
+    float *scores;
+    char *text;
+    size_t n_text;
+};
+
+static void free_scored(struct scored *y)
+{
+    free(y->scores);
+    free(y->text);
+    *y = (struct scored){0};
+}
+
+/* values: of the reference window; other: of the changed one. Of several variants at a time by several threads;
+ * false: no memory. */
+static bool make_scored(const struct run *run, const float *values, const float *other, struct scored *y)
+{
+    enum { MOST_DIGITS = 24 };
+    const int n = run->info.n_tracks;
+
+    if (!(y->scores = malloc((size_t)(n * run->n_stats) * sizeof *y->scores)) ||
+        (run->to_table && !(y->text = malloc((size_t)(n * run->n_stats) * MOST_DIGITS))))
+        return false;
+    for (int s = 0; s < run->n_stats; s++)
+        for (int k = 0; k < n; k++)
+            y->scores[s * n + k] = (float)score(run, values, other, run->stats[s], k);
+    for (int k = 0; run->to_table && k < n * run->n_stats; k++)
+        y->n_text += (size_t)snprintf(y->text + y->n_text, MOST_DIGITS, "\t%.9g", (double)y->scores[k]);
+    return true;
+}
+
+/* y: NULL where there are no scores. */
+static int put_variant(struct run *run, const struct bioinfer_locus *l, const struct scored *y,
+                       int status, const char *message)
 {
     struct bioinfer_array arrays[N_STATS];
     const int n = run->info.n_tracks;
-    float *scores = NULL;
-    int code = CLI_EXIT_OK;
 
-    if (!status && !(scores = malloc((size_t)(n * run->n_stats) * sizeof *scores)))
-        return CLI_EXIT_NO_MEMORY;
-    for (int s = 0; scores && s < run->n_stats; s++) {
+    for (int s = 0; y && s < run->n_stats; s++)
         arrays[s] = (struct bioinfer_array){.kind = stat_names[run->stats[s]], .layer = -1,
-                                            .n_dims = 1, .shape = {n}, .data = scores + s * n};
-        for (int k = 0; k < n; k++) {
-            double v;
-            score(run, values, other, run->stats[s], k, &v);
-            scores[s * n + k] = (float)v;
-        }
-    }
+                                            .n_dims = 1, .shape = {n}, .data = y->scores + s * n};
     if (run->to_table) {
         cli_output_printf(&run->table, "%s\t%lld\t%s\t%s\t%s\t%s", l->chrom,
                           (long long)l->start + 1, l->name, l->reference, l->alternative,
                           status ? bioinfer_status_name(status) : "ok");
-        for (int k = 0; k < n * run->n_stats; k++)
-            cli_output_printf(&run->table, scores ? "\t%.9g" : "\t",
-                              scores ? (double)scores[k] : 0);
-        cli_output_printf(&run->table, "\n");
+        if (y)
+            cli_output_write(&run->table, y->text, y->n_text);
+        for (int k = 0; !y && k < n * run->n_stats; k++)
+            cli_output_write(&run->table, "\t", 1);
+        cli_output_write(&run->table, "\n", 1);
     }
-    code = put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, status, message, arrays,
+    return put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, status, message, arrays,
                       run->n_stats);
-    free(scores);
-    return code;
 }
 
 /* ---- on their way ---- */
@@ -364,6 +414,7 @@ static void free_flight(struct flight *f)
 static int finish_flight(struct run *run)
 {
     struct flight *f = &run->flights[run->oldest];
+    struct scored y = {0};
     struct bioinfer_error err = {0};
     int st = bioinfer_tracks_finish(run->tracks, NULL, &err), code;
 
@@ -371,13 +422,16 @@ static int finish_flight(struct run *run)
     run->oldest = (run->oldest + 1) % run->most_flights;
     if (st && !is_of_record(st))
         code = cli_fail(run->cli, CLI_AT_RUN, st, &err);
+    else if (run->variants && !st && !make_scored(run, f->values, f->values + run->n_values, &y))
+        code = CLI_EXIT_NO_MEMORY;
     else if (run->variants)
-        code = put_variant(run, &f->variant.l, f->values, f->values + run->n_values, st, err.text);
+        code = put_variant(run, &f->variant.l, st ? NULL : &y, st, err.text);
     else if (!(code = put_tracks(run, f->id, f->ordinal, st, err.text, f->values)) && !st &&
              run->to_coverage)
         code = coverage_put(&run->coverage, f->contig, bioinfer_genome_length(run->genome, f->contig),
                             f->start + run->info.first_bin * run->info.bin_size,
                             run->info.n_bins, f->values);
+    free_scored(&y);
     free_flight(f);
     return code;
 }
@@ -623,6 +677,9 @@ static int run_some(struct run *run, const struct variant *of, int n, int64_t st
 {
     char (*texts)[MAX_TEXT] = run->texts, (*ran_texts)[MAX_TEXT] = run->texts + AT_ONCE;
     int statuses[AT_ONCE] = {0}, ran[AT_ONCE] = {0}, place[AT_ONCE], n_ran = 0;
+    struct scored scored[AT_ONCE] = {{0}};
+    const int n_threads = run->cli->options->threads > 0 ? (int)run->cli->options->threads : omp_get_max_threads();
+    bool failed = false;
     int code = CLI_EXIT_OK;
     struct bioinfer_error err = {0};
 
@@ -640,12 +697,17 @@ static int run_some(struct run *run, const struct variant *of, int n, int64_t st
     }
     if ((st = run_changed(run, n_ran, ran, ran_texts, &err)))
         return run_failed(run, st, &err);
+#pragma omp parallel for schedule(dynamic) num_threads(n_threads) reduction(|| : failed)
+    for (int at = 0; at < n_ran; at++)
+        failed = (!ran[at] && !make_scored(run, run->values, run->others + at * run->n_values, &scored[at])) || failed;
+    code = failed ? CLI_EXIT_NO_MEMORY : CLI_EXIT_OK;
     for (int i = 0; !code && i < n; i++) {
-        const int at = place[i];
-        const bool failed = !statuses[i] && ran[at];
-        code = put_variant(run, &of[i].l, run->values, run->others + at * run->n_values,
-                           failed ? ran[at] : statuses[i], failed ? ran_texts[at] : texts[i]);
+        const int at = place[i], status = statuses[i] ? statuses[i] : ran[at];
+        code = put_variant(run, &of[i].l, status ? NULL : &scored[at], status,
+                           statuses[i] ? texts[i] : ran_texts[at]);
     }
+    for (int at = 0; at < n_ran; at++)
+        free_scored(&scored[at]);
     return code;
 }
 
@@ -661,7 +723,7 @@ static int start_variant(struct run *run, struct variant *v)
     if (st)
         return run_failed(run, st, &err);
     if ((st = check_reference(run, &v->l, start, text)))
-        return (code = finish_flights(run)) ? code : put_variant(run, &v->l, NULL, NULL, st, text);
+        return (code = finish_flights(run)) ? code : put_variant(run, &v->l, NULL, st, text);
     if ((st = make_changed(run, &v->l, start, run->changed[0], &err)))
         return run_failed(run, st, &err);
     f = next_flight(run);
@@ -737,7 +799,7 @@ static int run_variants(struct run *run)
                     l.start < g.of[g.n - 1].l.start || l.start - g.of[0].l.start > cluster))
             code = run_group(run, &g);
         if (!code && bad && !(code = finish_flights(run)))
-            code = put_variant(run, &l, NULL, NULL, bad, text);
+            code = put_variant(run, &l, NULL, bad, text);
         else if (!code && !keep_variant(&g, &l))
             code = CLI_EXIT_NO_MEMORY;
     }
@@ -799,11 +861,9 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
         for (int w = 0; w < n_waiting; w++) {
             const int64_t place = l->start - start + waiting[w] / 4;
             run->changed[w][place] = run->reference[place];
-            for (int k = 0; !st && k < tracks; k++) {
-                double v;
-                score(run, run->values, run->others + w * run->n_values, SAD, k, &v);
-                scores[waiting[w] * tracks + k] = (float)v;
-            }
+            for (int k = 0; !st && k < tracks; k++)
+                scores[waiting[w] * tracks + k] =
+                    (float)score(run, run->values, run->others + w * run->n_values, SAD, k);
         }
         n_waiting = 0;
         if (!st && cli_progress_tick(run->cli, run->n_records, (uint64_t)i)) {

@@ -20,7 +20,8 @@ enum {
     AT_ONCE = 16, /* changed windows in a program, a power of two */
     TOGETHER = BIOINFER_STARTED / BI_SLOTS, /* whole ones, the same */
     ENOUGH_TOKENS = 12288,  /* rows that fill a GPU */
-    MOST_OUTPUT = 256 << 20 /* bytes of tracks of several */
+    MOST_OUTPUT = 256 << 20, /* bytes of tracks of several */
+    MANY_VALUES = 1 << 18    /* of a window, that several threads bring in */
 };
 
 /* The reference as one view sees it. */
@@ -100,10 +101,12 @@ struct bioinfer_tracks {
     const struct bi_env *env;
     struct bi_exec *exec;
     int head, n_tracks, n_views, n_shifts;
+    int sums; /* enum bioinfer_tracks_sums */
     int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
     bool all_tracks;     /* as many as the head has: they are put in order here, else only the
                           * wanted rows of the head's weight are on the device */
     bool other_pairs;    /* pairs differ from tracks */
+    bool in_order[2];    /* tracks, and pairs, are 0, 1, 2 ... */
     int shifts[MAX_SHIFTS];
     bool both_strands, quarter;
     char *no_rules;
@@ -118,6 +121,17 @@ struct bioinfer_tracks {
     uint64_t n_whole, n_cut, cut_tokens;
     atomic_flag busy;
 };
+
+/* Rows of a window's values. */
+static int64_t n_rows_of(const struct bioinfer_tracks *s)
+{
+    return s->sums ? 2 * s->sums : s->t->n_bins;
+}
+
+static int64_t n_values_of(const struct bioinfer_tracks *s)
+{
+    return n_rows_of(s) * s->n_tracks;
+}
 
 /* ---- life ---- */
 
@@ -152,6 +166,7 @@ static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_p
     s->pairs = bi_calloc(s->env, (size_t)s->n_tracks, sizeof *s->pairs);
     if (!s->tracks || !s->pairs)
         return bi_fail(err, BIOINFER_NOMEM, "tracks");
+    s->in_order[0] = s->in_order[1] = true;
     for (int i = 0; i < s->n_tracks; i++) {
         int track = p->n_tracks ? p->tracks[i] : i;
         if (track < 0 || track >= all)
@@ -164,6 +179,8 @@ static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_p
                            "tracks 0 to %d", track, s->pairs[i], s->t->heads[s->head].name,
                            all - 1);
         s->other_pairs |= s->pairs[i] != track;
+        s->in_order[0] &= track == i;
+        s->in_order[1] &= s->pairs[i] == i;
     }
     return 0;
 }
@@ -184,6 +201,13 @@ static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_pa
     s->both_strands = p->reverse_complement != 0;
     s->quarter = p->quarter != 0;
     s->n_views = s->n_shifts * (s->both_strands ? 2 : 1);
+    s->sums = p->sums;
+    if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: sums %d, expected up to %d", p->sums,
+                       BIOINFER_SUMS_AND_LOGS);
+    if (p->sums == BIOINFER_SUMS_AND_LOGS && s->n_views > 1)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: sums of logarithms are of one window, %d make a mean",
+                       s->n_views);
     return 0;
 }
 
@@ -223,7 +247,7 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
             return bi_fail(err, BIOINFER_NOMEM, "features of a reference window");
     }
     if (s->kept && s->t->batches) {
-        const int64_t most = MOST_OUTPUT / (s->t->n_bins * s->n_tracks * (int64_t)sizeof(float));
+        const int64_t most = MOST_OUTPUT / (n_values_of(s) * (int64_t)sizeof(float));
         for (s->waiting.most = 2; s->waiting.most < AT_ONCE && 2 * s->waiting.most <= most;)
             s->waiting.most *= 2;
         s->waiting.bases = bi_calloc(s->env, (size_t)(AT_ONCE * s->usual),
@@ -237,7 +261,7 @@ static int keep_memory(struct bioinfer_tracks *s, struct bioinfer_error *err)
 /* Several windows in a program have more rows: a gain where one has too few to fill the device. */
 static int most_together(const struct bioinfer_tracks *s)
 {
-    const int64_t output = s->t->n_bins * s->n_tracks * (int64_t)sizeof(float);
+    const int64_t output = n_values_of(s) * (int64_t)sizeof(float);
     int most = 1;
     while (s->model->caps.async && s->t->batches && 2 * most <= TOGETHER &&
            2 * most * s->t->n_tokens <= ENOUGH_TOKENS && 2 * most * output <= MOST_OUTPUT)
@@ -387,7 +411,8 @@ static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_
 {
     return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .n_windows = n_windows,
                                     .head = s->head, .n_tracks = s->n_tracks,
-                                    .tracks = s->all_tracks ? NULL : tracks_of(s, view)};
+                                    .tracks = s->all_tracks ? NULL : tracks_of(s, view),
+                                    .sums = s->sums};
 }
 
 /* Does the device compute other tracks of this view than of the first strand? */
@@ -427,25 +452,67 @@ static int run(struct bioinfer_tracks *s, struct bi_exec_slot *slot, struct bioi
     return st ? st : bi_exec_wait(s->exec, slot, err);
 }
 
-/* Adds the wanted tracks of a view to the sums, of window `at` of several; false when a value is
- * not finite. */
+/* high + low, which have more digits than one number. */
+static void put_sum(float *high, float *low, double sum)
+{
+    *high = (float)sum;
+    *low = (float)(sum - (double)*high);
+}
+
+/* Adds the wanted sums over bins of a view, see add_tracks_of. */
+static bool add_sums_of(const struct bioinfer_tracks *s, const float *from, int64_t ld,
+                        const int32_t *which, float *values)
+{
+    bool finite = true;
+    for (int kind = 0; kind < s->sums; kind++, from += 2 * ld, values += 2 * s->n_tracks)
+        for (int i = 0; i < s->n_tracks; i++) {
+            const int of = which ? which[i] : i;
+            const double v = (double)from[of] + (double)from[ld + of];
+            float *high = values + i, *low = high + s->n_tracks;
+            finite &= isfinite(v) != 0;
+            put_sum(high, low, (double)*high + (double)*low + v);
+        }
+    return finite;
+}
+
+/* Values of a bin, of tracks `which` or, where it is NULL, in order; the first of several views, or the only
+ * one, is not added to what is there. false when one is not finite. */
+static bool take_bin(float *to, const float *from, const int32_t *which, int n, bool first)
+{
+    const int32_t infinity = 0x7f800000;
+    int32_t largest = 0; /* of the bits without signs */
+    for (int i = 0; which && i < n; i++)
+        to[i] = from[which[i]] + (first ? 0 : to[i]);
+    for (int i = 0; !which && !first && i < n; i++)
+        to[i] += from[i];
+    if (!which && first)
+        memcpy(to, from, (size_t)n * sizeof *to);
+    for (int i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &to[i], sizeof bits);
+        bits &= INT32_MAX;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest < infinity;
+}
+
+/* Takes in the wanted tracks of a view, of window `at` of several; false when a value is not finite. */
 static bool add_tracks_of(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot,
-                          int view, int at, float *sums)
+                          int view, int at, float *values)
 {
     const int64_t n = s->t->n_bins;
-    const int32_t *which = s->all_tracks ? tracks_of(s, view) : NULL; /* NULL: in order */
+    const int32_t *which = s->all_tracks && !s->in_order[reversed(s, view)] ? tracks_of(s, view) : NULL;
+    const int n_threads = n_values_of(s) < MANY_VALUES ? 1 : s->model->ctx->n_threads;
     int64_t ld;
     const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
     bool finite = true;
-    from += at * n * ld;
-    for (int64_t b = 0; b < n; b++) {
-        const float *row = from + (reversed(s, view) ? n - 1 - b : b) * ld;
-        for (int i = 0; i < s->n_tracks; i++) {
-            float v = row[which ? which[i] : i];
-            finite &= isfinite(v) != 0;
-            sums[b * s->n_tracks + i] += v;
-        }
-    }
+    from += at * n_rows_of(s) * ld;
+    if (s->sums)
+        return add_sums_of(s, from, ld, which, values);
+#pragma omp parallel for num_threads(n_threads) reduction(&& : finite) if (n_threads > 1)
+    for (int64_t b = 0; b < n; b++)
+        finite = take_bin(values + b * s->n_tracks, from + (reversed(s, view) ? n - 1 - b : b) * ld, which,
+                          s->n_tracks, s->n_views == 1) && finite;
     return finite;
 }
 
@@ -651,7 +718,7 @@ static int views_in(struct bioinfer_tracks *s, struct bioinfer_error *err)
     for (int i = 0; i < g.n; i++) {
         struct window *w = g.of[i].window;
         const int view = g.of[i].view;
-        float *other = w->values + s->t->n_bins * s->n_tracks;
+        float *other = w->values + n_values_of(s);
         w->finite &= add_tracks_of(s, g.slot, view, i, g.of[i].changed ? other : w->values);
         if (g.pairs)
             w->finite &= add_tracks_of(s, g.slot, view, filled_up(g.n) + i, other);
@@ -911,13 +978,13 @@ static void fill_company(struct bioinfer_tracks *s, struct bi_exec_slot *slot, i
 /* What a call is about. */
 struct changes {
     const char *const *sequences;
-    float *values; /* [n, n_bins, n_tracks] */
+    float *values; /* [n, n_rows, n_tracks] */
     int view;
 };
 
 static float *values_of(const struct bioinfer_tracks *s, const struct changes *ch, int window)
 {
-    return ch->values + window * s->t->n_bins * s->n_tracks;
+    return ch->values + window * n_values_of(s);
 }
 
 /* The results of those on their way, if any. */
@@ -1017,7 +1084,7 @@ static int run_view(struct bioinfer_tracks *s, const struct changes *ch, int n,
 static int set_out_apart(struct bioinfer_tracks *s, struct window *w, const char *reference,
                          const char *changed, int view, bool small, struct bioinfer_error *err)
 {
-    float *other = w->values + s->t->n_bins * s->n_tracks;
+    float *other = w->values + n_values_of(s);
     int st = 0;
     if (!s->kept || !small || s->started.most > 1) {
         st = set_out_view(s, w, reference, view, false, err);
@@ -1084,6 +1151,7 @@ int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_in
     i.bin_size = s->t->bin_size;
     i.first_bin = s->t->first_bin;
     i.n_bins = s->t->n_bins;
+    i.n_rows = n_rows_of(s);
     i.n_tracks = s->n_tracks;
     i.n_head_tracks = s->t->heads[s->head].n_tracks;
     i.n_tokens = s->t->n_tokens;
@@ -1107,6 +1175,13 @@ const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_track
     return m->base.tracks.heads[index].name;
 }
 
+/* Values that views are added to. */
+static void clear_values(const bioinfer_tracks *s, int64_t n_windows, float *values)
+{
+    if (s->n_views > 1 || s->sums)
+        memset(values, 0, (size_t)(n_windows * n_values_of(s)) * sizeof *values);
+}
+
 /* What every call begins with; most: of windows that may be on their way. */
 static int enter(bioinfer_tracks *s, size_t length, int most, struct bioinfer_error *err)
 {
@@ -1126,12 +1201,26 @@ static int enter(bioinfer_tracks *s, size_t length, int most, struct bioinfer_er
     return st;
 }
 
+/* Of the views, whose values were added up in those of n windows. */
+static void take_mean(const bioinfer_tracks *s, int n, float *values)
+{
+    if (s->sums == BIOINFER_NO_SUMS) {
+        for (int64_t i = 0; i < n * n_values_of(s); i++)
+            values[i] /= (float)s->n_views;
+        return;
+    }
+    for (int64_t i = 0; i < (int64_t)n * s->sums; i++, values += 2 * s->n_tracks)
+        for (int k = 0; k < s->n_tracks; k++) {
+            float *high = values + k, *low = high + s->n_tracks;
+            put_sum(high, low, ((double)*high + (double)*low) / s->n_views);
+        }
+}
+
 /* And ends with, n windows later. */
 static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun)
 {
-    const int64_t n_values = n * s->t->n_bins * s->n_tracks;
-    for (int64_t i = 0; !st && s->n_views > 1 && i < n_values; i++)
-        tracks[i] /= (float)s->n_views;
+    if (!st && s->n_views > 1)
+        take_mean(s, n, tracks);
     s->waiting.slot = NULL;
     if (st && !(s->started.n && st == BIOINFER_NONFINITE)) { /* a window of its own: the others go on */
         bi_exec_abandon(s->exec);
@@ -1155,7 +1244,7 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
         return bi_fail(err, BIOINFER_INVALID, "tracks: mode %d takes a session that keeps", mode);
     if ((st = enter(s, length, 0, err)))
         return st;
-    memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    clear_values(s, 1, tracks);
     if (mode == BIOINFER_WINDOW && !(st = set_out(s, sequence, 0, s->n_views, tracks, err)))
         st = come_in(s, &tracks, &n, err);
     for (int v = 0; mode != BIOINFER_WINDOW && !st && v < s->n_views; v++) {
@@ -1180,7 +1269,7 @@ int bioinfer_tracks_start(bioinfer_tracks *s, const char *sequence, size_t lengt
         return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequence and result must be given");
     if ((st = enter(s, length, BIOINFER_STARTED - 1, err)))
         return st;
-    memset(tracks, 0, (size_t)(s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    clear_values(s, 1, tracks);
     st = set_out(s, sequence, 0, s->n_views, tracks, err);
     leave(s, st, 0, tracks, begun);
     return st;
@@ -1195,7 +1284,7 @@ int bioinfer_tracks_start_pair(bioinfer_tracks *s, const char *reference, const 
         return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequences and result must be given");
     if ((st = enter(s, length, BIOINFER_STARTED - 1, err)))
         return st;
-    memset(tracks, 0, (size_t)(2 * s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    clear_values(s, 2, tracks);
     st = set_out_pair(s, reference, changed, tracks, err);
     for (int v = 0; s->kept && v < s->n_views; v++)
         s->kept[v].valid = false;
@@ -1237,7 +1326,7 @@ int bioinfer_tracks_run_changed(bioinfer_tracks *s, const char *const *sequences
         return bi_fail(err, BIOINFER_INVALID, "tracks: changed windows take a session that keeps");
     if ((st = enter(s, length, 0, err)))
         return st;
-    memset(tracks, 0, (size_t)(n * s->t->n_bins * s->n_tracks) * sizeof *tracks);
+    clear_values(s, n, tracks);
     for (int v = 0; !st && v < s->n_views; v++)
         st = s->kept[v].valid
                  ? run_view(s, &(struct changes){sequences, tracks, v}, n, err)

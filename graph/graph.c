@@ -406,6 +406,11 @@ bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip)
     return bi_node_add(g, BI_OP_UPSAMPLE, IN(x, skip), NULL);
 }
 
+bi_value_id bi_bin_sums(struct bi_graph *g, bi_value_id x, int64_t bins, bool logs)
+{
+    return bi_node_add(g, BI_OP_BIN_SUMS, IN(x), ATTR(.n = (int32_t)bins, .terms = logs ? 2 : 1));
+}
+
 bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w)
 {
     return bi_node_add(g, BI_OP_DEPTHWISE, IN(x, w), NULL);

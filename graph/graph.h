@@ -60,13 +60,13 @@ struct bi_attr {
     int32_t groups;           /* LAYERNORM: parts of a row with norms of their own; 0 = 1 */
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
-    int32_t first, n;         /* COLUMNS, WINDOWS; ROPE_TABLE: n = rows; LINEAR: n =
+    int32_t first, n;         /* COLUMNS, WINDOWS; BIN_SUMS: n = bins of a window; ROPE_TABLE: n = rows; LINEAR: n =
                                * columns to rotate; POSITIONS: first;
                                * REL_ATTENTION: first, n = windows, 0 = 1 */
     int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT, LINEAR_POOL: zero rows on
                                * each side */
     int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
-    int32_t terms;            /* LINEAR, MATMUL: x is made by HALVES, of so many terms */
+    int32_t terms;            /* LINEAR, MATMUL: x is made by HALVES, of so many terms; BIN_SUMS: 1, with logarithms 2 */
     int32_t twin;             /* LINEAR_NORM: w as linear_twin.h has it */
     uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
 };
@@ -177,6 +177,7 @@ bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t
 /* logits BI_NONE: the larger of the two. */
 bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits);
 bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip);
+bi_value_id bi_bin_sums(struct bi_graph *g, bi_value_id x, int64_t bins, bool logs);
 bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w);
 /* in: q, k, v, r, u, w of n_windows, one behind the other; first: the token of the first query. */
 bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_windows,

@@ -539,6 +539,16 @@ struct bioinfer_tracks_params {
     int keep;                 /* non-zero: keep what REFERENCE makes, for CHANGED */
     int64_t memory_limit;     /* bytes of activations; 0 = from the free memory */
     const char *no_rules;     /* as in bioinfer_session_params */
+    int sums;                 /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
+                               * device: all that variants take, and little to bring back and to add up */
+};
+
+/* Values are [n_rows, n_tracks], n_rows as bioinfer_tracks_info says: n_bins, 2, or 4. Sums are of float64, in two
+ * rows: (double)row0 + row1. */
+enum bioinfer_tracks_sums {
+    BIOINFER_NO_SUMS,
+    BIOINFER_SUMS,         /* of the values of all bins: 2 rows */
+    BIOINFER_SUMS_AND_LOGS /* behind them of log2(1 + value): 4 rows; of one strand and no more than one shift */
 };
 
 typedef struct bioinfer_tracks bioinfer_tracks; /* one thread at a time */
@@ -561,6 +571,7 @@ struct bioinfer_tracks_info {
     uint64_t n_whole, n_cut, cut_tokens;
     int n_at_once; /* windows to start before the first is finished: more gain nothing */
     int n_pairs_at_once; /* the same of pairs */
+    int64_t n_rows;      /* of a window's values: n_bins, or 2 or 4 of sums */
 };
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_tracks *tracks,
                                           struct bioinfer_tracks_info *info);
@@ -572,7 +583,7 @@ enum bioinfer_tracks_mode {
                          * reference in the part before the transformer */
 };
 /* sequence: `window` letters; ACGT in either case, anything else is no base (zeros). tracks:
- * caller-owned, [n_bins, n_tracks]. */
+ * caller-owned, [n_rows, n_tracks]. */
 BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequence,
                                      size_t length, int mode, float *values,
                                      struct bioinfer_error *err);
@@ -588,7 +599,7 @@ BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequ
                                        float *values, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_tracks_finish(bioinfer_tracks *tracks, float **values,
                                         struct bioinfer_error *err);
-/* start with a window and one that differs from it, whose values lie behind the other's: [2, n_bins, n_tracks],
+/* start with a window and one that differs from it, whose values lie behind the other's: [2, n_rows, n_tracks],
  * those of two windows, bit for bit. Where little differs and its place does not move, only the tokens that see
  * it are computed twice in the part before the transformer: the way to run variants that are far apart. A
  * session that keeps can do so on the CPU, too; its reference is gone afterwards. NONFINITE is of both. */
@@ -596,7 +607,7 @@ BIOINFER_API int bioinfer_tracks_start_pair(bioinfer_tracks *tracks, const char 
                                             const char *changed, size_t length, float *values,
                                             struct bioinfer_error *err);
 /* n windows that differ from the reference kept, as n runs in mode BIOINFER_CHANGED give them, bit for
- * bit, but several at a time, which is faster. sequences: n of `length` letters. tracks: [n, n_bins,
+ * bit, but several at a time, which is faster. sequences: n of `length` letters. tracks: [n, n_rows,
  * n_tracks]. A status is that of all: run those of one that is NONFINITE one by one. */
 BIOINFER_API int bioinfer_tracks_run_changed(bioinfer_tracks *tracks, const char *const *sequences,
                                              int n, size_t length, float *values,

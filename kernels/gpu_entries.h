@@ -32,7 +32,7 @@
  *   mix_a            p f32; v, y a                       attention_contacts_a  q, k a; rest f32
  *   embedding_windows_b  y b; table f32
  *   rel_attention_a  q, k, v, r, y a; u, w f32; key widths up to 64 (f16), values up to 192
- *   norm_act_a_b, pair_diff_a_b, pair_pool_a_b, depthwise_f32_b: x a, y b, rest f32; upsample: f32
+ *   norm_act_a_b, pair_diff_a_b, pair_pool_a_b, depthwise_f32_b: x a, y b, rest f32; upsample, bin_sums: f32
  *   align_*_LxR_lM   groups of L lanes with R rows each, up to M letters (align.h); scores of
  *                    pairs in 16 bits: global, with free ends, with flags for align_walk
  *   align_long*      one pair by strips of 128 rows, in 32 bits
@@ -48,6 +48,7 @@
 #include "add.h"
 #include "align.h"
 #include "attention.h"
+#include "bin_sums.h"
 #include "contacts.h"
 #include "decode.h"
 #include "edges.h"
@@ -127,6 +128,7 @@
     E(pair_pool_f16_f16,      pairs,         pair_pool,          256, 0,     pair_pool)  \
     E(pair_pool_f32_f32,      pairs,         pair_pool,          256, 0,     pair_pool)  \
     E(upsample_f32,           pairs,         upsample,           256, 0,     upsample)   \
+    E(bin_sums_f32,           bin_sums,      bin_sums,           256, 4096,  bin_sums)   \
     E(depthwise_f32_f32,      pairs,         depthwise,          256, 0,     depthwise)  \
     E(depthwise_f32_f16,      pairs,         depthwise,          256, 0,     depthwise)  \
     E(linear_f32,             linear_f32,    linear,             256, 16896, linear)     \
@@ -232,6 +234,14 @@ BI_GPU_ROWS_GRID(pair_diff)
 BI_GPU_ROWS_GRID(pair_pool)
 BI_GPU_ROWS_GRID(upsample)
 BI_GPU_ROWS_GRID(depthwise)
+
+static inline void bi_gpu_grid_bin_sums(const void *params, const struct bi_counts *bucket, int32_t grid[2])
+{
+    const struct bi_bin_sums_params *p = (const struct bi_bin_sums_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->width, 32);
+    grid[1] = p->n_windows;
+}
 
 #define BI_GPU_REL_GRID(name, rows_of_block)                                             \
     static inline void bi_gpu_grid_##name(const void *params,                            \

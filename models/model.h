@@ -125,6 +125,7 @@ struct bi_tracks_shape {
     int head;
     const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
     int64_t n_tracks;
+    int sums; /* 0: the tracks are given, 1: their sums over bins (kernels/bin_sums.h), 2: with logarithms */
 };
 
 /* Sizes are bases unless said otherwise. Filled by open(). */
@@ -188,7 +189,7 @@ struct bi_model_def {
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
     /* Families that give tracks have this instead of build, encode and what follows them.
-     * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks] as kind 0. */
+     * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks], or sums of them, as kind 0. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_tracks_shape *shape);
 };

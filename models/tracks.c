@@ -390,5 +390,8 @@ void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
         bias = bi_weight_rows(g, bias, shape->tracks, shape->n_tracks);
     }
     x = bi_add(g, bi_matmul(g, x, head), bias);
-    bi_output(g, bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0), 0, -1, "tracks");
+    x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
+    if (shape->sums)
+        x = bi_bin_sums(g, x, m->tracks.n_bins, shape->sums > 1);
+    bi_output(g, x, 0, -1, "tracks");
 }

@@ -27,6 +27,7 @@
     PLAIN(pair_diff)                                                                     \
     PLAIN(pair_pool)                                                                     \
     PLAIN(upsample)                                                                      \
+    PLAIN(bin_sums)                                                                      \
     PLAIN(depthwise)                                                                     \
     SCRATCH(rel_attention)                                                               \
     SCRATCH(attention)                                                                   \

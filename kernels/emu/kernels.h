@@ -15,6 +15,7 @@ namespace {
 #include "../align_walk.cu"
 #include "../attention.cu"
 #include "../attention_f32.cu"
+#include "../bin_sums.cu"
 #include "../contacts.cu"
 #include "../decode.cu"
 #include "../edges.cu"

@@ -356,6 +356,74 @@ static void paired(const struct golden *g)
     }
 }
 
+static double sum_of(const float *values, int64_t track, int64_t n_tracks)
+{
+    return (double)values[track] + (double)values[n_tracks + track];
+}
+
+/* Sums over bins are those of the tracks, also of several views and of some tracks; alone, of changed windows,
+ * of pairs and in company they have the same bits. */
+static void summed(const struct golden *g)
+{
+    const int64_t w = g->info.window, bins = g->info.n_bins;
+    const int shifts[] = {0, 3}, few[] = {1, 0};
+    char *s = changed(g, w / 2, 1);
+    for (int kind = 0; kind < 4; kind++) {
+        struct bioinfer_tracks_params p = {.keep = 1, .shifts = shifts, .n_shifts = kind == 2 ? 2 : 0,
+                                           .reverse_complement = kind == 2};
+        struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+        struct bioinfer_error err = {0};
+        bioinfer_tracks *all, *t;
+        float *tracks, *sums, *other, *pair, *company;
+        double worst = 0;
+        if (kind == 3) {
+            p.tracks = few;
+            p.n_tracks = 2;
+        }
+        all = open_tracks(g, &p);
+        p.sums = kind == 1 ? BIOINFER_SUMS_AND_LOGS : BIOINFER_SUMS;
+        t = open_tracks(g, &p);
+        bioinfer_tracks_get_info(t, &info);
+        CHECK_EQ(info.n_rows, kind == 1 ? 4 : 2);
+        CHECK_EQ(info.n_bins, bins);
+        const int64_t n = info.n_tracks, n_values = info.n_rows * n;
+        tracks = run(g, all, s, BIOINFER_WINDOW);
+        sums = run(g, t, s, BIOINFER_WINDOW);
+        for (int64_t k = 0; k < n; k++) {
+            double want = 0, logs = 0;
+            for (int64_t b = 0; b < bins; b++) {
+                want += (double)tracks[b * n + k];
+                logs += log2(1 + (double)tracks[b * n + k]);
+            }
+            worst = fmax(worst, fabs(sum_of(sums, k, n) - want) / want);
+            if (kind == 1)
+                worst = fmax(worst, fabs(sum_of(sums + 2 * n, k, n) - logs) / logs);
+        }
+        CHECK(worst <= (kind == 2 ? 1e-7 : 1e-13)); /* the tracks' means are rounded, those of sums are not */
+        other = run(g, t, g->sequence, BIOINFER_REFERENCE);
+        CHECK(!same(other, sums, n_values));
+        pair = calloc((size_t)(2 * n_values), sizeof *pair);
+        company = calloc((size_t)(2 * n_values), sizeof *company);
+        float *alone = run(g, t, s, BIOINFER_CHANGED);
+        CHECK(same(alone, sums, n_values));
+        CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const[]){s, g->sequence}, 2, (size_t)w, company,
+                                             &err), 0);
+        CHECK(same(company, sums, n_values) && same(company + n_values, other, n_values));
+        CHECK_EQ(bioinfer_tracks_start_pair(t, g->sequence, s, (size_t)w, pair, &err), 0);
+        CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
+        CHECK(same(pair, other, n_values) && same(pair + n_values, sums, n_values));
+        free(tracks);
+        free(sums);
+        free(other);
+        free(pair);
+        free(company);
+        free(alone);
+        bioinfer_tracks_free(&all);
+        bioinfer_tracks_free(&t);
+    }
+    free(s);
+}
+
 /* Strands, shifts, chosen tracks: against single windows. */
 static void views(const struct golden *g)
 {
@@ -458,6 +526,8 @@ static void refusals(const struct golden *g)
     } cases[] = {{{.head = "martian"}, "no head 'martian'; it has "},
                  {{.tracks = tracks, .n_tracks = 1}, "track 1048576: head "},
                  {{.shifts = tracks, .n_shifts = 1 << 20}, "shifts: 1048576 of them"},
+                 {{.sums = 3}, "sums 3, expected up to 2"},
+                 {{.sums = 2, .reverse_complement = 1}, "sums of logarithms are of one window, 2 make a mean"},
                  {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
                   "the other strand's is -1"}};
     struct bioinfer_tracks_params p = {0};
@@ -552,6 +622,7 @@ int main(int argc, char **argv)
             company(&g);
             started(&g);
             paired(&g);
+            summed(&g);
         }
         for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n)); i++)
             chosen(&g, i, head, n);

@@ -235,6 +235,7 @@ static const struct precision precisions[] = {
     {"pair_pool_f16_f32", {AT(pair_pool, x), END}, 0, 0, 0, NULL},
     {"pair_pool_f16_f16", {AT(pair_pool, x), AT(pair_pool, y), END}, 1e-6, 6e-4, 1e-7, NULL},
     {"upsample_f32", {END}, 0, 0, 0, NULL},
+    {"bin_sums_f32", {END}, 0, 0, 0, NULL},
     {"depthwise_f32_f32", {END}, 0, 0, 0, NULL},
     {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
 };

@@ -251,6 +251,47 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
     }
 }
 
+/* Sums over bins against those of the tracks, of five windows on their way. */
+static void check_sums(struct bioinfer_model *model, const char *s)
+{
+    enum { N = 5 };
+    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp};
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_error err = {0};
+    bioinfer_tracks *t = NULL, *all = NULL;
+    const size_t window = strlen(s);
+    float *tracks, *sums;
+    double worst = 0;
+    CHECK_EQ(bioinfer_tracks_new(&all, model, &tp, &err), 0);
+    tp.sums = BIOINFER_SUMS_AND_LOGS;
+    CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
+    bioinfer_tracks_get_info(t, &info);
+    const int64_t n = info.n_tracks;
+    tracks = calloc((size_t)(info.n_bins * n), sizeof *tracks);
+    sums = calloc((size_t)(N * 4 * n), sizeof *sums);
+    CHECK_EQ(bioinfer_tracks_run(all, s, window, BIOINFER_WINDOW, tracks, &err), 0);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ(bioinfer_tracks_start(t, s, window, sums + i * 4 * n, &err), 0);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
+    for (int i = 0; i < N; i++)
+        for (int64_t k = 0; k < n; k++) {
+            const float *of = sums + i * 4 * n + k;
+            double want = 0, logs = 0;
+            for (int64_t b = 0; b < info.n_bins; b++) {
+                want += (double)tracks[b * n + k];
+                logs += log2(1 + (double)tracks[b * n + k]);
+            }
+            worst = fmax(worst, fabs((double)of[0] + (double)of[n] - want) / want);
+            worst = fmax(worst, fabs((double)of[2 * n] + (double)of[3 * n] - logs) / logs);
+        }
+    CHECK(worst <= 1e-13);
+    free(tracks);
+    free(sums);
+    bioinfer_tracks_free(&t);
+    bioinfer_tracks_free(&all);
+}
+
 static void check_started(struct bioinfer_model *model, const char *s, bool together, bool thorough)
 {
     static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5}, alone[] = {3};
@@ -322,6 +363,8 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
                       company && ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
     if (ops && (ops == &emu_nvidia) == !strcmp(mp->precision, "fp16"))
         check_pairs(model, s, company, ops == &emu_nvidia);
+    if (ops)
+        check_sums(model, s);
     free(s);
     bioinfer_reader_close(&reader);
     bioinfer_tracks_free(&t);

@@ -1,0 +1,85 @@
+/* bin_sums.cu - what the bins of a window sum up to, and their logarithms.
+ *
+ * A block takes 32 columns of a window, a group of 32 threads every eighth row, eight of them asked for at once;
+ * then one group adds the eight. */
+#include "gpu_rows.h"
+
+#include "bin_sums.h"
+
+enum { BIN_SLICES = ROW_THREADS / ROW_LANES, BIN_ROWS = 8 };
+
+struct bin_sums {
+    double of[2][BIN_SLICES][ROW_LANES];
+};
+
+/* log2(x), x >= 1, to an ulp or two: 2 / ln 2 times the series of artanh((m - 1) / (m + 1)), where x = 2^n m
+ * and m is near 1. */
+DEV double log2_double(double x)
+{
+    const u64 all = bits<u64>(x);
+    int n = (int)(all >> 52) - 1023;
+    double m = bits<double>((all & 0xfffffffffffffull) | 0x3ff0000000000000ull), sum = 0;
+    if (n >= 1024 || n < 0) /* infinity, NaN, what is no sum of 1 and a track */
+        return x;
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        n++;
+    }
+    const double t = (m - 1) / (m + 1), tt = t * t;
+#pragma GCC unroll 11
+    for (int i = 21; i > 0; i -= 2)
+        sum = sum * tt + 1.0 / i;
+    return n + 2.8853900817779268 * t * sum;
+}
+
+DEV void put_sum(float *y, int64_t ldy, double sum)
+{
+    const float high = (float)sum;
+    y[0] = high;
+    y[ldy] = (float)(sum - (double)high);
+}
+
+/* Of one column, every BIN_SLICES-th row from `first` on; rows that are not there are zeros, and add none. */
+template <bool LOGS>
+DEV void add_bins(const struct bi_bin_sums_params &p, const float *x, int first, double &sum, double &logs)
+{
+    for (int64_t r = first; r < p.bins; r += BIN_SLICES * BIN_ROWS) {
+        float v[BIN_ROWS];
+#pragma GCC unroll 8
+        for (int i = 0; i < BIN_ROWS; i++)
+            v[i] = r + i * BIN_SLICES < p.bins ? x[(r + i * BIN_SLICES) * p.ldx] : 0;
+#pragma GCC unroll 8
+        for (int i = 0; i < BIN_ROWS; i++) {
+            sum += (double)v[i];
+            if (LOGS)
+                logs += log2_double(1 + (double)v[i]);
+        }
+    }
+}
+
+KERNEL(bin_sums_f32, struct bi_bin_sums_params, ROW_THREADS, 4)
+{
+    SHARED(bin_sums, s, sizeof(bin_sums));
+    const int lane = thread_id() % ROW_LANES, slice = thread_id() / ROW_LANES;
+    const int c = block_x() * ROW_LANES + lane, window = block_y();
+    const float *x = p.x + window * p.bins * p.ldx + c;
+    double sum = 0, logs = 0;
+    if (c < p.width && p.logs)
+        add_bins<true>(p, x, slice, sum, logs);
+    else if (c < p.width)
+        add_bins<false>(p, x, slice, sum, logs);
+    s.of[0][slice][lane] = sum;
+    s.of[1][slice][lane] = logs;
+    barrier();
+    if (slice > 0 || c >= p.width)
+        return;
+#pragma GCC unroll 1
+    for (int i = 1; i < BIN_SLICES; i++) {
+        sum += s.of[0][i][lane];
+        logs += s.of[1][i][lane];
+    }
+    float *y = p.y + window * (p.logs ? 4 : 2) * p.ldy + c;
+    put_sum(y, p.ldy, sum);
+    if (p.logs)
+        put_sum(y + 2 * p.ldy, p.ldy, logs);
+}
