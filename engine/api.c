@@ -173,7 +173,9 @@ int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx, const cha
     *out = NULL;
     st = bi_params_copy(&p, sizeof p, params, "writer params", err);
     p.struct_size = sizeof p;
-    return st ? st : bi_writer_open(out, &ctx->env, path, &p, err);
+    if (!st && !(st = bi_writer_open(out, &ctx->env, path, &p, err)))
+        (*out)->n_threads = ctx->n_threads;
+    return st;
 }
 
 int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,

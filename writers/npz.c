@@ -60,6 +60,7 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
                    const char *name, struct bioinfer_error *err)
 {
     struct npz *s = w->state;
+    s->zip.n_threads = w->n_threads;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
         uint64_t n, size;

@@ -36,6 +36,7 @@ struct bioinfer_writer {
     struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
     struct bi_buf name;   /* of the record at hand */
     uint64_t n_renamed;
+    int n_threads; /* that may work for a put; 0 = 1 */
     bool started, failed, finished;
     bool moved_later; /* what it writes is renamed once more by the caller */
 };

@@ -94,6 +94,28 @@ static int put_central(struct bi_zip_out *zip, struct bioinfer_error *err)
     return st ? st : bi_out_write(&zip->out, zip->central.data, zip->central.size, err);
 }
 
+/* crc32_z() of large data in pieces by several threads. */
+static uint32_t crc_of(uint32_t crc, const void *data, size_t n, int n_threads)
+{
+    enum { PIECE_SIZE = 1 << 20, MOST_PIECES = 64 };
+    uint32_t of[MOST_PIECES];
+    const size_t whole = n / PIECE_SIZE;
+    const int n_pieces = whole > MOST_PIECES ? MOST_PIECES : (int)whole;
+    const size_t step = n_pieces ? (n + (size_t)n_pieces - 1) / (size_t)n_pieces : n;
+    if (n_threads < 2 || n_pieces < 2)
+        return (uint32_t)crc32_z(crc, data, n);
+#pragma omp parallel for num_threads(n_threads < n_pieces ? n_threads : n_pieces)
+    for (int i = 0; i < n_pieces; i++) {
+        const size_t first = (size_t)i * step;
+        of[i] = (uint32_t)crc32_z(0, (const unsigned char *)data + first, n - first < step ? n - first : step);
+    }
+    for (int i = 0; i < n_pieces; i++) {
+        const size_t first = (size_t)i * step;
+        crc = (uint32_t)crc32_combine(crc, of[i], (z_off_t)(n - first < step ? n - first : step));
+    }
+    return crc;
+}
+
 int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
                const void *data, size_t n_data, struct bioinfer_error *err)
 {
@@ -103,7 +125,7 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
     unsigned flags = 0;
     int st;
     if (n_data)
-        crc = (uint32_t)crc32_z(crc, data, n_data);
+        crc = crc_of(crc, data, n_data, zip->n_threads);
     for (size_t i = 0; i < n_name; i++)
         if ((unsigned char)name[i] >= 0x80 && bi_utf8_valid(name))
             flags = UTF8_NAME;

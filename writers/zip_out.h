@@ -16,6 +16,7 @@ struct bi_zip_out {
     struct bi_buf head, central;
     struct bi_out index; /* the central directory's first bytes; env NULL = it is all in memory */
     uint64_t n;
+    int n_threads; /* that may make the CRC of large data; 0 = 1 */
 };
 
 int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,

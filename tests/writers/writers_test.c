@@ -416,6 +416,36 @@ static void writes_npz(void)
     empty_folder();
 }
 
+/* Of large members several threads make the CRC: any number of pieces, even and uneven ones. */
+static void writes_large_members(void)
+{
+    static const int64_t rows[] = {(1 << 19) - 1, 1 << 19, (1 << 19) + 1, (1 << 20) - 3, 17 << 20};
+    struct bioinfer_writer *w = open_as("a.npz", NULL, 0, 0);
+    struct found a;
+    size_t n, n_members;
+    unsigned char *p;
+    float *values = malloc((size_t)(17 << 20) * sizeof *values);
+    w->n_threads = 3;
+    for (int64_t i = 0; i < 17 << 20; i++)
+        values[i] = (float)i;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct bioinfer_array one = {.kind = "mean", .layer = 6, .n_dims = 1, .shape = {rows[i]},
+                                           .data = values};
+        char id[16];
+        const struct bioinfer_result r = {.ordinal = i, .id = id, .length = 3, .message = "", .n_arrays = 1,
+                                          .arrays = &one, .n_layers_kept = 1, .n_kinds = 1};
+        snprintf(id, sizeof id, "id%zu", i);
+        CHECK(!bi_writer_put(w, &r, NULL));
+    }
+    finish(&w);
+    p = slurp("a.npz", &n);
+    CHECK(!read_zip(&a, p, n, "none.npy", &n_members)); /* it looks at the CRC of all */
+    CHECK_EQ(n_members, sizeof rows / sizeof *rows);
+    free(p);
+    free(values);
+    empty_folder();
+}
+
 static void names_arrays(void)
 {
     struct bioinfer_writer *w = open_as("a.npz", NULL, 0, 0);
@@ -999,6 +1029,7 @@ int main(int argc, char **argv)
     TEST(opens);
     TEST(refuses_misuse);
     TEST(writes_npz);
+    TEST(writes_large_members);
     TEST(names_arrays);
     TEST(writes_many_members);
     TEST(writes_npy);
