@@ -331,10 +331,23 @@ def main():
     whole, *_ = slope([at('one.fa'), '-o', at('one.npz')] + tracks,
                         [at('all.vcf'), '-o', at('v.tsv')] + shared, 1)
     n = o.variants
-    print('%d variants of one locus against %d windows: by slopes %.2f x, by launches %.2f x, the whole command, '
-          'its plans included, %.2f x' % (n, 2 * n, 2 * n * ours / (n * variant + ours),
-                                          2 * n * ms / (n * launched + ms) if gpu else 0,
-                                          2 * n * ours / (whole + ours)), flush=True)
+    print('%d variants of one locus against %d windows, %s tracks: by slopes %.2f x, by launches %.2f x, the whole '
+          'command, its plans included, %.2f x' % (n, 2 * n, want.shape[1], 2 * n * ours / (n * variant + ours),
+                                                   2 * n * ms / (n * launched + ms) if gpu else 0,
+                                                   2 * n * ours / (whole + ours)), flush=True)
+    # the same with the tracks that a command gives when none are chosen: all of them
+    some = few + min(o.windows, 64)
+    write_fasta(at('some.fa'), [('w%d' % i, s) for i, s in enumerate(windows[:some])])
+    ours, ms, *_ = slope([at('few.fa'), '-o', at('all.npz')], [at('some.fa'), '-o', at('all.npz')],
+                         some - len(windows[:few]))
+    size = os.path.getsize(at('all.npz')) / some / 1e6
+    shared = ['--genome', genome, '--cluster', '2000' if not o.small else '1000']
+    variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
+                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, n)
+    print('all %d tracks: a window %.4f s (%.1f MB written; launches %.2f ms), a variant %.4f s (launches %.2f ms): '
+          '%d variants against %d windows by slopes %.2f x' % (config['output_heads']['human'], ours, size, ms,
+                                                               variant, launched, n, 2 * n,
+                                                               2 * n * ours / (n * variant + ours)), flush=True)
 
 
 if __name__ == '__main__':
