@@ -85,6 +85,7 @@ struct bi_out {
     bool is_stdout;
     enum bi_sync sync; /* set after open */
     uint64_t size;     /* bytes written */
+    uint64_t begun;    /* of them, whose way to the disk was begun */
     char *path, *temp; /* temp = path.tmp.<pid>, in the same folder */
     char *buffer;      /* writes are gathered here */
     size_t buffered;
@@ -104,7 +105,7 @@ int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t 
 /* Reads back bytes already written (files only). */
 int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
                 struct bioinfer_error *err);
-/* flush, fsync, rename over path, fsync the folder; less as `sync` says. */
+/* flush, fsync, rename over path, fsync the folder; less as `sync` says. Of a large file most is on the disk by then. */
 int bi_out_finish(struct bi_out *out, struct bioinfer_error *err);
 /* Without finish before, removes the temporary file. Safe on BI_OUT_NONE. */
 void bi_out_close(struct bi_out *out);
