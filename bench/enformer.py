@@ -167,6 +167,8 @@ def run_command(o, args):
     def clock():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return time.perf_counter() if o.device != 'cpu' else (used.ru_utime + used.ru_stime) / o.threads
+    if os.path.exists(args[args.index('-o') + 1]): # to drop gigabytes takes time, too
+        os.remove(args[args.index('-o') + 1])
     begin = clock()
     r = subprocess.run([o.bioinfer, 'enformer', '--weights', o.cache, '--positions', 'formula-pt',
                         '--device', o.device, '--progress', 'off'] +
@@ -262,10 +264,10 @@ def main():
     write_fasta(at('all.fa'), [('w%d' % i, s) for i, s in enumerate(windows)])
     tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
 
-    def slope(one, many, n, before=()):
+    def slope(one, many, n, before=(), times=1):
         """Seconds of one of the n things that `many` has more than `one`, of the fastest of either also `before`;
-        of its launches; what `one` said; the fastest."""
-        best = [min(run_command(o, args)[0] for _ in range(o.repeat)) for args in (one, many)]
+        of its launches; what `one` said; the fastest. times: as many runs, of what takes little beside the start."""
+        best = [min(run_command(o, args)[0] for _ in range(times * o.repeat)) for args in (one, many)]
         best = [min(pair) for pair in zip(best, before or best)]
         said = [run_command(o, args + ['--profile'])[1].stderr for args in (one, many)] if gpu else ['', '']
         ms = [launches(text) for text in said]
@@ -320,16 +322,16 @@ def main():
         check_changed(o, locus, length, genome, tracks, of_one)
     own, own_launched, *_ = slope([at('apart.few.vcf'), '-o', at('v.tsv'), '--genome', genome] + tracks,
                                   [at('apart.many.vcf'), '-o', at('v.tsv'), '--genome', genome] + tracks,
-                                  o.variants)
+                                  o.variants, times=4)
     print('%-32s %9.4f s, launches %.2f ms: both alleles against two windows by slopes %.2f x, by launches %.2f x' %
           ('bioinfer, a variant, own window', own, own_launched, 2 * ours / own,
            2 * ms / own_launched if gpu else 0))
     shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
-                                 [at('many.vcf'), '-o', at('v.tsv')] + shared, o.variants)
+                                 [at('many.vcf'), '-o', at('v.tsv')] + shared, o.variants, times=4)
     print('%-32s %9.4f s, launches %.2f ms' % ('bioinfer, a variant', variant, launched))
     whole, *_ = slope([at('one.fa'), '-o', at('one.npz')] + tracks,
-                        [at('all.vcf'), '-o', at('v.tsv')] + shared, 1)
+                        [at('all.vcf'), '-o', at('v.tsv')] + shared, 1, times=4)
     n = o.variants
     print('%d variants of one locus against %d windows, %s tracks: by slopes %.2f x, by launches %.2f x, the whole '
           'command, its plans included, %.2f x' % (n, 2 * n, want.shape[1], 2 * n * ours / (n * variant + ours),
@@ -343,7 +345,7 @@ def main():
     size = os.path.getsize(at('all.npz')) / some / 1e6
     shared = ['--genome', genome, '--cluster', '2000' if not o.small else '1000']
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
-                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, n)
+                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, n, times=4)
     print('all %d tracks: a window %.4f s (%.1f MB written; launches %.2f ms), a variant %.4f s (launches %.2f ms): '
           '%d variants against %d windows by slopes %.2f x' % (config['output_heads']['human'], ours, size, ms,
                                                                variant, launched, n, 2 * n,
