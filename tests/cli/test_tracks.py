@@ -6,6 +6,7 @@ are compared between ways that must agree: a window alone and read from a genome
 bgzip, single and shared windows, arrays and BigWig (read here from the format's description).
 """
 import json
+import math
 import os
 import random
 import shutil
@@ -256,12 +257,12 @@ class Tracks(unittest.TestCase):
         r = self.run_it('i.bed', '--genome', 'z.fa.gz', '-o', 'x.npz', code=66)
         self.assertIn('bgzip -r', r.stderr)
 
-    def score_by_hand(self, start, at, ref, alt):
-        """Sum over bins of the tracks with and without a change, and their difference."""
+    def score_by_hand(self, start, at, ref, alt, of=lambda x: x):
+        """Difference of the sums over bins of the tracks, or what `of` makes of them, with and without a change."""
         ref_window = self.window(self.a, start)
         changed = self.a[:at] + alt + self.a[at + len(ref):]
         out = self.of_windows(ref=ref_window, alt=self.window(changed, start))
-        sums = {k: [sum(v[t::TRACKS]) for t in range(TRACKS)] for k, (_, v) in out.items()}
+        sums = {k: [sum(map(of, v[t::TRACKS])) for t in range(TRACKS)] for k, (_, v) in out.items()}
         return [a - r for a, r in zip(sums['alt'], sums['ref'])]
 
     def test_variants(self):
@@ -292,6 +293,18 @@ class Tracks(unittest.TestCase):
         one = self.run_it('v.vcf', '--genome', 'g.fa', '--tracks', '6,2-3', '-q', code=1)
         self.assertEqual([x.split('\t')[6:9] for x in one.stdout.splitlines()][1:5],
                          [[x[12], x[8], x[9]] for x in rows[1:5]])
+        mixed = [x for pair in zip(bad, lines) for x in pair] # those that fail keep their places
+        self.write('mixed.vcf', '##fileformat=VCFv4.2\n' + ''.join('%s\t%d\t%s\t%s\t%s\n' % x for x in mixed))
+        r = self.run_it('mixed.vcf', '--genome', 'g.fa', '--stats', 'SAD,REF,ALT', '-q', code=1)
+        by_id = {x[2]: x for x in rows[1:]}
+        self.assertEqual([x.split('\t') for x in r.stdout.splitlines()][1:], [by_id[x[2]] for x in mixed])
+        logs = self.run_it('v.vcf', '--genome', 'g.fa', '--stats', 'SAR', '-q', code=1)
+        both = self.run_it('v.vcf', '--genome', 'g.fa', '--stats', 'SAR', '--shifts', '0,0', '-q', code=1)
+        for text in (logs.stdout, both.stdout): # by sums, and by the means of all values
+            for row, (_, pos, _, ref, alt) in zip(text.splitlines()[1:], lines):
+                want = self.score_by_hand(pos - 1 - 2560, pos - 1, ref, alt, lambda x: math.log2(1 + x))
+                for got, w in zip(row.split('\t')[6:], want, strict=True):
+                    self.assertLess(abs(float(got) - w), 1e-4)
         shared = self.run_it('v.vcf', '--genome', 'g.fa', '--cluster', '100', code=1)
         self.assertIn('1 whole windows', shared.stderr.replace('3 whole', '1 whole'))
 
