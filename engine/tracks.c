@@ -20,7 +20,7 @@ enum {
     AT_ONCE = 16, /* changed windows in a program, a power of two */
     TOGETHER = BIOINFER_STARTED / BI_SLOTS, /* whole ones, the same */
     ENOUGH_TOKENS = 12288,  /* rows that fill a GPU */
-    MOST_OUTPUT = 64 << 20, /* bytes of tracks of several: with more, to bring them out takes longest */
+    MOST_OUTPUT = 64 << 20, /* bytes of tracks of several: more is no faster, as they must be brought out */
     MANY_VALUES = 1 << 18    /* of a window, that several threads bring in */
 };
 
