@@ -338,10 +338,13 @@ def main():
                                                    2 * n * ms / (n * launched + ms) if gpu else 0,
                                                    2 * n * ours / (whole + ours)), flush=True)
     # the same with the tracks that a command gives when none are chosen: all of them
+    chosen = np.load(at('all.npz'))['w0']
     some = few + min(o.windows, 64)
     write_fasta(at('some.fa'), [('w%d' % i, s) for i, s in enumerate(windows[:some])])
     ours, ms, *_ = slope([at('few.fa'), '-o', at('all.npz')], [at('some.fa'), '-o', at('all.npz')],
                          some - len(windows[:few]))
+    if not np.array_equal(np.load(at('all.npz'))['w0'][:, :chosen.shape[1]], chosen):
+        sys.exit('w0: other bits with all tracks than with %d of them' % chosen.shape[1])
     size = os.path.getsize(at('all.npz')) / some / 1e6
     shared = ['--genome', genome, '--cluster', '2000' if not o.small else '1000']
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
