@@ -476,14 +476,18 @@ static void views(const struct golden *g)
 static void chosen(const struct golden *g, int head, const char *name, int n_all)
 {
     const int last = n_all - 1, few[] = {last, 0}, several[] = {1, 2, 0, 0, last, 1};
+    const int n_many = (int)((1 << 18) / g->info.n_bins) + 1; /* values that several threads bring in */
+    int *many = calloc((size_t)n_many, sizeof *many);
     const struct {
         const int *of;
         int n;
-    } lists[] = {{few, 2}, {several, n_all > 6 ? 6 : 2}};
+    } lists[] = {{few, 2}, {several, n_all > 6 ? 6 : 2}, {many, n_many}};
     int *pairs = calloc((size_t)n_all, sizeof *pairs);
     char *s = changed(g, g->info.window / 2, 1);
     for (int i = 0; i < n_all; i++)
         pairs[i] = last - i;
+    for (int i = 0; i < n_many; i++)
+        many[i] = i * 5 % n_all;
     for (int both = 0; both < 2; both++) {
         struct bioinfer_tracks_params p = {.head = name, .reverse_complement = both, .keep = 1,
                                            .strand_pairs = both ? pairs : NULL};
@@ -514,6 +518,7 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
         bioinfer_tracks_free(&all);
     }
     free(pairs);
+    free(many);
     free(s);
 }
 
