@@ -37,11 +37,28 @@ void bi_log(const struct bi_env *env, int level, const char *fmt, ...)
     env->log(env->log_user, level, text);
 }
 
+/* A text that is too long loses its middle: files are named at its beginning, reasons and the
+ * last folders of a path stand at its end. */
 static void set_text(struct bioinfer_error *err, const char *fmt, va_list ap)
 {
-    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
-    if (n >= (int)sizeof err->text)
-        memcpy(err->text + sizeof err->text - 4, "...", 4);
+    char all[8192];
+    int written = vsnprintf(all, sizeof all, fmt, ap);
+    size_t room = sizeof err->text, head = room / 2, n, tail;
+    n = written < 0 ? 0 : (size_t)written < sizeof all ? (size_t)written : sizeof all - 1;
+    if (written < 0)
+        all[0] = '\0';
+    if (n < room) {
+        memcpy(err->text, all, n + 1);
+        return;
+    }
+    while (((unsigned char)all[head] & 0xC0) == 0x80)
+        head--; /* not within a character of UTF-8 */
+    tail = n + 1 - (room - head - 3);
+    while (((unsigned char)all[tail] & 0xC0) == 0x80)
+        tail++;
+    memcpy(err->text, all, head);
+    memcpy(err->text + head, "...", 3);
+    memcpy(err->text + head + 3, all + tail, n + 1 - tail);
 }
 
 int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...)

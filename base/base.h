@@ -28,6 +28,7 @@ struct bi_env {
     void *alloc_user;
     void (*log)(void *user, int level, const char *text);
     void *log_user;
+    struct bi_team *team; /* threads that share work (team.h); NULL = the caller works alone */
     /* Tests only: returns 0 or the errno with which call number n of `kind` fails. */
     int (*fault)(void *user, enum bi_fault kind);
     void *fault_user;

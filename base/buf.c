@@ -6,6 +6,8 @@
 
 char *bi_buf_reserve(struct bi_buf *buf, size_t n)
 {
+    if (!n) /* the pointer is real even when nothing was ever put in */
+        n = 1;
     if (buf->failed || n > SIZE_MAX - buf->size ||
         !bi_grow(buf->env, &buf->data, &buf->cap, buf->size + n, 1)) {
         buf->failed = true;

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "map.h"
+#include "temp.h"
 
 enum { OUT_BUFFER_SIZE = 1 << 18 };
 
@@ -184,6 +186,12 @@ out:
     return st;
 }
 
+uint64_t bi_files_max(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) ? 256 : (uint64_t)limit.rlim_cur;
+}
+
 bool bi_path_exists(const char *path)
 {
     return access(path, F_OK) == 0;
@@ -193,6 +201,12 @@ bool bi_path_is_folder(const char *path)
 {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+bool bi_path_is_link(const char *path)
+{
+    struct stat st;
+    return !lstat(path, &st) && S_ISLNK(st.st_mode);
 }
 
 bool bi_path_is_regular(const char *path)
@@ -342,24 +356,23 @@ int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err)
 {
     struct bi_out o = {.env = env, .fd = -1};
-    size_t n = strlen(path) + 32;
     int e, status;
     *out = BI_OUT_NONE;
     o.path = bi_strdup(env, path);
-    o.temp = bi_alloc(env, n);
+    o.temp = bi_zalloc(env, strlen(path) + BI_TEMP_SUFFIX);
     o.buffer = bi_alloc(env, OUT_BUFFER_SIZE);
     if (!o.path || !o.temp || !o.buffer) {
         status = bi_fail(err, BIOINFER_NOMEM, "%s: output buffer", path);
         goto fail;
     }
-    snprintf(o.temp, n, "%s.tmp.%ld", path, (long)getpid());
     if (!strcmp(path, "-")) {
         o.fd = STDOUT_FILENO;
         o.is_stdout = true;
     } else if (bi_path_is_folder(path)) {
         status = bi_fail(err, BIOINFER_IO, "%s: output is a folder", path);
         goto fail;
-    } else if ((e = open_fd(env, o.temp, O_RDWR | O_CREAT | O_TRUNC, &o.fd))) {
+    } else if ((e = fault(env, BI_FAULT_OPEN)) || (e = bi_temp_file(o.temp, path, &o.fd))) {
+        o.temp[0] = '\0'; /* whatever has this name is not ours */
         status = bi_fail_errno(err, e, "%s: cannot create output", path);
         goto fail;
     }
@@ -370,7 +383,6 @@ fail:
     return status;
 }
 
-/* One write of all bytes; SIGPIPE is kept from the process for the time of the call. */
 /* Tells the system to begin with what is to be on the disk when the file is finished. A hint: what goes wrong
  * is met by the fsync. */
 static void begin_sync(struct bi_out *out)
@@ -382,6 +394,7 @@ static void begin_sync(struct bi_out *out)
     out->begun = out->size;
 }
 
+/* One write of all bytes; SIGPIPE is kept from the process for the time of the call. */
 static int write_all(struct bi_out *out, const char *bytes, size_t n,
                      struct bioinfer_error *err)
 {
@@ -490,6 +503,17 @@ int bi_path_rename(const struct bi_env *env, const char *from, const char *to,
     return e ? bi_fail_errno(err, e, "%s: cannot take its final name", to) : 0;
 }
 
+int bi_path_rename_new(const struct bi_env *env, const char *from, const char *to,
+                       struct bioinfer_error *err)
+{
+    int e = fault(env, BI_FAULT_RENAME);
+    if (!e && renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+        e = errno;
+    if (e == EINVAL || e == ENOSYS) /* a file system, or a system, that does not know it */
+        e = !bi_path_exists(to) && !bi_path_is_link(to) ? rename(from, to) ? errno : 0 : EEXIST;
+    return e ? bi_fail_errno(err, e, "%s: cannot take its final name", to) : 0;
+}
+
 static int rename_over(const struct bi_env *env, const char *from, const char *to,
                        struct bioinfer_error *err)
 {
@@ -526,7 +550,7 @@ void bi_out_close(struct bi_out *out)
     if (out->fd >= 0 && !out->is_stdout)
         close(out->fd);
     if (out->env) {
-        if (out->temp && !out->is_stdout)
+        if (out->temp && out->temp[0])
             unlink(out->temp);
         bi_free(out->env, out->temp);
         bi_free(out->env, out->path);
@@ -654,6 +678,19 @@ int bi_append_cut(struct bi_append *file, uint64_t size, struct bioinfer_error *
              : 0;
 }
 
+void bi_append_park(struct bi_append *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+int bi_append_wake(struct bi_append *file, struct bioinfer_error *err)
+{
+    int e = file->fd >= 0 ? 0 : open_fd(file->env, file->path, O_RDONLY | O_NOFOLLOW, &file->fd);
+    return e ? bi_fail_errno(err, e, "%s: cannot open again", file->path) : 0;
+}
+
 void bi_append_close(struct bi_append *file)
 {
     if (file->fd >= 0)
@@ -673,6 +710,15 @@ int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_e
     if (!e && mkdir(path, 0777) && !(errno == EEXIST && bi_path_is_folder(path)))
         e = errno;
     return e ? bi_fail_errno(err, e, "%s: cannot make this folder", path) : 0;
+}
+
+int bi_folder_make_temp(char *temp, const struct bi_env *env, const char *path,
+                        struct bioinfer_error *err)
+{
+    int e = fault(env, BI_FAULT_OPEN);
+    if (!e)
+        e = bi_temp_folder(temp, path);
+    return e ? bi_fail_errno(err, e, "%s: cannot make a folder beside it", path) : 0;
 }
 
 int bi_folder_list(const struct bi_env *env, const char *path,
@@ -727,7 +773,13 @@ static void remove_all(const struct bi_env *env, const char *path, int depth)
 
 void bi_folder_remove(const struct bi_env *env, const char *path)
 {
-    remove_all(env, path, 0);
+    if (unlink(path)) /* a link is gone by that */
+        remove_all(env, path, 0);
+}
+
+void bi_folder_remove_empty(const char *path)
+{
+    rmdir(path);
 }
 
 void bi_path_remove(const char *path)
@@ -742,7 +794,7 @@ int bi_lock_take(int *fd, const struct bi_env *env, const char *path,
     int e;
     for (;;) {
         *fd = -1;
-        if ((e = open_fd(env, path, O_RDWR | O_CREAT, fd)))
+        if ((e = open_fd(env, path, O_RDWR | O_CREAT | O_NOFOLLOW, fd)))
             return bi_fail_errno(err, e, "%s: cannot open", path);
         if (flock(*fd, LOCK_EX | LOCK_NB)) {
             e = errno;
@@ -773,25 +825,34 @@ void bi_lock_release(int *fd)
 int bi_file_facts(struct bi_file_facts *facts, const struct bi_env *env, const char *path,
                   struct bioinfer_error *err)
 {
-    enum { HEAD = 1 << 20 };
+    enum { PIECE = 1 << 16, N_PIECES = 256 };
     struct bi_file f = BI_FILE_NONE;
+    uint64_t hash[2] = {1, 2}, step;
     struct stat s;
-    void *head = NULL;
-    size_t n;
+    void *piece = NULL;
+    bool large;
     int st = bi_file_open(&f, env, path, err);
     if (st)
         return st;
-    n = f.size < HEAD ? (size_t)f.size : HEAD;
-    if (!(head = bi_alloc(env, n)))
-        st = bi_fail(err, BIOINFER_NOMEM, "%s: first bytes", path);
+    large = f.size > (uint64_t)PIECE * N_PIECES;
+    step = large ? (f.size - PIECE) / (N_PIECES - 1) : PIECE;
+    if (!(piece = bi_alloc(env, PIECE)))
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: a piece of it", path);
     else if (fstat(f.fd, &s))
         st = bi_fail_errno(err, errno, "%s: cannot stat", path);
-    else if (!(st = bi_file_read(&f, 0, head, n, err)))
+    for (uint64_t k = 0; !st && k < N_PIECES && k * step < f.size; k++) {
+        uint64_t at = large && k == N_PIECES - 1 ? f.size - PIECE : k * step;
+        size_t n = f.size - at < PIECE ? (size_t)(f.size - at) : PIECE;
+        if (!(st = bi_file_read(&f, at, piece, n, err)))
+            for (int i = 0; i < 2; i++)
+                hash[i] = bi_hash(piece, n, hash[i]);
+    }
+    if (!st)
         *facts = (struct bi_file_facts){
             .size = f.size,
             .mtime = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
-            .hash = {bi_hash(head, n, 1), bi_hash(head, n, 2)}};
-    bi_free(env, head);
+            .hash = {hash[0], hash[1]}};
+    bi_free(env, piece);
     bi_file_close(&f);
     return st;
 }

@@ -1,6 +1,6 @@
 /* file.h - reading files by position, writing them so that they appear whole or not.
  *
- * Every system call on files in the library is in file.c, behind the environment's fault
+ * Every system call on files in the library is in file.c (and temp.c), behind the environment's fault
  * hook. Nothing is mapped: a file that someone truncates meanwhile gives a status, not a
  * SIGBUS. Interrupted and short transfers are continued. */
 #ifndef BI_FILE_H
@@ -35,8 +35,11 @@ void bi_file_close(struct bi_file *file); /* safe on BI_FILE_NONE */
 /* A whole small file (at most `cap` bytes) as NUL-terminated text. Caller frees *out. */
 int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char **out,
                   size_t *size, struct bioinfer_error *err);
+/* Files that this process may have open. */
+uint64_t bi_files_max(void);
 bool bi_path_exists(const char *path);
 bool bi_path_is_folder(const char *path);
+bool bi_path_is_link(const char *path);
 bool bi_path_is_regular(const char *path);
 /* The path with all links resolved. Caller frees *out. */
 int bi_path_real(char **out, const struct bi_env *env, const char *path,
@@ -86,14 +89,14 @@ struct bi_out {
     enum bi_sync sync; /* set after open */
     uint64_t size;     /* bytes written */
     uint64_t begun;    /* of them, whose way to the disk was begun */
-    char *path, *temp; /* temp = path.tmp.<pid>, in the same folder */
+    char *path, *temp; /* temp: where it grows (temp.h), "" = nowhere */
     char *buffer;      /* writes are gathered here */
     size_t buffered;
 };
 
 #define BI_OUT_NONE ((struct bi_out){.fd = -1})
 
-/* Creates path.tmp.<pid>; "-" is standard output. */
+/* Creates a temporary file beside `path`; "-" is standard output. */
 int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
@@ -139,6 +142,9 @@ int bi_append_sync(struct bi_append *file, struct bioinfer_error *err);
 /* Bytes [offset, offset + n), gathered ones after a flush only. */
 int bi_append_read(const struct bi_append *file, uint64_t offset, void *dst, size_t n,
                    struct bioinfer_error *err);
+/* Closes a file that was opened to be read, and opens it again. */
+void bi_append_park(struct bi_append *file);
+int bi_append_wake(struct bi_append *file, struct bioinfer_error *err);
 /* Drops everything behind `size`, gathered bytes included. */
 int bi_append_cut(struct bi_append *file, uint64_t size, struct bioinfer_error *err);
 void bi_append_close(struct bi_append *file); /* safe on BI_APPEND_NONE */
@@ -147,12 +153,17 @@ void bi_append_close(struct bi_append *file); /* safe on BI_APPEND_NONE */
 
 /* 0 also when it is there already. */
 int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_error *err);
+/* A new folder beside `path`; temp.h says how long its name is. */
+int bi_folder_make_temp(char *temp, const struct bi_env *env, const char *path,
+                        struct bioinfer_error *err);
 /* Calls `each` with every name in the folder but "." and ".."; non-zero stops. */
 int bi_folder_list(const struct bi_env *env, const char *path,
                    int (*each)(void *user, const char *name), void *user,
                    struct bioinfer_error *err);
-/* Removes a folder and all in it, sub-folders of one level included. Best effort. */
+/* Removes a folder and all in it, sub-folders of two levels included; a link itself. Best effort. */
 void bi_folder_remove(const struct bi_env *env, const char *path);
+/* Removes it when nothing is in it. */
+void bi_folder_remove_empty(const char *path);
 /* Syncs the folder that holds `path`, so that names in it survive a power loss. */
 int bi_folder_sync_of(const struct bi_env *env, const char *path, struct bioinfer_error *err);
 /* Syncs all files of the file system that holds this folder: one call for many files. */
@@ -160,6 +171,9 @@ int bi_folder_sync_all(const struct bi_env *env, const char *path, struct bioinf
 /* rename, without a sync of the folder. */
 int bi_path_rename(const struct bi_env *env, const char *from, const char *to,
                    struct bioinfer_error *err);
+/* The same where nothing may be replaced, not even an empty folder. */
+int bi_path_rename_new(const struct bi_env *env, const char *from, const char *to,
+                       struct bioinfer_error *err);
 void bi_path_remove(const char *path);
 
 /* An exclusive lock on a file that is created when missing; it ends with the process. *fd
@@ -168,7 +182,8 @@ int bi_lock_take(int *fd, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 void bi_lock_release(int *fd);
 
-/* Size, time of the last change (ns since 1970) and a 128-bit hash of the first MiB. */
+/* Size, time of the last change (ns since 1970) and a 128-bit hash: of the whole of a file up to
+ * 16 MiB, of 256 pieces of 64 KiB all over a larger one, its first and its last bytes among them. */
 struct bi_file_facts {
     uint64_t size;
     int64_t mtime;

@@ -131,26 +131,57 @@ void bi_random_normal(struct bi_random *r, float *x, size_t n)
     }
 }
 
-void bi_random_exponential(struct bi_random *r, double *x, size_t n)
+/* One number of CUDA's generator, in float32 arithmetic or in float64. */
+static double cuda_exponential(const uint32_t words[4], bool single)
+{
+    if (single) {
+        float u = (float)words[0] * 2.3283064e-10f + 2.3283064e-10f / 2;
+        return u >= 1 - 0x1p-24f ? 0x1p-24 : (double)-logf(u);
+    }
+    double u = (double)((uint64_t)words[0] ^ (uint64_t)words[1] << 21) * 0x1p-53 + 0x1p-54;
+    return u >= 1 - 0x1p-53 ? 0x1p-53 : -log(u);
+}
+
+/* The seed of MKL's generator: PyTorch takes 64 bits for a tensor of float64, whose lower half,
+ * the second number, is all that MKL keeps. */
+static uint64_t mkl_seed(struct bi_random *r, bool single)
+{
+    uint64_t seed = next32(r);
+    if (!single)
+        seed = next32(r);
+    seed %= 2147483647u;
+    return seed ? seed : 1;
+}
+
+/* In float32 a state near the largest is 1 and its logarithm 0: never less than the smallest normal
+ * number comes out, as dividing by it must choose its symbol. */
+static double mkl_exponential(uint64_t state, bool single)
+{
+    double x = single ? -log((double)((float)state * 0x1p-31f))
+                      : -log((double)state / 2147483647.0);
+    return !single ? x : x > 0x1p-126 ? (double)(float)x : 0x1p-126;
+}
+
+void bi_random_exponential(struct bi_random *r, double *x, size_t n, bool single)
 {
     if (r->kind == BI_RNG_TORCH_CUDA) {
         for (size_t i = 0; i < n; i++) {
             uint32_t w[4];
             cuda_words(r, i, w);
-            double u = (double)((uint64_t)w[0] ^ (uint64_t)w[1] << 21) * 0x1p-53 + 0x1p-54;
-            x[i] = u >= 1 - 0x1p-53 ? 0x1p-53 : -log(u);
+            x[i] = cuda_exponential(w, single);
         }
         r->offset += 4;
     } else if (r->kind == BI_RNG_TORCH_MKL) { /* MKL's MCG31m1, seeded anew by every call */
-        uint64_t state = next32(r) % 2147483647u;
-        state = state ? state : 1;
+        uint64_t state = mkl_seed(r, single);
         for (size_t i = 0; i < n; i++) {
-            x[i] = -log((double)state / 2147483647.0);
+            x[i] = mkl_exponential(state, single);
             state = 1132489760u * state % 2147483647u;
         }
     } else {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             x[i] = -log1p(-next_unit(r));
+            x[i] = single ? (double)(float)x[i] : x[i];
+        }
     }
 }
 

@@ -8,7 +8,7 @@ BUILD: a meson build folder in which `ninja bench/align_peers bench/align_files 
 libparasail-dev and libminimap2-dev installed for the contenders. Sequences are random, pairs related by 10 % substitutions; the cost
 of exact alignment does not depend on them. Times on the CPU are those of the processor, one thread, after reading;
 every contender's sum of scores is compared with ours. Of parasail all of scan, striped and diag in 8 and 16 bits are
-measured, the best is printed. The two mitochondria are those of KSW2's test folder; without them a random pair of
+measured, with and without CIGARs, and the best is printed. The two mitochondria are those of KSW2's test folder; without them a random pair of
 16.6 kb stands in.
 
 On a GPU: `kernels` is their time by events, `call` the library call (codes, sorting, upload, kernels, download,
@@ -29,6 +29,7 @@ import numpy as np
 CHUNK = 1 << 14  # pairs made at a time
 # each is measured, the best counts; those of 8 bits saturate, so that their scores differ, and do not count then
 PARASAIL = ["parasail-%s-%s" % (method, bits) for method in ("scan", "striped", "diag") for bits in ("8", "16", "sat")]
+PARASAIL_CIGAR = [who.replace("parasail-", "parasail-cigar-") for who in PARASAIL]
 AA, NT = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 # batch, length 1, length 2, seconds of the Triton kernel (Triton-Needleman-Wunsch, README and notebook, 2025)
 TRITON = [(32, 32, 32, .000355), (64, 48, 48, .000687), (128, 64, 64, .001299), (256, 96, 96, .004690),
@@ -102,16 +103,16 @@ def on_cpu(args, folder):
     row(args, "DNA 150", files, ("2,-4", "6", "2"), ["bioinfer", "bioinfer-avx2"],
         PARASAIL + ["ksw2"], args.repeat)
     files = make_pairs(folder, "aac", AA, 400, 128)
-    row(args, "proteins 400, CIGAR", files, blosum, ["bioinfer-cigar", "bioinfer-avx2-cigar"], ["parasail-cigar"],
+    row(args, "proteins 400, CIGAR", files, blosum, ["bioinfer-cigar", "bioinfer-avx2-cigar"], PARASAIL_CIGAR,
         args.repeat)
     files = make_pairs(folder, "ntc", NT, 150, 1024)
     row(args, "DNA 150, CIGAR", files, ("2,-4", "6", "2"), ["bioinfer-cigar", "bioinfer-avx2-cigar"],
-        ["parasail-cigar", "ksw2-cigar"], args.repeat)
+        PARASAIL_CIGAR + ["ksw2-cigar"], args.repeat)
     files = (args.human, args.orang) if args.human else make_pairs(folder, "mt", NT, 16534, 1)
     what = "MT-human x MT-orang" if args.human else "DNA 16.5 kb"
     row(args, what, files, ("2,-4", "6", "2"), ["bioinfer", "bioinfer-avx2"], ["ksw2", "parasail-scan-32"], args.repeat)
-    row(args, what + ", CIGAR", files, ("2,-4", "6", "2"), ["bioinfer-cigar", "bioinfer-avx2-cigar"], ["ksw2-cigar"],
-        args.repeat)
+    row(args, what + ", CIGAR", files, ("2,-4", "6", "2"), ["bioinfer-cigar", "bioinfer-avx2-cigar"],
+        ["ksw2-cigar", "parasail-cigar-scan-32", "parasail-cigar-striped-32"], args.repeat)
 
 
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):

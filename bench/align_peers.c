@@ -5,8 +5,8 @@
  *     align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]
  *
  * WHO: bioinfer, bioinfer-avx2, parasail-METHOD-BITS (scan, striped or diag; 8, 16, 32 or sat:
- * 8, then 16 where that saturates), ksw2; with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar, parasail-cigar,
- * ksw2-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
+ * 8, then 16 where that saturates), ksw2; with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar,
+ * parasail-cigar-METHOD-BITS, ksw2-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
  * sum of the scores, on a GPU also the seconds of kernels and of packing in one more run. */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -131,9 +131,11 @@ static double run_bioinfer(struct job *job, int64_t *sum)
 #if HAVE_PARASAIL
 static parasail_function_t *parasail_function(const char *who)
 {
+    const char *method = who + strlen("parasail-");
+    const bool cigar = !strncmp(method, "cigar-", 6);
     char name[64];
 
-    snprintf(name, sizeof name, "nw_%s", who + strlen("parasail-"));
+    snprintf(name, sizeof name, "nw_%s%s", cigar ? "trace_" : "", method + (cigar ? 6 : 0));
     for (char *c = name; *c; c++)
         *c = *c == '-' ? '_' : *c;
     parasail_function_t *f = parasail_lookup_function(name);
@@ -152,8 +154,7 @@ static double run_parasail(struct job *job, int64_t *sum)
                     : parasail_matrix_create("ACGT", job->match, job->mismatch);
     if (!m)
         die("parasail has no such matrix");
-    parasail_function_t *f =
-        strstr(job->who, "cigar") ? parasail_nw_trace_striped_sat : parasail_function(job->who);
+    parasail_function_t *f = parasail_function(job->who);
     double t = now();
     for (size_t i = 0; i < job->n; i++) {
         const struct bioinfer_align_pair *p = &job->pairs[i];

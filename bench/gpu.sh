@@ -44,7 +44,7 @@ design() { # as docs/performance.md has them
     done
 }
 step designtimes design
-step kernels python3 bench/kernels_gpu.py --ptx "$build/kernels"
+step kernels python3 bench/kernels_gpu.py --library "$build/tests/gpu/kernels_bench.so" --device "$device"
 step esm2 python3 -u bench/esm2_gpu.py --bioinfer "$build/cli/bioinfer" --calls "$build/bench/calls" --fasta "$fasta" \
     --device "$device" --reference
 step plm python3 -u bench/plm.py --bioinfer "$build/cli/bioinfer" --fasta "$fasta" --device "$device"

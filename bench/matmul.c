@@ -12,11 +12,11 @@
  *   res     y = x w^T + bias + residual                                             */
 #define _POSIX_C_SOURCE 200809L
 
+#include "base/team.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/linear.h"
 #include "probe.h"
 
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,6 +42,7 @@ static const int shapes[][3] = {
 };
 
 struct run {
+    const struct bi_env *env;
     const struct bi_cpu_entry *entry;
     struct bi_linear_params params;
     int threads;
@@ -83,35 +84,67 @@ static double thread_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* As the backend runs a launch: threads claim tasks. `times` launches in one region; the time
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Launches of one call, and what its threads add up. */
+struct launches {
+    const struct run *run;
+    int64_t n_tasks, n;
+    atomic_llong next;
+    double (*probe)(int64_t);
+    pthread_mutex_t lock; /* of sum */
+    double sum;
+};
+
+static void add(struct launches *l, double x)
+{
+    pthread_mutex_lock(&l->lock);
+    l->sum += x;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void run_tasks(void *user, const struct bi_share *share)
+{
+    struct launches *l = user;
+    const struct run *r = l->run;
+    double start = thread_seconds();
+    void *scratch = r->scratch + (size_t)share->thread * r->scratch_size;
+    long long task;
+    while ((task = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->n)
+        r->entry->run(&r->params, task % l->n_tasks, l->n_tasks, scratch);
+    add(l, thread_seconds() - start);
+}
+
+/* As the backend runs a launch: threads claim tasks. `times` launches in one call; the time
  * of all threads on a CPU. */
 static double launch(const struct run *r, int times)
 {
     int64_t n_tasks = r->entry->tasks(&r->params, r->threads);
-    atomic_llong next = 0;
-    double used = 0;
-#pragma omp parallel num_threads(r->threads) reduction(+ : used)
-    {
-        double start = thread_seconds();
-        void *scratch = r->scratch + (size_t)omp_get_thread_num() * r->scratch_size;
-        for (;;) {
-            long long task = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
-            if (task >= n_tasks * times)
-                break;
-            r->entry->run(&r->params, task % n_tasks, n_tasks, scratch);
-        }
-        used = thread_seconds() - start;
-    }
-    return used;
+    struct launches l = {.run = r, .n_tasks = n_tasks, .n = n_tasks * times,
+                         .lock = PTHREAD_MUTEX_INITIALIZER};
+    bi_team_run(r->env, r->threads, run_tasks, &l);
+    return l.sum;
 }
 
 static double time_of(const struct run *r, int times)
 {
-    double start = omp_get_wtime(), used = launch(r, times);
-    return (r->cpu_time ? used / r->threads : omp_get_wtime() - start) / times;
+    double start = now(), used = launch(r, times);
+    return (r->cpu_time ? used / r->threads : now() - start) / times;
 }
 
-static double probe(const char *isa, int threads)
+static void run_probe(void *user, const struct bi_share *share)
+{
+    struct launches *l = user;
+    (void)share;
+    add(l, l->probe(200000));
+}
+
+static double probe(const struct bi_env *env, const char *isa, int threads)
 {
     double (*f)(int64_t) = bi_cpu_probe_generic;
 #if defined __x86_64__
@@ -123,14 +156,15 @@ static double probe(const char *isa, int threads)
     if (!strcmp(isa, "neon"))
         f = bi_cpu_probe_neon;
 #endif
-    double flops = 0, start = omp_get_wtime();
-#pragma omp parallel num_threads(threads) reduction(+ : flops)
-    flops = f(200000);
-    return flops / (omp_get_wtime() - start);
+    struct launches l = {.probe = f, .lock = PTHREAD_MUTEX_INITIALIZER};
+    double start = now();
+    bi_team_run(env, threads, run_probe, &l);
+    return l.sum / (now() - start);
 }
 
-static void measure(const struct options *o, const struct bi_cpu_kernels *kernels,
-                    const struct bi_cpu_entry *entry, int model, int n, int k)
+static void measure(const struct bi_env *env, const struct options *o,
+                    const struct bi_cpu_kernels *kernels, const struct bi_cpu_entry *entry,
+                    int model, int n, int k)
 {
     size_t m = (size_t)o->rows;
     float *x = random_floats(m * (size_t)k), *plain = random_floats((size_t)n * (size_t)k);
@@ -139,7 +173,7 @@ static void measure(const struct options *o, const struct bi_cpu_kernels *kernel
     void *w = allocate(kernels->pack_size(n, k));
     double flops = 2.0 * (double)m * n * k, best[KINDS] = {0}, peak = 0;
     struct bi_counts counts = {.n_tokens = (int32_t)o->rows};
-    struct run r = {.entry = entry, .threads = o->threads, .cpu_time = o->cpu_time};
+    struct run r = {.env = env, .entry = entry, .threads = o->threads, .cpu_time = o->cpu_time};
 
     kernels->pack(w, n, k, 0, n, plain);
     r.params = (struct bi_linear_params){.counts = &counts, .axis = BI_AXIS_TOKENS,
@@ -149,7 +183,7 @@ static void measure(const struct options *o, const struct bi_cpu_kernels *kernel
     r.scratch = allocate(r.scratch_size * (size_t)o->threads);
     int times = (int)(o->seconds * 5e10 * o->threads / flops) + 1;
     for (int i = 0; i < o->rounds; i++) {
-        double p = probe(kernels->name, o->threads);
+        double p = probe(env, kernels->name, o->threads);
         peak = p > peak ? p : peak;
         for (int kind = 0; kind < KINDS; kind++) {
             r.params.bias = kind == PLAIN ? NULL : bias;
@@ -198,8 +232,9 @@ static void parse(struct options *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.threads = omp_get_max_threads(), .rounds = 20, .rows = 2048,
+    struct options o = {.threads = bi_thread_count(), .rounds = 20, .rows = 2048,
                         .seconds = 0.01};
+    struct bi_env env = bi_env_default();
     const struct bi_cpu_kernels *kernels = bi_cpu_kernels_usable(0);
     const struct bi_cpu_entry *entry;
     char cpu[128];
@@ -210,15 +245,16 @@ int main(int argc, char **argv)
             fail("this machine does not run that instruction set");
     for (entry = kernels->entries; strcmp(entry->name, "linear"); entry++)
         ;
+    if (bi_team_new(&env.team, &env, NULL))
+        fail("out of memory");
     bi_cpu_description(cpu, sizeof cpu);
     printf("%s, running %s, %d thread(s); GFLOP/s and share of the probed peak\n", cpu,
            kernels->name, o.threads);
     printf("model  rows     n     k     peak           plain             gelu         residual\n");
-    if (o.n) {
-        measure(&o, kernels, entry, 0, (int)o.n, (int)o.k);
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        measure(&o, kernels, entry, shapes[i][0], shapes[i][1], shapes[i][2]);
+    if (o.n)
+        measure(&env, &o, kernels, entry, 0, (int)o.n, (int)o.k);
+    for (size_t i = 0; !o.n && i < sizeof shapes / sizeof *shapes; i++)
+        measure(&env, &o, kernels, entry, shapes[i][0], shapes[i][1], shapes[i][2]);
+    bi_team_free(&env.team);
     return 0;
 }

@@ -4,19 +4,22 @@
  * pairings, and SAM, whose header names every target, read both files first. Output is in the order
  * of the pairs.
  *
- * Sections: options, sequences, pairings. */
+ * Sections: costs, letters, options, sequences, pairings. */
 #include "cli.h"
 
-#include <ctype.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { LOOK = 200 }; /* records that decide what letters these are */
+enum {
+    LOOK = 200, /* records of each file that decide what letters these are; */
+    FEW = 40    /* so few letters, of all of them, may be of either kind */
+};
 
 struct run {
     struct cli *cli;
     const char *name[2]; /* of the files, for messages */
+    const char *format;  /* "tsv", "paf", "sam", "needle" */
     bioinfer_reader *reader[2];
     struct cli_feed feed[2];
     struct cli_align_run align;
@@ -24,7 +27,7 @@ struct run {
     struct cli_output out;
 };
 
-/* ---- options ---- */
+/* ---- costs ---- */
 
 /* A decimal with at most 3 decimals, in thousandths. */
 static bool parse_cost(const char *name, const char *text, int64_t *thousandths)
@@ -32,7 +35,7 @@ static bool parse_cost(const char *name, const char *text, int64_t *thousandths)
     char *end;
     double v = strtod(text, &end);
 
-    if (end == text || *end || !(v > -10000 && v < 10000)) {
+    if (end == text || *end || !(v >= -10000 && v <= 10000)) {
         cli_say(NULL, "--%s: '%s' is not a number from -10000 to 10000", name, text);
         return false;
     }
@@ -51,29 +54,33 @@ struct costs {
 /* The smallest factor that makes all costs whole. */
 static int whole_factor(const struct costs *c)
 {
-    static const int factors[] = {1, 2, 4, 5, 10, 20, 25, 50, 100, 125, 200, 250, 500};
+    const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend};
+    int64_t common = 1000;
 
-    for (size_t i = 0; i < CLI_COUNT(factors); i++)
-        if (!(c->match * factors[i] % 1000) && !(c->mismatch * factors[i] % 1000) &&
-            !(c->open * factors[i] % 1000) && !(c->extend * factors[i] % 1000))
-            return factors[i];
-    return 1000;
+    for (size_t i = 0; i < CLI_COUNT(costs); i++)
+        for (int64_t rest = costs[i] < 0 ? -costs[i] : costs[i]; rest;) {
+            const int64_t x = common % rest;
+            common = rest;
+            rest = x;
+        }
+    return (int)(1000 / common);
 }
 
-/* Records of one file. */
-struct side {
-    const struct bioinfer_record *items;
-    size_t n, at;
-    struct bioinfer_records *block; /* theirs, or NULL */
-};
-
-static bool only_nucleotides(const struct side *side)
+/* Checks the costs of a gap's first residue and of every other one. */
+static bool check_gaps(const struct costs *c)
 {
-    for (size_t i = 0; i < side->n && i < LOOK; i++)
-        for (size_t k = 0; k < side->items[i].length; k++)
-            if (!strchr("ACGTUN", toupper((unsigned char)side->items[i].sequence[k])))
-                return false;
-    return true;
+    const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
+
+    if (open < 0 || extend < 0)
+        cli_say(NULL, "gap costs: the first residue costs %.10g and every other one %.10g, "
+                "expected 0 or more", open, extend);
+    else if (extend > open)
+        cli_say(NULL, "gap costs: the first residue costs %.10g, every other one %.10g, expected "
+                "at most as much: a gap would cost more than two side by side; --gap-convention w "
+                "takes the sum of both costs for the first", open, extend);
+    else
+        return true;
+    return false;
 }
 
 static bool read_costs(const struct cli_options *o, bool nucleotides, struct costs *c)
@@ -84,18 +91,96 @@ static bool read_costs(const struct cli_options *o, bool nucleotides, struct cos
         (o->match && !parse_cost("match", o->match, &c->match)) ||
         (o->mismatch && !parse_cost("mismatch", o->mismatch, &c->mismatch)))
         return false;
-    if (o->gap_open && !o->gap_extend && c->extend > c->open)
+    if (o->gap_open && !o->gap_extend && c->extend > c->open && c->open >= 0)
         c->extend = c->open;
     if (o->gap_convention && !strcmp(o->gap_convention, "w"))
         c->open += c->extend;
-    if (c->open <= 0 || c->extend < 0 || c->extend > c->open) {
-        cli_say(NULL, "gap costs: the first residue of a gap costs %g, every further one %g; "
-                "expected more than 0, and 0 to the first", (double)c->open / 1000,
-                (double)c->extend / 1000);
-        return false;
-    }
-    return true;
+    return check_gaps(c);
 }
+
+/* ---- letters ---- */
+
+/* Records of one file. */
+struct side {
+    const struct bioinfer_record *items;
+    size_t n, at;
+    struct bioinfer_records *block; /* theirs, or NULL */
+};
+
+/* Letters of the first records of a file, counted. */
+struct letters {
+    size_t n, plain; /* all; A, C, G, T, U and N */
+    char other;      /* the first one that stands for no nucleotides, or 0 */
+    const char *id;  /* whose it is */
+};
+
+static struct letters count_letters(const struct side *side)
+{
+    enum { OTHER, CODE, PLAIN, KINDS };
+    static const char codes[] = "RYSWKMBDHVryswkmbdhv", plain[] = "ACGTUNacgtun";
+    unsigned char kind[256] = {OTHER};
+    struct letters l = {0};
+
+    for (const char *c = codes; *c; c++)
+        kind[(int)*c] = CODE;
+    for (const char *c = plain; *c; c++)
+        kind[(int)*c] = PLAIN;
+    for (size_t i = 0; i < side->n && i < LOOK; i++) {
+        const struct bioinfer_record *r = &side->items[i];
+        size_t of[KINDS] = {0};
+        for (size_t k = 0; k < r->length; k++)
+            of[kind[(unsigned char)r->sequence[k]]]++;
+        l.n += r->length;
+        l.plain += of[PLAIN];
+        for (size_t k = 0; of[OTHER] && !l.other && k < r->length; k++)
+            if (kind[(unsigned char)r->sequence[k]] == OTHER) {
+                l.other = r->sequence[k];
+                l.id = r->id;
+            }
+    }
+    return l;
+}
+
+/* Nine in ten letters are A, C, G, T, U or N: of a protein a quarter is. */
+static bool mostly_plain(const struct letters *l)
+{
+    return l->plain >= l->n - l->n / 10;
+}
+
+/* Whether these are nucleotides: mostly the letters of these, the rest codes of several. What the
+ * guess is gets said, and to those who want to hear nothing where it may be wrong. */
+static bool guess_nucleotides(const struct run *run, const struct side *a, const struct side *b)
+{
+    const struct letters l[2] = {count_letters(a), count_letters(b)};
+    const struct letters *odd = l[0].other ? &l[0] : &l[1];
+    const struct letters all = {.n = l[0].n + l[1].n, .plain = l[0].plain + l[1].plain};
+    const bool looks = (l[0].n >= FEW && mostly_plain(&l[0])) ||
+                       (l[1].n >= FEW && mostly_plain(&l[1]));
+
+    if (odd->other && looks)
+        cli_say(run->cli, "warning: %zu of %zu letters are A, C, G, T, U or N, but record %s has "
+                "'%c', which is no nucleotide: matrix BLOSUM62; for nucleotides say --matrix "
+                "EDNAFULL",
+                all.plain, all.n, odd->id, odd->other);
+    else if (!odd->other && !mostly_plain(&all))
+        cli_say(run->cli, "warning: all letters are codes of nucleotides, but only %zu of %zu are "
+                "A, C, G, T, U or N: matrix BLOSUM62; for nucleotides say --matrix "
+                "EDNAFULL", all.plain,
+                all.n);
+    else if (!odd->other && all.plain < all.n - all.n / 100)
+        cli_say(run->cli, "warning: %zu of %zu letters are A, C, G, T, U or N, the others codes of "
+                "nucleotides: matrix EDNAFULL; for proteins say --matrix "
+                "BLOSUM62", all.plain, all.n);
+    else if (!odd->other && all.n < FEW)
+        cli_say(run->cli, "warning: %zu letters look like nucleotides, but are few to tell by: "
+                "matrix EDNAFULL; for proteins say --matrix BLOSUM62", all.n);
+    else if (!run->cli->options->quiet)
+        cli_say(run->cli, "the letters are those of %s; --matrix says otherwise",
+                odd->other ? "proteins: matrix BLOSUM62" : "nucleotides: matrix EDNAFULL");
+    return !odd->other && mostly_plain(&all);
+}
+
+/* ---- options ---- */
 
 /* Opens the aligner, now that some records of both files are known. */
 static int open_aligner(struct run *run, const struct side *a, const struct side *b)
@@ -108,14 +193,14 @@ static int open_aligner(struct run *run, const struct side *a, const struct side
     int scale, st;
 
     if (!matrix && !simple)
-        matrix = only_nucleotides(a) && only_nucleotides(b) ? "EDNAFULL" : "BLOSUM62";
-    nucleotides = simple || !strcmp(matrix, "EDNAFULL");
+        matrix = guess_nucleotides(run, a, b) ? "EDNAFULL" : "BLOSUM62";
+    nucleotides = simple || !strcasecmp(matrix, "EDNAFULL");
     if (!read_costs(o, nucleotides, &c))
         return CLI_EXIT_USAGE;
     scale = whole_factor(&c);
     struct bioinfer_align_params p = BIOINFER_PARAMS(
         struct bioinfer_align_params, .matrix = matrix, .gap_open = (int)(c.open * scale / 1000),
-        .gap_extend = (int)(c.extend * scale / 1000), .scale = scale,
+        .gap_extend = (int)(c.extend * scale / 1000), .free_gaps = !c.open, .scale = scale,
         .traceback = !o->score_only, .device = o->device,
         .memory_limit = (uint64_t)o->memory_limit << 20);
     if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */
@@ -133,14 +218,19 @@ static int open_aligner(struct run *run, const struct side *a, const struct side
         p.ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
                  : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
                                             : BIOINFER_TIES_PARASAIL;
-    if ((st = bioinfer_aligner_new(&run->align.aligner, run->cli->ctx, &p, &err)))
+    st = bioinfer_aligner_new(&run->align.aligner, run->cli->ctx, &p, &err);
+    if (st == BIOINFER_NOT_FOUND && matrix && !strpbrk(matrix, "./")) { /* a name, not a file's */
+        cli_say(run->cli, "--%s", err.text);
+        return CLI_EXIT_USAGE;
+    }
+    if (st)
         return cli_fail(run->cli,
                         st == BIOINFER_FORMAT || st == BIOINFER_LIMIT ? CLI_AT_READ
                         : st == BIOINFER_NOT_FOUND || st == BIOINFER_IO ? CLI_AT_INPUT
                                                                         : CLI_AT_CONFIG,
                         st, &err);
     run->writer = (struct cli_align_out){
-        .out = &run->out, .aligner = run->align.aligner, .format = o->format ? o->format : "tsv",
+        .out = &run->out, .aligner = run->align.aligner, .format = run->format,
         .matrix = matrix ? matrix : "match/mismatch", .scale = scale,
         .open = (double)c.open / 1000, .extend = (double)c.extend / 1000,
         .score_only = o->score_only, .plain = o->cigar && !strcmp(o->cigar, "plain"),
@@ -162,10 +252,9 @@ static int read_all(struct run *run, int k, struct cli_whole *whole, struct side
 
 static int open_input(struct run *run, int k, const char *path)
 {
-    const struct cli_options *o = run->cli->options;
-    const int threads = o->threads > 0 ? (int)o->threads : omp_get_max_threads();
+    const int threads = bioinfer_context_threads(run->cli->ctx);
     struct bioinfer_reader_params params =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_DEFAULT,
+        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
                         .n_threads = (threads + 1) / 2); /* for each of two files */
     struct bioinfer_error err = {0};
     int st = bioinfer_reader_open(&run->reader[k], run->cli->ctx, path, &params, &err);
@@ -221,7 +310,9 @@ static int in_order(struct run *run, bool whole)
         const size_t left[2] = {side[0].n - side[0].at, side[1].n - side[1].at};
         const size_t both = left[0] < left[1] ? left[0] : left[1];
         if (!seen) {
-            if ((code = open_aligner(run, &side[0], &side[1])))
+            if ((whole && (code = cli_align_check_sam(run->cli, side[0].items, both, side[1].items,
+                                                      both))) ||
+                (code = open_aligner(run, &side[0], &side[1])))
                 break;
             cli_align_head(&run->writer, side[1].items, both);
         }
@@ -266,6 +357,8 @@ static int all_pairs(struct run *run, bool one)
         cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], a->n);
         code = CLI_EXIT_DATA;
     }
+    if (!code && !strcmp(run->format, "sam"))
+        code = cli_align_check_sam(run->cli, a->items, a->n, targets->items, targets->n);
     if (!code && !(code = open_aligner(run, a, targets)))
         cli_align_head(&run->writer, targets->items, targets->n);
     for (size_t i = 0; !code && i < a->n; i++)
@@ -279,17 +372,10 @@ static int all_pairs(struct run *run, bool one)
     return code;
 }
 
-static bool check_options(const struct cli_options *o)
+static bool check_options(const struct cli_options *o, const char *format)
 {
-    static const char *const formats[] = {"tsv", "paf", "sam", "needle"};
-    bool known = !o->format;
-
-    for (size_t i = 0; !known && i < CLI_COUNT(formats); i++)
-        known = !strcmp(o->format, formats[i]);
-    if (!known)
-        cli_say(NULL, "--format: '%s' is not one of tsv, paf, sam, needle", o->format);
-    else if (o->score_only && o->format && strcmp(o->format, "tsv"))
-        cli_say(NULL, "--score-only has no alignment to write as %s: use tsv", o->format);
+    if (o->score_only && strcmp(format, "tsv"))
+        cli_say(NULL, "--score-only has no alignment to write as %s: use tsv", format);
     else if (o->all_vs_all && o->one_vs_all)
         cli_say(NULL, "--all-vs-all and --one-vs-all exclude each other");
     else if (!o->second && !o->all_vs_all)
@@ -310,8 +396,8 @@ static void say_summary(const struct run *run)
     const double seconds = cli_now() - run->cli->progress.start;
 
     if (!run->cli->options->quiet)
-        cli_say(run->cli, "%llu alignments, %llu residues, matrix %s, gaps %g/%g in %.2f s (%.2f "
-                "billion cells/s)", (unsigned long long)run->align.n_done,
+        cli_say(run->cli, "%llu alignments, %llu residues, matrix %s, gaps %.10g/%.10g in %.2f s "
+                "(%.2f billion cells/s)", (unsigned long long)run->align.n_done,
                 (unsigned long long)run->align.n_residues, run->writer.matrix, run->writer.open,
                 run->writer.extend, seconds, 1e-9 * run->align.cells / (seconds > 0 ? seconds : 1));
 }
@@ -323,7 +409,8 @@ int cli_align(struct cli *cli)
     struct bioinfer_error err = {0};
     int st, code;
 
-    if (!check_options(o))
+    run.format = o->format ? o->format : "tsv";
+    if (!check_options(o, run.format))
         return CLI_EXIT_USAGE;
     run.align.cli = cli;
     run.align.writer = &run.writer;
@@ -339,8 +426,10 @@ int cli_align(struct cli *cli)
     if (o->all_vs_all || o->one_vs_all)
         code = all_pairs(&run, o->one_vs_all);
     else
-        code = in_order(&run, o->format && !strcmp(o->format, "sam"));
+        code = in_order(&run, !strcmp(run.format, "sam"));
     cli_progress_end(cli);
+    if (!code)
+        cli_align_tail(&run.writer);
     if (!code && (st = cli_output_finish(&run.out, &err)))
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
     if (!code)

@@ -5,7 +5,6 @@
  * written before that, formatted by all threads. */
 #include "cli.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +41,19 @@ static void format_piece(const struct cli_align_run *run, const struct cli_batch
     }
 }
 
+struct formatting {
+    const struct cli_align_run *run;
+    const struct cli_batch *batch;
+    size_t from; /* piece of text 0 */
+    struct cli_output *text;
+};
+
+static void format_text(void *user, int k)
+{
+    const struct formatting *f = user;
+    format_piece(f->run, f->batch, f->from + (size_t)k, &f->text[k]);
+}
+
 static int write_text(struct cli_align_run *run, const struct cli_output *text)
 {
     if (text->status)
@@ -69,17 +81,15 @@ static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
 static int write_alignments(struct cli_align_run *run, const struct cli_batch *b)
 {
     const size_t n_pieces = (b->n + LINES - 1) / LINES;
-    const int threads = run->cli->options->threads > 0 ? (int)run->cli->options->threads
-                                                       : omp_get_max_threads();
+    const int threads = bioinfer_context_threads(run->cli->ctx);
     int code = CLI_EXIT_OK;
 
     for (size_t from = 0; from < n_pieces && !code; from += PIECES) {
         const int n = (int)(n_pieces - from < PIECES ? n_pieces - from : PIECES);
         struct cli_output text[PIECES];
+        struct formatting f = {run, b, from, text};
         memset(text, 0, sizeof text);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n > 1)
-        for (int k = 0; k < n; k++)
-            format_piece(run, b, from + (size_t)k, &text[k]);
+        cli_parallel(threads, n, format_text, &f);
         for (int k = 0; k < n; k++) {
             if (!code)
                 code = write_text(run, &text[k]);
@@ -106,8 +116,8 @@ static void say_failed(struct cli_align_run *run, const struct cli_batch *b, siz
                        const char *message)
 {
     run->n_failed++;
-    cli_say(run->cli, "%s, %s: no result: %s%s%s", b->sides[2 * i]->id, b->sides[2 * i + 1]->id,
-            bioinfer_status_name(status), *message ? ": " : "", message);
+    cli_say_lost(run->cli, "%s, %s: no result: %s%s%s", b->sides[2 * i]->id, b->sides[2 * i + 1]->id,
+                 bioinfer_status_name(status), *message ? ": " : "", message);
 }
 
 /* Counts results and says what has none. */

@@ -1,7 +1,7 @@
 /* align_out.c - alignments as text. */
 #include "cli.h"
 
-#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GAP_QUERY = 2, GAP_TARGET = 1, EQUAL = 7, DIFFERENT = 8 }; /* ops of a CIGAR */
@@ -11,39 +11,102 @@ static void put_id(struct cli_output *out, const char *id)
     cli_output_field(out, id);
 }
 
-/* Points, with as many decimals as they have. */
-static void put_score(const struct cli_align_out *w, int64_t score)
+/* Lines are many, and printf would take most of their time: numbers are made by hand, from the end
+ * of `text` on; returns where they begin. */
+enum { DIGITS = 24 };
+static char *make_number(char text[DIGITS], int64_t x)
 {
-    char digits[24], *p = digits + sizeof digits;
-    uint64_t rest = score < 0 ? 0 - (uint64_t)score : (uint64_t)score;
+    char *p = text + DIGITS;
+    uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 
-    if (w->scale > 1) {
-        cli_output_printf(w->out, "%.10g", (double)score / w->scale);
-        return;
-    }
-    do { /* many lines: printf would take most of their time */
+    do {
         *--p = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest);
-    if (score < 0)
+    if (x < 0)
         *--p = '-';
-    cli_output_write(w->out, p, (size_t)(digits + sizeof digits - p));
+    return p;
 }
 
-/* One run; neighbours of one letter are joined: *n waits for the next. */
-static void put_run(const struct cli_align_out *w, char op, int64_t length, char *last,
-                    int64_t *waiting)
+static void put_number(const struct cli_align_out *w, int64_t x)
+{
+    char text[DIGITS], *p = make_number(text, x);
+
+    cli_output_write(w->out, p, (size_t)(text + DIGITS - p));
+}
+
+static void put_text(const struct cli_align_out *w, const char *text)
+{
+    cli_output_write(w->out, text, strlen(text));
+}
+
+static void put_tab_number(const struct cli_align_out *w, int64_t x)
+{
+    put_text(w, "\t");
+    put_number(w, x);
+}
+
+/* Points, with as many decimals as they have. */
+static void put_score(const struct cli_align_out *w, int64_t score)
+{
+    const int64_t scale = (int64_t)w->scale;
+
+    if (score % scale)
+        cli_output_printf(w->out, "%.10g", (double)score / w->scale);
+    else
+        put_number(w, score / scale);
+}
+
+/* n / of with six decimals, 0 <= n <= of, as printf rounds it. */
+static void put_fraction(const struct cli_align_out *w, int64_t n, int64_t of)
+{
+    const int64_t millionths = n * 1000000 / of, rest = n * 1000000 % of;
+    char text[DIGITS], *p;
+
+    if (2 * rest == of) { /* printf knows on which side the double lies */
+        cli_output_printf(w->out, "%.6f", (double)n / (double)of);
+        return;
+    }
+    p = make_number(text, millionths + (2 * rest > of) + 10000000); /* 1x.xxxxxx without a point */
+    p[0] = p[1];
+    p[1] = '.';
+    cli_output_write(w->out, p, 8);
+}
+
+/* Runs of a CIGAR, gathered; neighbours of one letter are joined: n waits for the next. */
+struct runs {
+    const struct cli_align_out *w;
+    char text[512], last;
+    size_t size;
+    int64_t n;
+};
+
+static void flush_run(struct runs *r)
+{
+    char digits[DIGITS], *p;
+
+    if (!r->n)
+        return;
+    if (r->size > sizeof r->text - DIGITS - 1) {
+        cli_output_write(r->w->out, r->text, r->size);
+        r->size = 0;
+    }
+    p = make_number(digits, r->n);
+    memcpy(r->text + r->size, p, (size_t)(digits + DIGITS - p));
+    r->size += (size_t)(digits + DIGITS - p);
+    r->text[r->size++] = r->last;
+}
+
+static void add_run(struct runs *r, char op, int64_t length)
 {
     if (!length)
         return;
-    if (op == *last) {
-        *waiting += length;
-        return;
+    if (op != r->last) {
+        flush_run(r);
+        r->last = op;
+        r->n = 0;
     }
-    if (*waiting)
-        cli_output_printf(w->out, "%lld%c", (long long)*waiting, *last);
-    *last = op;
-    *waiting = length;
+    r->n += length;
 }
 
 /* `clips`: what stands for residues that free ends leave out: I and D, S and nothing, or
@@ -52,24 +115,26 @@ static void put_cigar(const struct cli_align_out *w, const struct bioinfer_recor
                       const struct bioinfer_record *t, const struct bioinfer_alignment *a,
                       const char *clips)
 {
-    char last = 0;
-    int64_t waiting = 0;
+    struct runs r;
 
+    r.w = w;
+    r.last = 0;
+    r.size = 0;
+    r.n = 0;
     if (clips[0])
-        put_run(w, clips[0], a->query_begin, &last, &waiting);
+        add_run(&r, clips[0], a->query_begin);
     if (clips[0] && clips[1])
-        put_run(w, clips[1], a->target_begin, &last, &waiting);
+        add_run(&r, clips[1], a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++) {
         const int op = a->cigar[k] & 15;
-        const char letter = w->plain && op >= EQUAL ? 'M' : "MIDNSHP=X"[op];
-        put_run(w, letter, a->cigar[k] >> 4, &last, &waiting);
+        add_run(&r, w->plain && op >= EQUAL ? 'M' : "MIDNSHP=X"[op], a->cigar[k] >> 4);
     }
     if (clips[0])
-        put_run(w, clips[0], (int64_t)q->length - a->query_end, &last, &waiting);
+        add_run(&r, clips[0], (int64_t)q->length - a->query_end);
     if (clips[0] && clips[1])
-        put_run(w, clips[1], (int64_t)t->length - a->target_end, &last, &waiting);
-    if (waiting)
-        cli_output_printf(w->out, "%lld%c", (long long)waiting, last);
+        add_run(&r, clips[1], (int64_t)t->length - a->target_end);
+    flush_run(&r);
+    cli_output_write(w->out, r.text, r.size);
 }
 
 /* Columns that free ends leave out, which count as gaps of the whole alignment. */
@@ -89,11 +154,19 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
     cli_output_write(w->out, "\t", 1);
     put_score(w, a->score);
     if (!w->score_only) {
-        cli_output_printf(w->out, "\t%.6f\t",
-                          (double)a->identities / (double)(a->columns + left_out(q, t, a)));
+        put_text(w, "\t");
+        put_fraction(w, a->identities, a->columns + left_out(q, t, a));
+        put_text(w, "\t");
         put_cigar(w, q, t, a, "ID");
     }
     cli_output_write(w->out, "\n", 1);
+}
+
+/* AS is whole in SAM and PAF; a score that is not has a tag of our own. */
+static void put_score_tag(const struct cli_align_out *w, int64_t score)
+{
+    put_text(w, score % (int64_t)w->scale ? "\tas:f:" : "\tAS:i:");
+    put_score(w, score);
 }
 
 /* The columns of PAF: 0-based, ends not included; matches, columns, 255 = no quality. */
@@ -101,37 +174,112 @@ static void put_paf(const struct cli_align_out *w, const struct bioinfer_record 
                     const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     put_id(w->out, q->id);
-    cli_output_printf(w->out, "\t%zu\t%lld\t%lld\t+\t", q->length, (long long)a->query_begin,
-                      (long long)a->query_end);
+    put_tab_number(w, (int64_t)q->length);
+    put_tab_number(w, a->query_begin);
+    put_tab_number(w, a->query_end);
+    put_text(w, "\t+\t");
     put_id(w->out, t->id);
-    cli_output_printf(w->out, "\t%zu\t%lld\t%lld\t%lld\t%lld\t255\tNM:i:%lld\tAS:%c:", t->length,
-                      (long long)a->target_begin, (long long)a->target_end,
-                      (long long)a->identities, (long long)a->columns,
-                      (long long)(a->columns - a->identities), w->scale > 1 ? 'f' : 'i');
-    put_score(w, a->score);
-    cli_output_printf(w->out, "\tcg:Z:");
-    put_cigar(w, q, t, a, "");
+    put_tab_number(w, (int64_t)t->length);
+    put_tab_number(w, a->target_begin);
+    put_tab_number(w, a->target_end);
+    put_tab_number(w, a->identities);
+    put_tab_number(w, a->columns);
+    put_text(w, "\t255\tNM:i:");
+    put_number(w, a->columns - a->identities);
+    put_score_tag(w, a->score);
+    if (a->n_cigar) {
+        put_text(w, "\tcg:Z:");
+        put_cigar(w, q, t, a, "");
+    }
     cli_output_write(w->out, "\n", 1);
+}
+
+/* Whether SAM can name a target or a read so. */
+static bool is_sam_name(const char *id, bool target)
+{
+    if (target ? *id == '*' || *id == '=' : !strcmp(id, "*") || strlen(id) > 254)
+        return false;
+    for (const char *c = id; *c; c++)
+        if (*c < '!' || *c > '~' || strchr(target ? "\\,\"'`()[]{}<>" : "@", *c))
+            return false;
+    return *id;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The name that two targets have, or NULL; names: room for all of them. */
+static const char *twice(const struct bioinfer_record *targets, size_t n, const char **names)
+{
+    for (size_t i = 0; i < n; i++)
+        names[i] = targets[i].id;
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(names[i - 1], names[i]))
+            return names[i];
+    return NULL;
+}
+
+int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
+                        const struct bioinfer_record *targets, size_t n_targets)
+{
+    const char **names, *name = NULL;
+
+    for (size_t i = 0; !name && i < n_targets; i++)
+        if (!is_sam_name(targets[i].id, true)) {
+            name = targets[i].id;
+            cli_say(cli, "target %s: SAM has no such names: expected one that does not begin with "
+                    "* or =, of printable ASCII without \\ , \" ' ` ( ) [ ] { } < >; --format paf "
+                    "takes it",
+                    name);
+        }
+    for (size_t i = 0; !name && i < n_queries; i++)
+        if (!is_sam_name(queries[i].id, false)) {
+            name = queries[i].id;
+            cli_say(cli, "query %.300s: SAM has no such names: expected up to 254 printable ASCII "
+                    "characters but @, and not * alone; --format paf takes it", name);
+        }
+    if (name)
+        return CLI_EXIT_DATA;
+    if (!(names = malloc((n_targets + 1) * sizeof *names)))
+        return cli_fail(cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
+    if ((name = twice(targets, n_targets, names)))
+        cli_say(cli, "two targets are named %s: SAM tells targets by their names; --format paf "
+                "takes them", name);
+    free(names);
+    return name ? CLI_EXIT_DATA : CLI_EXIT_OK;
 }
 
 static void put_sam(const struct cli_align_out *w, const struct bioinfer_record *q,
                     const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     put_id(w->out, q->id);
-    cli_output_printf(w->out, "\t0\t");
-    put_id(w->out, t->id);
-    cli_output_printf(w->out, "\t%lld\t255\t", (long long)a->target_begin + 1);
-    put_cigar(w, q, t, a, "S");
-    cli_output_printf(w->out, "\t*\t0\t0\t");
+    if (a->n_cigar) {
+        put_text(w, "\t0\t");
+        put_id(w->out, t->id);
+        put_tab_number(w, a->target_begin + 1);
+        put_text(w, "\t255\t");
+        put_cigar(w, q, t, a, "S");
+    } else { /* nothing is aligned: a read without a place */
+        put_text(w, "\t4\t*\t0\t0\t*");
+    }
+    put_text(w, "\t*\t0\t0\t");
     cli_output_write(w->out, q->sequence, q->length);
-    cli_output_printf(w->out, "\t*\tAS:%c:", w->scale > 1 ? 'f' : 'i');
-    put_score(w, a->score);
-    cli_output_printf(w->out, "\tNM:i:%lld\n", (long long)(a->columns - a->identities));
+    put_text(w, "\t*");
+    put_score_tag(w, a->score);
+    if (a->n_cigar) {
+        put_text(w, "\tNM:i:");
+        put_number(w, a->columns - a->identities);
+    }
+    put_text(w, "\n");
 }
 
 /* ---- needle ---- */
 
 enum { LINE = 50 };
+static const char needle_bar[] = "########################################\n";
 
 struct lines {
     char query[LINE + 1], middle[LINE + 1], target[LINE + 1];
@@ -145,40 +293,55 @@ static void flush_lines(const struct cli_align_out *w, const struct bioinfer_rec
     if (!l->n)
         return;
     l->query[l->n] = l->middle[l->n] = l->target[l->n] = 0;
-    cli_output_printf(w->out, "%-13.13s %6lld %-50s %6lld\n", q->id,
+    cli_output_printf(w->out, "%-13.13s %6lld %s %6lld\n", q->id,
                       (long long)l->from_i + (l->i > l->from_i), l->query, (long long)l->i);
     cli_output_printf(w->out, "%20s %s\n", "", l->middle);
-    cli_output_printf(w->out, "%-13.13s %6lld %-50s %6lld\n\n", t->id,
+    cli_output_printf(w->out, "%-13.13s %6lld %s %6lld\n\n", t->id,
                       (long long)l->from_j + (l->j > l->from_j), l->target, (long long)l->j);
     l->n = 0;
     l->from_i = l->i;
     l->from_j = l->j;
 }
 
-/* `length` columns of one op; 0: of no gap. */
+/* Gives the character that needle puts between two letters: a point for a score above 0, and one
+ * where the query's letter has such a score with itself, which X and codes of several nucleotides
+ * have not. */
+static char between(const struct cli_align_out *w, char a, char b)
+{
+    int self = 0, score = 0;
+
+    bioinfer_aligner_score(w->aligner, a, a, &self);
+    bioinfer_aligner_score(w->aligner, a, b, &score);
+    return self > 0 && score > 0 ? (a == b ? '|' : ':') : self > 0 || score > 0 ? '.' : ' ';
+}
+
+/* `length` columns of one op. */
 static void add_columns(const struct cli_align_out *w, const struct bioinfer_record *q,
                         const struct bioinfer_record *t, struct lines *l, int op, int64_t length)
 {
     for (int64_t x = 0; x < length; x++) {
         const char a = op == GAP_QUERY ? '-' : q->sequence[l->i++];
         const char b = op == GAP_TARGET ? '-' : t->sequence[l->j++];
-        int score = 0;
-        if (op != GAP_QUERY && op != GAP_TARGET)
-            bioinfer_aligner_score(w->aligner, a, b, &score);
         l->query[l->n] = a;
         l->target[l->n] = b;
-        l->middle[l->n++] = op == EQUAL                               ? '|'
-                            : op == GAP_QUERY || op == GAP_TARGET     ? ' '
-                            : score > 0                               ? ':'
-                                                                      : '.';
+        l->middle[l->n++] = op == GAP_QUERY || op == GAP_TARGET ? ' ' : between(w, a, b);
         if (l->n == LINE)
             flush_lines(w, q, t, l);
     }
 }
 
+/* A number as needle writes it: with a decimal, and with all it has. */
+static void put_decimal(const struct cli_align_out *w, const char *what, double x)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.10g", x);
+    cli_output_printf(w->out, "# %s: %s%s\n", what, text, strpbrk(text, ".e") ? "" : ".0");
+}
+
 static void put_share(const struct cli_align_out *w, const char *what, int64_t n, int64_t of)
 {
-    cli_output_printf(w->out, "# %-12s %6lld/%lld (%.1f%%)\n", what, (long long)n, (long long)of,
+    cli_output_printf(w->out, "# %-11s %5lld/%lld (%4.1f%%)\n", what, (long long)n, (long long)of,
                       100.0 * (double)n / (double)of);
 }
 
@@ -191,14 +354,14 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
 
     cli_output_printf(w->out, "%s#\n# Aligned_sequences: 2\n# 1: %s\n# 2: %s\n# Matrix: %s\n", bar,
                       q->id, t->id, w->matrix);
-    cli_output_printf(w->out, "# Gap_penalty: %.10g\n# Extend_penalty: %.10g\n#\n# Length: %lld\n",
-                      w->open, w->extend, (long long)columns);
+    put_decimal(w, "Gap_penalty", w->open);
+    put_decimal(w, "Extend_penalty", w->extend);
+    cli_output_printf(w->out, "#\n# Length: %lld\n", (long long)columns);
     put_share(w, "Identity:", a->identities, columns);
     put_share(w, "Similarity:", a->similarities, columns);
     put_share(w, "Gaps:", a->gaps + outside, columns);
-    cli_output_printf(w->out, "# Score: ");
-    put_score(w, a->score);
-    cli_output_printf(w->out, "\n#\n#\n%s\n", bar);
+    put_decimal(w, "Score", (double)a->score / w->scale);
+    cli_output_printf(w->out, "# \n#\n%s\n", bar);
     add_columns(w, q, t, &l, GAP_TARGET, a->query_begin);
     add_columns(w, q, t, &l, GAP_QUERY, a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++)
@@ -217,15 +380,30 @@ void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record 
     if (!strcmp(w->format, "tsv"))
         cli_output_printf(w->out, w->score_only ? "query\ttarget\tscore\n"
                                                 : "query\ttarget\tscore\tidentity\tcigar\n");
+    if (!strcmp(w->format, "needle")) {
+        cli_output_printf(w->out, "%s# Program: bioinfer\n# Align_format: srspair\n"
+                          "# Report_file: ", needle_bar);
+        cli_output_field(w->out, w->out->path ? w->out->path : "stdout");
+        cli_output_printf(w->out, "\n%s\n", needle_bar);
+    }
     if (strcmp(w->format, "sam"))
         return;
     cli_output_printf(w->out, "@HD\tVN:1.6\tSO:unknown\n");
     for (size_t i = 0; i < n_targets; i++) {
+        if (!targets[i].length) /* it has no result */
+            continue;
         cli_output_printf(w->out, "@SQ\tSN:");
         put_id(w->out, targets[i].id);
         cli_output_printf(w->out, "\tLN:%zu\n", targets[i].length);
     }
     cli_output_printf(w->out, "@PG\tID:bioinfer\tPN:bioinfer\tVN:%s\n", bioinfer_version());
+}
+
+void cli_align_tail(const struct cli_align_out *w)
+{
+    if (!strcmp(w->format, "needle"))
+        cli_output_printf(w->out, "#---------------------------------------\n"
+                          "#---------------------------------------\n");
 }
 
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,

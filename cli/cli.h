@@ -2,14 +2,18 @@
  *
  *   main.c      dispatch, exit codes, signals, messages
  *   options.c   the table of options, parsing, --help
+ *   format.c    names and suffixes of output formats
+ *   suggest.c   what an unknown word may have meant
  *   embed.c     bioinfer MODEL INPUT, and bioinfer merge
  *   pool.c      worker processes and what they are given to do
  *   worker.c    the worker process
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
  *   align.c     bioinfer align, with align_feed.c for its input and align_out.c for its formats
- *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c and coverage.c
+ *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c, places.c and
+ *               coverage.c
  *   info.c      bioinfer info and devices
+ *   escape.c    bytes that no terminal gets
  *   output.c    text to standard output or, atomically, to a file
  *   progress.c  the line on a terminal, --profile */
 #ifndef BI_CLI_H
@@ -96,7 +100,7 @@ struct cli_options {
     int shard, n_shards;
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
-    bool trace_rules, quiet, strict, help, version;
+    bool trace_rules, quiet, strict, help, version, models;
     const char *method, *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;
@@ -105,7 +109,7 @@ struct cli_options {
     const char *mode, *ties, *cigar;
     bool all_vs_all, one_vs_all, score_only;
     int64_t memory_limit; /* MiB */
-    const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions;
+    const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies;
     int64_t cluster, window;
     bool ism, rc;
     /* designs */
@@ -123,14 +127,40 @@ struct cli_options {
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
-/* Prints the help text of a command (0 = all) to standard output. */
-void cli_help(int command);
+/* Prints the help text of a command (0 = all) and a model (NULL = all of the command's) to standard
+ * output. */
+void cli_help(int command, const char *model);
+/* The lines of that list of models alone. */
+void cli_print_models(int command, const char *model);
+
+/* ---- format.c ---- */
+
+/* Whether the command writes the format that --format or the name of the output asks for, and both
+ * say the same; false: said why. Gives o->format its own name, and for tracks and designs that of
+ * the output's suffix. */
+bool cli_check_format(struct cli_options *o);
+
+/* ---- suggest.c ---- */
+
+/* The name nearest to `word` among those that cli_consider() was called with. */
+struct cli_nearest {
+    const char *word, *best; /* best: NULL = none is near enough */
+    size_t edits;
+};
+void cli_consider(struct cli_nearest *n, const char *candidate);
+/* Gives our name for a word of other programs; NULL = the word is unknown. */
+const char *cli_habit(const char *word);
+bool cli_names_weights(const char *word, const char *family);
+/* Says that the word is unknown and what it may have meant; false. */
+bool cli_refuse_word(const char *what, const char *word, const char *prefix,
+                     const struct cli_nearest *n);
 
 /* ---- one run of the command ---- */
 
 struct cli_progress {
     bool on, terminal, drawn;
     double start, shown;                  /* seconds */
+    double share;                         /* told last; it never falls */
     uint64_t records, residues;           /* done */
     uint64_t expected;                    /* residues; 0 = estimate from the reader */
     uint64_t read_residues;               /* handed to the engine */
@@ -145,13 +175,24 @@ struct cli {
     bioinfer_model *model;
     bioinfer_session *session;
     struct bioinfer_model_info info;
+    const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
     const char *input_name; /* for messages */
+    bool kept;              /* a journal of this run is there to go on with */
+    uint64_t n_told;        /* records without a result, named or not */
+    bool told_nucleotides;
 };
 
+/* Reads the next record of proteins; warns once of one that looks like nucleotides. */
+int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err);
 /* The signal that asked to stop, 0 = none. */
 int cli_stop_signal(void);
-/* "bioinfer: ..." on standard error, above the progress line. */
+/* Calls body(user, i) for i in [0, n) on up to n_threads threads, or on those that can be had. */
+void cli_parallel(int n_threads, int n, void (*body)(void *user, int i), void *user);
+/* "bioinfer: ..." on standard error, above the progress line, through cli_escape(). */
 void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* Why a record has no result: the first ten are named, with --quiet none, with --strict the one that
+ * ends the run. How many there are is said at the end, by whoever counts them. */
+void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
 /* Says err and returns the exit code for its status at this stage. */
@@ -160,12 +201,16 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status,
 
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);
-int cli_open_reader(struct cli *cli);
+int cli_open_reader(struct cli *cli, uint64_t longest); /* record; 0 = the reader's limit */
 /* Whether --device is there. */
 int cli_check_device(struct cli *cli);
 int cli_open_model(struct cli *cli);
 typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
 int cli_open_session(struct cli *cli, unsigned include, cli_tick tick);
+/* Sets cli->fingerprint, after loading the weights of the session, if there is one. */
+int cli_fingerprint(struct cli *cli);
+/* Gives the fingerprint to a writer that is about to finish. */
+int cli_sign(struct cli *cli, bioinfer_writer *writer);
 void cli_close(struct cli *cli); /* accepts half-open */
 
 int cli_embed(struct cli *cli);
@@ -215,6 +260,13 @@ void cli_output_close(struct cli_output *out); /* without finish: removes the fi
 int cli_output_callback(void *user, const char *text, size_t len);
 /* A tab-separated field: tabs and line ends become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);
+
+/* ---- escape.c ---- */
+
+/* Gives text[0, n) to `put` with \xNN for every byte that is not of a character to be shown:
+ * controls but tab and line end, what is no UTF-8, marks of the direction of writing. */
+void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user, const char *text,
+                size_t n);
 
 /* ---- align_feed.c: records of the two files of an alignment */
 
@@ -305,9 +357,13 @@ struct cli_align_out {
     bool free_ends;
 };
 
+/* Whether SAM can hold these names, each target's once: an exit code, said in words. */
+int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
+                        const struct bioinfer_record *targets, size_t n_targets);
 /* What stands above the first alignment. targets: for sam. */
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets);
+void cli_align_tail(const struct cli_align_out *w); /* what stands below the last one */
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 

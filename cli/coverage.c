@@ -175,7 +175,8 @@ int coverage_finish(struct coverage *c, struct cli *cli)
 {
     int code = CLI_EXIT_OK;
 
-    qsort(c->of, c->n, sizeof *c->of, by_place);
+    if (c->n) /* of none there is no array either */
+        qsort(c->of, c->n, sizeof *c->of, by_place);
     for (size_t i = 0, end; i < c->n; i = end) {
         int64_t n_bins;
         if (find_group(c, i, &end, &n_bins))

@@ -7,12 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- inputs: files, folders, lists of paths ---- */
 
 struct paths {
     char **of;
     size_t n, cap;
+};
+
+/* Files of a folder that are no structures: one line names them. */
+struct skipped {
+    size_t n;
+    char names[160]; /* the first ones */
 };
 
 static bool add_path(struct paths *p, const char *folder, const char *name, size_t len)
@@ -48,12 +55,27 @@ static bool ends_in(const char *text, const char *suffix)
 
 static bool is_structure(const char *name)
 {
-    static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif"};
+    static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF",
+                                           ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz",
+                                           ".PDB.gz", ".CIF.gz"};
 
     for (size_t i = 0; i < CLI_COUNT(suffixes); i++)
         if (ends_in(name, suffixes[i]))
             return true;
     return false;
+}
+
+static void skip(struct skipped *s, const char *name)
+{
+    size_t have = strlen(s->names);
+
+    if (!strcmp(name, ".") || !strcmp(name, ".."))
+        return;
+    if (have + strlen(name) + 3 < sizeof s->names)
+        snprintf(s->names + have, sizeof s->names - have, "%s%s", s->n ? ", " : "", name);
+    else if (have + 5 < sizeof s->names && !ends_in(s->names, ", ..."))
+        snprintf(s->names + have, sizeof s->names - have, ", ...");
+    s->n++;
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -64,6 +86,7 @@ static int compare_paths(const void *a, const void *b)
 static int add_folder(struct cli *cli, struct paths *p, const char *path)
 {
     DIR *folder = opendir(path);
+    struct skipped skipped = {0};
     struct dirent *entry;
     size_t first = p->n;
     int code = CLI_EXIT_OK;
@@ -73,13 +96,18 @@ static int add_folder(struct cli *cli, struct paths *p, const char *path)
         return CLI_EXIT_NO_INPUT;
     }
     while (!code && (entry = readdir(folder)))
-        if (is_structure(entry->d_name) &&
-            !add_path(p, path, entry->d_name, strlen(entry->d_name)))
+        if (!is_structure(entry->d_name))
+            skip(&skipped, entry->d_name);
+        else if (!add_path(p, path, entry->d_name, strlen(entry->d_name)))
             code = CLI_EXIT_NO_MEMORY;
     closedir(folder);
     if (!code && p->n == first) {
-        cli_say(cli, "%s: no .pdb, .ent, .cif or .mmcif file in this folder", path);
+        cli_say(cli, "%s: no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz "
+                     "behind that", path);
         code = CLI_EXIT_DATA;
+    } else if (!code && skipped.n && !cli->options->quiet) {
+        cli_say(cli, "warning: %s: %zu skipped, not named as structures: %s", path, skipped.n,
+                skipped.names);
     }
     if (p->n > first)
         qsort(p->of + first, p->n - first, sizeof *p->of, compare_paths);
@@ -133,6 +161,15 @@ static int find_paths(struct cli *cli, struct paths *p)
     return code;
 }
 
+/* Can none of them be opened? */
+static bool none_there(const struct paths *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (!access(p->of[i], R_OK))
+            return false;
+    return true;
+}
+
 /* ---- output ---- */
 
 enum format { FASTA, TABLE, ARRAYS };
@@ -147,6 +184,18 @@ struct run {
     bool any;
 };
 
+/* Names the origin of a result's sequence: the file, a design, or a record of --sequences. */
+static const char *source_of(const struct bioinfer_design_result *r)
+{
+    return r->sequence_id ? r->sequence_id : r->is_native ? "native" : "design";
+}
+
+/* The native sequence of a run that designs has no number. */
+static int sample_of(const struct run *run, const struct bioinfer_design_result *r)
+{
+    return r->is_native && !run->cli->options->score_only ? 0 : r->sample;
+}
+
 static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
 
 static void put_rows(struct run *run, const struct bioinfer_design_result *r)
@@ -159,11 +208,13 @@ static void put_rows(struct run *run, const struct bioinfer_design_result *r)
             if (!(include & (probs ? CLI_PROBS : CLI_LOG_PROBS)) || !row)
                 continue;
             cli_output_field(&run->out, r->name);
-            cli_output_printf(&run->out, "\t%d\t%g\t%s\t%lld\t%c", r->is_native ? 0 : r->sample,
+            cli_output_printf(&run->out, "\t%d\t%g\t%s\t%lld\t%c", sample_of(run, r),
                               r->temperature, probs ? "probs" : "logprobs", (long long)i + 1,
                               alphabet[r->codes[i]]);
             for (int c = 0; c < 21; c++)
                 cli_output_printf(&run->out, "\t%.6g", (double)row[i * 21 + c]);
+            cli_output_printf(&run->out, "\t");
+            cli_output_field(&run->out, source_of(r));
             cli_output_printf(&run->out, "\n");
         }
 }
@@ -172,24 +223,27 @@ static void put_table(struct run *run, const struct bioinfer_design_result *r)
 {
     if (!run->any && !run->cli->options->design_include)
         cli_output_printf(&run->out, "name\tsample\ttemperature\tscore\tglobal_score\t"
-                                     "seq_recovery\tsequence\n");
+                                     "seq_recovery\tsequence\tsource\n");
     if (!run->any && run->cli->options->design_include) {
         cli_output_printf(&run->out, "name\tsample\ttemperature\tkind\tposition\tresidue");
         for (int c = 0; c < 21; c++)
             cli_output_printf(&run->out, "\t%c", alphabet[c]);
-        cli_output_printf(&run->out, "\n");
+        cli_output_printf(&run->out, "\tsource\n");
     }
     if (run->cli->options->design_include) {
         put_rows(run, r);
         return;
     }
     cli_output_field(&run->out, r->name);
-    cli_output_printf(&run->out, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\n",
-                      r->is_native ? 0 : r->sample, r->temperature, (double)r->score,
-                      (double)r->global_score, (double)r->recovery, r->sequence);
+    cli_output_printf(&run->out, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\t", sample_of(run, r),
+                      r->temperature, (double)r->score, (double)r->global_score,
+                      (double)r->recovery, r->sequence);
+    cli_output_field(&run->out, source_of(r));
+    cli_output_printf(&run->out, "\n");
 }
 
-/* Arrays of one sequence under NAME for the native one, NAME_T0.1_1 for sample 1 at 0.1. */
+/* Arrays of one sequence under NAME for the native one, NAME_T0.1_1 for sample 1 at 0.1, NAME_ID
+ * for a sequence that was given; further samples of both under names with _2, _3, ... */
 static int put_arrays(struct run *run, const struct bioinfer_design_result *r,
                       struct bioinfer_error *err)
 {
@@ -198,18 +252,19 @@ static int put_arrays(struct run *run, const struct bioinfer_design_result *r,
     struct bioinfer_array arrays[6];
     struct bioinfer_result v = {.ordinal = r->ordinal, .id = r->name, .length = r->length,
                                 .message = "", .arrays = arrays, .n_layers_kept = 1};
-    char id[512];
+    char id[1024];
     int n = 0, st;
 
 #define ADD(name, values, dims, rows, columns)                                         \
     arrays[n++] = (struct bioinfer_array){.kind = name, .layer = -1, .n_dims = dims,   \
                                           .shape = {rows, columns}, .data = values}
-    if (!r->is_native)
+    if (!r->is_native && !r->sequence_id)
         snprintf(id, sizeof id, "%.400s_T%g_%d", r->name, r->temperature, r->sample);
-    else if (r->sample > 1)
-        snprintf(id, sizeof id, "%.400s_%d", r->name, r->sample);
     else
-        snprintf(id, sizeof id, "%.400s", r->name);
+        snprintf(id, sizeof id, "%.400s%s%.400s", r->name, r->sequence_id ? "_" : "",
+                 r->sequence_id ? r->sequence_id : "");
+    if (r->sample > 1 && (r->is_native || r->sequence_id))
+        snprintf(id + strlen(id), sizeof id - strlen(id), "_%d", r->sample);
     v.id = id;
     if (!(codes = malloc((size_t)r->length * sizeof *codes))) {
         err->status = BIOINFER_NOMEM;
@@ -246,8 +301,8 @@ static int take_result(void *user, const struct bioinfer_design_result *r,
     run->last = r->ordinal;
     if (r->status) {
         run->n_failed++;
-        cli_say(run->cli, "%s: no result: %s: %s", r->name, bioinfer_status_name(r->status),
-                r->message);
+        cli_say_lost(run->cli, "%s: no result: %s: %s", r->name, bioinfer_status_name(r->status),
+                     r->message);
         if (run->cli->options->strict) {
             run->stage = CLI_AT_READ;
             err->status = r->status;
@@ -256,7 +311,7 @@ static int take_result(void *user, const struct bioinfer_design_result *r,
         }
         return 0;
     }
-    run->n_sequences += !r->is_native;
+    run->n_sequences += !r->is_native || run->cli->options->score_only;
     run->n_residues += (uint64_t)r->length;
     if (run->format == FASTA)
         cli_output_printf(&run->out, ">%s\n%s\n", r->header, r->sequence);
@@ -275,14 +330,8 @@ static int take_result(void *user, const struct bioinfer_design_result *r,
 static bool choose_format(struct cli *cli, struct run *run)
 {
     const struct cli_options *o = cli->options;
-    const char *name = o->format, *dot = o->output ? strrchr(o->output, '.') : NULL;
+    const char *name = o->format ? o->format : "fasta";
 
-    if (!name)
-        name = dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".npz") || !strcmp(dot, ".h5") ||
-                       !strcmp(dot, ".npy") || !strcmp(dot, ".safetensors") ||
-                       !strcmp(dot, ".jsonl"))
-                   ? dot + 1
-                   : "fasta";
     run->format = !strcmp(name, "fasta") ? FASTA : !strcmp(name, "tsv") ? TABLE : ARRAYS;
     if (run->format == ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
         cli_say(cli, "--format %s needs -o FILE", name);
@@ -351,6 +400,10 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
                      "--unconditional");
         return false;
     }
+    if (o->seed == 1) {
+        cli_say(cli, "--seed 0: seeds begin at 1; to the reference programs 0 means any");
+        return false;
+    }
     if (o->sequences && !o->score_only) {
         cli_say(cli, "--sequences needs --score-only");
         return false;
@@ -361,7 +414,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
               : o->unconditional        ? BIOINFER_DESIGN_UNCONDITIONAL
                                         : BIOINFER_DESIGN_SAMPLE;
     p->rng = rng_of(o->rng);
-    p->seed = o->seed ? (uint64_t)o->seed - 1 : 37;
+    p->seed = o->seed ? (uint64_t)o->seed - 1 : 0; /* 0: the library's default */
     p->rng_skip = o->rng_skip == 1 ? -1 : o->rng_skip ? o->rng_skip - 1 : 0;
     p->n_sequences = (int)o->num_seq;
     p->batch = (int)o->batch;
@@ -398,6 +451,12 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
 
 /* ---- the run ---- */
 
+static void say_failed(const struct run *run)
+{
+    cli_say(run->cli, "%llu of %llu structures have no result", (unsigned long long)run->n_failed,
+            (unsigned long long)run->n_structures);
+}
+
 static void say_summary(struct run *run)
 {
     const struct cli *cli = run->cli;
@@ -405,9 +464,11 @@ static void say_summary(struct run *run)
 
     if (cli->options->quiet)
         return;
-    cli_say(run->cli, "%llu structures, %llu sequences in %.2f s, model %s from %s, %s %s%s%s",
+    cli_say(run->cli, "%llu structures, %llu %s in %.2f s, model %s from %s, %s %s%s%s",
             (unsigned long long)(run->n_structures - run->n_failed),
-            (unsigned long long)run->n_sequences, seconds, cli->info.name, cli->info.path,
+            (unsigned long long)run->n_sequences,
+            cli->options->score_only ? "scores" : "sequences", seconds, cli->info.name,
+            cli->info.path,
             cli->info.device, cli->info.kernels, cli->options->output ? " -> " : "",
             cli->options->output ? cli->options->output : "");
 }
@@ -434,7 +495,7 @@ static int open_output(struct run *run, struct bioinfer_error *err)
     struct bioinfer_writer_params params = BIOINFER_PARAMS(
         struct bioinfer_writer_params, .format = cli->options->format,
         .suffix_duplicates = cli->options->dup_ids && !strcmp(cli->options->dup_ids, "suffix"),
-        .model = cli->info.name, .fingerprint = cli->info.fingerprint);
+        .model = cli->info.name);
 
     return run->format == ARRAYS ? bioinfer_writer_open(&run->writer, cli->ctx,
                                                         cli->options->output, &params, err)
@@ -483,13 +544,15 @@ int cli_design(struct cli *cli)
         code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run.stage, st, &err);
         goto out;
     }
-    if (run.n_failed == run.n_structures) {
-        code = CLI_EXIT_DATA;
+    if (run.n_failed == run.n_structures && none_there(&paths)) {
+        say_failed(&run);
+        code = CLI_EXIT_NO_INPUT;
         goto out;
     }
+    if (run.format == ARRAYS && (code = cli_sign(cli, run.writer)))
+        goto out;
     st = run.format == ARRAYS ? bioinfer_writer_finish(run.writer, &err)
                               : cli_output_finish(&run.out, &err);
-    opened = run.format == ARRAYS;
     if (st) {
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
         goto out;
@@ -500,8 +563,10 @@ int cli_design(struct cli *cli)
             cli_show_profile(cli, &profile);
     }
     say_summary(&run);
-    if (run.n_failed)
+    if (run.n_failed) {
+        say_failed(&run);
         code = CLI_EXIT_RECORDS;
+    }
 out:
     if (opened && run.format != ARRAYS)
         cli_output_close(&run.out);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 struct run {
@@ -20,21 +21,6 @@ struct run {
 static bool is_text(const char *format)
 {
     return format && (!strcmp(format, "tsv") || !strcmp(format, "jsonl"));
-}
-
-static bool known_format(const char *format)
-{
-    char list[128] = "";
-    const char *name;
-
-    for (int i = 0; (name = bioinfer_writer_format(i)); i++) {
-        if (!strcmp(name, format))
-            return true;
-        if (strlen(list) + strlen(name) + 3 < sizeof list)
-            strcat(strcat(list, *list ? ", " : ""), name);
-    }
-    cli_say(NULL, "--format: '%s' is not one of %s", format, list);
-    return false;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -56,8 +42,6 @@ static char *output_path(struct cli *cli, int *code)
     char *path;
 
     *code = CLI_EXIT_USAGE;
-    if (o->format && !known_format(o->format))
-        return NULL;
     if (o->output && !strcmp(o->output, "-") && !is_text(o->format)) {
         cli_say(cli, "standard output takes --format tsv or jsonl");
         return NULL;
@@ -97,7 +81,7 @@ static int next_record(void *user, struct bioinfer_record *record,
 
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
-    st = bioinfer_reader_next(cli->reader, record, err);
+    st = cli_next_protein(cli, record, err);
     if (st < 0)
         run->stage = CLI_AT_READ;
     else if (st > 0 && !record->status)
@@ -113,9 +97,9 @@ static int take_result(void *user, const struct bioinfer_result *result,
     int st;
 
     if (result->status) {
-        cli_say(run->cli, "%s: no result: %s%s%s", result->id,
-                bioinfer_status_name(result->status), *result->message ? ": " : "",
-                result->message);
+        cli_say_lost(run->cli, "%s: no result: %s%s%s", result->id,
+                     bioinfer_status_name(result->status), *result->message ? ": " : "",
+                     result->message);
         if (run->cli->options->strict) {
             run->stage = CLI_AT_READ;
             err->status = result->status;
@@ -212,18 +196,30 @@ static bool is_passing(int status)
            status == BIOINFER_DEVICE || status == BIOINFER_DEVICE_LOST;
 }
 
-/* After a failure: what is kept, and how to go on. After a mistake in input or options
- * that is only what the journal had committed before. */
-static void say_kept(struct run *run, int status)
+/* After a failure: whether the journal keeps something. After a mistake in input or options that is
+ * only what it had committed before. */
+static bool keeps(struct run *run, int status)
 {
     if (!run->job)
-        return;
+        return false;
     if (is_passing(status))
         bioinfer_job_commit(run->job, NULL);
     run->stats.struct_size = sizeof run->stats;
-    if (!bioinfer_job_get_stats(run->job, &run->stats) && run->stats.committed)
-        cli_say(run->cli, "%s keeps %llu records; --resume goes on with them",
-                run->stats.folder, (unsigned long long)run->stats.committed);
+    return !bioinfer_job_get_stats(run->job, &run->stats) && run->stats.committed;
+}
+
+/* How to go on with it. `all`: nothing is missing but the output. */
+static void say_kept(struct run *run, bool all)
+{
+    const char *folder = run->stats.folder;
+
+    if (!run->cli->kept)
+        return;
+    cli_say(run->cli, "%s keeps %llu records; --resume goes on with them", folder,
+            (unsigned long long)run->stats.committed);
+    if (all && !run->cli->options->n_shards)
+        cli_say(run->cli, "it is complete: 'bioinfer merge FILE %s' makes an output of it under any name, in "
+                "any format", folder);
 }
 
 /* ---- --dump-graph and --trace-rules: for the first record, instead of a run ---- */
@@ -299,7 +295,7 @@ static struct bioinfer_writer_params writer_params(const struct cli *cli)
         .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"));
 
     params.model = cli->info.name;
-    params.fingerprint = cli->info.fingerprint;
+    params.fingerprint = cli->fingerprint;
     return params;
 }
 
@@ -326,6 +322,39 @@ static int open_output(struct run *run, const char *path, unsigned include)
             bioinfer_job_set_source(run->job, next_record, run);
     }
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+/* Reads the names of a file first, to find what the output cannot hold, such as two records of one
+ * id: that takes seconds, and what follows may take days. */
+static int look_ahead(struct run *run)
+{
+    struct cli *cli = run->cli;
+    const struct cli_options *o = cli->options;
+    struct bioinfer_reader_params params = {
+        .struct_size = sizeof params,
+        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT};
+    struct bioinfer_context_params silent = {.struct_size = sizeof silent, .n_threads = 1};
+    struct bioinfer_record record = {0};
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL; /* what there is to say of the file is said when it is read */
+    bioinfer_reader *reader = NULL;
+    struct stat file;
+    int st = 0;
+
+    if (!run->job || !strcmp(o->input, "-") || stat(o->input, &file) || !S_ISREG(file.st_mode))
+        return CLI_EXIT_OK;
+    if (!bioinfer_context_new(&ctx, &silent, NULL) &&
+        !bioinfer_reader_open(&reader, ctx, o->input, &params, NULL))
+        while ((st = cli_stop_signal() ? BIOINFER_CANCELLED
+                                       : bioinfer_reader_next(reader, &record, &err)) > 0 &&
+               !(st = bioinfer_job_expect(run->job, &record, &err)))
+            ;
+    bioinfer_reader_close(&reader);
+    bioinfer_context_free(&ctx);
+    /* a file that breaks off is met again, where what came before it is computed */
+    if (st != BIOINFER_DUPLICATE_ID && st != BIOINFER_LIMIT && st != BIOINFER_CANCELLED)
+        return CLI_EXIT_OK;
+    return cli_fail(cli, CLI_AT_READ, st, &err);
 }
 
 static int pending(void *user)
@@ -384,34 +413,38 @@ int cli_embed(struct cli *cli)
         code = CLI_EXIT_USAGE;
         goto out;
     }
-    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli)))
+    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)))
         goto out;
     code = cli_pool_wanted(o) ? cli_pool_open(&run.pool, cli) : cli_open_model(cli);
     if (!code && !run.pool)
         code = cli_open_session(cli, include, cli_progress_tick);
+    if (!code && !run.pool && !dumping && strcmp(path, "-")) /* a job is tied to the weights */
+        code = cli_fingerprint(cli);
     if (code)
         goto out;
     if (dumping) {
         code = dump(cli);
         goto out;
     }
-    if ((code = open_output(&run, path, include)))
+    if ((code = open_output(&run, path, include)) || (code = look_ahead(&run)))
         goto out;
     cli->progress.reader = cli->reader;
     cli_progress_start(cli);
     st = compute(&run, &err);
     cli_progress_end(cli);
     if (st) {
+        cli->kept = keeps(&run, st);
         code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run.stage, st, &err);
         if (o->strict && run.job && code == CLI_EXIT_DATA)
             bioinfer_job_discard(run.job);
         else
-            say_kept(&run, st);
+            say_kept(&run, false);
         goto out;
     }
     if ((st = finish(&run, &err))) {
+        cli->kept = keeps(&run, st);
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-        say_kept(&run, st);
+        say_kept(&run, true);
         goto out;
     }
     if (o->profile && !run.pool)
@@ -431,6 +464,17 @@ out:
 
 /* ---- bioinfer merge FILE [PART ...] ---- */
 
+/* Each shard is two open files; the library does with fewer, by opening them again and again. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int cli_merge(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
@@ -439,10 +483,9 @@ int cli_merge(struct cli *cli)
     struct bioinfer_error err = {0};
     int st, code;
 
-    if (o->format && !known_format(o->format))
-        return CLI_EXIT_USAGE;
     if ((code = cli_open_context(cli)))
         return code;
+    allow_many_files();
     st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params,
                             &stats, &err);
     if (st)

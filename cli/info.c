@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+static void put_text(void *user, const char *text, size_t n)
+{
+    cli_output_write(user, text, n);
+}
+
+/* Names in files and paths may hold any byte; what is printed is for people. */
+static int take_text(void *user, const char *text, size_t n)
+{
+    struct cli_output *out = user;
+
+    cli_escape(put_text, out, text, n);
+    return out->status;
+}
+
 int cli_info(struct cli *cli)
 {
     struct bioinfer_error err = {0};
@@ -12,8 +26,7 @@ int cli_info(struct cli *cli)
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
-    st = bioinfer_file_info(cli->ctx, cli->options->input, cli_output_callback, &out,
-                            &err);
+    st = bioinfer_file_info(cli->ctx, cli->options->input, take_text, &out, &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_INPUT, st, &err);
     st = cli_output_finish(&out, &err);

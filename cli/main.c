@@ -55,25 +55,47 @@ static void hold_standard_streams(void)
 
 void (*cli_say_hook)(const char *text);
 
+static void put_words(void *user, const char *text, size_t n)
+{
+    fwrite(text, 1, n, user);
+}
+
 void cli_say(struct cli *cli, const char *fmt, ...)
 {
     va_list args;
-    char text[2048];
+    char text[4096]; /* an id may be longer than anybody reads */
 
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
     if (cli_say_hook) {
-        va_start(args, fmt);
-        vsnprintf(text, sizeof text, fmt, args);
-        va_end(args);
         cli_say_hook(text);
         return;
     }
     if (cli)
         cli_progress_clear(cli);
-    va_start(args, fmt);
+    flockfile(stderr);
     fputs("bioinfer: ", stderr);
-    vfprintf(stderr, fmt, args);
+    cli_escape(put_words, stderr, text, strlen(text));
     fputc('\n', stderr);
+    funlockfile(stderr);
+}
+
+void cli_say_lost(struct cli *cli, const char *fmt, ...)
+{
+    enum { NAMED = 10 };
+    char text[4096];
+    va_list args;
+
+    if (!cli->options->strict && (cli->options->quiet || cli->n_told++ >= NAMED)) {
+        if (!cli->options->quiet && cli->n_told == NAMED + 1)
+            cli_say(cli, "further records without a result are counted, not named");
+        return;
+    }
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    cli_say(cli, "%s", text);
 }
 
 static int exit_of(enum cli_stage stage, int status)
@@ -121,16 +143,55 @@ static int exit_of(enum cli_stage stage, int status)
     case CLI_AT_WRITE: /* INVALID: this format cannot hold what --include asks for */
         return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED
                    ? CLI_EXIT_USAGE
-               : status == BIOINFER_IO ? CLI_EXIT_IO
-                                       : CLI_EXIT_DATA;
+               : status == BIOINFER_IO || status == BIOINFER_NOT_FOUND
+                   ? CLI_EXIT_IO
+                   : CLI_EXIT_DATA;
     }
     return CLI_EXIT_INTERNAL;
+}
+
+/* A word as a shell takes it. */
+static bool put_word(char *text, size_t size, const char *word)
+{
+    size_t n = strlen(text);
+    bool plain = *word && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                       "0123456789@%+=:,./_-") == strlen(word);
+
+    if (n && n < size)
+        text[n++] = ' ';
+    if (!plain && n < size)
+        text[n++] = '\'';
+    for (; *word && n + 6 < size; word++) {
+        const char *put = *word == '\'' ? "'\\''" : (char[2]){*word, 0};
+        memcpy(text + n, put, strlen(put));
+        n += strlen(put);
+    }
+    if (!plain && n < size)
+        text[n++] = '\'';
+    text[n < size ? n : size - 1] = '\0';
+    return !*word && n < size;
+}
+
+/* The command as it was given, with more options. */
+static void say_again(struct cli *cli, const char *options)
+{
+    const struct cli_options *o = cli->options;
+    char text[3000] = "";
+    bool whole = true;
+
+    for (int i = 0; i < o->argc && whole; i++)
+        whole = put_word(text, sizeof text, o->argv[i]);
+    if (whole)
+        cli_say(cli, "with a suffix they differ: %s %s", text, options);
+    else
+        cli_say(cli, "the same command with %s makes them differ", options);
 }
 
 int cli_fail(struct cli *cli, enum cli_stage stage, int status,
              const struct bioinfer_error *err)
 {
     const char *text = err && err->text[0] ? err->text : bioinfer_status_name(status);
+    const char *resume = cli->options->resume;
     int code = exit_of(stage, status);
 
     if (status == BIOINFER_CANCELLED)
@@ -139,7 +200,9 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status,
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
         cli_say(cli, "%s", text);
     if (status == BIOINFER_DUPLICATE_ID)
-        cli_say(cli, "--dup-ids suffix makes repeated ids unique");
+        say_again(cli, cli->kept && (!resume || !strcmp(resume, "no"))
+                           ? "--dup-ids suffix --resume"
+                           : "--dup-ids suffix");
     return code;
 }
 
@@ -165,13 +228,35 @@ int cli_open_context(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_SETUP, st, &err) : CLI_EXIT_OK;
 }
 
-int cli_open_reader(struct cli *cli)
+/* One protein of FEWEST residues among 10^12 has none but these letters. */
+static bool looks_like_nucleotides(const struct bioinfer_record *r)
+{
+    enum { FEWEST = 20 };
+
+    return r->length >= FEWEST && strspn(r->sequence, "ACGTUN") == r->length;
+}
+
+int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    const int st = bioinfer_reader_next(cli->reader, record, err);
+
+    if (st > 0 && !record->status && !cli->told_nucleotides && !cli->options->quiet &&
+        looks_like_nucleotides(record)) {
+        cli->told_nucleotides = true;
+        cli_say(cli, "warning: %s, %s: all letters are A, C, G, T, U or N, as of nucleotides; they "
+                "are taken for amino acids", cli->input_name, record->id);
+    }
+    return st;
+}
+
+int cli_open_reader(struct cli *cli, uint64_t longest)
 {
     const struct cli_options *o = cli->options;
     struct bioinfer_reader_params params =
         BIOINFER_PARAMS(struct bioinfer_reader_params,
                         .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW
-                                                    : BIOINFER_RESIDUES_DEFAULT);
+                                                    : BIOINFER_RESIDUES_DEFAULT,
+                        .max_length = longest);
     struct bioinfer_error err = {0};
     int st;
 
@@ -211,6 +296,24 @@ int cli_check_device(struct cli *cli)
     return CLI_EXIT_NO_DEVICE;
 }
 
+/* Is the CPU the only device that a run with this --device can get? */
+static bool cpu_alone(struct cli *cli)
+{
+    const char *name = cli->options->device;
+    struct bioinfer_device device;
+
+    if (name && strcmp(name, "auto"))
+        return !strcmp(name, "cpu");
+    for (int i = 0;; i++) {
+        memset(&device, 0, sizeof device);
+        device.struct_size = sizeof device;
+        if (bioinfer_device_get(cli->ctx, i, &device))
+            return true;
+        if (device.usable && strcmp(device.name, "cpu"))
+            return false;
+    }
+}
+
 int cli_open_model(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
@@ -218,6 +321,7 @@ int cli_open_model(struct cli *cli)
         struct bioinfer_model_params, .family = o->model, .device = o->device,
         .precision = o->precision, .check_weights = o->check_weights,
         .window = o->window, .positions = o->positions,
+        .rope_frequencies = o->rope_frequencies,
         .strict_pickle = o->strict_pickle, .verify = o->verify,
         .head = o->command == CLI_EMBED ? o->head : NULL);
     struct bioinfer_error err = {0};
@@ -225,6 +329,10 @@ int cli_open_model(struct cli *cli)
 
     if (code)
         return code;
+    if (o->precision && !strcmp(o->precision, "fp16") && cpu_alone(cli)) {
+        cli_say(cli, "--precision fp16 needs a GPU: the CPU computes in fp32");
+        return CLI_EXIT_USAGE;
+    }
     st = bioinfer_model_open(&cli->model, cli->ctx, o->weights, &params, &err);
     if (st)
         return cli_fail(cli, CLI_AT_MODEL, st, &err);
@@ -250,6 +358,27 @@ int cli_open_session(struct cli *cli, unsigned include, cli_tick tick)
     if (o->profile)
         bioinfer_session_set_profile(cli->session, 1);
     return CLI_EXIT_OK;
+}
+
+int cli_fingerprint(struct cli *cli)
+{
+    struct bioinfer_error err = {0};
+    int st = cli->session ? bioinfer_session_prepare(cli->session, &err) : 0;
+
+    if (!st)
+        st = bioinfer_model_fingerprint(cli->model, &cli->fingerprint, &err);
+    return st ? cli_fail(cli, CLI_AT_MODEL, st, &err) : CLI_EXIT_OK;
+}
+
+int cli_sign(struct cli *cli, bioinfer_writer *writer)
+{
+    struct bioinfer_error err = {0};
+    int st, code = cli_fingerprint(cli);
+
+    if (code)
+        return code;
+    st = bioinfer_writer_set_fingerprint(writer, cli->fingerprint, &err);
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
 void cli_close(struct cli *cli)
@@ -289,7 +418,12 @@ int main(int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     if (options.help) {
-        cli_help(options.command);
+        cli_help(options.command, options.model);
+        free(options.words);
+        return flush_stdout(CLI_EXIT_OK);
+    }
+    if (options.models) {
+        cli_print_models(0, NULL);
         free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }

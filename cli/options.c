@@ -51,10 +51,11 @@ static const struct option table[] = {
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
-     "npz, npy, safetensors, h5, jsonl, tsv, or esm-pt (a folder of .pt files);\n"
+     "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
      "default: by the suffix of FILE;\n"
      "of intervals also bedgraph or bigwig, of which FILE is a folder;\n"
-     "of alignments: tsv (default), paf, sam or needle; of designs also fasta (default)"},
+     "of alignments: tsv, paf, sam or needle, by the suffix, without one tsv;\n"
+     "of designs also fasta (default)"},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL,
      "what to compute: mean, per-residue, bos, logits, contacts, attentions, head;\n"
      "designs: logprobs, probs"},
@@ -100,6 +101,8 @@ static const struct option table[] = {
      "bases of a window; default: as the weights say"},
     {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS, NULL,
      "features of positions: a file of the family's table, or formula-tf, formula-pt"},
+    {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), CLI_EMBED | CLI_SCORE,
+     "exact|rounded|file", "ESM-2: rotary frequencies exact, rounded to float16, or of the file"},
     {"method", 0, CHOICE, "NAME", FIELD(method), CLI_SCORE,
      "masked-marginals|wt-marginals|pppl",
      "masked-marginals (default), wt-marginals, or pppl"},
@@ -118,7 +121,8 @@ static const struct option table[] = {
     {"seed", 0, NUMBER, "N", FIELD(seed), CLI_DESIGN, NULL,
      "of the random numbers (default: 37)"},
     {"rng", 0, CHOICE, "NAME", FIELD(rng), CLI_DESIGN, "native|torch|torch-mkl|torch-cuda",
-     "random numbers: native (default) or those of a build of PyTorch"},
+     "random numbers: native (default) or PyTorch's: torch (CPU, up to 1.12 and from\n"
+     "2.5, and all without MKL), torch-mkl (CPU, 1.13 to 2.4 with MKL), torch-cuda"},
     {"rng-skip", 0, NUMBER, "N", FIELD(rng_skip), CLI_DESIGN, NULL,
      "numbers PyTorch uses up while it makes the model (default: by the weights)"},
     {"batch", 0, COUNT, "N", FIELD(batch), CLI_DESIGN, NULL,
@@ -169,9 +173,9 @@ static const struct option table[] = {
      "membrane weights: buried residues, \"A12 A13\""},
     {"interface", 0, TEXT, "LIST", FIELD(interface_), CLI_DESIGN, NULL,
      "membrane weights: residues at the interface, \"A12 A13\""},
-    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH, NULL,
+    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN, NULL,
      "tokens computed at a time; bounds the memory of a run"},
-    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH, NULL,
+    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN, NULL,
      "residues; a longer record gets no result"},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
@@ -199,16 +203,16 @@ static const struct option table[] = {
     {"progress", 0, CHOICE, "WHEN", FIELD(progress), RUNS | CLI_ALIGN, "auto|on|off",
      "progress on standard error: auto (default: on a terminal), on, off"},
     {"matrix", 0, TEXT, "NAME", FIELD(matrix), CLI_ALIGN, NULL,
-     "BLOSUM45/50/62/80/90, PAM30/70/250, EDNAFULL, or a file; default: EDNAFULL\n"
-     "when all letters are of nucleotides, else BLOSUM62"},
+     "BLOSUM45/50/62/80/90, PAM30/70/250, EDNAFULL, or a file; default: EDNAFULL where\n"
+     "the first records look like nucleotides, else BLOSUM62; which one is said"},
     {"match", 0, TEXT, "N", FIELD(match), CLI_ALIGN, NULL,
-     "score of equal nucleotides, instead of a matrix"},
+     "score of equal nucleotides, instead of a matrix; not for proteins"},
     {"mismatch", 0, TEXT, "N", FIELD(mismatch), CLI_ALIGN, NULL,
-     "score of different nucleotides"},
+     "score of different nucleotides, and of N and other codes of several"},
     {"gap-open", 0, TEXT, "COST", FIELD(gap_open), CLI_ALIGN, NULL,
      "cost of a gap's first residue (default: 11; of nucleotides 10)"},
     {"gap-extend", 0, TEXT, "COST", FIELD(gap_extend), CLI_ALIGN, NULL,
-     "cost of every further residue (default: 1; of nucleotides 0.5)"},
+     "cost of every further residue (default: 1; of nucleotides 0.5), not above --gap-open"},
     {"gap-convention", 0, CHOICE, "NAME", FIELD(gap_convention), CLI_ALIGN, "p|w",
      "p: a gap of k costs open + (k - 1) extend (default); w: open + k extend"},
     {"mode", 0, CHOICE, "NAME", FIELD(mode), CLI_ALIGN, "global|ends-free",
@@ -225,11 +229,12 @@ static const struct option table[] = {
     {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain",
      "extended: = and X (default); plain: M"},
     {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN, NULL,
-     "of one traceback (default 1024); beyond it fewer rows are kept, which is slower"},
+     "of one traceback (default 1024); beyond it fewer rows are kept, which is slower;\n"
+     "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
-     "no progress, no summary, no warnings; failures are still named"},
+     "no progress, no summary, no warnings; of records without a result their number alone"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
-    {"version", 0, FLAG, NULL, FIELD(version), EVERY, NULL, "print the version and stop"},
+    {"version", 'V', FLAG, NULL, FIELD(version), EVERY, NULL, "print the version and stop"},
 };
 
 static const struct command {
@@ -250,70 +255,11 @@ static const struct command {
     {"merge", CLI_MERGE, "bioinfer merge FILE [PART ...] [options]",
      "one output from the shards of a run, FILE.part-I-of-N unless named"},
     {"info", CLI_INFO, "bioinfer info FILE",
-     "what a weight file, a folder of weights or a FASTA file holds"},
+     "what a file holds: weights, arrays of an output, FASTA, BED, VCF"},
     {"devices", CLI_DEVICES, "bioinfer devices",
      "where bioinfer can compute on this machine"},
 };
 /* clang-format on */
-
-/* ---- suggestions ---- */
-
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-    size_t m = a < b ? a : b;
-    return m < c ? m : c;
-}
-
-/* Edits between two short words; SIZE_MAX when one is too long to be a name. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[64], n = strlen(a), m = strlen(b);
-
-    if (n >= CLI_COUNT(row) || m >= CLI_COUNT(row))
-        return SIZE_MAX;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t above = row[j];
-            row[j] =
-                smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[m];
-}
-
-struct nearest {
-    const char *word, *best;
-    size_t edits;
-};
-
-static void consider(struct nearest *n, const char *candidate)
-{
-    size_t d = distance(n->word, candidate), most = strlen(n->word) / 3 + 1;
-    size_t len = strlen(n->word);
-
-    if (len >= 3 && !strncmp(candidate, n->word, len))
-        d = 0; /* a beginning of the name */
-    if (d <= most && (!n->best || d < n->edits)) {
-        n->best = candidate;
-        n->edits = d;
-    }
-}
-
-static bool refuse_word(const char *what, const char *word, const char *prefix,
-                        const struct nearest *n)
-{
-    if (n->best)
-        cli_say(NULL, "unknown %s '%s%s'; did you mean '%s%s'?", what, prefix, word,
-                prefix, n->best);
-    else
-        cli_say(NULL, "unknown %s '%s%s'; see `bioinfer --help`", what, prefix, word);
-    return false;
-}
 
 /* ---- values ---- */
 
@@ -355,7 +301,8 @@ static bool next_part(const char **list, char *part, size_t size)
     memcpy(part, *list, n);
     part[n] = 0;
     *list = strchr(*list, ',');
-    *list += *list != NULL;
+    if (*list)
+        ++*list;
     return true;
 }
 
@@ -370,10 +317,10 @@ static bool parse_kinds(struct cli_options *o, const char *value)
             continue;
         }
         if (!bit) {
-            struct nearest n = {.word = part};
+            struct cli_nearest n = {.word = part};
             for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
-                consider(&n, bioinfer_include_name(b));
-            return refuse_word("kind of output", part, "", &n);
+                cli_consider(&n, bioinfer_include_name(b));
+            return cli_refuse_word("kind of output", part, "", &n);
         }
         o->include |= bit;
     }
@@ -505,12 +452,12 @@ static const struct option *find_option(const char *name, size_t len)
 static bool unknown_option(const char *name, size_t len)
 {
     char word[64] = "";
-    struct nearest n = {.word = word};
+    struct cli_nearest n = {.word = word};
 
     memcpy(word, name, len < sizeof word ? len : sizeof word - 1);
     for (size_t i = 0; i < CLI_COUNT(table); i++)
-        consider(&n, table[i].name);
-    return refuse_word("option", word, "--", &n);
+        cli_consider(&n, table[i].name);
+    return cli_refuse_word("option", word, "--", &n);
 }
 
 /* The value of an OPTIONAL that has none. */
@@ -558,9 +505,11 @@ static bool take_letters(struct cli_options *o, struct words *w, int argc, char 
         for (size_t k = 0; k < CLI_COUNT(table); k++)
             if (table[k].letter == *c)
                 opt = &table[k];
-        if (!opt) {
-            cli_say(NULL, "unknown option '-%c'; see `bioinfer --help`", *c);
-            return false;
+        if (!opt) { /* others have whole names behind one dash */
+            const bool whole = c == argv[*i] + 1 && c[1] && cli_habit(c);
+            const char word[] = {*c, 0};
+            return cli_refuse_word("option", whole ? c : word, "-",
+                                   &(struct cli_nearest){.word = word});
         }
         if (opt->type != FLAG) /* -oFILE or -o FILE */
             return take_option(o, w, opt, c[1] ? c + 1 : NULL, argc, argv, i);
@@ -602,14 +551,43 @@ static bool gives_tracks(const char *family)
 
 static bool unknown_model(const char *word)
 {
-    struct nearest n = {.word = word};
+    struct cli_nearest n = {.word = word};
     const char *name;
 
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
-        consider(&n, commands[i].name);
-    for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        consider(&n, name);
-    return refuse_word("model or command", word, "", &n);
+        cli_consider(&n, commands[i].name);
+    for (int i = 0; (name = bioinfer_family_name(i)); i++) {
+        if (cli_names_weights(word, name)) {
+            cli_say(NULL, "unknown model or command '%s'; it is a name of weights: bioinfer %s INPUT "
+                    "--weights %s%s", word, name, strchr(word, '/') ? "" : "ORG/", word);
+            return false;
+        }
+        cli_consider(&n, name);
+    }
+    return cli_refuse_word("model or command", word, "", &n);
+}
+
+/* The kind of families that a command runs; -1 = it runs none. */
+static int kind_of(int command)
+{
+    return command & BOTH           ? BIOINFER_FAMILY_SEQUENCES
+           : command == CLI_TRACKS  ? BIOINFER_FAMILY_TRACKS
+           : command == CLI_DESIGN  ? BIOINFER_FAMILY_DESIGN
+                                    : -1;
+}
+
+/* Whose help is asked for: of the command, or of the one that runs the model. */
+static void find_help(struct cli_options *o, const struct words *w, int used)
+{
+    if (w->n <= used || !is_family(w->word[used]) || (used && !(o->command & RUNS)))
+        return;
+    o->model = w->word[used];
+    if (designs(o->model))
+        o->command = CLI_DESIGN;
+    else if (gives_tracks(o->model))
+        o->command = CLI_TRACKS;
+    else if (!(o->command & BOTH))
+        o->command = CLI_EMBED;
 }
 
 static const struct command *command_of(int command)
@@ -622,18 +600,29 @@ static const struct command *command_of(int command)
 
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
  * info FILE, devices; embed|score INPUT where --weights says what the model is. */
-static bool place_words(struct cli_options *o, const struct words *w)
+static bool place_words(struct cli_options *o, struct words *w)
 {
     int used = 0, wanted;
     bool named = false;
 
+    if (w->n && !strcmp(w->word[0], "help")) {
+        o->help = true;
+        w->word++;
+        w->n--;
+    }
+    if (w->n == 1 && !strcmp(w->word[0], "version"))
+        o->version = true;
+    if (w->n == 1 && !strcmp(w->word[0], "models"))
+        o->models = true;
     for (size_t i = 0; w->n && i < CLI_COUNT(commands); i++)
         if (!strcmp(commands[i].name, w->word[0])) {
             o->command = commands[i].command;
             used = 1;
             named = true;
         }
-    if (o->help || o->version)
+    if (o->help)
+        find_help(o, w, used);
+    if (o->help || o->version || o->models)
         return true;
     if (!w->n) {
         cli_say(NULL, "no model given; see `bioinfer --help`");
@@ -658,7 +647,7 @@ static bool place_words(struct cli_options *o, const struct words *w)
             return false;
         }
     }
-    if (o->command == CLI_ALIGN && w->n - used == 2)
+    if (o->command == CLI_ALIGN && w->n - used >= 2)
         o->second = w->word[used + 1];
     wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
     if (o->command == CLI_DESIGN && w->n - used > wanted)
@@ -679,6 +668,11 @@ static bool place_words(struct cli_options *o, const struct words *w)
     o->input = wanted ? w->word[used] : NULL;
     o->inputs = w->word + used;
     o->n_inputs = wanted;
+    if (o->command == CLI_DESIGN && o->raw_residues) {
+        cli_say(NULL, "--raw-residues is for sequences: a design reads structures, and takes those of "
+                      "--sequences as they stand anyway; leave it out");
+        return false;
+    }
     if (!(w->allowed & (unsigned)o->command)) {
         cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->odd->name,
                 command_of(o->command)->name);
@@ -688,7 +682,7 @@ static bool place_words(struct cli_options *o, const struct words *w)
 }
 
 /* What one option says about another. */
-static bool check_together(const struct cli_options *o)
+static bool check_together(struct cli_options *o)
 {
     bool pppl = o->method && !strcmp(o->method, "pppl");
 
@@ -707,7 +701,7 @@ static bool check_together(const struct cli_options *o)
         cli_say(NULL, "--mutation-col needs --mutations");
         return false;
     }
-    return true;
+    return cli_check_format(o);
 }
 
 bool cli_parse(struct cli_options *o, int argc, char **argv)
@@ -740,7 +734,7 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
             return false;
         }
     }
-    return place_words(o, &w) && (o->help || o->version || check_together(o));
+    return place_words(o, &w) && (o->help || o->version || o->models || check_together(o));
 }
 
 /* ---- help ---- */
@@ -764,20 +758,31 @@ static void print_option(const struct option *opt)
     printf("%s\n", line);
 }
 
-void cli_help(int command)
+void cli_print_models(int command, const char *model)
 {
     const char *name;
+    const int kind = kind_of(command);
 
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (model ? !strcmp(model, name) : !command || bioinfer_family_kind(i) == kind)
+            printf("  %-11s %s\n", name, bioinfer_family_summary(i));
+}
+
+void cli_help(int command, const char *model)
+{
     printf("Usage:\n");
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
         if (!command || commands[i].command == command)
             printf("  %s\n      %s\n", commands[i].usage, commands[i].summary);
+    if (!command || command & (BOTH | CLI_TRACKS))
+        printf("\nINPUT is FASTA%s: plain, gzip or BGZF; '-' reads standard input.\n",
+               !command || command == CLI_TRACKS ? ", with --genome BED or VCF" : "");
+    if (!command || command == CLI_DESIGN)
+        printf("%sSTRUCTURE is a PDB or mmCIF file, a folder of them, or a list of paths (.txt).\n",
+               command ? "\n" : "");
     if (!command || command & RUNS) {
-        printf("\nINPUT is FASTA, with --genome BED or VCF: plain, gzip or BGZF; '-' reads "
-               "standard\ninput. STRUCTURE is a PDB or mmCIF file, a folder of them, or a list of "
-               "paths\n(.txt).\n\nModels:\n");
-        for (int i = 0; (name = bioinfer_family_name(i)); i++)
-            printf("  %-10s %s\n", name, bioinfer_family_summary(i));
+        printf(model ? "\nModel:\n" : "\nModels:\n");
+        cli_print_models(command, model);
     }
     printf("\nOptions:\n");
     for (size_t i = 0; i < CLI_COUNT(table); i++)
@@ -787,5 +792,6 @@ void cli_help(int command)
 #define CLI_X(id, value, text) printf("  %3d  %s\n", value, text);
     CLI_EXIT_LIST(CLI_X)
 #undef CLI_X
-    printf("\n`man bioinfer` tells more.\n");
+    printf("\n`bioinfer help COMMAND`, `bioinfer help MODEL`, `bioinfer models` and `man bioinfer` "
+           "tell more.\n");
 }

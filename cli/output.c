@@ -1,6 +1,7 @@
 /* output.c - text results: to standard output, or to a file that appears under its name
  * only when it is complete. */
 #define _GNU_SOURCE
+#include "../base/temp.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -36,49 +37,49 @@ static int fail(struct bioinfer_error *err, int status, const char *what, int er
     return status;
 }
 
+/* A file beside `path`, or for a device or a FIFO itself: what is written there is there at once. */
+static int open_part(struct cli_output *out, const char *path)
+{
+    struct stat st;
+    int fd = -1, error = 0;
+
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+        if (S_ISDIR(st.st_mode))
+            return EISDIR;
+        /* neither created nor cut: by now there may be something else */
+        if ((fd = open(path, O_WRONLY | O_CLOEXEC)) < 0)
+            return errno;
+        if (fstat(fd, &st) || S_ISREG(st.st_mode))
+            error = EEXIST;
+    } else if (!(out->part = malloc(strlen(path) + BI_TEMP_SUFFIX))) {
+        return ENOMEM;
+    } else if ((error = bi_temp_file(out->part, path, &fd))) {
+        free(out->part); /* nothing to remove */
+        out->part = NULL;
+        return error;
+    }
+    if (!error && !(out->file = fdopen(fd, "w")))
+        error = errno;
+    if (error)
+        close(fd);
+    return error;
+}
+
 int cli_output_open(struct cli_output *out, const char *path,
                     struct bioinfer_error *err)
 {
-    struct stat st;
-    size_t size;
-    int fd;
+    int error;
 
     *out = (struct cli_output){0};
     if (!path || !strcmp(path, "-")) {
         out->file = stdout;
         return BIOINFER_OK;
     }
-    if (!stat(path, &st) && S_ISDIR(st.st_mode))
-        return fail(err, BIOINFER_IO, path, EISDIR);
-    size = strlen(path) + sizeof ".part.XXXXXX";
-    out->path = malloc(size);
-    out->part = malloc(size);
-    if (!out->path || !out->part) {
-        cli_output_close(out);
+    if (!(out->path = strdup(path)))
         return fail(err, BIOINFER_NOMEM, path, ENOMEM);
-    }
-    strcpy(out->path, path);
-    if (!stat(path, &st) &&
-        !S_ISREG(st.st_mode)) { /* /dev/null, a fifo: written in place */
-        free(out->part);
-        out->part = NULL;
-        out->file = fopen(path, "w");
-    } else {
-        snprintf(out->part, size, "%s.part.XXXXXX", path);
-        if ((fd = mkstemp(out->part)) >= 0) {
-            mode_t mask = umask(0);
-            umask(mask);
-            fchmod(fd, 0666 & ~mask); /* mkstemp makes it private */
-            out->file = fdopen(fd, "w");
-        } else {
-            free(out->part); /* nothing to remove */
-            out->part = NULL;
-        }
-    }
-    if (!out->file) {
-        int error = errno;
+    if ((error = open_part(out, path))) {
         cli_output_close(out);
-        return fail(err, status_of(error), path, error);
+        return fail(err, error == EISDIR ? BIOINFER_IO : status_of(error), path, error);
     }
     return BIOINFER_OK;
 }

@@ -30,6 +30,7 @@ enum { FIRST_CHUNK = 16384, SMALLEST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 }; /*
 enum { MAX_CHUNK = 16384 };  /* records */
 enum { ASIDE = 20 };         /* records in a row: then it is the device after all */
 enum { WATCHDOG = 600 };     /* seconds */
+enum { CONTENT = 33 };       /* characters of a fingerprint that do not depend on the device */
 #define CHUNK_SECONDS 1.0
 
 struct record {
@@ -74,7 +75,7 @@ struct worker {
     int aside;      /* records set aside in a row, without a result between them */
     double heard, start_at;
     bool hung;
-    char why[300];
+    char why[sizeof ((struct cli_fault *)0)->text];
 };
 
 struct cli_pool {
@@ -372,6 +373,12 @@ static int check_hello(struct cli_pool *p, struct worker *w)
     w->ready = true;
     if (!p->hello.name[0])
         p->hello = h;
+    if (strncmp(p->hello.fingerprint, h.fingerprint, CONTENT)) {
+        snprintf(p->err.text, sizeof p->err.text,
+                 "%s: the worker has read other weights than the workers before: did the file "
+                 "change?", w->device);
+        return p->status = BIOINFER_MISMATCH;
+    }
     if (strstr(p->fingerprint, h.fingerprint))
         return 0;
     if (p->io) { /* running: only what was there at the start may come back */
@@ -801,7 +808,7 @@ static int list_devices(struct cli_pool *p)
     for (int i = 0; i < p->n_workers; i++)
         on_cpu += !strcmp(p->workers[i].device, "cpu");
     /* those on the CPU share its threads; those of GPUs need few */
-    threads = o->threads ? (int)o->threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    threads = bioinfer_context_threads(p->cli->ctx);
     for (int i = 0; i < p->n_workers; i++) {
         int n = threads / (on_cpu ? on_cpu : p->n_workers);
         p->workers[i].threads = n > 0 ? n : 1;
@@ -852,8 +859,8 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli)
         .struct_size = sizeof cli->info, .family = p->hello.family, .name = p->hello.name,
         .architecture = p->hello.architecture, .path = p->hello.path,
         .device = p->n_workers > 1 ? "workers" : p->workers[0].device,
-        .kernels = p->hello.kernels, .precision = p->hello.precision,
-        .fingerprint = p->fingerprint};
+        .kernels = p->hello.kernels, .precision = p->hello.precision};
+    cli->fingerprint = p->fingerprint;
     return CLI_EXIT_OK;
 }
 

@@ -1,7 +1,7 @@
 /* progress.c - one line on a terminal while a run goes on, and the table of --profile.
  *
- * The share done is (bytes read / bytes of the file) x (residues done / residues read):
- * the second factor takes back what the engine has read ahead. */
+ * The share done is (bytes of the records read / bytes of the file) x (residues done / residues
+ * read): the second factor takes back what the engine has read ahead. */
 #include "cli.h"
 
 #include <string.h>
@@ -55,9 +55,12 @@ static void draw(struct cli_progress *p, double now)
     double elapsed = now - p->start, share = share_done(p);
     char left[48] = "", percent[16] = "";
 
+    if (share < p->share) /* an estimate: what was said stands until more is done */
+        share = p->share;
+    p->share = share;
     if (share > 0) {
         long seconds = (long)(elapsed / share - elapsed + 0.5);
-        snprintf(percent, sizeof percent, ", %.0f %%", 100 * share);
+        snprintf(percent, sizeof percent, ", %d %%", (int)(100 * share));
         snprintf(left, sizeof left, ", %ld:%02ld:%02ld left", seconds / 3600,
                  seconds / 60 % 60, seconds % 60);
     }

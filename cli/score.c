@@ -59,7 +59,7 @@ static int lose_record(struct score *s, const struct bioinfer_record *record,
                        int status, const char *why)
 {
     s->n_failed++;
-    cli_say(s->cli, "%s: no result: %s%s%s", record->id, bioinfer_status_name(status),
+    cli_say_lost(s->cli, "%s: no result: %s%s%s", record->id, bioinfer_status_name(status),
             why && *why ? ": " : "", why ? why : "");
     if (!s->cli->options->strict)
         return CLI_EXIT_OK;
@@ -152,7 +152,7 @@ static int score_all(struct score *s)
     cli_output_printf(&s->out, s->method == BIOINFER_PPPL
                                    ? "id\tlength\tpll\tpppl\n"
                                    : "id\tposition\twildtype\tmutant\tscore\n");
-    while ((st = bioinfer_reader_next(s->cli->reader, &record, &err)) > 0) {
+    while ((st = cli_next_protein(s->cli, &record, &err)) > 0) {
         if (cli_stop_signal())
             return cli_fail(s->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
         if ((code = score_record(s, &record)))
@@ -178,7 +178,7 @@ static int read_wild_type(struct score *s, struct bioinfer_record *record, char 
     struct bioinfer_error err = {0};
     struct bioinfer_record more = {0};
     size_t id_size;
-    int st = bioinfer_reader_next(cli->reader, record, &err);
+    int st = cli_next_protein(cli, record, &err);
 
     if (st < 0)
         return cli_fail(cli, CLI_AT_READ, st, &err);
@@ -319,8 +319,8 @@ static int score_rows(struct score *s, struct cli_csv *csv,
             continue;
         }
         s->n_failed++;
-        cli_say(s->cli, "%s:%ld: %s", path, row->line,
-                st ? err.text : "score is not finite");
+        cli_say_lost(s->cli, "%s:%ld: %s", path, row->line,
+                     st ? err.text : "score is not finite");
         if (s->cli->options->strict) {
             cli_say(s->cli, "--strict: stopped, nothing written");
             return CLI_EXIT_DATA;
@@ -418,7 +418,7 @@ int cli_score(struct cli *cli)
     struct cli_csv csv = {0};
     int st, code;
 
-    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli)))
+    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)))
         goto out;
     if (o->mutations &&
         (code = cli_csv_read(&csv, o->mutations,

@@ -120,7 +120,7 @@ int targets_read(struct targets *t, const char *path, int n_tracks)
     long size;
     bool ok;
 
-    *t = (struct targets){.n = n_tracks};
+    *t = (struct targets){.n = n_tracks, .path = path};
     if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || size > MAX_TABLE ||
         fseek(f, 0, SEEK_SET)) {
         if (f)
@@ -225,7 +225,7 @@ static int select_part(struct selection *s, const char *part, const struct targe
             if (!take(s, i))
                 return CLI_EXIT_NO_MEMORY;
     if (s->n == before) {
-        cli_say(NULL, "--tracks: no track is called '%s'", part);
+        cli_say(NULL, "--tracks: no track of %s is called '%s'", t->path, part);
         return CLI_EXIT_USAGE;
     }
     return CLI_EXIT_OK;

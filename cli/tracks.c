@@ -8,13 +8,12 @@
 #include "tracks.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     MAX_SHIFTS = 64,
-    MAX_TEXT = 250,
+    MAX_TEXT = 1020,
     LEAST = 8, AT_ONCE = 64,  /* changed windows; fewer where ... */
     MOST_VALUES = 256 << 20   /* ... their values take more bytes */
 };
@@ -181,7 +180,7 @@ static int open_input(struct run *run)
     int st;
 
     if (!o->genome)
-        return cli_open_reader(cli);
+        return cli_open_reader(cli, 0);
     if ((st = bioinfer_genome_open(&run->genome, cli->ctx, o->genome, &err)) ||
         (st = bioinfer_loci_open(&run->loci, cli->ctx, o->input, &err)))
         return cli_fail(cli, CLI_AT_INPUT, st, &err);
@@ -199,23 +198,28 @@ static bool is(const char *format, const char *name)
 static int check_options(struct run *run)
 {
     const struct cli_options *o = run->cli->options;
+    const char *name = run->cli->input_name;
+    const char *holds = !o->genome ? "windows" : run->variants ? "variants" : "intervals";
     bool coverage = is(o->format, "bedgraph") || is(o->format, "bigwig");
 
     if (o->ism && (!o->genome || run->variants)) {
-        cli_say(run->cli, "--ism takes intervals: --genome FASTA and a BED");
+        cli_say(run->cli, "%s holds %s, and --ism takes intervals: --genome FASTA and a BED", name,
+                holds);
         return CLI_EXIT_USAGE;
     }
     if (coverage && (!o->genome || run->variants || o->ism)) {
-        cli_say(run->cli, "--format %s takes intervals: --genome FASTA and a BED", o->format);
+        cli_say(run->cli, "%s holds %s, and --format %s takes intervals: --genome FASTA and a BED",
+                name, holds, o->format);
         return CLI_EXIT_USAGE;
     }
     if ((o->stats || o->cluster) && o->genome && !run->variants) {
-        cli_say(run->cli, "--%s takes variants: a VCF", o->stats ? "stats" : "cluster");
+        cli_say(run->cli, "%s holds %s, and --%s takes variants: a VCF", name, holds,
+                o->stats ? "stats" : "cluster");
         return CLI_EXIT_USAGE;
     }
-    if (!run->variants && is(o->format, "tsv")) {
-        cli_say(run->cli, "--format tsv takes variants; tracks go to npz, h5, safetensors, "
-                          "bedgraph or bigwig");
+    if (!run->variants && (is(o->format, "tsv") || is(o->format, "npy"))) {
+        cli_say(run->cli, "%s holds %s, and --format %s takes variants; tracks go to npz, h5, "
+                          "safetensors, jsonl, bedgraph or bigwig", name, holds, o->format);
         return CLI_EXIT_USAGE;
     }
     run->to_coverage = coverage;
@@ -249,7 +253,6 @@ static int open_output(struct run *run)
     struct bioinfer_error err = {0};
     struct bioinfer_writer_params params = BIOINFER_PARAMS(
         struct bioinfer_writer_params, .format = o->format, .model = cli->info.name,
-        .fingerprint = cli->info.fingerprint,
         .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"));
     int st;
 
@@ -285,7 +288,7 @@ static int put_result(struct run *run, const char *id, uint64_t ordinal, int sta
     run->n_records++;
     if (status) {
         run->n_failed++;
-        cli_say(run->cli, "%s: no result: %s: %s", id, bioinfer_status_name(status), message);
+        cli_say_lost(run->cli, "%s: no result: %s: %s", id, bioinfer_status_name(status), message);
         if (run->cli->options->strict) {
             cli_say(run->cli, "--strict: stopped, nothing written");
             return CLI_EXIT_DATA;
@@ -526,25 +529,6 @@ static int read_window(struct run *run, const char *chrom, int64_t middle, int64
                                 run->reference, err);
 }
 
-/* 0, or why the place is none of the genome. */
-static int check_place(struct run *run, const struct bioinfer_locus *l, char *text)
-{
-    int64_t length = bioinfer_genome_length(run->genome, l->chrom);
-
-    if (length < 0) {
-        snprintf(text, MAX_TEXT, "line %llu: the genome has no contig '%.100s'",
-                 (unsigned long long)l->line, l->chrom);
-        return BIOINFER_INVALID;
-    }
-    if (l->start < 0 || l->end > length) {
-        snprintf(text, MAX_TEXT, "line %llu: %.100s:%lld-%lld is off the contig, which has "
-                 "%lld bases", (unsigned long long)l->line, l->chrom,
-                 (long long)l->start, (long long)l->end, (long long)length);
-        return BIOINFER_INVALID;
-    }
-    return 0;
-}
-
 static int run_interval(struct run *run, const struct bioinfer_locus *l)
 {
     struct bioinfer_error err = {0};
@@ -554,7 +538,7 @@ static int run_interval(struct run *run, const struct bioinfer_locus *l)
 
     if (st)
         return put_failed(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message);
-    if ((st = check_place(run, l, text)))
+    if ((st = check_place(run->genome, l, text, MAX_TEXT)))
         return put_failed(run, l->name, l->ordinal, st, text);
     st = read_window(run, l->chrom, (l->start + l->end) / 2, &start, &err);
     return st ? run_failed(run, st, &err)
@@ -666,9 +650,24 @@ static int run_changed(struct run *run, int n, int *statuses, char (*texts)[MAX_
         if (st && !is_of_record(st))
             return st;
         statuses[i] = st;
-        snprintf(texts[i], MAX_TEXT, "%.240s", st ? err->text : "");
+        snprintf(texts[i], MAX_TEXT, "%.1000s", st ? err->text : "");
     }
     return 0;
+}
+
+struct scoring {
+    const struct run *run;
+    const int *ran; /* status of each */
+    struct scored *scored;
+    _Atomic bool failed;
+};
+
+static void score_one(void *user, int at)
+{
+    struct scoring *s = user;
+    if (!s->ran[at] && !make_scored(s->run, s->run->values,
+                                    s->run->others + at * s->run->n_values, &s->scored[at]))
+        s->failed = true;
 }
 
 /* Up to at_once variants of the reference window. st, why: what became of that. */
@@ -678,15 +677,14 @@ static int run_some(struct run *run, const struct variant *of, int n, int64_t st
     char (*texts)[MAX_TEXT] = run->texts, (*ran_texts)[MAX_TEXT] = run->texts + AT_ONCE;
     int statuses[AT_ONCE] = {0}, ran[AT_ONCE] = {0}, place[AT_ONCE], n_ran = 0;
     struct scored scored[AT_ONCE] = {{0}};
-    const int n_threads = run->cli->options->threads > 0 ? (int)run->cli->options->threads : omp_get_max_threads();
-    bool failed = false;
+    struct scoring scoring = {run, ran, scored, false};
     int code = CLI_EXIT_OK;
     struct bioinfer_error err = {0};
 
     for (int i = 0; i < n; i++) {
         struct bioinfer_error e = {0};
         statuses[i] = st;
-        snprintf(texts[i], MAX_TEXT, "%.240s", why);
+        snprintf(texts[i], MAX_TEXT, "%.1000s", why);
         if (!st)
             statuses[i] = check_reference(run, &of[i].l, start, texts[i]);
         if (!statuses[i] && (statuses[i] = make_changed(run, &of[i].l, start,
@@ -697,10 +695,8 @@ static int run_some(struct run *run, const struct variant *of, int n, int64_t st
     }
     if ((st = run_changed(run, n_ran, ran, ran_texts, &err)))
         return run_failed(run, st, &err);
-#pragma omp parallel for schedule(dynamic) num_threads(n_threads) reduction(|| : failed)
-    for (int at = 0; at < n_ran; at++)
-        failed = (!ran[at] && !make_scored(run, run->values, run->others + at * run->n_values, &scored[at])) || failed;
-    code = failed ? CLI_EXIT_NO_MEMORY : CLI_EXIT_OK;
+    cli_parallel(bioinfer_context_threads(run->cli->ctx), n_ran, score_one, &scoring);
+    code = scoring.failed ? CLI_EXIT_NO_MEMORY : CLI_EXIT_OK;
     for (int i = 0; !code && i < n; i++) {
         const int at = place[i], status = statuses[i] ? statuses[i] : ran[at];
         code = put_variant(run, &of[i].l, status ? NULL : &scored[at], status,
@@ -787,9 +783,9 @@ static int run_variants(struct run *run)
         if (!st)
             break;
         bad = l.status;
-        snprintf(text, sizeof text, "%.240s", l.message);
+        snprintf(text, sizeof text, "%.1000s", l.message);
         if (!bad)
-            bad = check_place(run, &l, text);
+            bad = check_place(run->genome, &l, text, MAX_TEXT);
         if (!bad && l.end - l.start > run->info.window / 4) {
             snprintf(text, sizeof text, "line %llu: REF of %lld bases, more than a quarter of "
                      "a window", (unsigned long long)l.line, (long long)(l.end - l.start));
@@ -828,7 +824,7 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
     if (st)
         return put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message,
                           NULL, 1);
-    st = check_place(run, l, text);
+    st = check_place(run->genome, l, text, MAX_TEXT);
     if (!st && (n < 1 || n > run->info.window)) {
         snprintf(text, sizeof text, "line %llu: %lld bases, expected 1 to %lld",
                  (unsigned long long)l->line, (long long)n, (long long)run->info.window);
@@ -902,6 +898,8 @@ static int finish(struct run *run)
 
     if (run->to_coverage)
         return coverage_finish(&run->coverage, run->cli);
+    if (!run->to_table && (st = cli_sign(run->cli, run->writer)))
+        return st;
     st = run->to_table ? cli_output_finish(&run->table, &err)
                        : bioinfer_writer_finish(run->writer, &err);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;

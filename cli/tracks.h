@@ -16,6 +16,7 @@ struct target {
 
 struct targets {
     struct target *of; /* NULL = no table */
+    const char *path;  /* of the table, the caller's */
     int *pairs;        /* the other strand's track of each */
     bool has_pairs;
     int n;
@@ -33,6 +34,12 @@ struct selection {
 int selection_read(struct selection *s, const char *list, const struct targets *t,
                    int n_tracks);
 void track_name(char *name, size_t size, const struct targets *t, int track);
+
+/* ---- places.c ---- */
+
+/* 0, or why the place is none of the genome: the reason goes to text. */
+int check_place(const bioinfer_genome *genome, const struct bioinfer_locus *l, char *text,
+                size_t size);
 
 /* ---- coverage.c ---- */
 

@@ -262,8 +262,9 @@ static void copy_text(char *dst, size_t size, const char *src)
     snprintf(dst, size, "%s", src ? src : "");
 }
 
-static void send_hello(const struct bioinfer_model_info *info)
+static void send_hello(const struct cli *cli)
 {
+    const struct bioinfer_model_info *info = &cli->info;
     struct cli_hello h;
 
     memset(&h, 0, sizeof h);
@@ -274,7 +275,7 @@ static void send_hello(const struct bioinfer_model_info *info)
     copy_text(h.device, sizeof h.device, info->device);
     copy_text(h.kernels, sizeof h.kernels, info->kernels);
     copy_text(h.precision, sizeof h.precision, info->precision);
-    copy_text(h.fingerprint, sizeof h.fingerprint, info->fingerprint);
+    copy_text(h.fingerprint, sizeof h.fingerprint, cli->fingerprint);
     send_frame(CLI_HELLO, 0, &h, sizeof h);
 }
 
@@ -303,9 +304,10 @@ int cli_worker(struct cli *cli, const char *spec)
     if (pthread_create(&reader, NULL, read_frames, NULL))
         return CLI_EXIT_NO_MEMORY;
     if ((code = cli_open_context(cli)) || (code = cli_open_model(cli)) ||
-        (code = cli_open_session(cli, cli_include(&options), tick)))
+        (code = cli_open_session(cli, cli_include(&options), tick)) ||
+        (code = cli_fingerprint(cli)))
         leave(CLI_FAIL, -1, code, "");
-    send_hello(&cli->info);
+    send_hello(cli);
     while ((chunk = next_chunk())) {
         if ((st = compute(chunk, &err)))
             leave(st == BIOINFER_DEVICE_LOST || st == BIOINFER_DEVICE ? CLI_FAULT : CLI_FAIL,

@@ -59,7 +59,7 @@ struct cli_run_record {
 
 struct cli_fault {
     int32_t stage, status; /* stage -1: the message was said, status is an exit code */
-    char text[252];
+    char text[sizeof ((struct bioinfer_error *)0)->text];
 };
 
 /* ---- worker.c ---- */

@@ -8,13 +8,13 @@
  *
  * Sections: aligner, codes, groups, results, CPU, GPU, run. */
 #define _GNU_SOURCE
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/buf.h"
+#include "../base/team.h"
 #include "../kernels/cpu/cpu.h"
 #include "../loaders/matrix.h"
 #include "align_gpu.h"
@@ -23,7 +23,8 @@
 enum {
     LONG_PAIR = 1 << 27,   /* cells from which a pair gets all threads to itself */
     MOST_LENGTH = 1 << 30, /* residues */
-    MOST_OPEN = 1000000,
+    MOST_SCORE = 10000000, /* of match and mismatch: 10000, in thousandths; */
+    MOST_OPEN = 2 * MOST_SCORE,
     SCRATCH = 64 << 20, /* bytes of many() that a group may ask for, */
     FLAGS = 12 << 20,   /* and of its flags, which should stay in a cache */
     LEAST_PAIRS = 1 << 13, /* of a batch for a GPU, where there are more to follow */
@@ -55,7 +56,7 @@ struct bioinfer_aligner {
     const struct bi_align_kernels *coders; /* whose encode() is used */
     int n_feeders;
     uint32_t used; /* a bit for each code of the pairs encoded last */
-    int32_t scale;
+    int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
     bool traceback;
     struct worker *workers; /* n_threads */
     uint8_t *codes;
@@ -92,18 +93,64 @@ static const struct bi_cpu_kernels *find_kernels(const char *mask)
     return NULL;
 }
 
+static int32_t divisor(int32_t a, int32_t b)
+{
+    while (b) {
+        const int32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* Divides all costs by what divides them all, as narrow numbers are fast; returns it. */
+static int32_t reduce(struct bi_align_scoring *s)
+{
+    int32_t unit = divisor(s->open, s->extend);
+
+    for (int i = 0; i < s->n_letters; i++)
+        for (int j = 0; j < s->n_letters; j++)
+            unit = divisor(unit, s->score[i][j]);
+    if (unit < 2)
+        return 1;
+    for (int i = 0; i < s->n_letters; i++)
+        for (int j = 0; j < s->n_letters; j++)
+            s->score[i][j] /= unit;
+    s->open /= unit;
+    s->extend /= unit;
+    return unit;
+}
+
+static int check_costs(const struct bioinfer_align_params *p, const struct bi_align_scoring *s,
+                       struct bioinfer_error *err)
+{
+    if (p->free_gaps && (p->gap_open || p->gap_extend))
+        return bi_fail(err, BIOINFER_INVALID, "alignment: free_gaps with gap_open %d and "
+                       "gap_extend %d, expected 0", p->gap_open, p->gap_extend);
+    if (s->open < 0 || s->open > MOST_OPEN || s->extend < 0)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "alignment: gap_open is %d and gap_extend %d, expected 0 to %d", s->open,
+                       s->extend, MOST_OPEN);
+    if (s->extend > s->open)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "alignment: gap_extend is %d, expected at most gap_open, %d: a gap would "
+                       "cost more than two side by side", s->extend, s->open);
+    return 0;
+}
+
 static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_params *p,
                         struct bioinfer_error *err)
 {
     struct bi_align_scoring s = {.open = 11, .extend = 1, .free_ends = p->free_ends,
                                  .ties = p->ties};
-    const int32_t most = BI_MATRIX_SCORE;
+    int32_t most;
     int st;
 
     a->scale = p->scale ? p->scale : 1;
     if (a->scale < 0 || a->scale > 1000)
         return bi_fail(err, BIOINFER_INVALID, "alignment: scale is %d, expected 1 to 1000",
                        p->scale);
+    most = MOST_SCORE / a->scale;
     if (p->matrix) {
         if ((st = bi_matrix_open(&a->matrix, &a->ctx->env, p->matrix, err)))
             return st;
@@ -115,17 +162,15 @@ static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_
                            p->mismatch, most, most);
         bi_matrix_simple(&a->matrix, given ? p->match : 5, given ? p->mismatch : -4);
     }
-    if (p->gap_open || p->gap_extend) {
+    if (p->gap_open || p->gap_extend || p->free_gaps) {
         s.open = p->gap_open;
         s.extend = p->gap_extend;
     } else {
         s.open *= a->scale;
         s.extend *= a->scale;
     }
-    if (s.open < 1 || s.open > MOST_OPEN || s.extend < 0 || s.extend > s.open)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "alignment: gap_open is %d and gap_extend %d, expected 1 to %d and 0 to "
-                       "gap_open", s.open, s.extend, MOST_OPEN);
+    if ((st = check_costs(p, &s, err)))
+        return st;
     if (p->ties < BIOINFER_TIES_PARASAIL || p->ties > BIOINFER_TIES_WFA ||
         p->free_ends > BIOINFER_FREE_ENDS)
         return bi_fail(err, BIOINFER_INVALID, "alignment: ties is %d and free_ends %u", p->ties,
@@ -134,6 +179,7 @@ static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_
     for (int i = 0; i < s.n_letters; i++)
         for (int j = 0; j < s.n_letters; j++)
             s.score[i][j] = a->matrix.score[i][j] * a->scale;
+    a->unit = reduce(&s);
     a->traceback = p->traceback;
     const struct bi_cpu_kernels *k = find_kernels(a->ctx->cpu_mask);
     if (!k)
@@ -146,6 +192,35 @@ static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_
     return 0;
 }
 
+static int32_t high_score(const struct bi_align_scoring *s)
+{
+    int32_t high = 0;
+
+    for (int i = 0; i < s->n_letters; i++)
+        for (int j = 0; j < s->n_letters; j++)
+            high = s->score[i][j] > high ? s->score[i][j] : high;
+    return high;
+}
+
+/* Once for every aligner: a decimal too many can cost a factor of 40. */
+static void say_width(const struct bioinfer_aligner *a)
+{
+    const struct bi_align_scoring *s = &a->plan.scoring;
+    const struct bi_align_kernels *k = a->plan.kernels;
+
+    if (a->gpu && !bi_align_gpu_is_narrow(a->gpu))
+        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING, "these costs need numbers of 32 bits, which "
+               "takes several times as long as 16: in their common unit, every score and two "
+               "gap_extend together must be -128 to 127, gap_open at most 4000; costs of fewer "
+               "digits avoid it");
+    if (!a->gpu && (!k || k->bits > 8))
+        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING, "these costs need numbers of %d bits, which "
+               "takes %s as long as 8: in their common unit, three gap_open and the largest score "
+               "are %lld together, expected at most 255; costs of fewer digits avoid it",
+               k ? 16 : 64, k ? "several times" : "tens of times",
+               3 * (long long)s->open + high_score(s));
+}
+
 /* Opens the GPU, where the parameters ask for what it does. */
 static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_params *p,
                     const struct bi_backend_ops *ops, int ordinal, struct bioinfer_error *err)
@@ -155,12 +230,10 @@ static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_para
     if (ops == &bi_backend_reference || ops == &bi_backend_null)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment does not run on device %s",
                        ops->name);
-    for (int i = 0; i < s->n_letters; i++)
-        for (int j = 0; j < s->n_letters; j++)
-            a->high = s->score[i][j] > a->high ? s->score[i][j] : a->high;
+    a->high = high_score(s);
     if (3 * (int64_t)s->open + a->high > 1 << 24)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "gap costs of %d are too large for a GPU: use "
-                       "--device cpu", s->open);
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "costs of so many digits are too large for a "
+                       "GPU: use --device cpu");
     if (!a->traceback && a->n_feeders > FEEDERS) /* paths take more than codes do */
         a->n_feeders = FEEDERS;
     return bi_align_gpu_open(&a->gpu, &a->ctx->env, ops, ordinal, &a->plan, a->traceback, err);
@@ -199,6 +272,7 @@ int bi_aligner_new_on(bioinfer_aligner **out, bioinfer_context *ctx,
     if ((st = make_scoring(a, &p, err)) ||
         (ops != &bi_backend_cpu && (st = open_gpu(a, &p, ops, ordinal, err))))
         goto out;
+    say_width(a);
     *out = a;
     a = NULL;
 out:
@@ -263,7 +337,7 @@ int bioinfer_aligner_score(const bioinfer_aligner *a, char query, char target, i
     const int t = a->matrix.code[(unsigned char)target];
     if (q == BI_MATRIX_NONE || t == BI_MATRIX_NONE)
         return 0;
-    *score = a->plan.scoring.score[q][t];
+    *score = a->plan.scoring.score[q][t] * a->unit;
     return 1;
 }
 
@@ -283,28 +357,42 @@ static int pair_failed(struct bioinfer_aligner *a, struct bioinfer_alignment *r,
     return status;
 }
 
-/* All listed sequences, on some threads; returns the codes that targets use. */
-static uint32_t encode(struct bioinfer_aligner *a, bool shared)
-{
-    uint32_t queries = 0, targets = 0;
+struct encoding {
+    struct bioinfer_aligner *a;
+    atomic_size_t next;
+    _Atomic uint32_t queries, targets; /* codes that each side uses */
+};
 
-#pragma omp parallel num_threads(a->n_feeders) reduction(| : queries, targets) if (shared)
-    {
-        struct bi_align_coder query = {.code = a->matrix.code}, target;
-        memset(query.met, BI_ALIGN_NO_CODE, sizeof query.met);
-        target = query;
-#pragma omp for schedule(dynamic, 64)
-        for (size_t k = 0; k < a->n_sequences; k++) {
+static void encode_some(void *user, const struct bi_share *share)
+{
+    enum { CLAIM = 64 };
+    struct encoding *e = user;
+    struct bioinfer_aligner *a = e->a;
+    struct bi_align_coder query = {.code = a->matrix.code}, target;
+    size_t k;
+
+    (void)share;
+    memset(query.met, BI_ALIGN_NO_CODE, sizeof query.met);
+    target = query;
+    while ((k = atomic_fetch_add_explicit(&e->next, CLAIM, memory_order_relaxed)) < a->n_sequences)
+        for (const size_t end = k + CLAIM; k < end && k < a->n_sequences; k++) {
             struct sequence *s = &a->sequences[k];
             if (k + AHEAD < a->n_sequences) /* short ones lie all over the caller's memory */
                 __builtin_prefetch(a->sequences[k + AHEAD].letters);
             s->bad = !a->coders->encode(s->target ? &target : &query, s->letters, s->n, s->codes);
         }
-        queries |= query.used;
-        targets |= target.used;
-    }
-    a->used = queries | targets;
-    return targets;
+    atomic_fetch_or(&e->queries, query.used);
+    atomic_fetch_or(&e->targets, target.used);
+}
+
+/* All listed sequences, on some threads; returns the codes that targets use. */
+static uint32_t encode(struct bioinfer_aligner *a, bool shared)
+{
+    struct encoding e = {.a = a};
+
+    bi_team_run(&a->ctx->env, shared ? a->n_feeders : 1, encode_some, &e);
+    a->used = e.queries | e.targets;
+    return e.targets;
 }
 
 /* Says which letter of a bad sequence it is. */
@@ -316,11 +404,16 @@ static void say_bad(struct bioinfer_aligner *a, struct bioinfer_alignment *resul
     while (a->matrix.code[(unsigned char)s->letters[k]] != BI_MATRIX_NONE)
         k++;
     const unsigned char c = (unsigned char)s->letters[k];
-    pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
-                c > 32 && c < 127 ? "residue %zu of the %s is '%c', which matrix %.40s has not"
-                                  : "residue %zu of the %s is byte 0x%02x, which matrix %.40s has "
-                                    "not",
-                k + 1, side, c, a->matrix.name);
+    if (!a->matrix.name[0])
+        pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
+                    c > 32 && c < 127 ? "residue %zu of the %s is '%c', no nucleotide: match and "
+                                        "mismatch are of these; proteins take a matrix"
+                                      : "residue %zu of the %s is byte 0x%02x", k + 1, side, c);
+    else
+        pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
+                    c > 32 && c < 127 ? "residue %zu of the %s is '%c', which matrix %.40s has not"
+                                      : "residue %zu of the %s is byte 0x%02x, which matrix %.40s "
+                                        "has not", k + 1, side, c, a->matrix.name);
 }
 
 /* The place of a sequence in the list, which neighbouring pairs on one side may share. */
@@ -574,7 +667,8 @@ static int put_path(struct bioinfer_aligner *a, size_t i, const struct worker *w
 
     if (!cigar)
         return bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
-    memcpy(cigar, w->path.run, w->path.n * sizeof *cigar);
+    if (w->path.n) /* a path of nothing has no memory */
+        memcpy(cigar, w->path.run, w->path.n * sizeof *cigar);
     r->query_begin = begin->i;
     r->query_end = end->i;
     r->target_begin = begin->j;
@@ -602,7 +696,7 @@ static void align_pair(struct bioinfer_aligner *a, struct worker *w, size_t i, i
     st = bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin,
                        a->traceback ? &w->path : NULL, &sparse, &err);
     if (!st)
-        r->score = end.score;
+        r->score = end.score * a->unit;
     if (!st && a->traceback)
         st = put_path(a, i, w, &begin, &end, sparse, r, &err);
     if (st)
@@ -619,12 +713,14 @@ static void put_one(struct bioinfer_aligner *a, struct worker *w, size_t i,
     const int64_t lanes = a->plan.kernels->lanes, row = size->columns * lanes;
     struct bioinfer_alignment *r = &results[a->pair[i]];
     struct bi_align_walk walk = {.i = in->n, .j = in->m};
-    const struct bi_align_end end = {many->score[l] + bi_align_left(s, in->n), in->n, in->m};
+    const struct bi_align_end end = bi_align_or_nothing(
+        s, in->n, in->m,
+        (struct bi_align_end){many->score[l] + bi_align_left(s, in->n), in->n, in->m});
     struct bioinfer_error err = {0};
     int64_t corner; /* of cell (0, 0), in front of the first */
     int st;
 
-    r->score = end.score;
+    r->score = end.score * a->unit;
     if (!a->traceback)
         return;
     corner = (size->rows - in->n - 1) * row + (size->columns - in->m - 1) * lanes + l;
@@ -652,9 +748,11 @@ struct job {
 };
 
 /* What one thread does: claims of neighbouring pairs, as scores in lanes or one by one. */
-static void run_claims(struct job *job, struct worker *w)
+static void run_claims(void *user, const struct bi_share *share)
 {
+    struct job *job = user;
     struct bioinfer_aligner *a = job->a;
+    struct worker *w = &a->workers[share->thread];
     size_t at;
 
     while ((at = atomic_fetch_add_explicit(&job->next, job->group, memory_order_relaxed)) <
@@ -686,12 +784,8 @@ static void run_job(struct bioinfer_aligner *a, size_t from, size_t n, size_t gr
 
     if (group > 1)
         sort_pairs(a, job.order, n, group);
-    if (n_threads == 1)
-        run_claims(&job, &a->workers[0]);
-    if (n_threads > 1) {
-#pragma omp parallel num_threads(n_threads)
-        run_claims(&job, &a->workers[omp_get_thread_num()]);
-    }
+    if (n)
+        bi_team_run(&a->ctx->env, n_threads, run_claims, &job);
 }
 
 static int run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
@@ -772,9 +866,45 @@ static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pa
     return bi_align_gpu_submit(a->gpu, slot, a->inputs + part->first, used, err);
 }
 
+struct finish {
+    struct bioinfer_aligner *a;
+    int slot;
+    const struct part *part;
+    struct bioinfer_alignment *results;
+};
+
+static void finish_pairs(void *user, int thread, int64_t first, int64_t end_pair)
+{
+    const struct finish *f = user;
+    struct bioinfer_aligner *a = f->a;
+    struct worker *w = &a->workers[thread];
+
+    for (size_t k = (size_t)first; k < (size_t)end_pair; k++) {
+        const size_t i = f->part->first + k;
+        struct bioinfer_alignment *r = &f->results[a->pair[i]];
+        const struct bi_align_end end = bi_align_gpu_end(a->gpu, f->slot, k, &a->inputs[i]);
+        struct bi_align_walk begin = {0};
+        struct bioinfer_error why = {0};
+        bool sparse;
+        if (r->status)
+            continue;
+        r->score = end.score * a->unit;
+        if (!a->traceback)
+            continue;
+        w->path.n = 0;
+        w->path.failed = false;
+        bi_align_gpu_path(a->gpu, f->slot, k, &a->inputs[i], &begin, &w->path, &sparse);
+        int failed = w->path.failed ? bi_fail(&why, BIOINFER_NOMEM, "path of an alignment")
+                                    : put_path(a, i, w, &begin, &end, sparse, r, &why);
+        if (failed)
+            pair_failed(a, f->results, a->pair[i], failed, "%s", why.text);
+    }
+}
+
 static int finish_part(struct bioinfer_aligner *a, int slot, const struct part *part,
                        struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
+    struct finish finish = {a, slot, part, results};
     const size_t n = part->n_sound;
     int st;
 
@@ -782,29 +912,8 @@ static int finish_part(struct bioinfer_aligner *a, int slot, const struct part *
         return 0;
     if ((st = bi_align_gpu_wait(a->gpu, slot, err)))
         return st;
-    const bool shared = n > (a->traceback ? 64 : 4096);
-#pragma omp parallel for schedule(dynamic, 256) num_threads(a->n_feeders) if (shared)
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = part->first + k;
-        struct bioinfer_alignment *r = &results[a->pair[i]];
-        struct worker *w = &a->workers[omp_get_thread_num()];
-        const struct bi_align_end end = bi_align_gpu_end(a->gpu, slot, k);
-        struct bi_align_walk begin = {0};
-        struct bioinfer_error why = {0};
-        bool sparse;
-        if (r->status)
-            continue;
-        r->score = end.score;
-        if (!a->traceback)
-            continue;
-        w->path.n = 0;
-        w->path.failed = false;
-        bi_align_gpu_path(a->gpu, slot, k, &a->inputs[i], &begin, &w->path, &sparse);
-        int failed = w->path.failed ? bi_fail(&why, BIOINFER_NOMEM, "path of an alignment")
-                                    : put_path(a, i, w, &begin, &end, sparse, r, &why);
-        if (failed)
-            pair_failed(a, results, a->pair[i], failed, "%s", why.text);
-    }
+    bi_team_for(&a->ctx->env, n > (a->traceback ? 64 : 4096) ? a->n_feeders : 1, (int64_t)n, 256,
+                finish_pairs, &finish);
     return 0;
 }
 

@@ -29,24 +29,16 @@ struct shape {
 };
 static const struct shape shapes[] = {
     {"align_8x8_l8", 8, 8, 8, SCORES},
-    {"align_16x8_l8", 16, 8, 8, SCORES},
     {"align_16x16_l8", 16, 16, 8, SCORES},
     {"align_32x13_l8", 32, 13, 8, SCORES},
-    {"align_32x16_l8", 32, 16, 8, SCORES},
     {"align_16x8_l22", 16, 8, 22, SCORES},
     {"align_16x16_l22", 16, 16, 22, SCORES},
     {"align_32x13_l22", 32, 13, 22, SCORES},
-    {"align_32x16_l22", 32, 16, 22, SCORES},
     {"align_16x16_l32", 16, 16, 32, SCORES},
-    {"align_32x16_l32", 32, 16, 32, SCORES},
     {"align_ends_16x16_l8", 16, 16, 8, ENDS},
-    {"align_ends_32x16_l8", 32, 16, 8, ENDS},
     {"align_ends_16x16_l32", 16, 16, 32, ENDS},
-    {"align_ends_32x16_l32", 32, 16, 32, ENDS},
     {"align_trace_16x8_l8", 16, 8, 8, TRACE},
-    {"align_trace_32x8_l8", 32, 8, 8, TRACE},
-    {"align_trace_16x8_l32", 16, 8, 32, TRACE},
-    {"align_trace_32x8_l32", 32, 8, 32, TRACE}};
+    {"align_trace_16x8_l32", 16, 8, 32, TRACE}};
 enum { N_SHAPES = BI_COUNT(shapes), LONG = N_SHAPES, LONG_TRACE, WALK, N_ENTRIES };
 
 struct place { /* one pair in the order of the launches */
@@ -224,6 +216,11 @@ static bool fits_16(const struct bi_align_gpu *g, int64_t n, int64_t m)
            g->corner + g->high * least + g->plan->scoring.extend * (rows + m) < HIGH_16;
 }
 
+bool bi_align_gpu_is_narrow(const struct bi_align_gpu *g)
+{
+    return g->bytes;
+}
+
 static uint64_t long_flags(const struct bi_align_input *in)
 {
     return bi_align_flags_size(in->n, in->m, BI_ALIGN_LONG_HEIGHT, BI_ALIGN_LONG_ROWS);
@@ -279,11 +276,8 @@ uint64_t bi_align_gpu_budget(const struct bi_align_gpu *g)
 }
 
 /* The entry that takes the fewest cycles a pair, as measured: 10 for each row of a step, 50 more. */
-static uint32_t best_shape(const struct bi_align_gpu *g, int64_t n, int64_t m, int letters)
+static uint32_t best_shape(int makes, int64_t n, int64_t m, int letters)
 {
-    const unsigned ends = g->plan->scoring.free_ends &
-                          (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END);
-    const int makes = g->trace ? TRACE : ends ? ENDS : SCORES;
     uint32_t best = 0;
     int64_t least = INT64_MAX;
 
@@ -299,6 +293,18 @@ static uint32_t best_shape(const struct bi_align_gpu *g, int64_t n, int64_t m, i
         }
     }
     return best;
+}
+
+static int makes_of(const struct bi_align_gpu *g)
+{
+    const unsigned ends = g->plan->scoring.free_ends &
+                          (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END);
+    return g->trace ? TRACE : ends ? ENDS : SCORES;
+}
+
+const char *bi_align_gpu_entry(bool trace, bool ends, int64_t n, int64_t m, int letters)
+{
+    return shapes[best_shape(trace ? TRACE : ends ? ENDS : SCORES, n, m, letters)].entry;
 }
 
 /* Places in ascending order of keys, by 11 bits at a time. */
@@ -638,7 +644,7 @@ static const struct place *make_places(struct bi_align_gpu *g, const struct batc
         }
         /* one pair is like its neighbour most times */
         const bool same = i && in->n == in[-1].n && in->m == in[-1].m && p[-1].shape != LONG;
-        p->shape = same ? p[-1].shape : best_shape(g, in->n, in->m, letters);
+        p->shape = same ? p[-1].shape : best_shape(makes_of(g), in->n, in->m, letters);
         p->key = (uint64_t)p->shape << 39 | (uint64_t)in->m << 14 | (uint64_t)in->n;
     }
     return sort_places(g, b->n);
@@ -719,10 +725,13 @@ void bi_align_gpu_drain(struct bi_align_gpu *g)
 
 /* ---- results ---- */
 
-struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *g, int slot, size_t i)
+/* Kernels do not look at ends in row or column 0. */
+struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *g, int slot, size_t i,
+                                     const struct bi_align_input *in)
 {
     const struct bi_align_found *f = (const struct bi_align_found *)g->batches[slot].result + i;
-    return (struct bi_align_end){f->score, f->i, f->j};
+    return bi_align_or_nothing(&g->plan->scoring, in->n, in->m,
+                               (struct bi_align_end){f->score, f->i, f->j});
 }
 
 void bi_align_gpu_path(const struct bi_align_gpu *g, int slot, size_t i,
@@ -730,13 +739,14 @@ void bi_align_gpu_path(const struct bi_align_gpu *g, int slot, size_t i,
                        struct bi_align_path *path, bool *sparse)
 {
     const struct batch *b = &g->batches[slot];
-    const struct bi_align_end end = bi_align_gpu_end(g, slot, i);
-    const struct bi_align_walked *w =
-        (const struct bi_align_walked *)(b->result + b->walked_at) + i;
+    const struct bi_align_end end = bi_align_gpu_end(g, slot, i, in);
+    struct bi_align_walked w = ((const struct bi_align_walked *)(b->result + b->walked_at))[i];
     const uint32_t *moves = (const uint32_t *)(b->result + b->moves_at) + b->moves[i];
     int64_t row = end.i, column = end.j;
 
-    for (int32_t k = 0; k < w->n_moves; k++) {
+    if (!end.i || !end.j) /* where the device has not been */
+        w = (struct bi_align_walked){.i = (int32_t)end.i, .j = (int32_t)end.j};
+    for (int32_t k = 0; k < w.n_moves; k++) {
         const int move = (int)(moves[k / 16] >> k % 16 * 2 & 3);
         const int op = move == BI_ALIGN_MOVE_F   ? BI_CIGAR_I
                        : move == BI_ALIGN_MOVE_E ? BI_CIGAR_D
@@ -746,7 +756,7 @@ void bi_align_gpu_path(const struct bi_align_gpu *g, int slot, size_t i,
         row -= move != BI_ALIGN_MOVE_E;
         column -= move != BI_ALIGN_MOVE_F;
     }
-    *begin = (struct bi_align_walk){.i = w->i, .j = w->j};
+    *begin = (struct bi_align_walk){.i = w.i, .j = w.j};
     bi_align_border(&g->plan->scoring, begin, path);
     bi_align_path_finish(path);
     *sparse = b->sparse;

@@ -19,6 +19,9 @@ int bi_align_gpu_open(struct bi_align_gpu **out, const struct bi_env *env,
                       const struct bi_backend_ops *ops, int ordinal,
                       const struct bi_align_plan *plan, bool trace, struct bioinfer_error *err);
 
+/* Whether the costs fit numbers of 16 bits; else every pair takes 32. */
+bool bi_align_gpu_is_narrow(const struct bi_align_gpu *gpu);
+
 /* Device memory that the traceback of a pair takes, and what a batch of several may take. A pair
  * beyond its limit or that goes alone, some strips at a time, and then needs `least`; else 0. */
 uint64_t bi_align_gpu_least(const struct bi_align_gpu *gpu, const struct bi_align_input *in);
@@ -35,7 +38,8 @@ int bi_align_gpu_wait(struct bi_align_gpu *gpu, int slot, struct bioinfer_error 
 /* Waits for all there is, after an error. */
 void bi_align_gpu_drain(struct bi_align_gpu *gpu);
 /* Of pair i of the batch waited for last; path: pushed from the end on, finished. Any thread. */
-struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *gpu, int slot, size_t i);
+struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *gpu, int slot, size_t i,
+                                     const struct bi_align_input *in);
 void bi_align_gpu_path(const struct bi_align_gpu *gpu, int slot, size_t i,
                        const struct bi_align_input *in, struct bi_align_walk *begin,
                        struct bi_align_path *path, bool *sparse);
@@ -43,6 +47,9 @@ void bi_align_gpu_path(const struct bi_align_gpu *gpu, int slot, size_t i,
 void bi_align_gpu_set_profile(struct bi_align_gpu *gpu, bool on);
 void bi_align_gpu_get_profile(const struct bi_align_gpu *gpu,
                               struct bioinfer_align_profile *profile);
+/* The entry for the scores of a pair of n and m residues, of up to so many letters; ends: some are free. */
+const char *bi_align_gpu_entry(bool trace, bool ends, int64_t n, int64_t m, int letters);
+
 void bi_align_gpu_close(struct bi_align_gpu **gpu); /* NULL-safe */
 
 /* bioinfer_aligner_new() on a given GPU backend; for those that only tests link. */

@@ -10,10 +10,11 @@
  * Sections: plan, strips, down, ends, back. */
 #include "align.h"
 
-#include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#include "../base/team.h"
 
 enum {
     WINDOW = 1024,     /* steps between two kept states */
@@ -217,16 +218,22 @@ static void whole_strip(const struct pair *p, int64_t strip, int64_t from, int64
         memcpy((char *)side + strip * p->rows * p->lane, state, (size_t)(p->rows * p->lane));
 }
 
-/* The same, strips spread over threads, each a few windows behind the one above it. */
-static void shared_strips(const struct pair *p, int n_threads, bool keep_rows, void *states,
-                          _Atomic int64_t *done, void *side)
+struct strips {
+    const struct pair *p;
+    bool keep_rows;
+    void *states, *side;
+    _Atomic int64_t *done;
+};
+
+static void run_strips(void *user, const struct bi_share *share)
 {
+    const struct strips *s = user;
+    const struct pair *p = s->p;
+    const bool keep_rows = s->keep_rows;
+    _Atomic int64_t *done = s->done;
     const int64_t windows = (p->steps + WINDOW - 1) / WINDOW, size = 4 * p->rows * p->lane;
-    for (int64_t k = 0; k < p->n_strips; k++)
-        atomic_store(&done[k], 0);
-#pragma omp parallel num_threads(n_threads)
-    for (int64_t k = omp_get_thread_num(); k < p->n_strips; k += omp_get_num_threads()) {
-        char *state = (char *)states + omp_get_thread_num() * size;
+    char *state = (char *)s->states + share->thread * size;
+    for (int64_t k = share->thread; k < p->n_strips; k += share->n_threads) {
         start_state(p, k, state);
         for (int64_t w = 0; w < windows; w++) {
             const int64_t first = 1 + w * WINDOW;
@@ -242,9 +249,19 @@ static void shared_strips(const struct pair *p, int n_threads, bool keep_rows, v
                       row_at(p, keep_rows ? k + 1 : 0), state, NULL);
             atomic_store_explicit(&done[k], last - 1, memory_order_release);
         }
-        if (side)
-            memcpy((char *)side + k * p->rows * p->lane, state, (size_t)(p->rows * p->lane));
+        if (s->side)
+            memcpy((char *)s->side + k * p->rows * p->lane, state, (size_t)(p->rows * p->lane));
     }
+}
+
+/* The same, strips spread over threads, each a few windows behind the one above it. */
+static void shared_strips(const struct pair *p, int n_threads, bool keep_rows, void *states,
+                          _Atomic int64_t *done, void *side)
+{
+    struct strips s = {p, keep_rows, states, side, done};
+    for (int64_t k = 0; k < p->n_strips; k++)
+        atomic_store(&done[k], 0);
+    bi_team_run(p->work->env, n_threads, run_strips, &s);
 }
 
 /* ---- ends ---- */
@@ -271,7 +288,8 @@ static struct bi_align_end find_end(const struct pair *p, const void *v, const v
         up += get(p, side, i - 1 + p->pad) - s->open;
         bi_align_offer(&column, up, i, m);
     }
-    return bi_align_best_end(s, (struct bi_align_end){h, n, m}, row, column);
+    return bi_align_or_nothing(
+        s, n, m, bi_align_best_end(s, (struct bi_align_end){h, n, m}, row, column));
 }
 
 /* ---- back ---- */
@@ -410,6 +428,12 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
     int st;
 
     *sparse = false;
+    if (!p.k && path && (uint64_t)in->n > plan->memory_limit / (uint64_t)in->m)
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "the traceback of %lld x %lld residues needs %llu MiB, as these costs take "
+                       "more than 16 bits; the limit is %llu", (long long)in->n, (long long)in->m,
+                       (unsigned long long)(((uint64_t)in->n * (uint64_t)in->m >> 20) + 1),
+                       (unsigned long long)(plan->memory_limit >> 20));
     if (!p.k)
         return bi_align_reference(env, &plan->scoring, in, end, begin, path, err);
     shape(&p);

@@ -186,6 +186,14 @@ int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
     return bi_writer_put(writer, result, err);
 }
 
+int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
+                                    struct bioinfer_error *err)
+{
+    if (!writer || !text)
+        return bi_fail(err, BIOINFER_INVALID, "writer and text must be given");
+    return bi_writer_set_fingerprint(writer, text, err);
+}
+
 int bioinfer_writer_finish(bioinfer_writer *writer, struct bioinfer_error *err)
 {
     if (!writer)
@@ -232,6 +240,14 @@ void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *us
     job->source_user = user;
 }
 
+int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
+                        struct bioinfer_error *err)
+{
+    if (!job || !record)
+        return bi_fail(err, BIOINFER_INVALID, "job and record must be given");
+    return bi_job_expect(job, record, err);
+}
+
 int bioinfer_job_source(void *job, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     if (!job || !record)
@@ -249,7 +265,7 @@ int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
 
 int bioinfer_job_pending(const bioinfer_job *job)
 {
-    return job && job->retry;
+    return job && bi_job_pending(job);
 }
 
 int bioinfer_job_run(bioinfer_job *job, bioinfer_session *session, struct bioinfer_error *err)
@@ -286,6 +302,8 @@ int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *s
     s.struct_size = size = stats->struct_size;
     s.input_records = job->n_read;
     s.committed = job->unsaid && job->fresh ? 0 : job->part.journal.n - job->part.journal.n_group;
+    if (s.committed && job->complete)
+        s.committed--; /* its end is no record */
     memcpy(stats, &s, size < sizeof s ? size : sizeof s);
     return 0;
 }
@@ -345,90 +363,4 @@ int bioinfer_result_unpack(struct bioinfer_result *result, struct bioinfer_array
     if (!result || !bytes || n_arrays < 0 || (n_arrays && !arrays))
         return bi_fail(err, BIOINFER_INVALID, "unpack: result and bytes must be given");
     return bi_unpack(result, arrays, n_arrays, bytes, size, err);
-}
-
-/* ---- what a file is ---- */
-
-static int fasta_info(const struct bi_env *env, const char *path, struct bi_buf *out,
-                      struct bioinfer_error *err)
-{
-    struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params);
-    struct bioinfer_record r;
-    struct bioinfer_reader *reader = NULL;
-    uint64_t records = 0, residues = 0, shortest = UINT64_MAX, longest = 0, bad = 0;
-    int more, st = bi_fasta_open(&reader, env, path, &p, err);
-    if (st)
-        return st;
-    while ((more = bi_fasta_next(reader, &r, err)) > 0) {
-        records++;
-        residues += r.length;
-        bad += r.status != 0;
-        if (r.length < shortest)
-            shortest = r.length;
-        if (r.length > longest)
-            longest = r.length;
-    }
-    bi_fasta_close(&reader);
-    if (more < 0)
-        return more;
-    bi_buf_printf(out, "%s: FASTA\n  records   %llu\n  residues  %llu\n  shortest  %llu\n"
-                  "  longest   %llu\n  unusable  %llu\n", path, (unsigned long long)records,
-                  (unsigned long long)residues, (unsigned long long)shortest,
-                  (unsigned long long)longest, (unsigned long long)bad);
-    return 0;
-}
-
-/* By content: text that starts like FASTA, plain or compressed; everything else is asked of
- * the weight readers, which name what they refuse. */
-static int is_fasta(const struct bi_env *env, const char *path, bool *yes,
-                    struct bioinfer_error *err)
-{
-    struct bi_file f = BI_FILE_NONE;
-    unsigned char head[64] = {0};
-    size_t n, i = 0;
-    int st = bi_file_open(&f, env, path, err);
-    if (st)
-        return st;
-    n = f.size < sizeof head ? (size_t)f.size : sizeof head;
-    st = bi_file_read(&f, 0, head, n, err);
-    bi_file_close(&f);
-    if (!memcmp(head, "\xEF\xBB\xBF", 3))
-        i = 3;
-    while (i < n && (head[i] == '\n' || head[i] == '\r' || head[i] == ' ' || head[i] == '\t'))
-        i++;
-    *yes = (n >= 2 && head[0] == 0x1F && head[1] == 0x8B) ||
-           (i < n && (head[i] == '>' || head[i] == ';'));
-    return st;
-}
-
-int bioinfer_file_info(bioinfer_context *ctx, const char *path,
-                       int (*write)(void *user, const char *text, size_t len), void *user,
-                       struct bioinfer_error *err)
-{
-    struct bi_checkpoint_options options = {0};
-    struct bi_checkpoint *cp = NULL;
-    struct bi_buf text;
-    char *found = NULL;
-    bool fasta = false;
-    int st;
-    if (!ctx || !path || !write)
-        return bi_fail(err, BIOINFER_INVALID, "info: context, path and write must be given");
-    text = (struct bi_buf){.env = &ctx->env};
-    if ((st = bi_hub_resolve(&found, &ctx->env, path, err)))
-        goto out;
-    if (!bi_path_is_folder(found) && (st = is_fasta(&ctx->env, found, &fasta, err)))
-        goto out;
-    if (fasta)
-        st = fasta_info(&ctx->env, found, &text, err);
-    else if (!(st = bi_checkpoint_open(&cp, &ctx->env, found, &options, err)))
-        st = bi_checkpoint_print(cp, &text);
-    if (!st && text.failed)
-        st = bi_fail(err, BIOINFER_NOMEM, "%s: description", path);
-    if (!st && text.size && write(user, text.data, text.size))
-        st = bi_fail(err, BIOINFER_IO, "info: the caller's write failed");
-out:
-    bi_checkpoint_close(&cp);
-    bi_free(&ctx->env, found);
-    bi_buf_free(&text);
-    return st;
 }

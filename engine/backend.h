@@ -21,6 +21,7 @@ struct bi_device_params {
     int ordinal;          /* which GPU */
     int n_threads;        /* CPU threads of one queue */
     const char *cpu_mask; /* widest CPU kernels; NULL = best */
+    int *n_devices;       /* NULL, or where open() tells how many there are, also when it fails */
 };
 
 struct bi_caps {

@@ -145,6 +145,16 @@ static int load_weights(const struct bi_plan *plan, struct bioinfer_model *model
     return bi_store_load(model, w->needs, w->n, w->ptrs, err);
 }
 
+int bi_plan_load(const struct bi_plan *plan, struct bioinfer_model *model,
+                 struct bioinfer_error *err)
+{
+    struct weights weights = {0};
+    int st = load_weights(plan, model, &weights, err);
+    bi_free(model->base.env, weights.needs);
+    bi_free(model->base.env, weights.ptrs);
+    return st;
+}
+
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err)
 {

@@ -1,11 +1,12 @@
 /* context.c - contexts, models and devices: opening, closing, describing. */
 #define _GNU_SOURCE
-#include <omp.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/team.h"
 #include "../models/head.h"
 #include "engine.h"
 
@@ -97,12 +98,14 @@ int bioinfer_context_new(bioinfer_context **out, const struct bioinfer_context_p
         ctx->env.log = log_locked;
         ctx->env.log_user = ctx;
     }
-    ctx->n_threads = p.n_threads ? p.n_threads : omp_get_max_threads();
+    ctx->n_threads = p.n_threads ? p.n_threads : bi_thread_count();
     if (p.cpu_mask)
         snprintf(ctx->cpu_mask, sizeof ctx->cpu_mask, "%s", p.cpu_mask);
     ctx->pid = getpid();
+    if ((st = bi_team_new(&ctx->env.team, &ctx->env, err)))
+        bioinfer_context_free(&ctx);
     *out = ctx;
-    return 0;
+    return st;
 }
 
 void bioinfer_context_free(bioinfer_context **context)
@@ -112,9 +115,15 @@ void bioinfer_context_free(bioinfer_context **context)
     if (!ctx)
         return;
     env = ctx->env;
+    bi_team_free(&ctx->env.team);
     pthread_mutex_destroy(&ctx->log_lock);
     bi_free(&env, ctx);
     *context = NULL;
+}
+
+int bioinfer_context_threads(const bioinfer_context *context)
+{
+    return context ? context->n_threads : 0;
 }
 
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err)
@@ -127,14 +136,37 @@ int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *
 
 /* ---- models ---- */
 
+/* The file lies in the folder of this build. */
+static bool in_build(const struct bi_env *env, const char *file)
+{
+    char *real = NULL, *build = NULL;
+    bool yes = !bi_path_real(&real, env, file, NULL) &&
+               !bi_path_real(&build, env, BI_BUILD_ROOT, NULL) &&
+               !strncmp(real, build, strlen(build)) && real[strlen(build)] == '/';
+    bi_free(env, real);
+    bi_free(env, build);
+    return yes;
+}
+
+/* The program, or the library in it, is run from where it was built. An installed one has no
+ * business in the source tree, which may be gone and somebody else's by now. */
+static bool runs_from_build(const struct bi_env *env)
+{
+    static const char here;
+    Dl_info library;
+    return in_build(env, "/proc/self/exe") ||
+           (dladdr(&here, &library) && library.dli_fname && in_build(env, library.dli_fname));
+}
+
 /* Weights that come with bioinfer: installed, or in the source tree. *out is allocated; NULL when
  * there are none of that name. */
 static int shipped_path(char **out, const struct bi_env *env, const char *name,
                         struct bioinfer_error *err)
 {
     static const char *const places[] = {BI_DATADIR "/bioinfer/", BI_SOURCE_ROOT "/share/"};
+    const size_t n = runs_from_build(env) ? 2 : 1;
     *out = NULL;
-    for (size_t i = 0; i < BI_COUNT(places); i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t size = strlen(places[i]) + strlen(name) + 1;
         if (!(*out = bi_alloc(env, size)))
             return bi_fail(err, BIOINFER_NOMEM, "path");
@@ -178,13 +210,12 @@ static char *weights_name(const struct bi_env *env, const char *path)
     return copy;
 }
 
-static int find_weights(struct bioinfer_model *m, const char *path, const char *family,
-                        struct bioinfer_error *err)
+int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
+                    struct bioinfer_error *err)
 {
-    const struct bi_env *env = &m->ctx->env;
     int st;
     if (path && !strcmp(path, "tiny") && !bi_path_exists(path)) {
-        if ((st = shipped_path(&m->path, env, "bioinfer-tiny", err)) || m->path)
+        if ((st = shipped_path(out, env, "bioinfer-tiny", err)) || *out)
             return st;
     }
     if (!path) {
@@ -194,79 +225,17 @@ static int find_weights(struct bioinfer_model *m, const char *path, const char *
         if (!path)
             return family ? bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family)
                           : bi_fail(err, BIOINFER_INVALID, "model: path or family must be given");
-        if ((st = shipped_path(&m->path, env, path, err)) || m->path)
+        if ((st = shipped_path(out, env, path, err)) || *out)
             return st;
     }
-    return bi_hub_resolve(&m->path, env, path, err);
-}
-
-/* What a head is beside its weights. */
-static void hash_head(const struct bi_head *head, uint64_t *h)
-{
-    const int facts[] = {head->mean, head->n_layers, head->n_classes, (int)head->activation};
-    *h = bi_hash(facts, sizeof facts, *h);
-    for (int i = 0; i < head->n_layers; i++) {
-        const int layer[] = {head->layers[i].taps, (int)head->layers[i].act,
-                             head->layers[i].b >= 0};
-        *h = bi_hash(layer, sizeof layer, *h);
-    }
-    for (int i = 0; i < head->n_classes; i++)
-        *h = bi_hash(head->classes[i], strlen(head->classes[i]) + 1, *h);
-}
-
-/* Two 64-bit hashes over what decides the numbers: names, types, shapes and the first and last
- * bytes of every tensor, the configuration, version, kernels and precision. */
-static int fingerprint(struct bioinfer_model *m, struct bioinfer_error *err)
-{
-    const struct bi_checkpoint *cp = m->base.cp;
-    uint64_t h[2] = {1, 2};
-    char text[200];
-    snprintf(text, sizeof text, "%s %s %s %s %s layers=%d width=%d heads=%d",
-             bioinfer_version(), m->base.def->name, m->ops->name, m->caps.kernels,
-             m->half ? "fp16" : "fp32", m->base.n_layers, m->base.width, m->base.n_heads);
-    if (m->base.tracks.n_heads)
-        snprintf(text + strlen(text), sizeof text - strlen(text), " window=%lld",
-                 (long long)m->base.tracks.window);
-    for (int k = 0; k < 2; k++)
-        h[k] = bi_hash(text, strlen(text), h[k]);
-    for (size_t i = 0; i < cp->n_tensors; i++) {
-        const struct bi_tensor *t = &cp->tensors[i];
-        float ends[32] = {0};
-        uint64_t n = t->n_elements < 16 ? t->n_elements : 16;
-        uint64_t facts[4] = {(uint64_t)t->dtype, (uint64_t)t->rank, t->n_elements,
-                             t->rank ? t->shape[0] : 0};
-        int st = 0;
-        if (bi_dtype_is_loadable(t->dtype)) {
-            st = bi_tensor_read_f32(cp, t, 0, n, ends, err);
-            if (!st)
-                st = bi_tensor_read_f32(cp, t, t->n_elements - n, n, ends + 16, err);
-        }
-        if (st)
-            return st;
-        for (int k = 0; k < 2; k++) {
-            h[k] = bi_hash(t->name, strlen(t->name), h[k]);
-            h[k] = bi_hash(facts, sizeof facts, h[k]);
-            h[k] = bi_hash(ends, sizeof ends, h[k]);
-        }
-    }
-    for (size_t i = 0; i < m->base.n_weights; i++) { /* made at load: not in the checkpoint */
-        const struct bi_weight *w = &m->base.weights[i];
-        size_t n = (size_t)(w->shape[0] * (w->rank == 2 ? w->shape[1] : 1));
-        for (int k = 0; w->values && k < 2; k++)
-            h[k] = bi_hash(w->values, n * sizeof *w->values, h[k]);
-    }
-    for (int k = 0; m->base.head && k < 2; k++)
-        hash_head(m->base.head, &h[k]);
-    snprintf(m->fingerprint, sizeof m->fingerprint, "%016llx%016llx", (unsigned long long)h[0],
-             (unsigned long long)h[1]);
-    return 0;
+    return bi_hub_resolve(out, env, path, err);
 }
 
 static const struct bi_backend_ops *const backends[] = {
     &bi_backend_cpu, &bi_backend_cuda, &bi_backend_hip, &bi_backend_reference, &bi_backend_null};
 
 static const struct bi_backend_ops *const gpus[] = {&bi_backend_cuda, &bi_backend_hip};
-enum { MAX_DEVICES = 32 };
+enum { MAX_ORDINAL = 99 }; /* hosts have up to 64 of a kind */
 
 const struct bi_backend_ops *bi_backend(int index)
 {
@@ -276,16 +245,20 @@ const struct bi_backend_ops *bi_backend(int index)
 int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char *device,
                     struct bioinfer_error *err)
 {
-    size_t n;
+    size_t n, digits;
     if (!device || !*device || !strcmp(device, "auto"))
         device = "cpu";
     *out = NULL;
     *ordinal = 0;
     n = strcspn(device, ":");
-    if (device[n] == ':' && device[n + 1] >= '0' && device[n + 1] <= '9' && !device[n + 2])
-        *ordinal = device[n + 1] - '0';
-    else if (device[n])
-        n = 0; /* no device is called so */
+    if (device[n]) {
+        const char *number = device + n + 1;
+        digits = strspn(number, "0123456789");
+        if (number[digits] || digits < 1 || digits > 2 || (digits == 2 && *number == '0'))
+            n = 0; /* no device is called so */
+        for (size_t i = 0; n && i < digits; i++)
+            *ordinal = 10 * *ordinal + (number[i] - '0');
+    }
     for (int i = 0; !*out && bi_backend(i); i++)
         if (n == strlen(bi_backend(i)->name) && !memcmp(bi_backend(i)->name, device, n))
             *out = bi_backend(i);
@@ -295,26 +268,46 @@ int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char 
     return 0;
 }
 
-/* The first GPU that is there and that the weights fit, else the CPU; says so where there was
- * a choice. */
+/* Opens a GPU for the model and says so. False: it is not usable, or the weights do not fit; that is
+ * said, too. */
+static bool take_gpu(struct bioinfer_model *m, const struct bi_backend_ops *ops, double need,
+                     const struct bi_device_params *p)
+{
+    struct bioinfer_error why = {0};
+    bool fits;
+    if (ops->open(&m->device, &m->ctx->env, p, &why)) {
+        if (p->ordinal < *p->n_devices) /* a GPU without kernels, or that others hold */
+            bi_log(&m->ctx->env, BIOINFER_LOG_INFO, "%.200s", why.text);
+        return false;
+    }
+    m->ops = ops;
+    m->ops->caps(m->device, &m->caps);
+    fits = need < 0.8 * (double)m->caps.memory_free;
+    bi_log(&m->ctx->env, BIOINFER_LOG_INFO, "%s:%d (%s)%s", m->ops->name, p->ordinal,
+           m->caps.description, fits ? "" : ": the weights do not fit");
+    if (!fits)
+        m->ops->close(&m->device);
+    return fits;
+}
+
+/* The first GPU that this build has kernels for and that the weights fit, else the CPU. */
 static int pick_device(struct bioinfer_model *m, bool half, struct bi_device_params *p,
                        struct bioinfer_error *err)
 {
     double need = (double)m->base.n_parameters * (half ? 2 : 4);
+    int n_devices = 0, seen = 0;
+    p->n_devices = &n_devices;
     for (size_t i = 0; m->base.def->gpu && i < BI_COUNT(gpus); i++) {
-        struct bioinfer_error why = {0};
-        bool fits;
-        if (gpus[i]->open(&m->device, &m->ctx->env, p, &why))
-            continue;
-        m->ops = gpus[i];
-        m->ops->caps(m->device, &m->caps);
-        fits = need < 0.8 * (double)m->caps.memory_free;
-        bi_log(&m->ctx->env, BIOINFER_LOG_INFO, "%s:0 (%s)%s", m->ops->name,
-               m->caps.description, fits ? "" : ": the weights do not fit, the CPU is taken");
-        if (fits)
-            return 0;
-        m->ops->close(&m->device);
+        p->ordinal = n_devices = 0;
+        do
+            if (take_gpu(m, gpus[i], need, p))
+                return 0;
+        while (++p->ordinal < n_devices && p->ordinal <= MAX_ORDINAL);
+        seen += n_devices;
     }
+    if (seen)
+        bi_log(&m->ctx->env, BIOINFER_LOG_INFO, "no GPU does: the CPU is taken");
+    p->ordinal = 0;
     m->ops = &bi_backend_cpu;
     return m->ops->open(&m->device, &m->ctx->env, p, err);
 }
@@ -393,6 +386,8 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     struct bioinfer_model_params p = {0};
     struct bi_model_options options;
     struct bioinfer_model *m = NULL;
+    const char *head;
+    size_t n_head;
     int st;
     if (!out || !ctx)
         return bi_fail(err, BIOINFER_INVALID, "model: out and context must be given");
@@ -406,21 +401,23 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     m->ops = ops;
     options = (struct bi_model_options){
         .family = p.family, .window = p.window, .positions = p.positions,
+        .rope_frequencies = p.rope_frequencies,
         .checkpoint = {.strict_pickle = p.strict_pickle != 0, .verify = p.verify != 0}};
-    if ((st = find_weights(m, path, p.family, err)) ||
+    if ((st = bi_find_weights(&m->path, &ctx->env, path, p.family, err)) ||
         (st = (m->name = weights_name(&ctx->env, m->path))
                   ? 0
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
         (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
         (st = p.head ? open_head(m, p.head, err) : 0) ||
-        (st = bi_store_new(&m->store, err)))
+        (st = bi_store_new(m, err)))
         goto out;
+    if ((head = bi_model_task_head(&m->base, &n_head)))
+        bi_log(&ctx->env, BIOINFER_LOG_INFO, "%s: not used: %s and %zu more of a task's own "
+               "head; what is computed is the model below it", m->path, head, n_head - 1);
     if (m->base.def->build_design) /* chains of decisions are exact in float32 only */
         m->half = false;
     if (p.check_weights && (st = check_all(m, err)))
-        goto out;
-    if ((st = fingerprint(m, err)))
         goto out;
     *out = m;
     m = NULL;
@@ -457,7 +454,6 @@ int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info 
     i.device = m->ops->name;
     i.kernels = m->caps.kernels;
     i.precision = m->half ? "fp16" : "fp32";
-    i.fingerprint = m->fingerprint;
     i.n_layers = m->base.n_layers;
     i.width = m->base.width;
     i.n_heads = m->base.n_heads;
@@ -503,18 +499,19 @@ int bioinfer_family_kind(int index)
 
 /* ---- devices ---- */
 
-/* Opens a device to see what it is. */
-static void probe(const bioinfer_context *ctx, const struct bi_backend_ops *ops, int ordinal,
-                  struct bioinfer_device *d)
+/* Opens a device to see what it is; returns how many of its kind there are. */
+static int probe(const bioinfer_context *ctx, const struct bi_backend_ops *ops, int ordinal,
+                 struct bioinfer_device *d)
 {
+    int n_devices = 0;
     struct bi_device_params p = {.ordinal = ordinal, .n_threads = ctx->n_threads,
-                                 .cpu_mask = ctx->cpu_mask};
+                                 .cpu_mask = ctx->cpu_mask, .n_devices = &n_devices};
     struct bioinfer_error err = {0};
     struct bi_device *dev = NULL;
     struct bi_caps caps;
     if (ops->open(&dev, &ctx->env, &p, &err)) {
         snprintf(d->reason, sizeof d->reason, "%.150s", err.text);
-        return;
+        return n_devices;
     }
     ops->caps(dev, &caps);
     d->usable = 1;
@@ -523,28 +520,26 @@ static void probe(const bioinfer_context *ctx, const struct bi_backend_ops *ops,
     snprintf(d->description, sizeof d->description, "%s, %s kernels", caps.description,
              caps.kernels);
     ops->close(&dev);
+    return n_devices;
 }
 
-/* A GPU by number; false when it is not usable. */
-static bool probe_gpu(const bioinfer_context *ctx, const struct bi_backend_ops *ops, int ordinal,
-                      struct bioinfer_device *d)
+/* A GPU by number, usable or not; returns how many of its kind there are. */
+static int probe_gpu(const bioinfer_context *ctx, const struct bi_backend_ops *ops, int ordinal,
+                     struct bioinfer_device *d)
 {
     *d = (struct bioinfer_device){0};
     snprintf(d->name, sizeof d->name, "%s:%d", ops->name, ordinal);
-    probe(ctx, ops, ordinal, d);
-    return d->usable;
+    return probe(ctx, ops, ordinal, d);
 }
 
-/* The n-th, from 1, of the GPUs behind the first of each kind. */
+/* The n-th, from 1, of the GPUs behind the first of each kind; false: there are fewer. */
 static bool probe_other(const bioinfer_context *ctx, int n, struct bioinfer_device *d)
 {
     for (size_t i = 0; i < BI_COUNT(gpus); i++) {
-        int others = 0;
-        if (probe_gpu(ctx, gpus[i], n, d))
+        const int there = probe_gpu(ctx, gpus[i], n, d);
+        if (n < there)
             return true;
-        while (others < n - 1 && probe_gpu(ctx, gpus[i], others + 1, d))
-            others++;
-        n -= others;
+        n -= there > 1 ? there - 1 : 0;
     }
     return false;
 }
@@ -560,7 +555,7 @@ int bioinfer_device_get(bioinfer_context *ctx, int index, struct bioinfer_device
         probe(ctx, &bi_backend_cpu, 0, &d);
     } else if (index > 0 && index <= (int)BI_COUNT(gpus)) { /* listed also when not usable */
         probe_gpu(ctx, gpus[index - 1], 0, &d);
-    } else if (index < 0 || index > MAX_DEVICES ||
+    } else if (index < 0 || index > 2 * MAX_ORDINAL ||
                !probe_other(ctx, index - (int)BI_COUNT(gpus), &d)) {
         return BIOINFER_NOT_FOUND;
     }

@@ -1,16 +1,16 @@
-/* cpu.c - the CPU backend: SIMD kernels picked at run time, OpenMP over tasks.
+/* cpu.c - the CPU backend: SIMD kernels picked at run time, a team of threads over tasks.
  *
- * A program runs in one parallel region: threads claim tasks of a launch from a counter, meet
+ * A program is one call of the team: threads claim tasks of a launch from a counter, meet
  * at a barrier, go on with the next. Tasks divide output elements only, so results do not
  * depend on the number of threads. */
 #define _GNU_SOURCE
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/team.h"
 #include "../kernels/cpu/cpu.h"
 #include "backend.h"
 
@@ -256,9 +256,9 @@ static double now(void)
  * thread 0 winds a counter back behind the barrier that ends its launch; nobody reads it before
  * the barrier of the next one. */
 static void run_launches(struct bi_queue *q, const struct bi_program *program, int first, int end,
-                         int thread, double *before)
+                         const struct bi_share *share, double *before)
 {
-    void *scratch = (char *)q->scratch + (size_t)thread * q->scratch_size;
+    void *scratch = (char *)q->scratch + (size_t)share->thread * q->scratch_size;
     bool loop = program->launches[first].phase & 1;
     for (int i = first; i < end; i++) {
         const struct bi_launch *l = &program->launches[i];
@@ -267,8 +267,8 @@ static void run_launches(struct bi_queue *q, const struct bi_program *program, i
         while ((task = atomic_fetch_add_explicit(&q->counters[i].next, 1,
                                                  memory_order_relaxed)) < n)
             e->run(l->params, task, n, scratch);
-#pragma omp barrier
-        if (loop && !thread)
+        bi_team_barrier(share);
+        if (loop && !share->thread)
             atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
         if (before) {
             double after = now();
@@ -276,27 +276,35 @@ static void run_launches(struct bi_queue *q, const struct bi_program *program, i
             *before = after;
         }
     }
-    if (loop && end - first == 1) {
-#pragma omp barrier
-    }
+    if (loop && end - first == 1)
+        bi_team_barrier(share);
 }
 
-static void run_thread(struct bi_queue *q, const struct bi_program *program, int32_t n_steps,
-                       int thread, bool timed)
+struct submit {
+    struct bi_queue *queue;
+    const struct bi_program *program;
+    int32_t n_steps;
+};
+
+static void run_thread(void *user, const struct bi_share *share)
 {
+    const struct submit *s = user;
+    const struct bi_program *program = s->program;
+    const bool timed = program->seconds && !share->thread;
     double before = timed ? now() : 0;
     for (int first = 0, end; first < program->n_launches; first = end) {
         int32_t phase = program->launches[first].phase;
         for (end = first + 1; end < program->n_launches && program->launches[end].phase == phase;)
             end++;
-        for (int32_t trip = 0; trip < (phase & 1 ? n_steps : 1); trip++)
-            run_launches(q, program, first, end, thread, timed ? &before : NULL);
+        for (int32_t trip = 0; trip < (phase & 1 ? s->n_steps : 1); trip++)
+            run_launches(s->queue, program, first, end, share, timed ? &before : NULL);
     }
 }
 
 static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *program,
                       const struct bi_counts *counts, struct bioinfer_error *err)
 {
+    struct submit s = {q, program, counts->n_steps};
     (void)slot;
     (void)err;
     for (int i = 0; i < program->n_launches; i++) {
@@ -305,9 +313,7 @@ static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *pro
         q->tasks[i] = e->tasks(l->params, q->device->n_threads);
         atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
     }
-#pragma omp parallel num_threads(q->device->n_threads)
-    run_thread(q, program, counts->n_steps, omp_get_thread_num(),
-               program->seconds != NULL && omp_get_thread_num() == 0);
+    bi_team_run(q->device->env, q->device->n_threads, run_thread, &s);
     return 0;
 }
 

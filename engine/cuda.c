@@ -111,6 +111,7 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
                      struct bi_gpu_facts *facts, struct bioinfer_error *err)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};
+    static const struct bi_driver_library library = {.names = names, .driver = "cuda", .vendor = "NVIDIA"};
     static const struct bi_driver_symbol symbols[] = {
 #define X(name, params) {#name, offsetof(struct cuda, name), true},
         CUDA_SYMBOLS(X)
@@ -126,11 +127,12 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     if (!c)
         return bi_fail(err, BIOINFER_NOMEM, "device");
     c->env = env;
-    if ((st = bi_driver_load(&c->library, c, names, symbols, BI_COUNT(symbols), "cuda",
-                             ordinal, "NVIDIA", err)))
+    if ((st = bi_driver_load(&c->library, c, &library, symbols, BI_COUNT(symbols), ordinal, err)))
         goto out;
-    if ((code = c->cuInit(0)) || (code = c->cuDeviceGetCount(&count)) ||
-        (code = ordinal < count ? 0
+    if ((code = c->cuInit(0)) || (code = c->cuDeviceGetCount(&count)))
+        goto fail;
+    facts->n_devices = count;
+    if ((code = ordinal < count ? 0
                 : count         ? BI_DRIVER_INVALID_DEVICE
                                 : BI_DRIVER_NO_DEVICE) ||
         (code = c->cuDeviceGet(&c->device, ordinal)) ||

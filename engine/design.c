@@ -41,6 +41,12 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
     if (p->n_sequences < 0 || p->batch < 0 || p->n_temperatures < 0 || p->rng_skip < -1)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
                        p->n_sequences, p->batch);
+    if (p->batch > BI_DESIGN_BATCH)
+        return bi_fail(err, BIOINFER_INVALID, "design: batches of %d sequences: at most %d share a "
+                       "draw", p->batch, BI_DESIGN_BATCH);
+    if (p->n_temperatures && p->n_sequences > INT32_MAX / p->n_temperatures)
+        return bi_fail(err, BIOINFER_INVALID, "design: %d sequences at each of %d temperatures: at "
+                       "most %d in all", p->n_sequences, p->n_temperatures, INT32_MAX);
     if (!(p->backbone_noise >= 0 && p->backbone_noise < 1000))
         return bi_fail(err, BIOINFER_INVALID, "design: backbone noise of %g angstrom",
                        p->backbone_noise);
@@ -104,6 +110,8 @@ void bi_design_recipe(const struct bioinfer_design *d, const struct bi_design_sh
         .build = build_graph, .user = graph, .no_rules = d->params.no_rules};
 }
 
+enum { DEFAULT_SEED = 37 };
+
 int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
                         const struct bioinfer_design_params *params, struct bioinfer_error *err)
 {
@@ -140,10 +148,12 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
     d->batch_tokens = d->params.batch_tokens > 0 ? d->params.batch_tokens
                       : model->caps.half         ? 16384
                                                  : 2048;
-    if (model->base.design.ligand_atoms) { /* a residue has hundreds of pairs of atoms */
+    if (model->base.design.ligand_atoms) /* a residue has hundreds of pairs of atoms */
         d->batch_tokens = d->params.batch_tokens > 0 ? d->batch_tokens : d->batch_tokens / 8;
-        d->side.omit_all[BI_SYMBOLS - 1] = 1; /* the reference draws from 20 */
-    }
+    if (!d->params.seed)
+        d->params.seed = DEFAULT_SEED;
+    if (model->base.design.run_py)
+        d->side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
     bi_random_start(&d->random, (enum bi_rng)d->params.rng, d->params.seed,
                     d->params.rng_skip < 0   ? 0
                     : d->params.rng_skip > 0 ? (uint64_t)d->params.rng_skip
@@ -176,56 +186,86 @@ static int keep_draws(struct bi_jobs *jobs, struct bioinfer_error *err)
     for (size_t i = 0; i < jobs->n; i++) {
         struct bi_job *j = &jobs->of[i];
         if (j->kind == BI_JOB_SAMPLE && (j->again || j->entry->n_ties) &&
-            !(j->drawn_from = bi_arena_calloc(&j->entry->arena,
-                                              (size_t)j->entry->n * BI_SYMBOLS,
+            !(j->drawn_from = bi_arena_calloc(&jobs->arena, (size_t)j->entry->n * BI_SYMBOLS,
                                               sizeof *j->drawn_from)))
             return bi_fail(err, BIOINFER_NOMEM, "%s: logits", j->entry->name);
     }
     return 0;
 }
 
-/* Entries [0, n) are there: their jobs, batches, results in order. */
+/* Jobs of entries from `at` on until the round is full; *end: behind the last entry that has some,
+ * first[i]: the first job of entry i. */
+static int make_round(struct bioinfer_design *d, struct bi_entry *entries, size_t at, size_t n,
+                      struct bi_jobs *jobs, size_t *first, size_t *end, struct bioinfer_error *err)
+{
+    int st = 0;
+    jobs->n = 0;
+    jobs->tokens = 0;
+    bi_arena_reset(&jobs->arena);
+    first[at] = 0;
+    do {
+        struct bi_entry *e = &entries[at];
+        struct bioinfer_error why = {0};
+        if (!e->status && (st = bi_design_jobs(d, jobs, e, &why))) {
+            if (st == BIOINFER_NOMEM)
+                return bi_fail(err, st, "%s", why.text);
+            jobs->n = first[at];
+            e->status = st;
+            snprintf(e->message, sizeof e->message, "%s", why.text);
+        }
+        first[++at] = jobs->n;
+    } while (at < n && jobs->tokens < jobs->limit);
+    *end = at;
+    return 0;
+}
+
+static bool is_finished(const struct bi_entry *e)
+{
+    return e->status || e->walk.done;
+}
+
+static int report_entry(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs,
+                        size_t n, struct bioinfer_error *err)
+{
+    struct bioinfer_design *d = r->d;
+    struct bioinfer_profile *p = &d->exec->profile;
+    int st = bi_design_report(r, e, jobs, n, err);
+    if (!is_finished(e))
+        return st;
+    p->records++;
+    p->residues += (uint64_t)e->n;
+    if (!st && d->params.progress &&
+        d->params.progress(d->params.progress_user, p->records, p->residues))
+        st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " structures", p->records);
+    return st;
+}
+
+/* Entries [0, n) are there: their jobs, batches, results in order, round by round. */
 static int run_window(struct bioinfer_design *d, struct bi_entry *entries, size_t n,
                       struct bi_report *r, struct bioinfer_error *err)
 {
-    struct bi_jobs jobs = {0};
+    struct bi_jobs jobs = {.arena = {.env = d->env},
+                           .limit = 4 * BI_DESIGN_SAMPLED * d->batch_tokens};
     size_t *first = bi_calloc(d->env, n + 1, sizeof *first);
     int64_t longest = 1;
     int st = first ? 0 : bi_fail(err, BIOINFER_NOMEM, "jobs of %zu structures", n);
-    for (size_t i = 0; !st && i < n; i++) {
-        struct bioinfer_error why = {0};
+    for (size_t i = 0; i < n; i++)
         longest = entries[i].n > longest ? entries[i].n : longest;
-        if (!entries[i].status && (st = bi_design_jobs(d, &jobs, &entries[i], &why))) {
-            if (st == BIOINFER_NOMEM) {
-                bi_fail(err, st, "%s", why.text);
-                break;
-            }
-            jobs.n = first[i];
-            entries[i].status = st;
-            snprintf(entries[i].message, sizeof entries[i].message, "%s", why.text);
-            st = 0;
-        }
-        first[i + 1] = jobs.n;
-    }
-    if (!st)
-        st = bi_design_scratch(d, &jobs, (size_t)longest, err);
-    if (!st && !(st = keep_draws(&jobs, err)) && !(st = bi_design_run_jobs(d, &jobs, false, err)) &&
-        d->params.backbone_noise > 0)
-        st = bi_design_run_jobs(d, &jobs, true, err);
-    for (size_t i = 0; !st && i < n; i++) {
-        struct bioinfer_profile *p = &d->exec->profile;
-        st = bi_design_report(r, &entries[i], jobs.of + first[i], first[i + 1] - first[i], err);
-        p->records++;
-        p->residues += (uint64_t)entries[i].n;
-        if (!st && d->params.progress &&
-            d->params.progress(d->params.progress_user, p->records, p->residues))
-            st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " structures",
-                         p->records);
+    for (size_t at = 0, end; !st && at < n; at = is_finished(&entries[end - 1]) ? end : end - 1) {
+        if ((st = make_round(d, entries, at, n, &jobs, first, &end, err)) ||
+            (st = bi_design_scratch(d, &jobs, (size_t)longest, err)) ||
+            (st = keep_draws(&jobs, err)) || (st = bi_design_run_jobs(d, &jobs, false, err)) ||
+            (d->params.backbone_noise > 0 && (st = bi_design_run_jobs(d, &jobs, true, err))))
+            break;
+        for (size_t i = at; !st && i < end; i++)
+            st = report_entry(r, &entries[i], jobs.n ? jobs.of + first[i] : NULL,
+                              first[i + 1] - first[i], err);
     }
     bi_free(d->env, first);
     bi_free(d->env, jobs.of);
     bi_free(d->env, jobs.keys);
     bi_free(d->env, jobs.normal);
+    bi_arena_reset(&jobs.arena);
     return st;
 }
 
@@ -262,7 +302,8 @@ int bioinfer_design_run(bioinfer_design *d, const char *const *paths, size_t n_p
                 st = bi_fail(err, BIOINFER_NOMEM, "window of %zu structures", n + 1);
                 break;
             }
-            st = bi_entry_read(&entries[n], d->model, paths[at], &d->params, &d->side, err);
+            st = bi_entry_read(&entries[n], d->model, paths[at], &d->params, &d->side, &d->notes,
+                               err);
             entries[n].ordinal = at++;
             tokens += entries[n].n;
             sampled += entries[n].n * jobs_of(d, &entries[n]);
@@ -273,9 +314,13 @@ int bioinfer_design_run(bioinfer_design *d, const char *const *paths, size_t n_p
         while (n)
             bi_entry_free(&entries[--n]);
     }
+    bi_notes_end(&d->notes, d->env);
     if (st)
         bi_exec_abandon(d->exec);
     bi_free(d->env, entries);
+    bi_free(d->env, r.log_probs);
+    bi_free(d->env, r.probs);
+    bi_free(d->env, r.mask);
     bi_buf_free(&r.header);
     bi_buf_free(&r.sequence);
     bi_buf_free(&r.order);

@@ -23,6 +23,17 @@ struct bi_tie {
     const float *weights;
 };
 
+/* How far the jobs of a structure are made: they are made in rounds, as all of them may not fit. */
+struct bi_walk {
+    bool begun, done;
+    uint64_t step;           /* draws of orders made; the native sequence's is the first */
+    int batch;               /* SCORE: of the sequence */
+    float *open;             /* [n] bi_is_open() of each token; lives in the entry's arena */
+    bioinfer_reader *reader; /* SCORE: of the sequences given */
+    char *sequence;          /* SCORE: name of the one in `codes`, NULL = of the file */
+    int32_t *codes;          /* SCORE: [n] */
+};
+
 /* One structure with everything asked of it. Chains that are designed come first; both kinds by
  * name. All arrays are [n] of tokens and live in the arena. */
 struct bi_entry {
@@ -30,7 +41,7 @@ struct bi_entry {
     char *name;
     uint64_t ordinal;
     int status;
-    char message[252];
+    char message[1020];
     int64_t n;
     float *x; /* [n, 12], CA-only [n, 9] */
     float (*backbone)[BI_BACKBONE][3]; /* as read, missing ones zero */
@@ -48,6 +59,7 @@ struct bi_entry {
     float *bias;       /* [n, 21] */
     float *pssm_scale; /* [n] */
     float *pssm_bias, *pssm_odds; /* [n, 21] */
+    struct bi_walk walk;
 };
 
 /* Side files, each read once. */
@@ -61,11 +73,26 @@ int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
                        const struct bioinfer_design_params *params, struct bioinfer_error *err);
 void bi_side_files_free(struct bi_side_files *side);
 
+/* Remarks on structures: the first of a kind is told by name, the others as a count. */
+enum bi_note { BI_NOTE_READ, BI_NOTE_UNSEEN, BI_NOTE_NO_LIGAND, BI_NOTE_TIES, BI_NOTES };
+struct bi_notes {
+    uint64_t n[BI_NOTES];
+};
+
+void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt, ...)
+    BI_PRINTF(4, 5);
+/* Says how many more there were, and begins again. */
+void bi_notes_end(struct bi_notes *notes, const struct bi_env *env);
+/* Says whether the k neighbours of some residue depend on the order of equally near ones, which
+ * noise on the coordinates makes different. */
+void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e, int k,
+                  bool noise);
+
 /* A file as an entry. A failure of the file is the entry's status; the return value is for what
  * stops the run. */
 int bi_entry_read(struct bi_entry *entry, const struct bioinfer_model *model, const char *path,
                   const struct bioinfer_design_params *params, const struct bi_side_files *side,
-                  struct bioinfer_error *err);
+                  struct bi_notes *notes, struct bioinfer_error *err);
 void bi_entry_free(struct bi_entry *entry);
 /* "x" of the entry with other backbone coordinates. */
 void bi_entry_coordinates(const struct bi_entry *entry, bool ca_only,
@@ -80,6 +107,11 @@ enum { BI_DESIGN_SAMPLED = 32 }; /* tokens of samples for each token of a batch 
 
 /* ---- jobs: what is computed for an entry (design_jobs.c) ---- */
 
+enum {
+    BI_DESIGN_BATCH = 1 << 20,       /* most sequences that share a draw */
+    BI_DESIGN_BATCH_TOKENS = 1 << 22 /* most residues of those */
+};
+
 enum bi_job_kind { BI_JOB_NATIVE, BI_JOB_SAMPLE, BI_JOB_SCORE, BI_JOB_CONDITION, BI_JOB_UNCONDITIONAL };
 
 struct bi_job {
@@ -89,6 +121,7 @@ struct bi_job {
     const float *again;  /* of its second scoring, NULL = none */
     double temperature;
     int number;          /* from 1 */
+    const char *sequence; /* SCORE: the name of a sequence given; NULL = that of the file */
     int32_t position;    /* CONDITION */
     const float *keys;   /* CONDITION: |r| */
     int32_t *order;      /* tokens as they are decided */
@@ -107,6 +140,7 @@ struct bioinfer_design {
     struct bioinfer_design_params params;
     struct bi_arena strings;
     struct bi_side_files side;
+    struct bi_notes notes;
     struct bi_random random;
     double *temperatures;
     int n_temperatures, n_batches, copies;
@@ -122,9 +156,12 @@ struct bi_order_key {
     float value;
     int32_t token;
 };
+/* The jobs of a round; what they hold lives in the arena. */
 struct bi_jobs {
+    struct bi_arena arena;
     struct bi_job *of;
     size_t n, cap;
+    int64_t tokens, limit; /* of the jobs; a round ends behind the draw that reaches the limit */
     struct bi_order_key *keys; /* scratch */
     float *normal;
     size_t cap_keys, cap_normal;
@@ -133,7 +170,8 @@ struct bi_report {
     struct bioinfer_design *d;
     bioinfer_design_sink sink;
     void *user;
-    float *log_probs, *probs, *mask;
+    float *log_probs, *probs, *mask; /* of one result */
+    size_t cap_log_probs, cap_probs, cap_mask;
     struct bi_buf header, sequence, order;
 };
 
@@ -147,9 +185,11 @@ float bi_is_open(const struct bi_entry *e, int64_t i);
 /* Room for orders of n tokens. */
 int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err);
-/* Appends the jobs of one entry, and draws their random numbers. */
+/* Appends jobs of one entry, and draws their random numbers, up to the end of the entry
+ * (walk.done) or of the round. */
 int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err);
+void bi_walk_end(struct bi_entry *e);
 /* design_batch.c: computes all jobs; with `again` those that are scored a second time. */
 int bi_design_run_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, bool again,
                        struct bioinfer_error *err);

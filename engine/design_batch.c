@@ -379,7 +379,7 @@ int bi_design_run_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, bool aga
         } else if (st == BIOINFER_TOO_LONG || st == BIOINFER_NOMEM) {
             struct bi_entry *e = b.jobs[0].entry;
             e->status = st;
-            snprintf(e->message, sizeof e->message, "%s: %.200s", e->name, why.text);
+            snprintf(e->message, sizeof e->message, "%s: %.900s", e->name, why.text);
             st = 0;
             at++;
         } else if (st) {

@@ -81,7 +81,7 @@ static int tie_order(const struct bioinfer_design *d, const struct bi_entry *e, 
 }
 
 /* Steps of a job from its order; size[t] > 0 ends a group of that many, NULL = groups of one.
- * total: logits of a group are added up, not averaged (LigandMPNN). */
+ * total: logits of a group are added up, not averaged (run.py). */
 static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t *size, bool total)
 {
     bool has_terms = bi_entry_has_terms(e), native = j->kind == BI_JOB_NATIVE;
@@ -125,7 +125,7 @@ int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, siz
 static struct bi_job *new_job(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
                            enum bi_job_kind kind, struct bioinfer_error *err)
 {
-    struct bi_arena *a = &e->arena;
+    struct bi_arena *a = &jobs->arena;
     size_t n = (size_t)e->n;
     struct bi_job *j;
     bool keeps = kind != BI_JOB_CONDITION;
@@ -152,12 +152,13 @@ static struct bi_job *new_job(struct bioinfer_design *d, struct bi_jobs *jobs, s
         return NULL;
     }
     jobs->n++;
+    jobs->tokens += keeps ? e->n : 1;
     return j;
 }
 
 /* Fresh coordinates of `copies` structures with noise; NULL without noise (and *st 0). */
-static float *noisy(struct bioinfer_design *d, struct bi_entry *e, int copies, enum stream stream,
-                    uint32_t sample, int *st, struct bioinfer_error *err)
+static float *noisy(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e, int copies,
+                    enum stream stream, uint32_t sample, int *st, struct bioinfer_error *err)
 {
     int atoms = d->model->base.design.ca_only ? 1 : BI_BACKBONE;
     size_t n = (size_t)e->n, width = d->model->base.design.ca_only ? 9 : 12;
@@ -166,7 +167,7 @@ static float *noisy(struct bioinfer_design *d, struct bi_entry *e, int copies, e
     *st = 0;
     if (!(d->params.backbone_noise > 0))
         return NULL;
-    x = bi_arena_calloc(&e->arena, (size_t)copies * n * width, sizeof *x);
+    x = bi_arena_calloc(&jobs->arena, (size_t)copies * n * width, sizeof *x);
     r = bi_calloc(d->env, (size_t)copies * n * (size_t)atoms * 3, sizeof *r);
     moved = bi_calloc(d->env, n, sizeof *moved);
     if (!x || !r || !moved) {
@@ -211,52 +212,37 @@ static int draw_normals(struct bioinfer_design *d, struct bi_jobs *jobs, const s
     return 0;
 }
 
-static int open_of(struct bioinfer_design *d, struct bi_entry *e, float **out,
-                   struct bioinfer_error *err)
-{
-    if (!(*out = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof **out)))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: mask", e->name);
-    for (int64_t i = 0; i < e->n; i++)
-        (*out)[i] = bi_is_open(e, i);
-    (void)d;
-    return 0;
-}
 
-/* Jobs that decode a known sequence: `copies` orders of one draw. */
+/* Jobs that decode a known sequence: `copies` orders of one draw, the batch-th of the sequence. */
 static int known_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
-                      enum bi_job_kind kind, int32_t *codes, uint32_t sample, const float *open,
-                      struct bioinfer_error *err)
+                      enum bi_job_kind kind, uint32_t sample, int batch, struct bioinfer_error *err)
 {
     size_t width = d->model->base.design.ca_only ? 9 : 12;
     float *x;
     int st = draw_normals(d, jobs, e, d->copies, STREAM_NATIVE_ORDER, sample, err);
     if (st)
         return st;
-    x = noisy(d, e, d->copies, STREAM_NATIVE_NOISE, sample, &st, err);
+    x = noisy(d, jobs, e, d->copies, STREAM_NATIVE_NOISE, sample, &st, err);
     for (int c = 0; !st && c < d->copies; c++) {
         struct bi_job *j = new_job(d, jobs, e, kind, err);
         if (!j)
             return BIOINFER_NOMEM;
-        j->number = c + 1;
-        if (kind == BI_JOB_SCORE) {
-            j->codes = codes;
-            j->number += (int)sample * d->copies;
-        }
+        j->number = batch * d->copies + c + 1;
         if (x)
             j->x = x + (size_t)c * (size_t)e->n * width;
-        sort_order(j->order, jobs->keys, open, jobs->normal + (int64_t)c * e->n, e->n);
+        sort_order(j->order, jobs->keys, e->walk.open, jobs->normal + (int64_t)c * e->n, e->n);
         if (j->plan)
             make_plan(e, j, NULL, false);
     }
     return st;
 }
 
-/* The draws of a batch of samples, step by step. LigandMPNN draws one of 20 at every step, also
- * where nothing is decided; ProteinMPNN one of 21 where something runs. */
+/* The draws of a batch of samples, step by step. run.py draws one of 20 at every step, also where
+ * nothing is decided; ProteinMPNN one of 21 where something runs. */
 static void draw_noise(struct bioinfer_design *d, struct bi_job *jobs, const struct bi_entry *e,
                        int copies, uint32_t sample, double *row)
 {
-    const bool always = d->model->base.design.ligand_atoms > 0;
+    const bool always = d->model->base.design.run_py;
     const int symbols = always ? BI_SYMBOLS - 1 : BI_SYMBOLS;
     for (int64_t t = 0; t < e->n; t++) {
         bool any = always && jobs[0].plan[t].group;
@@ -266,7 +252,7 @@ static void draw_noise(struct bioinfer_design *d, struct bi_job *jobs, const str
         if (!any)
             continue;
         if (d->random.kind != BI_RNG_NATIVE)
-            bi_random_exponential(&d->random, row, (size_t)copies * (size_t)symbols);
+            bi_random_exponential(&d->random, row, (size_t)copies * (size_t)symbols, always);
         for (int c = 0; c < copies; c++)
             for (int k = 0; k < symbols; k++)
                 jobs[c].noise[t * BI_SYMBOLS + k] =
@@ -280,8 +266,7 @@ static void draw_noise(struct bioinfer_design *d, struct bi_job *jobs, const str
 
 /* One batch of the reference: `copies` sequences at one temperature. */
 static int sample_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
-                       double temperature, int batch, uint32_t sample, const float *open,
-                       struct bioinfer_error *err)
+                       double temperature, int batch, uint32_t sample, struct bioinfer_error *err)
 {
     size_t width = d->model->base.design.ca_only ? 9 : 12, first = jobs->n;
     int32_t *size = NULL;
@@ -290,7 +275,7 @@ static int sample_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct b
     int st = draw_normals(d, jobs, e, d->copies, STREAM_ORDER, sample, err);
     if (st)
         return st;
-    x = noisy(d, e, d->copies, STREAM_NOISE, sample, &st, err);
+    x = noisy(d, jobs, e, d->copies, STREAM_NOISE, sample, &st, err);
     if (st)
         return st;
     row = bi_calloc(d->env, (size_t)d->copies * BI_SYMBOLS, sizeof *row);
@@ -311,15 +296,15 @@ static int sample_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct b
         if (x)
             j->x = x + (size_t)c * (size_t)e->n * width;
         /* tied: the order of the first copy is that of all */
-        sort_order(j->order, jobs->keys, open,
+        sort_order(j->order, jobs->keys, e->walk.open,
                    jobs->normal + (e->n_ties ? 0 : (int64_t)c * e->n), e->n);
         if (!size || !(st = tie_order(d, e, j->order, size, err)))
-            make_plan(e, j, size, d->model->base.design.ligand_atoms > 0);
+            make_plan(e, j, size, d->model->base.design.run_py);
     }
     if (st)
         goto out;
     draw_noise(d, jobs->of + first, e, d->copies, sample, row);
-    again = noisy(d, e, d->copies, STREAM_NOISE_AGAIN, sample, &st, err);
+    again = noisy(d, jobs, e, d->copies, STREAM_NOISE_AGAIN, sample, &st, err);
     for (int c = 0; again && c < d->copies; c++)
         jobs->of[first + (size_t)c].again = again + (size_t)c * (size_t)e->n * width;
 out:
@@ -335,10 +320,10 @@ static int condition_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struc
     int st = draw_normals(d, jobs, e, 1, STREAM_NATIVE_ORDER, (uint32_t)batch, err);
     if (st)
         return st;
-    if (!(keys = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *keys)))
+    if (!(keys = bi_arena_calloc(&jobs->arena, (size_t)e->n, sizeof *keys)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: orders", e->name);
     memcpy(keys, jobs->normal, (size_t)e->n * sizeof *keys);
-    x = noisy(d, e, 1, STREAM_NATIVE_NOISE, (uint32_t)batch, &st, err);
+    x = noisy(d, jobs, e, 1, STREAM_NATIVE_NOISE, (uint32_t)batch, &st, err);
     if (st)
         return st;
     for (int64_t i = 0; i < e->n; i++) {
@@ -361,7 +346,7 @@ static int unconditional_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, s
 {
     struct bi_job *j;
     int st;
-    const float *x = noisy(d, e, 1, STREAM_NATIVE_NOISE, 0, &st, err);
+    const float *x = noisy(d, jobs, e, 1, STREAM_NATIVE_NOISE, 0, &st, err);
     if (st)
         return st;
     if (!(j = new_job(d, jobs, e, BI_JOB_UNCONDITIONAL, err)))
@@ -371,15 +356,16 @@ static int unconditional_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, s
     return 0;
 }
 
+/* ---- sequences given ---- */
+
 /* A sequence of the caller's over the tokens, from the first on. */
-static int given_codes(struct bi_entry *e, const struct bioinfer_record *r, int32_t **out,
+static int given_codes(struct bi_entry *e, const struct bioinfer_record *r,
                        struct bioinfer_error *err)
 {
     static const char letters[] = "ACDEFGHIKLMNPQRSTVWYX";
+    int32_t *codes = e->walk.codes;
     int64_t at = 0;
-    if (!(*out = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof **out)))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: sequence", e->name);
-    memcpy(*out, e->codes, (size_t)e->n * sizeof **out);
+    memcpy(codes, e->codes, (size_t)e->n * sizeof *codes);
     for (size_t i = 0; i < r->length; i++) {
         const char *p = strchr(letters, r->sequence[i]);
         if (r->sequence[i] == '/')
@@ -390,66 +376,137 @@ static int given_codes(struct bi_entry *e, const struct bioinfer_record *r, int3
         if (at == e->n)
             return bi_fail(err, BIOINFER_TOO_LONG, "sequence '%.60s' has more than the %lld "
                            "residues of %s", r->id, (long long)e->n, e->name);
-        (*out)[at++] = (int32_t)(p - letters);
+        codes[at++] = (int32_t)(p - letters);
     }
     return 0;
 }
 
-static int score_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
-                      const float *open, struct bioinfer_error *err)
+/* Reads the next sequence into the walk; walk.done behind the last. */
+static int next_sequence(struct bioinfer_design *d, struct bi_entry *e, struct bioinfer_error *err)
 {
     struct bioinfer_reader_params params = {.struct_size = sizeof params,
-                                            .residues = BIOINFER_RESIDUES_RAW};
-    bioinfer_reader *reader = NULL;
+                                            .residues = BIOINFER_RESIDUES_CHAINS};
+    struct bi_walk *w = &e->walk;
     struct bioinfer_record r = {0};
-    uint32_t sample = 0;
-    int32_t *codes = e->codes;
-    int st = 0, more = 0;
-    if (d->params.sequences) {
-        if ((st = bioinfer_reader_open(&reader, d->model->ctx, d->params.sequences, &params, err)))
-            return st;
-        more = 1;
+    int st;
+    w->batch = 0;
+    if (!d->params.sequences) {
+        w->done = true;
+        return 0;
     }
-    for (int n = 0; !st; n++) { /* the native one, then those given */
-        for (int b = 0; !st && b < d->n_batches; b++)
-            st = known_jobs(d, jobs, e, BI_JOB_SCORE, codes, sample++, open, err);
-        if (st || !more || (more = bioinfer_reader_next(reader, &r, err)) <= 0)
-            break;
-        st = r.status ? bi_fail(err, r.status, "%s", r.message) : given_codes(e, &r, &codes, err);
-    }
-    bioinfer_reader_close(&reader);
-    return more < 0 ? more : st;
+    if (!w->codes && !(w->codes = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *w->codes)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: sequence", e->name);
+    if (!w->reader && (st = bioinfer_reader_open(&w->reader, d->model->ctx, d->params.sequences,
+                                                 &params, err)))
+        return st;
+    st = bioinfer_reader_next(w->reader, &r, err);
+    w->done = st == 0;
+    if (st <= 0)
+        return st;
+    if (r.status)
+        return bi_fail(err, r.status, "%s", r.message);
+    bi_free(d->env, w->sequence);
+    if (!(w->sequence = bi_strdup(d->env, r.id)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: sequence", e->name);
+    return given_codes(e, &r, err);
 }
 
-int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
-                     struct bioinfer_error *err)
+/* One draw of orders for the sequence of the walk. */
+static int score_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                      struct bioinfer_error *err)
 {
-    float *open;
-    const struct bi_random before = d->random;
-    uint32_t sample = 0;
-    int st = open_of(d, e, &open, err);
+    struct bi_walk *w = &e->walk;
+    size_t first = jobs->n, size = (size_t)e->n * sizeof *e->codes;
+    int32_t *codes = NULL;
+    char *name = NULL;
+    int st = known_jobs(d, jobs, e, BI_JOB_SCORE, (uint32_t)w->step, w->batch++, err);
     if (st)
         return st;
-    switch (d->params.mode) {
-    case BIOINFER_DESIGN_SCORE:
-        return score_jobs(d, jobs, e, open, err);
-    case BIOINFER_DESIGN_CONDITIONAL:
-    case BIOINFER_DESIGN_CONDITIONAL_BACKBONE:
-        for (int b = 0; !st && b < d->n_batches; b++)
-            st = condition_jobs(d, jobs, e, b, err);
-        return st;
-    case BIOINFER_DESIGN_UNCONDITIONAL:
-        return unconditional_jobs(d, jobs, e, err);
-    default:
-        break;
+    if (w->sequence) {
+        name = bi_arena_strndup(&jobs->arena, w->sequence, strlen(w->sequence));
+        codes = bi_arena_alloc(&jobs->arena, size);
+        if (!name || !codes)
+            return bi_fail(err, BIOINFER_NOMEM, "%s: sequence", e->name);
+        memcpy(codes, w->codes, size);
     }
-    if ((st = known_jobs(d, jobs, e, BI_JOB_NATIVE, NULL, 0, open, err)))
-        return st;
-    if (d->model->base.design.ligand_atoms) /* its reference scores no native sequence */
+    for (size_t i = first; codes && i < jobs->n; i++) {
+        jobs->of[i].codes = codes;
+        jobs->of[i].sequence = name;
+    }
+    return w->batch == d->n_batches ? next_sequence(d, e, err) : 0;
+}
+
+/* ---- the walk through all jobs of a structure ---- */
+
+/* The native sequence first, then those drawn. */
+static int design_step(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                       struct bioinfer_error *err)
+{
+    const struct bi_random before = d->random;
+    const uint64_t n = (uint64_t)d->n_batches, i = e->walk.step - 1;
+    int st;
+    e->walk.done = e->walk.step == n * (uint64_t)d->n_temperatures;
+    if (e->walk.step)
+        return sample_jobs(d, jobs, e, d->temperatures[i / n], (int)(i % n), (uint32_t)i, err);
+    st = known_jobs(d, jobs, e, BI_JOB_NATIVE, 0, 0, err);
+    if (d->model->base.design.run_py) /* it scores no native sequence */
         d->random = before;
-    for (int t = 0; !st && t < d->n_temperatures; t++)
-        for (int b = 0; !st && b < d->n_batches; b++)
-            st = sample_jobs(d, jobs, e, d->temperatures[t], b, sample++, open, err);
     return st;
 }
 
+static int step(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                struct bioinfer_error *err)
+{
+    switch (d->params.mode) {
+    case BIOINFER_DESIGN_SCORE:
+        return score_jobs(d, jobs, e, err);
+    case BIOINFER_DESIGN_CONDITIONAL:
+    case BIOINFER_DESIGN_CONDITIONAL_BACKBONE:
+        e->walk.done = e->walk.step + 1 == (uint64_t)d->n_batches;
+        return condition_jobs(d, jobs, e, (int)e->walk.step, err);
+    case BIOINFER_DESIGN_UNCONDITIONAL:
+        e->walk.done = true;
+        return unconditional_jobs(d, jobs, e, err);
+    default:
+        return design_step(d, jobs, e, err);
+    }
+}
+
+static int begin_walk(struct bioinfer_design *d, struct bi_entry *e, struct bioinfer_error *err)
+{
+    struct bi_walk *w = &e->walk;
+    if (d->copies * e->n > BI_DESIGN_BATCH_TOKENS)
+        return bi_fail(err, BIOINFER_LIMIT, "%s: a batch of %d sequences of %lld residues: those that "
+                       "share a draw have at most %d residues together", e->name, d->copies,
+                       (long long)e->n, BI_DESIGN_BATCH_TOKENS);
+    if (!(w->open = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *w->open)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: mask", e->name);
+    for (int64_t i = 0; i < e->n; i++)
+        w->open[i] = bi_is_open(e, i);
+    w->begun = true;
+    return 0;
+}
+
+int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                   struct bioinfer_error *err)
+{
+    int st = e->walk.begun ? 0 : begin_walk(d, e, err);
+    do {
+        if (!st && e->walk.step > UINT32_MAX)
+            st = bi_fail(err, BIOINFER_LIMIT, "%s: more than %" PRIu32 " draws", e->name,
+                         UINT32_MAX);
+        if (!st)
+            st = step(d, jobs, e, err);
+        e->walk.step++;
+    } while (!st && !e->walk.done && jobs->tokens < jobs->limit);
+    if (st || e->walk.done) /* a window holds thousands of structures */
+        bioinfer_reader_close(&e->walk.reader);
+    return st;
+}
+
+void bi_walk_end(struct bi_entry *e)
+{
+    bioinfer_reader_close(&e->walk.reader);
+    bi_free(e->arena.env, e->walk.sequence);
+    e->walk = (struct bi_walk){0};
+}

@@ -136,11 +136,17 @@ static void put_sequence(struct bi_report *r, const struct bi_entry *e, const in
     }
 }
 
-static void put_native_header(struct bi_report *r, const struct bi_entry *e, float score,
+/* As the reference's; scores, of which it writes no FASTA, also say of what they are. */
+static void put_native_header(struct bi_report *r, const struct bi_job *j, float score,
                               float global_score)
 {
     const struct bi_design_facts *f = &r->d->model->base.design;
-    bi_buf_printf(&r->header, "%s, score=", e->name);
+    const struct bi_entry *e = j->entry;
+    bi_buf_puts(&r->header, e->name);
+    if (j->kind == BI_JOB_SCORE)
+        bi_buf_printf(&r->header, ", sequence=%s, sample=%d", j->sequence ? j->sequence : "native",
+                      j->number);
+    bi_buf_puts(&r->header, ", score=");
     put_decimals(&r->header, score);
     bi_buf_puts(&r->header, ", global_score=");
     put_decimals(&r->header, global_score);
@@ -170,7 +176,8 @@ static int report_job(struct bi_report *r, const struct bi_job *j, int copies,
     struct bi_entry *e = j->entry;
     struct bioinfer_design_result v = {
         .ordinal = e->ordinal, .name = e->name, .message = "", .length = e->n,
-        .is_native = j->kind != BI_JOB_SAMPLE, .sample = j->number, .temperature = j->temperature,
+        .is_native = j->kind != BI_JOB_SAMPLE && !j->sequence, .sequence_id = j->sequence,
+        .sample = j->number, .temperature = j->temperature,
         .codes = j->codes, .mask = e->mask, .design_mask = r->mask, .log_probs = r->log_probs};
     double score = 0, global_score = 0, same = 0, open = 0;
     for (int64_t i = 0; i < e->n; i++) {
@@ -201,7 +208,7 @@ static int report_job(struct bi_report *r, const struct bi_job *j, int copies,
         bi_buf_puts(&r->header, ", seq_recovery=");
         put_decimals(&r->header, v.recovery);
     } else {
-        put_native_header(r, e, v.score, v.global_score);
+        put_native_header(r, j, v.score, v.global_score);
     }
     return hand_out(r, &v, err);
 }
@@ -225,7 +232,7 @@ static int report_conditions(struct bi_report *r, const struct bi_job *j, size_t
     v.recovery = 1;
     put_sequence(r, e, e->codes);
     r->header.size = 0;
-    put_native_header(r, e, v.score, v.global_score);
+    put_native_header(r, j, v.score, v.global_score);
     return hand_out(r, &v, err);
 }
 
@@ -242,6 +249,7 @@ static bool finite_job(const struct bi_job *j)
 int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,
                         struct bioinfer_error *err)
 {
+    const struct bi_env *env = r->d->env;
     size_t rows = (size_t)e->n * BI_SYMBOLS;
     int st = 0;
     for (size_t i = 0; r->d->model->caps.runs && !e->status && i < n; i++)
@@ -255,10 +263,9 @@ int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_jo
                                            .header = "", .sequence = "", .chain_order = ""};
         return r->sink(r->user, &v, err);
     }
-    r->log_probs = bi_arena_calloc(&e->arena, rows, sizeof *r->log_probs);
-    r->probs = bi_arena_calloc(&e->arena, rows, sizeof *r->probs);
-    r->mask = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *r->mask);
-    if (!r->log_probs || !r->probs || !r->mask)
+    if (!bi_grow(env, &r->log_probs, &r->cap_log_probs, rows, sizeof *r->log_probs) ||
+        !bi_grow(env, &r->probs, &r->cap_probs, rows, sizeof *r->probs) ||
+        !bi_grow(env, &r->mask, &r->cap_mask, (size_t)e->n, sizeof *r->mask))
         return bi_fail(err, BIOINFER_NOMEM, "%s: results", e->name);
     for (size_t i = 0, end; !st && i < n; i = end) {
         for (end = i + 1; end < n && jobs[i].kind == BI_JOB_CONDITION &&

@@ -1,22 +1,38 @@
 /* driver.c - loading a driver library; words and status of its error codes. */
+#define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "driver.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-int bi_driver_load(void **library, void *table, const char *const *names,
-                   const struct bi_driver_symbol *symbols, size_t n, const char *driver,
-                   int ordinal, const char *vendor, struct bioinfer_error *err)
+/* The first of the names that opens; NULL = none does. folder NULL: where the loader looks. */
+static void *open_any(const char *const *names, const char *folder, int flags, const char **name)
 {
-    const char *name = NULL;
-    for (size_t i = 0; !*library && names[i]; i++) {
-        name = names[i];
-        *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    char path[4096];
+    void *library = NULL;
+    for (size_t i = 0; !library && names[i]; i++) {
+        const int n = folder ? snprintf(path, sizeof path, "%s/%s", folder, names[i]) : 0;
+        *name = names[i];
+        if (n >= 0 && n < (int)sizeof path)
+            library = dlopen(folder ? path : names[i], flags | RTLD_NOW | RTLD_LOCAL);
     }
+    return library;
+}
+
+int bi_driver_load(void **library, void *table, const struct bi_driver_library *what,
+                   const struct bi_driver_symbol *symbols, size_t n, int ordinal,
+                   struct bioinfer_error *err)
+{
+    const char *driver = what->driver, *name = NULL;
+    *library = open_any(what->names, NULL, RTLD_NOLOAD, &name);
+    if (!*library)
+        *library = open_any(what->names, NULL, 0, &name);
+    for (size_t i = 0; !*library && what->folders && what->folders[i]; i++)
+        *library = open_any(what->names, what->folders[i], 0, &name);
     if (!*library)
         return bi_fail(err, BIOINFER_DEVICE, "%s:%d: no %s driver on this machine (%s not found)",
-                       driver, ordinal, vendor, names[0]);
+                       driver, ordinal, what->vendor, what->names[0]);
     for (size_t i = 0; i < n; i++) {
         void *symbol = dlsym(*library, symbols[i].name);
         if (!symbol && symbols[i].needed)

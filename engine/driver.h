@@ -12,11 +12,19 @@ struct bi_driver_symbol {
     bool needed; /* false: its pointer may stay NULL */
 };
 
-/* Opens the first of `names` (NULL ends) that is there and fills the pointers of `table`. On
- * failure *library is what was opened, for the caller's close. */
-int bi_driver_load(void **library, void *table, const char *const *names,
-                   const struct bi_driver_symbol *symbols, size_t n, const char *driver,
-                   int ordinal, const char *vendor, struct bioinfer_error *err);
+/* Where a driver's library may be, and what it is called in messages. */
+struct bi_driver_library {
+    const char *const *names;   /* NULL ends */
+    const char *const *folders; /* to look in where the loader finds none; NULL ends; NULL = none */
+    const char *driver, *vendor; /* "cuda", "NVIDIA" */
+};
+
+/* Opens a library and fills the pointers of `table`. One that the process has loaded already comes first, as two
+ * copies of a runtime in a process do not get along; then what the loader finds, then the folders. On failure
+ * *library is what was opened, for the caller's close. */
+int bi_driver_load(void **library, void *table, const struct bi_driver_library *what,
+                   const struct bi_driver_symbol *symbols, size_t n, int ordinal,
+                   struct bioinfer_error *err);
 
 /* Words for an error code of CUDA or HIP, and its status: NOMEM, DEVICE_LOST when every later
  * call fails too, else DEVICE. */

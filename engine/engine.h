@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "../kernels/checksum.h"
 #include "../models/model.h"
 #include "exec.h"
 
@@ -16,11 +17,16 @@ struct bioinfer_context {
     pthread_mutex_t log_lock;
     int n_threads;
     char cpu_mask[16];
-    pid_t pid; /* OpenMP and drivers do not survive fork */
+    pid_t pid; /* threads and drivers do not survive fork */
 };
 
 /* 0, or FORKED in a child of the process that made the context. */
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err);
+
+/* Where weights lie that are called `path`: a file or folder, a hub name, "tiny"; NULL = the usual
+ * ones of the family. *out is allocated. */
+int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
+                    struct bioinfer_error *err);
 
 /* Copies a caller's parameter struct of any version: fields it does not know stay zero, fields
  * we do not know must be zero. src NULL = all defaults. */
@@ -38,6 +44,13 @@ struct bi_store_entry {
     int32_t gate_block; /* gates and values in blocks of so many rows, 0 = as they are */
     struct bi_buffer buffer;
     const struct bi_value *value; /* while it is loaded */
+    unsigned sums; /* bit i: the checksum of part i is made by the load of this entry */
+};
+
+/* The checksum of the values of one weight. */
+struct bi_weight_sum {
+    enum { BI_SUM_NONE, BI_SUM_BEGUN, BI_SUM_DONE } state;
+    _Atomic uint64_t sum[2];
 };
 
 struct bi_store {
@@ -45,8 +58,14 @@ struct bi_store {
     bool ready; /* the lock exists */
     struct bi_store_entry *entries;
     size_t n, cap;
-    uint64_t size;
+    _Atomic uint64_t size; /* bytes loaded; read by sessions while others load */
+    struct bi_weight_sum *sums; /* of each weight of the model */
+    struct bi_checksum_keys keys;
+    void (*checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,
+                     int64_t first, int64_t rows, int64_t width);
 };
+
+enum { BI_FINGERPRINT_SIZE = 50 };
 
 struct bioinfer_model {
     struct bi_model base;
@@ -57,7 +76,7 @@ struct bioinfer_model {
     struct bi_caps caps;
     char *path;
     char *name; /* as the weights are called */
-    char fingerprint[33];
+    char fingerprint[BI_FINGERPRINT_SIZE]; /* "" until somebody asks; under the store's lock */
     bool check_weights;
     bool half; /* operands of matrix products in float16 */
 };
@@ -68,7 +87,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                      const struct bioinfer_model_params *params,
                      const struct bi_backend_ops *ops, struct bioinfer_error *err);
 
-int bi_store_new(struct bi_store *store, struct bioinfer_error *err);
+int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err);
 void bi_store_free(struct bioinfer_model *model);
 /* A weight value of a graph in the layout a launch takes. */
 struct bi_weight_need {
@@ -81,6 +100,8 @@ struct bi_weight_need {
  * nothing. */
 int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *needs, size_t n,
                   void **ptrs, struct bioinfer_error *err);
+/* Completes store.sums: reads the weights that no plan has read as a whole. Under the lock. */
+int bi_store_sum(struct bioinfer_model *model, struct bioinfer_error *err);
 
 /* ---- session.c ---- */
 
@@ -96,7 +117,6 @@ struct bi_item {
 /* One batch: on its way after start, with results after finish. */
 struct bi_batch {
     struct bi_exec_slot *slot;
-    const int32_t *start; /* [n_items + 1] */
     int64_t n_items;
 };
 

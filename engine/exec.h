@@ -67,6 +67,9 @@ struct bi_plan {
 
 int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
                 const struct bi_recipe *recipe, struct bioinfer_error *err);
+/* Brings the plan's weights onto the device. */
+int bi_plan_load(const struct bi_plan *plan, struct bioinfer_model *model,
+                 struct bioinfer_error *err);
 /* Gives every launch of a slot's program its addresses. */
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err);

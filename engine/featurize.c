@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../base/file.h"
+#include "../loaders/reader.h"
 #include "design.h"
 
 static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
@@ -67,12 +68,17 @@ out:
 static int read_bias(struct bi_side_files *side, const char *path, struct bioinfer_error *err)
 {
     const struct bi_json *json;
+    double value;
     int st = read_side(&json, side, path, false, err);
     for (const struct bi_json *j = json ? json->first : NULL; !st && j; j = j->next)
-        if (j->key_len != 1 || !strchr(alphabet, j->key[0]) ||
-            !bi_json_double(j, &side->bias_all[code_of(j->key[0])]))
+        if (!bi_json_double(j, &value))
             st = bi_fail(err, BIOINFER_FORMAT, "%s: '%s': expected a residue letter and a number",
-                         path, j->key);
+                         path, bi_quote(j->key, j->key_len).text);
+        else if (j->key_len == 1 && j->key[0] && strchr(alphabet, j->key[0]))
+            side->bias_all[code_of(j->key[0])] = value;
+        else /* as in the reference */
+            bi_log(side->arena.env, BIOINFER_LOG_WARNING, "%s: the bias of '%s' is ignored: it is none "
+                   "of %s", path, bi_quote(j->key, j->key_len).text, alphabet);
     return st;
 }
 
@@ -277,7 +283,7 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
                        const struct bioinfer_design_params *p, struct bioinfer_error *err)
 {
     bool ca_only = model->base.design.ca_only;
-    const bool ligand = model->base.design.ligand_atoms > 0;
+    const bool run_py = model->base.design.run_py;
     size_t n = (size_t)e->n;
     int64_t at = 0, shift = 0;
     int st;
@@ -300,7 +306,7 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
         for (size_t i = 0; i < c->n; i++, at++) {
             fill_token(e, at, &c->residues[i], ca_only);
             e->number[at] = (int32_t)(100 * (int64_t)s + at);
-            if (ligand) { /* the file's numbers, made different where insertion codes share one */
+            if (run_py) { /* the file's numbers, made different where insertion codes share one */
                 shift += i && c->residues[i].number == c->residues[i - 1].number;
                 e->number[at] = (int32_t)(c->residues[i].number + shift);
             }
@@ -436,7 +442,7 @@ static int nearest_residues(const struct bi_entry *e, int64_t t, int64_t *out)
 
 static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const struct bi_backbone *b,
                       const struct bioinfer_model *model, const struct bioinfer_design_params *p,
-                      struct bioinfer_error *err)
+                      struct bi_notes *notes, struct bioinfer_error *err)
 {
     const int m = model->base.design.ligand_atoms;
     const size_t n = (size_t)e->n * (size_t)m;
@@ -453,8 +459,8 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
     if ((st = bi_ligand_build(&ligand, s, err)))
         return st;
     if (!ligand.n)
-        bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: no ligand atoms: the weights have a "
-               "context for them that stays empty", e->name);
+        bi_note(notes, model->base.env, BI_NOTE_NO_LIGAND, "%s: no ligand atoms: the weights have a "
+                "context for them that stays empty", e->name);
     else
         bi_log(model->base.env, BIOINFER_LOG_INFO, "%s: %zu ligand atoms (%zu hydrogens and %zu of "
                "unknown elements left out)", e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
@@ -713,23 +719,24 @@ static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bio
 static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
                        struct bi_backbone *b, const struct bioinfer_model *model,
                        const struct bioinfer_design_params *p,
-                       const struct bi_side_files *side, struct bioinfer_error *err)
+                       const struct bi_side_files *side, struct bi_notes *notes,
+                       struct bioinfer_error *err)
 {
     const struct bi_json *json;
     struct bi_buf said = {.env = model->base.env};
     int64_t n_usable = 0;
     const bool ligand = model->base.design.ligand_atoms > 0;
-    int st = bi_backbone_build(b, structure, ligand ? BI_RULES_LIGAND : BI_RULES_GAPS,
-                               err);
+    int st = bi_backbone_build(b, structure,
+                               model->base.design.run_py ? BI_RULES_LIGAND : BI_RULES_GAPS, err);
     if (st)
         return st;
     bi_backbone_describe(b, &said);
     if (said.size && bi_buf_text(&said))
-        bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: %s", e->name, bi_buf_text(&said));
+        bi_note(notes, model->base.env, BI_NOTE_READ, "%s: %s", e->name, bi_buf_text(&said));
     bi_buf_free(&said);
-    if (b->n_het && !ligand)
-        bi_log(model->base.env, BIOINFER_LOG_WARNING, "%s: HETATM residues are not seen: these "
-               "weights have no ligand context", e->name);
+    if (b->n_other && !ligand)
+        bi_note(notes, model->base.env, BI_NOTE_UNSEEN, "%s: %zu residues that are neither protein "
+                "nor water are not seen: these weights have no ligand context", e->name, b->n_other);
     if ((st = choose_chains(e, b, p, side, err)))
         return st;
     if (p->max_length > 0 && e->n > p->max_length)
@@ -738,7 +745,7 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
     if ((st = fill_tokens(e, b, model, p, err)) ||
         (st = side_of(&json, side->fixed, e->name, "fixed positions", err)) ||
         (st = apply_fixed(e, json, err)) ||
-        (ligand && (st = fill_atoms(e, structure, b, model, p, err))) ||
+        (ligand && (st = fill_atoms(e, structure, b, model, p, notes, err))) ||
         (st = side_of(&json, side->omit, e->name, "omitted residues", err)) ||
         (st = apply_omit(e, json, err)) ||
         (st = side_of(&json, side->bias, e->name, "bias", err)) ||
@@ -754,12 +761,13 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
     if (!n_usable)
         return bi_fail(err, BIOINFER_EMPTY, "%s: no residue has %s", e->name,
                        model->base.design.ca_only ? "a CA atom" : "all of N, CA, C and O");
+    bi_note_ties(notes, model->base.env, e, model->base.design.k, p->backbone_noise > 0);
     return 0;
 }
 
 int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model, const char *path,
                   const struct bioinfer_design_params *p, const struct bi_side_files *side,
-                  struct bioinfer_error *err)
+                  struct bi_notes *notes, struct bioinfer_error *err)
 {
     const struct bi_env *env = model->base.env;
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -774,7 +782,7 @@ int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model, const 
     if (!st && !(e->name = bi_arena_strndup(&e->arena, structure.name, strlen(structure.name))))
         st = bi_fail(&why, BIOINFER_NOMEM, "%s", path);
     if (!st)
-        st = build_entry(e, &structure, &b, model, p, side, &why);
+        st = build_entry(e, &structure, &b, model, p, side, notes, &why);
     bi_backbone_free(&b);
     bi_structure_close(&structure);
     e->status = st;
@@ -784,8 +792,10 @@ int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model, const 
 
 void bi_entry_free(struct bi_entry *e)
 {
-    if (e->arena.env)
+    if (e->arena.env) {
+        bi_walk_end(e);
         bi_arena_reset(&e->arena);
+    }
     *e = (struct bi_entry){0};
 }
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../base/team.h"
 #include "../kernels/cpu/cpu.h"
 #include "../kernels/gpu_blobs.h"
 #include "../kernels/gpu_entries_sm90.h"
@@ -38,6 +39,7 @@ struct loaded {
     const struct bi_gpu_blob *blob; /* NULL: of a driver that needs no images */
     const char *module, *entry;     /* entry: NULL = all of the module's */
     bi_gpu_handle handle;
+    unsigned char *image; /* of a driver that keeps them */
 };
 
 /* Pinned memory on its way to the device. */
@@ -107,7 +109,10 @@ int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
     d->host = bi_cpu_kernels_usable(0);
     d->n_threads = params->n_threads > 0 ? params->n_threads : 1;
     d->newest = &d->staging;
-    if ((st = driver->open(&d->gpu, env, params->ordinal, &d->facts, err)))
+    st = driver->open(&d->gpu, env, params->ordinal, &d->facts, err);
+    if (params->n_devices)
+        *params->n_devices = d->facts.n_devices;
+    if (st)
         goto out;
     if (pthread_mutex_init(&d->lock, NULL)) {
         st = bi_fail(err, BIOINFER_NOMEM, "device: lock");
@@ -137,6 +142,8 @@ void bi_gpu_close(struct bi_device **device)
     }
     if (d->gpu)
         d->driver->close(d->gpu);
+    for (size_t i = 0; i < d->n_modules; i++)
+        bi_free(d->env, d->modules[i].image);
     if (d->locked)
         pthread_mutex_destroy(&d->lock);
     bi_free(d->env, d);
@@ -446,6 +453,10 @@ static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_er
     if (!(st = enter(d, &was, name, err)))
         st = leave(d, was, d->driver->module_load(d->gpu, d->env, &m->handle, name, image, size),
                    name, err);
+    if (!st && d->driver->keeps_images) {
+        m->image = image;
+        image = NULL;
+    }
 out:
     bi_free(d->env, image);
     return st;
@@ -460,14 +471,37 @@ static struct loaded *find_module(struct bi_device *d, const struct bi_gpu_entry
     return NULL;
 }
 
+struct loading {
+    struct bi_device *device;
+    struct loaded *modules;
+    pthread_mutex_t lock; /* of what is below */
+    struct bioinfer_error why;
+    int worst;
+};
+
+static void load_some(void *user, int thread, int64_t first, int64_t end)
+{
+    struct loading *l = user;
+    (void)thread;
+    for (int64_t i = first; i < end; i++) {
+        struct bioinfer_error mine = {0};
+        int st = load_module(l->device, &l->modules[i], &mine);
+        pthread_mutex_lock(&l->lock);
+        if (st && !l->worst) {
+            l->worst = st;
+            l->why = mine;
+        }
+        pthread_mutex_unlock(&l->lock);
+    }
+}
+
 /* Loads what the launches need and is not there, several at once. */
 static int load_modules(struct bi_device *d, const struct bi_launch *launches, int n,
                         struct bioinfer_error *err)
 {
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of worst and why */
-    struct bioinfer_error why = {0};
+    struct loading loading = {.device = d, .modules = d->modules + d->n_modules,
+                              .lock = PTHREAD_MUTEX_INITIALIZER};
     size_t end = d->n_modules, kept = end;
-    int worst = 0;
     for (int i = 0; i < n; i++) {
         const struct bi_gpu_entry *e = launches[i].function;
         for (const struct bi_gpu_entry *last = e + bi_gpu_parts(e); e < last; e++)
@@ -478,22 +512,12 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
                     (struct loaded){.blob = b, .module = e->module, .entry = b ? b->entry : NULL};
             }
     }
-#pragma omp parallel for schedule(dynamic) num_threads(d->n_threads) if (end > d->n_modules + 1)
-    for (size_t i = d->n_modules; i < end; i++) {
-        struct bioinfer_error mine = {0};
-        int st = load_module(d, &d->modules[i], &mine);
-        pthread_mutex_lock(&lock);
-        if (st && !worst) {
-            worst = st;
-            why = mine;
-        }
-        pthread_mutex_unlock(&lock);
-    }
+    bi_team_for(d->env, d->n_threads, (int64_t)(end - d->n_modules), 1, load_some, &loading);
     for (size_t i = d->n_modules; i < end; i++) /* those that failed are not remembered */
         if (d->modules[i].handle)
             d->modules[kept++] = d->modules[i];
     d->n_modules = kept;
-    return worst ? bi_fail(err, worst, "%s", why.text) : 0;
+    return loading.worst ? bi_fail(err, loading.worst, "%s", loading.why.text) : 0;
 }
 
 static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bioinfer_error *err)

@@ -12,6 +12,7 @@ typedef void *bi_gpu_handle;
 struct bi_gpu_facts {
     char description[96];
     uint64_t memory_size, memory_free;
+    int n_devices;               /* the driver has, also when open() fails then; 0 = there is no driver */
     int n_units;                 /* streaming multiprocessors, compute units */
     const char *arch[4];         /* blobs it can load, best first; NULL ends */
     bool hopper;                 /* sm_90a is the first: tensor maps, and launches that begin early */
@@ -67,6 +68,7 @@ struct bi_gpu_driver {
     /* NOMEM, DEVICE_LOST (every later call fails) or DEVICE; words into text. */
     int (*describe)(int code, char *text, size_t size);
     bool needs_images; /* modules come from the blobs of the library */
+    bool keeps_images; /* and stay in memory as long as the module, which points into them */
 };
 
 /* The name of a launch's entry; there may be none of it (entries.c). */

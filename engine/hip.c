@@ -2,8 +2,10 @@
  *
  * Types and values follow the public headers of ROCm 5 to 7; none is needed. HIP has a current
  * device for each thread: it is set around each group of calls and then set back. */
+#define _GNU_SOURCE /* secure_getenv */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../kernels/gpu_blobs.h"
@@ -57,7 +59,7 @@ enum {
 
 struct hip {
     const struct bi_env *env;
-    void *library;
+    void *library; /* never closed: threads of the runtime go on running in it */
     int device;
     char arch[HIP_ARCH_SIZE];
 #define X(name, params) hip_result (*name) params;
@@ -68,8 +70,6 @@ struct hip {
 static void hip_close(bi_gpu_handle gpu)
 {
     struct hip *h = gpu;
-    if (h->library)
-        dlclose(h->library);
     bi_free(h->env, h);
 }
 
@@ -96,20 +96,47 @@ static int read_arch(struct hip *h, int ordinal)
     return 0;
 }
 
-/* UNSUPPORTED unless the library holds code for the architecture. */
-static int check_arch(const struct hip *h, int ordinal, const char *name,
-                      struct bioinfer_error *err)
+/* The code object that several architectures can run; NULL = there is none for this one. */
+static const char *generic_arch(const char *arch)
 {
+    static const char *const rdna3[] = {"gfx1100", "gfx1101", "gfx1102", "gfx1103",
+                                        "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
+    for (size_t i = 0; i < BI_COUNT(rdna3); i++)
+        if (!strcmp(arch, rdna3[i]))
+            return "gfx11-generic";
+    return NULL;
+}
+
+/* Fills facts->arch with what the library holds for the architecture, its own code first;
+ * UNSUPPORTED when that is nothing. */
+static int find_arch(const struct hip *h, int ordinal, const char *name, struct bi_gpu_facts *facts,
+                     struct bioinfer_error *err)
+{
+    const char *const takes[] = {h->arch, generic_arch(h->arch)};
     char list[96] = "";
-    for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++) {
-        if (!strcmp(b->arch, h->arch))
-            return 0;
+    int n = 0;
+    for (size_t i = 0; i < BI_COUNT(takes) && takes[i]; i++)
+        for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++)
+            if (!strcmp(b->arch, takes[i])) {
+                facts->arch[n++] = b->arch;
+                break;
+            }
+    if (n)
+        return 0;
+    for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++)
         if (!strncmp(b->arch, "gfx", 3) && !strstr(list, b->arch))
             snprintf(list + strlen(list), sizeof list - strlen(list), " %s", b->arch);
-    }
     return bi_fail(err, BIOINFER_UNSUPPORTED, "hip:%d: %s is '%.40s'; this build has kernels for:%s",
                    ordinal, name, h->arch,
                    *list ? list : " none (it was made without clang-19)");
+}
+
+/* $ROCM_PATH/lib, where ROCm is installed when that is not set. */
+static const char *rocm_folder(char *room, size_t size)
+{
+    const char *path = secure_getenv("ROCM_PATH");
+    const int n = snprintf(room, size, "%s/lib", path && *path ? path : "/opt/rocm");
+    return n > 0 && n < (int)size ? room : "/opt/rocm/lib";
 }
 
 static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
@@ -117,6 +144,10 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
 {
     static const char *const names[] = {"libamdhip64.so.6", "libamdhip64.so.7",
                                         "libamdhip64.so.5", "libamdhip64.so", NULL};
+    char rocm[1024];
+    const char *const folders[] = {rocm_folder(rocm, sizeof rocm), "/opt/rocm/lib", NULL};
+    const struct bi_driver_library library = {.names = names, .folders = folders, .driver = "hip",
+                                              .vendor = "AMD"};
     static const struct bi_driver_symbol symbols[] = {
 #define X(name, params) {#name, offsetof(struct hip, name), true},
         HIP_SYMBOLS(X)
@@ -130,11 +161,12 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
         return bi_fail(err, BIOINFER_NOMEM, "device");
     h->env = env;
     h->device = ordinal;
-    if ((st = bi_driver_load(&h->library, h, names, symbols, BI_COUNT(symbols), "hip",
-                             ordinal, "AMD", err)))
+    if ((st = bi_driver_load(&h->library, h, &library, symbols, BI_COUNT(symbols), ordinal, err)))
         goto out;
-    if ((code = h->hipInit(0)) || (code = h->hipGetDeviceCount(&count)) ||
-        (code = ordinal < count ? 0
+    if ((code = h->hipInit(0)) || (code = h->hipGetDeviceCount(&count)))
+        goto fail;
+    facts->n_devices = count;
+    if ((code = ordinal < count ? 0
                 : count         ? BI_DRIVER_INVALID_DEVICE
                                 : BI_DRIVER_NO_DEVICE) ||
         (code = h->hipDeviceGetName(name, sizeof name, ordinal)) ||
@@ -146,9 +178,8 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     h->hipSetDevice(was);
     if (code)
         goto fail;
-    if ((st = check_arch(h, ordinal, name, err)))
+    if ((st = find_arch(h, ordinal, name, facts, err)))
         goto out;
-    facts->arch[0] = h->arch;
     facts->memory_size = total;
     facts->memory_free = available;
     snprintf(facts->description, sizeof facts->description, "%s, %.40s", name, h->arch);
@@ -156,7 +187,11 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     return 0;
 fail:
     st = hip_describe(code, words, sizeof words);
-    st = bi_fail(err, st, "hip:%d: %s", ordinal, words);
+    st = bi_fail(err, st, "hip:%d: %s%s", ordinal, words,
+                 code == BI_DRIVER_NO_DEVICE
+                     ? ": /dev/kfd must be there and open to this user, who is usually to be a member of the "
+                       "group render"
+                     : "");
 out:
     hip_close(h);
     return st;
@@ -317,7 +352,7 @@ static int hip_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handl
     return code;
 }
 
-static const struct bi_gpu_driver hip_driver = {BI_GPU_DRIVER(hip)};
+static const struct bi_gpu_driver hip_driver = {BI_GPU_DRIVER(hip), .keeps_images = true};
 
 static int open_hip(struct bi_device **out, const struct bi_env *env,
                     const struct bi_device_params *params, struct bioinfer_error *err)

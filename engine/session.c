@@ -20,7 +20,7 @@
 enum {
     WINDOW_BATCHES = 16,         /* batches read ahead */
     WINDOW_RECORDS = 16384,
-    MAX_TOKENS = 1 << 20         /* of one sequence */,
+    MAX_TOKENS = BIOINFER_MAX_RESIDUES, /* of one sequence */
     GPU_BATCH_TOKENS = 16384
 };
 static const uint64_t WINDOW_PAYLOAD = 256u << 20; /* bytes of results kept back */
@@ -210,6 +210,25 @@ out:
     return st;
 }
 
+int bioinfer_session_prepare(bioinfer_session *s, struct bioinfer_error *err)
+{
+    struct bi_plan *plan = NULL;
+    struct graph_of graph;
+    struct bi_recipe recipe;
+    int st;
+    if (!s)
+        return bi_fail(err, BIOINFER_INVALID, "prepare: a session must be given");
+    if ((st = bi_session_enter(s, err)))
+        return st;
+    /* which weights a graph takes, and in which layout, does not depend on its shape */
+    recipe_for(s, &s->wants, &(struct bi_shape){16, 1, 16, 0}, &graph, &recipe);
+    if (!(st = bi_plan_new(&plan, s->model, &recipe, err)))
+        st = bi_plan_load(plan, s->model, err);
+    bi_plan_free(&plan, s->env);
+    bi_session_leave(s);
+    return st;
+}
+
 void bioinfer_session_free(bioinfer_session **session)
 {
     struct bioinfer_session *s = session ? *session : NULL;
@@ -297,8 +316,7 @@ int bi_session_start(struct bioinfer_session *s, const struct bi_wants *wants,
     if (fill_input(m, slot, items, n_items) != slot->plan->n_inputs)
         return bi_fail(err, BIOINFER_INTERNAL, "%s: the graph has an input that sessions do not "
                        "know", m->def->name);
-    *batch = (struct bi_batch){.slot = slot, .start = bi_exec_input(slot, "start"),
-                               .n_items = n_items};
+    *batch = (struct bi_batch){.slot = slot, .n_items = n_items};
     return bi_exec_submit(s->exec, slot, err);
 }
 
@@ -453,12 +471,13 @@ static char *labels_of(const struct bi_env *env, const struct bi_head *h, const 
     return labels;
 }
 
-/* Copies what output `o` holds for sequence `at` into the record's array. */
+/* Copies what output `o` holds for sequence `at`, which begins at token `start`, into the record's
+ * array. */
 static bool copy_output(const struct bioinfer_session *s, const struct bi_batch *b,
-                        const struct bi_output *o, int64_t at, float *dst)
+                        const struct bi_output *o, int64_t at, int64_t start, int64_t n_tokens,
+                        float *dst)
 {
     const struct bi_model *m = &s->model->base;
-    int64_t start = b->start[at], n_tokens = b->start[at + 1] - start;
     int64_t n = n_residues(m, n_tokens), ld;
     const float *src = bi_exec_output(b->slot, o, &ld);
     bool finite = true;
@@ -506,7 +525,8 @@ static int collect(struct bioinfer_session *s, const struct bi_batch *b, struct 
 {
     const struct bi_model *m = &s->model->base;
     const struct bi_graph *g = b->slot->plan->graph;
-    for (int64_t i = 0; i < b->n_items; i++) {
+    int64_t start = 0;
+    for (int64_t i = 0; i < b->n_items; start += entries[i++]->n_tokens) {
         struct entry *e = entries[i];
         struct bioinfer_array a;
         int64_t total = 0, at = 0;
@@ -523,7 +543,7 @@ static int collect(struct bioinfer_session *s, const struct bi_batch *b, struct 
                 const struct bi_output *o = &g->outputs[j];
                 bool mine = (unsigned)o->kind == slots[k].kind &&
                             (slots[k].layer == o->layer || slots[k].layer < 0);
-                if (mine && !copy_output(s, b, o, i, e->data + at))
+                if (mine && !copy_output(s, b, o, i, start, e->n_tokens, e->data + at))
                     bad = a.kind;
             }
             at += n;
@@ -745,8 +765,8 @@ static int run_halves(struct run *r, struct entry **order, int64_t n, struct bio
             step = count / 2;
             st = 0;
         } else {
-            char text[252];
-            snprintf(text, sizeof text, "record '%.60s': %.180s", order[done]->id, why.text);
+            char text[sizeof why.text];
+            snprintf(text, sizeof text, "record '%.60s': %.900s", order[done]->id, why.text);
             entry_fail(r->s, order[done], st, text);
             done++;
             st = 0;

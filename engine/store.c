@@ -1,17 +1,27 @@
-/* store.c - weights on the device, each once per layout; loaded when a plan first needs them. */
+/* store.c - weights on the device, each once per layout; loaded when a plan first needs them.
+ *
+ * Each weight gets a checksum of its values, for the fingerprint of the model: while the weight is
+ * read for the first time as a whole, or by bi_store_sum() when no plan has read it so far. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "../base/team.h"
+#include "../kernels/cpu/cpu.h"
 #include "../kernels/linear.h"
 #include "engine.h"
 
-enum { CHUNK_SIZE = 4 << 20 }; /* bytes of float32 a thread reads at a time */
+enum { CHUNK_SIZE = 1 << 20 }; /* bytes of float32 a thread reads at a time: less than its cache */
 
-int bi_store_new(struct bi_store *store, struct bioinfer_error *err)
+int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err)
 {
-    if (pthread_mutex_init(&store->lock, NULL))
-        return bi_fail(err, BIOINFER_NOMEM, "lock of the weights");
-    store->ready = true;
+    struct bi_store *s = &model->store;
+    s->sums = bi_calloc(model->base.env, model->base.n_weights + 1, sizeof *s->sums);
+    if (!s->sums || pthread_mutex_init(&s->lock, NULL))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
+    s->ready = true;
+    bi_checksum_init(&s->keys);
+    s->checksum = bi_cpu_kernels_usable(0)->checksum;
     return 0;
 }
 
@@ -27,8 +37,10 @@ void bi_store_free(struct bioinfer_model *model)
     struct bi_store *s = &model->store;
     for (size_t i = 0; i < s->n; i++)
         drop_entry(model, &s->entries[i]);
-    if (model->base.env)
+    if (model->base.env) {
         bi_free(model->base.env, s->entries);
+        bi_free(model->base.env, s->sums);
+    }
     if (s->ready)
         pthread_mutex_destroy(&s->lock);
     *s = (struct bi_store){0};
@@ -44,12 +56,37 @@ static int check_finite(const struct bioinfer_model *model, const char *name, co
     return 0;
 }
 
+static int64_t weight_width(const struct bi_weight *w)
+{
+    return w->rank == 2 ? w->shape[1] : 1;
+}
+
+/* Rows [first, first + n) of one weight, all columns, added to its checksum. A weight of rank 1 is
+ * one row there, so it must come as a whole. */
+static int read_summed(struct bioinfer_model *model, const struct bi_weight *w, int64_t first,
+                       int64_t n, float *dst, struct bioinfer_error *err)
+{
+    struct bi_store *s = &model->store;
+    struct bi_weight_sum *of = &s->sums[w - model->base.weights];
+    uint64_t sum[2] = {0};
+    int st = bi_weight_read(&model->base, w, first, n, dst, err);
+    if (st)
+        return st;
+    if (w->rank == 1)
+        s->checksum(sum, &s->keys, dst, 0, 1, n);
+    else
+        s->checksum(sum, &s->keys, dst, first, n, w->shape[1]);
+    for (int k = 0; k < 2; k++)
+        atomic_fetch_add_explicit(&of->sum[k], sum[k], memory_order_relaxed);
+    return 0;
+}
+
 /* Columns [column, column + k) of rows [first, first + n) of one weight. */
 static int read_columns(struct bioinfer_model *model, const struct bi_weight *w, int64_t first,
                         int64_t n, int64_t column, int64_t k, float *dst,
                         struct bioinfer_error *err)
 {
-    int64_t width = w->rank == 2 ? w->shape[1] : 1;
+    int64_t width = weight_width(w);
     float *row;
     int st = 0;
     if (width == k)
@@ -78,9 +115,9 @@ static int read_list(struct bioinfer_model *model, const struct bi_value *value,
     return !st && model->check_weights ? check_finite(model, w->name, dst, n * k, err) : st;
 }
 
-/* Rows [first, first + n) of weights stacked on each other. */
-static int read_rows(struct bioinfer_model *model, const struct bi_value *value, int64_t first,
-                     int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
+/* Rows [first, first + n) of weights stacked on each other. Bit i of `sums`: part i is summed. */
+static int read_rows(struct bioinfer_model *model, const struct bi_value *value, unsigned sums,
+                     int64_t first, int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
 {
     int st = 0;
     if (value->rows)
@@ -93,7 +130,8 @@ static int read_rows(struct bioinfer_model *model, const struct bi_value *value,
             continue;
         }
         rows = rows < n ? rows : n;
-        st = read_columns(model, w, first, rows, value->columns[i], k, dst, err);
+        st = sums >> i & 1 ? read_summed(model, w, first, rows, dst, err)
+                           : read_columns(model, w, first, rows, value->columns[i], k, dst, err);
         if (!st && model->check_weights)
             st = check_finite(model, w->name, dst, rows * k, err);
         dst += rows * k;
@@ -104,8 +142,9 @@ static int read_rows(struct bioinfer_model *model, const struct bi_value *value,
 }
 
 /* The same in the order of bi_gate_row(): runs of a block. */
-static int read_gated(struct bioinfer_model *model, const struct bi_value *value, int32_t block,
-                      int64_t first, int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
+static int read_gated(struct bioinfer_model *model, const struct bi_value *value, unsigned sums,
+                      int32_t block, int64_t first, int64_t n, int64_t k, float *dst,
+                      struct bioinfer_error *err)
 {
     const int64_t h = value->shape[0] / 2;
     int st = 0;
@@ -113,18 +152,25 @@ static int read_gated(struct bioinfer_model *model, const struct bi_value *value
         const int64_t row = bi_gate_row(first + at, h, block);
         for (run = 1; at + run < n && bi_gate_row(first + at + run, h, block) == row + run;)
             run++;
-        st = read_rows(model, value, row, run, k, dst + at * k, err);
+        st = read_rows(model, value, sums, row, run, k, dst + at * k, err);
     }
     return st;
 }
 
 /* ---- loading: pieces of rows, by several threads ---- */
 
-/* Some rows of one weight. */
+/* Some rows of an entry, or of one weight whose checksum alone is wanted. */
 struct piece {
-    struct bi_store_entry *entry;
+    struct bi_store_entry *entry; /* NULL: of `weight` */
     const struct bi_value *value;
-    int64_t first, rows;
+    const struct bi_weight *weight;
+    int64_t first, rows, width;
+};
+
+struct pieces {
+    struct piece *list;
+    size_t cap;
+    int64_t n;
 };
 
 static int64_t width_of(const struct bi_value *value)
@@ -147,14 +193,67 @@ static int64_t piece_rows(const struct bioinfer_model *model, const struct bi_va
 static int load_piece(struct bioinfer_model *model, const struct piece *p, float *rows,
                       struct bioinfer_error *err)
 {
-    int64_t n = p->value->shape[0], k = width_of(p->value);
-    int st = p->entry->gate_block
-                 ? read_gated(model, p->value, p->entry->gate_block, p->first, p->rows, k, rows,
-                              err)
-                 : read_rows(model, p->value, p->first, p->rows, k, rows, err);
+    const struct bi_store_entry *e = p->entry;
+    int64_t n, k = p->width;
+    int st;
+    if (!e)
+        return read_summed(model, p->weight, p->first, p->rows, rows, err);
+    n = p->value->shape[0];
+    st = e->gate_block ? read_gated(model, p->value, e->sums, e->gate_block, p->first, p->rows,
+                                    k, rows, err)
+                       : read_rows(model, p->value, e->sums, p->first, p->rows, k, rows, err);
     return st ? st : model->ops->weight_write(model->device, p->entry->buffer.ptr,
                                               p->entry->layout, n, k, p->first, p->rows, rows,
                                               err);
+}
+
+struct loading {
+    struct bioinfer_model *model;
+    const struct piece *pieces;
+    int64_t n, largest; /* values of the largest piece */
+    _Atomic int64_t next;
+    pthread_mutex_t lock; /* of what is below */
+    struct bioinfer_error why;
+    int64_t worst_at;
+    int worst;
+};
+
+/* Loads piece i unless one before it failed. */
+static void load_one(struct loading *l, int64_t i, float *rows)
+{
+    struct bioinfer_error mine = {0};
+    int st;
+    bool go;
+    pthread_mutex_lock(&l->lock);
+    go = i < l->worst_at;
+    pthread_mutex_unlock(&l->lock);
+    if (!go)
+        return;
+    st = rows ? load_piece(l->model, &l->pieces[i], rows, &mine)
+              : bi_fail(&mine, BIOINFER_NOMEM, "%s: rows of %s", l->model->path,
+                        l->pieces[i].entry ? l->pieces[i].value->name
+                                           : l->pieces[i].weight->name);
+    if (!st)
+        return;
+    pthread_mutex_lock(&l->lock);
+    if (i < l->worst_at) {
+        l->worst_at = i;
+        l->worst = st;
+        l->why = mine;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void load_some(void *user, const struct bi_share *share)
+{
+    struct loading *l = user;
+    float *rows = bi_calloc(l->model->base.env, (size_t)l->largest, sizeof *rows);
+    int64_t i;
+    if (!rows && share->thread)
+        return; /* the others do without this thread */
+    while ((i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->n)
+        load_one(l, i, rows);
+    bi_free(l->model->base.env, rows);
 }
 
 /* Every piece lands in a place of its own, so neither their order nor the number of threads
@@ -162,43 +261,14 @@ static int load_piece(struct bioinfer_model *model, const struct piece *p, float
 static int load_pieces(struct bioinfer_model *model, const struct piece *pieces, int64_t n,
                        struct bioinfer_error *err)
 {
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the three below */
-    struct bioinfer_error why = {0};
-    int64_t worst_at = n, largest = 0;
-    int worst = 0;
+    struct loading l = {.model = model, .pieces = pieces, .n = n, .worst_at = n,
+                        .lock = PTHREAD_MUTEX_INITIALIZER};
     for (int64_t i = 0; i < n; i++) {
-        int64_t size = pieces[i].rows * width_of(pieces[i].value);
-        largest = size > largest ? size : largest;
+        int64_t size = pieces[i].rows * pieces[i].width;
+        l.largest = size > l.largest ? size : l.largest;
     }
-#pragma omp parallel num_threads(model->ctx->n_threads) if (n > 1)
-    {
-        float *rows = bi_calloc(model->base.env, (size_t)largest, sizeof *rows);
-#pragma omp for schedule(dynamic)
-        for (int64_t i = 0; i < n; i++) {
-            struct bioinfer_error mine = {0};
-            int st;
-            bool go;
-            pthread_mutex_lock(&lock);
-            go = i < worst_at;
-            pthread_mutex_unlock(&lock);
-            if (!go)
-                continue;
-            st = rows ? load_piece(model, &pieces[i], rows, &mine)
-                      : bi_fail(&mine, BIOINFER_NOMEM, "%s: rows of %s", model->path,
-                                pieces[i].value->name);
-            if (!st)
-                continue;
-            pthread_mutex_lock(&lock);
-            if (i < worst_at) {
-                worst_at = i;
-                worst = st;
-                why = mine;
-            }
-            pthread_mutex_unlock(&lock);
-        }
-        bi_free(model->base.env, rows);
-    }
-    return worst ? bi_fail(err, worst, "%s", why.text) : 0;
+    bi_team_run(model->base.env, n > 1 ? model->ctx->n_threads : 1, load_some, &l);
+    return l.worst ? bi_fail(err, l.worst, "%s", l.why.text) : 0;
 }
 
 static bool same_rows(const struct bi_store_entry *e, const struct bi_value *v)
@@ -256,31 +326,96 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
     return 0;
 }
 
+/* The pieces of `like`, an entry or a weight of so many rows, `step` rows each. */
+static int add_pieces(const struct bioinfer_model *model, struct pieces *p, struct piece like,
+                      int64_t rows, int64_t step, struct bioinfer_error *err)
+{
+    for (int64_t at = 0; at < rows; at += step) {
+        if (!bi_grow(model->base.env, &p->list, &p->cap, (size_t)p->n + 1, sizeof *p->list))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: pieces of weights", model->path);
+        like.first = at;
+        like.rows = rows - at < step ? rows - at : step;
+        p->list[p->n++] = like;
+    }
+    return 0;
+}
+
+/* Chooses the parts of an entry whose checksum is made while it is filled, `step` rows at a time:
+ * those that it has as a whole, and that nothing has summed or is about to. */
+static void choose_sums(struct bioinfer_model *model, struct bi_store_entry *e, int64_t step)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < e->n_parts; i++)
+        rows += model->base.weights[e->parts[i]].shape[0];
+    if (e->rows || rows != e->value->shape[0] || (e->value->rank == 1 && rows > step))
+        return;
+    for (int i = 0; i < e->n_parts; i++) {
+        struct bi_weight_sum *sum = &model->store.sums[e->parts[i]];
+        if (sum->state != BI_SUM_NONE || e->columns[i] ||
+            e->width != weight_width(&model->base.weights[e->parts[i]]))
+            continue;
+        sum->state = BI_SUM_BEGUN;
+        e->sums |= 1u << i;
+    }
+}
+
+/* After a fill: what was summed is complete, or to be summed from the start. */
+static void settle_sums(struct bioinfer_model *model, bool ok)
+{
+    for (size_t i = 0; i < model->base.n_weights; i++) {
+        struct bi_weight_sum *sum = &model->store.sums[i];
+        if (sum->state != BI_SUM_BEGUN)
+            continue;
+        sum->state = ok ? BI_SUM_DONE : BI_SUM_NONE;
+        for (int k = 0; !ok && k < 2; k++)
+            atomic_store_explicit(&sum->sum[k], 0, memory_order_relaxed);
+    }
+}
+
 /* Fills the entries from `first` on. */
 static int fill_entries(struct bioinfer_model *model, size_t first, struct bioinfer_error *err)
 {
     struct bi_store *s = &model->store;
-    struct piece *pieces = NULL;
-    size_t cap = 0;
-    int64_t n = 0;
+    struct pieces pieces = {0};
     int st = 0, flushed;
-    for (size_t i = first; i < s->n; i++) {
+    for (size_t i = first; !st && i < s->n; i++) {
         struct bi_store_entry *e = &s->entries[i];
-        int64_t step = piece_rows(model, e->value, e->layout), rows = e->value->shape[0];
-        for (int64_t at = 0; at < rows; at += step) {
-            if (!bi_grow(model->base.env, &pieces, &cap, (size_t)n + 1, sizeof *pieces)) {
-                st = bi_fail(err, BIOINFER_NOMEM, "%s: pieces of weights", model->path);
-                goto out;
-            }
-            pieces[n++] = (struct piece){e, e->value, at, rows - at < step ? rows - at : step};
-        }
+        const struct piece like = {.entry = e, .value = e->value, .width = e->width};
+        const int64_t step = piece_rows(model, e->value, e->layout);
+        choose_sums(model, e, step);
+        st = add_pieces(model, &pieces, like, e->value->shape[0], step, err);
     }
-    st = load_pieces(model, pieces, n, err);
-    flushed = model->ops->weight_flush ? model->ops->weight_flush(model->device, st ? NULL : err)
-                                       : 0;
-    st = st ? st : flushed;
-out:
-    bi_free(model->base.env, pieces);
+    if (!st) {
+        st = load_pieces(model, pieces.list, pieces.n, err);
+        flushed = model->ops->weight_flush
+                      ? model->ops->weight_flush(model->device, st ? NULL : err)
+                      : 0;
+        st = st ? st : flushed;
+    }
+    settle_sums(model, !st);
+    bi_free(model->base.env, pieces.list);
+    return st;
+}
+
+int bi_store_sum(struct bioinfer_model *model, struct bioinfer_error *err)
+{
+    struct pieces pieces = {0};
+    int st = 0;
+    for (size_t i = 0; !st && i < model->base.n_weights; i++) {
+        const struct bi_weight *w = &model->base.weights[i];
+        const struct piece like = {.weight = w, .width = weight_width(w)};
+        const int64_t step = w->rank == 1 || !w->shape[1]
+                                 ? w->shape[0]
+                                 : CHUNK_SIZE / (int64_t)sizeof(float) / w->shape[1];
+        if (model->store.sums[i].state != BI_SUM_NONE)
+            continue;
+        model->store.sums[i].state = BI_SUM_BEGUN;
+        st = add_pieces(model, &pieces, like, w->shape[0], step ? step : 1, err);
+    }
+    if (!st)
+        st = load_pieces(model, pieces.list, pieces.n, err);
+    settle_sums(model, !st);
+    bi_free(model->base.env, pieces.list);
     return st;
 }
 

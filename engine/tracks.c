@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/team.h"
 #include "engine.h"
 
 enum {
@@ -496,6 +497,29 @@ static bool take_bin(float *to, const float *from, const int32_t *which, int n, 
     return largest < infinity;
 }
 
+struct taking {
+    const struct bioinfer_tracks *s;
+    const float *from;
+    float *values;
+    const int32_t *which;
+    int64_t ld;
+    int view;
+    _Atomic bool infinite; /* a value is not finite */
+};
+
+static void take_bins(void *user, int thread, int64_t first, int64_t end)
+{
+    struct taking *t = user;
+    const struct bioinfer_tracks *s = t->s;
+    (void)thread;
+    for (int64_t b = first; b < end; b++) {
+        const int64_t from = reversed(s, t->view) ? s->t->n_bins - 1 - b : b;
+        if (!take_bin(t->values + b * s->n_tracks, t->from + from * t->ld, t->which, s->n_tracks,
+                      s->n_views == 1))
+            t->infinite = true;
+    }
+}
+
 /* Takes in the wanted tracks of a view, of window `at` of several; false when a value is not finite. */
 static bool add_tracks_of(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot,
                           int view, int at, float *values)
@@ -505,15 +529,13 @@ static bool add_tracks_of(const struct bioinfer_tracks *s, const struct bi_exec_
     const int n_threads = n_values_of(s) < MANY_VALUES ? 1 : s->model->ctx->n_threads;
     int64_t ld;
     const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
-    bool finite = true;
-    from += at * n_rows_of(s) * ld;
+    struct taking taking = {.s = s, .values = values, .which = which, .view = view};
+    taking.from = from + at * n_rows_of(s) * ld;
+    taking.ld = ld;
     if (s->sums)
-        return add_sums_of(s, from, ld, which, values);
-#pragma omp parallel for num_threads(n_threads) reduction(&& : finite) if (n_threads > 1)
-    for (int64_t b = 0; b < n; b++)
-        finite = take_bin(values + b * s->n_tracks, from + (reversed(s, view) ? n - 1 - b : b) * ld, which,
-                          s->n_tracks, s->n_views == 1) && finite;
-    return finite;
+        return add_sums_of(s, taking.from, ld, which, values);
+    bi_team_for(s->env, n_threads, n, (n + n_threads - 1) / n_threads, take_bins, &taking);
+    return !taking.infinite;
 }
 
 static bool add_tracks(const struct bioinfer_tracks *s, const struct bi_exec_slot *slot, int view,

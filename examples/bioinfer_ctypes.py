@@ -14,7 +14,7 @@ MEAN, PER_RESIDUE, BOS, LOGITS, CONTACTS, ATTENTIONS = (1 << i for i in range(6)
 
 
 class Error(c.Structure):
-    _fields_ = [("status", c.c_int), ("text", c.c_char * 252)]
+    _fields_ = [("status", c.c_int), ("text", c.c_char * 1020)]
 
 
 class Array(c.Structure):

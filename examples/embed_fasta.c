@@ -1,6 +1,6 @@
 /* embed_fasta.c - the shortest whole program: embed each sequence of a FASTA file.
  *
- *     cc embed_fasta.c $(pkg-config --cflags --libs bioinfer) -o embed_fasta
+ *     cc embed_fasta.c $(pkg-config --cflags --libs bioinfer) -lm -o embed_fasta
  *     ./embed_fasta WEIGHTS proteins.fasta
  *
  * prints one line for each record: id, residues, and the length of the mean embedding.

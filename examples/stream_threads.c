@@ -1,7 +1,6 @@
 /* stream_threads.c - several threads, one session each, over one shared model.
  *
- *     cc -pthread stream_threads.c $(pkg-config --cflags --libs bioinfer) -o
- * stream_threads
+ *     cc -pthread stream_threads.c $(pkg-config --cflags --libs bioinfer) -o stream_threads
  *     ./stream_threads WEIGHTS proteins.fasta 4
  *
  * The model is immutable and shared; a session belongs to one thread. The threads take

@@ -2,7 +2,7 @@
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers
  *           5 results  6 sessions  7 writers  8 jobs  9 scoring  10 tracks
- *           11 devices  12 alignment
+ *           11 devices  12 alignment  13 design
  *
  * Rules that hold for every function:
  *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
@@ -66,7 +66,8 @@ extern "C" {
 /* After DEVICE_LOST every call that needs the device returns DEVICE_LOST at once, without
  * asking the driver; sessions and models are closed as always, which neither waits nor fails.
  * Memory on the device is the driver's to take back, some only when the process ends, so go on
- * in a new process. */
+ * in a new process. AMD's runtime gives no status for a kernel that faults: it ends the process, so call the
+ * library for "hip:0" in a process that may end. */
 enum bioinfer_status {
 #define BIOINFER_X(name, value, word) BIOINFER_##name = value,
     BIOINFER_STATUS_LIST(BIOINFER_X)
@@ -75,7 +76,7 @@ enum bioinfer_status {
 
 struct bioinfer_error {
     int status;
-    char text[252];
+    char text[1020]; /* a longer text loses its middle */
 };
 
 /* "major.minor.patch" of the library in use. */
@@ -83,12 +84,19 @@ BIOINFER_API const char *bioinfer_version(void);
 /* The word of a status, "unknown" for none of ours. Never NULL. */
 BIOINFER_API const char *bioinfer_status_name(int status);
 
-/* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu") */
+/* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu"). C++ knows
+ * named fields from C++20 on, and wants them in the order of their declaration; before it, call
+ * the macro without fields and assign them. */
 #define BIOINFER_PARAMS(...) BIOINFER_PARAMS_(__VA_ARGS__, )
 #if defined __cplusplus
-/* designated fields need C++20 */
-#define BIOINFER_PARAMS_(type, ...)                                                      \
-    ([]() { type params_ = {sizeof(type), __VA_ARGS__}; return params_; }())
+extern "C++" {
+template <typename T> inline T bioinfer_params_(T params)
+{
+    params.struct_size = sizeof(T);
+    return params;
+}
+}
+#define BIOINFER_PARAMS_(type, ...) bioinfer_params_<type>({__VA_ARGS__})
 #else
 #define BIOINFER_PARAMS_(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
@@ -109,7 +117,9 @@ struct bioinfer_context_params {
     /* Called from any thread, one call at a time per context; NULL = silent. */
     void (*log)(void *user, int level, const char *text);
     void *log_user;
-    int n_threads;        /* CPU threads per session; 0 = all the process may use */
+    int n_threads;        /* CPU threads per call; 0 = OMP_NUM_THREADS, else all processors
+                           * that the process may use. Where the system gives fewer, calls
+                           * go on with those, and the log says so */
     const char *cpu_mask; /* widest CPU kernels to use: "generic", "avx2", "avx512",
                            * "neon"; NULL = the best this machine has */
 };
@@ -120,6 +130,8 @@ BIOINFER_API int bioinfer_context_new(bioinfer_context **out,
                                       struct bioinfer_error *err);
 /* Frees it; everything made from it must be closed before. NULL-safe. */
 BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
+/* n_threads of the context; what 0 stood for. */
+BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx);
 
 /* ---- 3 models ------------------------------------------------------------------ */
 
@@ -128,8 +140,9 @@ typedef struct bioinfer_model bioinfer_model;
 struct bioinfer_model_params {
     size_t struct_size;
     const char *family;    /* "esm2", ...; NULL = found from the weights */
-    const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first usable GPU
-                            * that the weights fit, told through the log, else the CPU */
+    const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first GPU that
+                            * this build has kernels for and that the weights fit, told
+                            * through the log, else the CPU */
     const char *precision; /* "fp32" (default on the CPU), "fp16" (on a GPU) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
@@ -140,6 +153,10 @@ struct bioinfer_model_params {
     int64_t window;
     const char *positions;
     const char *head; /* file of an annotation head (docs/heads.md); NULL = none */
+    /* ESM-2: rotary frequencies "exact", "rounded" (to float16, as in training) or "file" (those it
+     * stores); NULL = stored ones, else exact ones where transformers 5 wrote the file, else
+     * rounded ones. */
+    const char *rope_frequencies;
 };
 
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name")
@@ -161,7 +178,6 @@ struct bioinfer_model_info {
     const char *device;       /* "cpu" */
     const char *kernels;      /* "avx512" */
     const char *precision;    /* "fp32" */
-    const char *fingerprint;  /* 32 hex digits over tensors, configuration and build */
     int n_layers;
     int width;
     int n_heads;
@@ -172,6 +188,15 @@ struct bioinfer_model_info {
 /* Strings live as long as the model. */
 BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
                                          struct bioinfer_model_info *info);
+
+/* Gives the fingerprint of all that decides this model's numbers, a text of 49 characters: 32 hex
+ * digits over every value of every weight that the family takes from the file (and of the head),
+ * and over the configuration; '-'; and 16 over version, device, kernels and precision. Weights that
+ * no session has loaded so far are read for it, by all threads; any thread may ask. The text lives
+ * as long as the model. Containers, shards and element types do not count where the values are
+ * equal. */
+BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **text,
+                                            struct bioinfer_error *err);
 
 /* The symbol of token id (0 <= id < vocab_size), NULL outside. */
 BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int id);
@@ -184,8 +209,9 @@ enum bioinfer_family_kind { BIOINFER_FAMILY_SEQUENCES, BIOINFER_FAMILY_TRACKS,
                             BIOINFER_FAMILY_DESIGN };
 BIOINFER_API int bioinfer_family_kind(int index);
 
-/* Writes what a file is to `out` as text through `write` (format, tensors with dtype and
- * shape, metadata, or record statistics of a FASTA), without opening it as a model. */
+/* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
+ * type and shape, metadata; records of FASTA, BED and VCF. `path` may be what bioinfer_model_open()
+ * takes. UNSUPPORTED names what it is where that is all that is known. */
 BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path,
                                     int (*write)(void *user, const char *text, size_t len),
                                     void *user, struct bioinfer_error *err);
@@ -205,7 +231,9 @@ struct bioinfer_record {
 /* How characters outside A-Z are taken; the model has its own say on letters. */
 enum bioinfer_residue_policy {
     BIOINFER_RESIDUES_DEFAULT, /* upper-case; drop white space, gaps and one final '*' */
-    BIOINFER_RESIDUES_RAW      /* as the reference tool would see them */
+    BIOINFER_RESIDUES_RAW,     /* as the reference tool would see them */
+    BIOINFER_RESIDUES_STOPS,   /* as DEFAULT, but a '*' inside is a residue, as in matrices */
+    BIOINFER_RESIDUES_CHAINS   /* as RAW, with '/' between chains kept */
 };
 
 struct bioinfer_reader_params {
@@ -289,13 +317,16 @@ enum bioinfer_include {
 BIOINFER_API unsigned bioinfer_include_from_name(const char *name);
 BIOINFER_API const char *bioinfer_include_name(unsigned bit);
 
+enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* of a record that a session takes */
+
 struct bioinfer_session_params {
     size_t struct_size;
     unsigned include;       /* of enum bioinfer_include; 0 = the family's default */
     const int *layers;      /* whose embeddings: 0 .. n_layers, negative from the end */
     int n_layers;           /* 0 = the last */
     int64_t batch_tokens;   /* tokens of a packed batch; 0 = from the model's size */
-    int64_t max_length;     /* residues; longer records get TOO_LONG; 0 = what fits */
+    int64_t max_length;     /* residues; longer records get TOO_LONG; 0 = what fits into memory,
+                             * BIOINFER_MAX_RESIDUES at most */
     int64_t memory_limit;   /* bytes of activations; 0 = from the free memory */
     int raw_residues;       /* letters without a token are an error instead of X */
     const char *no_rules;   /* fusion rules not to apply: "name,name", "all" */
@@ -310,6 +341,8 @@ BIOINFER_API int bioinfer_session_new(bioinfer_session **out, const bioinfer_mod
                                       const struct bioinfer_session_params *params,
                                       struct bioinfer_error *err);
 BIOINFER_API void bioinfer_session_free(bioinfer_session **session);
+/* Loads the weights that the session needs now, instead of with its first batch. */
+BIOINFER_API int bioinfer_session_prepare(bioinfer_session *session, struct bioinfer_error *err);
 
 /* Fills *record with the next one: 1, 0 = end, < 0 = status (the run stops with it).
  * The record may be reused by the next call. bioinfer_reader_source() is one. */
@@ -376,7 +409,7 @@ struct bioinfer_writer_params {
     int suffix_duplicates;     /* non-zero: a repeated id gets _2, _3, ... */
     int json_floats;           /* non-zero: jsonl numbers as text instead of base64 */
     const char *model;         /* written as metadata where the format has a place */
-    const char *fingerprint;
+    const char *fingerprint;   /* of bioinfer_model_fingerprint() */
     int prottrans_names;       /* non-zero: names in h5 as the script of ProtTrans makes them */
 };
 
@@ -389,6 +422,9 @@ BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *c
 /* A bioinfer_sink: pass it to bioinfer_session_run with user = the writer. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                                      struct bioinfer_error *err);
+/* The fingerprint to be written, where the weights are read only after the writer is opened. */
+BIOINFER_API int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
+                                                 struct bioinfer_error *err);
 /* Completes the file: index, sync, rename. The writer may only be closed afterwards. */
 BIOINFER_API int bioinfer_writer_finish(bioinfer_writer *writer, struct bioinfer_error *err);
 /* Without finish() before, removes what was written. NULL-safe. */
@@ -433,6 +469,11 @@ BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, co
 /* Reads records from `source` and hands out those that are still to be computed. */
 BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source,
                                           void *user);
+/* Before the first record is taken: tells of the records to come, from the first on, in order. What the
+ * output cannot hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this output
+ * holds anything, and no more need be told. */
+BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
+                                     struct bioinfer_error *err);
 /* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
  * order. The source may end and have records again later, when bioinfer_job_pending(). */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
@@ -696,7 +737,7 @@ BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
 /* Exact pairwise alignment of whole sequences: Needleman-Wunsch with linear or affine gaps, and
  * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend. */
 
-/* Ends that cost nothing; bits. */
+/* Ends that cost nothing; bits. With all of them no score is below 0, as nothing need be aligned. */
 enum bioinfer_align_end {
     BIOINFER_FREE_QUERY_BEGIN = 1,
     BIOINFER_FREE_QUERY_END = 2,
@@ -715,10 +756,12 @@ enum bioinfer_align_ties {
 struct bioinfer_align_params {
     size_t struct_size;
     const char *matrix;  /* a built-in matrix (bioinfer_align_matrix) or a file in NCBI's
-                          * layout; NULL = match and mismatch over A, C, G, T, N */
+                          * layout; NULL = match and mismatch of nucleotides, whose codes
+                          * of several (N, R, ...) match nothing */
     int match, mismatch; /* without a matrix; both 0 = 5 and -4 */
     int gap_open;        /* cost of a gap's first residue; 0 = 11 and 1 for both gaps */
-    int gap_extend;      /* of every further one: 0 ... gap_open */
+    int gap_extend;      /* of every further one: 0 ... gap_open. Were it more, a gap would cost
+                          * more than two side by side, and its length say nothing of its cost */
     int scale;           /* every score of the matrix is multiplied by it, so that costs may be
                           * given in fractions of a point; 0 = 1 */
     unsigned free_ends;  /* of enum bioinfer_align_end; 0 = global */
@@ -726,7 +769,10 @@ struct bioinfer_align_params {
     int traceback;       /* non-zero: cigar and counts, not the score alone */
     uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
                           * which takes longer; 0 = 1 GiB */
-    const char *device;  /* "auto" (default: the CPU), "cpu", "cuda:0", ... */
+    const char *device;  /* "cpu" (default; "auto" is the CPU, too: alignments take a GPU only
+                          * when it is named), "cuda:0", ... */
+    int free_gaps;       /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With match
+                          * 1 and mismatch 0 the score is the longest common subsequence's length */
 };
 
 struct bioinfer_align_pair {
@@ -778,7 +824,7 @@ BIOINFER_API int bioinfer_aligner_score(const bioinfer_aligner *aligner, char qu
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
 BIOINFER_API const char *bioinfer_align_matrix(int index);
 
-/* ---- 12 design: sequences for structures -------------------------------------------------- */
+/* ---- 13 design: sequences for structures -------------------------------------------------- */
 
 enum bioinfer_design_mode {
     BIOINFER_DESIGN_SAMPLE,               /* new sequences, and the score of the native one */
@@ -801,7 +847,7 @@ struct bioinfer_design_params {
     size_t struct_size;
     int mode;                    /* enum bioinfer_design_mode */
     int rng;                     /* enum bioinfer_rng */
-    uint64_t seed;
+    uint64_t seed;               /* 0 = 37, as the command */
     int64_t rng_skip;            /* numbers PyTorch gives away while it makes the model; -1 =
                                   * none, 0 = as many as the weights ask for */
     int n_sequences;             /* per structure and temperature; 0 = 1 */
@@ -816,7 +862,7 @@ struct bioinfer_design_params {
     const char *omit_aa;         /* NULL = "X" */
     double pssm_multi, pssm_threshold;
     int pssm_bias, pssm_log_odds;
-    const char *sequences;       /* SCORE: FASTA of sequences instead of the native one */
+    const char *sequences;       /* SCORE: FASTA of sequences beside the native one, '/' in them */
     const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
     int transmembrane;           /* membrane weights: label of all residues not named */
     int64_t batch_tokens;        /* residues of a batch; 0 = from the device */
@@ -839,7 +885,7 @@ struct bioinfer_design_result {
     const char *header;      /* as the reference writes it, without '>' */
     const char *sequence;    /* designed chains by name, '/' between */
     int is_native;           /* the sequence of the file */
-    int sample;              /* from 1, counted per temperature */
+    int sample;              /* from 1, counted per temperature, or per sequence that is scored */
     double temperature;
     float score, global_score, recovery;
     int64_t length;          /* tokens */
@@ -848,6 +894,7 @@ struct bioinfer_design_result {
     const float *log_probs;  /* [length, 21] */
     const float *probs;      /* [length, 21] drawn from; NULL when nothing was drawn */
     const float *mask, *design_mask; /* [length] */
+    const char *sequence_id; /* SCORE: of a sequence given, its name; NULL = none was */
 };
 
 typedef struct bioinfer_design bioinfer_design;
@@ -861,7 +908,8 @@ BIOINFER_API void bioinfer_design_free(bioinfer_design **design);
 typedef int (*bioinfer_design_sink)(void *user, const struct bioinfer_design_result *result,
                                     struct bioinfer_error *err);
 /* PDB or mmCIF files, in this order; several of them share a batch. A file that cannot be used
- * gives one result with its status. */
+ * gives one result with its status, which comes last when some sequences were made before. Results
+ * come in rounds: memory does not grow with the number of sequences. */
 BIOINFER_API int bioinfer_design_run(bioinfer_design *design, const char *const *paths,
                                      size_t n_paths, bioinfer_design_sink sink, void *user,
                                      struct bioinfer_error *err);

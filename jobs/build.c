@@ -5,10 +5,17 @@
 #include "../writers/text.h"
 #include "job.h"
 
+/* Records that can have been computed before one that was handed out earlier: 256 workers with two chunks
+ * of 16,384 each (cli/pool.c), and the copies that wait. Four bytes each. */
+static const uint64_t MOST_AHEAD = (8u << 20) + (1u << 20);
+
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
                 struct bioinfer_error *err)
 {
     size_t have = part->n_where;
+    if (index > at && index - at > MOST_AHEAD)
+        return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is of place %llu, which no run has got to by then",
+                       part->journal.log.path, (unsigned long long)at, (unsigned long long)index);
     if (index >= have) {
         if (index >= SIZE_MAX / 8 ||
             !bi_grow(env, &part->where, &part->cap_where, (size_t)index + 1, sizeof *part->where))
@@ -40,13 +47,30 @@ static int damaged(const struct bi_part *part, uint64_t ordinal, struct bioinfer
                    (unsigned long long)ordinal);
 }
 
+int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err)
+{
+    int st;
+    if (!b->max_open || bi_journal_is_awake(&part->journal))
+        return 0;
+    while (b->n_open >= b->max_open) { /* they are read in turn: the oldest is needed last */
+        struct bi_part *old = &b->parts[b->oldest++ % b->n_parts];
+        b->n_open -= bi_journal_is_awake(&old->journal);
+        bi_journal_park(&old->journal);
+    }
+    if (!(st = bi_journal_wake(&part->journal, err)))
+        b->n_open++;
+    return st;
+}
+
 /* The payload of an ordinal into *buf. */
 static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
                         struct bi_journal_record *record, struct bioinfer_error *err)
 {
-    const struct bi_part *part = &s->b->parts[ordinal % s->b->n_parts];
+    struct bi_part *part = &s->b->parts[ordinal % s->b->n_parts];
     uint64_t index = ordinal / s->b->n_parts;
-    int st;
+    int st = bi_build_wake(s->b, part, err);
+    if (st)
+        return st;
     if (index >= part->n_where || !part->where[index])
         return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is missing",
                        part->journal.log.path, (unsigned long long)ordinal);
@@ -69,7 +93,7 @@ static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_r
 {
     const char *bytes = buf->data + BI_JOB_PREFIX;
     size_t size = buf->size - BI_JOB_PREFIX, n = size >= 40 ? bi_le32(bytes + 36) : 0;
-    if (n > size / 8)
+    if (n > size / BI_PACK_ARRAY)
         return bi_fail(err, BIOINFER_FORMAT, "%s: a result in the journal is damaged",
                        s->b->path);
     if (!bi_grow(s->b->env, &s->arrays, &s->cap_arrays, n + 1, sizeof *s->arrays))
@@ -130,7 +154,7 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
     }
     b->n_copied += copy_of != 0;
     b->n_residues += r.status ? 0 : (uint64_t)r.length;
-    b->by_status[(unsigned)-r.status % BI_COUNT(b->by_status)]++;
+    b->by_status[-(unsigned)r.status % BI_COUNT(b->by_status)]++;
     st = bi_writer_put(s->writer, &r, err);
     return st ? st : put_row(s, &r, same_as, err);
 }
@@ -152,14 +176,13 @@ static int move_all(const struct bi_build *b, const struct bioinfer_writer *w,
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
         goto out;
     }
-    if (w->ops->is_folder) /* left by a run that was killed right here */
-        bi_folder_remove(env, b->path);
     /* the result itself comes last: once it is there, all is */
     if (!side.size || !(st = bi_path_rename(env, side_from.data, side.data, err)))
         moved = 1;
     if (!st && !(st = bi_path_rename(env, manifest, list.data, err)))
         moved = 2;
-    if (!st && !(st = bi_path_rename(env, w->path, b->path, err)))
+    if (!st && !(st = w->ops->is_folder ? bi_path_rename_new(env, w->path, b->path, err)
+                                        : bi_path_rename(env, w->path, b->path, err)))
         moved = 3;
     if (!st && !(st = bi_folder_sync_of(env, b->path, err)))
         goto out;
@@ -177,24 +200,38 @@ out:
     return st;
 }
 
+/* The folder where the output grows, empty; *out is the path of the output in it. */
+static int make_room(const struct bi_build *b, char **out, struct bioinfer_error *err)
+{
+    const char *base = strrchr(b->path, '/');
+    char *folder = bi_job_path(b->env, b->folder, BI_JOB_OUTPUT);
+    int st;
+    *out = folder ? bi_job_path(b->env, folder, base ? base + 1 : b->path) : NULL;
+    if (!*out) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
+    } else {
+        bi_folder_remove(b->env, folder); /* what a killed build has left */
+        st = bi_folder_make(b->env, folder, err);
+    }
+    bi_free(b->env, folder);
+    return st;
+}
+
 int bi_build(struct bi_build *b, struct bioinfer_error *err)
 {
     struct builder s = {.b = b, .manifest = BI_OUT_NONE, .payload.env = b->env,
                         .twin.env = b->env, .row.env = b->env};
-    const char *base = strrchr(b->path, '/');
-    char *path = bi_job_path(b->env, b->folder, base ? base + 1 : b->path);
-    char *manifest = bi_job_path(b->env, b->folder, "manifest");
+    char *path = NULL, *manifest = bi_job_path(b->env, b->folder, "manifest");
     static const char head[] = "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n";
     int st;
-    if (!path || !manifest) {
+    if (!manifest) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
         goto out;
     }
-    if ((st = bi_writer_new(&s.writer, b->env, path, &b->params, err)))
+    if ((st = make_room(b, &path, err)) ||
+        (st = bi_writer_new(&s.writer, b->env, path, &b->params, err)))
         goto out;
     s.writer->moved_later = true; /* move_all syncs the folder that they end in */
-    if (s.writer->ops->is_folder)
-        bi_folder_remove(b->env, path); /* what a killed build has left */
     if ((st = bi_writer_start(s.writer, err)) ||
         (st = bi_out_open(&s.manifest, b->env, manifest, err)) ||
         (st = bi_out_write(&s.manifest, head, sizeof head - 1, err)))

@@ -107,12 +107,13 @@ static bool decimal(const char *text, int64_t *out)
 {
     uint64_t v = 0;
     bool minus = text && *text == '-';
-    if (!text || !text[minus] || strlen(text) > 20)
+    if (!text || !text[minus])
         return false;
     for (text += minus; *text; text++) {
-        if (*text < '0' || *text > '9')
+        const uint64_t digit = (uint64_t)(*text - '0');
+        if (*text < '0' || *text > '9' || v > (INT64_MAX - digit) / 10)
             return false;
-        v = v * 10 + (uint64_t)(*text - '0');
+        v = v * 10 + digit;
     }
     *out = minus ? -(int64_t)v : (int64_t)v;
     return true;

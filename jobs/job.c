@@ -14,38 +14,9 @@
 #include "../base/map.h"
 
 enum { MAX_SEQUENCES = 3 << 19 };              /* remembered: 48 MiB of table */
-static const uint64_t MAX_WAITING = 64u << 20; /* bytes of sequences of waiting copies */
+static const uint64_t MAX_WAITING = 16u << 20; /* bytes of waiting copies, all that they take */
 
 /* ---- 1 opening ---- */
-
-char *bi_job_path(const struct bi_env *env, const char *folder, const char *name)
-{
-    size_t n = strlen(folder) + strlen(name) + 2;
-    char *path = bi_alloc(env, n);
-    if (path)
-        snprintf(path, n, "%s/%s", folder, name);
-    return path;
-}
-
-int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
-                struct bioinfer_error *err)
-{
-    char *path = bi_job_path(env, folder, "lock");
-    int st = BIOINFER_NOT_FOUND;
-    *fd = -1;
-    if (!path)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: path", folder);
-    /* the job before may take the folder away between the two steps */
-    for (int i = 0; i < 100 && st == BIOINFER_NOT_FOUND; i++)
-        if (!(st = bi_folder_make(env, folder, err)))
-            st = bi_lock_take(fd, env, path, err);
-        else
-            break;
-    if (st == BIOINFER_MISUSE)
-        st = bi_fail(err, BIOINFER_IO, "%s: another job is writing this output", folder);
-    bi_free(env, path);
-    return st;
-}
 
 static char *folder_of(const struct bi_env *env, const char *path,
                        const struct bioinfer_job_params *p)
@@ -94,7 +65,7 @@ static int take_record(void *user, const struct bi_journal_record *r,
     job->stats.resumed++;
     job->stats.failed += r->status != 0;
     job->stats.copied += (r->flags & BI_JOURNAL_COPY) != 0;
-    job->stats.by_status[(unsigned)-r->status % BI_COUNT(job->stats.by_status)]++;
+    job->stats.by_status[-(unsigned)r->status % BI_COUNT(job->stats.by_status)]++;
     return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards,
                        job->part.journal.n, err);
 }
@@ -196,7 +167,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
         goto out;
     }
     job->stats.folder = job->folder;
-    if ((st = bi_writer_new(&job->writer, env, path, params->writer, err)))
+    if ((st = bi_writer_new(&job->writer, env, path, params->writer, err)) ||
+        (!job->is_shard && (st = bi_writer_ready(job->writer, err))))
         goto out;
     is_folder = job->writer->ops->is_folder;
     if (bi_path_exists(path) && !bi_path_is_regular(path) &&
@@ -212,8 +184,9 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
         goto out;
     if ((st = find_earlier(job, params->resume, err)) || (st = recover(job, err)))
         goto out;
-    if (is_folder && bi_path_exists(path) && !job->complete) {
-        st = bi_fail(err, BIOINFER_IO, "%s: output is there already", path);
+    if (is_folder && bi_path_exists(path)) { /* who made it is not known: it is never replaced */
+        st = bi_fail(err, BIOINFER_IO, "%s: output is there already; move it away, or name another one",
+                     path);
         goto out;
     }
     *out = job;
@@ -225,27 +198,36 @@ out:
 
 /* ---- 2 flights ---- */
 
+/* One piece of memory: there may be very many, of very short records. */
 static struct bi_flight *flight_new(const struct bi_env *env,
                                     const struct bioinfer_record *r, bool sequence)
 {
-    struct bi_flight *f = bi_zalloc(env, sizeof *f);
-    if (!f)
+    const char *description = r->description ? r->description : "";
+    size_t n_id = strlen(r->id) + 1, n_description = strlen(description) + 1;
+    uint64_t size = sizeof(struct bi_flight);
+    struct bi_flight *f;
+    char *at;
+    if (!bi_add_size(size, n_id, &size) || !bi_add_size(size, n_description, &size) ||
+        !bi_add_size(size, sequence ? (uint64_t)r->length + 1 : 0, &size) || size > SIZE_MAX ||
+        !(f = bi_alloc(env, (size_t)size)))
         return NULL;
-    f->ordinal = r->ordinal;
-    f->length = r->length;
-    f->id = bi_strdup(env, r->id);
-    f->description = bi_strdup(env, r->description ? r->description : "");
-    if (sequence && (f->sequence = bi_alloc(env, r->length + 1))) {
+    at = (char *)(f + 1);
+    *f = (struct bi_flight){.ordinal = r->ordinal, .length = r->length, .size = size, .id = at,
+                            .description = at + n_id};
+    memcpy(f->id, r->id, n_id);
+    memcpy(f->description, description, n_description);
+    if (sequence) {
+        f->sequence = at + n_id + n_description;
         memcpy(f->sequence, r->sequence, r->length);
         f->sequence[r->length] = '\0';
     }
-    if (f->id && f->description && (!sequence || f->sequence))
-        return f;
-    bi_free(env, f->id);
-    bi_free(env, f->description);
-    bi_free(env, f->sequence);
-    bi_free(env, f);
-    return NULL;
+    return f;
+}
+
+/* Gives the memory that it takes, with the allocator's share beside each piece. */
+static uint64_t flight_size(const struct bi_flight *f)
+{
+    return f->size + 2 * BI_ALIGN;
 }
 
 /* Frees a list and what waits in it. */
@@ -254,9 +236,6 @@ static void flights_free(const struct bi_env *env, struct bi_flight *f)
     while (f) {
         struct bi_flight *next = f->next;
         flights_free(env, f->copies); /* one level: copies have none */
-        bi_free(env, f->id);
-        bi_free(env, f->description);
-        bi_free(env, f->sequence);
         bi_free(env, f);
         f = next;
     }
@@ -279,10 +258,13 @@ static uint64_t done_at(const struct bioinfer_job *job, uint64_t ordinal)
 /* job.json says what the journal holds, so it is there before the journal holds anything. */
 static int commit(struct bioinfer_job *job, bool sync, struct bioinfer_error *err)
 {
+    struct bioinfer_error why = {0};
     int st;
-    if (job->unsaid && (st = bi_identity_write(&job->identity, job->env, job->folder, err)))
-        return st;
-    job->unsaid = false;
+    if (job->unsaid && !job->part.journal.failed) {
+        if ((st = bi_identity_write(&job->identity, job->env, job->folder, &why)))
+            return bi_journal_fail(&job->part.journal, st, &why, err);
+        job->unsaid = false;
+    }
     return bi_journal_commit(&job->part.journal, sync, err);
 }
 
@@ -299,14 +281,17 @@ static int commit_in_time(struct bioinfer_job *job, struct bioinfer_error *err)
 
 /* ---- 3 records out ---- */
 
-static void hash_record(const struct bioinfer_job *job, const struct bioinfer_record *r,
+/* hash[0] is of the record, hash[1] of it and of all records before it, whoever computes them: so
+ * each record of a journal says what the whole input was up to there. */
+static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r,
                         uint64_t hash[2])
 {
-    uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)(unsigned)-r->status);
+    uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)-(unsigned)r->status);
     if (r->description)
         h = bi_hash(r->description, strlen(r->description), h);
     hash[0] = r->length ? bi_hash(r->sequence, r->length, h) : h;
-    hash[1] = bi_hash(hash, sizeof *hash, job->identity_hash);
+    job->input_hash = bi_hash(hash, sizeof *hash, job->input_hash);
+    hash[1] = bi_hash(&job->input_hash, sizeof job->input_hash, job->identity_hash);
 }
 
 /* A record that an earlier run has done must be the one that is read now. */
@@ -319,7 +304,8 @@ static int check_done(struct bioinfer_job *job, const struct bioinfer_record *r,
         st = bi_fail(err, BIOINFER_MISMATCH,
                      "%s: record %" PRIu64 " ('%.60s') is not the one that this journal holds: "
                      "it is of another %s", job->folder, r->ordinal, r->id,
-                     have.hash[0] != hash[0] ? "input" : "job");
+                     have.hash[0] != hash[0] ? "input"
+                                             : "job, or the input has changed before it");
     return st;
 }
 
@@ -373,8 +359,7 @@ static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, 
             return st;
         if (have.status)
             return 0; /* the same will happen to this one, with its own name in the reason */
-    } else if (!(twin = *flight_at(job, first)) ||
-               job->waiting_size + r->length > MAX_WAITING) {
+    } else if (!(twin = *flight_at(job, first))) {
         return 0;
     }
     if (!(f = flight_new(job->env, r, twin != NULL)))
@@ -384,7 +369,7 @@ static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, 
     if (twin) {
         f->next = twin->copies;
         twin->copies = f;
-        job->waiting_size += r->length;
+        job->waiting_size += flight_size(f);
         return 1;
     }
     if (!(st = put_copy(job, f, first, err)))
@@ -419,12 +404,34 @@ static int next_retry(struct bioinfer_job *job, struct bioinfer_record *r,
     return add_flight(job, r, f->hash, f->same_as, err);
 }
 
+/* The name that a record will have, and its share of what the format can hold. */
+static int reserve(struct bioinfer_job *job, const struct bioinfer_record *r,
+                   struct bioinfer_error *err)
+{
+    struct bioinfer_result name = {.ordinal = r->ordinal, .id = r->id ? r->id : "",
+                                   .description = r->description};
+    return r->status ? 0 : bi_writer_reserve(job->writer, &name, err);
+}
+
+int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record,
+                  struct bioinfer_error *err)
+{
+    const struct bioinfer_writer *w = job->writer;
+    struct bioinfer_record r = *record;
+    if (job->n_read || job->complete ||
+        (!w->ops->reserve && (!w->ops->keyed_by_id || w->params.suffix_duplicates)))
+        return 1;
+    r.ordinal = job->n_expected++;
+    return r.ordinal % job->n_shards == job->shard ? reserve(job, &r, err) : 0;
+}
+
 int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
                   struct bioinfer_error *err)
 {
     int st;
     flights_free(job->env, job->handed);
     job->handed = NULL;
+    job->held_back = false;
     if ((st = commit_in_time(job, err)))
         return st; /* reading may take long: what is done shall not wait for it */
     while (!job->complete) {
@@ -437,6 +444,9 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
         }
         if (job->ended || !job->source)
             return 0;
+        /* enough waits for records in flight: let these be computed before more are read */
+        if ((job->held_back = job->waiting_size >= MAX_WAITING))
+            return 0;
         if ((st = job->source(job->source_user, &r, err)) <= 0) {
             job->ended = st == 0;
             return st;
@@ -446,12 +456,8 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
         r.ordinal = job->n_read++;
         mine = r.ordinal % job->n_shards == job->shard;
         hash_record(job, &r, hash);
-        if (mine && !r.status) {
-            struct bioinfer_result name = {.ordinal = r.ordinal, .id = r.id,
-                                           .description = r.description};
-            if ((st = bi_writer_reserve(job->writer, &name, err)))
-                return st;
-        }
+        if (mine && r.ordinal >= job->n_expected && (st = reserve(job, &r, err)))
+            return st;
         if (mine && done_at(job, r.ordinal) && (st = check_done(job, &r, hash, err)))
             return st;
         if ((st = find_twin(job, &r, mine, hash, &same_as, err)) < 0)
@@ -464,6 +470,11 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
         return 1;
     }
     return 0;
+}
+
+bool bi_job_pending(const struct bioinfer_job *job)
+{
+    return job->retry || job->held_back;
 }
 
 /* ---- 4 results in ---- */
@@ -497,7 +508,7 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
     job->stats.records++;
     job->stats.failed += r->status != 0;
     job->stats.copied += copy_of != 0;
-    job->stats.by_status[(unsigned)-r->status % BI_COUNT(job->stats.by_status)]++;
+    job->stats.by_status[-(unsigned)r->status % BI_COUNT(job->stats.by_status)]++;
     return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, j->n - 1, err);
 }
 
@@ -509,7 +520,7 @@ static int settle_copies(struct bioinfer_job *job, struct bi_flight *f, bool ok,
     while (f->copies && !st) {
         struct bi_flight *copy = f->copies;
         f->copies = copy->next;
-        job->waiting_size -= copy->length;
+        job->waiting_size -= flight_size(copy);
         if (ok) {
             copy->next = NULL;
             st = put_copy(job, copy, f->ordinal, err);
@@ -574,7 +585,7 @@ static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
 {
     struct bi_journal *j = &job->part.journal;
     struct bi_journal_record end = {.ordinal = job->n_read, .flags = BI_JOURNAL_END,
-                                    .hash = {0, job->identity_hash}};
+                                    .hash = {job->input_hash, job->identity_hash}};
     int st = 0;
     if (!job->complete) {
         bi_journal_begin(j, &end);
@@ -612,8 +623,7 @@ void bi_job_discard(struct bioinfer_job *job)
 {
     job->discarded = true;
     bi_journal_close(&job->part.journal);
-    remove_in(job, "job.json"); /* first: without it the rest counts for nothing */
-    bi_folder_remove(job->env, job->folder);
+    bi_job_clear(job->env, job->folder);
 }
 
 void bi_job_close(struct bioinfer_job **out)

@@ -2,6 +2,7 @@
  *
  *   job.c       records in, results into the journal: what is done, what is a copy
  *   identity.c  job.json: what must be the same when a job is resumed or merged
+ *   folder.c    PATH.part/: made, locked, cleared
  *   build.c     journals -> output and manifest
  *   merge.c     the journals of all shards -> output and manifest
  *   journal.c   the two files of a journal
@@ -12,7 +13,8 @@
  * 0 = this one), and the packed result.
  *
  * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, and
- * while the output is built its files; nothing else is written until all is complete. */
+ * while the output is built the manifest and a folder "output" where the output grows;
+ * nothing else is written until all is complete. What else lies in it is left alone. */
 #ifndef BI_JOB_H
 #define BI_JOB_H
 
@@ -24,6 +26,19 @@
 #include "pack.h"
 
 enum { BI_JOB_PREFIX = 16 }; /* bytes of a payload in front of the packed result */
+
+/* ---- folder.c ---- */
+
+#define BI_JOB_OUTPUT "output" /* the folder in it where the output grows */
+
+/* folder + "/" + name as a new string. */
+char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
+/* Makes the folder of a job and takes its lock. IO when another job holds it, or when there is
+ * a folder of that name which is no job's. */
+int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
+                struct bioinfer_error *err);
+/* Removes the files of a job, and its folder when nothing else is in it. Best effort. */
+void bi_job_clear(const struct bi_env *env, const char *folder);
 
 /* ---- identity.c ---- */
 
@@ -61,7 +76,8 @@ struct bi_part {
     uint64_t n_set; /* ordinals that have a record */
 };
 
-/* Notes that record number `at` holds the ordinal of `index`. */
+/* Notes that record number `at` holds the ordinal of `index`. FORMAT when it is farther ahead of the
+ * records before it than any run can be: what a file says decides no allocation. */
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
                 struct bioinfer_error *err);
 
@@ -71,11 +87,14 @@ struct bi_build {
     const char *folder; /* where its files grow, on the same file system */
     struct bi_part *parts; /* ordinal k is in parts[k % n_parts] */
     uint64_t n_parts, n_records;
+    uint64_t max_open, n_open, oldest; /* journals open at once, 0 = all; one to be parked next */
     struct bioinfer_writer_params params;
     uint64_t n_copied, n_residues, by_status[32];
 };
 
 int bi_build(struct bi_build *b, struct bioinfer_error *err);
+/* Opens the journal of a part that is to be read, and parks another one when there are too many. */
+int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err);
 
 /* ---- job.c ---- */
 
@@ -84,9 +103,10 @@ struct bi_flight {
     struct bi_flight *next;
     struct bi_flight *copies; /* records with the same sequence */
     uint64_t ordinal, same_as, hash[2];
-    char *id, *description;
+    char *id, *description; /* behind this struct, in the same piece of memory */
     char *sequence; /* of copies alone: needed when the twin fails */
     size_t length;
+    uint64_t size; /* of that piece */
 };
 
 enum { BI_FLIGHTS = 4096 }; /* chains of the table; a window has at most 16384 records */
@@ -109,18 +129,24 @@ struct bioinfer_job {
     bioinfer_source source;
     void *source_user;
     uint64_t n_read;
+    uint64_t n_expected; /* records whose names were reserved before they are read */
+    uint64_t input_hash; /* of all records read */
     struct bi_seen sequences; /* a = first ordinal + 1, b = first of this shard + 1 */
     struct bi_flight *flights[BI_FLIGHTS];
     struct bi_flight *retry;  /* copies of what has failed: to be computed */
     struct bi_flight *handed; /* the retried record given out last */
-    uint64_t waiting_size;    /* bytes of sequences of waiting copies */
+    uint64_t waiting_size;    /* bytes that waiting copies take */
+    bool held_back;           /* the source said "no more" because too many wait */
     struct bioinfer_job_stats stats;
 };
 
 int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
                 const struct bioinfer_job_params *params, struct bioinfer_error *err);
+int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record,
+                  struct bioinfer_error *err);
 int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
                   struct bioinfer_error *err);
+bool bi_job_pending(const struct bioinfer_job *job);
 int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
                 struct bioinfer_error *err);
 int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err);
@@ -131,11 +157,5 @@ void bi_job_close(struct bioinfer_job **job);
 int bi_job_merge(const struct bi_env *env, const char *path, const char *const *parts,
                  size_t n_parts, const struct bioinfer_writer_params *params,
                  struct bioinfer_job_stats *stats, struct bioinfer_error *err);
-
-/* Makes the folder of a job and takes its lock. IO when another job holds it. */
-int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
-                struct bioinfer_error *err);
-/* folder + "/" + name as a new string. */
-char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNK = 1 << 20 };
+enum { CHUNK = 1 << 20, GROUP_RECORDS = 1 << 16 }; /* records in a group at most: they are in memory */
 static const uint64_t GROUP_SIZE = 256u << 20; /* bytes of payload in a group at most */
 static const uint32_t MAGIC = 0x314A4942;      /* "BIJ1" */
 
@@ -53,6 +53,23 @@ void bi_journal_close(struct bi_journal *j)
     if (j->env)
         bi_free(j->env, j->group);
     *j = BI_JOURNAL_NONE;
+}
+
+bool bi_journal_is_awake(const struct bi_journal *j)
+{
+    return j->data.fd >= 0 && j->log.fd >= 0;
+}
+
+void bi_journal_park(struct bi_journal *j)
+{
+    bi_append_park(&j->data);
+    bi_append_park(&j->log);
+}
+
+int bi_journal_wake(struct bi_journal *j, struct bioinfer_error *err)
+{
+    int st = bi_append_wake(&j->data, err);
+    return st ? st : bi_append_wake(&j->log, err);
 }
 
 /* ---- records as bytes ---- */
@@ -154,16 +171,29 @@ void bi_journal_begin(struct bi_journal *j, struct bi_journal_record *r)
     j->crc = 0;
 }
 
+int bi_journal_fail(struct bi_journal *j, int st, const struct bioinfer_error *why,
+                    struct bioinfer_error *err)
+{
+    if (!j->failed) {
+        j->failed = true;
+        j->why = *why;
+        j->why.status = st;
+    }
+    if (err)
+        *err = j->why;
+    return j->why.status;
+}
+
 int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n,
                      struct bioinfer_error *err)
 {
+    struct bioinfer_error why = {0};
     int st;
     if (j->failed)
-        return bi_fail(err, BIOINFER_MISUSE, "%s: write after a failure", j->data.path);
+        return bi_journal_fail(j, 0, NULL, err);
     j->crc = j->sum(j->crc, bytes, n);
-    if ((st = bi_append_write(&j->data, bytes, n, err)))
-        j->failed = true;
-    return st;
+    st = bi_append_write(&j->data, bytes, n, &why);
+    return st ? bi_journal_fail(j, st, &why, err) : 0;
 }
 
 int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
@@ -182,7 +212,6 @@ int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
 static void cut_back(struct bi_journal *j)
 {
     uint64_t n = j->n - j->n_group;
-    j->failed = true;
     j->n_group = 0;
     j->n = n;
     bi_append_cut(&j->log, n * BI_JOURNAL_RECORD, NULL);
@@ -191,21 +220,23 @@ static void cut_back(struct bi_journal *j)
 
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err)
 {
+    struct bioinfer_error why = {0};
     int st = 0;
-    if (j->failed) { /* the caller has the reason already */
+    if (j->failed) {
         cut_back(j);
-        return BIOINFER_MISUSE;
+        return bi_journal_fail(j, 0, NULL, err);
     }
     if (j->n_group)
-        st = sync ? bi_append_sync(&j->data, err) : bi_append_flush(&j->data, err);
+        st = sync ? bi_append_sync(&j->data, &why) : bi_append_flush(&j->data, &why);
     for (size_t i = 0; !st && i < j->n_group; i++) {
         uint8_t bytes[BI_JOURNAL_RECORD];
         encode(j, bytes, &j->group[i]);
-        st = bi_append_write(&j->log, bytes, sizeof bytes, err);
+        st = bi_append_write(&j->log, bytes, sizeof bytes, &why);
     }
     if (!st)
-        st = sync ? bi_append_sync(&j->log, err) : bi_append_flush(&j->log, err);
+        st = sync ? bi_append_sync(&j->log, &why) : bi_append_flush(&j->log, &why);
     if (st) {
+        bi_journal_fail(j, st, &why, err);
         cut_back(j);
         return st;
     }
@@ -221,7 +252,7 @@ bool bi_journal_due(const struct bi_journal *j, double *begun)
         return false;
     *begun = now();
     return *begun - j->committed_at >= j->interval ||
-           j->data.size - j->data_committed >= GROUP_SIZE;
+           j->n_group >= GROUP_RECORDS || j->data.size - j->data_committed >= GROUP_SIZE;
 }
 
 void bi_journal_space(struct bi_journal *j, double begun)

@@ -5,7 +5,8 @@
  *    0 u32 magic 'BIJ1'             4 u32 CRC-32C of bytes 8..63
  *    8 u64 ordinal                 16 u64 offset in data    24 u64 size of the payload
  *   32 u32 CRC-32C of the payload  36 i32 status            40 u64 flags
- *   48 u64 hash[2], the caller's
+ *   48 u64 hash[2], the caller's (job.c: of a record, and of it with all before it; at the end
+ *      of the whole input, and of the job)
  *
  * A commit writes and syncs the data first and the records behind it, so a record never
  * points at bytes that are not there. Recovery reads records while all of that holds, and
@@ -36,6 +37,7 @@ struct bi_journal {
     bi_crc32c sum;
     uint32_t crc;                    /* of the payload being written */
     bool failed;
+    struct bioinfer_error why;       /* of the first failure: all that comes later is told it too */
     double interval, committed_at;   /* seconds */
 };
 
@@ -57,8 +59,11 @@ int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n,
 int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
                    struct bioinfer_error *err);
 /* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
- * both files are cut to the last commit. */
+ * both files are cut to the last commit, and whatever is asked later fails for the same reason. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
+/* Ends it for a reason of the caller's. */
+int bi_journal_fail(struct bi_journal *j, int status, const struct bioinfer_error *why,
+                    struct bioinfer_error *err);
 /* Is it time to commit? First after a quarter of a second, later every two seconds, and never so
  * often that syncing takes more than a fiftieth of the time. *begun: seconds, for the next. */
 bool bi_journal_due(const struct bi_journal *j, double *begun);
@@ -70,6 +75,10 @@ int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_rec
 /* The payload of a record, into `dst` of r->size bytes; FORMAT when its CRC is wrong. */
 int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *r, void *dst,
                     struct bioinfer_error *err);
+/* One that is only read can be parked, which takes no open file, and be read again once awake. */
+bool bi_journal_is_awake(const struct bi_journal *j);
+void bi_journal_park(struct bi_journal *j);
+int bi_journal_wake(struct bi_journal *j, struct bioinfer_error *err);
 void bi_journal_close(struct bi_journal *j);
 
 #endif

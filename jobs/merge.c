@@ -5,32 +5,38 @@
 
 #include "job.h"
 
+struct part {
+    char *folder;
+    uint64_t shard; /* from 0 */
+};
+
 struct merge {
     const struct bi_env *env;
     const char *path;
-    char **parts; /* folders */
+    struct part *parts;
     size_t n_parts, cap_parts;
-    struct bi_part *by_shard;
-    const char **folder_of; /* by shard */
+    struct bi_part *of_shard;
     uint64_t n_shards, n_records;
     struct bi_identity first;
-    const char *first_folder;
+    const char *read_folder; /* the one before */
     /* of the part being read */
     struct bi_part *part;
     const char *folder;
-    uint64_t shard, identity_hash;
+    uint64_t shard, identity_hash, input_hash;
+    struct bi_journal_record end;
     bool complete;
 };
 
 static int add_part(struct merge *m, const char *folder, struct bioinfer_error *err)
 {
+    struct part part = {0};
     if (!bi_grow(m->env, &m->parts, &m->cap_parts, m->n_parts + 1, sizeof *m->parts) ||
-        !(m->parts[m->n_parts] = bi_strdup(m->env, folder)))
+        !(part.folder = bi_strdup(m->env, folder)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: parts", m->path);
     /* a folder given with a slash behind it */
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--)
-        m->parts[m->n_parts][n - 1] = '\0';
-    m->n_parts++;
+        part.folder[n - 1] = '\0';
+    m->parts[m->n_parts++] = part;
     return 0;
 }
 
@@ -80,14 +86,9 @@ static int take_record(void *user, const struct bi_journal_record *r,
                        struct bioinfer_error *err)
 {
     struct merge *m = user;
-    if (r->flags & BI_JOURNAL_END) {
+    if (r->flags & BI_JOURNAL_END) { /* of several, after a resume, the last counts */
+        m->end = *r;
         m->complete = r->hash[1] == m->identity_hash;
-        if (m->n_records != UINT64_MAX && m->n_records != r->ordinal)
-            return bi_fail(err, BIOINFER_MISMATCH,
-                           "%s: its input had %llu records, that of %s had %llu", m->folder,
-                           (unsigned long long)r->ordinal, m->first_folder,
-                           (unsigned long long)m->n_records);
-        m->n_records = r->ordinal;
         return 0;
     }
     if (r->ordinal % m->n_shards != m->shard)
@@ -97,89 +98,136 @@ static int take_record(void *user, const struct bi_journal_record *r,
     return bi_part_add(m->part, m->env, r->ordinal / m->n_shards, m->part->journal.n, err);
 }
 
-static int read_part(struct merge *m, const char *folder, struct bioinfer_error *err)
+/* Reads a part's identity: it must be of the same job as the first; it says which shard it is. */
+static int read_identity(struct merge *m, struct part *part, struct bioinfer_error *err)
 {
     struct bi_identity id = {0};
-    uint64_t n_lost = 0;
     int st;
-    if (!bi_path_is_folder(folder))
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: there is no such folder", folder);
-    if ((st = bi_identity_read(&id, m->env, folder, err)))
+    if (!bi_path_is_folder(part->folder))
+        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: there is no such folder", part->folder);
+    if ((st = bi_identity_read(&id, m->env, part->folder, err)))
         goto out;
-    if (!m->by_shard) {
+    part->shard = id.shard - 1;
+    if (part == m->parts) {
         m->first = id;
         id = (struct bi_identity){0};
-        m->first_folder = folder;
         m->n_shards = m->first.n_shards;
-        if (m->n_shards > 1 << 20) {
-            st = bi_fail(err, BIOINFER_LIMIT, "%s: %llu shards, at most %d can be merged",
-                         folder, (unsigned long long)m->n_shards, 1 << 20);
-            goto out;
-        }
-        m->by_shard = bi_calloc(m->env, (size_t)m->n_shards, sizeof *m->by_shard);
-        m->folder_of = bi_calloc(m->env, (size_t)m->n_shards, sizeof *m->folder_of);
-        if (!m->by_shard || !m->folder_of) {
-            st = bi_fail(err, BIOINFER_NOMEM, "%s: parts", m->path);
-            goto out;
-        }
-        for (uint64_t i = 0; i < m->n_shards; i++)
-            m->by_shard[i].journal = BI_JOURNAL_NONE;
-        m->shard = m->first.shard - 1;
         m->identity_hash = bi_identity_hash(&m->first);
-    } else if ((st = bi_identity_compare(&m->first, &id, true, folder, err))) {
-        goto out;
     } else {
-        m->shard = id.shard - 1;
-        m->identity_hash = bi_identity_hash(&id);
+        st = bi_identity_compare(&m->first, &id, true, part->folder, err);
     }
-    if (m->folder_of[m->shard]) {
-        st = bi_fail(err, BIOINFER_MISMATCH, "shard %llu of %llu is there twice: %s and %s",
-                     (unsigned long long)m->shard + 1, (unsigned long long)m->n_shards,
-                     m->folder_of[m->shard], folder);
-        goto out;
-    }
-    m->folder_of[m->shard] = m->folder = folder;
-    m->part = &m->by_shard[m->shard];
-    m->complete = false;
-    if ((st = bi_journal_open(&m->part->journal, m->env, folder, true, err)) ||
-        (st = bi_journal_recover(&m->part->journal, false, take_record, m, &n_lost, err)))
-        goto out;
-    if (!m->complete)
-        st = bi_fail(err, BIOINFER_MISMATCH,
-                     "%s: shard %llu is not finished; run it again with --resume", folder,
-                     (unsigned long long)m->shard + 1);
 out:
     bi_identity_free(&id);
     return st;
 }
 
-static int check_missing(const struct merge *m, struct bioinfer_error *err)
+static int by_shard(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    return x->shard < y->shard ? -1 : x->shard > y->shard;
+}
+
+/* Every shard is there, and once: before any journal is read, and before anything is allocated for
+ * as many shards as a file says there are. */
+static int check_all_there(struct merge *m, struct bioinfer_error *err)
 {
     char list[160] = "";
-    size_t used = 0, n = 0;
-    for (uint64_t i = 0; i < m->n_shards; i++)
-        if (!m->folder_of[i]) {
-            n++;
-            if (used < sizeof list - 24)
-                used += (size_t)snprintf(list + used, sizeof list - used, "%s%llu",
-                                         used ? ", " : "", (unsigned long long)i + 1);
-        }
-    return n ? bi_fail(err, BIOINFER_MISMATCH, "%s: %zu of %llu shards missing: %s%s", m->path,
-                       n, (unsigned long long)m->n_shards, list,
+    uint64_t next = 0, n = 0;
+    size_t used = 0;
+    qsort(m->parts, m->n_parts, sizeof *m->parts, by_shard);
+    for (size_t i = 1; i < m->n_parts; i++)
+        if (m->parts[i].shard == m->parts[i - 1].shard)
+            return bi_fail(err, BIOINFER_MISMATCH, "shard %llu of %llu is there twice: %s and %s",
+                           (unsigned long long)m->parts[i].shard + 1,
+                           (unsigned long long)m->n_shards, m->parts[i - 1].folder,
+                           m->parts[i].folder);
+    for (size_t i = 0; i <= m->n_parts; i++) {
+        uint64_t here = i < m->n_parts ? m->parts[i].shard : m->n_shards;
+        n += here - next;
+        for (; next < here && used < sizeof list - 24; next++)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%llu", used ? ", " : "",
+                                     (unsigned long long)next + 1);
+        next = here + 1;
+    }
+    return n ? bi_fail(err, BIOINFER_MISMATCH, "%s: %llu of %llu shards missing: %s%s", m->path,
+                       (unsigned long long)n, (unsigned long long)m->n_shards, list,
                        used >= sizeof list - 24 ? " ..." : "")
              : 0;
 }
 
+/* All shards are of one input: as many records, and the same ones, whoever computed them. */
+static int check_input(struct merge *m, struct bioinfer_error *err)
+{
+    if (m->n_records != UINT64_MAX && m->n_records != m->end.ordinal)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: its input had %llu records, that of %s had %llu", m->folder,
+                       (unsigned long long)m->end.ordinal, m->read_folder,
+                       (unsigned long long)m->n_records);
+    if (m->n_records != UINT64_MAX && m->input_hash != m->end.hash[0])
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: its input had other records than that of %s, though as many",
+                       m->folder, m->read_folder);
+    m->n_records = m->end.ordinal;
+    m->input_hash = m->end.hash[0];
+    m->read_folder = m->folder;
+    return 0;
+}
+
+/* The records of one shard, which must be complete. */
+static int read_part(struct merge *m, struct part *part, struct bi_build *b,
+                     struct bioinfer_error *err)
+{
+    uint64_t n_lost = 0, n_own;
+    int st;
+    m->part = &m->of_shard[part->shard];
+    m->folder = part->folder;
+    m->shard = part->shard;
+    m->complete = false;
+    if ((st = bi_journal_open(&m->part->journal, m->env, part->folder, true, err)))
+        return st;
+    bi_journal_park(&m->part->journal); /* and counted from here on */
+    if ((st = bi_build_wake(b, m->part, err)) ||
+        (st = bi_journal_recover(&m->part->journal, false, take_record, m, &n_lost, err)))
+        return st;
+    n_own = m->end.ordinal / m->n_shards + (m->end.ordinal % m->n_shards > m->shard);
+    if (!m->complete || m->part->n_set != n_own)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: shard %llu is not finished; run it again with --resume", part->folder,
+                       (unsigned long long)m->shard + 1);
+    return check_input(m, err);
+}
+
+/* Names, then journals of all parts. */
+static int read_parts(struct merge *m, struct bi_build *b, struct bioinfer_error *err)
+{
+    int st = 0;
+    for (size_t i = 0; i < m->n_parts && !st; i++)
+        st = read_identity(m, &m->parts[i], err);
+    if (st || (st = check_all_there(m, err)))
+        return st;
+    if (!(m->of_shard = bi_calloc(m->env, m->n_parts, sizeof *m->of_shard)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: parts", m->path);
+    for (size_t i = 0; i < m->n_parts; i++)
+        m->of_shard[i].journal = BI_JOURNAL_NONE;
+    b->parts = m->of_shard;
+    b->n_parts = m->n_shards;
+    b->max_open = bi_files_max() / 4; /* two files each, and half of all for others */
+    b->max_open = b->max_open ? b->max_open : 1;
+    for (size_t i = 0; i < m->n_parts && !st; i++)
+        st = read_part(m, &m->parts[i], b, err);
+    b->n_records = m->n_records;
+    return st;
+}
+
 static void merge_free(struct merge *m)
 {
-    for (uint64_t i = 0; m->by_shard && i < m->n_shards; i++) {
-        bi_journal_close(&m->by_shard[i].journal);
-        bi_free(m->env, m->by_shard[i].where);
+    for (uint64_t i = 0; m->of_shard && i < m->n_parts; i++) {
+        bi_journal_close(&m->of_shard[i].journal);
+        bi_free(m->env, m->of_shard[i].where);
     }
-    bi_free(m->env, m->by_shard);
-    bi_free(m->env, m->folder_of);
+    bi_free(m->env, m->of_shard);
     for (size_t i = 0; i < m->n_parts; i++)
-        bi_free(m->env, m->parts[i]);
+        bi_free(m->env, m->parts[i].folder);
     bi_free(m->env, m->parts);
     bi_identity_free(&m->first);
 }
@@ -198,9 +246,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
         st = add_part(&m, parts[i], err);
     if (!st && !n_parts)
         st = find_parts(&m, err);
-    for (size_t i = 0; i < m.n_parts && !st; i++)
-        st = read_part(&m, m.parts[i], err);
-    if (st || (st = check_missing(&m, err)))
+    if (st || (st = read_parts(&m, &b, err)))
         goto out;
     if (params)
         b.params = *params;
@@ -232,11 +278,8 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
         goto out;
     }
     b.folder = folder;
-    b.parts = m.by_shard;
-    b.n_parts = m.n_shards;
-    b.n_records = m.n_records;
     st = bi_build(&b, err);
-    bi_folder_remove(env, folder);
+    bi_job_clear(env, folder);
     if (!st && stats) {
         stats->records = b.n_records;
         stats->failed = b.n_records - b.by_status[0];

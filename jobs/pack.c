@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { HEAD = 56, ARRAY = 48, MAX_TEXT = 1 << 30, LABELS = 1 };
+enum { HEAD = 56, ARRAY = BI_PACK_ARRAY, MAX_TEXT = 1 << 30, LABELS = 1 };
 
 struct sizes {
     uint64_t all, head, texts, data;
@@ -16,11 +16,13 @@ static const char *text_of(const char *text)
 
 static bool array_size(const struct bioinfer_array *a, uint64_t *size)
 {
+    if (a->n_dims < 0 || a->n_dims > (int)BI_COUNT(a->shape))
+        return false;
     *size = sizeof(float);
     for (int i = 0; i < a->n_dims; i++)
         if (a->shape[i] < 0 || !bi_mul_size(*size, (uint64_t)a->shape[i], size))
             return false;
-    return a->n_dims >= 0 && a->n_dims <= 4;
+    return true;
 }
 
 static bool measure(const struct bioinfer_result *r, struct sizes *s)

@@ -14,6 +14,8 @@
 
 #include "../base/base.h"
 
+enum { BI_PACK_ARRAY = 48 }; /* bytes that say what an array is */
+
 /* Bytes of a packed result; 0 when it has shapes or texts no result can have. */
 uint64_t bi_pack_size(const struct bioinfer_result *r);
 /* Hands out the bytes piece by piece; a non-zero return of `write` stops with it. */

@@ -2,6 +2,4 @@
 #include "align_cells.h"
 
 ALIGN(align_ends_16x16_l8, 16, 16, 8, true, false, 16384, 1)
-ALIGN(align_ends_32x16_l8, 32, 16, 8, true, false, 16384, 1)
 ALIGN(align_ends_16x16_l32, 16, 16, 32, true, false, 65536, 1)
-ALIGN(align_ends_32x16_l32, 32, 16, 32, true, false, 65536, 1)

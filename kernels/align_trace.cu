@@ -2,6 +2,4 @@
 #include "align_cells.h"
 
 ALIGN(align_trace_16x8_l8, 16, 8, 8, true, true, 8192, 8)
-ALIGN(align_trace_32x8_l8, 32, 8, 8, true, true, 8192, 8)
 ALIGN(align_trace_16x8_l32, 16, 8, 32, true, true, 32768, 1)
-ALIGN(align_trace_32x8_l32, 32, 8, 32, true, true, 32768, 1)

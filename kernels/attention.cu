@@ -189,7 +189,7 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
                 high[r] = row_max(high[r]);
                 shrink[r] = max[m][r] == high[r] ? 1 : exp2_(max[m][r] - high[r]);
                 max[m][r] = high[r];
-                high[r] = high[r] == -INF ? 0 : high[r];
+                high[r] = high[r] == -INF ? 0 : high[r] - WEIGHT_SHIFT;
                 sum[m][r] *= shrink[r];
             }
 #pragma GCC unroll 4

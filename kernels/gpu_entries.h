@@ -146,24 +146,16 @@
     E(then_contact_sums_f32,   contacts,     attention_contacts, 256, 21120, contact_rows32)\
     E(then_contact_tiles_f32,  contacts,     attention_contacts, 256, 22400, contact_tiles32)\
     E(align_8x8_l8,            align,         align,       64,  8192,  align8)           \
-    E(align_16x8_l8,           align,         align,       64,  8192,  align16)          \
     E(align_16x16_l8,          align,         align,       64,  16384, align16)          \
     E(align_32x13_l8,          align,         align,       64,  16384, align32)          \
-    E(align_32x16_l8,          align,         align,       64,  16384, align32)          \
     E(align_16x8_l22,          align,         align,       64,  22528, align16)          \
     E(align_16x16_l22,         align,         align,       64,  45056, align16)          \
     E(align_32x13_l22,         align,         align,       64,  45056, align32)          \
-    E(align_32x16_l22,         align,         align,       64,  45056, align32)          \
     E(align_16x16_l32,         align,         align,       64,  65536, align16)          \
-    E(align_32x16_l32,         align,         align,       64,  65536, align32)          \
     E(align_ends_16x16_l8,     align_ends,    align,       64,  16384, align16)          \
-    E(align_ends_32x16_l8,     align_ends,    align,       64,  16384, align32)          \
     E(align_ends_16x16_l32,    align_ends,    align,       64,  65536, align16)          \
-    E(align_ends_32x16_l32,    align_ends,    align,       64,  65536, align32)          \
     E(align_trace_16x8_l8,     align_trace,   align,       64,  8192,  align16)          \
-    E(align_trace_32x8_l8,     align_trace,   align,       64,  8192,  align32)          \
     E(align_trace_16x8_l32,    align_trace,   align,       64,  32768, align16)          \
-    E(align_trace_32x8_l32,    align_trace,   align,       64,  32768, align32)          \
     E(align_long,              align_long,    align_long,  64,  4096,  align_long)       \
     E(align_long_trace,        align_long,    align_long,  64,  4096,  align_long)       \
     E(align_walk,              align_walk,    align_walk,  64,  0,     align_walk)       \

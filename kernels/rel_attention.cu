@@ -170,7 +170,7 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
                 high[r] = row_max(high[r]);
                 shrink[r] = max[m][r] == high[r] ? 1 : exp2_(max[m][r] - high[r]);
                 max[m][r] = high[r];
-                high[r] = high[r] == -INF ? 0 : high[r];
+                high[r] = high[r] == -INF ? 0 : high[r] - WEIGHT_SHIFT;
                 sum[m][r] *= shrink[r];
             }
 #pragma GCC unroll 2

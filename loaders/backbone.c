@@ -81,6 +81,14 @@ static bool belongs(const struct bi_atom *a, const struct bi_structure *s,
                                         : !a->het || is_mse(a);
 }
 
+/* Is it an atom that the rules read past, and of what is neither protein nor water? */
+static bool is_other(const struct bi_atom *a, const struct bi_structure *s,
+                     enum bi_backbone_rules rules)
+{
+    return !bi_is_water(a) && (rules == BI_RULES_GAPS ? a->het && !is_mse(a)
+                                                      : bi_is_read(a, s) && !bi_is_protein(a));
+}
+
 /* Entries [0, n) without the residues that have no CA; the number that stay. */
 static size_t drop_without_ca(struct entry *e, size_t n)
 {
@@ -191,7 +199,7 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
         bool first = !i || a->number != s->atoms[i - 1].number || !seen ||
                      a->icode != s->atoms[i - 1].icode;
         if (!belongs(a, s, rules)) {
-            b.n_het += a->het && rules == BI_RULES_GAPS && first;
+            b.n_other += first && is_other(a, s, rules);
             continue;
         }
         if (rank_of(a->chain, any) < 0) {
@@ -222,7 +230,7 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
         n_residues += b.chains[k].n;
     if (!st && !b.n_chains)
         st = bi_fail(err, BIOINFER_EMPTY, "%s: no protein chain with a name (%zu residues without "
-                     "one, %zu HETATM residues)", s->name, b.n_unnamed, b.n_het);
+                     "one, %zu of neither protein nor water)", s->name, b.n_unnamed, b.n_other);
     if (!st && n_residues > BI_MAX_RESIDUES)
         st = bi_fail(err, BIOINFER_LIMIT, "%s: %zu residues, at most %d", s->name, n_residues,
                      BI_MAX_RESIDUES);
@@ -262,7 +270,6 @@ void bi_backbone_describe(const struct bi_backbone *b, struct bi_buf *out)
     SAY(b->n_altlocs, "%zu repeated backbone atoms (alternates, later models): the first counts",
         b->n_altlocs)
     SAY(b->n_models > 1, "%d models", (int)b->n_models)
-    SAY(b->n_het, "%zu HETATM residues left out", b->n_het)
     SAY(b->n_unnamed, "%zu residues in chains without a usable name left out", b->n_unnamed)
 #undef SAY
 }

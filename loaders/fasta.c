@@ -30,6 +30,8 @@ struct bioinfer_reader {
     struct bi_gunzip in;
     const char *path; /* for messages */
     bool raw;
+    bool stops;  /* a '*' may be inside */
+    bool chains; /* a '/' may be, between chains */
     uint64_t max_length;
 
     char *win; /* win[pos, end) is not yet used */
@@ -47,7 +49,7 @@ struct bioinfer_reader {
     uint64_t ordinal; /* of the record being read */
     int bad;          /* its status; not 0 = the rest of it is skipped */
     char message[512];
-    bool star; /* a '*' was seen, which must be the last residue */
+    bool star; /* a '*' was seen, which must be the last residue, or with `stops` may be */
     uint64_t star_line, star_column;
     bool any_lower;
 
@@ -417,6 +419,17 @@ static void bad_character(struct bioinfer_reader *r, unsigned char c, uint64_t l
               "character '%c' (0x%02X) is not a residue", c, c);
 }
 
+static bool add_residue(struct bioinfer_reader *r, char c, uint64_t line, uint64_t column)
+{
+    if (r->n == r->max_length) {
+        spoil(r, BIOINFER_TOO_LONG, line, column, "more than %llu residues",
+              (unsigned long long)r->max_length);
+        return false;
+    }
+    r->seq[r->n++] = c;
+    return true;
+}
+
 /* One by one: everything but plain letters. seq has room. */
 static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
 {
@@ -426,7 +439,7 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
         uint64_t column = x->column + i + 1;
         if (k == SPACE)
             continue;
-        if (k == OTHER || (k == ANGLE && !r->raw)) {
+        if ((k == OTHER && !(c == '/' && r->chains)) || (k == ANGLE && !r->raw)) {
             bad_character(r, c, x->line, column);
             break;
         }
@@ -435,9 +448,14 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
                 r->counts.gaps++;
                 continue;
             }
-            if (r->star) {
+            if (r->star && !r->stops) {
                 bad_character(r, '*', r->star_line, r->star_column);
                 break;
+            }
+            if (r->star) { /* it was not the last one */
+                r->star = false;
+                if (!add_residue(r, '*', r->star_line, r->star_column))
+                    break;
             }
             if (k == STAR) {
                 r->star = true;
@@ -451,12 +469,8 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
                 r->any_lower = true;
             }
         }
-        if (r->n == r->max_length) {
-            spoil(r, BIOINFER_TOO_LONG, x->line, column, "more than %llu residues",
-                  (unsigned long long)r->max_length);
+        if (!add_residue(r, (char)c, x->line, column))
             break;
-        }
-        r->seq[r->n++] = (char)c;
     }
 }
 
@@ -466,7 +480,7 @@ static int take(struct bioinfer_reader *r, const struct piece *x)
     uint64_t room = r->max_length - r->n, add = x->n < room ? x->n : room;
     if (r->bad || !x->n)
         return 0;
-    if (!bi_grow(r->env, &r->seq, &r->seq_cap, r->n + (size_t)add + 1, 1))
+    if (!bi_grow(r->env, &r->seq, &r->seq_cap, r->n + (size_t)add + 2, 1)) /* a '*' may wait */
         return bi_fail(&r->failed, BIOINFER_NOMEM,
                        "%s: line %llu: a sequence of %llu residues", r->path,
                        (unsigned long long)x->line, (unsigned long long)(r->n + add));
@@ -755,14 +769,16 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
     }
     if (params) {
         r->params = *params;
-        r->raw = params->residues == BIOINFER_RESIDUES_RAW;
+        r->chains = params->residues == BIOINFER_RESIDUES_CHAINS;
+        r->raw = params->residues == BIOINFER_RESIDUES_RAW || r->chains;
         if (params->max_length)
             r->max_length = params->max_length;
         if (params->no_ratio_limit)
             r->in.ratio_limit = 0;
-        if (params->residues != BIOINFER_RESIDUES_DEFAULT && !r->raw) {
+        r->stops = params->residues == BIOINFER_RESIDUES_STOPS;
+        if (params->residues != BIOINFER_RESIDUES_DEFAULT && !r->raw && !r->stops) {
             st = bi_fail(err, BIOINFER_INVALID,
-                         "%s: residues: got policy %d, expected 0 or 1", r->path,
+                         "%s: residues: got policy %d, expected 0 to 3", r->path,
                          params->residues);
             goto out;
         }
@@ -852,7 +868,15 @@ void bi_fasta_tune_blocks(struct bioinfer_reader *r, size_t size)
 
 void bi_fasta_progress(const struct bioinfer_reader *r, uint64_t *done, uint64_t *total)
 {
-    *done = r->at > r->in.stream.done ? r->at : r->in.stream.done;
+    const uint64_t used = r->in.stream.done - (r->in.end - r->in.pos); /* bytes as stored */
+    const uint64_t out = r->in.total_out, waiting = r->end - r->pos;
+    /* what lies in the window is not consumed; of compressed bytes its share is an estimate */
+    if (r->ahead)
+        *done = r->at;
+    else if (!bi_gunzip_is_compressed(&r->in))
+        *done = used - waiting;
+    else
+        *done = out ? (uint64_t)((double)used * ((double)(out - waiting) / (double)out)) : 0;
     *total = r->in.stream.size;
 }
 

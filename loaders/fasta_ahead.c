@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "../base/team.h"
 #include "fasta.h"
 
 enum { RING = 4 }; /* blocks for each thread that may be ahead of the caller */
@@ -162,7 +163,7 @@ void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
         w->ahead = a;
         if (!(w->bytes = bi_alloc(env, 2 * block_size + 1)) ||
             bi_fasta_part_open(&w->part, env, params) ||
-            pthread_create(&w->thread, NULL, work, w))
+            bi_thread_start(&w->thread, work, w))
             break;
         a->n_started++;
     }

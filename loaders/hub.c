@@ -73,8 +73,8 @@ int bi_hub_check_link(const struct bi_env *env, const char *path, const char *ro
     size_t n = strlen(root);
     int st = bi_path_real(&real, env, path, err);
     if (!st && strcmp(root, "/") && (strncmp(real, root, n) || real[n] != '/'))
-        st = bi_fail(err, BIOINFER_INVALID, "%s: link leads out of its folder, to %s",
-                     path, real);
+        st = bi_fail(err, BIOINFER_INVALID, "%s: link leads out of its folder, to %s; give that "
+                     "file itself, copy it here, or link the whole folder", path, real);
     bi_free(env, real);
     return st;
 }
@@ -180,7 +180,7 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
         !is_path_of_names(revision, strlen(revision), 0, 8))
         return bi_fail(
             err, BIOINFER_NOT_FOUND,
-            "%s: no such file or folder, and no hub name (org/name, org/name@revision)",
+            "%s: no such file or folder, and neither a hub name (org/name, org/name@revision) nor tiny",
             name);
     if (!(root = cache_root(env)) || !(org = bi_strdup(env, name))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", name);

@@ -23,7 +23,7 @@ bool bi_is_protein(const struct bi_atom *a)
     return named(a->residue, names, BI_COUNT(names));
 }
 
-static bool is_water(const struct bi_atom *a)
+bool bi_is_water(const struct bi_atom *a)
 {
     static const char *const names[] = {"HOH", "DOD", "WAT", "H2O", "OH2", "TIP", "TIP2", "TIP3",
                                         "TIP4"};
@@ -88,7 +88,7 @@ int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *s, struct 
     for (size_t i = 0; !st && i < s->n_atoms; i++) {
         const struct bi_atom *a = &s->atoms[i];
         const int32_t element = element_of(a->element);
-        if (!bi_is_read(a, s) || is_water(a) ||
+        if (!bi_is_read(a, s) || bi_is_water(a) ||
             (n_ca && bi_is_protein(a) && bsearch(&a, ca, n_ca, sizeof *ca, compare_residues)))
             continue;
         l.n_hydrogen += element == 1;

@@ -26,7 +26,7 @@ struct bioinfer_loci {
     const char *id;
     bool several;
     struct bioinfer_locus of;
-    char name[300], message[252];
+    char name[300], message[1020];
 };
 
 /* ---- lines ---- */
@@ -124,7 +124,7 @@ static int cut(char *line, char **field)
 
 static int unusable(struct bioinfer_loci *l, int status, const char *what, const char *value)
 {
-    snprintf(l->message, sizeof l->message, "%.100s: line %lld: %s%s%.60s%s", l->path,
+    snprintf(l->message, sizeof l->message, "%.800s: line %lld: %s%s%.60s%s", l->path,
              (long long)l->number, what, value ? " '" : "", value ? value : "",
              value ? "'" : "");
     l->of.status = status;

@@ -45,16 +45,32 @@ static void set_code(struct bi_matrix *m, int letter, uint8_t code)
         m->code[letter - 'A' + 'a'] = code;
 }
 
+/* One more letter, which scores as `like` does. It has a code of its own: columns of different
+ * letters are not equal, whatever they score. */
+static void add_letter(struct bi_matrix *m, char letter, char like)
+{
+    const int from = m->code[(int)like];
+
+    if (m->code[(int)letter] != BI_MATRIX_NONE || from == BI_MATRIX_NONE)
+        return;
+    for (int i = 0; i < m->n; i++) {
+        m->score[m->n][i] = m->score[from][i];
+        m->score[i][m->n] = m->score[i][from];
+    }
+    m->score[m->n][m->n] = m->score[from][from];
+    m->letters[m->n] = letter;
+    set_code(m, letter, (uint8_t)m->n++);
+}
+
+/* Letters are A to Z and *: there is room for those that are added. */
 static void set_codes(struct bi_matrix *m)
 {
     memset(m->code, BI_MATRIX_NONE, sizeof m->code);
     for (int i = 0; i < m->n; i++)
         set_code(m, (unsigned char)m->letters[i], (uint8_t)i);
     for (const char *c = "JOU"; *c; c++)
-        if (m->code[(int)*c] == BI_MATRIX_NONE && m->code['X'] != BI_MATRIX_NONE)
-            set_code(m, *c, m->code['X']);
-    if (m->code['U'] == BI_MATRIX_NONE && m->code['T'] != BI_MATRIX_NONE)
-        set_code(m, 'U', m->code['T']);
+        add_letter(m, *c, 'X');
+    add_letter(m, 'U', 'T');
 }
 
 static void from_table(struct bi_matrix *m, const struct table *t)
@@ -72,8 +88,8 @@ static void from_table(struct bi_matrix *m, const struct table *t)
 
 void bi_matrix_simple(struct bi_matrix *m, int32_t match, int32_t mismatch)
 {
-    *m = (struct bi_matrix){.n = 5, .letters = "ACGTN"};
-    snprintf(m->name, sizeof m->name, "%d/%d", (int)match, (int)mismatch);
+    *m = (struct bi_matrix){.letters = "ACGTNRYSWKMBDHV"};
+    m->n = (int32_t)strlen(m->letters);
     for (int i = 0; i < m->n; i++)
         for (int j = 0; j < m->n; j++)
             m->score[i][j] = i == j && i < 4 ? match : mismatch;

@@ -13,12 +13,13 @@ enum {
 };
 
 struct bi_matrix {
-    char name[64];
+    char name[64]; /* "" of match and mismatch */
     char letters[BI_MATRIX_LETTERS + 1]; /* upper case; code = index */
     int32_t n;
     int32_t score[BI_MATRIX_LETTERS][BI_MATRIX_LETTERS]; /* [query][target] */
     /* Code of every character, BI_MATRIX_NONE = not in the alphabet. Case is ignored. J, O
-     * and U count as X where a matrix has X and not them, U as T where it has T and no X. */
+     * and U are added where a matrix has not got them: they score as X where it has X, else U
+     * scores as T where it has T. */
     uint8_t code[256];
 };
 
@@ -28,7 +29,8 @@ int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *na
 /* A file in memory. */
 int bi_matrix_parse(struct bi_matrix *m, const char *name, const char *text, size_t size,
                     struct bioinfer_error *err);
-/* Letters ACGTN: match where two of ACGT are equal, else mismatch. */
+/* Nucleotides, without a name: match where two of A, C, G, T (U) are equal, else mismatch; N and
+ * the other codes of several nucleotides match nothing. */
 void bi_matrix_simple(struct bi_matrix *m, int32_t match, int32_t mismatch);
 /* Names of the built-in ones; NULL past the end. */
 const char *bi_matrix_name(int index);

@@ -3,6 +3,7 @@
 
 #include "../base/file.h"
 #include "../base/number.h"
+#include "gunzip.h"
 #include "reader.h"
 #include "structure.h"
 
@@ -42,30 +43,74 @@ static bool is_mmcif(const char *text, size_t size)
            (text[i + 2] | 32) == 't' && (text[i + 3] | 32) == 'a' && text[i + 4] == '_';
 }
 
+/* The bytes that gzip data holds, NUL-terminated. Caller frees *out. */
+static int inflate_text(const struct bi_env *env, const char *name, const char *bytes, size_t size,
+                        char **out, size_t *n, struct bioinfer_error *err)
+{
+    enum { STEP = 1 << 18 };
+    struct bi_stream stream = BI_STREAM_NONE;
+    struct bi_gunzip g = {0};
+    char *text = NULL;
+    size_t cap = 0, at = 0, got = 1;
+    int st = bi_stream_from_memory(&stream, env, name, bytes, size, err);
+    if (!st)
+        st = bi_gunzip_open(&g, &stream, err);
+    while (!st && got) {
+        if (at > BI_MAX_STRUCTURE_SIZE)
+            st = bi_fail(err, BIOINFER_LIMIT, "%s: inflates to more than %d bytes", name,
+                         BI_MAX_STRUCTURE_SIZE);
+        else if (!bi_grow(env, &text, &cap, at + STEP + 1, 1))
+            st = bi_fail(err, BIOINFER_NOMEM, "%s: %zu bytes of text", name, at + STEP);
+        else
+            st = bi_gunzip_read(&g, text + at, STEP, &got, err);
+        at += st ? 0 : got;
+    }
+    if (!st) {
+        text[at] = '\0';
+        *out = text;
+        *n = at;
+        text = NULL;
+    }
+    bi_free(env, text);
+    bi_gunzip_close(&g);
+    return st;
+}
+
+/* Cuts the first of the suffixes that the name ends in. */
+static void cut_suffix(char *name, const char *const *suffixes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ends_in(name, strlen(name), suffixes[i])) {
+            name[strlen(name) - strlen(suffixes[i])] = '\0';
+            return;
+        }
+}
+
 int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
                              const char *name, const char *text, size_t size,
                              struct bioinfer_error *err)
 {
     static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF"};
+    static const char *const packed[] = {".gz", ".GZ"};
     struct bi_structure s = {.env = env};
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    size_t n = strlen(base);
-    int st;
+    char *inflated = NULL;
+    int st = 0;
     if (!(s.name = bi_strdup(env, base)))
         return bi_fail(err, BIOINFER_NOMEM, "%s", name);
-    if (size >= 2 && (uint8_t)text[0] == 0x1f && (uint8_t)text[1] == 0x8b)
-        st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: gzip data; decompress it first", name);
-    else
+    if (size >= 2 && (uint8_t)text[0] == 0x1f && (uint8_t)text[1] == 0x8b) {
+        st = inflate_text(env, name, text, size, &inflated, &size, err);
+        text = inflated;
+    }
+    if (!st)
         st = is_mmcif(text, size) ? bi_mmcif_read(&s, text, size, err)
                                   : bi_pdb_read(&s, text, size, err);
     if (!st && !s.n_atoms)
         st = bi_fail(err, BIOINFER_EMPTY, "%s: no ATOM record%s", name,
                      size ? ": expected a PDB or mmCIF file" : ", the file is empty");
-    for (size_t i = 0; i < BI_COUNT(suffixes); i++)
-        if (ends_in(s.name, n, suffixes[i])) {
-            s.name[n - strlen(suffixes[i])] = '\0';
-            break;
-        }
+    cut_suffix(s.name, packed, BI_COUNT(packed));
+    cut_suffix(s.name, suffixes, BI_COUNT(suffixes));
+    bi_free(env, inflated);
     if (st)
         bi_structure_close(&s);
     *out = s;

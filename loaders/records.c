@@ -89,15 +89,15 @@ struct bi_records *bi_records_new(struct bi_records_pool *p)
     return b;
 }
 
-/* n bytes and a NUL; returns where they lie, as a pointer that finish() makes real. */
-static const char *add_text(struct bi_records *b, const char *bytes, size_t n)
+/* n bytes and a NUL; returns where in b->text they lie. */
+static uintptr_t add_text(struct bi_records *b, const char *bytes, size_t n)
 {
     const uintptr_t place = b->text_size;
 
     memcpy(b->text + place, bytes, n);
     b->text[place + n] = '\0';
     b->text_size += n + 1;
-    return (const char *)place;
+    return place;
 }
 
 bool bi_records_add(struct bi_records *b, const struct bioinfer_record *r)
@@ -107,16 +107,22 @@ bool bi_records_add(struct bi_records *b, const struct bioinfer_record *r)
     const size_t n_message = strlen(r->message), n = b->shown.n_records;
     const size_t more = n_id + n_description + r->length + n_message + 4;
     struct bioinfer_record *x;
+    uintptr_t id, description, sequence, message;
 
     if (!bi_grow(env, &b->items, &b->cap, n + 1, sizeof *b->items) ||
         !bi_grow(env, &b->text, &b->text_cap, b->text_size + more, 1))
         return false;
     x = &b->items[b->shown.n_records++];
     *x = (struct bioinfer_record){.length = r->length, .status = r->status};
-    x->id = add_text(b, r->id, n_id);
-    x->description = n_description ? add_text(b, r->description, n_description) : x->id + n_id;
-    x->sequence = add_text(b, r->sequence, r->length);
-    x->message = n_message ? add_text(b, r->message, n_message) : x->sequence + r->length;
+    /* places in b->text, which still moves, until finish() makes pointers of them */
+    id = add_text(b, r->id, n_id);
+    description = n_description ? add_text(b, r->description, n_description) : id + n_id;
+    sequence = add_text(b, r->sequence, r->length);
+    message = n_message ? add_text(b, r->message, n_message) : sequence + r->length;
+    x->id = (const char *)id;
+    x->description = (const char *)description;
+    x->sequence = (const char *)sequence;
+    x->message = (const char *)message;
     b->shown.n_residues += r->length;
     return true;
 }

@@ -1,7 +1,8 @@
 /* structure.h - atoms of PDB and mmCIF files, and protein backbones out of them.
  *
  * A reader hands over every ATOM and HETATM record in file order with what its columns say; what
- * is chosen among alternates, models and chains is backbone.c's alone. Told apart by content.
+ * is chosen among alternates, models and chains is backbone.c's alone. Told apart by content, plain
+ * or in gzip.
  * FORMAT: a record that cannot be read, named by file and line. LIMIT: too many atoms. EMPTY: no
  * atom. */
 #ifndef BI_STRUCTURE_H
@@ -70,7 +71,8 @@ struct bi_backbone {
     struct bi_chain *chains;
     size_t n_chains, cap_chains;
     /* what was read past or filled in, for messages */
-    size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_het, n_unnamed, n_mse;
+    size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_unnamed, n_mse;
+    size_t n_other; /* residues that are left out and are neither protein nor water */
     int32_t n_models;
     char first_missing[32];
 };
@@ -107,6 +109,7 @@ void bi_ligand_free(struct bi_ligand *ligand); /* NULL-safe */
 /* Do the rules LIGAND read the atom, and is its residue's name one of a protein? */
 bool bi_is_read(const struct bi_atom *atom, const struct bi_structure *structure);
 bool bi_is_protein(const struct bi_atom *atom);
+bool bi_is_water(const struct bi_atom *atom);
 
 /* One line that says what is in n_*; empty when there is nothing to say. */
 void bi_backbone_describe(const struct bi_backbone *backbone, struct bi_buf *out);

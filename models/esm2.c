@@ -23,6 +23,7 @@
  * Sections: configuration, names, opening, graph, tokens. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
@@ -207,27 +208,34 @@ static int bind(struct bi_model *model, const struct esm2 *e, const struct name 
     return bi_model_bind(model, &b, layer, base, err);
 }
 
+/* The frequencies that a file stores. transformers 4 and fair-esm keep a copy for each layer,
+ * transformers 5 one for all, under a name that has '*' for the layer, or at the trunk. */
 static const struct bi_tensor *find_inv_freq(const struct bi_model *model, const struct esm2 *e,
                                              int layer)
 {
+    static const char tail[] = "attention.self.rotary_embeddings.inv_freq";
+    const struct bi_tensor *t;
     char name[160];
     if (e->layout == TE)
         return NULL;
-    snprintf(name, sizeof name,
-             e->layout == HF ? "%sencoder.layer.%d.attention.self.rotary_embeddings.inv_freq"
-                             : "%slayers.%d.self_attn.rot_emb.inv_freq",
-             e->prefix, layer);
+    if (e->layout == FAIR)
+        snprintf(name, sizeof name, "%slayers.%d.self_attn.rot_emb.inv_freq", e->prefix, layer);
+    else
+        snprintf(name, sizeof name, "%sencoder.layer.%d.%s", e->prefix, layer, tail);
+    if ((t = bi_checkpoint_find(model->cp, name)) || e->layout == FAIR)
+        return t;
+    snprintf(name, sizeof name, "%sencoder.layer.*.%s", e->prefix, tail);
+    if ((t = bi_checkpoint_find(model->cp, name)))
+        return t;
+    snprintf(name, sizeof name, "%srotary_embeddings.inv_freq", e->prefix);
     return bi_checkpoint_find(model->cp, name);
 }
 
-/* Training ran in fp16, so released files hold fp16-rounded frequencies; every layer the same.
- * Where the file has none (TransformerEngine; written by recent transformers) the rounded
- * values are made here. */
-static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
+/* The frequencies of the file, every layer the same; *values stays NULL when it has none. */
+static int read_inv_freq(struct bi_model *model, const struct esm2 *e, float **first,
+                         struct bioinfer_error *err)
 {
-    struct bi_weight w = {.name = "inv_freq", .rank = 1, .shape = {e->head_dim / 2, 1}};
     int64_t n = e->head_dim / 2;
-    float *first = NULL;
     for (int l = 0; l < e->n_layers; l++) {
         const struct bi_tensor *t = find_inv_freq(model, e, l);
         float *values;
@@ -240,21 +248,65 @@ static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer
                            (long long)n);
         if ((st = bi_model_read(model, t, &values, err)))
             return st;
-        if (!first)
-            first = values;
-        else if (memcmp(first, values, (size_t)n * sizeof *values))
+        if (!*first)
+            *first = values;
+        else if (memcmp(*first, values, (size_t)n * sizeof *values))
             return bi_fail(err, BIOINFER_UNSUPPORTED,
                            "%s: %s differs from the first layer's frequencies", model->cp->path,
                            t->name);
     }
-    if (!first) {
-        if (!(first = bi_arena_calloc(&model->arena, (size_t)n, sizeof *first)))
+    return 0;
+}
+
+/* Was the file written by transformers 5 or newer, which computes frequencies in float32? The
+ * other layouts come from training, whatever wrote their config.json. */
+static bool by_transformers_5(const struct bi_model *model, const struct esm2 *e)
+{
+    const char *version = bi_json_string(bi_json_get(model->cp->config, "transformers_version"));
+    return e->layout == HF && version && strtol(version, NULL, 10) >= 5;
+}
+
+static int choose_frequencies(struct bi_model *model, const struct esm2 *e, bool stored, bool *exact,
+                              struct bioinfer_error *err)
+{
+    const char *how = model->rope_frequencies ? model->rope_frequencies : "";
+    if (!strcmp(how, "file") && !stored)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: the file stores no rotary frequencies; expected "
+                       "exact or rounded", model->cp->path);
+    if (*how && strcmp(how, "exact") && strcmp(how, "rounded") && strcmp(how, "file"))
+        return bi_fail(err, BIOINFER_INVALID, "rotary frequencies '%.20s': expected exact, rounded "
+                       "or file", how);
+    *exact = *how ? !strcmp(how, "exact") : by_transformers_5(model, e);
+    model->rope_used = !strcmp(how, "file") || (!*how && stored) ? "as the file stores them"
+                       : *exact ? "exact, in float32"
+                                : "rounded to float16";
+    return 0;
+}
+
+/* Training ran in float16, so released files hold rounded frequencies. A file without any gets
+ * what the program that wrote it computes with: transformers 5 exact ones, training rounded ones. */
+static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
+{
+    struct bi_weight w = {.name = "inv_freq", .rank = 1, .shape = {e->head_dim / 2, 1}};
+    int64_t n = e->head_dim / 2;
+    float *values = NULL;
+    bool exact = false;
+    int st;
+    if ((st = read_inv_freq(model, e, &values, err)) ||
+        (st = choose_frequencies(model, e, values != NULL, &exact, err)))
+        return st;
+    if (strcmp(model->rope_used, "as the file stores them")) {
+        if (!(values = bi_arena_calloc(&model->arena, (size_t)n, sizeof *values)))
             return bi_fail(err, BIOINFER_NOMEM, "%s: inv_freq", model->cp->path);
-        for (int64_t i = 0; i < n; i++)
-            first[i] = bi_f16_to_f32(bi_f32_to_f16(
-                (float)pow(10000.0, -2.0 * (double)i / (double)e->head_dim)));
+        for (int64_t i = 0; i < n; i++) {
+            /* as PyTorch: a power in float32, and its reciprocal */
+            float f = 1.0f / powf(10000.0f, (float)(2 * i) / (float)e->head_dim);
+            values[i] = exact ? f
+                              : bi_f16_to_f32(bi_f32_to_f16((float)pow(
+                                    10000.0, -2.0 * (double)i / (double)e->head_dim)));
+        }
     }
-    w.values = first;
+    w.values = values;
     e->inv_freq = bi_model_weight(model, &w, err);
     return e->inv_freq < 0 ? e->inv_freq : 0;
 }
@@ -423,7 +475,7 @@ static int read_config(struct bi_model *model, struct esm2 *e, struct bioinfer_e
     if (!layers && !fair_int(model, "encoder_layers", &layers)) { /* count them */
         char name[160];
         for (layers = 0; layers < MAX_LAYERS; layers++) {
-            const char *pattern = e->layout == HF ? "%sencoder.layer.%d.LayerNorm.weight"
+            const char *pattern = e->layout == HF ? "%sencoder.layer.%d.output.dense.weight"
                                   : e->layout == FAIR
                                       ? "%slayers.%d.final_layer_norm.weight"
                                       : "%sencoder.layers.%d.layernorm_mlp.fc1_bias";

@@ -47,12 +47,35 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
 {
     int st;
     *model = (struct bi_model){.env = env, .arena = {.env = env}, .window = options->window,
-                               .positions = options->positions};
+                               .positions = options->positions,
+                               .rope_frequencies = options->rope_frequencies};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
         (st = find_def(&model->def, options->family, model->cp, err)) ||
         (st = model->def->open(model, err)))
+        goto out;
+    if (options->rope_frequencies && !model->rope_used)
+        st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: frequencies cannot be chosen for %s", path,
+                     model->def->name);
+out:
+    model->rope_frequencies = NULL; /* the caller's */
+    if (st)
         bi_model_close(model);
     return st;
+}
+
+const char *bi_model_task_head(const struct bi_model *model, size_t *n)
+{
+    static const char *const heads[] = {"classifier.", "classification_head.", "qa_outputs.",
+                                        "score."};
+    const char *first = NULL;
+    *n = 0;
+    for (size_t i = 0; i < model->cp->n_tensors; i++)
+        for (size_t k = 0; k < BI_COUNT(heads); k++)
+            if (!strncmp(model->cp->tensors[i].name, heads[k], strlen(heads[k]))) {
+                first = first ? first : model->cp->tensors[i].name;
+                ++*n;
+            }
+    return first;
 }
 
 void bi_model_close(struct bi_model *model)
@@ -216,6 +239,25 @@ const char *bi_model_name(struct bi_model *model, const char *prefix, const char
                 : bi_arena_printf(&model->arena, "%s%s", prefix, pattern);
 }
 
+/* A norm's weight and bias are called gamma and beta by conversions from TensorFlow, and by
+ * transformers 5 when it saves an ESM-2. */
+const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name)
+{
+    static const char *const spellings[][2] = {{"LayerNorm.weight", "gamma"},
+                                               {"LayerNorm.bias", "beta"}};
+    const struct bi_tensor *t = bi_checkpoint_find(model->cp, name);
+    const size_t n = strlen(name);
+    char other[256];
+    for (size_t i = 0; !t && i < BI_COUNT(spellings); i++) {
+        const size_t tail = strlen(spellings[i][0]), stem = strlen("LayerNorm.");
+        if (n < tail || strcmp(name + n - tail, spellings[i][0]) || n >= sizeof other)
+            continue;
+        snprintf(other, sizeof other, "%.*s%s", (int)(n - tail + stem), name, spellings[i][1]);
+        t = bi_checkpoint_find(model->cp, other);
+    }
+    return t;
+}
+
 int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer, void *base,
                   struct bioinfer_error *err)
 {
@@ -227,7 +269,7 @@ int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer,
     w.name = bi_model_name(model, "", b->canonical, layer);
     if (!file || !w.name)
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
-    w.tensor = bi_checkpoint_find(model->cp, file);
+    w.tensor = bi_model_find(model, file);
     if (!w.tensor && !b->optional)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path, file);
     if (w.tensor && (index = bi_model_weight(model, &w, err)) < 0)

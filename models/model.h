@@ -58,6 +58,7 @@ struct bi_design_facts {
     bool ca_only;       /* input "x" is [N, 9]: CA of the residue before, its own, the next */
     bool labels;        /* input "label": a class per residue */
     int ligand_atoms;   /* context atoms of a residue; 0 = none */
+    bool run_py;        /* LigandMPNN's run.py alone takes these weights: its parser, its draws */
     int64_t torch_draws; /* numbers PyTorch's CPU generator gives away while the model is made */
     const char *variant; /* "v_48_020" */
 };
@@ -157,6 +158,8 @@ struct bi_model {
      * weights say), and a name or a file of position features (NULL = the usual). */
     int64_t window;
     const char *positions;
+    const char *rope_frequencies; /* "exact", "rounded", "file"; NULL = as the file asks for */
+    const char *rope_used;        /* which ones are computed with, in words; NULL = not rotary */
     struct bi_tracks tracks;
     const struct bi_head *head; /* NULL = none */
     unsigned can_include;   /* kinds these weights can give */
@@ -197,17 +200,20 @@ struct bi_model_def {
 /* The families of this build; NULL past the end. */
 const struct bi_model_def *bi_model_def(int index);
 
-/* Opens what `path` names; family NULL = found by recognise(). For window and positions see
- * struct bi_model. */
+/* Opens what `path` names; family NULL = found by recognise(). For the last three see struct
+ * bi_model; the texts must outlive the model's opening only. */
 struct bi_model_options {
     const char *family;
     struct bi_checkpoint_options checkpoint;
     int64_t window;
-    const char *positions;
+    const char *positions, *rope_frequencies;
 };
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);
+/* The first tensor of a task's own head (classification and the like), which no family computes,
+ * and how many there are; NULL = none. */
+const char *bi_model_task_head(const struct bi_model *model, size_t *n);
 
 /* ---- for the files of families ---- */
 
@@ -225,6 +231,8 @@ struct bi_binding {
     bool optional;         /* the index is -1 when the file has none */
     float factor;
 };
+/* The tensor of that name, in either spelling of norms; NULL when the file has none. */
+const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name);
 /* Adds that weight and sets the int at base + at; counts its parameters. */
 int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,
                   struct bioinfer_error *err);

@@ -40,7 +40,6 @@ struct layer {
 
 struct bert {
     const char *prefix;
-    bool gamma; /* norms are called gamma and beta */
     int64_t n_layers, width, n_heads, head_dim, ffn, vocab, positions;
     float eps;
     int words, types, norm_w, norm_b;
@@ -67,7 +66,6 @@ struct name {
 #define M_(member) offsetof(struct bert, member)
 #define LAYER_ "encoder.layer.%d."
 
-/* Norms end in "LayerNorm.weight" and "LayerNorm.bias" here. */
 static const struct name layer_names[] = {
     {L_(q_w), "layers.%d.q.weight", LAYER_ "attention.self.query.weight", S_DD},
     {L_(q_b), "layers.%d.q.bias", LAYER_ "attention.self.query.bias", S_D},
@@ -137,17 +135,9 @@ static int bind(struct bi_model *model, const struct bert *e, const struct name 
         [S_D] = {e->width, 0},       [S_DD] = {e->width, e->width}, [S_FD] = {e->ffn, e->width},
         [S_F] = {e->ffn, 0},         [S_DF] = {e->width, e->ffn},   [S_VD] = {e->vocab, e->width},
         [S_V] = {e->vocab, 0}};
-    char file[128];
-    const char *norm = strstr(n->file, "LayerNorm.");
     struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = prefix,
                            .file = n->file, .rows = shapes[n->shape][0],
                            .columns = shapes[n->shape][1]};
-    if (norm && e->gamma) {
-        size_t stem = (size_t)(norm - n->file) + strlen("LayerNorm.");
-        snprintf(file, sizeof file, "%.*s%s", (int)stem, n->file,
-                 !strcmp(n->file + stem, "weight") ? "gamma" : "beta");
-        b.file = file;
-    }
     return bi_model_bind(model, &b, layer, base, err);
 }
 
@@ -168,7 +158,6 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
     int64_t value, heads = 0;
     int st;
     e->prefix = prefixes[prefix_of(model->cp)];
-    e->gamma = find(model, e, "embeddings.LayerNorm.gamma") != NULL;
     words = find(model, e, "embeddings.word_embeddings.weight");
     positions = find(model, e, "embeddings.position_embeddings.weight");
     fc1 = find(model, e, "encoder.layer.0.intermediate.dense.weight");
@@ -470,7 +459,8 @@ static int protbert_residue_token(const struct bi_model *model, char residue)
     return e->letters[(unsigned char)residue];
 }
 
-/* U, Z, O, B and letters without a token are X, as the published recipe has it; raw: the token
+/* U, Z, O, B and J are X, as the published recipe has it, and [UNK] where the vocabulary has no X, as
+ * is any other letter without a token: what the tokenizer makes of it. raw: the token
  * of every letter, [UNK] for the rest, as the tokenizer would see them between spaces. */
 static int protbert_encode(const struct bi_model *model, const struct bioinfer_record *r, bool raw,
                            struct bi_tokens *out, struct bioinfer_error *err)
@@ -500,6 +490,9 @@ static int protbert_encode(const struct bi_model *model, const struct bioinfer_r
             id = e->unk;
         } else if (!raw && rare && e->x >= 0) {
             id = e->x;
+            out->n_mapped++;
+        } else if (id < 0 && c >= 'A' && c <= 'Z') { /* a vocabulary without X, such as AntiBERTy's */
+            id = e->unk;
             out->n_mapped++;
         }
         if (id < 0)

@@ -505,6 +505,7 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     model->head_dim = D;
     model->design = (struct bi_design_facts){
         .k = (int)k, .ca_only = m->ca_only, .labels = m->labels, .ligand_atoms = m->n_atoms,
+        .run_py = m->labels || ligand,
         .torch_draws = m->ca_only ? 3275237 : m->labels ? 3338981 : ligand ? 5210789 : 3305317,
         .variant = variant_of(model)};
     model->name = bi_arena_printf(&model->arena, "proteinmpnn%s", m->ca_only  ? "-ca"

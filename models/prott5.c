@@ -41,6 +41,7 @@ struct layer {
 };
 
 struct t5 {
+    const char *prefix; /* in front of all names of the file */
     int64_t n_layers, width, n_heads, head_dim, ffn, vocab;
     bool gated;
     enum { RELU, GELU_TANH } act;
@@ -83,9 +84,29 @@ static const struct name layer_names[] = {
 static const char bias_name[] =
     "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight";
 
+/* In front of all names: models for classification have the base under a name of its own. */
+static const char *const prefixes[] = {"", "transformer."};
+
+static const struct bi_tensor *find(const struct bi_checkpoint *cp, const char *prefix,
+                                    const char *name)
+{
+    char full[160];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return bi_checkpoint_find(cp, full);
+}
+
+/* NULL when the file is no T5. */
+static const char *prefix_of(const struct bi_checkpoint *cp)
+{
+    for (size_t i = 0; i < BI_COUNT(prefixes); i++)
+        if (find(cp, prefixes[i], bias_name))
+            return prefixes[i];
+    return NULL;
+}
+
 static bool prott5_recognise(const struct bi_checkpoint *cp)
 {
-    return bi_config_type_is(cp, "t5") && bi_checkpoint_find(cp, bias_name) != NULL;
+    return bi_config_type_is(cp, "t5") && prefix_of(cp);
 }
 
 /* ---- opening ---- */
@@ -97,17 +118,18 @@ static int bind(struct bi_model *model, const struct t5 *e, const struct name *n
     const int64_t shapes[][2] = {[S_D] = {e->width, 0},         [S_ID] = {inner, e->width},
                                  [S_DI] = {e->width, inner},    [S_FD] = {e->ffn, e->width},
                                  [S_DF] = {e->width, e->ffn}};
-    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .file = n->file,
+    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = e->prefix,
+                           .file = n->file,
                            .rows = shapes[n->shape][0], .columns = shapes[n->shape][1]};
     if (n->when != ANY && (n->when == GATED) != e->gated)
         return 0;
     return bi_model_bind(model, &b, layer, base, err);
 }
 
-static const struct bi_tensor *embedding(const struct bi_checkpoint *cp)
+static const struct bi_tensor *embedding(const struct bi_checkpoint *cp, const char *prefix)
 {
-    const struct bi_tensor *t = bi_checkpoint_find(cp, "shared.weight");
-    return t ? t : bi_checkpoint_find(cp, "encoder.embed_tokens.weight");
+    const struct bi_tensor *t = find(cp, prefix, "shared.weight");
+    return t ? t : find(cp, prefix, "encoder.embed_tokens.weight");
 }
 
 /* The activation that config.json names; the published file may name none: relu, not gated. */
@@ -118,8 +140,8 @@ static int read_activation(struct bi_model *model, struct t5 *e, struct bioinfer
     const char *act = bi_json_string(bi_json_get(config, "dense_act_fn"));
     static const struct { const char *proj; bool gated; int act; } kinds[] = {
         {"relu", false, RELU}, {"gated-gelu", true, GELU_TANH}};
-    e->gated = bi_checkpoint_find(model->cp,
-                                  "encoder.block.0.layer.1.DenseReluDense.wi_0.weight") != NULL;
+    e->gated = find(model->cp, e->prefix,
+                    "encoder.block.0.layer.1.DenseReluDense.wi_0.weight") != NULL;
     proj = proj ? proj : e->gated ? "gated-gelu" : "relu";
     for (size_t i = 0; i < BI_COUNT(kinds); i++) {
         const char *own = kinds[i].act == RELU ? "relu" : "gelu_new";
@@ -139,11 +161,12 @@ static int read_activation(struct bi_model *model, struct t5 *e, struct bioinfer
 static int read_config(struct bi_model *model, struct t5 *e, struct bioinfer_error *err)
 {
     const struct bi_checkpoint *cp = model->cp;
-    const struct bi_tensor *embed = embedding(cp), *bias = bi_checkpoint_find(cp, bias_name);
+    const char *prefix = e->prefix = prefix_of(cp);
+    const struct bi_tensor *embed = embedding(cp, prefix), *bias = find(cp, prefix, bias_name);
     const struct bi_tensor *q =
-        bi_checkpoint_find(cp, "encoder.block.0.layer.0.SelfAttention.q.weight");
+        find(cp, prefix, "encoder.block.0.layer.0.SelfAttention.q.weight");
     const struct bi_tensor *wo =
-        bi_checkpoint_find(cp, "encoder.block.0.layer.1.DenseReluDense.wo.weight");
+        find(cp, prefix, "encoder.block.0.layer.1.DenseReluDense.wo.weight");
     char name[96];
     int64_t value;
     int st;
@@ -170,7 +193,7 @@ static int read_config(struct bi_model *model, struct t5 *e, struct bioinfer_err
     while (e->n_layers < MAX_LAYERS) {
         snprintf(name, sizeof name, "encoder.block.%d.layer.0.layer_norm.weight",
                  (int)e->n_layers);
-        if (!bi_checkpoint_find(cp, name))
+        if (!find(cp, prefix, name))
             break;
         e->n_layers++;
     }
@@ -211,7 +234,7 @@ static int64_t bucket_of(int64_t gap, int64_t buckets, int64_t max_distance)
 /* [heads, 2 reach + 1], reach: where both directions have come to their last bucket. */
 static int bind_bias(struct bi_model *model, struct t5 *e, struct bioinfer_error *err)
 {
-    const struct bi_tensor *t = bi_checkpoint_find(model->cp, bias_name);
+    const struct bi_tensor *t = find(model->cp, e->prefix, bias_name);
     const int64_t buckets = (int64_t)t->shape[0], heads = e->n_heads;
     int64_t max_distance = 128, reach = 1, width;
     float *stored, *table;
@@ -311,7 +334,8 @@ static int prott5_open(struct bi_model *model, struct bioinfer_error *err)
         return st;
     if (!(e->layers = bi_arena_calloc(&model->arena, (size_t)e->n_layers, sizeof *e->layers)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: layers", model->cp->path);
-    embed.file = embedding(model->cp)->name;
+    norm.prefix = e->prefix;
+    embed.file = embedding(model->cp, e->prefix)->name;
     embed.rows = e->vocab;
     embed.columns = norm.rows = e->width;
     if ((st = bi_model_bind(model, &embed, 0, e, err)) ||

@@ -141,6 +141,24 @@ struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s,
     return best;
 }
 
+struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_t n, int64_t m,
+                                        struct bi_align_end best)
+{
+    const bool emboss = s->ties == BIOINFER_TIES_EMBOSS;
+    struct bi_align_end nothing = {INT64_MIN, n, 0};
+
+    if (s->free_ends & BIOINFER_FREE_TARGET_END)
+        nothing.score = bi_align_left(s, n);
+    if (s->free_ends & BIOINFER_FREE_QUERY_END &&
+        (bi_align_top(s, m) > nothing.score ||
+         (bi_align_top(s, m) == nothing.score && emboss && n == 1 && m > 1)))
+        nothing = (struct bi_align_end){bi_align_top(s, m), 0, m};
+    if (nothing.score > best.score || (nothing.score == best.score && emboss &&
+                                       !(best.i == n && best.j == m)))
+        best = nothing;
+    return best;
+}
+
 static int64_t max64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -200,6 +218,7 @@ int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *
     for (int64_t j = 1; free_row && j <= in->m; j++)
         bi_align_offer(&row, h[j], in->n, j);
     *end = bi_align_best_end(s, (struct bi_align_end){h[in->m], in->n, in->m}, row, column);
+    *end = bi_align_or_nothing(s, in->n, in->m, *end);
     if (path) {
         struct bi_align_walk w = {.i = end->i, .j = end->j};
         while (w.i && w.j)

@@ -9,7 +9,8 @@
  *   F[i][j] = max(H[i-1][j] - o, F[i-1][j] - e)   gap that consumes the query, CIGAR I
  *   H[i][j] = max(H[i-1][j-1] + S(q_i, t_j), E[i][j], F[i][j])     E[i][0] = F[0][j] = -inf
  * A gap of length k costs o + (k-1) e, o >= e >= 0. A free end makes a border 0 or lets the
- * best of the last row or column count.
+ * best of the last row or column count, H[n][0] and H[0][m] included: where these are the best,
+ * nothing is aligned with anything.
  * Sources: Needleman, Wunsch 1970; Gotoh 1982; tie-breaking as parasail 2.6, EMBOSS 6.6 needle
  * -endweight and WFA2-lib give it. */
 #ifndef BI_OPS_ALIGN_H
@@ -61,8 +62,8 @@ void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *wal
 int64_t bi_align_left(const struct bi_align_scoring *s, int64_t i);
 int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j);
 
-/* With free ends the alignment ends at the best cell of the last row or column (i, j >= 1). Of
- * equal ones parasail takes the first in the last row when that is not the corner, else the
+/* The alignment ends at the best cell of the last row or column when ends are free. Of equal ones
+ * with i, j >= 1 parasail takes the first in the last row when that is not the corner, else the
  * first in the last column; EMBOSS the corner before these. */
 struct bi_align_end {
     int64_t score, i, j;
@@ -75,6 +76,10 @@ void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t
 struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s,
                                       struct bi_align_end corner, struct bi_align_end row,
                                       struct bi_align_end column);
+/* That end, or (n, 0) or (0, m) where these are better. parasail never takes them, so that they
+ * come last of equal ones; EMBOSS takes them before all but the corner. */
+struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_t n, int64_t m,
+                                        struct bi_align_end best);
 
 /* The definition: plain loops, sums in 64 bits, all matrices kept. *end is where the alignment
  * ends; path NULL = the score alone, in O(m) memory. */

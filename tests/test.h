@@ -11,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static long test_checks, test_failures;
+/* Threads of a test check, too. */
+#ifdef __cplusplus
+#include <atomic>
+static std::atomic<long> test_checks, test_failures;
+#else
+static _Atomic long test_checks, test_failures;
+#endif
 static const char *test_name = "";
 
 #define CHECK(cond) test_check((cond) != 0, #cond, __FILE__, __LINE__)
@@ -63,7 +69,7 @@ static inline int test_has(const char *text, const char *part, const char *what,
 
 static inline int test_report(void)
 {
-    printf("%ld checks, %ld failed\n", test_checks, test_failures);
+    printf("%ld checks, %ld failed\n", (long)test_checks, (long)test_failures);
     return test_failures || !test_checks ? 1 : 0;
 }
 

@@ -6,6 +6,11 @@ says, without the conversion of borzoi_weights.py.
 """
 import sys
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__)
+
 import numpy as np
 
 from borzoi_weights import Layers

@@ -12,6 +12,11 @@ import os
 import struct
 import sys
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__)
+
 import numpy as np
 
 

@@ -19,6 +19,11 @@ import pathlib
 import re
 import sys
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__, "numpy")
+
 import numpy as np
 
 GATES = {"fp32": (0.99999, 5e-6), "16bit": (0.99999, None), "none": (None, None)}

@@ -13,6 +13,11 @@ import json
 import pathlib
 import sys
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__, "numpy")
+
 import numpy as np
 
 THREE_DI = list("ACDEFGHIKLMNPQRSTVWY")

@@ -11,6 +11,11 @@ rotation, no feed-forward operand of the first layers. Needs torch.
 """
 import argparse
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__, "torch", "numpy")
+
 import torch
 import torch.nn.functional as F
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Fits the polynomials of kernels/cpu/math.h and prints them as C.
 
+    fit_math.py
+
 Each fit is a weighted minimax fit by Remez exchange on a fine grid, in mpmath with 50 digits;
 the leading coefficients that must be exact are fixed. Needs mpmath.
 
@@ -9,6 +11,11 @@ the leading coefficients that must be exact are fixed. Needs mpmath.
     gelu     log2 erfc(t / sqrt 2) = t q(t)  0 <= t <= 12
 """
 import struct
+
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__)
 
 from mpmath import cos, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, pi, sqrt
 

@@ -22,6 +22,11 @@ import pathlib
 import re
 import sys
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__, "numpy")
+
 import numpy as np
 
 VOCAB = ("<cls> <pad> <eos> <unk> L A G V S E R T I D P K Q N F Y M H W C X B U Z O . - "

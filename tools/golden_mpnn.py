@@ -14,6 +14,9 @@ Two kinds:
     script.*       protein_mpnn_run.py as it is, with the half precision weights of
                    share/proteinmpnn: conditional probabilities, noise, PSSM, bias, omitted
                    residues, tied positions with weights. Side files are written here too.
+
+Two of them are of a build of PyTorch with MKL's exponential numbers (2.2.1): variant.ligand-mkl and
+script.mkl. Such a build writes these two, any other build writes the rest.
 """
 import json
 import os
@@ -22,9 +25,17 @@ import subprocess
 import sys
 import tempfile
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__)
+
 import numpy as np
 import torch
 
+from golden_random import rng_name
+
+MKL = rng_name() == 'torch-mkl'
 ALPHABET = 'ACDEFGHIKLMNPQRSTVWYX'
 
 
@@ -82,7 +93,7 @@ def of_ligandmpnn(out, name, pdb, model_type, k, side_chains=False, **more):
                                  use_atom_context=more.get('context', True), model_type=model_type)
         f.update(batch_size=1, symmetry_residues=[[]], symmetry_weights=[[]], temperature=0.1,
                  bias=torch.zeros(1, n, 21), randn=keys(n))
-        s = [model.sample(f)['S'][0].numpy()] if ligand else []
+        s = [model.sample(f)['S'][0].numpy()] if ligand or 'dna' in name else []
         wide = model.double()
         f = {a: b.double() if torch.is_tensor(b) and b.is_floating_point() else b
              for a, b in f.items()}
@@ -149,6 +160,11 @@ def side_files(out):
         'pssm_log_odds': [[number(-2, 2) for _ in range(21)] for _ in range(68)]}}})
     write('omit', {'6MRR': {'A': [[[1, 2, 3, 10], 'GPM'], [list(range(20, 40)), 'EKL']]}})
     write('bias', {'6MRR': {'A': [[number(-1, 1) for _ in range(21)] for _ in range(68)]}})
+    with open(os.path.join(out, '4GYT.example6.fa')) as f, \
+            open(os.path.join(out, 'script.fasta.fasta'), 'w') as g:
+        design = f.read().split('\n')[3]  # two chains, '/' between
+        # the short one first: the rest is native, and of the sequence before for later ones
+        g.write('>short\n%s\n>two\n%s\n>one\n%s\n' % (design[:50], design, design.replace('/', '')))
     write('fixed', {'4GYT': {'A': [5, 6, 7, 30], 'B': [5, 40]}})
     write('tied', {'4GYT': [{'A': [p], 'B': [p]} for p in range(1, 60)] +
                            [{'A': [[p], [1.0]], 'B': [[p], [-0.5]]} for p in range(60, 80)] +
@@ -176,9 +192,12 @@ def of_script(out, reference, only):
         'omit': ('6MRR', ['--omit_AA_jsonl', side('omit'), '--bias_by_res_jsonl', side('bias')]),
         'tied': ('4GYT', ['--tied_positions_jsonl', side('tied'), '--fixed_positions_jsonl',
                           side('fixed')]),
+        'fasta': ('4GYT', ['--score_only', '1', '--path_to_fasta',
+                           os.path.join(out, 'script.fasta.fasta')]),
+        'mkl': ('6MRR', []),
     }
     for name, (pdb, args) in runs.items():
-        if only and name not in only:
+        if (only and name not in only) or (name == 'mkl') != MKL:
             continue
         folder = os.path.join(tmp, name)
         jsonl = os.path.join(tmp, pdb + '.jsonl')
@@ -195,26 +214,37 @@ def of_script(out, reference, only):
                         '--num_seq_per_target', '1' if 'onditional' in name or name == 'backbone' else '3',
                         '--batch_size', '1', '--seed', '37', '--sampling_temp',
                         '0.2', *args], check=True, stdout=subprocess.DEVNULL, cwd=reference)
+        scores = {}
         for root, _, files in os.walk(folder):
             for file in files:
                 if file.endswith('.fa'):
                     with open(os.path.join(root, file)) as f, \
                             open(os.path.join(out, 'script.%s.fa' % name), 'w') as g:
                         g.write(f.read())
+                elif name == 'fasta' and '_fasta_' in file:
+                    scores[file.split('_')[-1][:-4]] = np.load(os.path.join(root, file))['score']
                 elif 'onditional' in name or name == 'backbone':
                     log_p = np.load(os.path.join(root, file))['log_p']
                     np.savez_compressed(os.path.join(out, 'script.%s.npz' % name),
                                         log_p=log_p.astype(np.float32))
+        if scores:
+            np.savez_compressed(os.path.join(out, 'script.fasta.npz'), **scores)
         print('script', name)
 
 
 def main():
     proteinmpnn, ligandmpnn, out = [os.path.abspath(a) for a in sys.argv[1:4]]
     sys.path[:0] = [proteinmpnn, ligandmpnn]
+    if MKL:
+        of_ligandmpnn(out, 'ligand-mkl', '1BC8.pdb', 'ligand_mpnn', 32)
+        of_script(out, proteinmpnn, sys.argv[4:])
+        return
     of_ligandmpnn(out, 'ligand', '1BC8.pdb', 'ligand_mpnn', 32)
     of_ligandmpnn(out, 'ligand-none', '1BC8.pdb', 'ligand_mpnn', 32, context=False)
     of_ligandmpnn(out, 'ligand-sides', '1BC8.pdb', 'ligand_mpnn', 32, True, fixed=slice(10, 40))
     of_ligandmpnn(out, 'membrane', '6MRR.pdb', 'per_residue_label_membrane_mpnn', 48,
+                  labels=lambda n: [i % 3 for i in range(n)])
+    of_ligandmpnn(out, 'membrane-dna', '1BC8.pdb', 'per_residue_label_membrane_mpnn', 48,
                   labels=lambda n: [i % 3 for i in range(n)])
     of_proteinmpnn(out, 'ca', '6MRR.pdb', True)
     of_proteinmpnn(out, 'vanilla', '6MRR.pdb', False)

@@ -16,6 +16,11 @@ import pathlib
 import sys
 import zipfile
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__, "numpy")
+
 import numpy as np
 
 import golden as g

@@ -21,6 +21,11 @@ import os
 import sys
 import types
 
+from usage import usage
+
+if __name__ == "__main__":
+    usage(__doc__)
+
 import numpy as np
 
 

@@ -8,6 +8,9 @@ import re
 import sys
 import zlib
 
+if sys.argv[1:] == ["--help"]:
+    sys.exit(print(__doc__))
+
 
 def parts(module, suffix, raw):
     """Entry, none = all of them, and bytes of what is loaded by itself."""
@@ -29,7 +32,7 @@ def main(out, paths):
             pieces = parts(module, suffix, f.read())
         for entry, raw in pieces:
             data = zlib.compress(raw, 9)
-            name = f'{module}_{entry or "all"}_{arch}'
+            name = f'{module}_{entry or "all"}_{arch.replace("-", "_")}'
             of = f'"{entry}"' if entry else '0'
             lines.append(f'static const unsigned char {name}[{len(data)}] = {{')
             for at in range(0, len(data), 20):

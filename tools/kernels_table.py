@@ -13,7 +13,7 @@ import re
 import struct
 import sys
 
-WAVE = {'gfx90a': 64, 'gfx942': 64, 'gfx1100': 32}
+WAVE = {'gfx908': 64, 'gfx90a': 64, 'gfx942': 64, 'gfx1100': 32, 'gfx11-generic': 32}
 LDS = 65536
 
 
@@ -76,8 +76,8 @@ def check_code_object(path, arch, threads, problems):
         names.add(name)
         registers = k['.vgpr_count']
         lds = k['.group_segment_fixed_size']
-        print(f"{name:<24} {arch:<8} {registers:>5} {k.get('.agpr_count', 0):>5} "
-              f"{k['.sgpr_count']:>5} {lds:>7} {waves(arch, registers, lds, threads.get(name, 64)):>6}")
+        print(f"{name:<28} {arch:<13} {registers:>5} {k.get('.agpr_count', 0):>5} "
+              f"{k['.sgpr_count']:>5} {lds:>7} {waves(arch, registers, lds, threads.get(name, 64)):>6g}")
         for what, bad in (
                 ('vector registers spilled', k['.vgpr_spill_count']),
                 ('scalar registers spilled', k['.sgpr_spill_count']),
@@ -92,14 +92,12 @@ def check_code_object(path, arch, threads, problems):
 
 
 def waves(arch, registers, lds, threads):
-    """Waves that fit on one SIMD: registers in granules of 8 (24 on gfx11, of 1536)."""
-    if arch == 'gfx1100':
-        by_registers, simds, blocks = 1536 // (-(-max(registers, 1) // 24) * 24), 4, 65536 // max(lds, 1)
-        most = 16
-    else:
-        by_registers, simds, blocks = 512 // (-(-max(registers, 1) // 8) * 8), 4, 65536 // max(lds, 1)
-        most = 8
-    return min(by_registers, most, max(blocks * (threads // WAVE[arch]) // simds, 1))
+    """Waves that fit on one SIMD: a fraction where blocks, by their shared memory, leave some of the four empty."""
+    size, granule, most, memory = {  # vector registers, and in which steps they are given; waves; shared memory
+        'gfx908': (256, 4, 10, 65536), 'gfx90a': (512, 8, 8, 65536), 'gfx942': (512, 8, 8, 65536),
+        'gfx1100': (1536, 24, 16, 131072), 'gfx11-generic': (1024, 16, 16, 131072)}[arch]
+    by_registers = size // (-(-max(registers, 1) // granule) * granule)
+    return min(by_registers, most, memory // max(lds, 1) * (threads // WAVE[arch]) / 4)
 
 
 def check_ptx(path, arch, threads, problems):
@@ -108,7 +106,7 @@ def check_ptx(path, arch, threads, problems):
     version = re.search(r'^\.version (\S+)', text, re.M).group(1)
     entries = re.findall(r'\.visible \.entry (\w+)\(.*?\)\s*\.maxntid (\d+)', text, re.S)
     for name, block in entries:
-        print(f'{name:<24} {arch:<8} PTX {version}')
+        print(f'{name:<28} {arch:<13} PTX {version}')
         if int(block) != threads.get(name):
             problems.append(f'{name}: {arch}: {block} threads in a block')
     if f'.target {arch}' not in text:
@@ -131,7 +129,7 @@ def main():
     problems = []
     if not threads:
         problems.append(f'{args.entries}: no entries')
-    print(f"{'entry':<24} {'arch':<8} {'VGPR':>5} {'AGPR':>5} {'SGPR':>5} {'LDS':>7} {'waves':>6}")
+    print(f"{'entry':<28} {'arch':<13} {'VGPR':>5} {'AGPR':>5} {'SGPR':>5} {'LDS':>7} {'waves':>6}")
     for path in args.files:
         module, arch, suffix = os.path.basename(path).split('.')
         check = check_ptx if suffix == 'ptx' else check_code_object
@@ -146,4 +144,5 @@ def main():
     return bool(problems)
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

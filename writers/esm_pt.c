@@ -6,11 +6,11 @@
  *              {layer: [D]}, "contacts": [L, L]}, with the entries that were asked for
  *
  * The label is the header line. torch.load(path, weights_only=True) reads the files. They
- * are written into path.tmp.<pid>, which takes the final name when all are there. */
+ * are written into a temporary folder beside it, which takes the final name when all are there. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../base/temp.h"
 #include "text.h"
 #include "writer.h"
 #include "zip_out.h"
@@ -90,14 +90,13 @@ static void pt_rename(const struct bioinfer_writer *w, struct bi_buf *out,
 static int pt_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct esm_pt *s;
-    size_t n = strlen(w->path) + 32;
     char *temp;
     int st;
     if (bi_path_exists(w->path))
         return bi_fail(err, BIOINFER_IO, "%s: output is a %s that is there already", w->path,
                        bi_path_is_folder(w->path) ? "folder" : "file");
     s = bi_zalloc(w->env, sizeof *s);
-    temp = bi_alloc(w->env, n);
+    temp = bi_alloc(w->env, strlen(w->path) + BI_TEMP_SUFFIX);
     if (!s || !temp) {
         bi_free(w->env, s);
         bi_free(w->env, temp);
@@ -105,8 +104,7 @@ static int pt_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     }
     w->state = s;
     s->pickle.env = s->label.env = s->path.env = w->env;
-    snprintf(temp, n, "%s.tmp.%ld", w->path, (long)getpid());
-    if (!(st = bi_folder_make(w->env, temp, err)))
+    if (!(st = bi_folder_make_temp(temp, w->env, w->path, err)))
         s->temp = temp;
     else
         bi_free(w->env, temp);
@@ -237,7 +235,7 @@ static int pt_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     struct esm_pt *s = w->state;
     int st;
     if ((st = bi_folder_sync_all(w->env, s->temp, err)) ||
-        (st = bi_path_rename(w->env, s->temp, w->path, err)))
+        (st = bi_path_rename_new(w->env, s->temp, w->path, err)))
         return st;
     if ((st = bi_folder_sync_of(w->env, w->path, err))) {
         bi_path_rename(w->env, w->path, s->temp, NULL); /* for pt_close to remove */

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/temp.h"
 #include "text.h"
 
 _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
@@ -38,7 +39,9 @@ _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
     X(H5Pset_create_intermediate_group) X(H5Pset_char_encoding) X(H5Screate)           \
     X(H5Screate_simple) X(H5Sclose) X(H5Dcreate2) X(H5Dwrite) X(H5Dclose) X(H5Tcopy)   \
     X(H5Tset_size) X(H5Tset_cset) X(H5Tclose) X(H5Acreate2) X(H5Awrite) X(H5Aclose)    \
-    X(H5Oopen) X(H5Oclose)
+    X(H5Oopen) X(H5Oclose) X(H5Fopen) X(H5Gget_info) X(H5Lget_name_by_idx)                \
+    X(H5Iget_type) X(H5Dget_space) X(H5Dget_type) X(H5Sget_simple_extent_ndims)            \
+    X(H5Sget_simple_extent_dims) X(H5Tget_class) X(H5Tget_size)
 /* variables that its macros hide; valid after H5open() */
 #define HDF5_IDS(X)                                                                    \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_IEEE_F32LE_g)     \
@@ -88,7 +91,7 @@ static int fail(const struct bioinfer_writer *w, const char *what,
     return bi_fail(err, BIOINFER_IO, "%s: libhdf5: %s failed", w->path, what);
 }
 
-static int load(struct bioinfer_writer *w, struct hdf5 *s, struct bioinfer_error *err)
+static int load(const char *path, struct hdf5 *s, struct bioinfer_error *err)
 {
     static const char *const names[] = {
         "libhdf5_serial.so.103",
@@ -106,9 +109,9 @@ static int load(struct bioinfer_writer *w, struct hdf5 *s, struct bioinfer_error
     if (!s->library)
         return bi_fail(
             err, BIOINFER_UNSUPPORTED,
-            "%s: HDF5 output needs libhdf5, which is not installed (tried %s ... "
+            "%s: HDF5 needs libhdf5, which is not installed (tried %s ... "
             "%s); npz needs no library",
-            w->path, names[0], names[BI_COUNT(names) - 1]);
+            path, names[0], names[BI_COUNT(names) - 1]);
 #define X(name)                                                                        \
     *(void **)&s->name##_ = dlsym(s->library, #name);                                  \
     missing = s->name##_ ? missing : #name;
@@ -116,7 +119,7 @@ static int load(struct bioinfer_writer *w, struct hdf5 *s, struct bioinfer_error
     HDF5_IDS(X)
 #undef X
     if (missing)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: libhdf5 has no %s", w->path,
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: libhdf5 has no %s", path,
                        missing);
     pthread_mutex_lock(&library_lock);
     s->H5dont_atexit_(); /* the process's exit is not ours; fails if H5 is in use
@@ -128,7 +131,7 @@ static int load(struct bioinfer_writer *w, struct hdf5 *s, struct bioinfer_error
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s: libhdf5 %u.%u.%u is too old, 1.10 is "
                        "needed",
-                       w->path, major, minor, patch);
+                       path, major, minor, patch);
     return 0;
 }
 
@@ -150,14 +153,21 @@ static bool put_attribute(struct hdf5 *s, hid_t object, const char *name,
     return ok;
 }
 
-static bool make_file(struct hdf5 *s, const char *model, const char *fingerprint)
+/* A text of the whole file, as an attribute of its root group. */
+static bool put_about(struct hdf5 *s, const char *name, const char *text)
+{
+    hid_t root = s->H5Oopen_(s->file, "/", H5P_DEFAULT);
+    bool ok = root >= 0 && put_attribute(s, root, name, text);
+    return root >= 0 && s->H5Oclose_(root) >= 0 && ok;
+}
+
+static bool make_file(struct hdf5 *s, const char *model)
 {
     char version[32];
-    hid_t root;
-    bool ok;
     snprintf(version, sizeof version, "%d.%d.%d", BIOINFER_VERSION_MAJOR,
              BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH);
-    s->file = s->H5Fcreate_(s->temp, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    /* EXCL: a file or a link that has this name is left alone, see temp.h */
+    s->file = s->H5Fcreate_(s->temp, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
     if (s->file < 0)
         return false;
     s->links = s->H5Pcreate_(*s->H5P_CLS_LINK_CREATE_ID_g_);
@@ -174,18 +184,21 @@ static bool make_file(struct hdf5 *s, const char *model, const char *fingerprint
         s->H5Tset_size_(s->text_type, H5T_VARIABLE) < 0 ||
         s->H5Tset_cset_(s->text_type, H5T_CSET_UTF8) < 0)
         return false;
-    if ((root = s->H5Oopen_(s->file, "/", H5P_DEFAULT)) < 0)
-        return false;
-    ok = put_attribute(s, root, "bioinfer", version) &&
-         put_attribute(s, root, "model", model) &&
-         put_attribute(s, root, "fingerprint", fingerprint);
-    return s->H5Oclose_(root) >= 0 && ok;
+    return put_about(s, "bioinfer", version) && put_about(s, "model", model);
+}
+
+static int h5_ready(const struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct hdf5 s = {0};
+    int st = load(w->path, &s, err);
+    if (s.library)
+        dlclose(s.library);
+    return st;
 }
 
 static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct hdf5 *s = bi_zalloc(w->env, sizeof *s);
-    size_t n = strlen(w->path) + 32;
     int st = 0;
     if (!s)
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
@@ -194,13 +207,13 @@ static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->key.env = w->env;
     if (bi_path_is_folder(w->path))
         return bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path);
-    if ((st = load(w, s, err)))
+    if ((st = load(w->path, s, err)))
         return st;
-    if (!(s->temp = bi_alloc(w->env, n)))
+    if (!(s->temp = bi_alloc(w->env, strlen(w->path) + BI_TEMP_SUFFIX)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: path", w->path);
-    snprintf(s->temp, n, "%s.tmp.%ld", w->path, (long)getpid());
+    bi_temp_name(s->temp, w->path);
     enter(s);
-    if (!make_file(s, w->params.model, w->params.fingerprint))
+    if (!make_file(s, w->params.model))
         st = errno && errno != EINVAL
                  ? bi_fail_errno(err, errno, "%s: cannot create output", w->path)
                  : fail(w, "creating the file", err);
@@ -317,7 +330,9 @@ static int h5_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     struct hdf5 *s = w->state;
     int st = 0;
     enter(s);
-    if (!close_file(s))
+    if (!put_about(s, "fingerprint", w->params.fingerprint))
+        st = fail(w, "attribute fingerprint", err);
+    else if (!close_file(s))
         st = fail(w, "closing the file", err);
     leave(s);
     if (st || (st = bi_out_rename(w->env, s->temp, w->path, err)))
@@ -351,11 +366,119 @@ const struct bi_writer_ops bi_writer_h5 = {
     .suffix = ".h5",
     .suffix2 = ".hdf5",
     .keyed_by_id = true,
+    .ready = h5_ready,
     .open = h5_open,
     .rename = h5_rename,
     .put = h5_put,
     .finish = h5_finish,
     .close = h5_close,
 };
+
+/* ---- listing ---- */
+
+enum { MOST_LISTED = 1000, MOST_LEVELS = 8 };
+
+struct listing {
+    struct hdf5 *s;
+    struct bi_buf *out;
+    uint64_t n; /* datasets seen, of which MOST_LISTED are printed */
+    bool cut;   /* names that are longer, groups that are deeper, more entries than are looked at */
+};
+
+static void print_dataset(struct listing *l, hid_t set, const char *name)
+{
+    static const char *const classes[] = {"int",  "float",           "time",     "string",
+                                          "bits", "opaque",          "compound", "reference",
+                                          "enum", "variable-length", "array"};
+    hid_t space = l->s->H5Dget_space_(set), type = l->s->H5Dget_type_(set);
+    hsize_t shape[H5S_MAX_RANK];
+    int class = type < 0 ? -1 : (int)l->s->H5Tget_class_(type);
+    int rank = space < 0 ? -1 : l->s->H5Sget_simple_extent_ndims_(space);
+    if (++l->n <= MOST_LISTED) {
+        bi_buf_printf(l->out, "  %s %s", name,
+                      class >= 0 && class < (int)BI_COUNT(classes) ? classes[class]
+                                                                   : "of an unknown type");
+        if (class == 0 || class == 1)
+            bi_buf_printf(l->out, "%zu", 8 * l->s->H5Tget_size_(type));
+        bi_buf_puts(l->out, " [");
+        if (rank > 0 && rank <= H5S_MAX_RANK &&
+            l->s->H5Sget_simple_extent_dims_(space, shape, NULL) == rank)
+            for (int k = 0; k < rank; k++)
+                bi_buf_printf(l->out, "%s%llu", k ? ", " : "", (unsigned long long)shape[k]);
+        bi_buf_puts(l->out, "]\n");
+    }
+    if (type >= 0)
+        l->s->H5Tclose_(type);
+    if (space >= 0)
+        l->s->H5Sclose_(space);
+}
+
+/* The datasets of a group by name, and those of the groups in it. */
+static void list_group(struct listing *l, hid_t group, const char *above, int level)
+{
+    char name[1024];
+    H5G_info_t info = {0};
+    if (l->s->H5Gget_info_(group, &info) < 0)
+        return;
+    for (hsize_t k = 0; k < info.nlinks && l->n < MOST_LISTED; k++) {
+        const size_t used = (size_t)snprintf(name, sizeof name, "%s%s", above, *above ? "/" : "");
+        ssize_t length =
+            used >= sizeof name
+                ? -1
+                : l->s->H5Lget_name_by_idx_(group, ".", H5_INDEX_NAME, H5_ITER_INC, k, name + used,
+                                            sizeof name - used, H5P_DEFAULT);
+        hid_t object;
+        if (length <= 0 || (size_t)length >= sizeof name - used) {
+            l->cut = true;
+            continue;
+        }
+        if ((object = l->s->H5Oopen_(group, name + used, H5P_DEFAULT)) < 0)
+            continue; /* a link to nothing */
+        if (l->s->H5Iget_type_(object) == H5I_DATASET)
+            print_dataset(l, object, name);
+        else if (l->s->H5Iget_type_(object) == H5I_GROUP && level < MOST_LEVELS)
+            list_group(l, object, name, level + 1);
+        else
+            l->cut = true;
+        l->s->H5Oclose_(object);
+    }
+    l->cut = l->cut || l->n >= MOST_LISTED;
+}
+
+int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err)
+{
+    struct hdf5 s = {.file = -1, .links = -1, .links_utf8 = -1, .creation = -1, .text_type = -1};
+    struct listing l = {.s = &s, .out = out};
+    hid_t root = -1;
+    int st = load(path, &s, err);
+    if (!st) {
+        enter(&s);
+        bi_buf_printf(out, "%s: HDF5\ndatasets:\n", path);
+        if ((s.file = s.H5Fopen_(path, H5F_ACC_RDONLY, H5P_DEFAULT)) < 0 ||
+            (root = s.H5Oopen_(s.file, "/", H5P_DEFAULT)) < 0)
+            st = bi_fail(err, BIOINFER_FORMAT, "%s: libhdf5 cannot open it: damaged, or cut off",
+                         path);
+        else
+            list_group(&l, root, "", 0);
+        if (root >= 0)
+            s.H5Oclose_(root);
+        close_file(&s);
+        leave(&s);
+    }
+    if (!st && l.cut)
+        bi_buf_printf(out, "  ... the first %llu are listed\n", (unsigned long long)l.n);
+    if (s.library)
+        dlclose(s.library);
+    return st;
+}
+
+#else
+
+int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err)
+{
+    (void)out;
+    return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this is HDF5, and bioinfer was built without it",
+                   path);
+}
 
 #endif

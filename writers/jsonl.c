@@ -1,9 +1,9 @@
 /* jsonl.c - one JSON object per record and line, in input order:
  *
- *   {"i":0,"id":"P1","len":3,"status":"ok","arrays":[{"kind":"mean","layer":6,"dtype":"f4",
- *    "shape":[320],"data":"<base64 of little-endian float32>"}]}
- *   {"i":1,"id":"P2","len":0,"status":"empty","msg":"in.fa: record 'P2' (line 3): no
- * residues"}
+ *   {"ordinal":0,"id":"P1","length":3,"status":"ok","arrays":[{"kind":"mean","layer":6,
+ *    "dtype":"f4","shape":[320],"data":"<base64 of little-endian float32>"}]}
+ *   {"ordinal":1,"id":"P2","length":0,"status":"empty","message":"in.fa: record 'P2' (line 3):
+ *    no residues"}
  *
  * "layer" is absent from arrays of no layer; "id_b64" follows an id that is no UTF-8
  * and holds its bytes. With json_floats "data" is nested arrays of shortest decimals.
@@ -90,7 +90,7 @@ static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     struct bi_buf *line = &s->line;
     int st;
     line->size = 0;
-    bi_buf_puts(line, "{\"i\":");
+    bi_buf_puts(line, "{\"ordinal\":");
     /* beyond 2^53 numbers are not exact to most readers */
     bi_buf_puts(line, r->ordinal >> 53 ? "\"" : "");
     bi_put_u64(line, r->ordinal);
@@ -102,11 +102,11 @@ static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         bi_put_base64(line, name, strlen(name));
         bi_buf_putc(line, '"');
     }
-    bi_buf_puts(line, ",\"len\":");
+    bi_buf_puts(line, ",\"length\":");
     bi_put_u64(line, r->length > 0 ? (uint64_t)r->length : 0);
     bi_buf_printf(line, ",\"status\":\"%s\"", bi_status_name(r->status));
     if (r->status) {
-        bi_buf_puts(line, ",\"msg\":");
+        bi_buf_puts(line, ",\"message\":");
         bi_put_json(line, r->message ? r->message : "");
     } else {
         if (r->labels) {

@@ -30,6 +30,26 @@ static void st_rename(const struct bioinfer_writer *w, struct bi_buf *out,
     }
 }
 
+static int too_many(const struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    return bi_fail(err, BIOINFER_LIMIT,
+                   "%s: more tensors than a safetensors header of %d bytes can name; "
+                   "npz has no such limit", w->path, MAX_HEADER);
+}
+
+/* The header has at least this of a record: one tensor, its id, and where its data are, behind those of
+ * the records before it. */
+static int st_reserve(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                      struct bioinfer_error *err)
+{
+    static const char least[] = ",\"\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[,]}";
+    size_t n = strlen(r->id);
+    w->reserved_size += sizeof least - 1 + (n && n <= MAX_ID ? n : 1);
+    for (uint64_t offset = sizeof(float) * w->n_reserved++; offset; offset /= 10)
+        w->reserved_size += 2;
+    return w->reserved_size > MAX_HEADER ? too_many(w, err) : 0;
+}
+
 static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct safetensors *s = bi_zalloc(w->env, sizeof *s);
@@ -81,11 +101,7 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         if ((st = bi_writer_check(w, &s->header, err)))
             return st;
         if (s->header.size > MAX_HEADER - 16)
-            return bi_fail(
-                err, BIOINFER_LIMIT,
-                "%s: more tensors than a safetensors header of %d bytes can name; "
-                "npz has no such limit",
-                w->path, MAX_HEADER);
+            return too_many(w, err);
         if ((st = bi_out_write(&s->data, a->data, (size_t)size, err)))
             return st;
     }
@@ -144,6 +160,7 @@ const struct bi_writer_ops bi_writer_safetensors = {
     .name = "safetensors",
     .suffix = ".safetensors",
     .keyed_by_id = true,
+    .reserve = st_reserve,
     .open = st_open,
     .rename = st_rename,
     .put = st_put,

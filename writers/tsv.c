@@ -1,10 +1,10 @@
 /* tsv.c - a table: a header line, then one row per record (per array where several
  * kinds or layers were asked for), in input order:
  *
- *   id  length  status  msg  [layer]  [kind]  d0  d1 ... dN
- *   id  length  status  msg  labels            of an annotation head alone
+ *   id  length  status  message  [layer]  [kind]  d0  d1 ... dN
+ *   id  length  status  message  labels            of an annotation head alone
  *
- * Rows of failed records have empty cells behind msg. Their number is only known once a
+ * Rows of failed records have empty cells behind message. Their number is only known once a
  * record has worked, so failed records in front of the first good one wait in memory.
  */
 #include <string.h>
@@ -59,7 +59,7 @@ static int start_table(struct bioinfer_writer *w, struct bioinfer_error *err)
     struct bi_buf text = {.env = w->env};
     const char *row = s->rows.data;
     int st;
-    bi_buf_puts(&text, "id\tlength\tstatus\tmsg");
+    bi_buf_puts(&text, "id\tlength\tstatus\tmessage");
     bi_buf_puts(&text, s->layers ? "\tlayer" : "");
     bi_buf_puts(&text, s->kinds ? "\tkind" : "");
     bi_buf_puts(&text, s->labels ? "\tlabels" : "");

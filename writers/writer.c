@@ -145,7 +145,8 @@ static int name_record(struct bioinfer_writer *w, const struct bioinfer_result *
         bi_buf_puts(&w->name, r->id);
     if (!bi_buf_text(&w->name))
         goto no_memory;
-    if (strcmp(w->name.data, r->id) && !w->n_renamed++ && w->started && !w->ops->is_folder)
+    if (strcmp(w->name.data, r->id) && !w->params.prottrans_names && !w->n_renamed++ && w->started &&
+        !w->ops->is_folder)
         bi_log(w->env, BIOINFER_LOG_WARNING, "%s: id '%.80s' is stored as '%.80s'",
                w->path, r->id, w->name.data);
     if (!w->ops->keyed_by_id && !w->params.suffix_duplicates)
@@ -156,7 +157,7 @@ static int name_record(struct bioinfer_writer *w, const struct bioinfer_result *
             return bi_fail(
                 err, BIOINFER_DUPLICATE_ID,
                 "%s: id '%.60s' of record %llu and the id of record %llu are both "
-                "stored as '%.60s'; suffix_duplicates makes them differ",
+                "stored as '%.60s'",
                 w->path, r->id, (unsigned long long)r->ordinal,
                 (unsigned long long)slot->a, w->name.data);
         /* counted at the name without a suffix, so that n equal ids cost n steps */
@@ -181,8 +182,9 @@ no_memory:
 int bi_writer_reserve(struct bioinfer_writer *w, const struct bioinfer_result *record,
                       struct bioinfer_error *err)
 {
-    if (!w->ops->keyed_by_id || w->params.suffix_duplicates)
-        return 0;
+    int st = w->ops->reserve ? w->ops->reserve(w, record, err) : 0;
+    if (st || !w->ops->keyed_by_id || w->params.suffix_duplicates)
+        return st;
     return name_record(w, record, err);
 }
 
@@ -228,9 +230,15 @@ int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const 
     return 0;
 }
 
+int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    return w->ops->ready ? w->ops->ready(w, err) : 0;
+}
+
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     bi_seen_free(&w->names); /* what was reserved is named again */
+    w->n_reserved = w->reserved_size = 0;
     w->n_renamed = 0;
     w->started = true;
     return w->ops->open(w, err);
@@ -246,36 +254,67 @@ int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env,
     return st;
 }
 
+/* A writer that has failed or is finished takes nothing more. */
+static int check_open(const struct bioinfer_writer *w, const char *what, struct bioinfer_error *err)
+{
+    if (w->failed && err)
+        *err = w->why;
+    return w->failed     ? w->why.status
+           : w->finished ? bi_fail(err, BIOINFER_MISUSE, "%s: %s after finish", w->path, what)
+                         : 0;
+}
+
+/* Keeps and tells why a writer has failed. */
+static int end_with(struct bioinfer_writer *w, int st, const struct bioinfer_error *why,
+                    struct bioinfer_error *err)
+{
+    w->failed = st != 0;
+    w->why = *why;
+    w->why.status = st;
+    if (st && err)
+        *err = w->why;
+    return st;
+}
+
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err)
 {
-    int st = 0;
-    if (w->finished || w->failed)
-        return bi_fail(err, BIOINFER_MISUSE, "%s: put after %s", w->path,
-                       w->finished ? "finish" : "a failure");
+    struct bioinfer_error why = {0};
+    int st = check_open(w, "put", err);
+    if (st)
+        return st;
     if (result->status && w->ops->has_failed_rows)
-        st = w->ops->put(w, result, result->id, err);
-    else if (!result->status && !(w->ops->check && (st = w->ops->check(w, result, err))) &&
-             !(st = name_record(w, result, err)))
-        st = w->ops->put(w, result, w->name.data, err);
-    w->failed = st != 0;
-    return st;
+        st = w->ops->put(w, result, result->id, &why);
+    else if (!result->status && !(w->ops->check && (st = w->ops->check(w, result, &why))) &&
+             !(st = name_record(w, result, &why)))
+        st = w->ops->put(w, result, w->name.data, &why);
+    return st ? end_with(w, st, &why, err) : 0;
+}
+
+int bi_writer_set_fingerprint(struct bioinfer_writer *w, const char *text,
+                              struct bioinfer_error *err)
+{
+    const char *copy = text;
+    if (!copy_text(&w->arena, &copy))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: fingerprint", w->path);
+    w->params.fingerprint = copy;
+    return 0;
 }
 
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
-    int st;
-    if (w->finished || w->failed)
-        return bi_fail(err, BIOINFER_MISUSE, "%s: finish after %s", w->path,
-                       w->finished ? "finish" : "a failure");
+    struct bioinfer_error why = {0};
+    int st = check_open(w, "finish", err);
+    if (st)
+        return st;
     if (w->n_renamed > 1 && !w->ops->is_folder)
         bi_log(w->env, BIOINFER_LOG_WARNING,
                "%s: %llu ids are stored under other names", w->path,
                (unsigned long long)w->n_renamed);
-    st = w->ops->finish(w, err);
-    w->failed = st != 0;
-    w->finished = !st;
-    return st;
+    if ((st = w->ops->finish(w, &why)))
+        return end_with(w, st, &why, err);
+    w->finished = true;
+    return 0;
 }
 
 void bi_writer_close(struct bioinfer_writer **writer)

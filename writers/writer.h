@@ -36,8 +36,10 @@ struct bioinfer_writer {
     struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
     struct bi_buf name;   /* of the record at hand */
     uint64_t n_renamed;
+    uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */
     int n_threads; /* that may work for a put; 0 = 1 */
     bool started, failed, finished;
+    struct bioinfer_error why; /* of the first failure: what is asked later is told it too */
     bool moved_later; /* what it writes is renamed once more by the caller */
 };
 
@@ -54,6 +56,11 @@ struct bi_writer_ops {
     /* 0, or why this format cannot hold such a result. Needs no open writer. */
     int (*check)(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                  struct bioinfer_error *err);
+    /* 0, or what is lacking to write this format at all; NULL = nothing can be. */
+    int (*ready)(const struct bioinfer_writer *w, struct bioinfer_error *err);
+    /* 0, or why one record more cannot be held, whatever its values; NULL = any number can. */
+    int (*reserve)(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                   struct bioinfer_error *err);
     int (*open)(struct bioinfer_writer *w, struct bioinfer_error *err);
     /* Turns an id into a name that the format can hold; NULL = as it stands. */
     void (*rename)(const struct bioinfer_writer *w, struct bi_buf *out,
@@ -73,12 +80,18 @@ int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const
 /* A writer that has checked its parameters and touched no file. */
 int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_writer_params *params, struct bioinfer_error *err);
+/* Whether it can be started, as far as that is known without a file: before hours of computing. */
+int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err);
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err);
-/* Before start: notes the name that a record will have; DUPLICATE_ID when it is taken. */
+/* Before start: notes the name that a record will have; DUPLICATE_ID when it is taken, LIMIT when
+ * there are more records than the format can hold. */
 int bi_writer_reserve(struct bioinfer_writer *w, const struct bioinfer_result *record,
                       struct bioinfer_error *err);
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err);
+/* Instead of the one in the parameters; before finish(). */
+int bi_writer_set_fingerprint(struct bioinfer_writer *w, const char *text,
+                              struct bioinfer_error *err);
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err);
 void bi_writer_close(struct bioinfer_writer **w);
 const char *bi_writer_format(int index);
@@ -103,6 +116,8 @@ int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
 /* The arrays must be vectors: INVALID naming the formats that hold the rest. */
 int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                            struct bioinfer_error *err);
+/* Prints the datasets of an HDF5 file: name, type and shape. UNSUPPORTED without libhdf5. */
+int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 /* The NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
  * on shape[0]. */
 void bi_npy_header(struct bi_buf *out, int n_dims, const int64_t *shape);

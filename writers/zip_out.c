@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../base/team.h"
 #include "text.h"
 
 enum { UTF8_NAME = 0x0800 }; /* general purpose flag */
@@ -94,21 +95,34 @@ static int put_central(struct bi_zip_out *zip, struct bioinfer_error *err)
     return st ? st : bi_out_write(&zip->out, zip->central.data, zip->central.size, err);
 }
 
+struct crc_pieces {
+    const unsigned char *data;
+    size_t n, step;
+    uint32_t *of;
+};
+
+static void crc_some(void *user, int thread, int64_t first, int64_t end)
+{
+    struct crc_pieces *p = user;
+    (void)thread;
+    for (size_t i = (size_t)first; i < (size_t)end; i++) {
+        const size_t at = i * p->step;
+        p->of[i] = (uint32_t)crc32_z(0, p->data + at, p->n - at < p->step ? p->n - at : p->step);
+    }
+}
+
 /* crc32_z() of large data in pieces by several threads. */
-static uint32_t crc_of(uint32_t crc, const void *data, size_t n, int n_threads)
+static uint32_t crc_of(const struct bi_zip_out *zip, uint32_t crc, const void *data, size_t n)
 {
     enum { PIECE_SIZE = 1 << 20, MOST_PIECES = 64 };
     uint32_t of[MOST_PIECES];
     const size_t whole = n / PIECE_SIZE;
     const int n_pieces = whole > MOST_PIECES ? MOST_PIECES : (int)whole;
     const size_t step = n_pieces ? (n + (size_t)n_pieces - 1) / (size_t)n_pieces : n;
-    if (n_threads < 2 || n_pieces < 2)
+    struct crc_pieces pieces = {data, n, step, of};
+    if (zip->n_threads < 2 || n_pieces < 2)
         return (uint32_t)crc32_z(crc, data, n);
-#pragma omp parallel for num_threads(n_threads < n_pieces ? n_threads : n_pieces)
-    for (int i = 0; i < n_pieces; i++) {
-        const size_t first = (size_t)i * step;
-        of[i] = (uint32_t)crc32_z(0, (const unsigned char *)data + first, n - first < step ? n - first : step);
-    }
+    bi_team_for(zip->out.env, zip->n_threads, n_pieces, 1, crc_some, &pieces);
     for (int i = 0; i < n_pieces; i++) {
         const size_t first = (size_t)i * step;
         crc = (uint32_t)crc32_combine(crc, of[i], (z_off_t)(n - first < step ? n - first : step));
@@ -125,7 +139,7 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
     unsigned flags = 0;
     int st;
     if (n_data)
-        crc = crc_of(crc, data, n_data, zip->n_threads);
+        crc = crc_of(zip, crc, data, n_data);
     for (size_t i = 0; i < n_name; i++)
         if ((unsigned char)name[i] >= 0x80 && bi_utf8_valid(name))
             flags = UTF8_NAME;
@@ -175,6 +189,25 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
     return st ? st : spill(zip, err);
 }
 
+/* The end records of archives that are large, which classic ones only point to. */
+static void put_end64(struct bi_buf *end, uint64_t n, uint64_t size, uint64_t start)
+{
+    bi_buf_append(end, "PK\x06\x06", 4);
+    put64(end, 44); /* size of this record behind here */
+    put16(end, 3 << 8 | ZIP64_VERSION);
+    put16(end, ZIP64_VERSION);
+    put32(end, 0);
+    put32(end, 0);
+    put64(end, n);
+    put64(end, n);
+    put64(end, size);
+    put64(end, start);
+    bi_buf_append(end, "PK\x06\x07", 4);
+    put32(end, 0);
+    put64(end, start + size);
+    put32(end, 1);
+}
+
 int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinfer_error *err)
 {
     uint64_t start = zip->out.size, size;
@@ -184,20 +217,8 @@ int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinf
         return st;
     size = zip->out.size - start;
     end->size = 0;
-    bi_buf_append(end, "PK\x06\x06", 4);
-    put64(end, 44); /* size of this record behind here */
-    put16(end, 3 << 8 | ZIP64_VERSION);
-    put16(end, ZIP64_VERSION);
-    put32(end, 0);
-    put32(end, 0);
-    put64(end, zip->n);
-    put64(end, zip->n);
-    put64(end, size);
-    put64(end, start);
-    bi_buf_append(end, "PK\x06\x07", 4);
-    put32(end, 0);
-    put64(end, start + size);
-    put32(end, 1);
+    if (zip->n) /* an empty archive is known by its first bytes, which are those of the classic end */
+        put_end64(end, zip->n, size, start);
     bi_buf_append(end, "PK\x05\x06", 4);
     put32(end, 0);
     put16(end, zip->n < 0xFFFF ? (unsigned)zip->n : 0xFFFF);

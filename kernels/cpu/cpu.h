@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct bi_align_kernels;
+struct bi_checksum_keys;
 
 struct bi_cpu_entry {
     const char *name; /* as launches call it: "linear", "attention", ... */
@@ -38,6 +39,9 @@ struct bi_cpu_kernels {
     int64_t (*panel)(void); /* columns of one panel */
     /* n numbers to float16, to nearest even; NaN stays NaN, a quiet one. */
     void (*to_half)(uint16_t *dst, const float *src, int64_t n);
+    /* Adds rows [first, first + rows) of a matrix to its checksum (../checksum.h). */
+    void (*checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,
+                     int64_t first, int64_t rows, int64_t width);
     /* Pairwise alignment (align.h) in lanes of 8 or 16 bits. */
     const struct bi_align_kernels *(*align)(int bits);
 };

@@ -72,6 +72,8 @@ void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_
                        const float *w);
 int64_t BI_ISA_NAME(panel)(void);
 void BI_ISA_NAME(to_half)(uint16_t *dst, const float *src, int64_t n);
+void BI_ISA_NAME(checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,
+                           int64_t first, int64_t rows, int64_t width);
 
 const struct bi_align_kernels *BI_ISA_NAME(align)(int bits); /* align.c */
 #if BI_ISA_ID == BI_ISA_ID_avx512

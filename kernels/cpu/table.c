@@ -16,6 +16,7 @@ static const struct bi_cpu_kernels kernels = {
     .pack = BI_ISA_NAME(pack),
     .panel = BI_ISA_NAME(panel),
     .to_half = BI_ISA_NAME(to_half),
+    .checksum = BI_ISA_NAME(checksum),
     .align = BI_ISA_NAME(align),
 };
 

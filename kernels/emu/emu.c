@@ -341,6 +341,11 @@ void bi_emu_wait(int groups)
     f->n_copies = kept;
 }
 
+int bi_emu_flushes(void)
+{
+    return machine->launch->flushes;
+}
+
 /* ---- launches ---- */
 
 static void start_block(int32_t x, int32_t y)

@@ -27,13 +27,15 @@ struct bi_emu_target {
     const char *name; /* "nvidia" */
     int wave;
     const struct bi_emu_kernel *kernels;
+    int flushes; /* its matrix unit takes f16 below 2^-14 for zero */
 };
-extern const struct bi_emu_target bi_emu_nvidia, bi_emu_cdna, bi_emu_rdna;
+/* cdna2: the lane maps of cdna on a chip that flushes (gfx90a). */
+extern const struct bi_emu_target bi_emu_nvidia, bi_emu_cdna, bi_emu_cdna2, bi_emu_rdna;
 
 struct bi_emu_launch {
     void (*run)(const void *params);
     const void *params;
-    int wave;
+    int wave, flushes; /* of the target */
     int32_t grid[2], block;
     int64_t shared_size; /* what the launch grants; asking for more is an error */
     uint64_t seed;
@@ -63,6 +65,7 @@ void *bi_emu_shared(size_t size);
 void bi_emu_copy(void *to, const void *from, int bytes);
 void bi_emu_commit(void);
 void bi_emu_wait(int groups);
+int bi_emu_flushes(void);
 
 #ifdef __cplusplus
 }

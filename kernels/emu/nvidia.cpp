@@ -2,4 +2,4 @@
 #define BI_EMU_NVIDIA 1
 #include "kernels.h"
 
-const struct bi_emu_target bi_emu_nvidia = {"nvidia", WAVE, kernels};
+const struct bi_emu_target bi_emu_nvidia = {"nvidia", WAVE, kernels, 0};

@@ -2,4 +2,4 @@
 #define BI_EMU_RDNA 1
 #include "kernels.h"
 
-const struct bi_emu_target bi_emu_rdna = {"rdna", WAVE, kernels};
+const struct bi_emu_target bi_emu_rdna = {"rdna", WAVE, kernels, 0};

@@ -39,7 +39,8 @@ static bioinfer_aligner *open_aligner(bioinfer_context *ctx, const struct settin
         BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
                         .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
                         .scale = s->scale, .free_ends = s->free_ends, .traceback = traceback,
-                        .ties = ties, .memory_limit = limit);
+                        .ties = ties, .memory_limit = limit,
+                        .free_gaps = !s->open && !s->extend);
     struct bioinfer_error err = {0};
     bioinfer_aligner *a = NULL;
     if (!CHECK(!bioinfer_aligner_new(&a, ctx, &p, &err)))
@@ -118,7 +119,10 @@ static void all_tiny_pairs(void)
                                               {NULL, 2, -9, 3, 1, 0, 0},
                                               {NULL, 0, -4, 8, 2, 0, 0},
                                               {NULL, 65, -10000, 52, 10, 0, 0},
-                                              {NULL, 85, -9, 42, 0, 0, 0}};
+                                              {NULL, 85, -9, 42, 0, 0, 0},
+                                              {NULL, 1, 0, 0, 0, 0, 0},
+                                              {NULL, 3, -2, 0, 0, 0, 0},
+                                              {NULL, 500, -400, 1000, 100, 0, 0}};
     enum { WORDS = 4 + 16 + 64 + 256 };
     static char letters[WORDS][5];
     static uint8_t codes[WORDS][4];
@@ -176,8 +180,10 @@ static const struct setting random_settings[] = {
     {"BLOSUM45", 0, 0, 120, 7, 0, 0},  {"PAM250", 0, 0, 3, 0, 0, BIOINFER_FREE_ENDS},
     {NULL, 5, -4, 10, 1, 0, 0},        {NULL, 2, -4, 6, 2, 0, 10},
     {NULL, 0, -4, 8, 2, 0, 0},         {NULL, 1, -1, 2, 2, 0, 12},
-    {NULL, 1, -3, 2, 1, 0, 3},         {NULL, 40, -60, 90, 10, 0, 0},
-    {NULL, 1000, -900, 9000, 100, 0, 0}, {NULL, 5, -4, 30000, 30000, 0, 0},
+    {NULL, 1, -3, 2, 1, 0, 3},         {NULL, 41, -60, 90, 10, 0, 0},
+    {NULL, 1001, -900, 9000, 100, 0, 0}, {NULL, 5, -4, 30000, 30000, 0, 0},
+    {NULL, 1, 0, 0, 0, 0, 0},          {"BLOSUM62", 0, 0, 0, 0, 3, BIOINFER_FREE_ENDS},
+    {NULL, 5000, -4000, 60000, 7000, 0, 0}, {"PAM30", 0, 0, 1100, 100, 100, BIOINFER_FREE_ENDS},
 };
 
 static void compare(const struct setting *s, const struct bioinfer_align_pair *pairs,
@@ -306,11 +312,11 @@ static void full_lanes(void)
     /* signed bytes end at 3 (o - e) = 128 and max(S) + o + e = 127, unsigned ones at
      * 3 o + max(S) = 255, 16 bits at 65535: each side of each bound */
     static const struct setting bounds[] = {
-        {NULL, 65, -60, 52, 10, 0, 0},   {NULL, 66, -60, 52, 10, 0, 0},
+        {NULL, 65, -60, 52, 10, 0, 0},   {NULL, 66, -61, 52, 10, 0, 0},
         {NULL, 60, -10000, 53, 10, 0, 0}, {NULL, 65, -10000, 52, 10, 0, BIOINFER_FREE_ENDS},
-        {NULL, 85, -60, 42, 0, 0, 0},    {NULL, 86, -60, 42, 0, 0, BIOINFER_FREE_ENDS},
+        {NULL, 85, -60, 42, 0, 0, 0},    {NULL, 86, -61, 42, 0, 0, BIOINFER_FREE_ENDS},
         {NULL, 41, -60, 43, 43, 0, 0},   {NULL, 42, -60, 43, 43, 0, 0},
-        {NULL, 105, -60, 50, 10, 0, 0},  {NULL, 106, -60, 50, 10, 0, 0},
+        {NULL, 105, -61, 50, 10, 0, 0},  {NULL, 106, -61, 50, 10, 0, 0},
         {NULL, 535, -60, 21666, 1, 0, 0}, {NULL, 538, -60, 21666, 1, 0, 0},
         {NULL, 0, 0, 1, 0, 0, 0},        {NULL, -3, -3, 1, 1, 0, 0},
         {NULL, 10000, -10000, 1, 1, 0, 0}};
@@ -517,6 +523,50 @@ static void published(void)
                      "1X1=3X1=2X2=1X");
 }
 
+/* Two sequences that share nothing score 0 when ends are free, however they are computed. */
+static void nothing_to_align(void)
+{
+    static const struct {
+        const char *q, *t;
+        struct setting s;
+    } cases[] = {{"GGGGGGG", "CCCCC", {"EDNAFULL", 0, 0, 20, 1, 2, BIOINFER_FREE_ENDS}},
+                 {"AAAA", "CCCCC", {NULL, 1, -9, 1, 1, 0, BIOINFER_FREE_ENDS}},
+                 {"A", "CCC", {NULL, 1, -9, 9, 1, 0, BIOINFER_FREE_ENDS}},
+                 {"AAAA", "CCC", {NULL, 2, -9, 9, 1, 0, BIOINFER_FREE_TARGET_END}},
+                 {"AAAA", "CCC", {NULL, 2, -9, 9, 1, 0,
+                                  BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_BEGIN}}};
+    /* the last row wins over the last column, but as needle does it */
+    static const char *const want[5][2] = {
+        {"7/7 0/0", "7/7 0/0"}, {"4/4 0/0", "4/4 0/0"}, {"1/1 0/0", "0/0 3/3"},
+        {"0/4 0/0 4I", "0/4 0/0 4I"}, {"0/0 3/3", "0/0 3/3"}};
+    static const int64_t score[5] = {0, 0, 0, -12, 0};
+
+    for (int c = 0; c < n_contexts; c++)
+        for (int i = 0; i < 5; i++)
+            for (int ties = 0; ties < 3; ties++) {
+                struct bioinfer_align_pair pair = {cases[i].q, cases[i].t, strlen(cases[i].q),
+                                                   strlen(cases[i].t)};
+                struct bioinfer_alignment r = {0};
+                bioinfer_aligner *a = open_aligner(contexts[c], &cases[i].s, 0, ties, 0);
+                char got[64];
+                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+                CHECK_EQ(r.score, score[i]);
+                bioinfer_aligner_free(&a);
+                a = open_aligner(contexts[c], &cases[i].s, 1, ties, 0);
+                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+                CHECK_EQ(r.score, score[i]);
+                int n = snprintf(got, sizeof got, "%lld/%lld %lld/%lld", (long long)r.query_begin,
+                                 (long long)r.query_end, (long long)r.target_begin,
+                                 (long long)r.target_end);
+                if (r.n_cigar)
+                    snprintf(got + n, sizeof got - (size_t)n, " %u%c", r.cigar[0] >> 4,
+                             "MIDNSHP=X"[r.cigar[0] & 15]);
+                CHECK(r.n_cigar < 2);
+                CHECK_STR(got, want[i][ties == BIOINFER_TIES_EMBOSS]);
+                bioinfer_aligner_free(&a);
+            }
+}
+
 /* ---- bad input ---- */
 
 static void bad_input(void)
@@ -540,7 +590,9 @@ static void bad_input(void)
     CHECK_EQ(r[4].status, BIOINFER_BAD_RESIDUE);
     CHECK_HAS(r[4].message, "residue 2 of the target is byte 0xff");
     CHECK_EQ(r[5].status, 0);
-    CHECK_EQ(r[5].identities, 5);
+    CHECK_EQ(r[5].score, 7); /* J, O and U score as X, */
+    CHECK_EQ(r[5].identities, 2); /* and are not X */
+    CHECK(r[5].n_cigar == 2 && r[5].cigar[0] == (2 << 4 | 7) && r[5].cigar[1] == (3 << 4 | 8));
     CHECK(!bioinfer_aligner_run(a, pairs, 0, r, &err));
     CHECK_EQ(bioinfer_aligner_run(NULL, pairs, 1, r, &err), BIOINFER_INVALID);
     CHECK_EQ(bioinfer_aligner_run(a, &(struct bioinfer_align_pair){NULL, "M", 1, 1}, 1, r, &err),
@@ -554,9 +606,12 @@ static void bad_input(void)
     REFUSED(BIOINFER_NOT_FOUND, .matrix = "BLOSUM63");
     REFUSED(BIOINFER_INVALID, .gap_open = 1, .gap_extend = 2);
     REFUSED(BIOINFER_INVALID, .gap_open = -1);
-    REFUSED(BIOINFER_INVALID, .gap_open = 2000000);
+    REFUSED(BIOINFER_INVALID, .gap_open = 20000001);
     REFUSED(BIOINFER_INVALID, .scale = -1);
-    REFUSED(BIOINFER_INVALID, .match = 20000);
+    REFUSED(BIOINFER_INVALID, .gap_open = 0, .gap_extend = 2);
+    REFUSED(BIOINFER_INVALID, .gap_open = 1, .free_gaps = 1);
+    REFUSED(BIOINFER_INVALID, .match = 20000000);
+    REFUSED(BIOINFER_INVALID, .match = 20000, .scale = 1000);
     REFUSED(BIOINFER_INVALID, .ties = 3);
     REFUSED(BIOINFER_INVALID, .free_ends = 16);
     REFUSED(BIOINFER_DEVICE, .device = "tpu:0");
@@ -609,6 +664,56 @@ static void any_letter(void)
         }
         bioinfer_aligner_free(&a);
     }
+}
+
+/* ---- what costs make of time and memory ---- */
+
+static char logged[512];
+
+static void on_log(void *user, int level, const char *text)
+{
+    (void)user;
+    CHECK_EQ(level, BIOINFER_LOG_WARNING);
+    snprintf(logged, sizeof logged, "%s", text);
+}
+
+static void wide_costs(void)
+{
+    static const struct {
+        struct setting s;
+        const char *words;
+    } cases[] = {{{"BLOSUM62", 0, 0, 11, 1, 0, 0}, ""},
+                 {{NULL, 500, -400, 1000, 100, 0, 0}, ""}, /* 5, 4, 10, 1 */
+                 {{NULL, 10000, -4000, 8000, 2000, 0, 0}, ""},
+                 {{NULL, 106, -61, 50, 10, 0, 0}, "numbers of 16 bits"},
+                 {{"BLOSUM62", 0, 0, 25001, 1000, 1000, 0}, "numbers of 64 bits"}};
+    struct bioinfer_context_params p =
+        BIOINFER_PARAMS(struct bioinfer_context_params, .log = on_log, .n_threads = 1);
+    struct text q = random_text(3000, 4, dna), t = random_text(3000, 4, dna);
+    struct bioinfer_align_pair pair = pair_of(&q, &t);
+    struct bioinfer_alignment r = {0};
+    bioinfer_context *ctx = NULL;
+    bioinfer_aligner *a;
+
+    CHECK(!bioinfer_context_new(&ctx, &p, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        logged[0] = 0;
+        a = open_aligner(ctx, &cases[i].s, 0, 0, 0);
+        if (cases[i].words[0])
+            CHECK_HAS(logged, cases[i].words);
+        else
+            CHECK_STR(logged, "");
+        bioinfer_aligner_free(&a);
+    }
+    /* the plain loops keep a byte a cell: within the limit, or not at all */
+    a = open_aligner(ctx, &cases[4].s, 1, 0, 8 << 20);
+    CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL));
+    CHECK_EQ(r.status, BIOINFER_LIMIT);
+    CHECK_HAS(r.message, "needs 9 MiB, as these costs take more than 16 bits; the limit is 8");
+    bioinfer_aligner_free(&a);
+    bioinfer_context_free(&ctx);
+    free_text(&q);
+    free_text(&t);
 }
 
 /* ---- every allocation fails once ---- */
@@ -712,8 +817,10 @@ int main(int argc, char **argv)
     TEST(long_pairs);
     TEST(shared_pair);
     TEST(published);
+    TEST(nothing_to_align);
     TEST(bad_input);
     TEST(any_letter);
+    TEST(wide_costs);
     TEST(failing_allocations);
     for (int c = 0; c < n_contexts; c++)
         bioinfer_context_free(&contexts[c]);

@@ -25,13 +25,13 @@ int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, co
         for (int j = m; j >= 0; j--)
             for (int before = 0; before < 3; before++) {
                 int64_t b = NONE;
-                /* to stop here leaves the rest of one side unaligned; something was aligned
-                 * before, or is the end itself */
+                /* to stop here leaves the rest of one side unaligned, all of it where nothing
+                 * was aligned before */
                 if (i == n && j == m)
                     b = 0;
-                if (i == n && s->free_ends & BIOINFER_FREE_TARGET_END && j > 0)
+                if (i == n && s->free_ends & BIOINFER_FREE_TARGET_END)
                     b = larger(b, 0);
-                if (j == m && s->free_ends & BIOINFER_FREE_QUERY_END && i > 0)
+                if (j == m && s->free_ends & BIOINFER_FREE_QUERY_END)
                     b = larger(b, 0);
                 if (i < n && j < m)
                     b = larger(b, s->score[q[i]][t[j]] + BEST(MATCH, i + 1, j + 1));
@@ -46,7 +46,6 @@ int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, co
         top = larger(top, BEST(MATCH, i, 0));
     for (int j = 1; s->free_ends & BIOINFER_FREE_TARGET_BEGIN && j <= m; j++)
         top = larger(top, BEST(MATCH, 0, j));
-    /* ends in row 0 or column 0 do not count, but the corner does */
     free(best);
     return top;
 #undef BEST

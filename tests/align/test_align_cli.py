@@ -73,10 +73,52 @@ class Align(unittest.TestCase):
         self.assertEqual(sam[1], ["@SQ", "SN:t", "LN:8"])
         self.assertEqual(sam[3], "q 0 t 1 255 2S8M2S * 0 0 TTACGTACGTTT * AS:i:11 NM:i:1".split())
         text = self.run_it(*common, "--format", "needle").stdout
-        self.assertIn("# Identity:         7/12 (58.3%)", text)
-        self.assertIn("# Score: -1\n", text)
+        self.assertIn("# Identity:       7/12 (58.3%)", text)
+        self.assertIn("# Score: -1.0\n# \n", text)
         self.assertIn("q                  1 TTACGTACGTTT", text)
         self.assertIn("                       ||||.||  |", text)
+
+    def test_letters(self):
+        """Columns are equal where their letters are, whatever these score."""
+        q, t = self.fasta("q.fasta", {"q": "MJOUX"}), self.fasta("t.fasta", {"t": "MXXXX"})
+        for ties in ("parasail", "emboss", "wfa"):
+            self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62", "--ties", ties)[1], ["q", "t", "1", "0.400000", "1=3X1="])
+        self.assertIn("NM:i:3", self.run_it(q, t, "--matrix", "BLOSUM62", "--format", "paf").stdout)
+        self.assertIn("# Identity:       2/5 (40.0%)", self.run_it(q, t, "--matrix", "BLOSUM62", "--format", "needle").stdout)
+        u, d = self.fasta("u.fasta", {"u": "ACGU"}), self.fasta("d.fasta", {"d": "acgt"})
+        for costs in (("--matrix", "EDNAFULL"), ("--match", "5", "--mismatch", "-4")):
+            self.assertEqual(self.rows(u, d, *costs)[1], ["u", "d", "20", "0.750000", "3=1X"])
+            self.assertEqual(self.rows(u, u, *costs)[1][2:], ["20", "1.000000", "4="])
+
+    def test_identities(self):
+        """Six decimals as printf rounds them: halves of the last one go to the even or to where the double lies."""
+        pairs = [(k, n) for n in (1, 3, 7, 64, 128, 160, 320, 333, 640, 1280) for k in range(0, n + 1, 1 + n // 40)]
+        q = self.fasta("q.fasta", [("q%d" % i, "A" * n) for i, (k, n) in enumerate(pairs)])
+        t = self.fasta("t.fasta", [("t%d" % i, "A" * k + "C" * (n - k)) for i, (k, n) in enumerate(pairs)])
+        rows = self.rows(q, t, "--match", "1", "--mismatch", "-1", "--gap-open", "5000", "-q")[1:]
+        self.assertEqual([r[2:4] for r in rows], [[str(2 * k - n), "%.6f" % (k / n)] for k, n in pairs])
+
+    def test_stops(self):
+        """A stop inside a sequence is a residue, which every matrix of proteins has; the last one is dropped."""
+        q, t = self.fasta("q.fasta", {"q": "MKT*AYIA*"}), self.fasta("t.fasta", {"t": "MKTWAYIA"})
+        self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62")[1], ["q", "t", "30", "0.875000", "3=1X4="])
+        self.assertEqual(self.rows(q, q, "--matrix", "BLOSUM62")[1], ["q", "q", "35", "1.000000", "8="])
+        self.assertIn("'*', which matrix EDNAFULL has not", self.run_it(self.fasta("d.fasta", {"d": "AC*GT"}), t, "--matrix",
+                                                                       "EDNAFULL", code=1).stderr)
+
+    def test_nothing_to_align(self):
+        """The best of ends-free may be to align nothing: it scores 0, in every format."""
+        q, t = self.fasta("q.fasta", {"q": "GGGGGGG"}), self.fasta("t.fasta", {"t": "CCCCC"})
+        common = (q, t, "--mode", "ends-free", "--matrix", "EDNAFULL", "-q")
+        for ties in ("parasail", "emboss", "wfa"):
+            self.assertEqual(self.rows(*common, "--ties", ties)[1], ["q", "t", "0", "0.000000", "7I5D"])
+        self.assertEqual(self.rows(*common, "--score-only")[1], ["q", "t", "0"])
+        self.assertEqual(self.rows(*common, "--format", "paf")[0][:12], "q 7 7 7 + t 5 0 0 0 0 255".split())
+        self.assertEqual(self.rows(*common, "--format", "sam")[-1][:11], "q 4 * 0 0 * * 0 0 GGGGGGG *".split())
+        self.assertIn("12/12 (100.0%)", self.run_it(*common, "--format", "needle").stdout)
+        a, c = self.fasta("a4.fasta", {"a": "AAAA"}), self.fasta("c5.fasta", {"c": "CCCCC"})
+        self.assertEqual(self.rows(a, c, "--mode", "ends-free", "--match", "1", "--mismatch", "-9", "--gap-open", "1",
+                                   "--gap-extend", "1")[1], ["a", "c", "0", "0.000000", "4I5D"])
 
     def test_nucleotides_and_costs(self):
         q = self.fasta("q.fasta", {"q": "acgtn"})
@@ -85,8 +127,101 @@ class Align(unittest.TestCase):
         self.assertIn("matrix EDNAFULL, gaps 10/0.5", done.stderr)
         self.assertEqual(done.stdout.splitlines()[1].split("\t")[2], "10")
         self.assertEqual(self.rows(q, t, "--gap-open", "10.25")[1][2], "9.75")
+        self.assertIn("matrix ednafull, gaps 10/0.5", self.run_it(q, t, "--matrix", "ednafull").stderr)
         self.assertEqual(self.rows(q, t, "--gap-open", "6", "--gap-extend", "2", "--gap-convention", "w")[1][2], "12")
         self.assertEqual(self.rows(q, t, "--match", "0.5", "--mismatch", "-1", "--gap-open", "1", "--gap-extend", "1")[1][2], "1")
+
+    def test_sam_names_and_scores(self):
+        q, t = self.fasta("q.fasta", {"q": "ACGTACGTAA", "r": "ACGTACGTAA"}), self.fasta("t.fasta", {"t": "ACGTACGTAA", "u": "ACGTACAA"})
+        costs = ("--matrix", "EDNAFULL", "-q")  # gaps 10/0.5
+        for form in ("sam", "paf"):
+            rows = self.rows(q, t, *costs, "--format", form)[-2:]
+            self.assertIn("AS:i:50", rows[0])
+            self.assertIn("as:f:29.5", rows[1])
+            self.assertFalse([x for x in rows[1] if x.startswith("AS")])
+            self.assertFalse([x for x in rows[0] if x.startswith("as")])
+        twice = self.fasta("twice.fasta", [("t", "ACGT"), ("u", "ACGT"), ("t", "ACGA")])
+        for how in ((), ("--all-vs-all",)):
+            done = self.run_it(twice, twice, *how, "--format", "sam", code=65)
+            self.assertIn("two targets are named t", done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.run_it(twice, twice, *how, "--format", "paf")
+        for name in ("*t", "=t", "t(1)", "t,u", "<t", "t\\"):
+            done = self.run_it(q, self.fasta("n.fasta", [(name, "ACGT"), ("u", "ACGT")]), "--format", "sam", code=65)
+            self.assertIn("target %s: SAM has no such names" % name, done.stderr)
+        for name in ("@q", "*", "q" * 255):
+            done = self.run_it(self.fasta("n.fasta", [(name, "ACGT"), ("u", "ACGT")]), t, "--format", "sam", code=65)
+            self.assertIn("query %s: SAM has no such names" % name, done.stderr)
+        fine = self.fasta("fine.fasta", [("HLA-A*02:01=x", "ACGT"), ("sp|P1|A_B@c", "ACGT"), ("e", "")])
+        lines = self.run_it(q, fine, "--one-vs-all", "--format", "sam", code=65).stderr
+        self.assertIn("--one-vs-all takes one", lines)
+        rows = self.rows(self.fasta("one.fasta", {"q": "ACGT"}), fine, "--one-vs-all", "--format", "sam", code=1)
+        self.assertEqual([r[1] for r in rows if r[0] == "@SQ"], ["SN:HLA-A*02:01=x", "SN:sp|P1|A_B@c"])
+
+    def test_suffixes(self):
+        for suffix, first in ((".tsv", "query\ttarget"), ("", "query\ttarget"), (".paf", "a1\t22\t"),
+                              (".sam", "@HD\t"), (".needle", "######"), (".srspair", "######")):
+            out = os.path.join(self.folder.name, "out.d" + suffix if suffix else "out")
+            self.run_it(self.a, self.b, "-o", out)
+            with open(out, encoding="ascii") as f:
+                self.assertTrue(f.read().startswith(first), suffix)
+        out = os.path.join(self.folder.name, "out.bam")
+        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of tsv, paf, sam, needle", self.run_it(self.a, self.b, "-o", out, code=64).stderr)
+        self.run_it(self.a, self.b, "-o", out, "--format", "sam")
+        self.assertIn("the name says paf, --format says sam", self.run_it(self.a, self.b, "-o", "x.paf", "--format", "sam", code=64).stderr)
+        self.assertIn("the name says 'npz', expected one of tsv, paf, sam, needle", self.run_it(self.a, self.b, "-o", "x.npz", code=64).stderr)
+        self.assertIn("has no alignment to write as paf", self.run_it(self.a, self.b, "-o", "x.paf", "--score-only", code=64).stderr)
+
+    def test_nucleotides_or_proteins(self):
+        dna = {"d%d" % i: "ACGTTGCATGCAGTCAGTCATTGACCGTAA" for i in range(10)}
+        plain = self.fasta("plain.fasta", dna)
+        coded = self.fasta("coded.fasta", {**dna, "d7": dna["d7"][:-1] + "R"})
+        done = self.run_it(coded, plain)
+        self.assertIn("the letters are those of nucleotides: matrix EDNAFULL", done.stderr)
+        self.assertEqual(done.stdout.splitlines()[1].split("\t")[2:], ["150", "1.000000", "30="])
+        self.assertEqual(done.stdout.splitlines()[8].split("\t")[2:], ["146", "0.966667", "29=1X"])
+        self.assertEqual(self.run_it(coded, plain, "-q").stderr, "")
+        one = self.fasta("one.fasta", {"x": "ACGTTGCATGCAGTCAGTCATTGACCGTAARYACGTAA"})
+        self.assertIn("EDNAFULL; for proteins say", self.run_it(one, one, "-q").stderr)
+        # peptides that look like DNA, proteins that nearly do, DNA with X, DNA against proteins
+        for a, b, words in (({"p": "AAGG"}, {"q": "AAGA"}, "8 letters look like nucleotides"),
+                            ({"p": "GGGGSGGGGSGGGGS"}, {"q": "GGGGSGGGGS"}, "only 20 of 25 are A, C, G, T, U or N: matrix BLOSUM62"),
+                            (dna, {"x%s" % k: s[:-1] + "X" for k, s in dna.items()}, "record xd0 has 'X', which is no nucleotide: matrix BLOSUM62"),
+                            (dna, {k: "MKTAYIAKQR" for k in dna}, "record d0 has 'I'")):
+            done = self.run_it(self.fasta("g.fasta", a), self.fasta("h.fasta", b), "-q")
+            self.assertIn("warning: ", done.stderr)
+            self.assertIn(words, done.stderr)
+        done = self.run_it(self.a, self.b)
+        self.assertIn("the letters are those of proteins: matrix BLOSUM62", done.stderr)
+        self.assertEqual(self.run_it(self.a, self.b, "-q").stderr, "")
+
+    def test_costs(self):
+        """Costs in the user's own numbers: any with three decimals up to 10000, gaps that cost nothing."""
+        q, t = self.fasta("q.fasta", {"q": "ACGTACGT"}), self.fasta("t.fasta", {"t": "CGTTACG"})
+        lcs = self.rows(q, t, "--match", "1", "--mismatch", "0", "--gap-open", "0")[1]
+        self.assertEqual(lcs[2], "6")
+        self.assertEqual(self.rows(q, q, "--match", "100.125", "--mismatch", "-1")[1][2], "801")
+        self.assertEqual(self.rows(q, q, "--match", "10000", "--mismatch", "-10000", "--gap-open", "9999.999")[1][2], "80000")
+        for costs, words in ((("--gap-open", "1", "--gap-extend", "2"), "costs 1, every other one 2, expected at most as much"),
+                             (("--gap-open", "-0.5"), "costs -0.5 and every other one"),
+                             (("--gap-open", "10001"), "'10001' is not a number from -10000 to 10000")):
+            self.assertIn(words, self.run_it(q, t, *costs, code=64).stderr)
+        self.assertEqual(self.rows(q, t, "--gap-open", "0", "--gap-extend", "2", "--gap-convention", "w")[1][2],
+                         self.rows(q, t, "--gap-open", "2", "--gap-extend", "2")[1][2])
+        slow = self.run_it(q, t, "--gap-open", "25.001")
+        self.assertEqual(slow.stderr.count("need numbers of 64 bits"), 1)
+        self.assertEqual(self.run_it(q, t, "--gap-open", "25.001", "-q").stderr.count("numbers of"), 0)
+        self.assertNotIn("numbers of", self.run_it(q, t, "--match", "100", "--mismatch", "-100", "--gap-open", "200",
+                                                   "--gap-extend", "100").stderr)
+
+    def test_match_and_codes(self):
+        """--match and --mismatch take every code of nucleotides, none of which matches, and no proteins."""
+        q, t = self.fasta("q.fasta", {"q": "ACGTNRYSWKMBDHVU"}), self.fasta("t.fasta", {"t": "ACGTNRYSWKMBDHVT"})
+        rows = self.rows(q, t, "--match", "2", "--mismatch", "-1", "--gap-open", "9", "--gap-extend", "9")
+        self.assertEqual(rows[1][2:], [str(5 * 2 - 11), "0.937500", "15=1X"])
+        done = self.run_it(self.a, self.b, "--match", "2", "--mismatch", "-1", code=1)
+        self.assertIn("residue 6 of the query is 'I', no nucleotide: match and mismatch are of these; proteins take a "
+                      "matrix", done.stderr)
 
     def test_matrix_file(self):
         path = os.path.join(self.folder.name, "my.mat")
@@ -118,7 +253,9 @@ class Align(unittest.TestCase):
         self.assertEqual([r.split("\t")[:2] for r in done.stdout.splitlines()[1:]], [["a3", "y"]])
         self.assertIn("--one-vs-all takes one", self.run_it(self.a, self.b, "--one-vs-all", code=65).stderr)
         self.run_it(self.a, os.path.join(self.folder.name, "none"), code=66)
-        self.assertIn("neither a file nor one of", self.run_it(self.a, self.b, "--matrix", "BLOSUM63", code=66).stderr)
+        self.run_it(self.a, self.b, "--matrix", os.path.join(self.folder.name, "none.mat"), code=66)
+        self.assertIn("one argument too many: '%s'" % short, self.run_it(self.a, self.b, short, code=64).stderr)
+        self.assertIn("--matrix 'BLOSUM63': neither a file nor one of", self.run_it(self.a, self.b, "--matrix", "BLOSUM63", code=64).stderr)
 
     def test_many_batches(self):
         """More pairs than three batches hold: all of them, in order, what fails in its place."""

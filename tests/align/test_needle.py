@@ -58,6 +58,38 @@ def cigar_of(query, target):
     return "".join("%d%s" % (n, op) for n, op in runs)
 
 
+def text_of(program, folder, args):
+    """What a program writes, from the first alignment on."""
+    subprocess.run(program + args, check=True, stderr=subprocess.DEVNULL)
+    with open(folder + "/out", encoding="ascii") as f:
+        return f.read().split("#=======================================", 1)[1].replace("Matrix: E", "Matrix: ")
+
+
+def same_text(exe, rng, folder):
+    """The same bytes in srspair, codes of several letters included."""
+    wrong = 0
+    for letters, matrix in (("ARNDCQEGHILKMFPSTWYVBZX", "BLOSUM62"), ("ACGTACGTACGTRYSWKMBDHVNU", "EDNAFULL")):
+        query = "".join(rng.choices(letters, k=130))
+        fasta(folder + "/a", "a_long_name_of_record_", [query])
+        fasta(folder + "/b", "t", [relative(rng, query, letters) for _ in range(20)] + [query[:3], query[60:80]])
+        kind = "nucleotide" if matrix == "EDNAFULL" else "protein"
+        for gaps in (("12", "1"), ("10", "0.25")):
+            theirs = text_of(["needle"], folder, [
+                "-asequence", folder + "/a", "-bsequence", folder + "/b", "-outfile", folder + "/out", "-auto",
+                "-gapopen", gaps[0], "-gapextend", gaps[1], "-s%s1" % kind, "-s%s2" % kind, "-datafile",
+                "EDNAFULL" if kind == "nucleotide" else "E" + matrix])
+            ours = text_of([exe], folder, [
+                "align", "--one-vs-all", folder + "/a", folder + "/b", "-o", folder + "/out", "--format", "needle",
+                "--mode", "ends-free", "--ties", "emboss", "--matrix", matrix, "--gap-open", gaps[0], "--gap-extend", gaps[1]])
+            blocks = list(zip(ours.split("# Aligned_sequences"), theirs.split("# Aligned_sequences")))
+            differ = [pair for pair in blocks if pair[0] != pair[1]]
+            print("%s %s: %d of %d differ in their text" % (matrix, gaps, len(differ), len(blocks)))
+            for mine, other in differ[:1]:
+                print(mine, other, sep="\n---- needle:\n")
+            wrong += len(differ) + (len(blocks) != 23)
+    return wrong
+
+
 def main(exe, n="12"):
     if not shutil.which("needle"):
         print("needle (Debian package emboss) is not installed: skipped")
@@ -69,9 +101,15 @@ def main(exe, n="12"):
             ("ARNDCQEGHILKMFPSTWYV", "BLOSUM62", ("10", "0.5"), False),
             ("ACGT", "EDNAFULL", ("10", "0.5"), False),
             ("ARNDCQEGHILKMFPSTWYV", "BLOSUM62", ("10", "0.5"), True),
-            ("ACGT", "EDNAFULL", ("12", "2"), True)):
-        queries = ["".join(rng.choices(letters, k=rng.randint(20, 150))) for _ in range(int(n))]
-        targets = [[relative(rng, q, letters) for _ in range(5)] for q in queries]
+            ("ACGT", "EDNAFULL", ("12", "2"), True),
+            ("AC|GT", "EDNAFULL", ("10", "0.5"), True)):
+        if "|" in letters:  # nothing in common: nothing is aligned
+            ours, theirs = letters.split("|")
+            queries = ["".join(rng.choices(ours, k=1 + i % 9)) for i in range(int(n))]
+            targets = [["".join(rng.choices(theirs, k=rng.randint(1, 9))) for _ in range(5)] for _ in queries]
+        else:
+            queries = ["".join(rng.choices(letters, k=rng.randint(20, 150))) for _ in range(int(n))]
+            targets = [[relative(rng, q, letters) for _ in range(5)] for q in queries]
         kind = "nucleotide" if matrix == "EDNAFULL" else "protein"
         args = ["-gapopen", gaps[0], "-gapextend", gaps[1], "-s%s1" % kind, "-s%s2" % kind]
         args += [] if ends_free else ["-endweight", "-endopen", gaps[0], "-endextend", gaps[1]]
@@ -92,6 +130,8 @@ def main(exe, n="12"):
                     print("%s %s%s: ours %s %s, needle's %s %s" % (matrix, gaps, " ends-free" if ends_free else "",
                                                                    mine[2], mine[4], score, cigar_of(query, target)))
     print("%d pairs, %d differ" % (pairs, wrong))
+    with tempfile.TemporaryDirectory() as folder:
+        wrong += same_text(exe, rng, folder)
     return 1 if wrong else 0
 
 

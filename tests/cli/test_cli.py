@@ -224,7 +224,7 @@ class Commands(Case):
         p = self.run_tiny("esm2", "-", "--format", "jsonl", stdin=open(self.fasta, "rb").read())
         rows = [json.loads(line) for line in p.stdout.splitlines()]
         self.assertEqual([r["id"] for r in rows], list(FASTA))
-        self.assertEqual([r["len"] for r in rows], [len(s) for s in FASTA.values()])
+        self.assertEqual([r["length"] for r in rows], [len(s) for s in FASTA.values()])
         self.assertEqual({r["status"] for r in rows}, {"ok"})
 
     def test_formats_agree(self):
@@ -297,6 +297,24 @@ class Commands(Case):
         out = read_npz(self.path("out.npz"))
         self.assertEqual({k: v[0][0] for k, v in out.items()}, {"lower": 15, "gaps": 8, "odd": 8})
 
+    def test_default_seed(self):
+        pdb = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+        default = self.run_raw("proteinmpnn", pdb).stdout
+        self.assertIn(b"seed=37", default)
+        self.assertEqual(self.run_raw("proteinmpnn", pdb, "--seed", "37").stdout, default)
+
+    def test_nucleotides_in_place_of_proteins(self):
+        dna = "ACGTTGCANNACGTACGTAC"
+        self.write("dna.fasta", f">short\n{dna[:19]}\n>dna\n{dna}\n>more\n{dna}\n")
+        self.write("protein.fasta", f">p\n{dna[:19]}M\n")
+        for command in ("esm2",), ("score", "esm2"):
+            more = () if command == ("esm2",) else ("--method", "pppl")
+            p = self.run_tiny(*command, "dna.fasta", *more, "-o", "x.npz" if not more else "x.tsv")
+            self.assertEqual(p.words.count("as of nucleotides"), 1, p.words)
+            self.assertIn("warning: dna.fasta, dna: all letters", p.words)
+            p = self.run_tiny(*command, "protein.fasta", *more, "-o", "y.npz" if not more else "y.tsv")
+            self.assertNotIn("nucleotides", p.words)
+
     def test_devices(self):
         p = self.run_raw("devices")
         self.assertRegex(p.stdout.decode(), r"(?m)^cpu\tyes\t")
@@ -307,10 +325,74 @@ class Commands(Case):
         self.assertIn(b"320", p.stdout)
         self.assertIn(b"3", self.run_raw("info", self.fasta).stdout)
 
+    def test_info_of_outputs(self):
+        """Names, types and shapes of what bioinfer itself writes."""
+        formats = ["npz", "safetensors", "npy"]
+        if "h5" in self.run_raw("esm2", "x", "--format", "nothing", code=64).words:
+            formats.append("h5")
+        for name in formats:
+            kinds = () if name == "npy" else ("--include", "mean,per-residue")
+            self.run_tiny("esm2", "in.fasta", "-o", f"o.{name}", *kinds)
+            text = self.run_raw("info", f"o.{name}").stdout.decode()
+            for key, sequence in FASTA.items():
+                for kind, shape in (("mean", "320"), ("per-residue", f"{len(sequence)}, 320")):
+                    line = "  float32 [3, 320]\n" if name == "npy" else f"  {key}/{kind} float32 [{shape}]\n"
+                    self.assertIn(line, text)
+        self.write("empty.npz", b"PK\5\6" + bytes(18))
+        self.assertIn(b"arrays: 0", self.run_raw("info", "empty.npz").stdout)
+        with zipfile.ZipFile(self.path("small.npz"), "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr("x.npy", open(self.path("o.npy"), "rb").read())
+        self.assertRegex(self.run_raw("info", "small.npz").stdout, rb"  x \(\d+ bytes, compressed\)")
+
+    def test_info_by_content(self):
+        golden = os.path.join(ROOT, "tests", "golden", "proteinmpnn")
+        vcf = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nchr1\t5\t.\tA\tC,<DEL>\t.\t.\t.\n"
+        for name, content, part in (
+                ("a.vcf", vcf, "VCF\n  alternatives  2\n  unusable      1"), ("a.vcf.gz", gzip.compress(vcf.encode()), "VCF"),
+                ("a.bed", "chr1\t5\t9\nchr1\t9\t5\n", "BED or bedGraph\n  intervals  2\n  unusable   1"),
+                ("b.bed", "# text\nchr1\t5\t9\tx\t0\t+\n", "BED"), ("a.cif", "# text\ndata_X\n_entry.id X\n", "mmCIF, a structure"),
+                ("a.fa.gz", gzip.compress(b">a\nMKT\n"), "FASTA"), ("b.fa", b"\xef\xbb\xbf\n>a\nMKT\n", "FASTA"),
+                ("a", open(os.path.join(golden, "5L33.pdb")).read(), "PDB, a structure")):
+            self.write(name, content)
+            self.assertIn(part, self.run_raw("info", name).stdout.decode(), name)
+        npy = b"\x93NUMPY\1\0"
+        for name, content, part in (
+                ("a.fq", "@r\nACGT\n+\nIIII\n", "this is FASTQ"), ("a.sam", "@HD\tVN:1.6\n", "this is SAM"),
+                ("a.bam", gzip.compress(b"BAM\1\0\0\0\0"), "this is BAM"), ("a.gff", "##gff-version 3\n", "this is GFF"),
+                ("a.bw", b"\x26\xfc\x8f\x88" + bytes(60), "this is bigWig"), ("a.json", '{"a": 1}', "JSON"),
+                ("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(600), "HDF5"), ("1.npy", npy, "NumPy array"),
+                ("2.npy", npy + b"\xff\xff{}", "header is longer"), ("3.npy", npy + b"\2\0{}", "without descr and shape"),
+                ("4.npy", npy + b"\x26\0{'descr': '<f4', 'shape': (99999999999", "without descr and shape"),
+                ("5.npy", npy + b"\x37\0" + b"{'descr': '<f4', 'shape': (99999999999999999999999,), }", "without descr and shape")):
+            self.write(name, content)
+            p = self.check_fails(("info", name), 65)
+            self.assertRegex(p.words, f"{name}: .*({part}|libhdf5)")
+        p = self.run_raw("info", "tiny")
+        self.assertIn(b"bioinfer-tiny", p.stdout)
+
     def test_help_and_version(self):
         self.assertIn(b"esm2", self.run_raw("--help").stdout)
         self.assertIn(b"--mutations", self.run_raw("score", "--help").stdout)
-        self.assertRegex(self.run_raw("--version").stdout, rb"^bioinfer \d+\.\d+\.\d+\n$")
+        for version in ("--version", "-V", "version"):
+            self.assertRegex(self.run_raw(version).stdout, rb"^bioinfer \d+\.\d+\.\d+\n$")
+
+    def test_help_of_one(self):
+        """Help of a model or a command has the options and models of that command, and no others."""
+        whole = self.run_raw("--help").stdout
+        self.assertEqual(whole, self.run_raw("help").stdout)
+        for name, has, has_not in (("esm2", b"--include", (b"--num-seq", b"--genome", b"--matrix", b"BED or VCF", b"  esmc")),
+                                   ("enformer", b"--genome", (b"--num-seq", b"--matrix", b"STRUCTURE is", b"  borzoi")),
+                                   ("proteinmpnn", b"--num-seq", (b"--genome", b"--matrix", b"BED or VCF", b"  esm2")),
+                                   ("score", b"--mutations", (b"--num-seq", b"--genome", b"  enformer", b"  proteinmpnn"))):
+            text = self.run_raw(name, "--help").stdout
+            self.assertEqual(text, self.run_raw("help", name).stdout)
+            self.assertIn(has, text)
+            for word in has_not:
+                self.assertNotIn(word, text, name)
+        self.assertIn(b"--mutations", self.run_raw("help", "score", "esm2").stdout)
+        models = self.run_raw("models").stdout.split(b"\n")
+        self.assertIn(b"esm2", models[0])
+        self.assertTrue(all(line in whole for line in models))
 
     def test_profile(self):
         p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--profile")
@@ -383,7 +465,7 @@ class Heads(Case):
                 self.run_head(family, name, "-o", "out.npz")
                 out = read_npz(self.path("out.npz"))
                 rows = self.run_head(family, name, "--format", "tsv").stdout.decode().splitlines()
-                self.assertEqual(rows[0], "id\tlength\tstatus\tmsg\tlabels")
+                self.assertEqual(rows[0], "id\tlength\tstatus\tmessage\tlabels")
                 found = {r.split("\t")[0]: r.split("\t")[4] for r in rows[1:]}
                 lines = self.run_head(family, name, "--format", "jsonl").stdout.decode().splitlines()
                 self.assertEqual({j["id"]: j["labels"] for j in map(json.loads, lines)}, found)
@@ -426,6 +508,19 @@ class Families(Case):
             self.assertEqual({shape for shape, _ in found.values()}, {(width,)})
             other = "esmc" if family == "esm2" else "esm2"
             self.check_fails((other, "in.fasta", "--weights", folder, "-o", "x.npz"), 78, f"these are no {other} weights")
+
+    def test_input_embeddings_alone(self):
+        """A graph without attention has no use for where sequences begin; cutting results out has."""
+        models = {"esmc": "split", "protbert": "pretraining", "prott5": "full", "esm2": "hf-d16"}
+        for family, name in models.items():
+            run = (family, "in.fasta", "--weights", self.folder(family, name), "--include", "per-residue",
+                   "-o", "x.npz", "--layers")
+            self.run_raw(*run, "0,-1")
+            both = read_npz(self.path("x.npz"))
+            for more in (), ("--no-rule=all",), ("--batch-tokens", "30"):
+                self.run_raw(*run, "0", *more)
+                alone = read_npz(self.path("x.npz"))
+                self.assertEqual(alone, {k: both[f"{k}/layer_0/per-residue"] for k in FASTA}, (family, more))
 
     def test_default_name(self):
         self.run_raw("embed", "in.fasta", "--weights", self.folder("prott5", "full"))
@@ -623,6 +718,56 @@ class Failures(Case):
                 (("esm2", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
             self.check_fails(args, 64, part)
 
+    def test_what_an_unknown_word_meant(self):
+        for args, part in (
+                (("ESM2", "in.fasta"), "did you mean 'esm2'"), (("ESM-2", "in.fasta"), "did you mean 'esm2'"),
+                (("prot-t5", "in.fasta"), "did you mean 'prott5'"),
+                (("esm2_t33_650M_UR50D", "in.fasta"), "bioinfer esm2 INPUT --weights ORG/esm2_t33_650M_UR50D"),
+                (("facebook/esm2_t6_8M_UR50D", "x"), "bioinfer esm2 INPUT --weights facebook/esm2_t6_8M_UR50D"),
+                (("tiny", "in.fasta"), "--weights tiny"), (("esm2", "in.fasta", "--wieghts", "x"), "did you mean '--weights'"),
+                (("esm2", "in.fasta", "--weights", "tinny"), "nor tiny"),
+                (("esm2", "in.fasta", "--repr_layers", "6"), "--layers"),
+                (("esm2", "in.fasta", "--toks_per_batch", "6"), "--batch-tokens"),
+                (("esm2", "in.fasta", "--include", "per_tok"), "per-residue"),
+                (("esm2", "in.fasta", "--gpu"), "--device cuda:0"), (("esm2", "in.fasta", "--batch-size", "2"), "--batch-tokens"),
+                (("esm2", "in.fasta", "--half"), "--precision fp16"), (("esm2", "-t", "2", "in.fasta"), "--threads"),
+                (("esm2", "-i", "in.fasta"), "bioinfer MODEL INPUT"), (("esm2", "in.fasta", "--per-residue"), "--include per-residue"),
+                (("align", "in.fasta", "in.fasta", "-gapopen", "10"), "'-gapopen'; here it is --gap-open")):
+            self.check_fails(args, 78 if "tinny" in args else 64, part)
+        for args in (("serve",), ("foo", "in.fasta"), ("esm2", "in.fasta", "--include", "foo"), ("esm2", "in.fasta", "--lag", "x")):
+            self.assertNotIn("did you mean", self.run_raw(*args, code=64).words, args)
+
+    def test_formats_and_suffixes(self):
+        """One name, one format: none is taken silently for what the suffix does not say, or for another command's."""
+        self.write("both.h5", "older")
+        for args, part in (
+                (("esm2", "in.fasta", "-o", "both.h5", "--format", "npz"), "the name says h5, --format says npz"),
+                (("merge", "both.h5", "--format", "npz"), "the name says h5, --format says npz"),
+                (("esm2", "in.fasta", "-o", "x.bw"), "the name says 'bigwig', expected one of npz"),
+                (("esm2", "in.fasta", "-o", "folder.d/x"), "the suffix is '', expected one of npz"),
+                (("esm2", "in.fasta", "--format", "bigwig"), "'bigwig', expected one of npz"),
+                (("borzoi", "x.bed", "--genome", "g.fa", "-o", "x.bw"), "-o FOLDER --format bigwig"),
+                (("borzoi", "x.bed", "--genome", "g.fa", "-o", "x.bedgraph"), "-o FOLDER --format bedgraph"),
+                (("borzoi", "x.bed", "--genome", "g.fa", "-o", "x.vcf"), "jsonl, tsv, bedgraph, bigwig"),
+                (("proteinmpnn", "x.pdb", "--seed", "0"), "seeds begin at 1"),
+                (("proteinmpnn", "x.pdb", "--format", "esm-pt"), "'esm-pt', expected one of npz"),
+                (("proteinmpnn", "x.pdb", "-o", "x.h5", "--format", "fasta"), "the name says h5"),
+                (("score", "esm2", "in.fasta", "-o", "x.npz"), "the name says npz; scores are")):
+            p = self.check_fails(args, 64, part)
+            if args[0] != "esm2":
+                self.assertNotIn("esm-pt,", p.words)
+        self.assertEqual(open(self.path("both.h5")).read(), "older")
+        if "h5" not in self.run_raw("esm2", "x", "--format", "nothing", code=64).words:
+            self.skipTest("built without HDF5")
+        self.run_tiny("esm2", "in.fasta", "-o", "a.hdf5", "--format", "hdf5")
+        self.run_tiny("esm2", "in.fasta", "-o", "b.h5")
+        self.assertEqual(open(self.path("a.hdf5"), "rb").read(), open(self.path("b.h5"), "rb").read())
+        pdb = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+        self.run_raw("proteinmpnn", pdb, "--score-only", "-o", "s.hdf5")
+        self.assertEqual(open(self.path("s.hdf5"), "rb").read(4), b"\x89HDF")
+        p = self.run_tiny("esm2", "in.fasta", "-o", "c.h5", "--h5-names", "prottrans")
+        self.assertNotIn("stored", p.words)
+
     def test_wrong_options_of_the_model(self):
         tiny = ("esm2", "in.fasta", "-o", "out.npz", "--weights", TINY)
         self.check_fails(tiny + ("--layers", "7"), 64, "7")
@@ -724,6 +869,31 @@ class Failures(Case):
         self.assertIn("esm2", p.words)
         os.mkdir(self.path("hollow"))
         self.check_fails(("esm2", "in.fasta", "--weights", "hollow"), 78, "hollow")
+
+    def test_long_paths(self):
+        """A path that a message names stands there whole, or, where it is too long, with both its ends."""
+        where = "./" + "/".join(letter * 150 for letter in "abcde") + "/the-end.safetensors"
+        self.check_fails(("esm2", "in.fasta", "--weights", where), 78, where)
+        where = "./start/" + "/".join("é" * 100 for _ in range(15)) + "/the-end.safetensors"
+        p = self.check_fails(("esm2", "in.fasta", "--weights", where), 78, "./start/é", "/the-end.safetensors: ")
+        self.assertNotIn("\ufffd", p.words)  # no character is cut
+
+    def test_terminals_are_not_steered(self):
+        """Escapes, C1 controls and marks of direction in names reach neither stderr nor what info prints."""
+        bad = b"x\x1b[31m\xc2\x9b2J\x9b\x7f\r\xe2\x80\xae\xff"
+        name, shown = bad + "é".encode(), r"x\x1b[31m\xc2\x9b2J\x9b\x7f\x0d\xe2\x80\xae\xffé"
+        for args in ((b"esm2", b"none" + name), (b"esm2", b"in.fasta", b"--weights", b"./" + name),
+                     (b"esm2", b"in.fasta", b"--layers", name), (b"info", b"none" + name), (name, b"in.fasta"),
+                     (b"esm2", b"in.fasta", b"--" + name), (b"esm2", b"in.fasta", b"--format", name),
+                     (b"esm2", b"in.fasta", b"--device", name)):
+            p = subprocess.run([EXE.encode(), *args], cwd=self.dir, capture_output=True, env=self.env())
+            self.assertIn(shown, p.stderr.decode(), args)
+        self.write("ids.fasta", b">a\xc2\x9b2J\n\n>b\nMKT\n")
+        p = self.run_tiny("esm2", "ids.fasta", "-o", "ids.npz", code=1)
+        self.assertIn(r"a\xc2\x9b2J: no result", p.words)
+        shutil.copy(self.fasta.encode(), os.path.join(self.dir.encode(), name))
+        p = subprocess.run([EXE.encode(), b"info", name], cwd=self.dir, capture_output=True)
+        self.assertIn(shown, p.stdout.decode())
 
     def test_weights_broken(self):
         raw = open(os.path.join(TINY, "model.safetensors"), "rb").read()
@@ -827,6 +997,66 @@ class System(Case):
         self.addCleanup(subprocess.run, ["umount", self.path("disk")], capture_output=True)
         self.full_disk(self.path("disk"))
 
+    def run_limited(self, args, limit):
+        """Status and words under a limit: all results, the output complete, or a documented refusal."""
+        p = subprocess.run([EXE, *args], capture_output=True, cwd=self.dir, timeout=600, env=self.env(),
+                           preexec_fn=limit)
+        words = p.stderr.decode(errors="replace")
+        self.assertIn(p.returncode, (0, 71), (args, words))
+        self.assertIn("bioinfer: ", words)
+        return p.returncode
+
+    def threads_few(self, limit, n_threads="32"):
+        """How many of these kinds of work were done to the end."""
+        backbone = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+        runs = (("esm2", self.many, "--weights", TINY, "--include", "per-residue,contacts", "--format", "npz"),
+                ("score", "esm2", self.fasta, "--weights", TINY, "--method", "pppl"),
+                ("proteinmpnn", backbone, "--num-seq", "2"),
+                ("align", self.fasta, self.many, "--matrix", "BLOSUM62", "--all-vs-all", "--format", "sam"))
+        done = 0
+        for args in runs:
+            args = (*args, "--threads", n_threads, "-o")
+            self.run_raw(*args, "all.out")
+            if not self.run_limited((*args, "few.out"), limit):
+                self.assertEqual(open(self.path("few.out"), "rb").read(), open(self.path("all.out"), "rb").read())
+                done += 1
+            for name in os.listdir(self.dir):
+                if name.startswith(("few.out", "all.out")):
+                    path = self.path(name)
+                    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        return done
+
+    @unittest.skipIf(SANITIZED, "sanitizers take address space of their own")
+    def test_memory_of_a_long_record(self):
+        """What no session takes is not gathered, however small it is as gzip: 96 MB of residues here, in 120 MiB."""
+        self.write("long.fa.gz", gzip.compress(b">a\nMKTAY\n>long\n" + b"A" * (96 << 20) + b"\n>b\nGW\n", 1))
+        weights = os.path.join(ROOT, "tests", "golden", "esm2", "hf-d16")
+        for command, name in (("esm2",), "x.npz"), (("score", "esm2", "--method", "pppl"), "x.tsv"):
+            p = self.run_raw(*command, "long.fa.gz", "--weights", weights, "--threads", "1", "-o", name, code=1,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (120 << 20, 120 << 20)))
+            self.assertIn("more than 1048576 residues", p.words)
+        self.assertEqual(list(read_npz(self.path("x.npz"))), ["a", "b"])
+
+    def test_few_processes(self):
+        """A limit of processes, as containers have it: it binds those that are not root."""
+        os.chmod(self.dir, 0o777)
+
+        def limit(n):
+            resource.setrlimit(resource.RLIMIT_NPROC, (n, n))
+            os.setgid(65534)
+            os.setuid(54321)
+        if os.getuid() or subprocess.run([EXE, "--version"], capture_output=True, check=False,
+                                         preexec_fn=lambda: limit(1)).returncode:
+            self.skipTest("not root, or the build is nobody's to read")
+        self.assertGreaterEqual(self.threads_few(lambda: limit(1)), 3)
+        self.assertEqual(self.threads_few(lambda: limit(4)), 4)
+
+    @unittest.skipIf(SANITIZED, "sanitizers take more address space")
+    def test_little_address_space(self):
+        for mib, n_threads in (400, "32"), (200, "64"):
+            limit = (mib << 20,) * 2
+            self.assertEqual(self.threads_few(lambda: resource.setrlimit(resource.RLIMIT_AS, limit), n_threads), 4)
+
     def start_long(self, *more):
         text = open(os.path.join(TINY, "heldout.fasta")).read()
         with open(self.path("long.fasta"), "w") as f:
@@ -859,7 +1089,10 @@ class System(Case):
             shutil.rmtree(self.path("out.npz.part"))
 
     def test_progress_on_a_terminal(self):
-        master, slave = pty.openpty()
+        try:
+            master, slave = pty.openpty()
+        except OSError as e:  # a bare root without /dev/pts
+            self.skipTest(f"no pseudo-terminals: {e}")
         p = subprocess.Popen([EXE, "esm2", os.path.join(TINY, "golden", "sequences.fasta"), "-o",
                               "out.npz", "--weights", TINY, "--batch-tokens", "256"], cwd=self.dir, stderr=slave, env=self.env())
         os.close(slave)
@@ -876,6 +1109,9 @@ class System(Case):
         self.assertEqual(p.wait(600), 0, words)
         self.assertRegex(words, rb"\r\x1b\[K\d+ records, \d+ residues/s, \d+ %, \d:\d\d:\d\d left")
         self.assertRegex(words, rb"\r\x1b\[Kbioinfer: 12 records")
+        told = [(int(n), int(share)) for n, share in re.findall(rb"(\d+) records, .*?, (\d+) %", words)]
+        self.assertTrue(all(share < 100 for n, share in told if n < 12), told)
+        self.assertEqual(told, sorted(told))
 
     def test_second_signal(self):
         p = self.start_long()

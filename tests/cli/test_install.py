@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """test_install.py MESON BUILD SOURCE_ROOT - what `meson install` puts down is enough: the
-command runs, a C program is built by pkg-config, the header is C11 and C++, and the shared
-library exports bioinfer_* only."""
+command runs, pkg-config and the loader look where it lies, C programs are built by the lines that
+README and the programs themselves give, the header is C11 and C++, and the shared library exports
+bioinfer_* only."""
 import glob
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +18,27 @@ def run(*args, **more):
     if p.returncode:
         sys.exit(f"{args}: exit {p.returncode}\n{p.stdout}{p.stderr}")
     return p.stdout
+
+
+def check_places(meson, build, pc, lib, folder):
+    """Under a usual prefix, pkg-config and ld.so know the folders without being told."""
+    options = {o["name"]: o["value"] for o in json.loads(run(meson, "introspect", build, "--buildoptions"))}
+    if options["prefix"] not in ("/usr", "/usr/local") or not os.path.exists("/etc/debian_version"):
+        return
+    known = run("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":")
+    assert os.path.dirname(pc)[len(folder):] in known, f"{pc} is in none of {known}"
+    known = [line.strip() for name in glob.glob("/etc/ld.so.conf.d/*.conf") for line in open(name)]
+    known += ["/lib", "/usr/lib"]
+    assert os.path.dirname(lib)[len(folder):] in known, f"{lib} is in none of {known}"
+
+
+def lines_that_build(root):
+    """(program, line): `cc` lines of README and of the comments in the examples."""
+    for name in ("README.md", "examples/embed_fasta.c", "examples/stream_threads.c"):
+        text = open(os.path.join(root, name), encoding="utf-8").read()
+        found = re.findall(r"^(?: \*)?     ?(cc .*bioinfer\).*)$", text, re.M)
+        assert len(found) == 1, f"{name}: {found}"
+        yield found[0].split()[-1], found[0]
 
 
 def main(meson, build, root, folder):
@@ -38,14 +62,29 @@ def main(meson, build, root, folder):
     run(exe[0], "esm2", fasta, "--weights", model, "-o", out)
     assert os.path.getsize(out) > 12 * 1280
 
+    # what is installed does not look into the tree that it was built from
+    if not os.path.exists("/usr/local/share/bioinfer") and not os.path.exists("/usr/share/bioinfer"):
+        for command in ([exe[0], "info", "tiny"], [exe[0], "esm2", fasta, "--weights", "tiny", "-o", out]):
+            p = subprocess.run(command, capture_output=True, text=True)
+            assert p.returncode in (65, 66, 78) and "tiny: no such file" in p.stderr, (command, p.stdout, p.stderr)
+
     env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(pc[0]), PKG_CONFIG_SYSROOT_DIR=folder)
     flags = run("pkg-config", "--cflags", "--libs", "bioinfer", env=env).split()
-    program = os.path.join(folder, "embed_fasta")
-    run(cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic",
-        os.path.join(root, "examples", "embed_fasta.c"), *flags, "-lm", "-o", program)
-    lines = run(program, model, fasta,
-                env=dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(lib[0]))).splitlines()
-    assert len(lines) == 12, lines
+    check_places(meson, build, pc[0], lib[0], folder)
+    shutil.copytree(os.path.join(root, "examples"), os.path.join(folder, "examples"))
+    for program, line in lines_that_build(root):
+        at = folder if "examples/" in line else os.path.join(folder, "examples")
+        line = line.replace("cc ", cc + " -Wall -Wextra -Werror -pedantic ", 1)
+        run("sh", "-c", line, env=env, cwd=at)
+        program = os.path.join(at, program)
+        lines = run(program, model, fasta, *(["2"] if "threads" in program else []),
+                    env=dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(lib[0]))).splitlines()
+        assert len(lines) == 12, lines
+
+    # the id of README's first result is one of the file that it names
+    readme = open(os.path.join(root, "README.md"), encoding="utf-8").read()
+    name, key = re.search(r"bioinfer esm2 (share/\S+) -o.*?numpy.load\(\S+\)\[\"(.*?)\"\]", readme, re.S).groups()
+    assert f">{key}\n" in open(os.path.join(root, name)).read(), f"{key} is not in {name}"
 
     include = [f for f in flags if f.startswith("-I")]
     for language, standard in (("c", "c11"), ("c++", "c++11"), ("c++", "c++20")):

@@ -202,6 +202,10 @@ class Tracks(unittest.TestCase):
                      'contig, which has 20000', 'line 5: expected contig, start and end',
                      "line 7: expected strand + - or . , got '*'"):
             self.assertIn(part, r.stderr)
+        self.write('names.bed', 'A\t50\t60\nchra\t50\t60\nchr2\t50\t60\n')  # none of them: an empty output, and 1
+        r = self.run_it('names.bed', '--genome', 'g.fa', '-o', 'n.npz', code=1)
+        self.assertEqual(r.stderr.count("it is called 'chrA' there"), 2)
+        self.assertIn("no contig 'chr2'; it has chrA, chrB", r.stderr)
         self.write('short.fa', '>short\nACGT\n>good\n%s\n' % self.window(self.a, 0))
         r = self.run_it('short.fa', '-o', 's.npz', code=1)
         self.assertIn('short: no result: invalid_argument: 4 bases, a window has 5120', r.stderr)
@@ -371,6 +375,17 @@ class Tracks(unittest.TestCase):
         r = self.run_it(*common, '--format', 'bigwig', '-o', 'off', code=65)
         self.assertIn('not by whole bins', r.stderr)
 
+    def test_coverage_of_nothing(self):
+        self.write('i.bed', 'chrZ\t10000\t10000\tx\n')
+        for kind in 'bigwig', 'bedgraph':
+            self.run_it('i.bed', '--genome', 'g.fa', '--tracks', '2', '--format', kind, '-o', kind,
+                        '-q', code=1)
+        files = [os.path.join(kind, name) for kind in ('bigwig', 'bedgraph')
+                 for name in os.listdir(self.path(kind))]
+        self.assertEqual(len(files), 2)
+        self.assertEqual(BigWig(self.path(files[0])).values, {})
+        self.assertEqual(read(self.path(files[1])), b'')
+
     def test_bad_targets(self):
         self.write('i.bed', 'chrA\t10000\t10000\tx\n')
         rows = ['%d\tENC%d\t%d' % (i, i, TRACKS - 1 - i) for i in range(TRACKS)]
@@ -414,8 +429,8 @@ class Tracks(unittest.TestCase):
                 (g + ['--tracks', '8'], 64, 'the head has tracks 0 to 7'),
                 (g + ['--tracks', 'DNASE'], 64, 'names need the table'),
                 (g + ['--head', 'martian'], 64, "no head 'martian'; it has human, mouse"),
-                (g + ['--stats', 'SAD'], 64, '--stats takes variants'),
-                (g + ['--format', 'tsv'], 64, '--format tsv takes variants'),
+                (g + ['--stats', 'SAD'], 64, 'i.bed holds intervals, and --stats takes variants'),
+                (g[:3] + ['-o', 'x.tsv'], 64, 'i.bed holds intervals, and --format tsv takes variants'),
                 (g + ['--shifts', '1,x'], 64, 'is no list'),
                 (g + ['--window', '5000'], 78, 'expected a multiple of 128'),
                 (g + ['--include', 'mean'], 64, 'does not belong'),

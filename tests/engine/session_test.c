@@ -453,7 +453,7 @@ static void forked_child(void)
     pid_t pid;
     if (open_all(&o, small_path, NULL, NULL, NULL))
         return;
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* OpenMP has its threads */
+    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* the team has its threads */
     sink_free(&sink);
     fflush(NULL);
     if (!(pid = fork())) {
@@ -787,7 +787,7 @@ static void process_state(void)
     CHECK(mkdtemp(folder) != NULL);
     CHECK(setlocale(LC_ALL, "C.UTF-8") || setlocale(LC_ALL, "C"));
     umask(027);
-    CHECK_EQ(open_all(&o, small_path, NULL, NULL, NULL), 0); /* OpenMP's threads start once */
+    CHECK_EQ(open_all(&o, small_path, NULL, NULL, NULL), 0); /* whatever starts once in a process has started */
     CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
     close_all(&o);
     take_state(&before);

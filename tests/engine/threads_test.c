@@ -2,7 +2,7 @@
  * batches and kinds of results, sessions that come and go, and every result has the bytes of a call
  * of its own before.
  *
- *     threads_test MODEL [THREADS CALLS [OPENMP]]      OPENMP: threads of each session
+ *     threads_test MODEL [THREADS CALLS [SHARED]]      SHARED: threads of each call
  */
 #include <pthread.h>
 

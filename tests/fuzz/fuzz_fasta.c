@@ -17,7 +17,7 @@ static uint64_t mixed(uint64_t hash, const char *text, size_t n)
     return (hash ^ n) * 0x100000001B3u;
 }
 
-static void check(const struct bioinfer_record *x, bool raw, uint64_t max_length)
+static void check(const struct bioinfer_record *x, int policy, uint64_t max_length)
 {
     if (x->sequence[x->length] || x->length > max_length || (x->status && x->length))
         abort();
@@ -27,8 +27,8 @@ static void check(const struct bioinfer_record *x, bool raw, uint64_t max_length
         abort();
     for (size_t i = 0; i < x->length; i++) {
         char c = x->sequence[i];
-        if (!(c >= 'A' && c <= 'Z') &&
-            !(raw && c && strchr("abcdefghijklmnopqrstuvwxyz-.*<>", c)))
+        if (!(c >= 'A' && c <= 'Z') && !(policy == BIOINFER_RESIDUES_STOPS && c == '*') &&
+            !(policy == BIOINFER_RESIDUES_RAW && c && strchr("abcdefghijklmnopqrstuvwxyz-.*<>", c)))
             abort();
     }
 }
@@ -41,9 +41,11 @@ static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
     struct bioinfer_reader *r = NULL;
     struct bioinfer_record x;
     struct outcome out = {.hash = 1};
-    bool raw = choice & 1;
+    const int policy = choice & 1     ? BIOINFER_RESIDUES_RAW
+                       : choice & 128 ? BIOINFER_RESIDUES_STOPS
+                                      : BIOINFER_RESIDUES_DEFAULT;
     struct bioinfer_reader_params params = {.struct_size = sizeof params,
-                                            .residues = raw,
+                                            .residues = policy,
                                             .max_length = choice & 2 ? 20 : 0,
                                             .n_threads = block ? 2 : 0};
     out.status = bi_fasta_open_memory(&r, &env, "fuzz.fa", data, size, &params, &err);
@@ -53,7 +55,7 @@ static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
     if (block)
         bi_fasta_tune_blocks(r, block);
     while ((out.status = bi_fasta_next(r, &x, &err)) > 0) {
-        check(&x, raw, choice & 2 ? 20 : BI_FASTA_MAX_LENGTH);
+        check(&x, policy, choice & 2 ? 20 : BI_FASTA_MAX_LENGTH);
         if (x.ordinal != out.n++)
             abort();
         out.hash = mixed(out.hash, x.id, strlen(x.id));

@@ -5,8 +5,10 @@ Sequences must be equal where half precision weights reproduce the reference's; 
 weights ("float32") whole files must be equal but for git_hash. Log-probabilities: cosine at least
 0.99999 and the same top symbol at every position.
 """
+import gzip
 import io
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import tempfile
 import zipfile
 
 EXE, WEIGHTS, DATA = sys.argv[1:4]
+HELP = subprocess.run([EXE, '--help'], capture_output=True, text=True).stdout
 EXACT = 'float32' in sys.argv[4:]
 failures = checks = 0
 
@@ -102,6 +105,105 @@ def compare(what, got, want):
         check(a.index(max(a)) == b.index(max(b)), '%s: position %d: top symbol' % (what, i + 1))
 
 
+def inputs(tmp):
+    """gzip by name in a folder, alone and in a list; what is skipped is named; what is absent is 66."""
+    folder = os.path.join(tmp, 'folder')
+    os.mkdir(folder)
+    with open(path('6MRR.pdb'), 'rb') as f:
+        text = f.read()
+    for name in ('a.pdb.gz', 'b.ent.gz'):
+        with gzip.open(os.path.join(folder, name), 'wb') as f:
+            f.write(text)
+    with open(os.path.join(folder, 'c.pdb'), 'wb') as f:
+        f.write(text)
+    with open(os.path.join(folder, 'notes.md'), 'wb') as f:
+        f.write(b'x')
+    with open(os.path.join(tmp, 'list.txt'), 'w') as f:
+        f.write(os.path.join(folder, 'a.pdb.gz') + '\n')
+
+    def scores(what, names):
+        p = run(what, '--score-only', '--format', 'tsv')
+        rows = [line.split('\t') for line in p.stdout.splitlines()[1:]]
+        check([r[0] for r in rows] == names, '%s: %s, expected %s' % (what, [r[0] for r in rows], names))
+        check(len({r[3] for r in rows}) == 1, what + ': scores differ')
+        return p
+
+    p = scores(folder, ['a', 'b', 'c'])
+    check('1 skipped' in p.stderr and 'notes.md' in p.stderr, 'skipped files: ' + p.stderr)
+    scores(os.path.join(tmp, 'list.txt'), ['a'])
+    scores(os.path.join(folder, 'b.ent.gz'), ['b'])
+    with open(os.path.join(folder, 'a.pdb.gz'), 'rb') as f:
+        cut = f.read()[:-100]
+    with open(os.path.join(folder, 'a.pdb.gz'), 'wb') as f:
+        f.write(cut)
+    p = run(os.path.join(folder, 'a.pdb.gz'), code=1)
+    check('truncated' in p.stderr, 'cut gzip: ' + p.stderr)
+    run(os.path.join(folder, 'a.pdb.gz'), path('6MRR.pdb'), '--score-only', '-q', code=1)
+    p = run(os.path.join(tmp, 'nosuch.pdb'), code=66)
+    check('nosuch.pdb' in p.stderr, 'absent structure: ' + p.stderr)
+    run(os.path.join(tmp, 'nosuch.pdb'), path('6MRR.pdb'), '--score-only', '-q', code=1)
+
+
+def options(tmp):
+    """Names of the reference's options are answered, as in the manual; biases of no residue are ignored."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs',
+                           'proteinmpnn.md')) as f:
+        table = re.findall(r'^\| `--(\w+)` \| (.*) \|$', f.read(), re.M)
+    check(len(table) > 40, 'table of options: %d rows' % len(table))
+    for theirs, ours in table:
+        p = run(path('6MRR.pdb'), '--' + theirs, '1', code=64)
+        check("'--%s'; here it is" % theirs in p.stderr and (ours in p.stderr or theirs == 'batch_size'),
+              'option %s: %s' % (theirs, p.stderr))
+        for option in re.findall(r'--[a-z][a-z-]+', ours):
+            check(option in p.stderr + HELP and option in HELP, '%s is no option' % option)
+    p = run(path('6MRR.pdb'), '--raw-residues', code=64)
+    check('leave it out' in p.stderr, 'raw residues: ' + p.stderr)
+    run(path('6MRR.pdb'), '--max-length', '50', code=1)
+
+    with open(os.path.join(tmp, 'bias.jsonl'), 'w') as f:
+        f.write('{"B": 9, "A": -50.0, "AA": 1.0}\n')
+    with open(os.path.join(tmp, 'plain.jsonl'), 'w') as f:
+        f.write('{"A": -50.0}\n')
+    p = run(path('6MRR.pdb'), '--bias', os.path.join(tmp, 'bias.jsonl'))
+    want = run(path('6MRR.pdb'), '--bias', os.path.join(tmp, 'plain.jsonl'))
+    check(p.stdout == want.stdout and "'B' is ignored" in p.stderr and "'AA' is ignored" in p.stderr,
+          'bias of no residue: ' + p.stderr)
+
+
+def remarks(tmp):
+    """Many structures with one remark: named once or ten times, then counted. Ties are told."""
+    with open(path('1BC8.pdb')) as f:
+        atoms = [line for line in f if line.startswith(('ATOM', 'HETATM'))]
+    some = [line for line in atoms if line[21] == 'C' and (line.startswith('ATOM') or ' ZN ' in line)]
+    for i in range(12):  # 60 residues, of which residue 5 lacks its O
+        with open(os.path.join(tmp, 'r%02d.pdb' % i), 'w') as f:
+            f.writelines(line for line in some if line.startswith('HETATM') or
+                         (int(line[22:26]) <= 60 and line[12:26] != ' O   %s C   5' % line[17:20]))
+    p = run(*[os.path.join(tmp, 'r%02d.pdb' % i) for i in range(12)], '--score-only')
+    check(p.stderr.count('lack a backbone atom') == 10, 'ten remarks: ' + p.stderr)
+    check('2 more structures were read with remarks' in p.stderr, 'their count: ' + p.stderr)
+    check(p.stderr.count('not seen: these weights') == 1, 'one remark on ions: ' + p.stderr)
+    check('11 more structures hold residues' in p.stderr, 'their count: ' + p.stderr)
+    check('neighbours' not in p.stderr, 'no ties: ' + p.stderr)
+
+    with open(os.path.join(tmp, 'masked.pdb'), 'w') as f:  # 30 of 60 residues have all atoms
+        f.writelines(line for line in some if line.startswith('ATOM') and int(line[22:26]) <= 60 and
+                     (line[12:16] != ' O  ' or int(line[22:26]) % 2))
+    p = run(os.path.join(tmp, 'masked.pdb'), '--score-only')
+    check('masked: only 30 of 60 residues' in p.stderr, 'masked neighbours: ' + p.stderr)
+
+    with open(os.path.join(tmp, 'twice.pdb'), 'w') as f:  # a lattice is full of equal distances
+        for i in range(64):
+            for k, name in enumerate(('N', 'CA', 'C', 'O')):
+                f.write('ATOM  %5d  %-3s GLY A%4d    %8.3f%8.3f%8.3f  1.00  0.00\n' %
+                        (4 * i + k + 1, name, i + 1, 4 * (i % 4) + k % 2, 4 * (i // 4 % 4) + k // 2,
+                         4 * (i // 16)))
+    p = run(os.path.join(tmp, 'twice.pdb'), '--score-only')
+    check('is as near as the next' in p.stderr, 'equal distances: ' + p.stderr)
+    p = run(os.path.join(tmp, 'twice.pdb'), '--score-only', '--backbone-noise', '0.1')
+    check('as near' not in p.stderr, 'equal distances under noise: ' + p.stderr)
+
+
 def main():
     tmp = tempfile.mkdtemp()
     npz = os.path.join(tmp, 'out.npz')
@@ -146,14 +248,20 @@ def main():
               (name, rules.get(name), times))
 
     # what is wrong is said, and nothing is taken silently
-    p = run(path('5L33.pdb'), '--chains', 'Q', code=65)
+    p = run(path('5L33.pdb'), '--chains', 'Q', code=1)
     check('no chain' in p.stderr and "there are: A" in p.stderr, 'absent chain: ' + p.stderr)
     p = run(path('5L33.pdb'), '--fixed', path('none.jsonl'), code=66)
     check('none.jsonl' in p.stderr, 'absent side file: ' + p.stderr)
     p = run(path('3HTN.pdb'), '--tied', 'homooligomer', '--chains', 'A,B', '--num-seq', '1', '-q')
-    p = run(path('5L33.pdb'))
-    check('ligand' in p.stderr or 'HETATM' in p.stderr, 'HETATM are not mentioned: ' + p.stderr)
-    run(path('5L33.pdb'), '--fixed', path('example4.fixed.jsonl'), code=65)
+    p = run(path('1BC8.pdb'), '--score-only')
+    check('2 residues that are neither protein nor water are not seen' in p.stderr,
+          'ions are not mentioned: ' + p.stderr)
+    p = run(path('5L33.pdb'), '--score-only')
+    check('not seen' not in p.stderr, 'water is mentioned: ' + p.stderr)
+    run(path('5L33.pdb'), '--fixed', path('example4.fixed.jsonl'), code=1)
+    inputs(tmp)
+    remarks(tmp)
+    options(tmp)
     print('%d checks, %d failed' % (checks, failures))
     return 1 if failures else 0
 

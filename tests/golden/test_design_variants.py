@@ -37,14 +37,19 @@ def residues(pdb):
                 if line.startswith('ATOM') and line[12:16] == ' CA ' and line[16] in ' A']
 
 
+def rng_of(name):
+    """The random numbers of the build of PyTorch that wrote the golden."""
+    return 'torch-mkl' if name.endswith('mkl') else 'torch'
+
+
 def variant(name, weights, pdb, tmp, *args):
     out = os.path.join(tmp, name + '.npz')
     golden = arrays(path('variant.%s.npz' % name))
-    run(weights, path(pdb), '--score-only', '--rng', 'torch', '--rng-skip', '0', '--seed', '37',
+    run(weights, path(pdb), '--score-only', '--rng', rng_of(name), '--rng-skip', '0', '--seed', '37',
         '--include', 'logprobs', '-o', out, *args)
     compare(name, arrays(out)[pdb[:-4] + '/log_probs'], golden['log_probs'])
     if golden['S'][1]:
-        p = run(weights, path(pdb), '--rng', 'torch', '--rng-skip', '0', '--seed', '37', *args)
+        p = run(weights, path(pdb), '--rng', rng_of(name), '--rng-skip', '0', '--seed', '37', *args)
         got = p.stdout.split('\n')[3]
         want = ''.join('ACDEFGHIKLMNPQRSTVWYX'[c] for c in golden['S'][1])
         check(got == want, '%s: sampled\n%s, expected\n%s' % (name, got, want))
@@ -60,13 +65,35 @@ def script(name, pdb, *args):
             compare(name, got[pdb[:-4] + '/log_probs'],
                     arrays(path('script.%s.npz' % name))['log_p'])
         return
-    got = run(WEIGHTS, path(pdb), '--rng', 'torch', '--seed', '37', '--num-seq', '3', '--temperature',
-              '0.2', *args).stdout
+    got = run(WEIGHTS, path(pdb), '--rng', rng_of(name), '--seed', '37', '--num-seq', '3',
+              '--temperature', '0.2', *args).stdout
     with open(path('script.%s.fa' % name)) as f:
         want = f.read()
     for g, w in zip(got.split('\n'), want.split('\n')):
         check(without_hash(g) == without_hash(w), '%s: %s\nexpected %s' % (name, g, w))
     check(got.count('\n') == want.count('\n'), name + ': number of lines')
+
+
+def scores():
+    """--score-only of sequences in a file, '/' between chains or none; rows say what they are of."""
+    lines = run(WEIGHTS, path('4GYT.pdb'), '--score-only', '--sequences', path('script.fasta.fasta'),
+                '--rng', 'torch', '--seed', '37', '--num-seq', '3', '--format', 'tsv').stdout.splitlines()
+    names = lines[0].split('\t')
+    rows = [dict(zip(names, line.split('\t'))) for line in lines[1:]]
+    check([(r['source'], r['sample']) for r in rows] ==
+          [(s, str(i)) for s in ('native', 'short', 'two', 'one') for i in (1, 2, 3)],
+          'scores: rows %s' % [(r['source'], r['sample']) for r in rows])
+    golden = arrays(path('script.fasta.npz'))
+    want = [v for i in '123' for v in golden[i][1]]
+    got = [float(r['score']) for r in rows[3:]]
+    check(len(got) == len(want) and all(abs(a - b) < 2e-5 for a, b in zip(got, want)),
+          'scores: %s, expected %s' % (got, want))
+    p = subprocess.run([EXE, 'proteinmpnn', path('4GYT.pdb'), '--score-only', '--num-seq', '2', '--weights',
+                        WEIGHTS], capture_output=True, text=True)
+    check('1 structures, 2 scores' in p.stderr, 'scores: ' + p.stderr)
+    heads = [h.split(', ')[:3] for h in p.stdout.split('\n')[::2] if h]
+    check(heads == [['>4GYT', 'sequence=native', 'sample=%d' % i] for i in (1, 2)],
+          'scores: headers %s' % heads)
 
 
 def main():
@@ -80,7 +107,11 @@ def main():
         names = residues('6MRR.pdb')
         variant('membrane', weights['membrane'], '6MRR.pdb', tmp, '--interface',
                 ' '.join(names[1::3]), '--buried', ' '.join(names[2::3]))
+        names = residues('1BC8.pdb')  # of chain C; A and B are DNA
+        variant('membrane-dna', weights['membrane'], '1BC8.pdb', tmp, '--interface',
+                ' '.join(names[1::3]), '--buried', ' '.join(names[2::3]))
         variant('ligand', weights['ligand'], '1BC8.pdb', tmp)
+        variant('ligand-mkl', weights['ligand'], '1BC8.pdb', tmp)
         variant('ligand-none', weights['ligand'], '1BC8.pdb', tmp, '--no-ligand')
         fixed = os.path.join(tmp, 'fixed.jsonl')
         with open(fixed, 'w') as f:
@@ -100,6 +131,13 @@ def main():
         check(p.returncode == 64 and 'no ligand context' in p.stderr, 'no ligand to hide: %d %s' %
               (p.returncode, p.stderr))
 
+        # membrane weights: what LigandMPNN's parser calls no protein is left out, and said
+        p = subprocess.run([EXE, 'proteinmpnn', path('1BC8.pdb'), '--weights', weights['membrane']],
+                           capture_output=True, text=True)
+        check("designed_chains=['C']" in p.stdout and 'X' not in p.stdout.split('\n')[3],
+              'membrane: chains of DNA are designed: ' + p.stdout)
+        check('neither protein nor water' in p.stderr, 'membrane: DNA is not mentioned: ' + p.stderr)
+
         # messages: a ligand that is not seen, one that is not there
         p = subprocess.run([EXE, 'proteinmpnn', path('1BC8.pdb'), '--weights', weights['vanilla']],
                            capture_output=True, text=True)
@@ -108,9 +146,11 @@ def main():
                            capture_output=True, text=True)
         check('no ligand atoms' in p.stderr, 'context without ligand: ' + p.stderr)
 
+    scores()
     script('conditional', '6MRR.pdb', '--conditional')
     script('backbone', '6MRR.pdb', '--conditional-backbone')
     script('unconditional', '6MRR.pdb', '--unconditional', '--backbone-noise', '0.1')
+    script('mkl', '6MRR.pdb')
     script('noise', '6MRR.pdb', '--backbone-noise', '0.2')
     script('pssm', '6MRR.pdb', '--pssm', path('script.pssm.jsonl'), '--pssm-multi', '0.4',
            '--pssm-bias', '--pssm-log-odds', '--pssm-threshold', '-0.5')

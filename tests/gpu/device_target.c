@@ -6,12 +6,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "../ops/checkkernel.h"
 #include "engine/gpu.h"
 #include "kernels/gpu_blobs.h"
 
 enum { MODULES = 256 };
-static const size_t POOL_SIZE = (size_t)1 << 30;
 
 struct device_target {
     int was; /* current before */
@@ -26,12 +24,12 @@ struct device_target {
     int n_modules;
     unsigned char *pool; /* pinned; taken from its beginning, empty again when all is given back */
     void *copy;          /* on the device */
-    size_t used;
+    size_t pool_size, used;
     long n_taken;
     char text[200];
 };
 
-struct device_target *device_open(const char *name)
+struct device_target *device_open(const char *name, size_t pool_size)
 {
     struct device_target *d = calloc(1, sizeof *d);
     struct bioinfer_error err = {0};
@@ -41,6 +39,7 @@ struct device_target *device_open(const char *name)
         free(d);
         return NULL;
     }
+    d->pool_size = pool_size;
     d->env = bi_env_default();
     d->driver = &bi_gpu_driver_cuda;
     if (d->driver->open(&d->gpu, &d->env, ordinal, &d->facts, &err)) {
@@ -50,14 +49,13 @@ struct device_target *device_open(const char *name)
     }
     if ((code = d->driver->enter(d->gpu, &d->was)) ||
         (code = d->driver->stream_new(d->gpu, &d->stream)) ||
-        (code = d->driver->host_alloc(d->gpu, (void **)&d->pool, POOL_SIZE)) ||
-        (code = d->driver->alloc(d->gpu, &d->copy, POOL_SIZE))) {
+        (code = d->driver->host_alloc(d->gpu, (void **)&d->pool, pool_size)) ||
+        (code = d->driver->alloc(d->gpu, &d->copy, pool_size))) {
         fprintf(stderr, "device %s: error %d\n", name, code);
         d->driver->close(d->gpu);
         free(d);
         return NULL;
     }
-    printf("%s: %s\n", name, d->facts.description);
     return d;
 }
 
@@ -75,9 +73,24 @@ void device_close(struct device_target *d)
     free(d);
 }
 
-int device_is_hopper(const struct device_target *d)
+const struct bi_gpu_facts *device_facts(const struct device_target *d)
 {
-    return d->facts.hopper;
+    return &d->facts;
+}
+
+void *device_alloc(struct device_target *d, uint64_t size)
+{
+    void *ptr = NULL;
+    const int code = d->driver->alloc(d->gpu, &ptr, size);
+    if (code)
+        fprintf(stderr, "device: %llu bytes: error %d\n", (unsigned long long)size, code);
+    return ptr;
+}
+
+void device_free(struct device_target *d, void *ptr)
+{
+    if (ptr)
+        d->driver->free(d->gpu, ptr);
 }
 
 void *device_take(struct device_target *d, size_t size)
@@ -85,7 +98,7 @@ void *device_take(struct device_target *d, size_t size)
     void *p = d->pool + d->used;
     d->used += (size + 64 + 255) / 256 * 256;
     d->n_taken++;
-    if (d->used > POOL_SIZE) {
+    if (d->used > d->pool_size) {
         fprintf(stderr, "device: no pinned memory for %zu bytes\n", size);
         exit(1);
     }
@@ -208,41 +221,61 @@ const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, co
     return NULL;
 }
 
-const char *device_time(struct device_target *d, const struct bi_gpu_entry *e,
-                        const void *params, const struct bi_counts *bucket, double *seconds)
+struct device_graph {
+    const struct bi_gpu_entry *entry;
+    bi_gpu_handle recorded, events[2];
+};
+
+void device_forget(struct device_target *d, struct device_graph *g)
 {
-    enum { LAUNCHES = 20, REPLAYS = 7 };
+    if (!g)
+        return;
+    if (g->recorded)
+        d->driver->graph_free(d->gpu, g->recorded);
+    for (int i = 0; i < 2; i++)
+        if (g->events[i])
+            d->driver->event_free(d->gpu, g->events[i]);
+    free(g);
+}
+
+const char *device_record(struct device_target *d, const struct bi_gpu_entry *e, const void *params,
+                          const struct bi_counts *bucket, int launches, struct device_graph **graph)
+{
     const struct bi_gpu_driver *v = d->driver;
-    bi_gpu_handle graph = NULL, events[2] = {NULL, NULL};
-    double took[REPLAYS] = {0};
+    struct device_graph *g = calloc(1, sizeof *g);
     struct ready r;
-    const char *error = make_ready(d, &r, e, params, bucket);
-    int code;
+    const char *error = g ? make_ready(d, &r, e, params, bucket) : "no memory";
+    int code = 0, end;
+    *graph = NULL;
     if (error)
-        return error;
-    for (int i = 0; i < 2; i++)
-        if ((code = v->event_new(d->gpu, &events[i], true)))
-            goto out;
-    if ((code = v->wait(d->gpu, d->stream)) || (code = v->capture_begin(d->gpu, d->stream)))
         goto out;
-    for (int i = 0; !code && i < LAUNCHES; i++)
+    g->entry = e;
+    for (int i = 0; !code && i < 2; i++)
+        code = v->event_new(d->gpu, &g->events[i], true);
+    if (code || (code = v->wait(d->gpu, d->stream)) || (code = v->capture_begin(d->gpu, d->stream)))
+        goto out;
+    for (int i = 0; !code && i < launches; i++)
         code = launch(d, e, &r);
-    const int end = v->capture_end(d->gpu, d->stream, &graph);
-    if (code || (code = end) || (code = v->graph_launch(d->gpu, d->stream, graph)))
+    end = v->capture_end(d->gpu, d->stream, &g->recorded);
+    if (code || (code = end) || (code = v->graph_launch(d->gpu, d->stream, g->recorded)) ||
+        (code = v->wait(d->gpu, d->stream)))
         goto out;
-    for (int i = 0; i < REPLAYS; i++)
-        if ((code = v->event_record(d->gpu, events[0], d->stream)) ||
-            (code = v->graph_launch(d->gpu, d->stream, graph)) ||
-            (code = v->event_record(d->gpu, events[1], d->stream)) ||
-            (code = v->wait(d->gpu, d->stream)) ||
-            (code = v->event_seconds(d->gpu, events[0], events[1], &took[i])))
-            goto out;
-    *seconds = ck_median(took, REPLAYS) / LAUNCHES;
+    *graph = g;
+    g = NULL;
 out:
-    if (graph)
-        v->graph_free(d->gpu, graph);
-    for (int i = 0; i < 2; i++)
-        if (events[i])
-            v->event_free(d->gpu, events[i]);
-    return code ? failed(d, e->name, code) : NULL;
+    device_forget(d, g);
+    return code ? failed(d, e->name, code) : error;
+}
+
+const char *device_replay(struct device_target *d, struct device_graph *g, double *seconds)
+{
+    const struct bi_gpu_driver *v = d->driver;
+    int code;
+    if ((code = v->event_record(d->gpu, g->events[0], d->stream)) ||
+        (code = v->graph_launch(d->gpu, d->stream, g->recorded)) ||
+        (code = v->event_record(d->gpu, g->events[1], d->stream)) ||
+        (code = v->wait(d->gpu, d->stream)) ||
+        (code = v->event_seconds(d->gpu, g->events[0], g->events[1], seconds)))
+        return failed(d, g->entry->name, code);
+    return NULL;
 }

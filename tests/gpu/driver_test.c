@@ -2,7 +2,11 @@
  * emulation, what a batch costs at the driver, every class of error at every call.
  *
  *   driver_test cuda|hip LIBRARY WEIGHTS     with the fake's folder in LD_LIBRARY_PATH
- *   driver_test cuda|hip absent|broken WORDS the library is not there, is not the driver */
+ *   driver_test cuda|hip absent|broken WORDS the library is not there, is not the driver
+ *   driver_test hip installed ""             it is in $ROCM_PATH/lib
+ *   driver_test hip loaded LIBRARY           the process has one already, and the loader's is not the driver
+ *   driver_test hip stays LIBRARY            the runtime is in the process after its last device is closed
+ *   driver_test hip auto LIBRARY WEIGHTS     12 devices, of which the last alone does */
 #include <dlfcn.h>
 
 #include "../../engine/engine.h"
@@ -27,12 +31,36 @@ struct job {
     struct fake_counts counts; /* before closing */
 };
 
+/* Memory of the tests: what is freed holds no more what it held. */
+enum { BEFORE = 64 };
+static void *take(void *user, size_t size)
+{
+    const size_t whole = (BEFORE + size + 63) / 64 * 64;
+    unsigned char *p = aligned_alloc(64, whole);
+    (void)user;
+    if (p)
+        memcpy(p, &whole, sizeof whole);
+    return p ? p + BEFORE : NULL;
+}
+
+static void give(void *user, void *ptr)
+{
+    size_t whole;
+    (void)user;
+    if (!ptr)
+        return;
+    memcpy(&whole, (unsigned char *)ptr - BEFORE, sizeof whole);
+    memset(ptr, 0x5a, whole - BEFORE);
+    free((unsigned char *)ptr - BEFORE);
+}
+
 /* Everything from context to results, twice in one session when `again` is set. */
 static void run_job(struct job *j, const struct bi_backend_ops *ops, int64_t batch_tokens,
                     int again, struct fake_counts *before)
 {
     struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                        .n_threads = 1);
+                                                        .n_threads = 1, .alloc = take,
+                                                        .free = give);
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                       .device = ops ? NULL : device);
     struct bioinfer_session_params sp = BIOINFER_PARAMS(
@@ -82,7 +110,7 @@ static int same(const struct sink *a, const struct sink *b)
 static void results(struct sink *want)
 {
     struct job j;
-    run_job(&j, strcmp(device, "hip:0") ? &emu_nvidia : &emu_cdna, 4096, 0, NULL);
+    run_job(&j, strcmp(device, "hip:0") ? &emu_nvidia : &emu_cdna2, 4096, 0, NULL);
     CHECK_EQ(j.st, 0);
     CHECK_EQ(j.results.n, N_RECORDS);
     *want = j.results;
@@ -181,6 +209,107 @@ static void expect_message(const char *words)
     bioinfer_context_free(&ctx);
 }
 
+/* ---- which device, which library ---- */
+
+static void *must_load(const char *library)
+{
+    void *handle = dlopen(library, RTLD_NOW);
+    if (!CHECK(handle != NULL) || !CHECK((fake = dlsym(handle, "fake_driver")) != NULL))
+        fprintf(stderr, "    %s\n", dlerror());
+    return handle;
+}
+
+static void stays(const char *library)
+{
+    expect_message(NULL);
+    CHECK(dlopen(library, RTLD_NOW | RTLD_NOLOAD) != NULL);
+}
+
+static void keep_log(void *user, int level, const char *text)
+{
+    char *all = user;
+    (void)level;
+    strncat(strncat(all, text, 1000 - strlen(all)), "\n", 1);
+}
+
+/* Gives the device that --device auto takes; log: 1,100 bytes. */
+static const char *taken(const char *precision, char *log)
+{
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1,
+                                                        .log = keep_log, .log_user = log);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params, .device = "auto",
+                                                      .precision = precision);
+    struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    const char *kind = "none";
+    log[0] = '\0';
+    if (CHECK_EQ(bioinfer_context_new(&ctx, &cp, NULL), 0) &&
+        CHECK_EQ(bioinfer_model_open(&model, ctx, weights, &mp, NULL), 0) &&
+        CHECK_EQ(bioinfer_model_get_info(model, &info), 0))
+        kind = !strcmp(info.device, "hip") ? "hip" : !strcmp(info.device, "cpu") ? "cpu" : "another";
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
+    return kind;
+}
+
+/* Ten integrated GPUs, one that is full, and one that does; no other kind. */
+static void any_device(const char *library)
+{
+    enum { N = 12 };
+    struct bioinfer_device d = BIOINFER_PARAMS(struct bioinfer_device);
+    char log[1100];
+    bioinfer_context *ctx = NULL;
+    int seen = 0, usable = 0;
+    must_load("libcuda.so.1");
+    fake->n_devices = 0;
+    must_load(library);
+    fake->n_devices = N;
+    fake->other_until = N - 2;
+    fake->full_until = N - 1;
+    CHECK_STR(taken(NULL, log), "hip");
+    if (!CHECK(strstr(log, "hip:10 (fake GPU, gfx90a): the weights do not fit") && strstr(log, "hip:11 (") &&
+               strstr(log, "hip:0: fake GPU is 'gfx1036'")))
+        fprintf(stderr, "%s", log);
+    CHECK_EQ(fake->counts.live, 0);
+    CHECK_EQ(fake->counts.depth, 0);
+    /* all are listed, with what is wrong with them */
+    CHECK_EQ(bioinfer_context_new(&ctx, NULL, NULL), 0);
+    for (int i = 0; !bioinfer_device_get(ctx, i, &d); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "hip:%d", seen);
+        seen += !strcmp(d.name, name);
+        usable += !strncmp(d.name, "hip:", 4) && d.usable;
+    }
+    CHECK_EQ(seen, N);
+    CHECK_EQ(usable, 2);
+    bioinfer_context_free(&ctx);
+    fake->full_until = N;
+    CHECK_STR(taken(NULL, log), "cpu");
+    if (!CHECK(strstr(log, "the CPU is taken")))
+        fprintf(stderr, "%s", log);
+    fake->n_devices = 1; /* as on a host with one */
+    fake->other_until = fake->full_until = 0;
+    CHECK_STR(taken(NULL, log), "hip");
+    CHECK(strstr(log, "hip:0 (") != NULL);
+}
+
+/* Names of devices with two digits. */
+static void ordinals(void)
+{
+    static const struct { const char *name; int ordinal; } good[] = {
+        {"hip:0", 0}, {"hip:9", 9}, {"cuda:10", 10}, {"hip:63", 63}, {"hip:99", 99}};
+    static const char *const bad[] = {"hip:", "hip:100", "hip:01", "hip:1x", "hip:-1", "hip:1 ", "hip: 1"};
+    const struct bi_backend_ops *ops;
+    int ordinal;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        CHECK_EQ(bi_backend_find(&ops, &ordinal, good[i].name, NULL), 0);
+        CHECK_EQ(ordinal, good[i].ordinal);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++)
+        CHECK_EQ(bi_backend_find(&ops, &ordinal, bad[i], NULL), BIOINFER_DEVICE);
+}
+
 int main(int argc, char **argv)
 {
     static char name[8];
@@ -193,6 +322,26 @@ int main(int argc, char **argv)
     device = name;
     if (!strcmp(argv[2], "absent") || !strcmp(argv[2], "broken")) {
         expect_message(argv[3]);
+        return test_report();
+    }
+    if (!strcmp(argv[2], "installed")) {
+        expect_message(NULL);
+        return test_report();
+    }
+    if (!strcmp(argv[2], "loaded")) {
+        must_load(argv[3]);
+        expect_message(NULL);
+        CHECK(fake->counts.calls > 0);
+        return test_report();
+    }
+    if (!strcmp(argv[2], "stays")) {
+        stays(argv[3]);
+        return test_report();
+    }
+    if (!strcmp(argv[2], "auto") && argc > 4) {
+        weights = argv[4];
+        ordinals();
+        any_device(argv[3]);
         return test_report();
     }
     weights = argv[3];
@@ -209,6 +358,12 @@ int main(int argc, char **argv)
         fake_reset();
         fake->arch = "gfx906";
         expect_message("is 'gfx906'; this build has kernels for: gfx90a");
+        fake_reset();
+        fake->arch = "gfx1103"; /* no code of its own */
+        expect_message(NULL);
+        fake_reset();
+        fake->n_devices = 0;
+        expect_message("open to this user");
     }
     results(&want);
     residency();

@@ -158,7 +158,7 @@ static int emu_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fun
     const struct bi_emu_target *t = gpu;
     const struct bi_emu_kernel *k = function;
     struct bi_emu_launch l = {.run = k->run, .params = params, .wave = t->wave,
-                              .grid = {grid[0], grid[1]}, .block = block,
+                              .flushes = t->flushes, .grid = {grid[0], grid[1]}, .block = block,
                               .shared_size = shared_size, .seed = 1};
     const char *error = bi_emu_run(&l);
     (void)stream;
@@ -217,4 +217,5 @@ static int emu_describe(int code, char *text, size_t size)
 
 EMU(nvidia);
 EMU(cdna);
+EMU(cdna2);
 EMU(rdna);

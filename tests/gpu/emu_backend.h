@@ -5,7 +5,7 @@
 
 #include "../../engine/backend.h"
 
-extern const struct bi_backend_ops emu_nvidia, emu_cdna, emu_rdna;
+extern const struct bi_backend_ops emu_nvidia, emu_cdna, emu_cdna2, emu_rdna;
 
 struct emu_counts {
     long copies_in, launches, copies_out, allocations, waits;

@@ -128,7 +128,7 @@ static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops
 int main(int argc, char **argv)
 {
     static const struct { const char *name; const struct bi_backend_ops *ops; } targets[] = {
-        {"nvidia", &emu_nvidia}, {"cdna", &emu_cdna}, {"rdna", &emu_rdna}};
+        {"nvidia", &emu_nvidia}, {"cdna", &emu_cdna}, {"cdna2", &emu_cdna2}, {"rdna", &emu_rdna}};
     struct bioinfer_error err = {0};
     struct results want = {0};
     bioinfer_context *ctx = NULL;
@@ -146,6 +146,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         printf("%s ", targets[i].name);
         check_target(ctx, targets[i].ops, "fp16", argv[1], argv[2], &want, 0.99999);
+        if (targets[i].ops == &emu_cdna2)
+            continue; /* the matrix unit has no part in float32 */
         printf("%s ", targets[i].name);
         check_target(ctx, targets[i].ops, "fp32", argv[1], argv[2], &want, 0.9999999);
     }

@@ -3,13 +3,19 @@
  *
  * Streams are lazy: what is put on one runs when somebody waits for it, in order, and with
  * what events ask for before it. So a copy whose source changed too early, or an order that
- * only luck gave, shows. The n-th call fails when told to. One lock around everything. */
+ * only luck gave, shows. The n-th call fails when told to. One lock around everything.
+ *
+ * As AMD's runtime does, the one here looks into the image of a module after it was loaded, and ends the process
+ * when the device faults: at call $FAKE_DRIVER_ABORT_AT, once, which the file $FAKE_DRIVER_ABORTED then says. */
 #include "fake_driver.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../kernels/emu/emu.h"
 #include "../../kernels/gpu_entries.h"
@@ -17,7 +23,7 @@
 #ifdef FAKE_CUDA
 #define TARGET bi_emu_nvidia
 #else
-#define TARGET bi_emu_cdna
+#define TARGET bi_emu_cdna2
 #endif
 #define API __attribute__((visibility("default"))) int
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -28,7 +34,7 @@ __attribute__((visibility("default"))) struct fake fake_driver = {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int lost; /* sticky code */
 
-enum { OUT_OF_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719, MOST_PARAMS = 512 };
+enum { OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILED = 719, MOST_PARAMS = 512 };
 
 static const struct { const char *name; size_t params; } entries[] = {
 #define E(name, module, params, threads, shared, grid) {#name, sizeof(struct bi_##params##_params)},
@@ -68,13 +74,30 @@ struct stream {
     int error;              /* of an op, told at the next wait */
 };
 
+/* Ends the process at the call that the environment names, if none has been ended so before. */
+static void fault(void)
+{
+    const char *at = getenv("FAKE_DRIVER_ABORT_AT"), *path = getenv("FAKE_DRIVER_ABORTED");
+    int fd;
+    if (!at || !path || atol(at) != fake_driver.counts.calls ||
+        (fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600)) < 0)
+        return;
+    close(fd);
+    fprintf(stderr, "fake driver: memory access fault by GPU node-1\n");
+    abort();
+}
+
 /* Counts a call and says what it returns; 0 = do it. Holds the lock on return. */
 static int begin(void)
 {
     pthread_mutex_lock(&lock);
     if (lost)
         return lost;
-    if (++fake_driver.counts.calls != fake_driver.fail_at)
+    ++fake_driver.counts.calls;
+#ifndef FAKE_CUDA
+    fault();
+#endif
+    if (fake_driver.counts.calls != fake_driver.fail_at)
         return 0;
     fake_driver.failed = 1;
     if (fake_driver.sticky)
@@ -120,7 +143,7 @@ static int pass(struct event *e, long number)
 static int run_op(const struct op *op)
 {
     struct bi_emu_launch l = {.run = op->kernel ? op->kernel->run : NULL, .params = op->params,
-                              .wave = TARGET.wave, .grid = {op->grid[0], op->grid[1]},
+                              .wave = TARGET.wave, .flushes = TARGET.flushes, .grid = {op->grid[0], op->grid[1]},
                               .block = op->block, .seed = 1};
     int code = 0;
     switch (op->what) {
@@ -441,22 +464,37 @@ API cuGetErrorName(int code, const char **s) { (void)code; *s = ""; return 0; }
 #else
 API hipInit(unsigned f) { (void)f; return plain(); }
 API hipGetDeviceCount(int *n) { return number(n, fake_driver.n_devices); }
-API hipGetDevice(int *d) { *d = 7; return enter(); }
+enum { HOSTS_OWN = 77 }; /* the device that the program around the library uses */
+static _Thread_local int current = HOSTS_OWN;
+
+/* An ordinal that is there? */
+static int known(int code, int d)
+{
+    return code ? code : d < 0 || d >= fake_driver.n_devices ? INVALID_DEVICE : 0;
+}
+
+API hipGetDevice(int *d) { *d = current; return enter(); }
 API hipSetDevice(int d)
 {
-    int code = d == 7 ? 0 : enter(); /* setting back never fails */
-    fake_driver.counts.depth += code ? 0 : d == 7 ? -1 : 1;
+    int code = d == HOSTS_OWN ? 0 : known(enter(), d); /* setting back never fails */
+    fake_driver.counts.depth += code ? 0 : d == HOSTS_OWN ? -1 : 1;
+    current = code ? current : d;
     return code;
 }
 API hipDeviceGetName(char *s, int n, int d) { (void)d; return name_of(s, n); }
 API hipDeviceGetAttribute(int *v, int a, int d) { (void)a; (void)d; return number(v, 2); }
 API hipGetDevicePropertiesR0600(void *p, int d)
 {
-    (void)d;
-    strcpy((char *)p + 1160, fake_driver.arch);
-    return plain();
+    strcpy((char *)p + 1160, d < fake_driver.other_until ? "gfx1036" : fake_driver.arch);
+    return known(plain(), d);
 }
-API hipMemGetInfo(size_t *a, size_t *t) { return memory(a, t); }
+API hipMemGetInfo(size_t *a, size_t *t)
+{
+    int code = memory(a, t);
+    if (current < fake_driver.full_until)
+        *a = 1 << 10;
+    return code;
+}
 API hipMalloc(void **p, size_t n) { return allocate(p, n); }
 API hipFree(void *p) { return drop(p); }
 API hipHostMalloc(void **p, size_t n, unsigned f) { (void)f; return allocate(p, n); }
@@ -465,12 +503,30 @@ API hipMemcpyAsync(void *d, const void *s, size_t n, int kind, void *q)
 {
     return copy(d, s, n, kind == 1, q);
 }
+struct module {
+    const void *image;
+};
+static int is_image(const void *image)
+{
+    return !memcmp(image, "\177ELF", 4);
+}
 API hipModuleLoadData(void **m, const void *image)
 {
-    return memcmp(image, "\177ELF", 4) ? 200 : make(m, 64, 1);
+    int code = is_image(image) ? make(m, sizeof(struct module), 1) : INVALID_IMAGE;
+    if (!code)
+        ((struct module *)*m)->image = image;
+    return code;
 }
-API hipModuleUnload(void *m) { return drop(m); }
-API hipModuleGetFunction(void **f, void *m, const char *s) { return function(f, m, s); }
+API hipModuleUnload(void *m)
+{
+    if (!is_image(((struct module *)m)->image))
+        abort();
+    return drop(m);
+}
+API hipModuleGetFunction(void **f, void *m, const char *s)
+{
+    return is_image(((struct module *)m)->image) ? function(f, m, s) : INVALID_IMAGE;
+}
 API hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, void *s, void **params,
                           void **extra)

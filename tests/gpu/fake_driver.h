@@ -17,6 +17,8 @@ struct fake {
     int failed;     /* 1: the call was reached; 2: it made the device current, maybe to free */
     int n_devices;
     const char *arch; /* HIP */
+    int other_until;  /* HIP: devices before this one are integrated ones, gfx1036 */
+    int full_until;   /* HIP: devices before this one have next to no memory left */
 };
 
 /* Exported as `fake_driver` by both libraries. */

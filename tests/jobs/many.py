@@ -4,7 +4,7 @@
 Peak memory of a job over N records against one over N / 3, in each format (default: tsv and npz):
 what is allowed to grow is 4 bytes a record and the table of sequences, and for formats with keys
 their names and index. Every record must be in the manifest and in the output, in order and with
-the values that every other format has. Then a pipe brings three times as much as the process may
+the values that every other format has. The same over copies of 400 records. Then a pipe brings three times as much as the process may
 have for its data. The full run: `many.py BIOINFER ROOT 1000000 tsv jsonl npy npz safetensors h5`.
 """
 import array
@@ -60,7 +60,7 @@ def read_jsonl(path, count):
     with open(path, encoding="ascii") as f:
         for i, line in enumerate(f):
             row = json.loads(line)
-            assert row["i"] == i and row["id"] == f"r{i}", row
+            assert row["ordinal"] == i and row["id"] == f"r{i}", row
             yield base64.b64decode(row["arrays"][0]["data"])
 
 
@@ -141,6 +141,34 @@ def many(command, folder, count, formats):
     print(f"{count} records are in {', '.join(formats)} and their manifests, with equal values")
 
 
+def write_copies(path, n):
+    with open(path, "w", encoding="ascii") as f:
+        for i in range(n):
+            k = i * 7919 % 400
+            f.write(f">r{i}\n{ACIDS[k // 20]}{ACIDS[k % 20]}\n")
+
+
+def copies(command, folder, count):
+    """All dipeptides over and over: what waits for a twin in flight is bounded, with all that it takes."""
+    few, many = (os.path.join(folder, name) for name in ("few-copies.fasta", "many-copies.fasta"))
+    write_copies(few, count // 3)
+    write_copies(many, count)
+    out = os.path.join(folder, "copies.tsv")
+    for workers in ((), ("--workers", 1)):
+        less = peak(command, few, "-o", out, *workers)
+        more = peak(command, many, "-o", out, *workers)
+        print(f"copies: {less:.1f} MiB over {count // 3} records, {more:.1f} MiB over {count}", flush=True)
+        if not os.environ.get("BIOINFER_SANITIZED"):  # which keeps what was freed
+            assert more - less < 12 + 24 * count / 2**20, (less, more)
+            assert max(less, more) < 160 + 24 * count / 2**20, (less, more)  # 16 MiB of copies, the model, buffers
+        with open(out + ".manifest.tsv", encoding="ascii") as f:
+            next(f)
+            for i, line in enumerate(f):
+                cells = line.split("\t")
+                assert cells[:4] == [str(i), f"r{i}", "2", "ok"] and cells[4] == ("" if i < 400 else str(i % 400)), line
+        assert i == count - 1, i
+
+
 def larger_than_memory(command, folder):
     """Records of 100,000 residues, which are too long here, and small ones between, through a pipe."""
     limit, size = 128 << 20, 384 << 20
@@ -169,6 +197,7 @@ def main(exe, root, count, *formats):
     command = Command(exe, root)
     with tempfile.TemporaryDirectory(prefix="bioinfer-many-") as folder:
         many(command, folder, count, formats or ("tsv", "npz"))
+        copies(command, folder, 4 * count)
         if not os.environ.get("BIOINFER_SANITIZED"):  # whose shadow counts as data
             larger_than_memory(command, folder)
 

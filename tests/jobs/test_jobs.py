@@ -17,7 +17,7 @@ import time
 import unittest
 import zipfile
 
-from common import Command, contents, make_fasta, write_head
+from common import Command, change_middle, contents, make_fasta, write_head
 
 COMMAND = None
 
@@ -89,6 +89,34 @@ class Resume(Case):
         COMMAND.run(self.fasta, "-o", path, "--resume", code=1)  # nothing there: begins
         self.assertEqual(contents(path), want)
 
+    def test_edited_weights(self):
+        """A checkpoint of the same name in which one middle element differs: neither gone on with, nor merged."""
+        model = shutil.copytree(COMMAND.model, self.path("model"))
+        args = (self.fasta, "--workers", "1")
+        for more in ((self.fasta,), args):
+            path = self.path("a.npz")
+            command = [COMMAND.exe, "esm2", *more, "-o", path, "--weights", model, "--quiet"]
+
+            def run(*options, code):
+                p = subprocess.run([*command, *options], capture_output=True, check=False, env=COMMAND.env())
+                self.assertEqual(p.returncode, code, p.stderr.decode())
+                return p.stderr.decode()
+            run("--shard", "1/2", code=1)
+            change_middle(os.path.join(model, "model.safetensors"))
+            self.assertIn("fingerprint of model", run("--shard", "1/2", "--resume", code=73))
+            run("--shard", "2/2", code=1)
+            self.assertIn("fingerprint of model", COMMAND.run(path, merge=True, code=65).words)
+            change_middle(os.path.join(model, "model.safetensors"))
+            self.assertIn("fingerprint of model", run("--shard", "2/2", "--resume", code=73))
+            shutil.rmtree(path + ".part-2-of-2")
+            run("--shard", "2/2", code=1)
+            run("--shard", "1/2", "--resume", code=1)
+            COMMAND.run(path, merge=True, code=1)
+            self.assertEqual(list(contents(path)), list(self.whole("a.npz")))
+            shutil.rmtree(path + ".part-1-of-2")
+            shutil.rmtree(path + ".part-2-of-2")
+            os.remove(path)
+
     def test_other_shape_of_the_same_results(self):
         """What does not change results may change: format, threads, batches."""
         want = self.whole("b.safetensors")
@@ -137,6 +165,37 @@ class Resume(Case):
         self.assertIn("the time of the input", COMMAND.run(self.fasta, *resume, code=73).words)
         COMMAND.run(self.fasta, "-o", path, "--resume=force", code=1)
         self.assertEqual(contents(path), want)
+
+    def test_input_that_changed(self):
+        """Behind the first MB, at the same size and time; then, from pipes, in records that are not this shard's."""
+        options = ("--max-length", 130)
+        with open(self.fasta, "a", encoding="ascii") as f:
+            for i in range(30):
+                f.write(f">long{i}\n{'ACDEFGHIKL' * 10000}\n")
+        want = self.whole("a.npz", *options)
+        path = self.unfinished("a.npz", *options)
+        facts = os.stat(self.fasta)
+        with open(self.fasta, "r+b") as f:
+            for last in (b"Y\n", b"L\n"):
+                f.seek(-2, os.SEEK_END)
+                f.write(last)
+                f.flush()
+                os.utime(self.fasta, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+                p = COMMAND.run(self.fasta, "-o", path, "--resume", *options, code=73 if last == b"Y\n" else 1)
+                self.assertEqual("the content of the input" in p.words, last == b"Y\n")
+        self.assertEqual(contents(path), want)
+        one = "".join(f">r{i}\nMKTAYI{'ACDEFGHIKL'[i % 10]}{'ACDEFGHIKL'[i // 10]}\n" for i in range(60))
+        other = one.replace(">r1\nMKT", ">r1\nMKY")
+        path = self.path("s.jsonl")
+        for i, text in ((1, one), (2, other)):
+            COMMAND.run("-", "-o", path, "--shard", f"{i}/2", input=text.encode())
+        self.assertIn("its input had other records than that of", COMMAND.run(path, merge=True, code=65).words)
+        os.truncate(path + ".part-1-of-2/journal", 64 * 20)
+        p = COMMAND.run("-", "-o", path, "--shard", "1/2", "--resume", input=other.encode(), code=65)
+        self.assertIn("('r2') is not the one that this journal holds", p.words)
+        COMMAND.run("-", "-o", path, "--shard", "1/2", "--resume", input=one.encode())
+        COMMAND.run("-", "-o", path, "--shard", "2/2", "--resume=no", input=one.encode())
+        COMMAND.run(path, merge=True)
 
     def test_damaged_and_foreign_journals(self):
         want = self.whole("a.npz")
@@ -348,6 +407,114 @@ class Shards(Case):
         self.assertEqual(contents(path), self.whole("a.npz"))
 
 
+class Ahead(Case):
+    """What an output cannot hold is said before anything is computed, with the command that does."""
+
+    def again(self, words, **how):
+        """Runs the command that a message says."""
+        line = [n for n in words.splitlines() if "with a suffix they differ: " in n][0]
+        p = subprocess.run(line.split("differ: ")[1], shell=True, capture_output=True, check=False, env=COMMAND.env(), **how)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return line
+
+    def test_repeated_ids(self):
+        os.mkdir(self.path("it's a folder"))
+        fasta = self.path("it's a folder/dup.fasta")
+        make_fasta(fasta, 3000, bad=False)
+        with open(fasta, "a", encoding="ascii") as f:
+            f.write(">r7\nMKTAYI\n")
+        with open(fasta, "rb") as f:
+            text = f.read()
+        path = self.path("a.npz")
+        p = COMMAND.run(fasta, "-o", path, code=65)
+        self.assertIn("id 'r7' of record 3000 and the id of record 7 are both stored as 'r7'\n", p.words)
+        self.assertNotIn("suffix_duplicates", p.words)
+        self.assertFalse(os.path.exists(path + ".part"))
+        self.assertNotIn("--resume", self.again(p.words))
+        with zipfile.ZipFile(path) as z:
+            self.assertIn("r7_2.npy", z.namelist())
+        # from a pipe it is met when it is reached: what was committed is not lost
+        path = self.path("b.npz")
+        p = COMMAND.start("-", "-o", path, stdin=subprocess.PIPE)
+        p.stdin.write(text[:-len(">r7\nMKTAYI\n")])
+        p.stdin.flush()
+        while not (os.path.exists(path + ".part/journal") and os.path.getsize(path + ".part/journal")):
+            time.sleep(0.02)
+            p.stdin.write(b">x%d\nMKT\n" % time.monotonic_ns())
+            p.stdin.flush()
+        words = p.communicate(b">r7\nMKTAYI\n")[1].decode()
+        self.assertEqual(p.returncode, 65, words)
+        self.assertIn("--dup-ids suffix --resume", words)
+        COMMAND.run(fasta, "-o", self.path("c.jsonl"))  # which takes repeats as they are
+
+    def test_a_file_is_spoken_of_once(self):
+        with open(self.fasta, "w", encoding="ascii") as f:
+            f.write(">a\nMKT*\n>b\nMKTA*\n")
+        p = subprocess.run([COMMAND.exe, "esm2", self.fasta, "-o", self.path("a.npz"), "--weights", COMMAND.model],
+                           capture_output=True, check=False, env=COMMAND.env())
+        self.assertEqual(p.stderr.count(b"a final '*' was removed"), 1, p.stderr)
+
+    def test_more_than_a_header_names(self):
+        """safetensors ends at a header of 100 MB; the names alone need more."""
+        fasta, path = self.path("many.fasta"), self.path("a.safetensors")
+        with open(fasta, "w", encoding="ascii") as f:
+            f.write("".join(f">a_long_name_of_a_protein_of_some_database_that_likes_them_{i}\nM\n" for i in range(850_000)))
+        p = COMMAND.run(fasta, "-o", path, code=65)
+        self.assertIn("npz has no such limit", p.words)
+        self.assertFalse(os.path.exists(path + ".part"))
+
+    def test_another_output_of_a_complete_job(self):
+        want = self.whole("a.npz")
+        path = self.path("b.tsv")
+        COMMAND.run(self.fasta, "-o", path, "--shard", "1/1", code=1)
+        os.rename(path + ".part-1-of-1", path + ".part")
+        limit = os.path.getsize(path + ".part/data") + 4096
+        p = COMMAND.run(self.fasta, "-o", path, "--resume", code=74,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
+        self.assertIn("keeps 1500 records", p.words)
+        self.assertIn(f"'bioinfer merge FILE {path}.part'", p.words)
+        COMMAND.run(self.path("c.npz"), path + ".part", merge=True, code=1)
+        self.assertEqual(list(contents(self.path("c.npz")).values()), list(want.values()))
+        COMMAND.run(self.fasta, "-o", path, "--resume", code=1)
+
+
+class Lost(Case):
+    """Records without a result, on standard error."""
+
+    def test_the_first_are_named(self):
+        fasta = self.path("bad.fasta")
+        with open(fasta, "w", encoding="ascii") as f:
+            f.writelines(f">r{i}\n{'MK1' if i % 2 else 'MKT'}\n" for i in range(800))
+        mutants = self.path("mutants.csv")
+        with open(mutants, "w", encoding="ascii") as f:
+            f.write("mutant\n" + "".join(f"{'A' if i % 2 else 'M'}1C\n" for i in range(60)))
+        with open(self.path("wt.fasta"), "w", encoding="ascii") as f:
+            f.write(">wt\nMKTAYI\n")
+        model = ["--weights", COMMAND.model]
+        path = self.path("a.npz")
+        cases = [(["esm2", fasta, "-o", path, *model], "400 of 800 records have no result", f"; see {path}.manifest.tsv"),
+                 (["esm2", fasta, "--format", "tsv", *model], "400 of 800 records have no result", ""),
+                 (["score", "esm2", fasta, "--method", "pppl", *model], "400 of 800 records have no score", ""),
+                 (["score", "esm2", self.path("wt.fasta"), "--mutations", mutants, *model],
+                  "30 of 60 mutants have no score", ""),
+                 (["align", fasta, fasta, "--matrix", "BLOSUM62"], "400 of 800 pairs have no result", "")]
+        for args, count, end in cases:
+            for quiet in (False, True):
+                p = subprocess.run([COMMAND.exe, *args, *(["--quiet"] if quiet else [])], capture_output=True,
+                                   check=False, env=COMMAND.env())
+                lines = p.stderr.decode().splitlines()
+                self.assertEqual(p.returncode, 1, lines[-3:])
+                self.assertTrue(count in lines[-1] and lines[-1].endswith(end), lines[-1])
+                named = [n for n in lines if "no result: " in n and n != lines[-1] or "mutants.csv:" in n]
+                self.assertEqual(len(named), 0 if quiet else 10, args)
+                self.assertEqual(sum("counted, not named" in n for n in lines), 0 if quiet else 1)
+                if quiet:
+                    self.assertEqual(len(lines), 1, lines)
+        self.assertEqual(sum(row[3] == "bad_residue" for row in self.manifest(path)), 400)
+        p = COMMAND.run(fasta, "-o", path, "--strict", code=65)  # which ends the run, so it is said
+        self.assertIn("r1: no result", p.words)
+
+
 class Copies(Case):
     def test_manifest_and_bytes(self):
         path = self.path("a.jsonl")
@@ -386,7 +553,7 @@ class Copies(Case):
         rows = [json.loads(line) for line in open(path, encoding="utf-8")]
         self.assertEqual([r["status"] for r in rows], ["too_long", "ok"] * 6)
         for row in rows[::2]:
-            self.assertIn(f"'{row['id']}'", row["msg"])
+            self.assertIn(f"'{row['id']}'", row["message"])
 
 
 class Heads(Case):
@@ -399,7 +566,7 @@ class Heads(Case):
 
     def labels(self, path):
         with open(path, encoding="utf-8") as f:
-            return {r["i"]: r.get("labels") for r in map(json.loads, f)}
+            return {r["ordinal"]: r.get("labels") for r in map(json.loads, f)}
 
     def test_labels(self):
         """What a job writes is what a run without a journal writes; copies have labels too."""
@@ -463,6 +630,27 @@ class Heads(Case):
 
 
 class Formats(Case):
+    def test_nothing_to_write(self):
+        """All records fail: an output without arrays, which its readers take."""
+        fasta = self.path("none.fasta")
+        with open(fasta, "w", encoding="ascii") as f:
+            f.write(">a\nMKTAYIAK\n>b\nACDEF\n")
+        for name, more in COMMAND.formats.items():
+            path = self.path("none." + name)
+            COMMAND.run(fasta, "-o", path, "--format", name, *more, "--max-length", 2, code=1)
+            self.assertEqual([row[3] for row in self.manifest(path)], ["too_long"] * 2)
+        with open(self.path("none.npz"), "rb") as f:
+            self.assertEqual(f.read(4), b"PK\5\6")  # what NumPy looks for
+        with zipfile.ZipFile(self.path("none.npz")) as z:
+            self.assertEqual((z.namelist(), z.testzip()), ([], None))
+            self.assertTrue(z.comment.startswith(b"bioinfer "))
+        self.assertEqual(os.listdir(self.path("none.esm-pt")), [])
+        script = "import numpy, sys; print(list(numpy.load(sys.argv[1])))"
+        for python in (sys.executable, "/usr/bin/python3"):
+            p = subprocess.run([python, "-c", script, self.path("none.npz")], capture_output=True, check=False)
+            if p.returncode == 0 or b"No module" not in p.stderr:
+                self.assertEqual((p.stdout, p.stderr), (b"[]\n", b""))
+
     def test_esm_pt(self):
         fasta = self.path("l.fasta")
         with open(fasta, "w", encoding="utf-8") as f:
@@ -496,6 +684,45 @@ class Formats(Case):
         self.assertEqual(d["label"], "sp|P1|X A protein/with é")
         self.assertEqual([tuple(d[k][2].shape) for k in list(d)[1:4]], [(8, 48), (48,), (48,)])
         self.assertEqual(d["contacts"].shape, (8, 8))
+
+    def test_one_vocabulary(self):
+        """Manifest, tsv and jsonl say the same of a record in the same words."""
+        for name in ("tsv", "jsonl"):
+            COMMAND.run(self.fasta, "-o", self.path("v." + name), code=1)
+        rows = self.manifest(self.path("v.tsv"))  # which checks its names
+        with open(self.path("v.tsv"), encoding="utf-8") as f:
+            names = next(f).split("\t")[:4]
+            table = [dict(zip(names, line.rstrip("\n").split("\t"))) for line in f]
+        with open(self.path("v.jsonl"), encoding="utf-8") as f:
+            objects = [json.loads(line) for line in f]
+        self.assertEqual(names, ["id", "length", "status", "message"])
+        self.assertEqual(len(rows), len(table))
+        for row, cells, fields in zip(rows, table, objects, strict=True):
+            want = dict(zip(("ordinal", "id", "length", "status", "same_as", "message"), row))
+            self.assertEqual({k: want[k] for k in names}, cells)
+            self.assertEqual(set(fields), {"ordinal", "id", "length", "status"} |
+                             {"arrays" if row[3] == "ok" else "message"})
+            for k in set(fields) - {"arrays"}:
+                self.assertEqual(str(fields[k]), want[k])
+
+    def test_library_that_is_not_there(self):
+        """A libhdf5 that cannot be loaded is named before anything is computed; a shard does without."""
+        if "h5" not in COMMAND.formats:
+            self.skipTest("built without HDF5")
+        os.mkdir(self.path("lib"))
+        for name in ("_serial.so.103", ".so.103", ".so.200", "_serial.so.310", ".so.310", "_serial.so", ".so"):
+            open(self.path("lib/libhdf5" + name), "wb").close()  # too short to be a library
+        env = COMMAND.env(LD_LIBRARY_PATH=self.path("lib"))
+        path = self.path("a.h5")
+        p = subprocess.run(COMMAND.args(self.fasta, "-o", path), env=env, capture_output=True, check=False)
+        self.assertEqual(p.returncode, 64, p.stderr)
+        self.assertIn(b"needs libhdf5", p.stderr)
+        self.assertNotIn(b"no result", p.stderr)  # of the records
+        self.assertFalse(os.path.exists(path + ".part"))
+        p = subprocess.run(COMMAND.args(self.fasta, "-o", path, "--shard", "1/1"), env=env, capture_output=True,
+                           check=False)
+        self.assertEqual(p.returncode, 1, p.stderr)
+        COMMAND.run(path, merge=True, code=1)
 
     def test_h5_names(self):
         if "h5" not in COMMAND.formats:

@@ -37,7 +37,7 @@ struct reading {
     size_t n_text;
     size_t n, n_good;
     int status; /* how it ended */
-    char error[256];
+    char error[1020];
     struct log log;
 };
 
@@ -199,6 +199,8 @@ static const struct {
     {">a>b c>d\nMKT\n", 0, "a>b|c>d|MKT\n"},
     {">a\nMk<mask>T-.*x\n", 1, "a||Mk<mask>T-.*x\n"},
     {">a\nM K\nT\t*\n", 1, "a||MKT*\n"},
+    {">a\nM*k*\n**T*\n", 2, "a||M*K***T\n"},
+    {">a\n*M-*.\n>b\nM\n*\n*", 2, "a||*M\nb||M*\n"},
     {">a\n\n\n>b\nM\n", 0, "a|!empty|t.fa: record 'a' (line 1): no residues\nb||M\n"},
     {">a\nM\n>b", 0, "a||M\nb|!empty|t.fa: record 'b' (line 3): no residues\n"},
     {">a\n*\n>b\n--\n", 0,

@@ -2,6 +2,7 @@
  * their ranges (every 31st by default), and float16 of all floats (every 527th); BIOINFER_SWEEP=1
  * for every one. Compiled per instruction set; one that the machine lacks is skipped. */
 #include "base/base.h"
+#include "kernels/checksum.h"
 #include "kernels/cpu/entries.h"
 #include "kernels/cpu/math.h"
 #include "../test.h"
@@ -130,6 +131,65 @@ static void halves_are_the_nearest(void)
     CHECK(wrong == 0);
 }
 
+/* The definition in checksum.h. */
+static void checksum_as_defined(uint64_t sum[2], const struct bi_checksum_keys *keys,
+                                const float *x, int64_t rows, int64_t width)
+{
+    const int64_t padded = width + width % 2;
+    for (int64_t i = 0; i < rows * padded; i += 2) {
+        uint64_t factor[2];
+        uint32_t v[2];
+        for (int64_t k = 0; k < 2; k++) {
+            const int64_t row = (i + k) / padded, column = (i + k) % padded;
+            uint32_t w = 0;
+            if (column < width)
+                memcpy(&w, x + row * width + column, sizeof w);
+            v[k] = w + keys->key[(i + k) % BI_CHECKSUM_BLOCK];
+        }
+        bi_checksum_factors((uint64_t)(i / BI_CHECKSUM_BLOCK), factor);
+        sum[0] += (uint64_t)v[0] * v[1] * factor[0];
+        sum[1] += (v[0] + ((uint64_t)v[1] << 32)) * factor[1];
+    }
+}
+
+/* Whole and in pieces; any bit counts. */
+static void checksums_add_up(void)
+{
+    static const int shapes[][2] = {{1, 1}, {1, 3 * BI_CHECKSUM_BLOCK + 17}, {40, 48}, {61, 51},
+                                    {3, BI_CHECKSUM_BLOCK}, {7, 2 * BI_CHECKSUM_BLOCK - 1}};
+    static float x[7 * 2 * BI_CHECKSUM_BLOCK];
+    struct bi_checksum_keys keys;
+    bi_checksum_init(&keys);
+    for (int i = 0; i < 7 * 2 * BI_CHECKSUM_BLOCK; i++) {
+        const uint32_t w = (uint32_t)bi_checksum_random((uint64_t)i + 77777);
+        memcpy(x + i, &w, sizeof w);
+    }
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const int rows = shapes[s][0], width = shapes[s][1];
+        uint64_t want[2] = {0}, whole[2] = {0}, pieces[2] = {0};
+        checksum_as_defined(want, &keys, x, rows, width);
+        BI_ISA_NAME(checksum)(whole, &keys, x, 0, rows, width);
+        for (int at = 0, run = 1; at < rows; at += run, run = run % 7 + 1)
+            BI_ISA_NAME(checksum)(pieces, &keys, x + at * width, at,
+                                  rows - at < run ? rows - at : run, width);
+        for (int k = 0; k < 2; k++) {
+            CHECK(whole[k] == want[k]);
+            CHECK(pieces[k] == want[k]);
+        }
+        for (int i = 0; i < rows * width; i += 41)
+            for (int bit = 0; bit < 32; bit++) {
+                uint64_t sum[2] = {0};
+                uint32_t w, kept;
+                memcpy(&kept, x + i, sizeof kept);
+                w = kept ^ (uint32_t)1 << bit;
+                memcpy(x + i, &w, sizeof w);
+                BI_ISA_NAME(checksum)(sum, &keys, x, 0, rows, width);
+                CHECK(sum[0] != want[0] && sum[1] != want[1]);
+                memcpy(x + i, &kept, sizeof kept);
+            }
+    }
+}
+
 /* Every float16, by its definition. */
 static void halves_are_read_as_they_are(void)
 {
@@ -238,6 +298,7 @@ int main(void)
     TEST(ends_are_right);
     TEST(halves_are_the_nearest);
     TEST(halves_are_read_as_they_are);
+    TEST(checksums_add_up);
     TEST(exp_is_within_its_bound);
     TEST(gelu_is_within_its_bounds);
     return test_report();

@@ -1,9 +1,10 @@
 /* entries_test.c - which entry of the GPU kernels a product becomes (engine/entries.c): the tiles that were
  * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. The tensor
- * maps of those whose rows come in twos or in boxes. And the code of every entry is in this build, where it is
+ * maps of those whose rows come in twos or in boxes. That something chooses each entry. And the code of every entry is in this build, where it is
  * built with GPU code. */
 #include <zlib.h>
 
+#include "engine/align_gpu.h"
 #include "engine/gpu.h"
 #include "kernels/gpu_blobs.h"
 #include "kernels/gpu_entries_sm90.h"
@@ -154,6 +155,102 @@ static void any(void)
     }
 }
 
+/* ---- is every entry chosen by something? ---- */
+
+#define E(name, module, params, threads, shared, grid) #params,
+static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)};
+#undef E
+enum { N_ENTRIES = sizeof entries / sizeof *entries };
+
+static void mark(bool *reached, const char *name)
+{
+    for (size_t i = 0; i < N_ENTRIES; i++)
+        reached[i] = reached[i] || !strcmp(entries[i].name, name);
+}
+
+/* Every product of `any`, on either device, and with operands in float32. */
+static void mark_products(bool *reached)
+{
+    uint32_t seed = 7;
+    for (int i = 0; i < 40000; i++) {
+        uint32_t r[5];
+        for (int j = 0; j < 5; j++)
+            r[j] = (seed = seed * 1664525 + 1013904223) >> 12;
+        struct product c = {.rows = 2 * (1 + r[0] % (i % 3 ? 4000 : 100000)), .kind = r[1] % 6,
+                            .n = 32 * (1 + (int)(r[2] % 120)), .k = 8 * (1 + (int)(r[3] % 800))};
+        c.full = (c.kind == PLAIN || c.kind == POOLED) && r[4] % 2;
+        c.twin = c.kind == NORMED && i % 2;
+        if (c.twin)
+            c.ldx = c.k, c.k *= 5;
+        mark(reached, name_of(i % 5 ? &hopper : &other, &c));
+    }
+}
+
+/* Every op, with operands and results of either type; what params decide, too. */
+static void mark_launches(bool *reached)
+{
+    static _Alignas(64) float room[64];
+    static const int widths[] = {16, 32, 64, 128, 256};
+    for (size_t i = 0; i < N_ENTRIES * 320; i++) {
+        const struct bi_gpu_facts *facts = i % 2 ? &hopper : &other;
+        const int types = (int)(i / 2 % 4), variant = (int)(i / 8 % 40), width = widths[variant % 5];
+        const char *op = params_of[i / 320 % N_ENTRIES];
+        struct bi_launch l = {.entry = op};
+        char name[64];
+        l.in_dtype[0] = l.in_dtype[1] = types & 1 ? BI_F16 : BI_F32;
+        l.out_dtype[0] = types & 2 ? BI_F16 : BI_F32;
+        if (!strcmp(op, "linear") || !strcmp(op, "linear_followed")) {
+            *(struct bi_linear_params *)l.params = (struct bi_linear_params){
+                .x = room, .w = room, .y = room, .ldx = 64, .ldy = 64, .n = 64, .k = 64,
+                .rows = variant % 2 ? 64 : 1 << 20, .gated = variant & 4 ? 16 : 0};
+            l.entry = "linear";
+        } else if (!strcmp(op, "attention")) {
+            *(struct bi_attention_params *)l.params = (struct bi_attention_params){
+                .q = room, .k = room, .v = room, .y = room, .ldq = width, .ldk = width, .ldv = width, .ldy = width,
+                .n_heads = 1, .head_dim = width, .table = variant & 8 ? room : NULL, .bias = variant & 16 ? room : NULL};
+        } else if (!strcmp(op, "rel_attention")) {
+            *(struct bi_rel_attention_params *)l.params = (struct bi_rel_attention_params){
+                .q = room, .k = room, .v = room, .r = room, .u = room, .w = room, .y = room, .ldq = 64, .ldk = 64,
+                .ldv = 192, .ldr = 64, .ldy = 192, .n = 64, .n_queries = 64, .n_heads = 1,
+                .key_dim = variant % 2 ? 64 : 32, .value_dim = 192, .n_windows = 1};
+        } else if (!strcmp(op, "layernorm")) {
+            *(struct bi_layernorm_params *)l.params = (struct bi_layernorm_params){
+                .width = variant % 2 ? 320 : 1408, .table = variant & 2 ? room : NULL};
+        } else if (!strcmp(op, "attention_contacts")) {
+            *(struct bi_attention_contacts_params *)l.params = (struct bi_attention_contacts_params){
+                .head_dim = width, .table = variant & 8 ? room : NULL};
+        } else if (!strncmp(op, "align", 5)) {
+            continue; /* of no graph */
+        }
+        bi_gpu_entry_name(facts, &l, name, sizeof name);
+        mark(reached, name);
+    }
+}
+
+/* Alignments: pairs of all sizes. */
+static void mark_alignments(bool *reached)
+{
+    for (int64_t n = 1; n < 3000; n += 1 + n / 16)
+        for (int64_t m = 1; m < 3000; m += 1 + m / 4)
+            for (int letters = 2; letters <= 32; letters++)
+                for (int how = 0; how < 3; how++)
+                    mark(reached, bi_align_gpu_entry(how == 2, how == 1, n, m, letters));
+    mark(reached, "align_long"); /* beyond 16 bits */
+    mark(reached, "align_long_trace");
+    mark(reached, "align_walk");
+}
+
+static void reachable(void)
+{
+    bool reached[N_ENTRIES] = {false};
+    mark_products(reached);
+    mark_launches(reached);
+    mark_alignments(reached);
+    for (size_t i = 0; i < N_ENTRIES; i++) /* parts go with the entry before them */
+        if (!CHECK(reached[i] || !strncmp(entries[i].name, "then_", 5)))
+            fprintf(stderr, "    nothing chooses %s\n", entries[i].name);
+}
+
 /* ---- tensor maps ---- */
 
 /* What a map was made of. */
@@ -278,9 +375,11 @@ int main(void)
     const size_t n = sizeof portable / sizeof *portable, all = sizeof entries / sizeof *entries;
     chosen();
     any();
+    reachable();
     maps();
     if (bi_gpu_blobs[0].arch) {
-        static const char *const archs[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100"};
+        static const char *const archs[] = {"sm_80", "sm_90a", "gfx908", "gfx90a", "gfx942", "gfx1100",
+                                            "gfx11-generic"};
         for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
             code_of(archs[i], 0, n);
         code_of("sm_90a", n, all);

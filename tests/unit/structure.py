@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the tree promises about itself, read from the tree.
 
-    structure.py SOURCE_ROOT SHARED_LIBRARY TEST...
+    structure.py SOURCE_ROOT SHARED_LIBRARY TEST... [--OPTION=VALUE...]
     structure.py SOURCE_ROOT - ops_table --write        writes docs/ops.md
 
 TEST is the name of a function below; exit 0 when it holds, 77 when a tool is missing.
@@ -28,9 +28,9 @@ ARROWS = {
     'engine': {'jobs', 'models', 'ops', 'graph', 'kernels', 'loaders', 'writers', 'base',
                'include'},
     'lib': set(),
-    'cli': {'include'},
+    'cli': {'include', 'base'},
     'examples': {'include'},
-    'bench': {'include', 'kernels'},
+    'bench': {'include', 'kernels', 'base'},
 }
 # A folder may include these files of a folder that its line above allows, and no others.
 ONLY = {
@@ -40,7 +40,9 @@ ONLY = {
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
     ('jobs', 'loaders'): {'loaders/json.h'},
     ('base', 'include'): {'include/bioinfer.h'},
+    ('bench', 'base'): {'base/team.h'},
     ('cli', 'include'): {'include/bioinfer.h'},
+    ('cli', 'base'): {'base/temp.h'},  # one maker of temporary files; libc alone
     ('examples', 'include'): {'include/bioinfer.h'},
 }
 
@@ -276,6 +278,23 @@ def forbidden_calls():
     return problems
 
 
+def temporary_files():
+    """Files are created in base/temp.c, which takes no name that is there; journals and locks, which are
+    opened again, follow no link."""
+    problems = []
+    for path, text in sources(*(set(ARROWS) - {'kernels'})):
+        if path == 'base/temp.c' or path.startswith(('bench/', 'examples/')):
+            continue
+        for number, line in enumerate(without_comments(text, strings=False).splitlines(), 1):
+            if re.search(r'\b(mkstemp|mkostemp|mkdtemp|mktemp|tmpfile|tmpnam|tempnam|creat|freopen)\s*\(', line) or \
+                    re.search(r'\bfopen\s*\([^"]*"[wa]', line) or 'H5F_ACC_TRUNC' in line or \
+                    ('O_CREAT' in line and 'O_NOFOLLOW' not in line):
+                problems.append('%s:%d: %s' % (path, number, line.strip()))
+    body = text_of('base', 'temp.c')
+    assert body.count('O_CREAT | O_EXCL | O_NOFOLLOW') == body.count('O_CREAT') == 1
+    return problems
+
+
 def vendor_macros():
     """kernels/gpu.h alone asks which vendor compiles."""
     macros = r'__(?:HIP\w*|CUDA\w*|NVCC\w*|AMDGCN\w*|AMDGPU\w*|NVPTX\w*|gfx\w*)'
@@ -346,16 +365,78 @@ def no_state():
     return problems
 
 
+def option(name):
+    """The value of --name=VALUE."""
+    return next(a.split('=', 1)[1] for a in sys.argv if a.startswith('--%s=' % name))
+
+
+def cet(path):
+    """Files (or members of an archive) in all, and the names of those that lack the note of IBT and
+    SHSTK, which the linker drops when one object lacks it."""
+    text = output('readelf', '-nW', path)
+    parts = re.split(r'^File: ', text, flags=re.M)[1:] or [path + '\n' + text]
+    return len(parts), [part.split('\n', 1)[0] for part in parts
+                        if not re.search(r'Properties:.*\bIBT, SHSTK\b', part)]
+
+
+def hardening():
+    """The command and the library: position-independent, read-only after relocation, no writable
+    code, no executable stack; canaries, checked copies and landing pads where the compiler has them."""
+    need('nm', 'readelf')
+    problems, flags = [], option('flags').split()
+    for path in LIBRARY, option('command'):
+        name = os.path.basename(path)
+        if '__asan' in output('nm', '-D', '--undefined-only', path):
+            print('built with a sanitizer: skipped')
+            sys.exit(77)
+        segments = re.findall(r'^  (\w+) +(?:0x\w+ ){5}([R ][W ][E ])', output('readelf', '-lW', path),
+                              re.M)
+        assert len([kind for kind, _ in segments if kind == 'LOAD']) > 1, segments
+        if 'DYN (' not in output('readelf', '-hW', path):
+            problems.append('%s is not position-independent' % name)
+        if 'GNU_RELRO' not in [kind for kind, _ in segments]:
+            problems.append('%s: no RELRO' % name)
+        if not re.search(r'BIND_NOW|FLAGS_1.*\bNOW\b', output('readelf', '-dW', path)):
+            problems.append('%s: no BIND_NOW' % name)
+        if [kind for kind, rights in segments if 'W' in rights and 'E' in rights]:
+            problems.append('%s: a segment is both writable and code' % name)
+        if 'GNU_STACK' not in [kind for kind, _ in segments]:
+            problems.append('%s: an executable stack' % name)
+        taken = output('nm', '-D', '--undefined-only', path)
+        if '-fstack-protector-strong' in flags and '__stack_chk_fail' not in taken:
+            problems.append('%s: no stack protector' % name)
+        checked = re.findall(r'\b__\w+_chk\b', taken)
+        print('%s: %d functions with checked sizes' % (name, len(set(checked))))
+        if option('fortify') != '0' and not checked:
+            problems.append('%s: built without _FORTIFY_SOURCE' % name)
+    if '-fcf-protection=full' in flags:
+        n, lacking = cet(option('archive'))
+        print('%d objects' % n)
+        assert n > 100
+        problems += ['%s has no note of IBT and SHSTK' % name for name in lacking]
+        starts = [output(option('compiler'), '-print-file-name=' + name).strip()
+                  for name in ('crti.o', 'crtn.o', 'crtbeginS.o', 'crtendS.o')]
+        if any(cet(path)[1] for path in starts if os.path.exists(path)):
+            print("the C library's own objects have no such note: the linker drops it")
+        else:
+            problems += ['%s has no note of IBT and SHSTK' % path for path in cet(LIBRARY)[1]]
+    return problems
+
+
 def header_compiles():
-    """bioinfer.h alone, and used, in every mode."""
+    """bioinfer.h alone, and used, in every mode; what BIOINFER_PARAMS fills in is right."""
     problems, modes = [], 0
     body = ('#include "bioinfer.h"\n'
-            'int use(void);\n'
-            'int use(void)\n{\n'
-            '    struct bioinfer_session_params p = BIOINFER_PARAMS(%s);\n'
-            '    return (int)p.struct_size + BIOINFER_VERSION_MAJOR;\n}\n')
-    used = {'c': 'struct bioinfer_session_params, .include = 1', 'cpp': 'bioinfer_session_params'}
-    flags = ['-Wall', '-Wextra', '-pedantic', '-Wshadow', '-Wundef', '-Werror', '-fsyntax-only',
+            'int main(void)\n{\n'
+            '    int layer = 6;\n'
+            '    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params);\n'
+            '    struct bioinfer_session_params q = BIOINFER_PARAMS(%s);\n'
+            '    return p.struct_size != sizeof p || p.layers || q.struct_size != sizeof q || %s ||\n'
+            '           (q.layers && *q.layers != layer);\n}\n')
+    named = ('struct bioinfer_session_params, .include = 1, .layers = &layer, .n_layers = 1',
+             'q.include != 1 || q.n_layers != 1 || q.max_length')
+    plain = ('struct bioinfer_session_params', 'q.include || q.max_length || layer != 6')
+    flags = ['-Wall', '-Wextra', '-pedantic', '-Wshadow', '-Wundef', '-Werror',
              '-I', os.path.join(ROOT, 'include')]
     compilers = [('cc', 'c', s) for s in ('c99', 'c11', 'c17')] + \
                 [('clang', 'c', s) for s in ('c99', 'c11', 'c17')] + \
@@ -365,37 +446,39 @@ def header_compiles():
         for compiler, suffix, standard in compilers:
             if not shutil.which(compiler):
                 continue
-            for kind, text in (('alone', '#include "bioinfer.h"\n'),
-                               ('used', body % used[suffix])):
+            fields = named if suffix == 'c' or standard == 'c++20' else plain
+            for kind, text in (('alone', '#include "bioinfer.h"\n'), ('used', body % fields)):
                 path = os.path.join(folder, 'header.' + suffix)
                 with open(path, 'w', encoding='utf-8') as file:
                     file.write(text)
-                extra = []
-                if kind == 'used': # the macro's last argument may be empty
-                    extra = ['-Wno-pedantic', '-Wno-missing-field-initializers']
-                run = subprocess.run([compiler, '-std=' + standard] + flags + extra + [path],
+                made = ['-fsyntax-only'] if kind == 'alone' else ['-o', path + '.out']
+                if suffix == 'cpp' and fields is named: # g++ says it of every field that is not named
+                    made.append('-Wno-missing-field-initializers')
+                run = subprocess.run([compiler, '-std=' + standard] + flags + made + [path],
                                      stderr=subprocess.PIPE, text=True)
                 modes += 1
                 if run.returncode:
                     problems.append('%s -std=%s, %s:\n%s' % (compiler, standard, kind, run.stderr))
+                elif kind == 'used' and subprocess.run([path + '.out']).returncode:
+                    problems.append('%s -std=%s: the fields are not as given' % (compiler, standard))
     print('%d modes' % modes)
     if not modes:
         sys.exit(77)
     return problems
 
 
-def hopper_tiles():
-    """The table of tiles of engine/entries.c and the one by which bench/kernels_gpu.py measures."""
-    def read(path):
-        with open(os.path.join(ROOT, path), encoding='utf-8') as file:
-            return file.read()
-    engine = {m[1]: tuple(map(int, m[2].split(','))) for m in
-              re.finditer(r'\{"(\w*)", ([\d, ]+), [A-Z |]+\}', read('engine/entries.c'))}
-    text = re.search(r'^TILES = (\{.*?\})$', read('bench/kernels_gpu.py'), re.M | re.S)[1]
-    bench = {m[1]: tuple(map(int, m[2].split(','))) for m in re.finditer(r'"(\w*)": \(([\d, ]+)\)', text)}
-    assert len(engine) > 6, 'the table of entries.c is not where it was'
-    return [] if engine == bench else ['%s: engine %s, bench %s' % (n or '(128 x 128)', engine.get(n), bench.get(n))
-                                       for n in sorted({*engine, *bench}) if engine.get(n) != bench.get(n)]
+def tools_help():
+    """Every tool says what it is for, also where no package of Python is installed."""
+    problems = []
+    for name in sorted(os.listdir(os.path.join(ROOT, 'tools'))):
+        path = os.path.join(ROOT, 'tools', name)
+        if not name.endswith('.py') or name == 'usage.py':
+            continue
+        run = subprocess.run([sys.executable, '-S', '-E', '-s', path, '--help'], capture_output=True, text=True,
+                             timeout=20)
+        if run.returncode or name not in run.stdout:
+            problems.append('%s --help: exit %d: %s' % (name, run.returncode, (run.stderr or run.stdout)[-300:]))
+    return problems
 
 
 def main():

@@ -107,7 +107,7 @@ def check_h5(folder, name):
 def check_jsonl(folder, name):
     with open(os.path.join(folder, name + ".jsonl"), encoding="utf-8") as f:
         rows = [json.loads(line) for line in f]
-    assert [r["i"] for r in rows] == list(range(len(IDS))) and [r["id"] for r in rows] == IDS
+    assert [r["ordinal"] for r in rows] == list(range(len(IDS))) and [r["id"] for r in rows] == IDS
     assert rows[FAILED]["status"] == "empty" and "arrays" not in rows[FAILED]
     found = [a for r in rows for a in r.get("arrays", [])]
     for (_, _, kind, layer, expected), a in zip(arrays(name), found, strict=True):
@@ -118,7 +118,7 @@ def check_jsonl(folder, name):
 def check_tsv(folder):
     with open(os.path.join(folder, "one.tsv"), encoding="utf-8") as f:
         rows = [line.rstrip("\n").split("\t") for line in f]
-    assert rows[0] == ["id", "length", "status", "msg", "d0", "d1", "d2", "d3", "d4"]
+    assert rows[0] == ["id", "length", "status", "message", "d0", "d1", "d2", "d3", "d4"]
     assert [r[0] for r in rows[1:]] == IDS and all(len(r) == 9 for r in rows)
     for i, _, _, _, expected in arrays("one"):
         check(np.array(rows[i + 1][4:], np.float32), expected, IDS[i])

@@ -1,0 +1,126 @@
+/* format.c - the names of output formats, their suffixes, and which command writes them. */
+#include "cli.h"
+
+#include <string.h>
+
+static const struct format {
+    const char *name, *alias; /* alias: another name that is taken for it */
+    const char *suffixes[3];
+    int commands;
+    bool folder; /* one file per track or record in it */
+} formats[] = {
+    {"npz", NULL, {".npz"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
+    {"npy", NULL, {".npy"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
+    {"safetensors", NULL, {".safetensors"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
+    {"h5", "hdf5", {".h5", ".hdf5"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
+    {"jsonl", NULL, {".jsonl"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
+    {"tsv", NULL, {".tsv"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, false},
+    {"esm-pt", NULL, {NULL}, CLI_EMBED | CLI_MERGE, true},
+    {"bedgraph", NULL, {".bedgraph", ".bdg"}, CLI_TRACKS, true},
+    {"bigwig", NULL, {".bw", ".bigwig"}, CLI_TRACKS, true},
+    {"fasta", NULL, {".fasta", ".fa"}, CLI_DESIGN, false},
+    {"paf", NULL, {".paf"}, CLI_ALIGN, false},
+    {"sam", NULL, {".sam"}, CLI_ALIGN, false},
+    {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false},
+};
+
+/* "h5" is a format of builds with HDF5 only; formats of the command itself are always there. */
+static bool is_built(const struct format *f)
+{
+    const char *name;
+
+    if (f->commands == CLI_TRACKS || f->commands == CLI_DESIGN || f->commands == CLI_ALIGN)
+        return true;
+    for (int i = 0; (name = bioinfer_writer_format(i)); i++)
+        if (!strcmp(name, f->name))
+            return true;
+    return false;
+}
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), k = strlen(suffix);
+
+    return n > k && !strcmp(path + n - k, suffix);
+}
+
+/* The format that a suffix says; designs alone are written as FASTA, which is input elsewhere. */
+static const struct format *by_suffix(const char *path, int command)
+{
+    for (size_t i = 0; i < CLI_COUNT(formats); i++)
+        for (int k = 0; formats[i].suffixes[k]; k++)
+            if (ends_with(path, formats[i].suffixes[k]) &&
+                (formats[i].commands != CLI_DESIGN || command == CLI_DESIGN))
+                return &formats[i];
+    return NULL;
+}
+
+static const struct format *by_name(const char *name)
+{
+    for (size_t i = 0; i < CLI_COUNT(formats); i++)
+        if (!strcmp(formats[i].name, name) || (formats[i].alias && !strcmp(formats[i].alias, name)))
+            return &formats[i];
+    return NULL;
+}
+
+/* Says what is wrong, and what the command writes. */
+static bool refuse(const struct cli_options *o, const char *where, const char *what,
+                   const char *word)
+{
+    char list[160] = "";
+
+    for (size_t i = 0; i < CLI_COUNT(formats); i++)
+        if (formats[i].commands & o->command && is_built(&formats[i]))
+            strcat(strcat(list, *list ? ", " : ""), formats[i].name);
+    cli_say(NULL, "%s: %s'%s', expected one of %s", where, what, word, list);
+    return false;
+}
+
+bool cli_check_format(struct cli_options *o)
+{
+    const char *path = o->command == CLI_MERGE ? o->input : o->output;
+    const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
+
+    if (o->command == CLI_SCORE && meant && strcmp(meant->name, "tsv")) {
+        cli_say(NULL,
+                "%s: the name says %s; scores are written as a table of text: name it .tsv or .csv",
+                path, meant->name);
+        return false;
+    }
+    if (!(o->command & (CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN)))
+        return true;
+    if (o->format) {
+        named = by_name(o->format);
+        if (!named || !(named->commands & o->command) || !is_built(named))
+            return refuse(o, "--format", "", o->format);
+        o->format = named->name;
+    }
+    if (meant && named && meant != named && !named->folder) {
+        cli_say(NULL,
+                "%s: the name says %s, --format says %s; give the file another name, or leave out "
+                "--format",
+                path, meant->name, named->name);
+        return false;
+    }
+    if (named || !path || !strcmp(path, "-"))
+        return true;
+    if (!meant) {
+        const char *name = strrchr(path, '/'), *dot;
+        name = name ? name + 1 : path;
+        dot = strrchr(name, '.');
+        return o->command == CLI_DESIGN || (o->command == CLI_ALIGN && !dot) ||
+               refuse(o, path, "no --format is given, and the suffix is ", dot ? dot : "");
+    }
+    if (!(meant->commands & o->command) || !is_built(meant))
+        return refuse(o, path, "the name says ", meant->name);
+    if (meant->folder) {
+        cli_say(
+            NULL,
+            "%s: %s is written as one file for each track, into a folder: -o FOLDER --format %s",
+            path, meant->name, meant->name);
+        return false;
+    }
+    if (o->command & (CLI_TRACKS | CLI_DESIGN | CLI_ALIGN))
+        o->format = meant->name;
+    return true;
+}

@@ -1,0 +1,92 @@
+/* design_notes.c - what a run says of the structures it reads: the first ones by name, the others as
+ * a count at the end; and whether neighbours are chosen among equally near ones. */
+#include "design.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- notes ---- */
+
+static const struct {
+    uint64_t most;    /* that are named */
+    const char *more; /* of the others */
+} kinds[BI_NOTES] = {
+    [BI_NOTE_READ] = {10, "were read with remarks like these"},
+    [BI_NOTE_UNSEEN] = {1, "hold residues that are neither protein nor water and are not seen"},
+    [BI_NOTE_NO_LIGAND] = {1, "hold no ligand atoms"},
+    [BI_NOTE_TIES] = {10, "have neighbours that are chosen among equally near ones"},
+};
+
+void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    if (notes->n[kind]++ >= kinds[kind].most)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    bi_log(env, BIOINFER_LOG_WARNING, "%s", text);
+}
+
+void bi_notes_end(struct bi_notes *notes, const struct bi_env *env)
+{
+    for (int k = 0; k < BI_NOTES; k++)
+        if (notes->n[k] > kinds[k].most)
+            bi_log(env, BIOINFER_LOG_WARNING, "%" PRIu64 " more structures %s",
+                   notes->n[k] - kinds[k].most, kinds[k].more);
+    *notes = (struct bi_notes){{0}};
+}
+
+/* ---- ties ---- */
+
+enum { TIES_UP_TO = 2048 }; /* residues; every pair is looked at */
+
+static float distance(const struct bi_entry *e, int64_t i, int64_t j)
+{
+    const float *a = e->backbone[i][BI_CA], *b = e->backbone[j][BI_CA];
+    const float dx = b[0] - a[0], dy = b[1] - a[1], dz = b[2] - a[2];
+    return sqrtf(dx * dx + dy * dy + dz * dz + 1e-6f);
+}
+
+/* Is the k-th nearest residue of token i as near as the next one? */
+static bool is_tied(const struct bi_entry *e, int64_t i, int k)
+{
+    float nearest[BI_NEIGHBORS_MAX + 1];
+    int n = 0;
+    for (int64_t j = 0; j < e->n; j++) {
+        const float d = e->mask[j] != 0 ? distance(e, i, j) : INFINITY;
+        int at = n;
+        if (n <= k)
+            n++;
+        else if (!(d < nearest[--at]))
+            continue;
+        for (; at && nearest[at - 1] > d; at--)
+            nearest[at] = nearest[at - 1];
+        nearest[at] = d;
+    }
+    return n > k && isfinite(nearest[k]) && nearest[k - 1] == nearest[k];
+}
+
+void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e, int k,
+                  bool noise)
+{
+    int64_t n_there = 0, n_tied = 0;
+    for (int64_t i = 0; i < e->n; i++)
+        n_there += e->mask[i] != 0;
+    if (e->n > k && n_there <= k && n_there < e->n) {
+        bi_note(notes, env, BI_NOTE_TIES, "%s: only %" PRId64 " of %" PRId64 " residues have their "
+                "atoms, and each takes %d neighbours: equally far masked ones fill up in file order, "
+                "where PyTorch takes others, so scores and designs differ from the reference's",
+                e->name, n_there, e->n, k);
+        return;
+    }
+    for (int64_t i = 0; i < e->n && e->n > k && e->n <= TIES_UP_TO && !noise; i++)
+        n_tied += e->mask[i] != 0 && is_tied(e, i, k);
+    if (n_tied)
+        bi_note(notes, env, BI_NOTE_TIES, "%s: the last of the %d neighbours of %" PRId64 " residues is "
+                "as near as the next: the earlier one in the file is taken, where PyTorch may take "
+                "the other, so scores and designs can differ from the reference's", e->name, k, n_tied);
+}

@@ -1,0 +1,19 @@
+/* npy.h - the header of a NumPy array: its type and shape. */
+#ifndef BI_NPY_H
+#define BI_NPY_H
+
+#include "../base/file.h"
+
+enum { BI_NPY_RANK = 32, BI_NPY_DTYPE = 40 };
+
+struct bi_npy {
+    char dtype[BI_NPY_DTYPE]; /* "<f4"; "structured" for a type with fields */
+    int rank;
+    uint64_t shape[BI_NPY_RANK];
+};
+
+/* Reads the header of the array in bytes [at, at + size) of the file; `name` is for messages. */
+int bi_npy_read(struct bi_npy *npy, const struct bi_file *file, uint64_t at, uint64_t size,
+                const char *name, struct bioinfer_error *err);
+
+#endif

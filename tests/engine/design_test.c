@@ -1,0 +1,197 @@
+/* design_test.c - designs in rounds: what comes out does not depend on how many sequences a round
+ * holds, memory does not grow with their number, and limits are refused before anything is made.
+ *
+ *   design_test WEIGHTS STRUCTURE.pdb      the first residues of the file are used */
+#include <math.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+enum { RESIDUES = 24 };
+
+static char structure[] = "/tmp/design_test.pdb.XXXXXX";
+static char sequences[] = "/tmp/design_test.fasta.XXXXXX";
+
+/* The ATOM records of residues 1 to RESIDUES. */
+static bool write_structure(const char *from)
+{
+    char line[128];
+    FILE *in = fopen(from, "r"), *out = fdopen(mkstemp(structure), "w");
+    bool ok = in && out;
+    while (ok && fgets(line, sizeof line, in))
+        if (!strncmp(line, "ATOM", 4) && atoi(line + 22) <= RESIDUES)
+            ok = fputs(line, out) >= 0;
+    if (in)
+        fclose(in);
+    return out && !fclose(out) && ok;
+}
+
+static bool write_sequences(void)
+{
+    FILE *out = fdopen(mkstemp(sequences), "w");
+    for (int i = 0; out && i < 3; i++)
+        fprintf(out, ">s%d\n%.*s/MK\n", i, 10 + i, "ACDEFGHIKLMNPQRS");
+    return out && !fclose(out);
+}
+
+/* The results of a run: a hash of all of them, in order. */
+struct seen {
+    uint64_t hash;
+    int n, n_failed;
+};
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 1099511628211u;
+    return hash;
+}
+
+static int see(void *user, const struct bioinfer_design_result *r, struct bioinfer_error *err)
+{
+    struct seen *seen = user;
+    (void)err;
+    seen->n++;
+    seen->n_failed += r->status != 0;
+    if (r->status)
+        return 0;
+    seen->hash = mix(seen->hash, r->header, strlen(r->header) + 1);
+    seen->hash = mix(seen->hash, r->sequence, strlen(r->sequence) + 1);
+    seen->hash = mix(seen->hash, r->log_probs, (size_t)r->length * 21 * sizeof(float));
+    if (r->probs)
+        seen->hash = mix(seen->hash, r->probs, (size_t)r->length * 21 * sizeof(float));
+    return 0;
+}
+
+/* Over the structure, `times` times. */
+static struct seen run(bioinfer_model *model, struct bioinfer_design_params *p, size_t times)
+{
+    const char *paths[2] = {structure, structure};
+    struct bioinfer_error err = {0};
+    bioinfer_design *design = NULL;
+    struct seen seen = {.hash = 14695981039346656037u};
+    if (!CHECK(!bioinfer_design_new(&design, model, p, &err)) ||
+        !CHECK(!bioinfer_design_run(design, paths, times, see, &seen, &err)))
+        fprintf(stderr, "    %s\n", err.text);
+    bioinfer_design_free(&design);
+    return seen;
+}
+
+/* The same in rounds of a few sequences: batches of one residue make rounds of 128. */
+static void compare(bioinfer_model *model, const char *what, struct bioinfer_design_params p, int n)
+{
+    struct seen whole = run(model, &p, 2), rounds;
+    p.batch_tokens = 1;
+    rounds = run(model, &p, 2);
+    CHECK_EQ(whole.n, n);
+    CHECK_EQ(rounds.n, n);
+    CHECK_EQ(whole.n_failed + rounds.n_failed, 0);
+    if (!CHECK(whole.hash == rounds.hash))
+        fprintf(stderr, "    %s\n", what);
+}
+
+static void rounds_do_not_show(bioinfer_model *model)
+{
+    static const double temperatures[] = {0.1, 0.5};
+    struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3);
+    p.n_sequences = 12;
+    p.temperatures = temperatures;
+    p.n_temperatures = 2;
+    compare(model, "native numbers", p, 2 * 25);
+    p.rng = BIOINFER_RNG_TORCH;
+    p.batch = 3;
+    compare(model, "PyTorch's numbers in batches", p, 2 * 25);
+    p.backbone_noise = 0.1;
+    compare(model, "noise", p, 2 * 25);
+    p.backbone_noise = 0;
+    p.rng = BIOINFER_RNG_NATIVE;
+    p.batch = 0;
+    p.n_temperatures = 0;
+    p.mode = BIOINFER_DESIGN_SCORE;
+    p.sequences = sequences;
+    p.n_sequences = 5;
+    compare(model, "scores", p, 2 * 4 * 5);
+    p.sequences = NULL;
+    p.mode = BIOINFER_DESIGN_CONDITIONAL;
+    p.n_sequences = 2;
+    compare(model, "conditional", p, 2 * 2);
+    p.mode = BIOINFER_DESIGN_UNCONDITIONAL;
+    compare(model, "unconditional", p, 2);
+}
+
+static long peak_kib(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return use.ru_maxrss;
+}
+
+/*
+ * Four times as many sequences, each of which took 8 kB when all were held. The address sanitizer
+ * keeps what was freed, so its peak says nothing.
+ */
+static void memory_is_flat(bioinfer_model *model)
+{
+    struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3);
+    bool sanitized = getenv("BIOINFER_SANITIZED") != NULL;
+    long before, after;
+    p.batch_tokens = 64;
+    p.n_sequences = 300;
+    run(model, &p, 1);
+    before = peak_kib();
+    p.n_sequences = 1200;
+    CHECK_EQ(run(model, &p, 1).n, 1201);
+    after = peak_kib();
+    if (!sanitized && !CHECK(after - before < 4 << 10))
+        fprintf(stderr, "    %ld KiB more\n", after - before);
+}
+
+static void limits_are_words(bioinfer_model *model)
+{
+    static const double temperatures[] = {0.1, 0.2};
+    struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3);
+    struct bioinfer_error err = {0};
+    bioinfer_design *design = NULL;
+    p.n_sequences = INT32_MAX;
+    p.temperatures = temperatures;
+    p.n_temperatures = 2;
+    CHECK_EQ(bioinfer_design_new(&design, model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "at most 2147483647 in all");
+    p.n_temperatures = 1;
+    CHECK_EQ(bioinfer_design_new(&design, model, &p, &err), 0);
+    bioinfer_design_free(&design);
+    p.rng = BIOINFER_RNG_TORCH;
+    p.batch = INT32_MAX;
+    CHECK_EQ(bioinfer_design_new(&design, model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "at most 1048576 share a draw");
+    p.batch = p.n_sequences = 1 << 20; /* times the residues of the file */
+    CHECK_EQ(run(model, &p, 1).n_failed, 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct bioinfer_error err = {0};
+    struct bioinfer_context_params one =
+        BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1);
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    if (argc != 3 || !write_structure(argv[2]) || !write_sequences()) {
+        fprintf(stderr, "usage: design_test WEIGHTS STRUCTURE.pdb\n");
+        return 2;
+    }
+    if (!CHECK(!bioinfer_context_new(&ctx, &one, &err)) ||
+        !CHECK(!bioinfer_model_open(&model, ctx, argv[1], NULL, &err))) {
+        fprintf(stderr, "    %s\n", err.text);
+        return 1;
+    }
+    memory_is_flat(model); /* before anything that takes more */
+    rounds_do_not_show(model);
+    limits_are_words(model);
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
+    unlink(structure);
+    unlink(sequences);
+    return test_report();
+}

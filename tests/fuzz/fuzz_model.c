@@ -1,0 +1,176 @@
+/* fuzz_model.c - a folder of weights as a model of a family: its configuration,
+ * vocabulary, shapes of tensors and annotation head, then its graph, fused, lowered to
+ * float16 and planned.
+ *
+ * Bytes: one that chooses the third file, float16 and formulas of positions, then u16 n
+ * and n bytes of config.json, of that file and of the head's header; the rest is the
+ * header of model.safetensors. Data are zeros, as many as the header asks for. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../../graph/plan.h"
+#include "../../graph/rules.h"
+#include "../../models/head.h"
+#include "../../models/model.h"
+#include "fuzz.h"
+
+enum { MOST_DATA = 2 << 20 };
+
+struct part {
+    const uint8_t *bytes;
+    size_t size;
+};
+
+static struct part take(const uint8_t **data, size_t *size)
+{
+    size_t n = *size >= 2 ? bi_le16(*data) : 0, skip = *size >= 2 ? 2 : *size;
+    struct part p = {*data + skip, n < *size - skip ? n : *size - skip};
+    *data += skip + p.size;
+    *size -= skip + p.size;
+    return p;
+}
+
+/* The greatest end of "data_offsets":[start,end] up to MOST_DATA. */
+static size_t data_size(struct part header)
+{
+    static const char key[] = "\"data_offsets\":[";
+    size_t most = 0, n = sizeof key - 1;
+    for (size_t i = 0; i + n < header.size; i++) {
+        size_t v = 0, k = i + n;
+        if (memcmp(header.bytes + i, key, n))
+            continue;
+        while (k < header.size && header.bytes[k] != ',' && header.bytes[k] != ']')
+            k++;
+        for (k++; k < header.size && header.bytes[k] >= '0' && header.bytes[k] <= '9';
+             k++)
+            v = v < MOST_DATA ? 10 * v + (size_t)(header.bytes[k] - '0') : v;
+        most = v > most && v <= MOST_DATA ? v : most;
+    }
+    return most;
+}
+
+/* A safetensors file of that header. */
+static uint8_t *make_safetensors(struct part header, size_t *size)
+{
+    uint8_t *file = calloc(1, *size = 8 + header.size + data_size(header));
+    if (!file)
+        abort();
+    for (int i = 0; i < 8; i++)
+        file[i] = (uint8_t)((uint64_t)header.size >> 8 * i);
+    memcpy(file + 8, header.bytes, header.size);
+    return file;
+}
+
+/* Opens the head, from a file as the command would. */
+static void open_head(struct bi_model *model, struct part header)
+{
+    struct bioinfer_error err = {0};
+    char path[64];
+    size_t size;
+    uint8_t *bytes;
+    FILE *file;
+    int st;
+    if (!header.size)
+        return;
+    bytes = make_safetensors(header, &size);
+    snprintf(path, sizeof path, "%s/bioinfer-fuzz-%ld.safetensors",
+             access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (long)getpid());
+    if (!(file = fopen(path, "wb")) || fwrite(bytes, 1, size, file) != size ||
+        fclose(file))
+        abort();
+    st = bi_head_open(model, path, &err);
+    if (st && (!err.text[0] || err.status != st || model->head))
+        abort();
+    unlink(path);
+    free(bytes);
+}
+
+/* The graph as engine/compile.c makes it. */
+static void plan(const struct bi_model *model, bool half)
+{
+    const struct bi_env *env = model->env;
+    const int layers[] = {0, model->n_layers};
+    const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1,
+                                   false};
+    const struct bi_shape shape = {
+        .n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
+    const struct bi_tracks_shape window = {.n_tokens = model->tracks.n_tokens,
+                                           .n_windows = 1};
+    struct bi_memory_plan memory = {0};
+    struct bi_rule_trace trace = {{0}, NULL};
+    struct bioinfer_error err = {0};
+    struct bi_graph *g = NULL;
+    int st = bi_graph_new(&g, env, &err);
+    if (st)
+        abort();
+    g->n_tokens = shape.n_tokens;
+    g->n_seqs = shape.n_seqs;
+    g->longest = shape.longest;
+    if (model->def->build)
+        model->def->build(model, g, &shape, &wants);
+    else
+        model->def->build_tracks(model, g, &window);
+    if (!(st = bi_graph_verify(g, &err))) {
+        bi_graph_dce(g);
+        st = bi_rules_apply(g, NULL, &trace, &err);
+        if (!st && half)
+            st = bi_graph_lower(g, &err);
+        if (!st && !(st = bi_memory_plan(&memory, g, &err)) &&
+            !bi_memory_plan_check(&memory, g))
+            abort();
+        bi_memory_plan_free(&memory);
+    }
+    if (st && (!err.text[0] || err.status != st))
+        abort();
+    bi_graph_free(&g);
+}
+
+static int open_model(struct bi_model *model, struct bioinfer_error *err)
+{
+    const struct bi_model_def *def;
+    for (int i = 0; (def = bi_model_def(i)); i++)
+        if (def->recognise(model->cp)) {
+            model->def = def;
+            return def->open(model, err);
+        }
+    return bi_fail(err, BIOINFER_UNSUPPORTED, "no family");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"vocab.txt", "spiece.model", "tokenizer.json",
+                                        "other"};
+    const uint8_t choice = size ? *data : 0;
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_model model = {.env = &env, .arena = {.env = &env}};
+    struct part config, extra, head;
+    uint8_t *weights;
+    size_t n;
+    int st;
+    if (!size)
+        return 0;
+    data++;
+    size--;
+    config = take(&data, &size);
+    extra = take(&data, &size);
+    head = take(&data, &size);
+    model.positions = choice & 8 ? "formula-pt" : NULL;
+    weights = make_safetensors((struct part){data, size}, &n);
+    struct bi_named_bytes files[] = {
+        {"model.safetensors", weights, n},
+        {"config.json", config.bytes, config.size},
+        {names[choice % 4], extra.bytes, extra.size},
+    };
+    if (!(st = bi_checkpoint_open_folder_memory(&model.cp, &env, files, 3, NULL, &err)))
+        st = open_model(&model, &err);
+    if (st && (!err.text[0] || err.status != st))
+        abort();
+    if (!st && model.def->build)
+        open_head(&model, head);
+    if (!st && (model.def->build || model.def->build_tracks))
+        plan(&model, choice & 4);
+    bi_model_close(&model);
+    free(weights);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* packed.h - packed results from the bytes of a fuzzer: what it cannot guess is put
+ * right, the sizes that must agree with each other, so that it gets behind the checks
+ * of them. */
+#ifndef BI_FUZZ_PACKED_H
+#define BI_FUZZ_PACKED_H
+
+#include "../../jobs/pack.h"
+#include "fuzz.h"
+
+static inline void fuzz_put(uint8_t *p, uint64_t v, int n)
+{
+    for (int i = 0; i < n; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* Bytes of the data of an array entry of at most four dimensions, SIZE_MAX = too many.
+ */
+static inline uint64_t fuzz_array_size(const uint8_t *entry, uint64_t most)
+{
+    uint64_t n = sizeof(float), n_dims = bi_le32(entry + 4);
+    for (uint64_t k = 0; k < n_dims && k < 4; k++)
+        if (!bi_mul_size(n, bi_le64(entry + 8 + 8 * k), &n) || n > most)
+            return UINT64_MAX;
+    return n;
+}
+
+/* Sizes of a packed result in bytes[0, size), as jobs/pack.h has them; returns how many
+ * of the bytes it takes, all of them where no sizes fit. */
+static inline size_t fuzz_mend_packed(uint8_t *bytes, size_t size)
+{
+    const uint64_t n = size >= 56 ? bi_le32(bytes + 36) % 5 : 0;
+    uint64_t head, end, texts;
+    if (size < 64 + 48 * n)
+        return size;
+    fuzz_put(bytes + 36, n, 4);
+    texts = bi_le32(bytes + 48);
+    if (((56 + 48 * n + texts + 7) & ~(uint64_t)7) > size)
+        texts %= size - 56 - 48 * n - 7;
+    fuzz_put(bytes + 48, texts, 4);
+    head = 56 + 48 * n + texts;
+    head = end = (head + 7) & ~(uint64_t)7;
+    fuzz_put(bytes + 8, head, 8);
+    for (uint64_t i = 0; i < n; i++) {
+        uint8_t *entry = bytes + 56 + 48 * i;
+        uint64_t data = fuzz_array_size(entry, size - end);
+        if (data > size - end) {
+            fuzz_put(entry + 8, 0, 8); /* no data, whatever else it says */
+            data = bi_le32(entry + 4) ? 0 : UINT64_MAX;
+        }
+        if (data > size - end)
+            return size;
+        end += data;
+    }
+    end = (end + 7) & ~(uint64_t)7;
+    if (end > size)
+        return size;
+    fuzz_put(bytes, end, 8);
+    return (size_t)end;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* journal_test.c - a job from inside: what a failure of the disk says, however much is asked after it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../jobs/job.h"
+#include "../test.h"
+
+static char folder[64], path[96];
+
+struct fault {
+    enum bi_fault kind;
+    int at, count, error;
+};
+
+/* The call number `at` of its kind fails, for one reason; all behind it fail for another. */
+static int on_fault(void *user, enum bi_fault kind)
+{
+    struct fault *f = user;
+    if (kind != f->kind || ++f->count < f->at)
+        return 0;
+    return f->count == f->at ? f->error : EIO;
+}
+
+static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
+{
+    int *n = user;
+    static char id[16];
+    (void)err;
+    if (*n == 60)
+        return 0;
+    snprintf(id, sizeof id, "r%d", (*n)++);
+    *r = (struct bioinfer_record){.id = id, .description = "", .sequence = "ACDE", .length = 4, .message = ""};
+    return 1;
+}
+
+/* A job whose results are wide; it commits after every tenth. The first status that is not 0, and what
+ * every call behind it says. */
+static int run(const struct bi_env *env, struct bioinfer_error *first)
+{
+    static float data[6000];
+    const struct bioinfer_writer_params w = {.struct_size = sizeof w, .format = "npz"};
+    const struct bioinfer_job_params p = {.struct_size = sizeof p, .writer = &w, .options = "o",
+                                          .no_dedup = 1};
+    const struct bioinfer_array array = {.kind = "mean", .layer = 1, .n_dims = 1, .shape = {6000}, .data = data};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_record r;
+    struct bioinfer_error err = {0};
+    int n = 0, st = bi_job_open(&job, env, path, &p, first), got;
+    if (st)
+        return st;
+    job->source = next;
+    job->source_user = &n;
+    for (int i = 0; i < 60; i++) {
+        if ((got = bi_job_source(job, &r, st ? &err : first)) == 1) {
+            struct bioinfer_result result = {.ordinal = r.ordinal, .id = r.id, .description = "", .length = 4,
+                                             .message = "", .arrays = &array, .n_arrays = 1,
+                                             .n_layers_kept = 1, .n_kinds = 1};
+            got = bi_job_sink(job, &result, st ? &err : first);
+            if (!got && i % 10 == 9)
+                got = bi_job_commit(job, st ? &err : first);
+        }
+        if (st) { /* it is told again and again */
+            CHECK_EQ(got, st);
+            CHECK_STR(err.text, first->text);
+            CHECK_EQ(err.status, st);
+        }
+        st = st ? st : got < 0 ? got : 0;
+    }
+    if (st) {
+        CHECK_EQ(bi_job_commit(job, NULL), job->part.journal.n_group ? st : 0);
+        bi_job_close(&job);
+        return st;
+    }
+    bi_job_source(job, &r, NULL);
+    st = bi_job_finish(job, first);
+    bi_job_close(&job);
+    return st;
+}
+
+static void clear(void)
+{
+    struct bi_env env = bi_env_default();
+    char part[128];
+    snprintf(part, sizeof part, "%s.part", path);
+    bi_folder_remove(&env, part);
+    unlink(path);
+    snprintf(part, sizeof part, "%s.manifest.tsv", path);
+    unlink(part);
+}
+
+static void first_failure_is_told(void)
+{
+    static const struct {
+        enum bi_fault kind;
+        int error, status;
+    } cases[] = {{BI_FAULT_WRITE, ENOSPC, BIOINFER_NO_SPACE}, {BI_FAULT_SYNC, ENOSPC, BIOINFER_NO_SPACE},
+                 {BI_FAULT_WRITE, EDQUOT, BIOINFER_NO_SPACE}};
+    for (size_t k = 0; k < BI_COUNT(cases); k++) {
+        int at = 1;
+        for (;; at++) {
+            struct fault f = {cases[k].kind, at, 0, cases[k].error};
+            struct bi_env env = bi_env_default();
+            struct bioinfer_error err = {0};
+            int st;
+            env.fault = on_fault;
+            env.fault_user = &f;
+            st = run(&env, &err);
+            clear();
+            if (f.count < at) {
+                CHECK_EQ(st, 0);
+                break;
+            }
+            CHECK_EQ(st, cases[k].status);
+            CHECK_HAS(err.text, strerror(cases[k].error));
+        }
+        CHECK(at > 5);
+    }
+}
+
+int main(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/bioinfer-journal-XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/a.npz", folder);
+    TEST(first_failure_is_told);
+    rmdir(folder);
+    return test_report();
+}
