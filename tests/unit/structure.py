@@ -239,6 +239,30 @@ def ops_table():
     return [] if have == want else ['docs/ops.md: length differs']
 
 
+def glossary():
+    """Every word of docs/glossary.md has one sentence with its subject, and a place that exists."""
+    problems, words = [], []
+    for number, line in enumerate(text_of('docs', 'glossary.md').splitlines(), 1):
+        cells = [cell.strip() for cell in line.strip('|').split('|')]
+        if not line.startswith('|') or cells[0] in ('word', '---'):
+            continue
+        where = 'docs/glossary.md:%d' % number
+        if len(cells) != 3:
+            problems.append('%s: %d cells, expected word, meaning and place' % (where, len(cells)))
+            continue
+        word, meaning, place = cells
+        if word in words:
+            problems.append('%s: "%s" is there twice' % (where, word))
+        if not re.match(r'(A|An|The) %s (\w+s|is) [^.]*\.$' % re.escape(word), meaning):
+            problems.append('%s: "%s" is not one sentence about "%s"' % (where, meaning, word))
+        path = place.strip('`').replace('<family>.c', '')
+        if place != '-' and not os.path.exists(os.path.join(ROOT, path)):
+            problems.append('%s: %s is not in the tree' % (where, place))
+        words.append(word)
+    assert len(words) > 20, words
+    return problems
+
+
 def family_names():
     """Only a family's own file, the list of families and tests spell its name. debt.py looks at the
     folders of the product that are not models/."""
