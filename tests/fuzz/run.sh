@@ -44,9 +44,7 @@ compile() # sources
 sources_of() # folders
 {
     for folder; do
-        for source in "$root/$folder"/*.c; do
-            echo "$folder/$(basename "$source")"
-        done
+        (cd "$root" && find "$folder" -name '*.c' | sort)
     done
 }
 

@@ -1,0 +1,140 @@
+/* molecule.h - small molecules as files give them, and what chemistry makes of them.
+ *
+ * A reader gives one molecule after the other, in the memory of one. Hydrogens that a file spells
+ * out become counts on the atoms that they are bonded to. A molecule that cannot be used has a
+ * status and a message that names record and line; the next one follows it. docs/molecules.md
+ * states the rules. */
+#ifndef BI_MOLECULE_H
+#define BI_MOLECULE_H
+
+#include "../../base/base.h"
+
+enum {
+    BI_MOL_MAX_ATOMS = 10000,
+    BI_MOL_MAX_BONDS = 20000,
+    BI_MOL_MAX_RECORD = 16 << 20, /* bytes of one record */
+    BI_MOL_MAX_NEIGHBOURS = 64,
+};
+
+struct bi_mol_atom {
+    double x[3];     /* angstrom */
+    uint8_t element; /* atomic number */
+    int8_t charge;
+    uint8_t n_radicals; /* unpaired electrons */
+    uint8_t n_h;        /* hydrogens that are no atoms of the molecule */
+    uint16_t isotope;   /* mass number, 0 = natural */
+    bool no_more_h;     /* the file states the valence, so that no hydrogen is added */
+};
+
+struct bi_mol_bond {
+    uint32_t a, b; /* atoms, in the file's order */
+    uint8_t order; /* 1, 2, 3; BI_MOL_ORDER_AROMATIC until kekulized */
+};
+
+enum { BI_MOL_ORDER_AROMATIC = 4 };
+
+struct bi_mol_near {
+    uint32_t atom, bond;
+};
+
+/* Zero-initialise but for env. The arrays are kept from one molecule to the next. */
+struct bi_molecule {
+    const struct bi_env *env;
+    const char *format; /* "SDF V2000", "SDF V3000", "MOL2", "PDB" */
+    char name[256];     /* cut where it is longer */
+    uint64_t ordinal;   /* in the file, from 1 */
+    uint64_t line;      /* where its record begins, from 1 */
+    int status;         /* not 0: it has no atoms, and message says why */
+    char message[sizeof(((struct bioinfer_error *)0)->text)];
+    bool has_3d; /* some z is not 0 */
+    uint32_t n_atoms, n_bonds;
+    uint32_t n_removed; /* hydrogens that became counts */
+    struct bi_mol_atom *atoms;
+    struct bi_mol_bond *bonds;
+    /* neighbours of atom i, in the order of the bonds: near[start[i]] to near[start[i + 1] - 1] */
+    uint32_t *start;
+    struct bi_mol_near *near;
+    size_t cap_atoms, cap_bonds, cap_start, cap_near;
+};
+
+void bi_molecule_free(struct bi_molecule *mol); /* NULL-safe */
+
+/* Bonds of an atom, without hydrogens that are counts. */
+static inline uint32_t bi_mol_degree(const struct bi_molecule *mol, uint32_t atom)
+{
+    return mol->start[atom + 1] - mol->start[atom];
+}
+
+/* ---- files of molecules (molecules.c) ---- */
+
+struct bi_molecules;
+
+/* A file, or "-" for standard input, plain or in gzip; its content tells its format. */
+int bi_molecules_open(struct bi_molecules **out, const struct bi_env *env, const char *path,
+                      struct bioinfer_error *err);
+int bi_molecules_open_memory(struct bi_molecules **out, const struct bi_env *env, const char *name,
+                             const void *bytes, size_t size, struct bioinfer_error *err);
+/* 1: the next molecule is in *mol; 0: there are no more; < 0: the input is of no further use. */
+int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err);
+void bi_molecules_close(struct bi_molecules **m); /* NULL-safe */
+
+/* ---- parts of the module ---- */
+
+/* The lines of one record. */
+struct bi_mol_text {
+    const char *name; /* the name of the file */
+    uint64_t ordinal; /* the number of the record */
+    const char *at, *end;
+    uint64_t number;  /* the number of the line read last */
+    const char *line; /* that line without its end: length bytes */
+    size_t length;
+};
+
+bool bi_mol_next_line(struct bi_mol_text *text);
+/* bi_fail() with file, record and line in front. */
+int bi_mol_fail(const struct bi_mol_text *text, struct bioinfer_error *err, int status,
+                const char *fmt, ...) BI_PRINTF(4, 5);
+/* The columns [from, from + width) of the line, from 0, without white space around them. */
+const char *bi_mol_columns(const struct bi_mol_text *text, size_t from, size_t width, size_t *n);
+/* The next word of the line at *at, NULL behind the last one. */
+const char *bi_mol_word(const struct bi_mol_text *text, size_t *at, size_t *n);
+bool bi_mol_int(const char *word, size_t n, int *out);
+/* A finite number of angstroms below 10^6. */
+bool bi_mol_coordinate(const char *word, size_t n, double *out);
+/* Takes the first line of a record, or another one, for the molecule's name. */
+void bi_mol_name(struct bi_molecule *mol, const struct bi_mol_text *text);
+
+/* Readers of one record. They add atoms and bonds and check both. */
+int bi_sdf_read(struct bi_molecule *mol, struct bi_mol_text *text, struct bioinfer_error *err);
+
+int bi_mol_add_atom(struct bi_molecule *mol, const struct bi_mol_atom *atom,
+                    const struct bi_mol_text *text, struct bioinfer_error *err);
+/* a and b are atoms; a bond of an atom with itself is refused here. */
+int bi_mol_add_bond(struct bi_molecule *mol, uint32_t a, uint32_t b, uint8_t order,
+                    const struct bi_mol_text *text, struct bioinfer_error *err);
+/* Removes all atoms and bonds. */
+void bi_mol_clear(struct bi_molecule *mol);
+/* Fills start and near; refuses two bonds between the same atoms. */
+int bi_mol_connect(struct bi_molecule *mol, const struct bi_mol_text *text,
+                   struct bioinfer_error *err);
+/* Turns hydrogens into counts (hydrogens.c), with neighbours filled anew. */
+int bi_mol_remove_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text,
+                            struct bioinfer_error *err);
+
+/* ---- elements (elements.c) ---- */
+
+enum { BI_ELEMENTS = 119 };
+
+struct bi_element {
+    char symbol[3];
+    uint8_t outer; /* electrons of the outer shell, as valence rules count them */
+    uint8_t n_valences;
+    int8_t valences[4]; /* allowed ones, ascending; -1 behind them = any other */
+    float mass;         /* standard weight; that of the longest-lived isotope where there is none */
+};
+
+const struct bi_element *bi_element(uint32_t number);
+/* The atomic number of a symbol in any case; 0: there is no such element. */
+uint8_t bi_element_find(const char *symbol, size_t n);
+
+#endif

@@ -1,0 +1,204 @@
+/* molecules.c - the molecules of a file, one record after the other in flat memory.
+ *
+ * file -> gunzip -> buffer[] -> one record -> its reader -> struct bi_molecule */
+#include <string.h>
+
+#include "../gunzip.h"
+#include "molecule.h"
+
+enum { CHUNK = 1 << 16 };
+
+struct bi_molecules {
+    const struct bi_env *env;
+    struct bi_gunzip input;
+    char *name;
+    char *buffer; /* bytes [at, used) are not yet read */
+    size_t at, used, cap;
+    uint64_t line;    /* lines before `at` */
+    uint64_t ordinal; /* the number of the record read last */
+    bool at_end;
+};
+
+/* ---- records ---- */
+
+/* Reads on, behind what is kept of the buffer. */
+static int read_more(struct bi_molecules *m, struct bioinfer_error *err)
+{
+    size_t got = 0;
+    int st;
+    if (m->at) {
+        memmove(m->buffer, m->buffer + m->at, m->used - m->at);
+        m->used -= m->at;
+        m->at = 0;
+    }
+    if (!bi_grow(m->env, &m->buffer, &m->cap, m->used + CHUNK, 1))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: a record of %zu bytes", m->name, m->used);
+    if ((st = bi_gunzip_read(&m->input, m->buffer + m->used, CHUNK, &got, err)))
+        return st;
+    m->used += got;
+    m->at_end = !got;
+    return 0;
+}
+
+/* Does this line end the record that it stands in? */
+static bool is_last_line(const char *line, size_t n)
+{
+    return n >= 4 && !memcmp(line, "$$$$", 4);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* 1: *record holds the lines of the next record; 0: there is none. Of a record that is too long
+ * only its beginning is kept: *whole is false. */
+static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool *whole,
+                       struct bioinfer_error *err)
+{
+    size_t at = 0, size = 0; /* bytes of the record before this line; bytes kept */
+    uint64_t n_lines = 0;
+    bool blank = true;
+    int st = m->buffer ? 0 : read_more(m, err);
+    if (st)
+        return st;
+    *whole = true;
+    for (;;) {
+        const char *line = m->buffer + m->at + at;
+        const size_t left = m->used - m->at - at;
+        const char *end = left ? memchr(line, '\n', left) : NULL;
+        size_t n;
+        if (!end && !m->at_end && left + at < BI_MOL_MAX_RECORD) {
+            if ((st = read_more(m, err)))
+                return st;
+            continue;
+        }
+        n = end ? (size_t)(end - line) + 1 : left;
+        if (n && is_last_line(line, n)) {
+            *record =
+                (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
+            m->at += at + n;
+            n_lines++;
+            break;
+        }
+        for (size_t i = 0; blank && i < n; i++)
+            blank = is_space(line[i]);
+        at += n;
+        n_lines += n > 0;
+        if (*whole)
+            size = at;
+        if (!end && m->at_end) {
+            *record =
+                (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
+            m->at = m->used;
+            if (blank)
+                return 0;
+            break;
+        }
+        if (at >= BI_MOL_MAX_RECORD) {
+            *whole = false;
+            m->at += at;
+            at = size = 0;
+        }
+    }
+    record->number = m->line;
+    m->line += n_lines;
+    return 1;
+}
+
+/* ---- a molecule ---- */
+
+static int read_molecule(struct bi_molecule *mol, struct bi_mol_text *t, bool whole,
+                         struct bioinfer_error *err)
+{
+    int st;
+    if (!whole)
+        return bi_mol_fail(t, err, BIOINFER_LIMIT, "a record of more than %d bytes",
+                           BI_MOL_MAX_RECORD);
+    if (memchr(t->at, '\0', (size_t)(t->end - t->at)))
+        return bi_mol_fail(t, err, BIOINFER_FORMAT, "a NUL byte: this is no text");
+    if ((st = bi_sdf_read(mol, t, err)) || (st = bi_mol_connect(mol, t, err)))
+        return st;
+    t->number = mol->line;
+    return bi_mol_remove_hydrogens(mol, t, err);
+}
+
+int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err)
+{
+    struct bioinfer_error own = {0};
+    struct bi_mol_text record;
+    bool whole;
+    int st = next_record(m, &record, &whole, err);
+    if (st <= 0)
+        return st;
+    mol->env = m->env;
+    mol->name[0] = mol->message[0] = '\0';
+    mol->format = NULL;
+    mol->ordinal = record.ordinal = ++m->ordinal;
+    mol->line = record.number + 1;
+    record.name = m->name;
+    bi_mol_clear(mol);
+    st = read_molecule(mol, &record, whole, &own);
+    if (st == BIOINFER_NOMEM) {
+        if (err)
+            *err = own;
+        return st;
+    }
+    if (st)
+        bi_mol_clear(mol);
+    mol->status = st;
+    memcpy(mol->message, own.text, sizeof mol->message);
+    return 1;
+}
+
+/* ---- opening ---- */
+
+static int open_stream(struct bi_molecules **out, const struct bi_env *env,
+                       struct bi_stream *stream, const char *name, struct bioinfer_error *err)
+{
+    struct bi_molecules *m = bi_zalloc(env, sizeof *m);
+    int st = 0;
+    *out = NULL;
+    if (!m) {
+        bi_stream_close(stream);
+        return bi_fail(err, BIOINFER_NOMEM, "%s", name);
+    }
+    m->env = env;
+    st = bi_gunzip_open(&m->input, stream, err);
+    if (!st && !(m->name = bi_strdup(env, name)))
+        st = bi_fail(err, BIOINFER_NOMEM, "%s", name);
+    if (st)
+        bi_molecules_close(&m);
+    *out = m;
+    return st;
+}
+
+int bi_molecules_open(struct bi_molecules **out, const struct bi_env *env, const char *path,
+                      struct bioinfer_error *err)
+{
+    struct bi_stream stream = BI_STREAM_NONE;
+    int st = bi_stream_open(&stream, env, path, err);
+    *out = NULL;
+    return st ? st
+              : open_stream(out, env, &stream, strcmp(path, "-") ? path : "standard input", err);
+}
+
+int bi_molecules_open_memory(struct bi_molecules **out, const struct bi_env *env, const char *name,
+                             const void *bytes, size_t size, struct bioinfer_error *err)
+{
+    struct bi_stream stream = BI_STREAM_NONE;
+    int st = bi_stream_from_memory(&stream, env, name, bytes, size, err);
+    *out = NULL;
+    return st ? st : open_stream(out, env, &stream, name, err);
+}
+
+void bi_molecules_close(struct bi_molecules **m)
+{
+    if (!m || !*m)
+        return;
+    bi_gunzip_close(&(*m)->input);
+    bi_free((*m)->env, (*m)->name);
+    bi_free((*m)->env, (*m)->buffer);
+    bi_free((*m)->env, *m);
+    *m = NULL;
+}

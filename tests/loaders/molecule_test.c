@@ -1,0 +1,288 @@
+/* molecule_test.c - files of small molecules: what is read, what is refused and why. */
+#include "../../base/file.h"
+#include "../../loaders/chem/molecule.h"
+#include "../failing.h"
+#include "../test.h"
+
+#define HEAD "ethanol\n  by hand\n\n"
+#define COUNTS "  3  2  0  0  0  0  0  0  0  0999 V2000\n"
+#define ATOMS                                                                                      \
+    "    0.0000    1.0000    2.0000 C   0  0\n"                                                    \
+    "    1.5000    1.0000    2.0000 C   0  0\n"                                                    \
+    "    2.0000    2.2000    2.0000 O   0  0\n"
+#define BONDS "  1  2  1  0\n  2  3  1  0\n"
+#define END "M  END\n"
+#define GOOD HEAD COUNTS ATOMS BONDS END "$$$$\n"
+
+#define V30(text) "M  V30 " text "\n"
+#define V3_HEAD HEAD "  0  0  0     0  0            999 V3000\n" V30("BEGIN CTAB")
+#define V3_ATOMS                                                                                   \
+    V30("BEGIN ATOM")                                                                              \
+    V30("7 C 0 0 1 0") V30("3 C 1.5 0 -") V30("1 0 CHG=-1")                                        \
+        V30("9 O 2 1.2 1 0 CFG=1 MASS=18 VAL=-1") V30("END ATOM")
+#define V3_BONDS V30("BEGIN BOND") V30("1 1 7 3") V30("2 2 3 9 CFG=1") V30("END BOND")
+#define V3_END V30("END CTAB") END "$$$$\n"
+
+static struct bi_env env;
+
+static struct bi_molecules *open_text(const char *text)
+{
+    struct bioinfer_error err = {0};
+    struct bi_molecules *m = NULL;
+    env = bi_env_default();
+    CHECK(!bi_molecules_open_memory(&m, &env, "some.sdf", text, strlen(text), &err));
+    return m;
+}
+
+/* The first molecule of a text. */
+static void first(struct bi_molecule *mol, const char *text)
+{
+    struct bioinfer_error err = {0};
+    struct bi_molecules *m = open_text(text);
+    CHECK_EQ(bi_molecules_next(m, mol, &err), 1);
+    bi_molecules_close(&m);
+}
+
+static void refused(const char *text, int status, const char *why)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, text);
+    if (!CHECK_EQ(mol.status, status) || !CHECK_HAS(mol.message, why))
+        fprintf(stderr, "    of: %s\n", text);
+    CHECK_HAS(mol.message, "some.sdf: record 1, line ");
+    CHECK_EQ(mol.n_atoms, 0);
+    bi_molecule_free(&mol);
+}
+
+static void reads_v2000(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, GOOD);
+    CHECK_EQ(mol.status, 0);
+    CHECK_STR(mol.name, "ethanol");
+    CHECK_STR(mol.format, "SDF V2000");
+    CHECK(mol.has_3d);
+    if (CHECK_EQ(mol.n_atoms, 3) && CHECK_EQ(mol.n_bonds, 2)) {
+        CHECK_EQ(mol.atoms[2].element, 8);
+        CHECK(mol.atoms[1].x[0] == 1.5);
+        CHECK_EQ(mol.bonds[1].b, 2);
+        CHECK_EQ(bi_mol_degree(&mol, 1), 2);
+        CHECK_EQ(mol.near[mol.start[1] + 1].atom, 2);
+    }
+    bi_molecule_free(&mol);
+}
+
+static void reads_properties(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, HEAD COUNTS
+          "    0.0000    0.0000    0.0000 C   1  5\n"
+          "    0.0000    0.0000    0.0000 N   0  3  0  0  0  4\n"
+          "    0.0000    0.0000    0.0000 D   0  0\n" BONDS
+          "M  CHG  1   2   1\nM  RAD  1   1   2\nM  XYZ anything\nA    1\ntext\n" END "$$$$\n");
+    if (CHECK_EQ(mol.n_atoms, 3)) {
+        CHECK_EQ(mol.atoms[0].charge, 0); /* the line CHG cancels the codes of atom lines */
+        CHECK_EQ(mol.atoms[0].isotope, 13);
+        CHECK_EQ(mol.atoms[0].n_radicals, 1);
+        CHECK_EQ(mol.atoms[1].charge, 1);
+        CHECK(mol.atoms[1].no_more_h);
+        CHECK_EQ(mol.atoms[1].n_h, 2); /* a valence of 4, two bonds */
+        CHECK_EQ(mol.atoms[2].element, 1);
+        CHECK_EQ(mol.atoms[2].isotope, 2);
+    }
+    CHECK(!mol.has_3d);
+    bi_molecule_free(&mol);
+}
+
+static void reads_v3000(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, V3_HEAD V30("COUNTS 3 2 0 0 0") V3_ATOMS V3_BONDS V30("BEGIN COLLECTION")
+                    V30("MDLV30/STEABS ATOMS=(1 7)") V30("END COLLECTION") V3_END);
+    CHECK_STR(mol.message, "");
+    CHECK_STR(mol.format, "SDF V3000");
+    if (CHECK_EQ(mol.n_atoms, 3) && CHECK_EQ(mol.n_bonds, 2)) {
+        CHECK_EQ(mol.atoms[1].charge, -1);
+        CHECK(mol.atoms[1].x[0] == 1.5 && mol.atoms[1].x[2] == 1);
+        CHECK_EQ(mol.atoms[2].isotope, 18);
+        CHECK(mol.atoms[2].no_more_h);
+        CHECK_EQ(mol.bonds[1].a, 1);
+        CHECK_EQ(mol.bonds[1].b, 2);
+        CHECK_EQ(mol.bonds[1].order, 2);
+    }
+    bi_molecule_free(&mol);
+}
+
+/* Hydrogens become counts, but for those that say more. */
+static void counts_hydrogens(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol,
+          HEAD "  8  7  0  0  0  0  0  0  0  0999 V2000\n"
+               "    0.0000    0.0000    0.0000 H   0  0\n"
+               "    0.0000    0.0000    0.0000 C   0  0\n"
+               "    0.0000    0.0000    0.0000 H   0  0\n"
+               "    0.0000    0.0000    0.0000 D   0  0\n"
+               "    0.0000    0.0000    0.0000 B   0  0\n"
+               "    0.0000    0.0000    0.0000 H   0  0\n"
+               "    0.0000    0.0000    0.0000 B   0  0\n"
+               "    0.0000    0.0000    0.0000 H   0  3\n"
+               "  1  2  1\n  2  3  1\n  2  4  1\n  2  5  1\n  5  6  1\n  6  7  1\n  7  8  1\n" END
+               "$$$$\n");
+    CHECK_STR(mol.message, "");
+    CHECK_EQ(mol.n_removed, 2);
+    if (CHECK_EQ(mol.n_atoms, 6) && CHECK_EQ(mol.n_bonds, 5)) {
+        CHECK_EQ(mol.atoms[0].element, 6);
+        CHECK_EQ(mol.atoms[0].n_h, 2);
+        CHECK_EQ(mol.atoms[1].isotope, 2);
+        CHECK_EQ(mol.atoms[3].element, 1); /* between two borons */
+        CHECK_EQ(mol.atoms[5].charge, 1);
+        CHECK_EQ(mol.bonds[4].b, 5);
+    }
+    bi_molecule_free(&mol);
+}
+
+static void refuses_v2000(void)
+{
+    refused(HEAD "  x  2  0  0  0  0  0  0  0  0999 V2000\n", BIOINFER_FORMAT,
+            "line 4: number of atoms: got 'x' in columns 1 to 3");
+    refused(HEAD "oops\n" ATOMS BONDS END, BIOINFER_FORMAT,
+            "line 4: got 'oops', expected a counts");
+    refused(HEAD "  0  0  0  0  0  0  0  0  0  0999 V2000\n" END, BIOINFER_EMPTY, "no atoms");
+    refused(HEAD "  4  2  0  0  0  0  0  0  0  0999 V2000\n" ATOMS BONDS END, BIOINFER_FORMAT,
+            "line 8: coordinate '1  2  1' of atom 4");
+    refused(HEAD "  2  2  0  0  0  0  0  0  0  0999 V2000\n" ATOMS BONDS END, BIOINFER_FORMAT,
+            "line 7");
+    refused(HEAD "  3  1  0  0  0  0  0  0  0  0999 V2000\n" ATOMS BONDS END, BIOINFER_FORMAT,
+            "are the counts right?");
+    refused(HEAD COUNTS ATOMS "  1  2  1\n  2  4  1\n" END, BIOINFER_FORMAT, "bond of atom 4");
+    refused(HEAD COUNTS ATOMS "  1  2  1\n  2  2  1\n" END, BIOINFER_FORMAT, "with itself");
+    refused(HEAD COUNTS ATOMS "  1  2  1\n  2  1  1\n" END, BIOINFER_FORMAT, "more than one bond");
+    refused(HEAD COUNTS ATOMS "  1  2  1\n  2  3  8\n" END, BIOINFER_UNSUPPORTED,
+            "bond of atoms 2 and 3 has type 8 (a query)");
+    refused(HEAD COUNTS ATOMS "  1  2  1\n  2  3  9\n" END, BIOINFER_UNSUPPORTED, "dative");
+    refused(HEAD COUNTS ATOMS "  1  2  1\n  2  3  0\n" END, BIOINFER_FORMAT, "type 0");
+    refused(HEAD COUNTS ATOMS BONDS, BIOINFER_FORMAT, "expected 'M  END'");
+    refused(HEAD COUNTS ATOMS BONDS END GOOD, BIOINFER_FORMAT, "expected '$$$$' before it");
+    refused(HEAD COUNTS ATOMS BONDS "M  CHG  1   4   1\n" END, BIOINFER_FORMAT, "of atom 4");
+    refused(HEAD COUNTS ATOMS BONDS "M  CHG  1   1  99\n" END, BIOINFER_FORMAT, "charge 99");
+    refused(HEAD COUNTS ATOMS BONDS "M  RAD  1   1   7\n" END, BIOINFER_FORMAT, "radical code 7");
+    refused(HEAD "  1  0  0  0  0  0  0  0  0  0999 V2000\n"
+                 "    0.0000    0.0000    0.0000 R#  0  0\n" END,
+            BIOINFER_UNSUPPORTED, "atom 'R#'");
+    refused(HEAD "  1  0  0  0  0  0  0  0  0  0999 V2000\n"
+                 "    0.0000    0.0000    0.0000 Zz  0  0\n" END,
+            BIOINFER_FORMAT, "atom symbol 'Zz'");
+    refused(HEAD "  1  0  0  0  0  0  0  0  0  0999 V2000\n"
+                 "       nan    0.0000    0.0000 C   0  0\n" END,
+            BIOINFER_FORMAT, "coordinate 'nan'");
+    refused("one line", BIOINFER_FORMAT, "line 1: the record ends here");
+}
+
+static void refuses_v3000(void)
+{
+    refused(V3_HEAD V3_END, BIOINFER_FORMAT, "without its COUNTS line");
+    refused(V3_HEAD V30("COUNTS 4 2") V3_ATOMS V3_BONDS V3_END, BIOINFER_FORMAT,
+            "3 lines in the block, expected 4");
+    refused(V3_HEAD V30("COUNTS 3 2") V3_ATOMS V3_END, BIOINFER_FORMAT, "without its bonds");
+    refused(V3_HEAD V30("COUNTS 3 2") V3_BONDS V3_END, BIOINFER_FORMAT, "one block of atoms");
+    refused(V3_HEAD V30("COUNTS 3 2") V3_ATOMS V3_ATOMS V3_END, BIOINFER_FORMAT, "one block of");
+    refused(V3_HEAD V30("COUNTS 3 2") V3_ATOMS V30("BEGIN BOND") V30("1 1 7 1") V3_END,
+            BIOINFER_FORMAT, "a bond of atom 1, which is not there");
+    refused(V3_HEAD V30("COUNTS 3 2") V3_ATOMS V30("BEGIN BOND")
+                V30("1 1 7 3 ENDPTS=(2 7 3) ATTACH=ANY") V3_END,
+            BIOINFER_UNSUPPORTED, "several ends");
+    refused(V3_HEAD V30("COUNTS 1 0") V30("BEGIN ATOM") V30("1 [C,N] 0 0 0 0") V3_END,
+            BIOINFER_UNSUPPORTED, "a list of atoms");
+    refused(V3_HEAD V30("COUNTS 1 0") V30("BEGIN ATOM") V30("1 C 0 0"), BIOINFER_FORMAT,
+            "coordinate 3 of atom 1");
+    refused(V3_HEAD "COUNTS 1 0\n", BIOINFER_FORMAT, "expected 'M  V30 '");
+}
+
+/* A bad record costs itself only; the line of the next one is known. */
+static void goes_on_behind_a_bad_record(void)
+{
+    struct bi_molecule mol = {0};
+    struct bi_molecules *m =
+        open_text(GOOD HEAD "broken\n$$$$\r\n" GOOD HEAD COUNTS ATOMS BONDS END "\n\n");
+    static const int want[] = {0, BIOINFER_FORMAT, 0, 0};
+    static const int lines[] = {1, 12, 17, 28};
+    for (int i = 0; i < 4; i++) {
+        CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
+        CHECK_EQ(mol.status, want[i]);
+        CHECK_EQ(mol.ordinal, i + 1);
+        CHECK_EQ(mol.line, lines[i]);
+    }
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 0); /* blank lines are no record */
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 0);
+    bi_molecules_close(&m);
+    bi_molecule_free(&mol);
+}
+
+static void skips_a_record_that_is_too_long(void)
+{
+    const size_t huge = BI_MOL_MAX_RECORD + 1000;
+    char *text = malloc(huge + sizeof GOOD + 8);
+    struct bi_molecule mol = {0};
+    struct bi_molecules *m;
+    memset(text, 'x', huge);
+    for (size_t i = 79; i < huge; i += 80)
+        text[i] = '\n';
+    strcpy(text + huge, "\n$$$$\n" GOOD);
+    m = open_text(text);
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
+    CHECK_EQ(mol.status, BIOINFER_LIMIT);
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
+    CHECK_EQ(mol.status, 0);
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 0);
+    bi_molecules_close(&m);
+    bi_molecule_free(&mol);
+    free(text);
+}
+
+/* Thousands of molecules take the memory of one, and any allocation may fail. */
+static void keeps_no_memory(void)
+{
+    enum { MANY = 5000 };
+    char *text = malloc(MANY * sizeof GOOD), *end = text;
+    for (int i = 0; i < MANY; i++, end += sizeof GOOD - 1)
+        memcpy(end, GOOD, sizeof GOOD);
+    for (long at = 0; at < 40; at++) {
+        struct failing f = {.fail_at = at};
+        struct bi_molecule mol = {0};
+        struct bi_molecules *m = NULL;
+        struct bioinfer_error err = {0};
+        long live = 0, n = 0;
+        int st;
+        env = bi_env_default();
+        env.alloc = failing_alloc;
+        env.free = failing_free;
+        env.alloc_user = &f;
+        st = bi_molecules_open_memory(&m, &env, "some.sdf", text, (size_t)(end - text), &err);
+        while (!st && (st = bi_molecules_next(m, &mol, &err)) > 0) {
+            CHECK(!mol.status);
+            CHECK(!n++ || f.n_live <= live);
+            live = f.n_live;
+            st = at && n > 20 ? 1 : 0;
+        }
+        CHECK(at ? st == BIOINFER_NOMEM || n > 20 : n == MANY && !st);
+        bi_molecule_free(&mol);
+        bi_molecules_close(&m);
+        CHECK_EQ(f.n_live, 0);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    TEST(reads_v2000);
+    TEST(reads_properties);
+    TEST(reads_v3000);
+    TEST(counts_hydrogens);
+    TEST(refuses_v2000);
+    TEST(refuses_v3000);
+    TEST(goes_on_behind_a_bad_record);
+    TEST(skips_a_record_that_is_too_long);
+    TEST(keeps_no_memory);
+    return test_report();
+}
