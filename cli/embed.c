@@ -94,8 +94,18 @@ static int take_result(void *user, const struct bioinfer_result *result,
 {
     struct run *run = user;
     struct bioinfer_job_stats *stats = &run->stats;
-    int st;
+    struct bioinfer_error range = {0};
+    struct bioinfer_result failed;
+    int st = result->status ? 0 : bioinfer_result_fits(result, run->cli->options->dtype, &range);
 
+    if (st) { /* costs the record, not the run */
+        failed = *result;
+        failed.status = st;
+        failed.message = range.text;
+        failed.n_arrays = 0;
+        failed.labels = NULL;
+        result = &failed;
+    }
     if (result->status) {
         cli_say_lost(run->cli, "%s: no result: %s%s%s", result->id,
                      bioinfer_status_name(result->status), *result->message ? ": " : "",
@@ -281,8 +291,11 @@ static void describe_options(const struct cli_options *o, unsigned include, char
         used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "",
                                  o->layers[i]);
     if (used < size)
-        snprintf(text + used, size - used, " max-length=%lld raw-residues=%d no-rule=%s",
-                 (long long)o->max_length, o->raw_residues, o->no_rules);
+        used += (size_t)snprintf(text + used, size - used,
+                                 " max-length=%lld raw-residues=%d no-rule=%s",
+                                 (long long)o->max_length, o->raw_residues, o->no_rules);
+    if (o->dtype && !strcmp(o->dtype, "f16") && used < size) /* which records fail depends on it */
+        snprintf(text + used, size - used, " dtype=f16");
 }
 
 static struct bioinfer_writer_params writer_params(const struct cli *cli)
@@ -292,7 +305,7 @@ static struct bioinfer_writer_params writer_params(const struct cli *cli)
         struct bioinfer_writer_params, .format = o->format,
         .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
         .json_floats = o->json_floats,
-        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"));
+        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype);
 
     params.model = cli->info.name;
     params.fingerprint = cli->fingerprint;

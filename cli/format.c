@@ -3,25 +3,28 @@
 
 #include <string.h>
 
+#define ARRAYS (CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN)
+
 static const struct format {
     const char *name, *alias; /* alias: another name that is taken for it */
     const char *suffixes[3];
     int commands;
     bool folder; /* one file per track or record in it */
+    bool half;   /* holds float16, too */
 } formats[] = {
-    {"npz", NULL, {".npz"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
-    {"npy", NULL, {".npy"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
-    {"safetensors", NULL, {".safetensors"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
-    {"h5", "hdf5", {".h5", ".hdf5"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
-    {"jsonl", NULL, {".jsonl"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN, false},
-    {"tsv", NULL, {".tsv"}, CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, false},
-    {"esm-pt", NULL, {NULL}, CLI_EMBED | CLI_MERGE, true},
-    {"bedgraph", NULL, {".bedgraph", ".bdg"}, CLI_TRACKS, true},
-    {"bigwig", NULL, {".bw", ".bigwig"}, CLI_TRACKS, true},
-    {"fasta", NULL, {".fasta", ".fa"}, CLI_DESIGN, false},
-    {"paf", NULL, {".paf"}, CLI_ALIGN, false},
-    {"sam", NULL, {".sam"}, CLI_ALIGN, false},
-    {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false},
+    {"npz", NULL, {".npz"}, ARRAYS, false, true},
+    {"npy", NULL, {".npy"}, ARRAYS, false, true},
+    {"safetensors", NULL, {".safetensors"}, ARRAYS, false, true},
+    {"h5", "hdf5", {".h5", ".hdf5"}, ARRAYS, false, true},
+    {"jsonl", NULL, {".jsonl"}, ARRAYS, false, false},
+    {"tsv", NULL, {".tsv"}, ARRAYS | CLI_ALIGN, false, false},
+    {"esm-pt", NULL, {NULL}, CLI_EMBED | CLI_MERGE, true, false},
+    {"bedgraph", NULL, {".bedgraph", ".bdg"}, CLI_TRACKS, true, false},
+    {"bigwig", NULL, {".bw", ".bigwig"}, CLI_TRACKS, true, false},
+    {"fasta", NULL, {".fasta", ".fa"}, CLI_DESIGN, false, false},
+    {"paf", NULL, {".paf"}, CLI_ALIGN, false, false},
+    {"sam", NULL, {".sam"}, CLI_ALIGN, false, false},
+    {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false, false},
 };
 
 /* "h5" is a format of builds with HDF5 only; formats of the command itself are always there. */
@@ -94,6 +97,12 @@ bool cli_check_format(struct cli_options *o)
         if (!named || !(named->commands & o->command) || !is_built(named))
             return refuse(o, "--format", "", o->format);
         o->format = named->name;
+    }
+    if (o->dtype && !strcmp(o->dtype, "f16") && (named || meant) &&
+        !(named ? named : meant)->half) {
+        cli_say(NULL, "--dtype f16: %s holds no half precision; npz, npy, safetensors and h5 do",
+                (named ? named : meant)->name);
+        return false;
     }
     if (meant && named && meant != named && !named->folder) {
         cli_say(NULL,

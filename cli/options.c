@@ -65,6 +65,9 @@ static const struct option table[] = {
      "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
     {"h5-names", 0, CHOICE, "RULE", FIELD(h5_names), FILES, "id|prottrans",
      "datasets named by id (default), or by header line as prottrans does"},
+    {"dtype", 0, CHOICE, "TYPE", FIELD(dtype), FILES, "f32|f16",
+     "numbers in npz, npy, safetensors and h5: f32 (default), or f16, half the bytes,\n"
+     "rounded to the nearest; a record with a value beyond 65504 then has no result"},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), FILES, NULL,
      "write numbers into jsonl as text instead of base64"},
     {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), CLI_EMBED, "match|force|no",

@@ -186,6 +186,14 @@ int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
     return bi_writer_put(writer, result, err);
 }
 
+int bioinfer_result_fits(const struct bioinfer_result *result, const char *dtype,
+                         struct bioinfer_error *err)
+{
+    if (!result)
+        return bi_fail(err, BIOINFER_INVALID, "result must be given");
+    return dtype && !strcmp(dtype, "f16") ? bi_result_fits_half(result, err) : 0;
+}
+
 int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
                                     struct bioinfer_error *err)
 {

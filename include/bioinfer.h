@@ -61,7 +61,8 @@ extern "C" {
     X(TOO_LONG, -21, "too_long")           /* a record beyond --max-length or memory */  \
     X(BAD_RESIDUE, -22, "bad_residue")     /* a character the model has no token for */  \
     X(NONFINITE, -23, "nan")               /* a result is not finite */                  \
-    X(DUPLICATE_ID, -24, "duplicate_id")
+    X(DUPLICATE_ID, -24, "duplicate_id")                                                 \
+    X(OUT_OF_RANGE, -25, "out_of_range")   /* a value beyond what float16 can hold */
 
 /* After DEVICE_LOST every call that needs the device returns DEVICE_LOST at once, without
  * asking the driver; sessions and models are closed as always, which neither waits nor fails.
@@ -411,6 +412,8 @@ struct bioinfer_writer_params {
     const char *model;         /* written as metadata where the format has a place */
     const char *fingerprint;   /* of bioinfer_model_fingerprint() */
     int prottrans_names;       /* non-zero: names in h5 as the script of ProtTrans makes them */
+    const char *dtype;         /* numbers of arrays: "f32" (NULL), or "f16", rounded to the nearest,
+                                * ties to even; "f16" in npz, npy, safetensors and h5 alone */
 };
 
 /* path "-" is standard output (jsonl and tsv only). Files appear under their final name
@@ -422,6 +425,12 @@ BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *c
 /* A bioinfer_sink: pass it to bioinfer_session_run with user = the writer. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                                      struct bioinfer_error *err);
+/* 0 when arrays of this dtype ("f16", else "f32") can hold every value of the result; else
+ * OUT_OF_RANGE with words that name the first finite value that would round to infinity. A writer
+ * refuses such a result, which ends a run; a sink may ask first, and hand on a failed record with
+ * that reason. */
+BIOINFER_API int bioinfer_result_fits(const struct bioinfer_result *result, const char *dtype,
+                                      struct bioinfer_error *err);
 /* The fingerprint to be written, where the weights are read only after the writer is opened. */
 BIOINFER_API int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
                                                  struct bioinfer_error *err);

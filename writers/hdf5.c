@@ -41,7 +41,8 @@ _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
     X(H5Tset_size) X(H5Tset_cset) X(H5Tclose) X(H5Acreate2) X(H5Awrite) X(H5Aclose)    \
     X(H5Oopen) X(H5Oclose) X(H5Fopen) X(H5Gget_info) X(H5Lget_name_by_idx)                \
     X(H5Iget_type) X(H5Dget_space) X(H5Dget_type) X(H5Sget_simple_extent_ndims)            \
-    X(H5Sget_simple_extent_dims) X(H5Tget_class) X(H5Tget_size)
+    X(H5Sget_simple_extent_dims) X(H5Tget_class) X(H5Tget_size)            \
+    X(H5Tset_fields) X(H5Tset_ebias)
 /* variables that its macros hide; valid after H5open() */
 #define HDF5_IDS(X)                                                                    \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_IEEE_F32LE_g)     \
@@ -56,7 +57,7 @@ struct hdf5 {
 #define X(name) hid_t *name##_;
     HDF5_IDS(X)
 #undef X
-    hid_t file, links, links_utf8, creation, text_type; /* -1 = none */
+    hid_t file, links, links_utf8, creation, text_type, half_type; /* -1 = none */
     H5E_auto2_t saved_print;
     void *saved_data;
     struct bi_buf key;
@@ -174,7 +175,14 @@ static bool make_file(struct hdf5 *s, const char *model)
     s->links_utf8 = s->H5Pcreate_(*s->H5P_CLS_LINK_CREATE_ID_g_);
     s->creation = s->H5Pcreate_(*s->H5P_CLS_DATASET_CREATE_ID_g_);
     s->text_type = s->H5Tcopy_(*s->H5T_C_S1_g_);
-    if (s->links < 0 || s->links_utf8 < 0 || s->creation < 0 || s->text_type < 0)
+    s->half_type = s->H5Tcopy_(*s->H5T_IEEE_F32LE_g_);
+    if (s->links < 0 || s->links_utf8 < 0 || s->creation < 0 || s->text_type < 0 ||
+        s->half_type < 0)
+        return false;
+    /* IEEE half: sign at bit 15, 5 bits of exponent from 10 on, 10 of mantissa; HDF5 before 1.14.4
+     * has no name for it */
+    if (s->H5Tset_fields_(s->half_type, 15, 10, 5, 0, 10) < 0 ||
+        s->H5Tset_size_(s->half_type, 2) < 0 || s->H5Tset_ebias_(s->half_type, 15) < 0)
         return false;
     /* no times: equal results are equal files */
     if (s->H5Pset_create_intermediate_group_(s->links, 1) < 0 ||
@@ -203,7 +211,7 @@ static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     if (!s)
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
     w->state = s;
-    s->file = s->links = s->links_utf8 = s->creation = s->text_type = -1;
+    s->file = s->links = s->links_utf8 = s->creation = s->text_type = s->half_type = -1;
     s->key.env = w->env;
     if (bi_path_is_folder(w->path))
         return bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path);
@@ -249,8 +257,11 @@ static void h5_rename(const struct bioinfer_writer *w, struct bi_buf *out,
     }
 }
 
-static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a)
+/* bytes: the values of a, of which `half` says the type. */
+static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a, bool half,
+                        const void *bytes)
 {
+    const hid_t type = half ? s->half_type : *s->H5T_IEEE_F32LE_g_;
     hsize_t shape[4] = {0};
     hid_t space, set = -1;
     bool ok = false;
@@ -259,12 +270,11 @@ static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a)
     space = a->n_dims ? s->H5Screate_simple_(a->n_dims, shape, NULL)
                       : s->H5Screate_(H5S_SCALAR);
     if (space >= 0)
-        set = s->H5Dcreate2_(s->file, s->key.data, *s->H5T_IEEE_F32LE_g_, space,
+        set = s->H5Dcreate2_(s->file, s->key.data, type, space,
                              bi_utf8_valid(s->key.data) ? s->links_utf8 : s->links,
                              s->creation, H5P_DEFAULT);
     if (set >= 0) {
-        ok = s->H5Dwrite_(set, *s->H5T_IEEE_F32LE_g_, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                          a->data) >= 0;
+        ok = s->H5Dwrite_(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0;
         ok &= s->H5Dclose_(set) >= 0;
     }
     if (space >= 0)
@@ -288,13 +298,14 @@ static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     struct hdf5 *s = w->state;
     int st = 0;
     for (int i = 0; i < r->n_arrays && !st; i++) {
-        uint64_t n, size;
-        if ((st = bi_array_size(w, r, &r->arrays[i], &n, &size, err)))
+        const void *bytes;
+        size_t size;
+        if ((st = bi_array_bytes(w, r, &r->arrays[i], &bytes, &size, err)))
             return st;
         if (bi_array_key(&s->key, name, r, &r->arrays[i]))
             return bi_writer_check(w, &s->key, err);
         enter(s);
-        if (!put_dataset(s, &r->arrays[i]))
+        if (!put_dataset(s, &r->arrays[i], w->half, bytes))
             st = fail(w, "writing a dataset", err);
         leave(s);
     }
@@ -319,9 +330,11 @@ static bool close_file(struct hdf5 *s)
         s->H5Pclose_(s->creation);
     if (s->text_type >= 0)
         s->H5Tclose_(s->text_type);
+    if (s->half_type >= 0)
+        s->H5Tclose_(s->half_type);
     if (s->file >= 0)
         ok = s->H5Fclose_(s->file) >= 0;
-    s->file = s->links = s->links_utf8 = s->creation = s->text_type = -1;
+    s->file = s->links = s->links_utf8 = s->creation = s->text_type = s->half_type = -1;
     return ok;
 }
 
@@ -366,6 +379,7 @@ const struct bi_writer_ops bi_writer_h5 = {
     .suffix = ".h5",
     .suffix2 = ".hdf5",
     .keyed_by_id = true,
+    .has_half = true,
     .ready = h5_ready,
     .open = h5_open,
     .rename = h5_rename,
@@ -447,7 +461,8 @@ static void list_group(struct listing *l, hid_t group, const char *above, int le
 
 int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err)
 {
-    struct hdf5 s = {.file = -1, .links = -1, .links_utf8 = -1, .creation = -1, .text_type = -1};
+    struct hdf5 s = {.file = -1, .links = -1, .links_utf8 = -1, .creation = -1, .text_type = -1,
+                     .half_type = -1};
     struct listing l = {.s = &s, .out = out};
     hid_t root = -1;
     int st = load(path, &s, err);

@@ -1,4 +1,4 @@
-/* npy.c - one float32 matrix [n, D], a row per record in input order, and the ids of
+/* npy.c - one matrix [n, D] of float32 or float16, a row per record in input order, and the ids of
  * the rows, one a line, in <path without .npy>.ids.txt. */
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,11 @@ struct npy {
     int64_t n, width; /* width -1: no row yet */
 };
 
-void bi_npy_header(struct bi_buf *out, int n_dims, const int64_t *shape)
+void bi_npy_header(struct bi_buf *out, const char *type, int n_dims, const int64_t *shape)
 {
     size_t start = out->size, n;
     bi_buf_append(out, "\x93NUMPY\x01\x00\x00\x00", 10);
-    bi_buf_puts(out, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    bi_buf_printf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
     for (int i = 0; i < n_dims; i++) {
         bi_buf_puts(out, i ? ", " : "");
         bi_put_u64(out, (uint64_t)shape[i]);
@@ -71,7 +71,7 @@ static int put_header(struct bioinfer_writer *w, bool patch, struct bioinfer_err
     int64_t shape[2] = {s->n, s->width < 0 ? 0 : s->width};
     int st;
     s->text.size = 0;
-    bi_npy_header(&s->text, 2, shape);
+    bi_npy_header(&s->text, bi_npy_type(w), 2, shape);
     if ((st = bi_writer_check(w, &s->text, err)))
         return st;
     return patch ? bi_out_patch(&s->out, 0, s->text.data, s->text.size, err)
@@ -96,8 +96,9 @@ static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
 {
     struct npy *s = w->state;
     const struct bioinfer_array *a = r->arrays;
-    uint64_t n, size;
-    int st = bi_array_size(w, r, a, &n, &size, err);
+    const void *bytes;
+    size_t size;
+    int st = bi_array_bytes(w, r, a, &bytes, &size, err);
     if (st)
         return st;
     if (s->width < 0) {
@@ -113,7 +114,7 @@ static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     bi_put_field(&s->text, name);
     bi_buf_putc(&s->text, '\n');
     if ((st = bi_writer_check(w, &s->text, err)) ||
-        (st = bi_out_write(&s->out, a->data, (size_t)size, err)))
+        (st = bi_out_write(&s->out, bytes, size, err)))
         return st;
     s->n++;
     return bi_out_write(&s->ids, s->text.data, s->text.size, err);
@@ -144,6 +145,7 @@ static void npy_close(struct bioinfer_writer *w)
 const struct bi_writer_ops bi_writer_npy = {
     .name = "npy",
     .suffix = ".npy",
+    .has_half = true,
     .side_path = npy_side_path,
     .check = npy_check,
     .open = npy_open,

@@ -63,8 +63,9 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     s->zip.n_threads = w->n_threads;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
-        uint64_t n, size;
-        int st = bi_array_size(w, r, a, &n, &size, err);
+        const void *bytes;
+        size_t size;
+        int st = bi_array_bytes(w, r, a, &bytes, &size, err);
         if (st)
             return st;
         if (bi_array_key(&s->key, name, r, a))
@@ -72,11 +73,11 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         bi_buf_puts(&s->key, ".npy");
         bi_buf_text(&s->key);
         s->header.size = 0;
-        bi_npy_header(&s->header, a->n_dims, a->shape);
+        bi_npy_header(&s->header, bi_npy_type(w), a->n_dims, a->shape);
         if ((st = bi_writer_check(w, &s->key, err)) ||
             (st = bi_writer_check(w, &s->header, err)) ||
-            (st = bi_zip_out_put(&s->zip, s->key.data, s->header.data, s->header.size, a->data,
-                             (size_t)size, err)))
+            (st = bi_zip_out_put(&s->zip, s->key.data, s->header.data, s->header.size, bytes,
+                                 size, err)))
             return st;
     }
     return 0;
@@ -110,6 +111,7 @@ const struct bi_writer_ops bi_writer_npz = {
     .name = "npz",
     .suffix = ".npz",
     .keyed_by_id = true,
+    .has_half = true,
     .open = npz_open,
     .rename = npz_rename,
     .put = npz_put,

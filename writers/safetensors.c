@@ -1,4 +1,4 @@
-/* safetensors.c - float32 tensors by key in one safetensors file.
+/* safetensors.c - tensors of float32 or float16 by key in one safetensors file.
  *
  * The header stands in front of the data and names every tensor, so it is only known at
  * the end: put() appends data to a temporary file and text to a buffer; finish() writes
@@ -83,15 +83,17 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     struct safetensors *s = w->state;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
-        uint64_t n, size, start = s->data.size;
-        int st = bi_array_size(w, r, a, &n, &size, err);
+        const uint64_t start = s->data.size;
+        const void *bytes;
+        size_t size;
+        int st = bi_array_bytes(w, r, a, &bytes, &size, err);
         if (st)
             return st;
         if (bi_array_key(&s->key, name, r, a))
             return bi_writer_check(w, &s->key, err);
         bi_buf_putc(&s->header, ',');
         bi_put_json(&s->header, s->key.data);
-        bi_buf_puts(&s->header, ":{\"dtype\":\"F32\",\"shape\":[");
+        bi_buf_printf(&s->header, ":{\"dtype\":\"%s\",\"shape\":[", w->half ? "F16" : "F32");
         for (int k = 0; k < a->n_dims; k++) {
             bi_buf_puts(&s->header, k ? "," : "");
             bi_put_u64(&s->header, (uint64_t)a->shape[k]);
@@ -102,7 +104,7 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
             return st;
         if (s->header.size > MAX_HEADER - 16)
             return too_many(w, err);
-        if ((st = bi_out_write(&s->data, a->data, (size_t)size, err)))
+        if ((st = bi_out_write(&s->data, bytes, size, err)))
             return st;
     }
     return 0;
@@ -160,6 +162,7 @@ const struct bi_writer_ops bi_writer_safetensors = {
     .name = "safetensors",
     .suffix = ".safetensors",
     .keyed_by_id = true,
+    .has_half = true,
     .reserve = st_reserve,
     .open = st_open,
     .rename = st_rename,

@@ -24,9 +24,11 @@ static const struct bi_writer_ops *const formats[] = {
 #if BI_HDF5
 #define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
+#define HALF_FORMATS "npz, npy, safetensors and h5"
 #else
 #define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors and jsonl"
+#define HALF_FORMATS "npz, npy and safetensors"
 #endif
 
 const char *bi_writer_format(int index)
@@ -106,6 +108,75 @@ int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result 
                        "%s: record '%.60s': %s: impossible shape", w->path, r->id,
                        a->kind);
     return 0;
+}
+
+/* Gives n values as bi_f32_to_f16() does; without branches, so several are made at a time. */
+static void to_half(const float *x, size_t n, uint16_t *h)
+{
+    for (size_t i = 0; i < n; i++) {
+        union { float f; uint32_t u; } v = {.f = x[i]}, small;
+        const uint32_t sign = v.u >> 16 & 0x8000, abs = v.u & 0x7FFFFFFF;
+        const uint32_t is_small = -(uint32_t)(abs < 0x38800000); /* below 2^-14 */
+        const uint32_t is_huge = -(uint32_t)(abs >= 0x477FF000); /* rounds to infinity, or NaN */
+        const uint32_t is_nan = -(uint32_t)(abs > 0x7F800000);
+        const uint32_t normal = (abs + 0xFFF + (abs >> 13 & 1) - 0x38000000) >> 13;
+        const uint32_t huge = 0x7C00 | (is_nan & (0x200 | (abs >> 13 & 0x3FF)));
+        small.u = abs & is_small;
+        small.f += 0.5f; /* whose last bit is 2^-24, as that of the small halves */
+        h[i] = (uint16_t)(sign | (is_small & (small.u - 0x3F000000)) | (is_huge & huge) |
+                          (~(is_small | is_huge) & normal));
+    }
+}
+
+int bi_array_bytes(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                   const struct bioinfer_array *a, const void **bytes, size_t *size,
+                   struct bioinfer_error *err)
+{
+    uint64_t n, all;
+    int st = bi_array_size(w, r, a, &n, &all, err);
+    if (st)
+        return st;
+    *bytes = a->data;
+    *size = (size_t)all;
+    if (!w->half)
+        return 0;
+    *size /= 2;
+    w->halves.size = 0;
+    if (!bi_buf_reserve(&w->halves, *size))
+        return bi_writer_check(w, &w->halves, err);
+    to_half(a->data, (size_t)n, (uint16_t *)(void *)w->halves.data);
+    *bytes = w->halves.data;
+    return 0;
+}
+
+int bi_result_fits_half(const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        const uint32_t first = 0x477FF000, end = 0x7F800000; /* bits of 65520 and of infinity */
+        uint64_t n = 1, n_beyond = 0;
+        for (int k = 0; k < a->n_dims; k++)
+            n *= (uint64_t)a->shape[k];
+        for (uint64_t k = 0; k < n; k++) {
+            union { float f; uint32_t u; } v = {.f = a->data[k]};
+            n_beyond += (v.u & 0x7FFFFFFF) - first < end - first;
+        }
+        for (uint64_t k = 0; n_beyond && k < n; k++) {
+            union { float f; uint32_t u; } v = {.f = a->data[k]};
+            if ((v.u & 0x7FFFFFFF) - first < end - first)
+                return bi_fail(err, BIOINFER_OUT_OF_RANGE,
+                               "%s: value %g at place %llu is beyond 65504, the largest of float16 "
+                               "(%llu of %llu values are)", a->kind, (double)v.f,
+                               (unsigned long long)k, (unsigned long long)n_beyond,
+                               (unsigned long long)n);
+        }
+    }
+    return 0;
+}
+
+const char *bi_npy_type(const struct bioinfer_writer *w)
+{
+    return w->half ? "<f2" : "<f4";
 }
 
 int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
@@ -199,14 +270,29 @@ static bool copy_text(struct bi_arena *arena, const char **text)
     return *text != NULL;
 }
 
+/* Whether `dtype` asks for float16, which the format must be able to hold. */
+static int find_dtype(bool *half, const struct bi_writer_ops *ops, const char *path,
+                      const char *dtype, struct bioinfer_error *err)
+{
+    *half = dtype && !strcmp(dtype, "f16");
+    if (dtype && !*half && strcmp(dtype, "f32"))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: unknown type of numbers '%s', expected f32 or f16", path, dtype);
+    if (*half && !ops->has_half)
+        return bi_fail(err, BIOINFER_INVALID, "%s: %s holds no float16 (f16); " HALF_FORMATS " do",
+                       path, ops->name);
+    return 0;
+}
+
 int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_writer_params *params, struct bioinfer_error *err)
 {
     const struct bi_writer_ops *ops = NULL;
     struct bioinfer_writer *w = NULL;
+    bool half = false;
     int st = find_format(&ops, path, params ? params->format : NULL, err);
     *out = NULL;
-    if (st)
+    if (st || (st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err)))
         return st;
     if (!strcmp(path, "-") && !ops->to_stdout)
         return bi_fail(err, BIOINFER_INVALID,
@@ -216,7 +302,8 @@ int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const 
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
     w->env = env;
     w->ops = ops;
-    w->arena.env = w->names.env = w->name.env = env;
+    w->arena.env = w->names.env = w->name.env = w->halves.env = env;
+    w->half = half;
     if (params)
         w->params = *params;
     if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
@@ -226,6 +313,7 @@ int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const 
         return st;
     }
     w->params.format = ops->name;
+    w->params.dtype = half ? "f16" : "f32";
     *out = w;
     return 0;
 }
@@ -276,6 +364,17 @@ static int end_with(struct bioinfer_writer *w, int st, const struct bioinfer_err
     return st;
 }
 
+/* Whether the format, and its numbers, can hold a result. */
+static int check_result(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                        struct bioinfer_error *err)
+{
+    struct bioinfer_error why = {0};
+    int st = w->ops->check ? w->ops->check(w, r, err) : 0;
+    if (!st && w->half && (st = bi_result_fits_half(r, &why)))
+        st = bi_fail(err, st, "%s: record '%.60s': %s", w->path, r->id, why.text);
+    return st;
+}
+
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err)
 {
@@ -285,7 +384,7 @@ int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *resul
         return st;
     if (result->status && w->ops->has_failed_rows)
         st = w->ops->put(w, result, result->id, &why);
-    else if (!result->status && !(w->ops->check && (st = w->ops->check(w, result, &why))) &&
+    else if (!result->status && !(st = check_result(w, result, &why)) &&
              !(st = name_record(w, result, &why)))
         st = w->ops->put(w, result, w->name.data, &why);
     return st ? end_with(w, st, &why, err) : 0;
@@ -326,6 +425,7 @@ void bi_writer_close(struct bioinfer_writer **writer)
         w->ops->close(w);
     bi_seen_free(&w->names);
     bi_buf_free(&w->name);
+    bi_buf_free(&w->halves);
     bi_arena_reset(&w->arena);
     bi_free(w->env, w->path);
     bi_free(w->env, w);

@@ -35,6 +35,8 @@ struct bioinfer_writer {
     struct bi_arena arena;
     struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
     struct bi_buf name;   /* of the record at hand */
+    bool half;            /* numbers of arrays are written as float16 ... */
+    struct bi_buf halves; /* ... which are made here */
     uint64_t n_renamed;
     uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */
     int n_threads; /* that may work for a put; 0 = 1 */
@@ -49,6 +51,7 @@ struct bi_writer_ops {
     const char *suffix2;    /* another, or NULL */
     bool keyed_by_id;       /* repeated ids are an error */
     bool to_stdout;
+    bool has_half;          /* also writes arrays of float16 */
     bool has_failed_rows;   /* put() also takes results with a status */
     bool is_folder;         /* one file per record in a folder called path */
     /* The second path that a writer of `path` makes; NULL = there is none. */
@@ -110,6 +113,12 @@ int bi_array_key(struct bi_buf *out, const char *id, const struct bioinfer_resul
 int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                   const struct bioinfer_array *a, uint64_t *n, uint64_t *size,
                   struct bioinfer_error *err);
+/* The bytes of an array as they are written, valid until the next call. */
+int bi_array_bytes(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                   const struct bioinfer_array *a, const void **bytes, size_t *size,
+                   struct bioinfer_error *err);
+/* 0, or OUT_OF_RANGE for the first finite value that float16 cannot hold. */
+int bi_result_fits_half(const struct bioinfer_result *r, struct bioinfer_error *err);
 /* NOMEM when the buffer failed, with the writer's path. */
 int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
                     struct bioinfer_error *err);
@@ -119,7 +128,9 @@ int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfe
 /* Prints the datasets of an HDF5 file: name, type and shape. UNSUPPORTED without libhdf5. */
 int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 /* The NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
- * on shape[0]. */
-void bi_npy_header(struct bi_buf *out, int n_dims, const int64_t *shape);
+ * on shape[0]. type: "<f4", "<f2". */
+void bi_npy_header(struct bi_buf *out, const char *type, int n_dims, const int64_t *shape);
+/* NumPy's name of the type of the arrays that w writes. */
+const char *bi_npy_type(const struct bioinfer_writer *w);
 
 #endif

@@ -1,7 +1,7 @@
-"""Reads what writers_test --samples wrote with the libraries users have.
+"""Reads what the tests wrote with --samples, with the libraries users have.
 
-usage: read_back.py WRITERS_TEST. Exits with 77 when NumPy is missing; formats whose library is
-missing are named and left out."""
+usage: read_back.py WRITERS_TEST ARRAYS_TEST. Exits with 77 when NumPy is missing; formats whose
+library is missing are named and left out."""
 import base64
 import io
 import json
@@ -22,6 +22,7 @@ FAILED = 7
 KINDS = {
     "one": [("mean", 6, (5,))],
     "two": [("mean", 6, (5,)), ("per-residue", 6, (3, 5))],
+    "half": [("mean", 6, (5,))],  # as float16
     "layers": [("mean", 0, (4,)), ("mean", 6, (4,)), ("logits", -1, (3, 2))],
 }
 checked = 0
@@ -42,16 +43,17 @@ def arrays(name):
             suffix = ""
             if name == "layers" and layer >= 0:
                 suffix = "/layer_%d" % layer
-            if name != "one":
+            if name not in ("one", "half"):
                 suffix += "/" + kind
-            yield i, suffix, kind, layer, values(i + k, shape)
+            found = values(i + k, shape)
+            yield i, suffix, kind, layer, found.astype(np.float16) if name == "half" else found
 
 
 def check(found, expected, what):
     global checked
     checked += 1
     found = np.asarray(found)
-    if found.dtype != np.float32 or found.shape != expected.shape or (found != expected).any():
+    if found.dtype != expected.dtype or found.shape != expected.shape or (found != expected).any():
         sys.exit("%s: got %r, expected %r" % (what, found, expected))
 
 
@@ -70,15 +72,15 @@ def check_npz(folder, name):
         assert len(npz.files) == n
 
 
-def check_npy(folder):
-    path = os.path.join(folder, "one.npy")
-    expected = np.stack([a[4] for a in arrays("one")])
+def check_npy(folder, name):
+    path = os.path.join(folder, name + ".npy")
+    expected = np.stack([a[4] for a in arrays(name)])
     check(np.load(path), expected, path)
     saved = io.BytesIO()
     np.save(saved, expected)
     with open(path, "rb") as f:
         assert f.read() == saved.getvalue(), "not the bytes of numpy.save"
-    with open(os.path.join(folder, "one.ids.txt"), encoding="utf-8") as f:
+    with open(os.path.join(folder, name + ".ids.txt"), encoding="utf-8") as f:
         assert f.read().split("\n")[:-1] == [x for i, x in enumerate(IDS) if i != FAILED]
 
 
@@ -126,12 +128,15 @@ def check_tsv(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.argv[1], "--samples", folder], check=True)
-        check_npy(folder)
+        for test in sys.argv[1:]:
+            subprocess.run([test, "--samples", folder], check=True)
+        check_npy(folder, "one")
+        check_npy(folder, "half")
         check_tsv(folder)
         for name in KINDS:
             check_npz(folder, name)
-            check_jsonl(folder, name)
+            if name != "half":
+                check_jsonl(folder, name)
         for library, suffix, function in (("safetensors", ".safetensors", check_safetensors),
                                           ("h5py", ".h5", check_h5)):
             try:

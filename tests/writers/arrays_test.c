@@ -1,0 +1,212 @@
+/* arrays_test.c - the numbers of arrays and how files lay them out: float16.
+ *
+ * "arrays_test --samples FOLDER" writes the files that read_back.py compares. */
+#define _GNU_SOURCE
+#include "../../writers/writer.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "../test.h"
+
+/* ---- 1 a folder and its files ---- */
+
+static char folder[256] = "/tmp/bioinfer-arrays-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Removes all files of the folder and returns how many there were. */
+static int empty_folder(void)
+{
+    DIR *d = opendir(folder);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.' && !unlink(in_folder(e->d_name));
+    closedir(d);
+    return n;
+}
+
+static unsigned char *slurp(const char *name, size_t *size)
+{
+    struct bi_env env = bi_env_default();
+    char *text = NULL;
+    CHECK_EQ(bi_file_slurp(&env, in_folder(name), 1 << 28, &text, size, NULL), 0);
+    return (unsigned char *)text;
+}
+
+/* ---- 2 results and writers ---- */
+
+/* Value k of record i; read_back.py has the same formula. */
+static float value(uint64_t i, uint64_t k)
+{
+    return (float)((double)((i * 31 + k * 7) % 1000) - 500) / 7.0f;
+}
+
+static struct bioinfer_result vector_of(uint64_t i, const char *id, struct bioinfer_array *a,
+                                        const float *values, int64_t n)
+{
+    *a = (struct bioinfer_array){
+        .kind = "mean", .layer = 6, .n_dims = 1, .shape = {n}, .data = values};
+    return (struct bioinfer_result){.ordinal = i,
+                                    .id = id,
+                                    .length = 3,
+                                    .message = "",
+                                    .n_arrays = 1,
+                                    .arrays = a,
+                                    .n_layers_kept = 1,
+                                    .n_kinds = 1};
+}
+
+static struct bi_env environment;
+
+static struct bioinfer_writer *open_with(const char *name, struct bioinfer_writer_params p)
+{
+    struct bioinfer_writer *w = NULL;
+    struct bioinfer_error err = {0};
+    p.struct_size = sizeof p;
+    p.model = "esm2 \"tiny\"";
+    p.fingerprint = "00112233445566778899aabbccddeeff";
+    if (!CHECK(!bi_writer_open(&w, &environment, in_folder(name), &p, &err)))
+        fprintf(stderr, "    %s\n", err.text);
+    return w;
+}
+
+static void finish(struct bioinfer_writer **w)
+{
+    struct bioinfer_error err = {0};
+    if (!CHECK(!bi_writer_finish(*w, &err)))
+        fprintf(stderr, "    %s\n", err.text);
+    bi_writer_close(w);
+}
+
+/* ---- 3 half precision ---- */
+
+/* Is it a format of arrays, not of text? */
+static bool has_arrays(const char *format)
+{
+    return strcmp(format, "jsonl") && strcmp(format, "tsv") && strcmp(format, "esm-pt");
+}
+
+/* Every 1,054th float32, all kinds of NaN and infinity among them, as float16. */
+static void rounds_to_half(void)
+{
+    enum { STEP = 1054 };
+    struct bioinfer_writer *w = open_with("a.npy", (struct bioinfer_writer_params){.dtype = "f16"});
+    float *x = malloc(((size_t)UINT32_MAX / STEP + 1) * sizeof *x);
+    size_t size, n = 0, wrong = 0;
+    struct bioinfer_array a;
+    struct bioinfer_result r;
+    unsigned char *p;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += STEP) {
+        union { uint32_t u; float f; } v = {.u = (uint32_t)bits};
+        if (!(fabsf(v.f) >= 65520 && fabsf(v.f) < INFINITY))
+            x[n++] = v.f;
+    }
+    r = vector_of(0, "all", &a, x, (int64_t)n);
+    CHECK(!bi_writer_put(w, &r, NULL));
+    finish(&w);
+    p = slurp("a.npy", &size);
+    CHECK(!memcmp(p + 10, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, ", 54));
+    CHECK_EQ(size, 10 + bi_le16(p + 8) + 2 * n);
+    for (size_t i = 0; i < n; i++)
+        wrong += bi_le16(p + size - 2 * (n - i)) != bi_f32_to_f16(x[i]);
+    CHECK_EQ(wrong, 0);
+    free(p);
+    free(x);
+    empty_folder();
+}
+
+/* A value that would become infinite is refused; formats of text know no float16. */
+static void refuses_what_half_cannot_hold(void)
+{
+    static const struct {
+        float x;
+        bool fits;
+    } cases[] = {{65519.99F, true}, {-65519.99F, true}, {65520, false}, {-65520, false},
+                 {3e38F, false},    {INFINITY, true},   {NAN, true},    {1e-30F, true}};
+    for (int i = 0; bi_writer_format(i); i++) {
+        const char *format = bi_writer_format(i);
+        struct bioinfer_writer_params p = {
+            .struct_size = sizeof p, .format = format, .dtype = "f16"};
+        struct bioinfer_writer *w = NULL;
+        struct bioinfer_error err = {0};
+        if (!has_arrays(format)) {
+            CHECK_EQ(bi_writer_open(&w, &environment, in_folder("x"), &p, &err), BIOINFER_INVALID);
+            CHECK_HAS(err.text, "holds no float16 (f16); npz, npy, ");
+            continue;
+        }
+        for (size_t k = 0; k < BI_COUNT(cases); k++) {
+            const float values[3] = {1, cases[k].x, 2};
+            struct bioinfer_array a;
+            struct bioinfer_result r = vector_of(0, "P1", &a, values, 3);
+            w = open_with("x", p);
+            CHECK_EQ(bioinfer_result_fits(&r, "f32", &err), 0);
+            CHECK_EQ(bioinfer_result_fits(&r, NULL, &err), 0);
+            CHECK_EQ(bioinfer_result_fits(&r, "f16", &err),
+                     cases[k].fits ? 0 : BIOINFER_OUT_OF_RANGE);
+            CHECK_EQ(bi_writer_put(w, &r, &err), cases[k].fits ? 0 : BIOINFER_OUT_OF_RANGE);
+            if (!cases[k].fits) {
+                CHECK_HAS(err.text, "record 'P1': mean: value ");
+                CHECK_HAS(err.text, " at place 1 is beyond 65504, the largest of float16 "
+                                    "(1 of 3 values are)");
+            }
+            bi_writer_close(&w);
+        }
+    }
+    struct bioinfer_writer_params p = {.struct_size = sizeof p, .dtype = "bf16"};
+    struct bioinfer_writer *w = NULL;
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bi_writer_open(&w, &environment, in_folder("x.npz"), &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "unknown type of numbers 'bf16', expected f32 or f16");
+    CHECK_EQ(empty_folder(), 0);
+}
+
+/* ---- 4 samples for read_back.py ---- */
+
+static void write_samples(void)
+{
+    static const char *const odd[] = {"\xC3\xA9", "a/b", "sp|P1|X Y", "..", "\"q\""};
+    for (int i = 0; bi_writer_format(i); i++) {
+        const char *format = bi_writer_format(i);
+        struct bioinfer_writer *w;
+        char name[64];
+        if (!has_arrays(format))
+            continue;
+        snprintf(name, sizeof name, "half.%s", format);
+        w = open_with(name, (struct bioinfer_writer_params){.dtype = "f16"});
+        for (uint64_t k = 0; k < 50; k++) {
+            float values[5];
+            struct bioinfer_array a;
+            struct bioinfer_result r;
+            char id[32];
+            snprintf(id, sizeof id, "id%d", (int)k);
+            for (uint64_t v = 0; v < 5; v++)
+                values[v] = value(k, v);
+            r = vector_of(k, k < 5 ? odd[k] : id, &a, values, 5);
+            r.status = k == 7 ? BIOINFER_EMPTY : 0;
+            CHECK(!bi_writer_put(w, &r, NULL));
+        }
+        finish(&w);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    environment = bi_env_default();
+    if (argc == 3 && !strcmp(argv[1], "--samples")) {
+        snprintf(folder, sizeof folder, "%s", argv[2]);
+        TEST(write_samples);
+        return test_report();
+    }
+    if (!mkdtemp(folder))
+        return 1;
+    TEST(rounds_to_half);
+    TEST(refuses_what_half_cannot_hold);
+    rmdir(folder);
+    return test_report();
+}
