@@ -60,6 +60,7 @@ struct bioinfer_reader {
 
     struct bioinfer_reader_params params;
     size_t block_size;
+    bool alone; /* no thread is started for the blocks */
     struct bi_records_pool *pool;
     struct bi_fasta_ahead *ahead;
     bool ahead_tried;
@@ -602,12 +603,12 @@ static int start_ahead(struct bioinfer_reader *r)
 {
     int st = r->begun ? 0 : begin(r);
     r->ahead_tried = true;
-    if (st || r->params.n_threads < 2 || r->eol != '\n' || !r->in.stream.size ||
+    if (st || (r->params.n_threads < 2 && !r->alone) || r->eol != '\n' || !r->in.stream.size ||
         !(r->in.stream.memory || r->in.stream.owned) || bi_gunzip_is_compressed(&r->in))
         return st;
     r->at = place(r);
     bi_fasta_ahead_open(&r->ahead, r->env, &r->in.stream, r->at, &r->params, r->block_size,
-                        r->pool);
+                        r->alone, r->pool);
     return 0;
 }
 
@@ -864,6 +865,12 @@ void bi_fasta_tune(struct bioinfer_reader *r, size_t chunk, uint64_t ratio)
 void bi_fasta_tune_blocks(struct bioinfer_reader *r, size_t size)
 {
     r->block_size = size;
+}
+
+void bi_fasta_tune_alone(struct bioinfer_reader *r, size_t size)
+{
+    r->block_size = size;
+    r->alone = true;
 }
 
 void bi_fasta_progress(const struct bioinfer_reader *r, uint64_t *done, uint64_t *total)

@@ -41,7 +41,10 @@ void bi_fasta_close(struct bioinfer_reader **reader);
 /* Tests only: most bytes of one read, and the compression ratio that is refused (0 =
  * none). Before the first bi_fasta_next(). */
 void bi_fasta_tune(struct bioinfer_reader *reader, size_t chunk, uint64_t ratio);
-/* Bytes that a thread takes at a time. */
+/* Sets the bytes that a thread takes at a time. */
 void bi_fasta_tune_blocks(struct bioinfer_reader *reader, size_t size);
+/* The same, but the caller itself reads the blocks of the threads, whatever n_threads says: a
+ * fuzzer that starts threads for each input tries few inputs. */
+void bi_fasta_tune_alone(struct bioinfer_reader *reader, size_t size);
 
 #endif

@@ -30,6 +30,7 @@ struct bi_fasta_ahead {
     uint64_t n_blocks;
     struct worker *workers;
     int n_workers, n_started;
+    bool alone; /* no thread is started: the caller reads blocks with the first worker */
     struct place *places;
     uint64_t n_places;
     bool locked; /* the mutex and the conditions exist */
@@ -132,7 +133,7 @@ static void *work(void *arg)
 void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
                          const struct bi_stream *stream, uint64_t start,
                          const struct bioinfer_reader_params *params, size_t block_size,
-                         struct bi_records_pool *pool)
+                         bool alone, struct bi_records_pool *pool)
 {
     const uint64_t n_blocks = stream->size > start ? (stream->size - start) / block_size : 0;
     struct bi_fasta_ahead *a;
@@ -142,7 +143,9 @@ void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
         return; /* small files are read before threads have started */
     *a = (struct bi_fasta_ahead){.env = env, .stream = stream, .pool = pool, .start = start,
                                  .block_size = block_size, .n_blocks = n_blocks};
-    a->n_workers = (uint64_t)params->n_threads < n_blocks ? params->n_threads : (int)n_blocks;
+    a->n_workers = alone                                      ? 1
+                   : (uint64_t)params->n_threads < n_blocks ? params->n_threads
+                                                            : (int)n_blocks;
     a->n_places = RING * (uint64_t)a->n_workers;
     a->workers = bi_calloc(env, (size_t)a->n_workers, sizeof *a->workers);
     a->places = bi_calloc(env, (size_t)a->n_places, sizeof *a->places);
@@ -162,12 +165,14 @@ void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
         struct worker *w = &a->workers[i];
         w->ahead = a;
         if (!(w->bytes = bi_alloc(env, 2 * block_size + 1)) ||
-            bi_fasta_part_open(&w->part, env, params) ||
-            bi_thread_start(&w->thread, work, w))
+            bi_fasta_part_open(&w->part, env, params))
+            break;
+        a->alone = alone;
+        if (alone || bi_thread_start(&w->thread, work, w))
             break;
         a->n_started++;
     }
-    if (a->n_started) {
+    if (a->alone || a->n_started) {
         *out = a;
         return;
     }
@@ -182,8 +187,14 @@ bool bi_fasta_ahead_take(struct bi_fasta_ahead *a, uint64_t at, struct bi_fasta_
     pthread_mutex_lock(&a->lock);
     while (!found && a->taken < a->n_blocks) {
         struct place *p = &a->places[a->taken % a->n_places];
-        while (!p->ready)
-            pthread_cond_wait(&a->ready, &a->lock);
+        while (!p->ready) {
+            if (a->alone) {
+                read_block(&a->workers[0], a->taken, &p->block);
+                p->ready = true;
+            } else {
+                pthread_cond_wait(&a->ready, &a->lock);
+            }
+        }
         if (p->block.records && p->block.start > at)
             break;
         if ((found = p->block.records && p->block.start == at))

@@ -27,12 +27,12 @@ struct bi_fasta_block {
 struct bi_fasta_ahead;
 
 /* stream: of a regular file or memory, with `size` known; it stays the caller's. start: where the
- * first line begins. params: of the reader. Nothing is read with *out NULL, for want of threads or
- * memory. */
+ * first line begins. params: of the reader. alone: no thread is started, take() reads each block.
+ * Nothing is read with *out NULL, for want of threads or memory. */
 void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
                          const struct bi_stream *stream, uint64_t start,
                          const struct bioinfer_reader_params *params, size_t block_size,
-                         struct bi_records_pool *pool);
+                         bool alone, struct bi_records_pool *pool);
 /* The block that begins at byte `at`; false: there is none, the record there is the caller's. */
 bool bi_fasta_ahead_take(struct bi_fasta_ahead *ahead, uint64_t at, struct bi_fasta_block *block);
 void bi_fasta_ahead_close(struct bi_fasta_ahead **ahead); /* NULL-safe */
