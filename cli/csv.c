@@ -139,16 +139,14 @@ static int find_column(struct cli_csv *csv, const char *path, const char *column
     return fail(err, CLI_EXIT_DATA, BIOINFER_FORMAT, path, 1, what);
 }
 
-int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
-                 struct bioinfer_error *err)
+/* Finds the rows of csv->data, behind which a NUL stands. */
+static int find_rows(struct cli_csv *csv, const char *path, const char *column,
+                     struct bioinfer_error *err)
 {
     int index = 0, code;
     long line = 1;
     char *p, *end;
 
-    *csv = (struct cli_csv){.separator = ','};
-    if ((code = read_all(csv, path, err)))
-        return code;
     if (memchr(csv->data, 0, csv->size))
         return fail(err, CLI_EXIT_DATA, BIOINFER_FORMAT, path, 0, "not a text table");
     p = csv->data;
@@ -187,6 +185,16 @@ int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
     if (!csv->header.text)
         return fail(err, CLI_EXIT_DATA, BIOINFER_FORMAT, path, 0, "the table is empty");
     return CLI_EXIT_OK;
+}
+
+int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
+                 struct bioinfer_error *err)
+{
+    int code;
+
+    *csv = (struct cli_csv){.separator = ','};
+    code = read_all(csv, path, err);
+    return code ? code : find_rows(csv, path, column, err);
 }
 
 void cli_csv_free(struct cli_csv *csv)

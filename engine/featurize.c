@@ -24,21 +24,14 @@ static int code_of(char letter)
 
 enum { MAX_SIDE_SIZE = 1 << 30 };
 
-/* The last line that is not empty, or all of them as an array behind each other (`all`): the
- * reference reads lines and keeps the last. */
-static int read_side(const struct bi_json **out, struct bi_side_files *side, const char *path,
-                     bool all, struct bioinfer_error *err)
+/* Gives the last line of text[0, size) that is not empty, or all of them as an array behind each
+ * other (`all`): the reference reads lines and keeps the last. A NUL stands behind the text. */
+static int parse_side(const struct bi_json **out, struct bi_side_files *side, const char *path,
+                      const char *text, size_t size, bool all, struct bioinfer_error *err)
 {
-    const struct bi_env *env = side->arena.env;
     struct bi_json *list = NULL, **tail = &list;
-    char *text = NULL;
-    size_t size, at = 0;
-    int st;
-    *out = NULL;
-    if (!path)
-        return 0;
-    if ((st = bi_file_slurp(env, path, MAX_SIDE_SIZE, &text, &size, err)))
-        goto out;
+    size_t at = 0;
+    int st = 0;
     while (!st && at < size) {
         size_t end = at;
         struct bi_json *json;
@@ -60,16 +53,31 @@ static int read_side(const struct bi_json **out, struct bi_side_files *side, con
     if (!st && !list)
         st = bi_fail(err, BIOINFER_EMPTY, "%s: no JSON object", path);
     *out = list;
-out:
+    return st;
+}
+
+static int read_side(const struct bi_json **out, struct bi_side_files *side, const char *path,
+                     bool all, struct bioinfer_error *err)
+{
+    const struct bi_env *env = side->arena.env;
+    char *text = NULL;
+    size_t size;
+    int st;
+    *out = NULL;
+    if (!path)
+        return 0;
+    if (!(st = bi_file_slurp(env, path, MAX_SIDE_SIZE, &text, &size, err)))
+        st = parse_side(out, side, path, text, size, all, err);
     bi_free(env, text);
     return st;
 }
 
-static int read_bias(struct bi_side_files *side, const char *path, struct bioinfer_error *err)
+/* {letter: number, ...} of all residues of all structures. */
+static int take_bias(struct bi_side_files *side, const char *path, const struct bi_json *json,
+                     struct bioinfer_error *err)
 {
-    const struct bi_json *json;
     double value;
-    int st = read_side(&json, side, path, false, err);
+    int st = 0;
     for (const struct bi_json *j = json ? json->first : NULL; !st && j; j = j->next)
         if (!bi_json_double(j, &value))
             st = bi_fail(err, BIOINFER_FORMAT, "%s: '%s': expected a residue letter and a number",
@@ -86,6 +94,7 @@ int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
                        const struct bioinfer_design_params *p, struct bioinfer_error *err)
 {
     const char *omit = p->omit_aa ? p->omit_aa : "X";
+    const struct bi_json *bias = NULL;
     int st;
     *side = (struct bi_side_files){.arena = {.env = env}};
     for (; *omit; omit++) {
@@ -99,7 +108,8 @@ int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
         (st = read_side(&side->omit, side, p->omit_file, false, err)) ||
         (st = read_side(&side->bias, side, p->bias_residue_file, false, err)) ||
         (st = read_side(&side->pssm, side, p->pssm_file, true, err)) ||
-        (st = read_bias(side, p->bias_file, err)))
+        (st = read_side(&bias, side, p->bias_file, false, err)) ||
+        (st = take_bias(side, p->bias_file, bias, err)))
         bi_side_files_free(side);
     return st;
 }
@@ -111,10 +121,20 @@ void bi_side_files_free(struct bi_side_files *side)
     *side = (struct bi_side_files){0};
 }
 
-/* What a side file says of one structure; several objects: the last that has the name. NULL: the
- * file was not given. An entry without a line of its own is an error. */
+/* Fails where json is not of this type. */
+static int check_type(const struct bi_json *json, enum bi_json_type type, const char *name,
+                      const char *what, const char *expected, struct bioinfer_error *err)
+{
+    return json->type == type ? 0
+                              : bi_fail(err, BIOINFER_FORMAT, "%s: %s: expected %s", name, what,
+                                        expected);
+}
+
+/* Gives what a side file says of one structure, an object of chains or a list; where several
+ * objects have the name, the last one's. NULL: the file was not given. A structure that the file
+ * does not name is an error. */
 static int side_of(const struct bi_json **out, const struct bi_json *file, const char *name,
-                   const char *what, struct bioinfer_error *err)
+                   const char *what, enum bi_json_type type, struct bioinfer_error *err)
 {
     *out = NULL;
     for (const struct bi_json *j = file; j; j = j->next)
@@ -123,7 +143,9 @@ static int side_of(const struct bi_json **out, const struct bi_json *file, const
     if (file && !*out)
         return bi_fail(err, BIOINFER_NOT_FOUND, "%s: the file of %s has no entry of this name", name,
                        what);
-    return 0;
+    return *out ? check_type(*out, type, name, what,
+                             type == BI_JSON_OBJECT ? "an object of chains" : "a list", err)
+                : 0;
 }
 
 /* ---- chains ---- */
@@ -181,9 +203,12 @@ static int choose_chains(struct bi_entry *e, const struct bi_backbone *b,
                          const struct bi_side_files *side, struct bioinfer_error *err)
 {
     const struct bi_json *json;
-    int st = side_of(&json, side->chains, e->name, "chains", err);
+    int st = side_of(&json, side->chains, e->name, "chains", BI_JSON_ARRAY, err);
     if (st)
         return st;
+    for (const struct bi_json *l = json ? json->first : NULL; l; l = l->next)
+        if ((st = check_type(l, BI_JSON_ARRAY, e->name, "chains", "two lists of chains", err)))
+            return st;
     for (const char *at = p->chains ? p->chains : ""; *at;) {
         size_t k = strcspn(at, ", ");
         if (k && !has_chain(b, at, k))
@@ -524,6 +549,9 @@ static int apply_fixed(struct bi_entry *e, const struct bi_json *json, struct bi
     int st = 0;
     for (const struct bi_json *c = json ? json->first : NULL; c; c = c->next) {
         const struct bi_segment *s = segment_of(e, c->key);
+        if ((st = check_type(c, BI_JSON_ARRAY, e->name, "fixed positions",
+                             "a list of positions of each chain", err)))
+            return st;
         for (const struct bi_json *j = s ? c->first : NULL; j; j = j->next) {
             int64_t at;
             if ((st = token_of(e, s, j, "fixed positions", &at, err)))
@@ -556,7 +584,7 @@ static int apply_omit(struct bi_entry *e, const struct bi_json *json, struct bio
         for (const struct bi_json *pair = s ? c->first : NULL; pair; pair = pair->next) {
             const struct bi_json *positions = pair->first;
             const char *letters = positions ? bi_json_string(positions->next) : NULL;
-            if (!letters)
+            if (!letters || positions->type != BI_JSON_ARRAY)
                 return bi_fail(err, BIOINFER_FORMAT, "%s: omit: expected [[positions], \"letters\"]",
                                e->name);
             for (const struct bi_json *j = positions->first; j; j = j->next) {
@@ -687,6 +715,9 @@ static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bio
     for (const struct bi_json *g = json ? json->first : NULL; g; g = g->next) {
         int32_t n = 0, *tokens;
         float *weights;
+        if ((st = check_type(g, BI_JSON_OBJECT, e->name, "tied positions",
+                             "a list of objects of chains", err)))
+            return st;
         for (const struct bi_json *c = g->first; c; c = c->next)
             n += (int32_t)(c->first && c->first->type == BI_JSON_ARRAY ? c->first->n : c->n);
         if ((st = add_tie(e, &cap, n, &tokens, &weights, err)))
@@ -743,16 +774,16 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         return bi_fail(err, BIOINFER_TOO_LONG, "%s: %lld residues, at most %lld are allowed", e->name,
                        (long long)e->n, (long long)p->max_length);
     if ((st = fill_tokens(e, b, model, p, err)) ||
-        (st = side_of(&json, side->fixed, e->name, "fixed positions", err)) ||
+        (st = side_of(&json, side->fixed, e->name, "fixed positions", BI_JSON_OBJECT, err)) ||
         (st = apply_fixed(e, json, err)) ||
         (ligand && (st = fill_atoms(e, structure, b, model, p, notes, err))) ||
-        (st = side_of(&json, side->omit, e->name, "omitted residues", err)) ||
+        (st = side_of(&json, side->omit, e->name, "omitted residues", BI_JSON_OBJECT, err)) ||
         (st = apply_omit(e, json, err)) ||
-        (st = side_of(&json, side->bias, e->name, "bias", err)) ||
+        (st = side_of(&json, side->bias, e->name, "bias", BI_JSON_OBJECT, err)) ||
         (st = apply_bias(e, json, err)) ||
-        (st = side_of(&json, side->pssm, e->name, "PSSM", err)) ||
+        (st = side_of(&json, side->pssm, e->name, "PSSM", BI_JSON_OBJECT, err)) ||
         (st = apply_pssm(e, json, err)) ||
-        (st = side_of(&json, side->tied, e->name, "tied positions", err)) ||
+        (st = side_of(&json, side->tied, e->name, "tied positions", BI_JSON_ARRAY, err)) ||
         (st = apply_ties(e, json, err)) ||
         (p->homooligomer && (st = tie_equal_chains(e, err))))
         return st;
