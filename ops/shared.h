@@ -50,8 +50,10 @@ double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, 
 /* Copies a parameter struct into the launch. */
 #define BI_LAUNCH(launch, entry_name, type, ...)                                         \
     do {                                                                                 \
-        const type params_ = {__VA_ARGS__};                                              \
+        type params_;                                                                    \
         _Static_assert(sizeof(type) <= BI_PARAMS_SIZE, "enlarge BI_PARAMS_SIZE");        \
+        memset(&params_, 0, sizeof params_); /* padding too: tools/same.py compares bytes */ \
+        params_ = (type){__VA_ARGS__};                                                   \
         (launch)->entry = entry_name;                                                    \
         memcpy((launch)->params, &params_, sizeof params_);                              \
     } while (0)

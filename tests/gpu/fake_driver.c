@@ -6,7 +6,8 @@
  * only luck gave, shows. The n-th call fails when told to. One lock around everything.
  *
  * As AMD's runtime does, the one here looks into the image of a module after it was loaded, and ends the process
- * when the device faults: at call $FAKE_DRIVER_ABORT_AT, once, which the file $FAKE_DRIVER_ABORTED then says. */
+ * when the device faults: at call $FAKE_DRIVER_ABORT_AT, once, which the file $FAKE_DRIVER_ABORTED then says.
+ * $FAKE_DRIVER_ARCH names another AMD chip than gfx90a (gfx908, gfx942, gfx1100) for tools/same.py. */
 #include "fake_driver.h"
 
 #include <fcntl.h>
@@ -20,11 +21,6 @@
 #include "../../kernels/emu/emu.h"
 #include "../../kernels/gpu_entries.h"
 
-#ifdef FAKE_CUDA
-#define TARGET bi_emu_nvidia
-#else
-#define TARGET bi_emu_cdna2
-#endif
 #define API __attribute__((visibility("default"))) int
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -33,6 +29,18 @@ __attribute__((visibility("default"))) struct fake fake_driver = {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int lost; /* sticky code */
+
+/* The emulated chip: of HIP that of $FAKE_DRIVER_ARCH, gfx90a when unset. */
+static const struct bi_emu_target *target(void)
+{
+#ifdef FAKE_CUDA
+    return &bi_emu_nvidia;
+#else
+    const char *arch = getenv("FAKE_DRIVER_ARCH");
+    return !arch ? &bi_emu_cdna2 : !strncmp(arch, "gfx11", 5) ? &bi_emu_rdna
+           : !strcmp(arch, "gfx908") ? &bi_emu_cdna : &bi_emu_cdna2;
+#endif
+}
 
 enum { OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILED = 719, MOST_PARAMS = 512 };
 
@@ -143,7 +151,8 @@ static int pass(struct event *e, long number)
 static int run_op(const struct op *op)
 {
     struct bi_emu_launch l = {.run = op->kernel ? op->kernel->run : NULL, .params = op->params,
-                              .wave = TARGET.wave, .flushes = TARGET.flushes, .grid = {op->grid[0], op->grid[1]},
+                              .wave = target()->wave, .flushes = target()->flushes,
+                              .grid = {op->grid[0], op->grid[1]},
                               .block = op->block, .seed = 1};
     int code = 0;
     switch (op->what) {
@@ -231,7 +240,7 @@ static int function(void **out, void *module, const char *name)
     int code = begin();
     (void)module;
     *out = NULL;
-    for (const struct bi_emu_kernel *k = TARGET.kernels; !code && k->name; k++)
+    for (const struct bi_emu_kernel *k = target()->kernels; !code && k->name; k++)
         if (!strcmp(k->name, name))
             *out = (void *)(uintptr_t)k;
     return end(code ? code : *out ? 0 : NOT_FOUND);
@@ -485,7 +494,9 @@ API hipDeviceGetName(char *s, int n, int d) { (void)d; return name_of(s, n); }
 API hipDeviceGetAttribute(int *v, int a, int d) { (void)a; (void)d; return number(v, 2); }
 API hipGetDevicePropertiesR0600(void *p, int d)
 {
-    strcpy((char *)p + 1160, d < fake_driver.other_until ? "gfx1036" : fake_driver.arch);
+    const char *arch = getenv("FAKE_DRIVER_ARCH");
+    arch = d < fake_driver.other_until ? "gfx1036" : arch ? arch : fake_driver.arch;
+    snprintf((char *)p + 1160, 256, "%s", arch);
     return known(plain(), d);
 }
 API hipMemGetInfo(size_t *a, size_t *t)

@@ -101,6 +101,25 @@ class Hopper(unittest.TestCase):
             self.assertRegex(names[at + 2], '^linear_sm90_')
         self.check(self.model('esm2', 'hf-d16'), ['linear_sm90_.*'], ['overlapping_rows'])
 
+    def test_launch_log(self):
+        """Each launch has a line, equal from run to run wherever memory lies."""
+        logs = []
+        with tempfile.TemporaryDirectory() as folder:
+            for n, include in enumerate(('mean', 'mean', 'mean,logits')):
+                path = os.path.join(folder, str(n))
+                os.environ['NULL_DRIVER_LAUNCHES'] = path
+                try:
+                    names = self.launched(*self.model('esm2', 'hf-d16', '--include', include))
+                finally:
+                    del os.environ['NULL_DRIVER_LAUNCHES']
+                with open(path, encoding='ascii') as f:
+                    logs.append(f.read().splitlines())
+                self.assertEqual([line.split()[0] for line in logs[-1]], names)
+                for line in logs[-1]:
+                    self.assertRegex(line, r'^\w+ [1-9]\d* [1-9]\d* [1-9]\d* \d+ [0-9a-f]{16}$')
+        self.assertEqual(logs[0], logs[1])
+        self.assertNotEqual(logs[0], logs[2])
+
 
 if __name__ == '__main__':
     unittest.main()
