@@ -272,7 +272,7 @@ API cuLaunchKernelEx(const struct launch *l, void *f, void **params, void **extr
                           l->shared, l->stream, params, extra);
 }
 
-/* What stands where a driver writes a map: all that it was asked for. */
+/* All that a tensor map was asked for stands where a driver would write the map. */
 struct tensor_map {
     uint64_t base, sizes[2], stride;
     uint32_t box[2];
