@@ -1,14 +1,32 @@
 /* hydrogens.c - hydrogens that a file spells out become counts on the atoms they are bonded to. */
 #include "molecule.h"
 
-/* Does the hydrogen become a count? One that bridges, stands alone, is an isotope or carries a
- * charge of +1 says more than a count, so it stays; so does one whose neighbour is a hydrogen. */
+/* Is the hydrogen, which is bonded to atom i, what tells E from Z? So it is in R2C=N-H, where no
+ * other neighbour of the nitrogen could. */
+static bool tells_stereo(const struct bi_molecule *mol, uint32_t i, uint32_t hydrogen)
+{
+    const struct bi_mol_near *near = mol->near + mol->start[i];
+    const struct bi_mol_near other = near[near[0].atom == hydrogen];
+    const struct bi_mol_bond *b = &mol->bonds[other.bond];
+    if (bi_mol_degree(mol, i) != 2 || b->order != 2 || b->either)
+        return false;
+    for (uint32_t k = mol->start[other.atom]; k < mol->start[other.atom + 1]; k++)
+        if (mol->bonds[mol->near[k].bond].order == 1)
+            return true;
+    return false;
+}
+
+/* Does the hydrogen become a count? One that bridges, stands alone, is an isotope or tells E from Z
+ * says more than a count, so it stays; so does one whose neighbour is a hydrogen. */
 static bool is_removed(const struct bi_molecule *mol, uint32_t i)
 {
     const struct bi_mol_atom *h = &mol->atoms[i];
-    return h->element == 1 && !h->isotope && h->charge <= 0 && bi_mol_degree(mol, i) == 1 &&
-           mol->bonds[mol->near[mol->start[i]].bond].order == 1 &&
-           mol->atoms[mol->near[mol->start[i]].atom].element != 1;
+    struct bi_mol_near near;
+    if (h->element != 1 || h->isotope || bi_mol_degree(mol, i) != 1)
+        return false;
+    near = mol->near[mol->start[i]];
+    return mol->bonds[near.bond].order == 1 && mol->atoms[near.atom].element != 1 &&
+           !tells_stereo(mol, near.atom, i);
 }
 
 int bi_mol_remove_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text,

@@ -105,7 +105,7 @@ void bi_mol_name(struct bi_molecule *mol, const struct bi_mol_text *t)
 
 void bi_mol_clear(struct bi_molecule *mol)
 {
-    mol->n_atoms = mol->n_bonds = mol->n_removed = 0;
+    mol->n_atoms = mol->n_bonds = mol->n_removed = mol->n_rings = mol->n_sssr = 0;
     mol->has_3d = false;
 }
 
@@ -121,16 +121,16 @@ int bi_mol_add_atom(struct bi_molecule *mol, const struct bi_mol_atom *atom,
     return 0;
 }
 
-int bi_mol_add_bond(struct bi_molecule *mol, uint32_t a, uint32_t b, uint8_t order,
+int bi_mol_add_bond(struct bi_molecule *mol, const struct bi_mol_bond *bond,
                     const struct bi_mol_text *t, struct bioinfer_error *err)
 {
-    if (a == b)
-        return bi_mol_fail(t, err, BIOINFER_FORMAT, "a bond of atom %u with itself", a + 1);
+    if (bond->a == bond->b)
+        return bi_mol_fail(t, err, BIOINFER_FORMAT, "a bond of atom %u with itself", bond->a + 1);
     if (mol->n_bonds >= BI_MOL_MAX_BONDS)
         return bi_mol_fail(t, err, BIOINFER_LIMIT, "more than %d bonds", BI_MOL_MAX_BONDS);
     if (!bi_grow(mol->env, &mol->bonds, &mol->cap_bonds, mol->n_bonds + 1, sizeof *mol->bonds))
         return bi_mol_fail(t, err, BIOINFER_NOMEM, "%u bonds", mol->n_bonds + 1);
-    mol->bonds[mol->n_bonds++] = (struct bi_mol_bond){.a = a, .b = b, .order = order};
+    mol->bonds[mol->n_bonds++] = *bond;
     return 0;
 }
 
@@ -182,5 +182,8 @@ void bi_molecule_free(struct bi_molecule *mol)
     bi_free(mol->env, mol->bonds);
     bi_free(mol->env, mol->start);
     bi_free(mol->env, mol->near);
+    bi_free(mol->env, mol->ring_start);
+    bi_free(mol->env, mol->ring_atoms);
+    bi_free(mol->env, mol->ring_bonds);
     *mol = (struct bi_molecule){0};
 }

@@ -24,14 +24,33 @@ struct bi_mol_atom {
     uint8_t n_h;        /* hydrogens that are no atoms of the molecule */
     uint16_t isotope;   /* mass number, 0 = natural */
     bool no_more_h;     /* the file states the valence, so that no hydrogen is added */
+    /* filled by bi_mol_perceive() */
+    bool aromatic, in_ring;
+    uint8_t hybrid; /* enum bi_hybrid */
+};
+
+/* X(NAME, word) */
+#define BI_HYBRID_LIST(X)                                                                          \
+    X(UNKNOWN, "unknown")                                                                          \
+    X(S, "s") X(SP, "sp") X(SP2, "sp2") X(SP3, "sp3") X(SP3D, "sp3d") X(SP3D2, "sp3d2")
+enum bi_hybrid {
+#define BI_X(name, word) BI_HYBRID_##name,
+    BI_HYBRID_LIST(BI_X)
+#undef BI_X
 };
 
 struct bi_mol_bond {
     uint32_t a, b; /* atoms, in the file's order */
-    uint8_t order; /* 1, 2, 3; BI_MOL_ORDER_AROMATIC until kekulized */
+    uint8_t order; /* 1, 2, 3; of an aromatic bond that of one Kekule structure */
+    bool either;   /* the file says that E and Z are not known */
+    /* filled by bi_mol_perceive() */
+    bool aromatic, conjugated, in_ring;
 };
 
-enum { BI_MOL_ORDER_AROMATIC = 4 };
+enum {
+    BI_MOL_ORDER_AROMATIC = 4, /* as a file says; until perception */
+    BI_MOL_ORDER_DATIVE = 5
+}; /* from a to the metal b; made by perception */
 
 struct bi_mol_near {
     uint32_t atom, bond;
@@ -54,7 +73,12 @@ struct bi_molecule {
     /* neighbours of atom i, in the order of the bonds: near[start[i]] to near[start[i + 1] - 1] */
     uint32_t *start;
     struct bi_mol_near *near;
-    size_t cap_atoms, cap_bonds, cap_start, cap_near;
+    /* Rings: the smallest ones, and others of the same sizes that could stand for them. The members
+     * of ring r are in ring_atoms and ring_bonds at ring_start[r] to ring_start[r + 1] - 1, in the
+     * order of the ring; bond k follows atom k. */
+    uint32_t n_rings, n_sssr; /* all of them; how many a smallest set has */
+    uint32_t *ring_start, *ring_atoms, *ring_bonds;
+    size_t cap_atoms, cap_bonds, cap_start, cap_near, cap_rings, cap_ring_atoms, cap_ring_bonds;
 };
 
 void bi_molecule_free(struct bi_molecule *mol); /* NULL-safe */
@@ -109,8 +133,8 @@ int bi_sdf_read(struct bi_molecule *mol, struct bi_mol_text *text, struct bioinf
 
 int bi_mol_add_atom(struct bi_molecule *mol, const struct bi_mol_atom *atom,
                     const struct bi_mol_text *text, struct bioinfer_error *err);
-/* a and b are atoms; a bond of an atom with itself is refused here. */
-int bi_mol_add_bond(struct bi_molecule *mol, uint32_t a, uint32_t b, uint8_t order,
+/* The bond's ends are atoms; a bond of an atom with itself is refused here. */
+int bi_mol_add_bond(struct bi_molecule *mol, const struct bi_mol_bond *bond,
                     const struct bi_mol_text *text, struct bioinfer_error *err);
 /* Removes all atoms and bonds. */
 void bi_mol_clear(struct bi_molecule *mol);
@@ -120,6 +144,35 @@ int bi_mol_connect(struct bi_molecule *mol, const struct bi_mol_text *text,
 /* Turns hydrogens into counts (hydrogens.c), with neighbours filled anew. */
 int bi_mol_remove_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text,
                             struct bioinfer_error *err);
+
+/* ---- perception: called by bi_molecules_next(), in this order ---- */
+
+/* All of the steps below. */
+int bi_mol_perceive(struct bi_molecule *mol, const struct bi_mol_text *text,
+                    struct bioinfer_error *err);
+/* Replaces aromatic bonds of a file by single and double ones (kekulize.c). */
+int bi_mol_kekulize(struct bi_molecule *mol, const struct bi_mol_text *text,
+                    struct bioinfer_error *err);
+/* Writes nitro groups, azides and oxides of halogens with charges, and bonds that exceed the
+ * valence of an atom beside a metal as dative ones (valence.c). */
+void bi_mol_normalise(struct bi_molecule *mol);
+/* Adds the hydrogens that the valences of elements ask for, and counts unpaired electrons where
+ * the file states the valence (valence.c). */
+int bi_mol_add_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text,
+                         struct bioinfer_error *err);
+/* Sum of the orders of an atom's bonds, without counted hydrogens. */
+int bi_mol_bond_sum(const struct bi_molecule *mol, uint32_t atom);
+/* Is this sum of bond orders, hydrogens and unpaired electrons one that the atom may have? *n_h is
+ * how many hydrogens the next allowed one is away. */
+bool bi_mol_valence_ok(const struct bi_mol_atom *atom, int sum, int *n_h);
+int bi_mol_find_rings(struct bi_molecule *mol, const struct bi_mol_text *text,
+                      struct bioinfer_error *err); /* rings.c */
+int bi_mol_find_aromatic(struct bi_molecule *mol, const struct bi_mol_text *text,
+                         struct bioinfer_error *err); /* aromatic.c */
+/* Electrons that an atom can give to a system of conjugated bonds; -1: it has no part in one. */
+int bi_mol_pi_electrons(const struct bi_molecule *mol, uint32_t atom);
+void bi_mol_find_conjugated(struct bi_molecule *mol); /* hybrid.c */
+void bi_mol_find_hybrids(struct bi_molecule *mol);    /* hybrid.c */
 
 /* ---- elements (elements.c) ---- */
 

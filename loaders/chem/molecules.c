@@ -120,14 +120,16 @@ static int read_molecule(struct bi_molecule *mol, struct bi_mol_text *t, bool wh
     if ((st = bi_sdf_read(mol, t, err)) || (st = bi_mol_connect(mol, t, err)))
         return st;
     t->number = mol->line;
-    return bi_mol_remove_hydrogens(mol, t, err);
+    if ((st = bi_mol_remove_hydrogens(mol, t, err)))
+        return st;
+    return bi_mol_perceive(mol, t, err);
 }
 
 int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err)
 {
     struct bioinfer_error own = {0};
     struct bi_mol_text record;
-    bool whole;
+    bool whole = true;
     int st = next_record(m, &record, &whole, err);
     if (st <= 0)
         return st;

@@ -154,7 +154,6 @@ static int read_atom(struct bi_molecule *mol, struct bi_mol_text *t, struct bioi
     if (code < 0 || code > 7)
         return bi_mol_fail(t, err, BIOINFER_FORMAT, "charge code %d, expected 0 to 7", code);
     atom.charge = charges[code];
-    atom.n_radicals = code == 4;
     if (mass) {
         mass += (int)(bi_element(atom.element)->mass + 0.5f);
         if ((st = check_isotope(t, mass, err)))
@@ -168,19 +167,23 @@ static int read_atom(struct bi_molecule *mol, struct bi_mol_text *t, struct bioi
 
 static int read_bond(struct bi_molecule *mol, struct bi_mol_text *t, struct bioinfer_error *err)
 {
-    int ends[2], type, st;
-    uint8_t order;
+    struct bi_mol_bond bond = {0};
+    int ends[2], type, stereo, st;
     if ((st = column_int(t, 0, 3, "first atom of a bond", &ends[0], err)) ||
         (st = column_int(t, 3, 3, "second atom of a bond", &ends[1], err)) ||
-        (st = column_int(t, 6, 3, "type of a bond", &type, err)))
+        (st = column_int(t, 6, 3, "type of a bond", &type, err)) ||
+        (st = column_int(t, 9, 3, "stereo of a bond", &stereo, err)))
         return st;
     for (int e = 0; e < 2; e++)
         if (ends[e] < 1 || (uint32_t)ends[e] > mol->n_atoms)
             return bi_mol_fail(t, err, BIOINFER_FORMAT, "bond of atom %d, expected 1 to %u",
                                ends[e], mol->n_atoms);
-    if ((st = read_order(t, type, (uint32_t)ends[0], (uint32_t)ends[1], &order, err)))
+    bond.a = (uint32_t)ends[0] - 1;
+    bond.b = (uint32_t)ends[1] - 1;
+    if ((st = read_order(t, type, bond.a + 1, bond.b + 1, &bond.order, err)))
         return st;
-    return bi_mol_add_bond(mol, (uint32_t)ends[0] - 1, (uint32_t)ends[1] - 1, order, t, err);
+    bond.either = type == 2 && stereo == 3;
+    return bi_mol_add_bond(mol, &bond, t, err);
 }
 
 /* "M  CHG", "M  RAD", "M  ISO": a count, then pairs of an atom and a value. Any CHG or RAD line
@@ -408,22 +411,23 @@ static int find_atom(const struct bi_molecule *mol, const struct v3000 *v, int n
 
 static int read_bond_v3000(struct bi_molecule *mol, struct v3000 *v, struct bioinfer_error *err)
 {
+    struct bi_mol_bond bond = {0};
     size_t at = 0, n;
-    uint32_t ends[2];
     const char *word;
-    uint8_t order;
     int number, type, a, b, st;
     if ((st = word_int(v, &at, "number of a bond", &number, err)) ||
         (st = word_int(v, &at, "type of a bond", &type, err)) ||
         (st = word_int(v, &at, "first atom of a bond", &a, err)) ||
         (st = word_int(v, &at, "second atom of a bond", &b, err)) ||
-        (st = find_atom(mol, v, a, &ends[0], err)) || (st = find_atom(mol, v, b, &ends[1], err)) ||
-        (st = read_order(v->t, type, (uint32_t)a, (uint32_t)b, &order, err)))
+        (st = find_atom(mol, v, a, &bond.a, err)) || (st = find_atom(mol, v, b, &bond.b, err)) ||
+        (st = read_order(v->t, type, (uint32_t)a, (uint32_t)b, &bond.order, err)))
         return st;
     while ((word = next_word(v, &at, &n)))
-        if (n >= 7 && !memcmp(word, "ENDPTS=", 7))
+        if (is_text(word, n, "CFG=2"))
+            bond.either = type == 2;
+        else if (n >= 7 && !memcmp(word, "ENDPTS=", 7))
             return bi_mol_fail(v->t, err, BIOINFER_UNSUPPORTED, "a bond with several ends");
-    return bi_mol_add_bond(mol, ends[0], ends[1], order, v->t, err);
+    return bi_mol_add_bond(mol, &bond, v->t, err);
 }
 
 /* The lines between "BEGIN ATOM" or "BEGIN BOND" and its end. */

@@ -16,6 +16,11 @@ static void check(const struct bi_molecule *mol)
         if (!mol->atoms[i].element || mol->atoms[i].element >= BI_ELEMENTS ||
             bi_mol_degree(mol, i) > BI_MOL_MAX_NEIGHBOURS)
             abort();
+    if (mol->n_sssr > mol->n_rings)
+        abort();
+    for (uint32_t k = 0; mol->n_rings && k < mol->ring_start[mol->n_rings]; k++)
+        if (!mol->atoms[mol->ring_atoms[k]].in_ring || !mol->bonds[mol->ring_bonds[k]].in_ring)
+            abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

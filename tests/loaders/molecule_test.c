@@ -18,8 +18,8 @@
 #define V3_HEAD HEAD "  0  0  0     0  0            999 V3000\n" V30("BEGIN CTAB")
 #define V3_ATOMS                                                                                   \
     V30("BEGIN ATOM")                                                                              \
-    V30("7 C 0 0 1 0") V30("3 C 1.5 0 -") V30("1 0 CHG=-1")                                        \
-        V30("9 O 2 1.2 1 0 CFG=1 MASS=18 VAL=-1") V30("END ATOM")
+    V30("7 C 0 0 1 0")                                                                             \
+    V30("3 C 1.5 0 -") V30("1 0 CHG=-1") V30("9 O 2 1.2 1 0 CFG=1 MASS=18 VAL=-1") V30("END ATOM")
 #define V3_BONDS V30("BEGIN BOND") V30("1 1 7 3") V30("2 2 3 9 CFG=1") V30("END BOND")
 #define V3_END V30("END CTAB") END "$$$$\n"
 
@@ -117,27 +117,27 @@ static void reads_v3000(void)
 static void counts_hydrogens(void)
 {
     struct bi_molecule mol = {0};
-    first(&mol,
-          HEAD "  8  7  0  0  0  0  0  0  0  0999 V2000\n"
-               "    0.0000    0.0000    0.0000 H   0  0\n"
-               "    0.0000    0.0000    0.0000 C   0  0\n"
-               "    0.0000    0.0000    0.0000 H   0  0\n"
-               "    0.0000    0.0000    0.0000 D   0  0\n"
-               "    0.0000    0.0000    0.0000 B   0  0\n"
-               "    0.0000    0.0000    0.0000 H   0  0\n"
-               "    0.0000    0.0000    0.0000 B   0  0\n"
-               "    0.0000    0.0000    0.0000 H   0  3\n"
-               "  1  2  1\n  2  3  1\n  2  4  1\n  2  5  1\n  5  6  1\n  6  7  1\n  7  8  1\n" END
-               "$$$$\n");
+    first(&mol, HEAD "  8  5  0  0  0  0  0  0  0  0999 V2000\n"
+                     "    0.0000    0.0000    0.0000 H   0  0\n"
+                     "    0.0000    0.0000    0.0000 C   0  0\n"
+                     "    0.0000    0.0000    0.0000 D   0  0\n"
+                     "    0.0000    0.0000    0.0000 N   0  0\n"
+                     "    0.0000    0.0000    0.0000 H   0  0\n"
+                     "    0.0000    0.0000    0.0000 O   0  0\n"
+                     "    0.0000    0.0000    0.0000 H   0  0\n"
+                     "    0.0000    0.0000    0.0000 H   0  3\n"
+                     "  1  2  1\n  2  3  1\n  2  4  2\n  4  5  1\n  6  7  1\n" END "$$$$\n");
     CHECK_STR(mol.message, "");
     CHECK_EQ(mol.n_removed, 2);
-    if (CHECK_EQ(mol.n_atoms, 6) && CHECK_EQ(mol.n_bonds, 5)) {
+    if (CHECK_EQ(mol.n_atoms, 6) && CHECK_EQ(mol.n_bonds, 3)) {
         CHECK_EQ(mol.atoms[0].element, 6);
-        CHECK_EQ(mol.atoms[0].n_h, 2);
+        CHECK_EQ(mol.atoms[0].n_h, 1);
         CHECK_EQ(mol.atoms[1].isotope, 2);
-        CHECK_EQ(mol.atoms[3].element, 1); /* between two borons */
-        CHECK_EQ(mol.atoms[5].charge, 1);
-        CHECK_EQ(mol.bonds[4].b, 5);
+        CHECK_EQ(mol.atoms[3].element, 1); /* tells E from Z */
+        CHECK_EQ(mol.atoms[2].n_h, 0);
+        CHECK_EQ(mol.atoms[4].n_h, 2);
+        CHECK_EQ(mol.atoms[5].charge, 1); /* bonded to nothing */
+        CHECK_EQ(mol.bonds[2].b, 3);
     }
     bi_molecule_free(&mol);
 }
@@ -273,6 +273,98 @@ static void keeps_no_memory(void)
     free(text);
 }
 
+/* ---- perception ---- */
+
+/* A carbon skeleton as V2000: bonds are pairs of letters, 'a' the first atom. */
+static void skeleton(struct bi_molecule *mol, int n_atoms, const char *pairs, int type)
+{
+    char text[20000], *at = text;
+    at += sprintf(at, HEAD "%3d%3d  0  0  0  0  0  0  0  0999 V2000\n", n_atoms,
+                  (int)strlen(pairs) / 2);
+    for (int i = 0; i < n_atoms; i++)
+        at += sprintf(at, "    0.0000    0.0000    0.0000 C   0  0\n");
+    for (; *pairs; pairs += 2)
+        at += sprintf(at, "%3d%3d%3d\n", pairs[0] - 'a' + 1, pairs[1] - 'a' + 1, type);
+    strcpy(at, END "$$$$\n");
+    first(mol, text);
+    CHECK_STR(mol->message, "");
+}
+
+static void finds_rings(void)
+{
+    struct bi_molecule mol = {0};
+    skeleton(&mol, 8, "abbccddaeffgghheaebfcgdh", 1); /* cubane: five faces give the sixth */
+    CHECK_EQ(mol.n_sssr, 5);
+    CHECK_EQ(mol.n_rings, 6);
+    CHECK_EQ(mol.atoms[0].n_h, 1);
+    skeleton(&mol, 8, "abbccddeeffaagghhd", 1); /* bicyclo[2.2.2]octane: any two of three */
+    CHECK_EQ(mol.n_sssr, 2);
+    CHECK_EQ(mol.n_rings, 3);
+    skeleton(&mol, 7, "abbccadeeffddg", 1); /* two rings apart, one with a tail */
+    CHECK_EQ(mol.n_sssr, 2);
+    CHECK(mol.atoms[0].in_ring && mol.atoms[3].in_ring && !mol.atoms[6].in_ring);
+    CHECK(mol.bonds[5].in_ring && !mol.bonds[6].in_ring);
+    bi_molecule_free(&mol);
+}
+
+static void kekulizes(void)
+{
+    struct bi_molecule mol = {0};
+    int n_double = 0;
+    skeleton(&mol, 10, "abbccddeeffgghhiijjaaf", 4);
+    for (uint32_t k = 0; k < mol.n_bonds; k++)
+        n_double += mol.bonds[k].order == 2;
+    CHECK_EQ(n_double, 5);
+    CHECK(mol.atoms[0].aromatic && mol.atoms[9].aromatic);
+    CHECK_EQ(mol.atoms[1].n_h, 1);
+    CHECK_EQ(mol.atoms[1].hybrid, BI_HYBRID_SP2);
+    bi_molecule_free(&mol);
+    refused(HEAD
+            "  3  3  0  0  0  0  0  0  0  0999 V2000\n"
+            "    0.0000    0.0000    0.0000 C   0  0\n    0.0000    0.0000    0.0000 C   0  0\n"
+            "    0.0000    0.0000    0.0000 C   0  0\n  1  2  4\n  2  3  4\n  3  1  4\n" END,
+            BIOINFER_FORMAT, "cannot be written as single and double ones");
+}
+
+static void normalises(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, HEAD "  4  3  0  0  0  0  0  0  0  0999 V2000\n"
+                     "    0.0000    0.0000    0.0000 C   0  0\n"
+                     "    0.0000    0.0000    0.0000 N   0  0\n"
+                     "    0.0000    0.0000    0.0000 O   0  0\n"
+                     "    0.0000    0.0000    0.0000 O   0  0\n"
+                     "  1  2  1\n  2  3  2\n  2  4  2\n" END "$$$$\n");
+    if (CHECK_EQ(mol.n_atoms, 4)) {
+        CHECK_EQ(mol.atoms[1].charge, 1);
+        CHECK_EQ(mol.atoms[2].charge, -1);
+        CHECK_EQ(mol.atoms[3].charge, 0);
+        CHECK_EQ(mol.bonds[1].order, 1);
+        CHECK_EQ(mol.atoms[0].n_h, 3);
+        CHECK(mol.bonds[2].conjugated && !mol.bonds[0].conjugated);
+    }
+    bi_molecule_free(&mol);
+    refused(HEAD COUNTS ATOMS "  1  2  3\n  2  3  2\n" END, BIOINFER_FORMAT,
+            "atom 2 (C, charge +0) has a valence of 5");
+}
+
+/* A dense graph has more rings than chemistry has; the search ends. */
+static void bounds_the_search_for_rings(void)
+{
+    enum { N = 60, PAIRS = N * (N - 1) / 2 };
+    char *text = malloc(200000), *at = text;
+    at += sprintf(at, V3_HEAD V30("COUNTS %d %d") V30("BEGIN ATOM"), N, PAIRS);
+    for (int i = 1; i <= N; i++)
+        at += sprintf(at, V30("%d U 0 0 0 0"), i);
+    at += sprintf(at, V30("END ATOM") V30("BEGIN BOND"));
+    for (int i = 1, k = 1; i <= N; i++)
+        for (int j = i + 1; j <= N; j++)
+            at += sprintf(at, V30("%d 1 %d %d"), k++, i, j);
+    strcpy(at, V30("END BOND") V3_END);
+    refused(text, BIOINFER_LIMIT, "a ring system of 60 atoms and 1711 rings");
+    free(text);
+}
+
 int main(void)
 {
     TEST(reads_v2000);
@@ -284,5 +376,9 @@ int main(void)
     TEST(goes_on_behind_a_bad_record);
     TEST(skips_a_record_that_is_too_long);
     TEST(keeps_no_memory);
+    TEST(finds_rings);
+    TEST(kekulizes);
+    TEST(normalises);
+    TEST(bounds_the_search_for_rings);
     return test_report();
 }
