@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void *default_alloc(void *user, size_t size)
 {
@@ -180,6 +181,13 @@ bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_
     memcpy(array, &grown, sizeof grown);
     *cap = (size_t)want;
     return true;
+}
+
+double bi_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 uint16_t bi_f32_to_f16(float f)

@@ -121,6 +121,10 @@ static inline uint64_t bi_le64(const void *p)
     return (uint64_t)bi_le32(p) | (uint64_t)bi_le32((const uint8_t *)p + 4) << 32;
 }
 
+/* ---- time ---- */
+
+double bi_now(void); /* seconds, monotonic */
+
 /* ---- half precision ---- */
 
 uint16_t bi_f32_to_f16(float f); /* round to nearest even */

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../engine/engine.h"
+#include "../../engine/tasks/embed.h"
 
 static const char *model_path, *small_path;
 

@@ -1,4 +1,4 @@
-/* score.c - zero-shot scores of masked language models.
+/* score.c - the task score: zero-shot scores of masked language models.
  *
  * log p runs over the whole vocabulary. Masked marginals are n passes of one length that
  * differ in one token: packed densely, and only the masked row goes through the last layer's
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine.h"
+#include "embed.h"
 
 /* Row of float logits to float log-probabilities, in double. False: not finite. */
 static bool log_softmax(const float *logits, int n, float *out)
@@ -27,88 +27,134 @@ static int64_t position_at(const int64_t *positions, size_t k)
     return positions ? positions[k] : (int64_t)k;
 }
 
-/* Runs items and writes one row of log p for each of their rows, in order. */
-static int run_items(struct bioinfer_session *s, const struct bi_item *items, int64_t n_items,
-                     const int64_t *positions, size_t first, float *log_probs,
-                     struct bioinfer_error *err)
+/* One record: an item for each masked position, or a single one. */
+struct score_unit {
+    struct bi_unit unit;
+    const struct bi_tokens *tokens;
+    int32_t *rows; /* [n_positions] tokens whose logits are wanted */
+    bool masked;
+};
+
+/* The scores of one record, over the executor of a session. */
+struct score {
+    struct bi_task task;
+    struct bioinfer_session *session;
+    const struct bi_tokens *tokens;
+    const char *id;
+    const int64_t *positions;
+    size_t n_positions;
+    float *log_probs;
+    bool masked, was_read;
+    int status; /* the record has this one */
+    struct bioinfer_error *err;
+};
+
+static int score_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct bi_wants wants = {.include = BI_WANT_ROW_LOGITS};
-    const struct bi_model *m = &s->model->base;
-    struct bi_batch b;
-    const float *logits;
-    int64_t n_rows = 0, ld;
-    int st = bi_session_batch(s, &wants, items, n_items, &b, err);
-    if (st)
-        return st;
-    logits = bi_exec_output(b.slot, &b.slot->plan->graph->outputs[0], &ld);
-    for (int64_t i = 0; i < n_items; i++)
-        n_rows += items[i].n_rows;
-    for (int64_t r = 0; r < n_rows; r++)
-        if (!log_softmax(logits + r * ld, m->vocab_size,
-                         log_probs + position_at(positions, first + (size_t)r) * m->vocab_size))
+    struct score *s = (struct score *)t;
+    struct score_unit *e = (struct score_unit *)u;
+    const int32_t n = (int32_t)s->tokens->n;
+    if (s->was_read)
+        return 0;
+    s->was_read = true;
+    u->n_items = s->masked ? s->n_positions : 1;
+    u->id = bi_strdup(t->env, s->id);
+    u->items = bi_calloc(t->env, u->n_items, sizeof *u->items);
+    e->rows = bi_calloc(t->env, s->n_positions, sizeof *e->rows);
+    e->tokens = s->tokens;
+    e->masked = s->masked;
+    if (!u->id || !u->items || !e->rows)
+        return bi_fail(err, BIOINFER_NOMEM, "rows of %zu positions", s->n_positions);
+    for (size_t k = 0; k < s->n_positions; k++)
+        e->rows[k] = (int32_t)position_at(s->positions, k) + t->model->base.n_prefix;
+    for (size_t i = 0; i < u->n_items; i++)
+        u->items[i] = (struct bi_item){
+            .unit = u, .number = (int32_t)i, .weight = n,
+            .size = {.n_tokens = n, .n_seqs = 1, .longest = n,
+                     .n_rows = s->masked ? 1 : (int32_t)s->n_positions}};
+    return 1;
+}
+
+static void score_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe)
+{
+    bi_session_recipe(((struct score *)t)->session, b,
+                      (struct bi_wants){.include = BI_WANT_ROW_LOGITS}, recipe);
+}
+
+enum { IDS, START, ROWS };
+static const struct bi_task_input score_inputs[] = {
+    [IDS] = {.name = "ids", .axis = BI_AXIS_TOKENS, .row_size = sizeof(int32_t)},
+    [START] = {.name = "start", .rebase = BI_AXIS_TOKENS, .starts = true},
+    [ROWS] = {.name = "rows", .axis = BI_AXIS_ROWS, .row_size = sizeof(int32_t),
+              .rebase = BI_AXIS_TOKENS}};
+
+static const void *score_rows(const struct bi_task *t, const struct bi_item *item, int input)
+{
+    const struct score_unit *e = (const struct score_unit *)item->unit;
+    (void)t;
+    return input == IDS ? e->tokens->ids : input == ROWS ? e->rows + item->number : NULL;
+}
+
+static void score_fill(const struct bi_task *t, const struct bi_item *item,
+                       const struct bi_batch_place *place)
+{
+    const struct score_unit *e = (const struct score_unit *)item->unit;
+    int32_t *ids = bi_batch_input(place, "ids");
+    if (e->masked)
+        ids[place->at.n_tokens + e->rows[item->number]] = t->model->base.mask_id;
+    bi_session_scale(t, item, place);
+}
+
+/* Writes one row of log p for each row of the item. */
+static int score_collect(struct bi_task *t, struct bi_item *item,
+                         const struct bi_batch_place *place, struct bioinfer_error *err)
+{
+    const struct score *s = (const struct score *)t;
+    const struct bi_output *o = &place->slot->plan->graph->outputs[0];
+    const int n = t->model->base.vocab_size;
+    int64_t ld;
+    const float *logits = bi_batch_output(place, o, &ld);
+    logits += place->at.n_rows * ld;
+    for (int32_t r = 0; r < item->size.n_rows; r++) {
+        const int64_t at = position_at(s->positions, (size_t)(item->number + r));
+        if (!log_softmax(logits + r * ld, n, s->log_probs + at * n))
             return bi_fail(err, BIOINFER_NONFINITE, "logits are not finite");
+    }
+    if (item->state == BI_ITEM_WAITS)
+        t->part_residues += (uint64_t)item->size.n_rows;
     return 0;
 }
 
-/* One pass, nothing masked. */
-static int one_pass(struct bioinfer_session *s, const struct bi_tokens *tokens,
-                    const int64_t *positions, size_t n_positions, float *log_probs,
-                    struct bioinfer_error *err)
+static int score_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct bi_item item = {.ids = tokens->ids, .n_tokens = (int64_t)tokens->n, .mask_at = -1,
-                           .n_rows = (int64_t)n_positions};
-    int64_t *rows = bi_calloc(s->env, n_positions, sizeof *rows);
-    int st;
-    if (!rows)
-        return bi_fail(err, BIOINFER_NOMEM, "rows of %zu positions", n_positions);
-    for (size_t k = 0; k < n_positions; k++)
-        rows[k] = position_at(positions, k) + s->model->base.n_prefix;
-    item.rows = rows;
-    st = run_items(s, &item, 1, positions, 0, log_probs, err);
-    bi_free(s->env, rows);
-    return st;
+    struct score *s = (struct score *)t;
+    (void)err;
+    if (u->status)
+        s->status = bi_fail(s->err, u->status, "%s",
+                            u->message ? u->message : bioinfer_status_name(u->status));
+    return 0;
 }
 
-/* One pass per position, that position masked. */
-static int masked_passes(struct bioinfer_session *s, const struct bi_tokens *tokens,
-                         const int64_t *positions, size_t n_positions, float *log_probs,
-                         struct bioinfer_error *err)
+static void score_drop(struct bi_task *t, struct bi_unit *u)
 {
-    int64_t per_batch = s->batch_tokens / (int64_t)tokens->n;
-    struct bi_item *items;
-    int64_t *rows;
-    int st = 0;
-    if (per_batch < 1)
-        per_batch = 1;
-    items = bi_calloc(s->env, (size_t)per_batch, sizeof *items);
-    rows = bi_calloc(s->env, (size_t)per_batch, sizeof *rows);
-    if (!items || !rows)
-        st = bi_fail(err, BIOINFER_NOMEM, "batch of %lld passes", (long long)per_batch);
-    for (size_t first = 0; !st && first < n_positions; first += (size_t)per_batch) {
-        int64_t n = (int64_t)(n_positions - first);
-        n = n < per_batch ? n : per_batch;
-        for (int64_t i = 0; i < n; i++) {
-            rows[i] = position_at(positions, first + (size_t)i) + s->model->base.n_prefix;
-            items[i] = (struct bi_item){.ids = tokens->ids, .n_tokens = (int64_t)tokens->n,
-                                        .mask_at = rows[i], .rows = &rows[i], .n_rows = 1};
-        }
-        st = run_items(s, items, n, positions, first, log_probs, err);
-        if (!st && s->params.progress &&
-            s->params.progress(s->params.progress_user, s->exec->profile.records,
-                               s->exec->profile.residues + first + (size_t)n))
-            st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %zu of %zu positions",
-                         first + (size_t)n, n_positions);
-    }
-    bi_free(s->env, items);
-    bi_free(s->env, rows);
-    return st;
+    bi_free(t->env, u->items);
+    bi_free(t->env, ((struct score_unit *)u)->rows);
 }
+
+static const struct bi_task_def score_def = {
+    .name = "score", .unit_size = sizeof(struct score_unit),
+    .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16}, .inputs = score_inputs,
+    .n_inputs = BI_COUNT(score_inputs), .made = bi_session_made,
+    .n_made = BI_COUNT(bi_session_made),
+    .read = score_read, .recipe = score_recipe, .rows = score_rows, .fill = score_fill,
+    .collect = score_collect, .result = score_result, .drop = score_drop};
 
 int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *record, int method,
                          const int64_t *positions, size_t n_positions, float *log_probs,
                          struct bioinfer_error *err)
 {
     struct bi_tokens tokens = {0};
+    struct score score;
     const struct bi_model *m;
     int64_t n;
     int st;
@@ -116,13 +162,13 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
         return bi_fail(err, BIOINFER_INVALID, "score: session, record and table must be given");
     if (method < BIOINFER_MASKED_MARGINALS || method > BIOINFER_PPPL)
         return bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", method);
-    m = &s->model->base;
+    m = &s->task.model->base;
     if (!(m->can_include & BIOINFER_LOGITS))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no language model head",
-                       s->model->path);
+                       s->task.model->path);
     if (record->status)
         return bi_fail(err, record->status, "%s", record->message ? record->message : "");
-    if ((st = bi_session_enter(s, err)))
+    if ((st = bi_task_enter(&s->task, err)))
         return st;
     if ((st = m->def->encode(m, record, s->params.raw_residues, &tokens, err)))
         goto out;
@@ -150,16 +196,21 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
         log_probs[i] = NAN;
     if (!n_positions)
         goto out;
-    st = method == BIOINFER_WT_MARGINALS
-             ? one_pass(s, &tokens, positions, n_positions, log_probs, err)
-             : masked_passes(s, &tokens, positions, n_positions, log_probs, err);
+    score = (struct score){.task = s->task, .session = s, .tokens = &tokens, .id = record->id,
+                           .positions = positions, .n_positions = n_positions,
+                           .log_probs = log_probs, .masked = method != BIOINFER_WT_MARGINALS,
+                           .err = err};
+    score.task.def = &score_def;
+    score.task.n_wide = score.task.part_residues = 0;
+    if (!(st = bi_task_run(&score.task, err)))
+        st = score.status;
     if (!st) {
-        s->exec->profile.records++;
-        s->exec->profile.residues += (uint64_t)n;
+        s->task.exec->profile.records++;
+        s->task.exec->profile.residues += (uint64_t)n;
     }
 out:
-    bi_free(s->env, tokens.ids);
-    bi_session_leave(s);
+    bi_free(s->task.env, tokens.ids);
+    bi_task_leave(&s->task);
     return st;
 }
 

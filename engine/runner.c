@@ -1,0 +1,578 @@
+/* runner.c - units to results, for every task: window, batches, order.
+ *
+ * Units are read ahead into a window, their items sorted by weight and packed without padding into
+ * batches of at most batch_tokens; results leave in the order of units. The company of an item
+ * never changes its bytes (kernels see to that), so any grouping is right.
+ *
+ * Sections: life, windows, one batch, halves and float32, results, one run. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks/task.h"
+
+enum {
+    WINDOW_BATCHES = 16, /* batches read ahead */
+    WINDOW_UNITS = 16384,
+    GPU_BATCH_TOKENS = 16384
+};
+static const uint64_t WINDOW_RESULTS = 256u << 20; /* bytes of results kept back */
+
+struct window {
+    struct bi_unit **units;
+    size_t n, cap, next;    /* next: the first that is not handed out */
+    struct bi_item **order; /* as they are computed */
+    size_t cap_order, n_items;
+    int64_t weight;
+    uint64_t result_size;
+};
+
+/* A batch on its way and its items. */
+struct flight {
+    struct bi_exec_slot *slot;
+    struct bi_item **order;
+    size_t n; /* 0 = none */
+};
+
+/* While the device computes a batch, the host reads units into the window to come, packs the next
+ * batch, collects and hands out the one before. */
+struct run {
+    struct bi_task *t;
+    uint64_t n_read;
+    int more;  /* 1: the source may have more units; 0: it has none; < 0: it failed with that */
+    bool wide; /* batches are computed in float32 */
+    struct window windows[2], *now, *old; /* old: computed, not all handed out; NULL = none */
+    struct flight flight;
+};
+
+/* ---- life ---- */
+
+static int64_t batch_tokens_of(const struct bioinfer_model *model, int64_t asked)
+{
+    /* On the CPU the feed-forward block of a batch stays in the last-level cache: within 16 MiB. On
+     * a GPU a batch fills the chip several times over. */
+    int64_t cached = (16 << 20) / (16 * (int64_t)model->base.width);
+    int64_t tokens = asked > 0           ? asked
+                     : model->caps.async ? GPU_BATCH_TOKENS
+                     : cached < 1024     ? 1024
+                     : cached > 4096     ? 4096
+                                         : cached;
+    return tokens < INT32_MAX / 4 ? tokens : INT32_MAX / 4;
+}
+
+static void recipe_of(struct bi_task *t, const struct bi_counts *counts, struct bi_recipe *recipe)
+{
+    const struct bi_batch b = {.counts = *counts, .capacity = *counts};
+    t->def->recipe(t, &b, recipe);
+}
+
+int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
+                 int64_t memory_limit, struct bioinfer_error *err)
+{
+    struct bi_rule_trace probe = {{0}, NULL};
+    struct bi_graph *g = NULL;
+    struct bi_recipe recipe;
+    int st;
+    t->env = model->base.env;
+    /* not const: weights that are loaded fill its store, under a lock */
+    t->model = (struct bioinfer_model *)(uintptr_t)model;
+    t->batch_tokens = batch_tokens_of(model, batch_tokens);
+    atomic_flag_clear(&t->busy);
+    if ((st = bi_exec_new(&t->exec, t->model, memory_limit, err)))
+        return st;
+    recipe_of(t, &t->def->smallest, &recipe);
+    recipe.trace = &probe;
+    st = bi_plan_graph(&g, t->model, &recipe, true, err);
+    bi_graph_free(&g);
+    return st;
+}
+
+void bi_task_close(struct bi_task *t)
+{
+    bi_exec_free(&t->exec);
+}
+
+int bi_task_enter(struct bi_task *t, struct bioinfer_error *err)
+{
+    int st = bi_context_check(t->model->ctx, err);
+    if (st)
+        return st;
+    if (atomic_flag_test_and_set(&t->busy))
+        return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
+    return 0;
+}
+
+void bi_task_leave(struct bi_task *t)
+{
+    atomic_flag_clear(&t->busy);
+}
+
+int bi_task_load(struct bi_task *t, struct bioinfer_error *err)
+{
+    struct bi_plan *plan = NULL;
+    struct bi_recipe recipe;
+    int st;
+    /* the weights a graph takes, and in which layout, does not depend on its shape */
+    recipe_of(t, &t->def->smallest, &recipe);
+    if (!(st = bi_plan_new(&plan, t->model, &recipe, err)))
+        st = bi_plan_load(plan, t->model, err);
+    bi_plan_free(&plan, t->env);
+    return st;
+}
+
+int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, int trace,
+                 int (*write)(void *user, const char *text, size_t len), void *user,
+                 struct bioinfer_error *err)
+{
+    struct bi_recipe recipe;
+    recipe_of(t, counts, &recipe);
+    return bi_plan_dump(t->model, &recipe, fused, trace, write, user, err);
+}
+
+int bi_task_get_profile(struct bi_task *t, struct bioinfer_profile *profile)
+{
+    return bi_exec_get_profile(t->exec, profile);
+}
+
+/* ---- windows ---- */
+
+static void unit_free(struct bi_task *t, struct bi_unit *u)
+{
+    t->def->drop(t, u);
+    bi_free(t->env, u->id);
+    bi_free(t->env, u->message);
+    bi_free(t->env, u);
+}
+
+static void window_clear(struct bi_task *t, struct window *w)
+{
+    for (; w->next < w->n; w->next++)
+        unit_free(t, w->units[w->next]);
+    w->n = w->next = w->n_items = 0;
+    w->weight = 0;
+    w->result_size = 0;
+}
+
+void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message)
+{
+    u->status = status;
+    if (!u->message)
+        u->message = bi_strdup(env, message); /* NULL: shown as the status alone */
+}
+
+/* Reads one unit into the window: 1, 0 = there is none, < 0 = status. */
+static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    struct bi_unit *u;
+    int st;
+    if (!bi_grow(t->env, &w->units, &w->cap, w->n + 1, sizeof(*w->units)) ||
+        !(u = bi_zalloc(t->env, t->def->unit_size)))
+        return bi_fail(err, BIOINFER_NOMEM, "window of %zu records", w->n + 1);
+    if ((st = t->def->read(t, u, err)) <= 0) {
+        unit_free(t, u);
+        return st;
+    }
+    u->number = r->n_read++;
+    u->n_left = u->n_items;
+    w->units[w->n++] = u;
+    w->n_items += u->n_items;
+    w->result_size += u->result_size;
+    for (size_t i = 0; i < u->n_items; i++)
+        w->weight += u->items[i].weight;
+    return 1;
+}
+
+/* Reads units until the window holds items of `limit` tokens. A source that fails does so after the
+ * units before it. */
+static void read_window(struct run *r, struct window *w, int64_t limit, struct bioinfer_error *err)
+{
+    while (r->more > 0 && w->n < WINDOW_UNITS && w->weight < limit &&
+           w->result_size < WINDOW_RESULTS)
+        r->more = read_unit(r, w, err);
+}
+
+/* Heaviest first, so that the largest buffers come first; ties in the order of units. */
+static int compare_items(const void *a, const void *b)
+{
+    const struct bi_item *x = *(struct bi_item *const *)a, *y = *(struct bi_item *const *)b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? 1 : -1;
+    if (x->unit->number != y->unit->number)
+        return x->unit->number < y->unit->number ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* ---- one batch ---- */
+
+static void add_counts(struct bi_counts *sum, const struct bi_counts *c)
+{
+    sum->n_tokens += c->n_tokens;
+    sum->n_seqs += c->n_seqs;
+    sum->n_rows += c->n_rows;
+    sum->longest = c->longest > sum->longest ? c->longest : sum->longest;
+}
+
+static int32_t bucket(int32_t n)
+{
+    return n ? (int32_t)bi_bucket(n) : 0;
+}
+
+static struct bi_counts capacity_of(const struct bi_counts *c)
+{
+    return (struct bi_counts){.n_tokens = bucket(c->n_tokens), .n_seqs = bucket(c->n_seqs),
+                              .n_rows = bucket(c->n_rows), .longest = bucket(c->longest)};
+}
+
+void *bi_batch_input(const struct bi_batch_place *place, const char *name)
+{
+    return bi_exec_input(place->slot, name);
+}
+
+const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_output *output,
+                            int64_t *ld)
+{
+    return bi_exec_output(place->slot, output, ld);
+}
+
+/* Packs input number `input` of order[0, n). False: this plan does not use it. */
+static bool pack_input(const struct bi_task *t, const struct bi_exec_slot *slot,
+                       struct bi_item *const *order, size_t n, int input)
+{
+    const struct bi_task_input *in = &t->def->inputs[input];
+    unsigned char *to = bi_exec_input(slot, in->name);
+    struct bi_counts at = {0};
+    int64_t n_seqs = slot->plan->graph->n_seqs;
+    if (!to)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct bi_item *item = order[i];
+        const int32_t base = (int32_t)bi_live_rows(&at, in->rebase, 0);
+        const size_t n_rows = (size_t)bi_live_rows(&item->size, in->axis, 0);
+        const void *rows = in->starts ? NULL : t->def->rows(t, item, input);
+        unsigned char *mine = to + (size_t)bi_live_rows(&at, in->axis, 0) * in->row_size;
+        if (in->starts)
+            ((int32_t *)to)[i] = base;
+        else if (rows)
+            memcpy(mine, rows, n_rows * in->row_size);
+        for (size_t k = 0; rows && in->rebase && k < n_rows; k++)
+            ((int32_t *)mine)[k] += base;
+        add_counts(&at, &item->size);
+    }
+    for (int64_t i = (int64_t)n; in->starts && i <= n_seqs; i++)
+        ((int32_t *)to)[i] = (int32_t)bi_live_rows(&at, in->rebase, 0);
+    return true;
+}
+
+static int pack(const struct bi_task *t, const struct bi_exec_slot *slot,
+                struct bi_item *const *order, size_t n, struct bioinfer_error *err)
+{
+    struct bi_batch_place place = {.slot = slot};
+    int n_known = 0;
+    for (int k = 0; k < t->def->n_inputs; k++)
+        n_known += pack_input(t, slot, order, n, k);
+    for (int k = 0; k < t->def->n_made; k++)
+        n_known += bi_exec_input(slot, t->def->made[k]) != NULL;
+    if (n_known != slot->plan->n_inputs)
+        return bi_fail(err, BIOINFER_INTERNAL, "%s: the graph has an input that task %s does not "
+                       "know", t->model->base.def->name, t->def->name);
+    for (; t->def->fill && place.index < (int64_t)n; place.index++) {
+        t->def->fill(t, order[place.index], &place);
+        add_counts(&place.at, &order[place.index]->size);
+    }
+    return 0;
+}
+
+/* Packs and submits order[0, n). 1: not beside the batch on its way, see bi_exec_begin. */
+static int start(struct run *r, struct bi_item **order, size_t n, struct bi_exec_slot **slot,
+                 struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    struct bi_batch b = {.wide = r->wide};
+    struct bi_exec_batch batch = {0};
+    struct bi_recipe recipe;
+    int st;
+    for (size_t i = 0; i < n; i++) {
+        const double n_tokens = order[i]->size.n_tokens;
+        add_counts(&b.counts, &order[i]->size);
+        batch.pairs += n_tokens * n_tokens;
+    }
+    b.capacity = capacity_of(&b.counts);
+    batch.counts = b.counts;
+    batch.recipe = &recipe;
+    t->def->recipe(t, &b, &recipe);
+    if ((st = bi_exec_begin(t->exec, &batch, slot, err)) || (st = pack(t, *slot, order, n, err)))
+        return st;
+    return bi_exec_submit(t->exec, *slot, err);
+}
+
+static void settle(struct bi_item *item)
+{
+    if (item->state != BI_ITEM_DONE)
+        item->unit->n_left--;
+    item->state = BI_ITEM_DONE;
+}
+
+/* Gives the outputs of a batch to its items. */
+static int collect(struct run *r, const struct bi_exec_slot *slot, struct bi_item **order, size_t n,
+                   struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    struct bi_batch_place place = {.slot = slot};
+    for (size_t i = 0; i < n; add_counts(&place.at, &order[i++]->size)) {
+        struct bi_item *item = order[i];
+        struct bioinfer_error why = {0};
+        int st = 0;
+        place.index = (int64_t)i;
+        if (!item->unit->status)
+            st = t->def->collect(t, item, &place, &why);
+        if (st == BIOINFER_NONFINITE && t->model->half && !r->wide) {
+            item->state = BI_ITEM_WIDE;
+            continue;
+        }
+        if (st == BIOINFER_NONFINITE)
+            bi_unit_fail(t->env, item->unit, st, why.text);
+        else if (st)
+            return bi_fail(err, st, "%s", why.text);
+        settle(item);
+    }
+    return 0;
+}
+
+/* ---- halves and float32 ---- */
+
+static bool is_memory(int st)
+{
+    return st == BIOINFER_TOO_LONG || st == BIOINFER_NOMEM;
+}
+
+static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err);
+static int run_wide(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err);
+
+/* Waits for a batch and collects it. */
+static int land(struct run *r, struct flight *flight, struct bioinfer_error *err)
+{
+    struct bioinfer_error why = {0};
+    struct flight f = *flight;
+    int st;
+    flight->n = 0;
+    if (!f.n)
+        return 0;
+    if (!(st = bi_exec_wait(r->t->exec, f.slot, &why)))
+        st = collect(r, f.slot, f.order, f.n, &why);
+    if (is_memory(st))
+        return run_halves(r, f.order, f.n, err);
+    return st ? bi_fail(err, st, "%s", why.text) : run_wide(r, f.order, f.n, err);
+}
+
+/* Runs order[0, n) with nothing beside it; halves the batch when memory does not do. */
+static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err)
+{
+    size_t done = 0, step = n;
+    int st = land(r, &r->flight, err);
+    while (done < n && !st) {
+        size_t count = n - done < step ? n - done : step;
+        struct bioinfer_error why = {0};
+        struct bi_exec_slot *slot;
+        if (!(st = start(r, order + done, count, &slot, &why)) &&
+            !(st = bi_exec_wait(r->t->exec, slot, &why)))
+            st = collect(r, slot, order + done, count, &why);
+        if (!st) {
+            done += count;
+        } else if (!is_memory(st)) {
+            bi_fail(err, st, "%s", why.text);
+        } else if (count > 1) {
+            step = count / 2;
+            st = 0;
+        } else {
+            struct bi_unit *u = order[done]->unit;
+            char text[sizeof why.text];
+            snprintf(text, sizeof text, "record '%.60s': %.900s", u->id, why.text);
+            bi_unit_fail(r->t->env, u, st, text);
+            settle(order[done++]);
+            st = 0;
+        }
+    }
+    return st || r->wide ? st : run_wide(r, order, n, err);
+}
+
+/* Runs the items of order[0, n) whose values left the range of float16 once more in float32. An
+ * overflow cannot go unseen: it is infinite in the operand, infinite or NaN in all that depends on
+ * it. */
+static int run_wide(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err)
+{
+    struct bi_item **wide = NULL;
+    size_t n_wide = 0;
+    int st = 0;
+    for (size_t i = 0; i < n; i++)
+        n_wide += order[i]->state == BI_ITEM_WIDE;
+    if (!n_wide)
+        return 0;
+    if ((st = land(r, &r->flight, err)))
+        return st;
+    if (!(wide = bi_calloc(r->t->env, n_wide, sizeof(*wide))))
+        return bi_fail(err, BIOINFER_NOMEM, "batch of %zu items", n_wide);
+    n_wide = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (order[i]->state != BI_ITEM_WIDE)
+            continue;
+        r->t->n_wide += !order[i]->unit->was_wide;
+        order[i]->unit->was_wide = true;
+        wide[n_wide++] = order[i];
+    }
+    r->wide = true;
+    st = run_halves(r, wide, n_wide, err);
+    r->wide = false;
+    bi_free(r->t->env, wide);
+    return st;
+}
+
+/* Sends order[0, n) on its way and lands the batch before it. */
+static int launch(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err)
+{
+    struct bioinfer_error why = {0};
+    struct flight before, next = {.order = order, .n = n};
+    int st = start(r, order, n, &next.slot, &why);
+    if (st == 1) /* not beside the one on its way */
+        st = (st = land(r, &r->flight, err)) ? st : start(r, order, n, &next.slot, &why);
+    if (is_memory(st))
+        return run_halves(r, order, n, err);
+    if (st)
+        return why.status ? bi_fail(err, st, "%s", why.text) : st;
+    before = r->flight;
+    r->flight = next;
+    return r->t->model->caps.async ? land(r, &before, err) : land(r, &r->flight, err);
+}
+
+/* ---- results ---- */
+
+/* Hands out every unit of a window that is done and next in order. */
+static int deliver_window(struct run *r, struct window *w, struct bioinfer_error *err)
+{
+    while (w->next < w->n && !w->units[w->next]->n_left) {
+        struct bi_unit *u = w->units[w->next++];
+        int st = r->t->def->result(r->t, u, err);
+        unit_free(r->t, u);
+        if (st)
+            return st;
+    }
+    return 0;
+}
+
+static int deliver(struct run *r, struct bioinfer_error *err)
+{
+    int st;
+    if (r->old) {
+        if ((st = deliver_window(r, r->old, err)) || r->old->next < r->old->n)
+            return st;
+        window_clear(r->t, r->old);
+        r->old = NULL;
+    }
+    return deliver_window(r, r->now, err);
+}
+
+static int progress(struct run *r, struct bioinfer_error *err)
+{
+    const struct bi_task *t = r->t;
+    const struct bioinfer_profile *figures = &t->exec->profile;
+    if (t->progress &&
+        t->progress(t->progress_user, figures->records, figures->residues + t->part_residues))
+        return bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " records",
+                       figures->records);
+    return 0;
+}
+
+/* ---- one run ---- */
+
+/* The items of a window as they are to be computed. */
+static int sort_items(struct bi_task *t, struct window *w, size_t *n, struct bioinfer_error *err)
+{
+    *n = 0;
+    if (!bi_grow(t->env, &w->order, &w->cap_order, w->n_items, sizeof(*w->order)))
+        return bi_fail(err, BIOINFER_NOMEM, "order of %zu items", w->n_items);
+    for (size_t i = w->next; i < w->n; i++)
+        for (size_t k = 0; k < w->units[i]->n_items; k++)
+            w->order[(*n)++] = &w->units[i]->items[k];
+    if (*n)
+        qsort(w->order, *n, sizeof(*w->order), compare_items);
+    return 0;
+}
+
+/* Gives the end of the next batch, order[*first, end). Items of failed units are passed over. */
+static size_t next_batch(const struct bi_task *t, struct bi_item **order, size_t *first, size_t n)
+{
+    size_t end;
+    int64_t tokens = 0;
+    for (; *first < n && order[*first]->unit->status; ++*first)
+        settle(order[*first]);
+    for (end = *first; end < n; tokens += order[end++]->weight)
+        if (end > *first && tokens + order[end]->weight > t->batch_tokens)
+            break;
+    return end;
+}
+
+/* Sends every batch of the window `now` on its way; the last one may still fly. */
+static int run_window(struct run *r, struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    struct window *w = r->now, *next = w == r->windows ? r->windows + 1 : r->windows;
+    size_t n, first = 0, end;
+    int st = sort_items(t, w, &n, err);
+    while (!st && (end = next_batch(t, w->order, &first, n)) > first) {
+        const int64_t most = WINDOW_BATCHES * t->batch_tokens;
+        const int64_t ahead = next->weight + 2 * t->batch_tokens;
+        if (!(st = launch(r, w->order + first, end - first, err)))
+            st = deliver(r, err);
+        first = end;
+        if (!st && r->flight.n && !r->old)
+            read_window(r, next, ahead < most ? ahead : most, err);
+        if (!st)
+            st = progress(r, err);
+    }
+    if (!st && r->old) /* this window had nothing to run */
+        st = land(r, &r->flight, err);
+    return st ? st : deliver(r, err);
+}
+
+static int run_all(struct run *r, struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    int st = 0;
+    r->now = r->windows;
+    r->more = 1;
+    for (;;) {
+        /* the first window is one batch, so that first results come early */
+        const bool first = !t->exec->profile.batches && !r->flight.n;
+        if (!r->now->n)
+            read_window(r, r->now, t->batch_tokens * (first ? 1 : WINDOW_BATCHES), err);
+        if (!r->now->n)
+            break;
+        /* units read before a source failed are still delivered */
+        if ((st = run_window(r, err)))
+            return st;
+        if (r->now->next < r->now->n)
+            r->old = r->now;
+        else
+            window_clear(t, r->now);
+        r->now = r->now == r->windows ? r->windows + 1 : r->windows;
+    }
+    if (r->flight.n && !(st = land(r, &r->flight, err)) && !(st = deliver(r, err)))
+        st = progress(r, err);
+    return st ? st : r->more;
+}
+
+int bi_task_run(struct bi_task *t, struct bioinfer_error *err)
+{
+    struct run r = {.t = t};
+    const double begun = bi_now();
+    const int st = run_all(&r, err);
+    bi_exec_abandon(t->exec);
+    for (int i = 0; i < 2; i++) {
+        window_clear(t, &r.windows[i]);
+        bi_free(t->env, r.windows[i].units);
+        bi_free(t->env, r.windows[i].order);
+    }
+    t->exec->profile.seconds += bi_now() - begun;
+    return st;
+}

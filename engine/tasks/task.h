@@ -1,0 +1,142 @@
+/* task.h - what a task is to the runner.
+ *
+ * A task is what a user asks of a family of models: embed, score. It turns records into units,
+ * gives the graphs that compute their items, and makes results of what comes out. The runner
+ * (engine/runner.c) does everything between, for all tasks in one way:
+ *
+ *     read      the task gives the next unit and its items    a window of units is read ahead
+ *     pack      the runner sorts items, fills batches without padding, and copies their inputs
+ *     compute   through the executor, one batch while the next one is packed
+ *     collect   the task copies what an item gave out of the batch
+ *     result    the task hands out a unit whose items are all done, in the order of units
+ *
+ * A batch that memory does not hold is computed in halves. An item whose values left the range of
+ * float16 is computed once more in float32. Neither changes the bytes of any other item. */
+#ifndef BI_TASK_H
+#define BI_TASK_H
+
+#include "../engine.h"
+
+struct bi_unit;
+
+/* One entry of a batch: a sequence, or a copy of it with one residue masked. */
+struct bi_item {
+    struct bi_unit *unit;
+    int32_t number;         /* within the unit, from 0 */
+    struct bi_counts size;  /* added to the counts of its batch; of `longest` the largest counts */
+    int64_t weight;         /* in tokens: its share of a batch */
+    enum { BI_ITEM_WAITS, BI_ITEM_WIDE, BI_ITEM_DONE } state; /* WIDE: waits for float32 */
+};
+
+/* One record and what it gives; a task's own struct begins with one. */
+struct bi_unit {
+    uint64_t number;      /* in the order of reading, from 0; set by the runner */
+    char *id;             /* for messages; freed by the runner */
+    int status;           /* not 0: the unit has no result ... */
+    char *message;        /* ... and why; NULL = the status alone says it; freed by the runner */
+    struct bi_item *items;
+    size_t n_items;       /* 0 where the status was known at once */
+    size_t n_left;        /* items that are not done; set by the runner */
+    uint64_t result_size; /* bytes that wait until the result is handed out */
+    bool was_wide;        /* an item was computed again in float32 */
+};
+
+/* An input of a task's graphs that the runner packs: rows of the items, one behind the other. */
+struct bi_task_input {
+    const char *name;
+    enum bi_axis axis;   /* how many rows an item has: that count of its size */
+    size_t row_size;     /* bytes */
+    enum bi_axis rebase; /* int32 rows count from the item's first row of this axis; FIXED: they are
+                          * copied as they are */
+    bool starts;         /* the runner makes int32 [n + 1]: where the rows of `rebase` begin for
+                          * each item, and where they end for the last one */
+};
+
+/* Where an item lies in a batch. */
+struct bi_batch_place {
+    const struct bi_exec_slot *slot;
+    int64_t index;       /* the items before it */
+    struct bi_counts at; /* their counts: the rows of this item begin there */
+};
+
+struct bi_task;
+
+/* A batch as the task's graph sees it. */
+struct bi_batch {
+    struct bi_counts counts;   /* the sum over its items */
+    struct bi_counts capacity; /* the same, rounded up so that few plans are compiled */
+    bool wide;                 /* in float32 */
+};
+
+struct bi_task_def {
+    const char *name;
+    size_t unit_size;
+    struct bi_counts smallest; /* a batch that every graph of the task is sound for */
+    const struct bi_task_input *inputs;
+    int n_inputs;
+    /* Fills the next unit, which is all zeros: 1; 0 = there is none; < 0 = a status that ends the
+     * run. */
+    int (*read)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    /* The graph for a batch. What it points to holds until the next call. */
+    void (*recipe)(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe);
+    /* The rows of input `input` of def->inputs; NULL = this item leaves them as they are. */
+    const void *(*rows)(const struct bi_task *t, const struct bi_item *item, int input);
+    /* Changes packed inputs, and fills those named in made[0, n_made), for one item at a time;
+     * NULL = nothing. */
+    void (*fill)(const struct bi_task *t, const struct bi_item *item,
+                 const struct bi_batch_place *place);
+    const char *const *made;
+    int n_made;
+    /* Copies the outputs of an item; also a second time, when its batch is run again. NONFINITE: a
+     * value is not finite; NOMEM; any other status ends the run. */
+    int (*collect)(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
+                   struct bioinfer_error *err);
+    /* Hands out a unit. */
+    int (*result)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    /* Frees what the task put into a unit, also into one that read() left half made. */
+    void (*drop)(struct bi_task *t, struct bi_unit *u);
+};
+
+struct bi_task {
+    const struct bi_task_def *def;
+    struct bioinfer_model *model;
+    const struct bi_env *env;
+    struct bi_exec *exec; /* a task reads its figures alone */
+    int64_t batch_tokens;
+    int (*progress)(void *user, uint64_t records, uint64_t residues);
+    void *progress_user;
+    uint64_t part_residues; /* done of units that are not complete, for progress */
+    uint64_t n_wide;        /* units that were computed again in float32; counted by the runner */
+    atomic_flag busy;
+};
+
+/* ---- runner.c ---- */
+
+/* Makes the executor of a task whose def is set, and checks the names of the rules that its recipe
+ * leaves out. batch_tokens: 0 = what fills the device, or stays in a cache. memory_limit: bytes of
+ * activations, 0 = from the free memory. */
+int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
+                 int64_t memory_limit, struct bioinfer_error *err);
+void bi_task_close(struct bi_task *t); /* also one that was not opened */
+/* One thread at a time: MISUSE when another one is inside. */
+int bi_task_enter(struct bi_task *t, struct bioinfer_error *err);
+void bi_task_leave(struct bi_task *t);
+/* Loads the weights of the task's graph. */
+int bi_task_load(struct bi_task *t, struct bioinfer_error *err);
+/* Hands out the graph for a batch of these counts as text, or the rules that fired. */
+int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, int trace,
+                 int (*write)(void *user, const char *text, size_t len), void *user,
+                 struct bioinfer_error *err);
+int bi_task_get_profile(struct bi_task *t, struct bioinfer_profile *profile);
+/* Runs the task until read() ends. OK: every unit was handed out. */
+int bi_task_run(struct bi_task *t, struct bioinfer_error *err);
+/* Gives a unit a status instead of a result. */
+void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
+
+/* Where a packed input of an item's batch begins; NULL = the graph does not use it. */
+void *bi_batch_input(const struct bi_batch_place *place, const char *name);
+/* An output of the batch, and the elements between its rows. */
+const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_output *output,
+                            int64_t *ld);
+
+#endif
