@@ -6,7 +6,8 @@
  * one session takes small, large and small batches again (plans, buffers and scratch grow,
  * and batches are halved), and scores; then three records to each format of writer. A status
  * is NOMEM, a result is as ever, nothing leaks, no file is left; after a single failure the
- * same session gives all results. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow. */
+ * same session gives all results. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow;
+ * BIOINFER_PART=1/2 tries every second one (failing.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "engine.h"
 #include "../failing.h"
@@ -160,8 +161,6 @@ out:
 
 int main(int argc, char **argv)
 {
-    const char *mode = getenv("BIOINFER_ALLOC_FAIL");
-    int all = mode && !strcmp(mode, "all");
     uint64_t seed = 4;
     long injected = 0;
     if (argc < 2 || !mkdtemp(folder))
@@ -176,7 +175,8 @@ int main(int argc, char **argv)
         model_path = argv[m];
         test_name = argv[m];
         session_run(&f, want, NULL);
-        for (long n = 1, met = 1; met && test_failures < 20; n += all ? 1 : 1 + n / 30) {
+        for (long n = 0, met = 1; met && test_failures < 20;) {
+            n = failure_after(n, 30);
             struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
             met = session_run(&once, NULL, want) + session_run(&on, NULL, want);
             injected += met;
@@ -187,7 +187,8 @@ int main(int argc, char **argv)
             const char *format = bioinfer_writer_format(i);
             struct failing none = {0};
             writer_run(&none, format);
-            for (long n = 1, met = 1; met && test_failures < 20; n += all ? 1 : 1 + n / 12) {
+            for (long n = 0, met = 1; met && test_failures < 20;) {
+                n = failure_after(n, 12);
                 struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
                 met = writer_run(&once, format) + writer_run(&on, format);
                 injected += met;
