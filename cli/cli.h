@@ -163,7 +163,8 @@ struct cli_progress {
     double share;                         /* told last; it never falls */
     uint64_t records, residues;           /* done */
     uint64_t expected;                    /* residues; 0 = estimate from the reader */
-    uint64_t read_residues;               /* handed to the engine */
+    uint64_t read_residues;               /* in records read */
+    uint64_t skipped_residues;            /* the part that needs no computing */
     const struct bioinfer_reader *reader; /* NULL: no estimate */
 };
 

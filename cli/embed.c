@@ -13,6 +13,7 @@ struct run {
     bioinfer_job *job;       /* NULL when results go to standard output ... */
     bioinfer_writer *writer; /* ... through this */
     enum cli_stage stage;    /* of the failure that stopped the run */
+    uint64_t job_residues;   /* in the records that the job handed out */
     struct bioinfer_job_stats stats;
 };
 
@@ -72,6 +73,11 @@ static char *output_path(struct cli *cli, int *code)
 
 /* ---- the run ---- */
 
+static bool is_mine(const struct cli_options *o, const struct bioinfer_record *record)
+{
+    return !o->n_shards || record->ordinal % (uint64_t)o->n_shards == (uint64_t)o->shard - 1;
+}
+
 static int next_record(void *user, struct bioinfer_record *record,
                        struct bioinfer_error *err)
 {
@@ -84,7 +90,7 @@ static int next_record(void *user, struct bioinfer_record *record,
     st = cli_next_protein(cli, record, err);
     if (st < 0)
         run->stage = CLI_AT_READ;
-    else if (st > 0 && !record->status)
+    else if (st > 0 && !record->status && is_mine(cli->options, record))
         cli->progress.read_residues += record->length;
     return st;
 }
@@ -135,8 +141,13 @@ static int take_record(void *user, struct bioinfer_record *record,
                        struct bioinfer_error *err)
 {
     struct run *run = user;
+    struct cli_progress *p = &run->cli->progress;
     int st = bioinfer_job_source(run->job, record, err);
 
+    if (st > 0 && !record->status)
+        run->job_residues += record->length;
+    p->skipped_residues =
+        p->read_residues > run->job_residues ? p->read_residues - run->job_residues : 0;
     if (st < 0 && run->stage == CLI_AT_RUN)
         run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE
                                                                   : CLI_AT_READ;

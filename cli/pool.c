@@ -95,6 +95,8 @@ struct cli_pool {
     char fingerprint[256];
     int status; /* what ends the run */
     int exit_code; /* said by a worker */
+    char *said; /* by workers before they were ready: texts, a NUL behind each */
+    size_t n_said;
     struct bioinfer_error err;
 };
 
@@ -425,6 +427,25 @@ static void chunk_done(struct cli_pool *p, struct worker *w)
         w->chunks[0]->begun = now;
 }
 
+/* Tells whether no worker has said these words while it opened the weights: all of them read the
+ * same ones, and have the same to say. */
+static bool is_new(struct cli_pool *p, const char *words, size_t n)
+{
+    char *grown;
+
+    for (size_t at = 0; at < p->n_said; at += strlen(p->said + at) + 1)
+        if (strlen(p->said + at) == strnlen(words, n) && !strncmp(p->said + at, words, n))
+            return false;
+    if ((grown = realloc(p->said, p->n_said + n + 1))) { /* else it may be said again */
+        p->said = grown;
+        n = strnlen(words, n);
+        memcpy(grown + p->n_said, words, n);
+        grown[p->n_said + n] = '\0';
+        p->n_said += n + 1;
+    }
+    return true;
+}
+
 static int take_frame(struct cli_pool *p, struct worker *w)
 {
     struct cli_fault fault = {0};
@@ -445,7 +466,8 @@ static int take_frame(struct cli_pool *p, struct worker *w)
         w->started = false;
         return deliver_held(p);
     case CLI_SAY:
-        cli_say(p->cli, "%.*s", (int)w->frame.size, w->bytes);
+        if (w->ready || is_new(p, w->bytes, (size_t)w->frame.size))
+            cli_say(p->cli, "%.*s", (int)w->frame.size, w->bytes);
         return 0;
     case CLI_FAULT:
     case CLI_FAIL:
@@ -888,6 +910,7 @@ void cli_pool_close(struct cli_pool **pool)
         free(w->bytes);
         free(w->out);
     }
+    free(p->said);
     while (p->first) {
         struct chunk *next = p->first->next;
         chunk_free(p->first);

@@ -1,7 +1,9 @@
 /* progress.c - one line on a terminal while a run goes on, and the table of --profile.
  *
- * The share done is (bytes of the records read / bytes of the file) x (residues done / residues
- * read): the second factor takes back what the engine has read ahead. */
+ * The share done is (bytes of the records read / bytes of the file) x (residues settled / residues
+ * read): the second factor takes back what the engine has read ahead. Residues are settled when
+ * they are computed, or need no computing, as those of a journal and of copies. Records of other
+ * shards are not counted. */
 #include "cli.h"
 
 #include <string.h>
@@ -32,35 +34,38 @@ void cli_progress_start(struct cli *cli)
     p->start = p->shown = cli_now();
 }
 
-/* Between 0 and 1; negative when nothing is known. */
-static double share_done(const struct cli_progress *p)
+/* Gives the share of the run that is settled, between 0 and 1, and in *computed the part of it that
+ * took time; negative when nothing is known. */
+static double share_done(const struct cli_progress *p, double *computed)
 {
     uint64_t done = 0, total = 0;
-    double share;
+    double share, one;
 
     if (p->expected)
-        return (double)p->residues / (double)p->expected;
+        return *computed = (double)p->residues / (double)p->expected;
     if (!p->reader || !p->read_residues)
         return -1;
     bioinfer_reader_progress(p->reader, &done, &total);
     if (!total)
         return -1;
-    share =
-        (double)done / (double)total * ((double)p->residues / (double)p->read_residues);
+    one = (double)done / (double)total / (double)p->read_residues;
+    *computed = one * (double)p->residues;
+    share = *computed + one * (double)p->skipped_residues;
     return share < 1 ? share : 1;
 }
 
 static void draw(struct cli_progress *p, double now)
 {
-    double elapsed = now - p->start, share = share_done(p);
+    double elapsed = now - p->start, computed = 0, share = share_done(p, &computed);
     char left[48] = "", percent[16] = "";
 
     if (share < p->share) /* an estimate: what was said stands until more is done */
         share = p->share;
     p->share = share;
-    if (share > 0) {
-        long seconds = (long)(elapsed / share - elapsed + 0.5);
+    if (share > 0)
         snprintf(percent, sizeof percent, ", %d %%", (int)(100 * share));
+    if (share > 0 && computed > 0) {
+        long seconds = (long)(elapsed * (1 - share) / computed + 0.5);
         snprintf(left, sizeof left, ", %ld:%02ld:%02ld left", seconds / 3600,
                  seconds / 60 % 60, seconds % 60);
     }

@@ -417,6 +417,16 @@ class Commands(Case):
         self.assertNotIn("\r", p.words)
         self.assertIn("3 records, 60 residues", p.words)
 
+    def test_progress_of_a_part(self):
+        """Copies count as done, records of other shards do not count (journals: test_jobs.py)."""
+        with open(os.path.join(TINY, "golden", "sequences.fasta")) as f:
+            text = f.read()
+        self.write("some.fasta", text)
+        self.write("twice.fasta", 2 * text)
+        for args in (("some.fasta", "--shard", "1/2"), ("twice.fasta", "--dup-ids", "suffix")):
+            p = self.run_tiny("esm2", *args, "-o", args[0] + ".jsonl", "--progress", "on")
+            self.assertIn("residues/s, 100 %, 0:00:00 left", p.words)
+
 
 def find_numbers(row):
     """The one list of numbers in a jsonl object, wherever it lies."""

@@ -153,6 +153,9 @@ class Weights(unittest.TestCase):
             first = "score.bias" if name == "esmc-tokens" else "classifier."
             self.assertEqual(words.count("not used: " + first), 1, words)
             self.assertIn("not used: " + first, self.run_command("info", model)[0])
+        words = self.run_command("embed", self.fasta, "--weights", model, "--format", "jsonl",
+                                 "--workers", "3")[1]
+        self.assertEqual(words.count("not used: " + first), 1, words)
         words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/esm2-lm"), "--format", "jsonl")[1]
         self.assertNotIn("not used", words)
 

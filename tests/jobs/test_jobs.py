@@ -280,6 +280,12 @@ class Resume(Case):
         COMMAND.run(self.fasta, "-o", path, "--resume", code=1)
         self.assertEqual(contents(path), want)
 
+    def test_share_of_a_resumed_run(self):
+        """Records of the journal count as done."""
+        path = self.unfinished("a.tsv")
+        p = COMMAND.run(self.fasta, "-o", path, "--resume", "--progress", "on", code=1)
+        self.assertIn("residues/s, 100 %, 0:00:00 left", p.words)
+
     def test_usage(self):
         for args, part in ((("--resume", "--format", "tsv"), "file"), (("--shard", "1/2", "--format", "tsv"), "file"),
                            (("--resume=maybe",), "match|force|no"), (("--shard", "3/2"), "I/N"),
