@@ -250,11 +250,24 @@ static int read_all(struct run *run, int k, struct cli_whole *whole, struct side
     return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
 }
 
+/* Gives the residues that a record may have: a record of a small compressed file may be of any
+ * length, and it is in memory three times while its pair is aligned. */
+static uint64_t longest_record(const struct cli_options *o)
+{
+    enum { MEMORY_LIMIT = 1024, RESIDUES_PER_MIB = 50000 };
+    const uint64_t limit = o->memory_limit ? (uint64_t)o->memory_limit : MEMORY_LIMIT;
+
+    if (o->max_length)
+        return (uint64_t)o->max_length;
+    return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
+}
+
 static int open_input(struct run *run, int k, const char *path)
 {
     const int threads = bioinfer_context_threads(run->cli->ctx);
     struct bioinfer_reader_params params =
         BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
+                        .max_length = longest_record(run->cli->options),
                         .n_threads = (threads + 1) / 2); /* for each of two files */
     struct bioinfer_error err = {0};
     int st = bioinfer_reader_open(&run->reader[k], run->cli->ctx, path, &params, &err);

@@ -178,8 +178,9 @@ static const struct option table[] = {
      "membrane weights: residues at the interface, \"A12 A13\""},
     {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN, NULL,
      "tokens computed at a time; bounds the memory of a run"},
-    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN, NULL,
-     "residues; a longer record gets no result"},
+    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN, NULL,
+     "residues; a longer record gets no result (default: what fits into memory; of align\n"
+     "50,000 for each MiB of --memory-limit)"},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
     {"workers", 0, COUNT, "N", FIELD(workers), CLI_EMBED, NULL,

@@ -297,6 +297,32 @@ class Align(unittest.TestCase):
         self.assertEqual(few.stdout, done.stdout)
         self.assertIn("the traceback of 40000 x 39200 residues needs", self.run_it(*common, "--memory-limit", "1", code=1).stderr)
 
+    def test_longest_record(self):
+        """A record of a small gzip file may be long: it costs the memory that the limit allows."""
+        def peak(path, *args):
+            out = os.path.join(self.folder.name, "out.tsv")
+            command = [EXE, "align", path, path, "-o", out, "--matrix", "PAM30", "--threads", "1"]
+            with subprocess.Popen([*command, *args], stderr=subprocess.PIPE, text=True) as p:
+                words = p.stderr.read()
+                _, status, usage = os.wait4(p.pid, 0)
+                p.returncode = os.waitstatus_to_exitcode(status)
+            with open(out, encoding="utf-8") as f:
+                return p.returncode, words, usage.ru_maxrss / 1024, len(f.readlines())
+
+        path = os.path.join(self.folder.name, "long.fasta.gz")
+        with gzip.open(path, "wt") as f:
+            f.write(">short\nMKV\n>long\n" + "A" * 60000000 + "\n>last\nMKV\n")
+        self.assertLess(os.path.getsize(path), 100000)
+        usual = peak(self.a)
+        self.assertEqual(usual[0], 0, usual)
+        for args, most in ((("--memory-limit", "16"), 800000), (("--max-length", "70000"), 70000),
+                           ((), 51200000)):
+            code, words, memory, lines = peak(path, *args)
+            self.assertEqual((code, lines), (1, 3), words)
+            self.assertIn(f"more than {most} residues", words)
+            if args:
+                self.assertLess(memory, usual[2] + 24)
+
     def test_lists_of_different_ends(self):
         """Files are read ahead in lists of 32,768 records and 32 Mi residues: these end at different places."""
         n = 34000
