@@ -75,7 +75,8 @@ enum cli_stage {
 /* ---- options ---- */
 
 enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8,
-                   CLI_TRACKS = 16, CLI_ALIGN = 32, CLI_DESIGN = 64, CLI_MERGE = 128 };
+                   CLI_TRACKS = 16, CLI_ALIGN = 32, CLI_DESIGN = 64, CLI_MERGE = 128,
+                   CLI_MOLECULE = 256 };
 
 #define CLI_MAX_LAYERS 256
 
@@ -101,6 +102,7 @@ struct cli_options {
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version, models;
+    bool atoms; /* molecule info */
     const char *method, *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;
@@ -223,6 +225,7 @@ int cli_align(struct cli *cli);
 int cli_tracks(struct cli *cli);
 int cli_design(struct cli *cli);
 int cli_info(struct cli *cli);
+int cli_molecule(struct cli *cli);
 int cli_devices(struct cli *cli);
 
 /* ---- progress.c ---- */

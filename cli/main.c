@@ -446,6 +446,9 @@ int main(int argc, char **argv)
     case CLI_INFO:
         code = cli_info(&cli);
         break;
+    case CLI_MOLECULE:
+        code = cli_molecule(&cli);
+        break;
     case CLI_ALIGN:
         code = cli_align(&cli);
         break;

@@ -36,7 +36,7 @@ struct option {
 #define BOTH (CLI_EMBED | CLI_SCORE)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
-#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE)
+#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE)
 
 /* clang-format off */
 static const struct option table[] = {
@@ -235,6 +235,8 @@ static const struct option table[] = {
     {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN, NULL,
      "of one traceback (default 1024); beyond it fewer rows are kept, which is slower;\n"
      "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},
+    {"atoms", 0, FLAG, NULL, FIELD(atoms), CLI_MOLECULE, NULL,
+     "two more columns: each atom and each bond of a molecule"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
      "no progress, no summary, no warnings; of records without a result their number alone"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
@@ -260,6 +262,8 @@ static const struct command {
      "one output from the shards of a run, FILE.part-I-of-N unless named"},
     {"info", CLI_INFO, "bioinfer info FILE",
      "what a file holds: weights, arrays of an output, FASTA, BED, VCF"},
+    {"molecule", CLI_MOLECULE, "bioinfer molecule info FILE [--atoms]",
+     "what perception made of each molecule of an SDF file"},
     {"devices", CLI_DEVICES, "bioinfer devices",
      "where bioinfer can compute on this machine"},
 };
@@ -603,7 +607,8 @@ static const struct command *command_of(int command)
 }
 
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
- * info FILE, devices; embed|score INPUT where --weights says what the model is. */
+ * info FILE, molecule info FILE, devices; embed|score INPUT where --weights says what the model
+ * is. */
 static bool place_words(struct cli_options *o, struct words *w)
 {
     int used = 0, wanted;
@@ -624,12 +629,18 @@ static bool place_words(struct cli_options *o, struct words *w)
             used = 1;
             named = true;
         }
+    if (o->command == CLI_MOLECULE && w->n > 1 && !strcmp(w->word[1], "info"))
+        used = 2;
     if (o->help)
         find_help(o, w, used);
     if (o->help || o->version || o->models)
         return true;
     if (!w->n) {
         cli_say(NULL, "no model given; see `bioinfer --help`");
+        return false;
+    }
+    if (o->command == CLI_MOLECULE && used != 2) {
+        cli_say(NULL, "something is missing; usage: %s", command_of(CLI_MOLECULE)->usage);
         return false;
     }
     if (!named)

@@ -85,3 +85,9 @@ uint8_t bi_element_find(const char *symbol, size_t n)
             return z;
     return 0;
 }
+
+bool bi_is_metal(uint32_t z)
+{
+    return !(z <= 2 || (z >= 5 && z <= 10) || (z >= 14 && z <= 18) || (z >= 32 && z <= 36) ||
+             (z >= 51 && z <= 54) || z == 85 || z == 86);
+}

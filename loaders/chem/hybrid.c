@@ -70,10 +70,14 @@ static int n_orbitals(const struct bi_molecule *mol, uint32_t i)
 
 static uint8_t hybrid_of(const struct bi_molecule *mol, uint32_t i)
 {
-    const bool heavy = mol->atoms[i].element >= 89; /* there only neighbours are counted */
-    const int n = heavy ? bonded(mol, i) : n_orbitals(mol, i);
+    const int z = mol->atoms[i].element;
+    /* neighbours alone decide for the heaviest elements, and for metals with four of them in space
+     */
+    const bool by_neighbours =
+        z >= 89 || (mol->has_3d && bi_is_metal((uint32_t)z) && bonded(mol, i) == 4);
+    const int n = by_neighbours ? bonded(mol, i) : n_orbitals(mol, i);
     bool conjugated = false;
-    if (n == 4 && bonded(mol, i) <= 3 && !heavy)
+    if (n == 4 && bonded(mol, i) <= 3)
         for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++)
             conjugated = conjugated || mol->bonds[mol->near[k].bond].conjugated;
     switch (n) {
@@ -111,5 +115,5 @@ int bi_mol_perceive(struct bi_molecule *mol, const struct bi_mol_text *text,
         return st;
     bi_mol_find_conjugated(mol);
     bi_mol_find_hybrids(mol);
-    return 0;
+    return bi_mol_find_stereo(mol, text, err);
 }

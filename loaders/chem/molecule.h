@@ -27,7 +27,14 @@ struct bi_mol_atom {
     /* filled by bi_mol_perceive() */
     bool aromatic, in_ring;
     uint8_t hybrid; /* enum bi_hybrid */
+    uint8_t chiral; /* enum bi_chiral */
 };
+
+/* The turn of an atom's second, third and fourth neighbour, in the order of its bonds, seen from
+ * the first one; a hydrogen that is a count comes last. */
+enum bi_chiral { BI_CHIRAL_NONE, BI_CHIRAL_CW, BI_CHIRAL_CCW };
+/* ANY: it may be E or Z, and the file says that it does not know. */
+enum bi_stereo { BI_STEREO_NONE, BI_STEREO_ANY, BI_STEREO_Z, BI_STEREO_E };
 
 /* X(NAME, word) */
 #define BI_HYBRID_LIST(X)                                                                          \
@@ -45,6 +52,7 @@ struct bi_mol_bond {
     bool either;   /* the file says that E and Z are not known */
     /* filled by bi_mol_perceive() */
     bool aromatic, conjugated, in_ring;
+    uint8_t stereo; /* enum bi_stereo */
 };
 
 enum {
@@ -173,6 +181,9 @@ int bi_mol_find_aromatic(struct bi_molecule *mol, const struct bi_mol_text *text
 int bi_mol_pi_electrons(const struct bi_molecule *mol, uint32_t atom);
 void bi_mol_find_conjugated(struct bi_molecule *mol); /* hybrid.c */
 void bi_mol_find_hybrids(struct bi_molecule *mol);    /* hybrid.c */
+/* Chirality where the molecule has coordinates in space, E or Z also where they lie in a plane. */
+int bi_mol_find_stereo(struct bi_molecule *mol, const struct bi_mol_text *text,
+                       struct bioinfer_error *err); /* stereo.c */
 
 /* ---- elements (elements.c) ---- */
 
@@ -187,6 +198,7 @@ struct bi_element {
 };
 
 const struct bi_element *bi_element(uint32_t number);
+bool bi_is_metal(uint32_t number);
 /* The atomic number of a symbol in any case; 0: there is no such element. */
 uint8_t bi_element_find(const char *symbol, size_t n);
 

@@ -94,12 +94,6 @@ static void normalise_halogen(struct bi_molecule *mol, uint32_t i)
     }
 }
 
-static bool is_metal(int z)
-{
-    return !(z <= 2 || (z >= 5 && z <= 10) || (z >= 14 && z <= 18) || (z >= 32 && z <= 36) ||
-             (z >= 51 && z <= 54) || z == 85 || z == 86);
-}
-
 /* An atom whose bonds exceed its valences gives its single bonds to metals both electrons, one
  * bond after the other, until they do not. */
 static void make_dative(struct bi_molecule *mol, uint32_t i)
@@ -110,7 +104,7 @@ static void make_dative(struct bi_molecule *mol, uint32_t i)
         struct bi_mol_bond *b = bond_at(mol, k);
         if (bi_mol_valence_ok(atom, bi_mol_bond_sum(mol, i) + atom->n_h, &n_h))
             return;
-        if (b->order == 1 && is_metal(mol->atoms[mol->near[k].atom].element)) {
+        if (b->order == 1 && bi_is_metal(mol->atoms[mol->near[k].atom].element)) {
             b->order = BI_MOL_ORDER_DATIVE;
             b->a = i;
             b->b = mol->near[k].atom;
@@ -131,7 +125,7 @@ void bi_mol_normalise(struct bi_molecule *mol)
             normalise_halogen(mol, i);
     }
     for (uint32_t i = 0; i < mol->n_atoms; i++)
-        if (!is_metal(mol->atoms[i].element) && mol->atoms[i].element != 1)
+        if (!bi_is_metal(mol->atoms[i].element) && mol->atoms[i].element != 1)
             make_dative(mol, i);
 }
 

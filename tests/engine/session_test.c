@@ -647,6 +647,9 @@ static void nulls(void)
     REFUSED(bioinfer_file_info(NULL, small_path, write_nothing, NULL, NULL));
     REFUSED(bioinfer_file_info(o.ctx, NULL, write_nothing, NULL, NULL));
     REFUSED(bioinfer_file_info(o.ctx, small_path, NULL, NULL, NULL));
+    REFUSED(bioinfer_molecule_info(NULL, "x.sdf", 0, write_nothing, NULL, NULL, NULL));
+    REFUSED(bioinfer_molecule_info(o.ctx, NULL, 0, write_nothing, NULL, NULL, NULL));
+    REFUSED(bioinfer_molecule_info(o.ctx, "x.sdf", 0, NULL, NULL, NULL, NULL));
     REFUSED(bioinfer_reader_open(NULL, o.ctx, "x", NULL, NULL));
     REFUSED(bioinfer_reader_open(&reader, NULL, "x", NULL, NULL));
     REFUSED(bioinfer_reader_open(&reader, o.ctx, NULL, NULL, NULL));

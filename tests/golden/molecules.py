@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Compares what perception makes of molecules with RDKit.
 
-    molecules.py PROGRAM check FOLDER   compares with what FOLDER stores; needs no RDKit
-    molecules.py PROGRAM all            compares every molecule of Debian's rdkit-data; prints the
-                                        share that is equal and each one that is not
-    molecules.py PROGRAM make FOLDER    writes FOLDER: few molecules that together have all features
+    molecules.py BIOINFER check FOLDER   compares with what FOLDER stores; needs no RDKit
+    molecules.py BIOINFER all            compares every molecule of Debian's rdkit-data; prints the
+                                         share that is equal and each one that is not
+    molecules.py BIOINFER space          does so for its SMILES, to which RDKit gives coordinates
+    molecules.py BIOINFER make FOLDER    writes FOLDER: few molecules that have all features
 
-PROGRAM is built from molecules.c. `all` and `make` need the Python package rdkit and the Debian
-package rdkit-data; exit 77 where they are missing.
+BIOINFER is the command. All but `check` need the Python package rdkit and the Debian package
+rdkit-data; exit 77 where they are missing.
 """
 import gzip
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,54 +23,90 @@ SDF = ['Contrib/Fastcluster/testdata/cdk2.sdf', 'Contrib/PBF/testData/egfr.sdf',
        'Projects/DbCLI/testData/pubchem.200.sdf']
 SMILES = ['Contrib/FreeWilson/data/CHEMBL2321810.smi',
           'Contrib/fraggle/data/ChEMBL_11265_actives.smi', 'Data/NCI/first_5K.smi']
-# (file, number of the molecule from 1): why it differs
+# (file, number of the molecule from 1, mode): why it differs
 KNOWN = {
-    ('Data/NCI/first_5K.smi', 3396): 'a dative bond in the file, which is refused',
+    ('Data/NCI/first_5K.smi', 3396, 0): 'a dative bond in the file, which is refused',
 }
+METALS = 'a metal, or phosphorus with five bonds, around which RDKit looks at the shape'
 HYBRIDS = {'S': 's', 'SP': 'sp', 'SP2': 'sp2', 'SP3': 'sp3', 'SP3D': 'sp3d', 'SP3D2': 'sp3d2'}
+TURNS = {'CHI_TETRAHEDRAL_CW': '@@', 'CHI_TETRAHEDRAL_CCW': '@'}
+SIDES = {'STEREOANY': '?', 'STEREOZ': 'Z', 'STEREOE': 'E'}
 ORDERS = {'SINGLE': 1, 'DOUBLE': 2, 'TRIPLE': 3, 'AROMATIC': 4, 'DATIVE': 5}
 
 
 def describe(molecule):
-    """The line that PROGRAM prints of a molecule, from RDKit's one."""
+    """The words of a molecule: its atoms, bonds, and how many rings a smallest set has."""
     from rdkit import Chem
     if molecule is None:
-        return 'refused'
+        return ['refused']
     words = ['ok']
+    turns = TURNS if molecule.GetConformer().Is3D() else {}
     for a in molecule.GetAtoms():
-        words.append('%s:%d:%d:%d:%d:%s:%s%s' % (
+        words.append('%s:%d:%d:%d:%d:%s:%s%s%s' % (
             a.GetSymbol(), a.GetFormalCharge(), a.GetTotalNumHs(), a.GetIsotope(),
             a.GetNumRadicalElectrons(), HYBRIDS.get(str(a.GetHybridization()), 'unknown'),
-            'a' * a.GetIsAromatic(), 'r' * a.IsInRing()))
+            'a' * a.GetIsAromatic(), 'r' * a.IsInRing(), turns.get(str(a.GetChiralTag()), '')))
     words.append('|')
     for b in molecule.GetBonds():
-        words.append('%d-%d:%d:%s%s%s' % (
-            b.GetBeginAtomIdx(), b.GetEndAtomIdx(), ORDERS[str(b.GetBondType())],
-            'a' * b.GetIsAromatic(), 'c' * b.GetIsConjugated(), 'r' * b.IsInRing()))
-    return ' '.join(words + ['| %d' % len(Chem.GetSSSR(molecule))])
+        words.append('%d-%d:%d:%s%s%s%s' % (
+            b.GetBeginAtomIdx() + 1, b.GetEndAtomIdx() + 1, ORDERS[str(b.GetBondType())],
+            'a' * b.GetIsAromatic(), 'c' * b.GetIsConjugated(), 'r' * b.IsInRing(),
+            SIDES.get(str(b.GetStereo()), '')))
+    return words + ['|', str(len(Chem.GetSSSR(molecule)))]
 
 
 def printed(program, path):
-    """The lines that PROGRAM prints of a file, without the messages of refused molecules."""
-    run = subprocess.run([program, path], check=True, capture_output=True, text=True,
-                         errors='replace')
-    return [line if line.startswith('ok ') else 'refused' for line in run.stdout.splitlines()]
+    """The molecules of a file as BIOINFER sees them, in the form that describe() gives."""
+    run = subprocess.run([program, 'molecule', 'info', '--atoms', '--quiet', path],
+                         capture_output=True, text=True, errors='replace')
+    assert run.returncode in (0, 1), run.stderr
+    lines = [line.split('\t') for line in run.stdout.splitlines()]
+    rows = [dict(zip(lines[0], line)) for line in lines[1:]]
+    return [' '.join(['ok', r['atom_list'], '|', r['bond_list'], '|', r['rings']]).split()
+            if r['status'] == 'ok' else ['refused'] for r in rows]
 
 
-def blocks_of(name):
-    """The records of a file of rdkit-data as text of MOL files."""
+def place(molecule):
+    """A MOL file of the molecule with coordinates in space, which alone say what is E or Z; None:
+    RDKit finds none."""
+    from rdkit import Chem
+    from rdkit.Chem import AllChem
+    molecule = Chem.AddHs(molecule)
+    settings = AllChem.ETKDGv3()
+    settings.randomSeed, settings.maxIterations, settings.timeout = 1, 2, 2
+    try:
+        if AllChem.EmbedMolecule(molecule, settings):
+            return None
+    except RuntimeError:  # some complexes of metals
+        return None
+    lines = Chem.MolToMolBlock(molecule).split('\n')
+    n_atoms, n_bonds = int(lines[3][:3]), int(lines[3][3:6])
+    for k in range(4 + n_atoms, 4 + n_atoms + n_bonds):
+        lines[k] = lines[k][:9] + '  0'
+    return '\n'.join(lines)
+
+
+def blocks_of(name, space=0):
+    """The records of a file of rdkit-data as text of MOL files; of SMILES every space-th one with
+    coordinates in space, when that is not 0."""
     from rdkit import Chem
     if name.endswith('.sdf'):
         with open(DATA + name, encoding='latin-1') as file:
             return [block for block in file.read().split('$$$$\n') if block.strip()]
     blocks = []
     with open(DATA + name) as file:
-        for line in file:
+        for number, line in enumerate(file):
+            if space and number % space:
+                continue
             molecule = Chem.MolFromSmiles(line.split()[0]) if line.strip() else None
-            if molecule is not None and molecule.GetNumAtoms():
+            if molecule is None or not molecule.GetNumAtoms():
+                continue
+            if space:
+                blocks.append(place(molecule))
+            else:
                 write = Chem.MolToV3KMolBlock if len(blocks) % 2 else Chem.MolToMolBlock
                 blocks.append(write(molecule))
-    return blocks
+    return [block for block in blocks if block]
 
 
 def compare(program, blocks):
@@ -82,25 +120,29 @@ def compare(program, blocks):
     return [(line, describe(Chem.MolFromMolBlock(block))) for line, block in zip(ours, blocks)]
 
 
+def has_shape(words):
+    """Is there an atom whose hybridisation RDKit takes from the shape around it?"""
+    return any(re.match('Mn|Co|Ni|Cu|P:0:0:0:0:sp3d', word) for word in words)
+
+
 def differences(ours, theirs):
-    a, b = ours.split(), theirs.split()
-    if len(a) != len(b):
-        return 'ours: %.60s\n    RDKit: %.60s' % (ours, theirs)
-    return ', '.join('%s, RDKit: %s' % pair for pair in zip(a, b) if pair[0] != pair[1])
+    if len(ours) != len(theirs):
+        return '%d words, RDKit has %d' % (len(ours), len(theirs))
+    return ', '.join('%s (RDKit: %s)' % pair for pair in zip(ours, theirs) if pair[0] != pair[1])
 
 
-def check_all(program):
+def check_all(program, names, space):
     n = equal = 0
     unknown = []
-    for name in SDF + SMILES:
-        pairs = compare(program, blocks_of(name))
+    for name in names:
+        pairs = compare(program, blocks_of(name, space))
         same = sum(a == b for a, b in pairs)
         print('%s: %d of %d' % (name, same, len(pairs)))
         n += len(pairs)
         equal += same
         for number, (a, b) in enumerate(pairs, 1):
             if a != b:
-                why = KNOWN.get((name, number))
+                why = METALS if space and has_shape(b) else KNOWN.get((name, number, space))
                 print('  %d: %s' % (number, why or differences(a, b)))
                 unknown += [] if why else [(name, number)]
     print('equal: %d of %d (%.2f %%)' % (equal, n, 100 * equal / n))
@@ -110,17 +152,17 @@ def check_all(program):
 def make(program, folder):
     """Keeps a molecule when an atom with its neighbours, or a bond with its atoms, is new."""
     seen, kept = {}, []
-    for name in SDF + SMILES:
-        blocks = blocks_of(name)
+    for name, space in [(name, 0) for name in SDF + SMILES] + [(name, 8) for name in SMILES]:
+        blocks = blocks_of(name, space)
         for block, (ours, theirs) in zip(blocks, compare(program, blocks)):
-            if ours != theirs or len(block) > 8000:
+            if ours != theirs or len(block) > 8000 or ours == ['refused']:
                 continue
-            atoms, bonds, _ = theirs.split(' | ')
-            atoms = atoms.split()[1:]
+            first, second = (k for k, word in enumerate(theirs) if word == '|')
+            atoms, bonds = theirs[1:first], theirs[first + 1:second]
             around = {}
-            for bond in bonds.split():
+            for bond in bonds:
                 ends, order, flags = bond.split(':')
-                i, j = map(int, ends.split('-'))
+                i, j = (int(end) - 1 for end in ends.split('-'))
                 around.setdefault(i, []).append((order + flags, atoms[j].split(':')[0]))
                 around.setdefault(j, []).append((order + flags, atoms[i].split(':')[0]))
             features = {(a, tuple(sorted(around.get(i, ())))) for i, a in enumerate(atoms)}
@@ -136,7 +178,7 @@ def make(program, folder):
                 seen[f] -= 1
     os.makedirs(folder, exist_ok=True)
     for name, parts in (('rdkit-data.sdf.gz', [block + '$$$$\n' for _, block, _, _ in kept]),
-                        ('rdkit-data.txt.gz', [theirs + '\n' for _, _, theirs, _ in kept])):
+                        ('rdkit-data.txt.gz', [' '.join(words) + '\n' for _, _, words, _ in kept])):
         with open(os.path.join(folder, name), 'wb') as file:
             file.write(gzip.compress(''.join(parts).encode('latin-1'), 9, mtime=0))
     print('%d molecules, %d features' % (len(kept), len(seen)))
@@ -146,7 +188,7 @@ def make(program, folder):
 def check(program, folder):
     ours = printed(program, os.path.join(folder, 'rdkit-data.sdf.gz'))
     with gzip.open(os.path.join(folder, 'rdkit-data.txt.gz'), 'rt') as file:
-        want = file.read().splitlines()
+        want = [line.split() for line in file]
     wrong = 0 if len(ours) == len(want) > 100 else 1
     for number, (a, b) in enumerate(zip(ours, want), 1):
         if a != b:
@@ -157,7 +199,7 @@ def check(program, folder):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[2] not in ('check', 'all', 'make'):
+    if len(sys.argv) < 3 or sys.argv[2] not in ('check', 'all', 'space', 'make'):
         print(__doc__)
         return 2
     program, what = sys.argv[1:3]
@@ -172,7 +214,9 @@ def main():
         print('skipped: the Debian package rdkit-data is not installed')
         return 77
     RDLogger.DisableLog('rdApp.*')
-    return check_all(program) if what == 'all' else make(program, sys.argv[3])
+    if what == 'make':
+        return make(program, sys.argv[3])
+    return check_all(program, *((SDF + SMILES, 0) if what == 'all' else (SMILES, 1)))
 
 
 if __name__ == '__main__':

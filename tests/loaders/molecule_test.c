@@ -365,6 +365,79 @@ static void bounds_the_search_for_rings(void)
     free(text);
 }
 
+/* ---- stereo ---- */
+
+/* A centre with four neighbours, or three: elements by letter, places on a tetrahedron. */
+static void tetrahedron(struct bi_molecule *mol, const char *elements, int order_of_bonds)
+{
+    static const int at[][3] = {{0, 0, 0}, {1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}};
+    const int n = (int)strlen(elements);
+    char text[2000], *end = text;
+    end += sprintf(end, HEAD "%3d%3d  0  0  0  0  0  0  0  0999 V2000\n", n, n - 1);
+    for (int i = 0; i < n; i++)
+        end += sprintf(end, "%10d%10d%10d %-3c 0  0\n", at[i][0], at[i][1], at[i][2], elements[i]);
+    for (int i = 1; i < n; i++)
+        end += sprintf(end, "  1%3d  1\n", order_of_bonds > 0 ? i + 1 : n + 1 - i);
+    strcpy(end, END "$$$$\n");
+    first(mol, text);
+    CHECK_STR(mol->message, "");
+}
+
+static void finds_centres(void)
+{
+    struct bi_molecule mol = {0};
+    tetrahedron(&mol, "CNOFS", 1);
+    const int turn = mol.atoms[0].chiral;
+    CHECK(turn != BI_CHIRAL_NONE);
+    tetrahedron(&mol, "CONFS", 1); /* two places changed: the mirror image, in the same order */
+    CHECK_EQ(mol.atoms[0].chiral, turn);
+    tetrahedron(&mol, "CNOFS", -1); /* the four bonds backwards: an even change */
+    CHECK_EQ(mol.atoms[0].chiral, turn);
+    tetrahedron(&mol, "CNOF", -1); /* three backwards: an odd one; the hydrogen comes last */
+    CHECK_EQ(mol.atoms[0].chiral, BI_CHIRAL_CW + BI_CHIRAL_CCW - turn);
+    tetrahedron(&mol, "CNOF", 1);
+    CHECK_EQ(mol.atoms[0].chiral, turn);
+    tetrahedron(&mol, "CNOFF", 1);
+    CHECK_EQ(mol.atoms[0].chiral, BI_CHIRAL_NONE);
+    tetrahedron(&mol, "NCOF", 1); /* turns inside out by itself */
+    CHECK_EQ(mol.atoms[0].chiral, BI_CHIRAL_NONE);
+    tetrahedron(&mol, "PCOF", 1);
+    CHECK(mol.atoms[0].chiral != BI_CHIRAL_NONE);
+    bi_molecule_free(&mol);
+}
+
+/* 2-butene in a plane; y is the side of its last carbon, stereo the field of the double bond. */
+static int butene(int y, int stereo, const char *last)
+{
+    struct bi_molecule mol = {0};
+    char text[2000];
+    int found;
+    sprintf(text,
+            HEAD "  4  3  0  0  0  0  0  0  0  0999 V2000\n"
+                 "   -1.0000    1.0000    0.0000 C   0  0\n"
+                 "    0.0000    0.0000    0.0000 C   0  0\n"
+                 "    1.0000    0.0000    0.0000 C   0  0\n"
+                 "    2.0000%10.4f    0.0000 %-3s 0  0\n"
+                 "  1  2  1  0\n  2  3  2%3d\n  3  4  1  0\n" END "$$$$\n",
+            (double)y, last, stereo);
+    first(&mol, text);
+    CHECK_STR(mol.message, "");
+    found = mol.n_bonds == 3 ? mol.bonds[1].stereo : -1;
+    CHECK(mol.n_bonds < 3 || (!mol.bonds[0].stereo && !mol.bonds[2].stereo));
+    bi_molecule_free(&mol);
+    return found;
+}
+
+static void tells_e_from_z(void)
+{
+    CHECK_EQ(butene(1, 0, "C"), BI_STEREO_Z);
+    CHECK_EQ(butene(-1, 0, "C"), BI_STEREO_E);
+    CHECK_EQ(butene(-1, 0, "Br"), BI_STEREO_E);
+    CHECK_EQ(butene(1, 3, "C"), BI_STEREO_ANY);
+    CHECK_EQ(butene(0, 0, "C"), BI_STEREO_NONE); /* a straight end has no side */
+    CHECK_EQ(butene(1, 0, "H"), BI_STEREO_NONE); /* propene */
+}
+
 int main(void)
 {
     TEST(reads_v2000);
@@ -380,5 +453,7 @@ int main(void)
     TEST(kekulizes);
     TEST(normalises);
     TEST(bounds_the_search_for_rings);
+    TEST(finds_centres);
+    TEST(tells_e_from_z);
     return test_report();
 }
