@@ -297,7 +297,7 @@ static void describe_options(const struct cli_options *o, unsigned include, char
                                      text[used - 1] == '=' ? "" : ",",
                                      bioinfer_include_name(bit));
     if (used < size)
-        used += (size_t)snprintf(text + used, size - used, " layers=");
+        used += (size_t)snprintf(text + used, size - used, " layers=%s", o->n_layers ? "" : "-1");
     for (int i = 0; i < o->n_layers && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "",
                                  o->layers[i]);

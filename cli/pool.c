@@ -25,7 +25,7 @@
 
 extern char **environ;
 
-enum { MAX_WORKERS = 256, AHEAD = 2, PATIENCE = 6, KILLS = 5, MAX_ARRAYS = 4096 };
+enum { MAX_WORKERS = 256, AHEAD = 2, PATIENCE = 6, KILLS = 5, MAX_ARRAYS = 4096, MAX_TEXTS = 16 };
 enum { FIRST_CHUNK = 16384, SMALLEST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 }; /* residues */
 enum { MAX_CHUNK = 16384 };  /* records */
 enum { ASIDE = 20 };         /* records in a row: then it is the device after all */
@@ -211,7 +211,9 @@ static struct chunk *new_chunk(struct cli_pool *p)
 static int deliver(struct cli_pool *p, struct record *r, const void *bytes, uint64_t size)
 {
     struct bioinfer_result result;
-    int st = bioinfer_result_unpack(&result, p->arrays, MAX_ARRAYS, bytes, size, &p->err);
+    struct bioinfer_text texts[MAX_TEXTS];
+    int st = bioinfer_result_unpack(&result, p->arrays, MAX_ARRAYS, texts, MAX_TEXTS, bytes, size,
+                                    &p->err);
 
     if (!st && result.ordinal != r->ordinal) {
         st = BIOINFER_INTERNAL;

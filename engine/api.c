@@ -309,9 +309,7 @@ int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *s
     s = job->stats;
     s.struct_size = size = stats->struct_size;
     s.input_records = job->n_read;
-    s.committed = job->unsaid && job->fresh ? 0 : job->part.journal.n - job->part.journal.n_group;
-    if (s.committed && job->complete)
-        s.committed--; /* its end is no record */
+    s.committed = job->unsaid && job->fresh ? 0 : job->n_kept;
     memcpy(stats, &s, size < sizeof s ? size : sizeof s);
     return 0;
 }
@@ -365,10 +363,12 @@ int bioinfer_result_pack(const struct bioinfer_result *result,
 }
 
 int bioinfer_result_unpack(struct bioinfer_result *result, struct bioinfer_array *arrays,
-                           int n_arrays, const void *bytes, uint64_t size,
-                           struct bioinfer_error *err)
+                           int n_arrays, struct bioinfer_text *texts, int n_texts,
+                           const void *bytes, uint64_t size, struct bioinfer_error *err)
 {
-    if (!result || !bytes || n_arrays < 0 || (n_arrays && !arrays))
+    const struct bi_unpacked room = {arrays, texts, n_arrays, n_texts};
+    if (!result || !bytes || n_arrays < 0 || (n_arrays && !arrays) || n_texts < 0 ||
+        (n_texts && !texts))
         return bi_fail(err, BIOINFER_INVALID, "unpack: result and bytes must be given");
-    return bi_unpack(result, arrays, n_arrays, bytes, size, err);
+    return bi_unpack(result, &room, bytes, size, err);
 }

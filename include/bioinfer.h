@@ -297,6 +297,13 @@ struct bioinfer_array {
     const float *data; /* valid during the callback */
 };
 
+/* One named text of a result, such as the finished rows of a table. */
+struct bioinfer_text {
+    const char *name;
+    const char *text;  /* valid during the callback; no NUL behind it */
+    size_t length;
+};
+
 struct bioinfer_result {
     uint64_t ordinal;
     const char *id;
@@ -310,6 +317,10 @@ struct bioinfer_result {
     const char *description;             /* rest of the header line; NULL = not known here */
     const char *labels; /* the head's best class: a name, or for residues one letter each, names
                          * with blanks between where they are longer; NULL = no head */
+    uint32_t piece; /* a record may give its result in pieces, 0, 1, ...: ... */
+    int more;       /* ... non-zero: pieces of this record follow; 0: this one is the last */
+    int n_texts;
+    const struct bioinfer_text *texts;
 };
 
 /* ---- 6 sessions --------------------------------------------------------------------- */
@@ -469,6 +480,11 @@ enum bioinfer_resume {
     BIOINFER_RESUME_RESTART  /* forget it */
 };
 
+/* A file beside the input that decides results, by what the task takes it for: "genome" ... */
+struct bioinfer_job_input {
+    const char *role, *path;
+};
+
 struct bioinfer_job_params {
     size_t struct_size;
     const struct bioinfer_writer_params *writer; /* format, model, fingerprint ... */
@@ -478,6 +494,12 @@ struct bioinfer_job_params {
     int shard, n_shards; /* this job computes the records with ordinal % n_shards ==
                           * shard - 1 and leaves PATH.part-SHARD-of-N to be merged; 0: all */
     int no_dedup;        /* non-zero: compute every record */
+    const char *task;    /* "score" ...; NULL = "embed" */
+    const struct bioinfer_job_input *inputs; /* n_inputs, in an order of the task's; at most 63 */
+    int n_inputs;
+    const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and behind it all
+                            * texts of all pieces in input order. Every record is computed then, and
+                            * of the writer's parameters model and fingerprint count */
 };
 
 /* Takes the lock of the job and reads its journal. MISMATCH names what differs. */
@@ -493,7 +515,9 @@ BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source sou
 BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 /* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
- * order. The source may end and have records again later, when bioinfer_job_pending(). */
+ * order, in pieces where the job has no_dedup: a record is done when its last piece is there. The
+ * last one alone may have a status; a piece of several that holds nothing is not written.
+ * The source may end and have records again later, when bioinfer_job_pending(). */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
@@ -538,13 +562,15 @@ BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
 
 /* A result as bytes, to hand it to another process of the same machine: `write` takes them
  * piece by piece, bioinfer_result_size() in all (a multiple of 8). unpack() fills *result
- * with pointers into `bytes`, which start at a multiple of 8; `arrays` holds n_arrays. */
+ * with pointers into `bytes`, which start at a multiple of 8; `arrays` holds n_arrays, `texts`
+ * n_texts. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
                                       int (*write)(void *user, const void *bytes, size_t size),
                                       void *user, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
                                         struct bioinfer_array *arrays, int n_arrays,
+                                        struct bioinfer_text *texts, int n_texts,
                                         const void *bytes, uint64_t size,
                                         struct bioinfer_error *err);
 

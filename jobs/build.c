@@ -38,7 +38,9 @@ struct builder {
     struct bi_out manifest;
     struct bi_buf payload, twin, row;
     struct bioinfer_array *arrays;
-    size_t cap_arrays;
+    struct bioinfer_text *texts;
+    uint64_t *pieces; /* numbers of the journal's records that hold those of the unit at hand */
+    size_t cap_arrays, cap_texts, cap_pieces;
 };
 
 static int damaged(const struct bi_part *part, uint64_t ordinal, struct bioinfer_error *err)
@@ -62,7 +64,26 @@ int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_erro
     return st;
 }
 
-/* The payload of an ordinal into *buf. */
+/* The record number `at` of a part that is awake, and its payload into *buf. */
+static int read_record(struct builder *s, const struct bi_part *part, uint64_t at,
+                       struct bi_buf *buf, struct bi_journal_record *record,
+                       struct bioinfer_error *err)
+{
+    int st = bi_journal_get(&part->journal, at, record, err);
+    if (st)
+        return st;
+    if (record->size < BI_JOB_PREFIX ||
+        !bi_range_ok(record->offset, record->size, part->journal.data.size))
+        return damaged(part, record->ordinal, err);
+    buf->size = 0;
+    if (!bi_buf_reserve(buf, (size_t)record->size))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %llu bytes of results", s->b->path,
+                       (unsigned long long)record->size);
+    buf->size = (size_t)record->size;
+    return bi_journal_read(&part->journal, record, buf->data, err);
+}
+
+/* The payload of an ordinal, of several pieces that of the last, into *buf. */
 static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
                         struct bi_journal_record *record, struct bioinfer_error *err)
 {
@@ -74,31 +95,75 @@ static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
     if (index >= part->n_where || !part->where[index])
         return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is missing",
                        part->journal.log.path, (unsigned long long)ordinal);
-    if ((st = bi_journal_get(&part->journal, part->where[index] - 1, record, err)))
-        return st;
-    if (record->size < BI_JOB_PREFIX ||
-        !bi_range_ok(record->offset, record->size, part->journal.data.size))
-        return damaged(part, ordinal, err);
-    buf->size = 0;
-    if (!bi_buf_reserve(buf, (size_t)record->size))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: %llu bytes of results", s->b->path,
-                       (unsigned long long)record->size);
-    buf->size = (size_t)record->size;
-    return bi_journal_read(&part->journal, record, buf->data, err);
+    return read_record(s, part, part->where[index] - 1, buf, record, err);
 }
 
-/* Unpacks what a payload holds; the arrays lie in s->arrays. */
+/* Unpacks what a payload holds; arrays and texts lie in s. */
 static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_result *r,
                   struct bioinfer_error *err)
 {
     const char *bytes = buf->data + BI_JOB_PREFIX;
-    size_t size = buf->size - BI_JOB_PREFIX, n = size >= 40 ? bi_le32(bytes + 36) : 0;
-    if (n > size / BI_PACK_ARRAY)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: a result in the journal is damaged",
-                       s->b->path);
-    if (!bi_grow(s->b->env, &s->arrays, &s->cap_arrays, n + 1, sizeof *s->arrays))
+    size_t size = buf->size - BI_JOB_PREFIX;
+    struct bi_unpacked room;
+    bi_pack_count(bytes, size, &room.n_arrays, &room.n_texts);
+    if (!bi_grow(s->b->env, &s->arrays, &s->cap_arrays, (size_t)room.n_arrays + 1,
+                 sizeof *s->arrays) ||
+        !bi_grow(s->b->env, &s->texts, &s->cap_texts, (size_t)room.n_texts + 1, sizeof *s->texts))
         return bi_fail(err, BIOINFER_NOMEM, "%s: arrays", s->b->path);
-    return bi_unpack(r, s->arrays, (int)n, bytes, size, err);
+    room.arrays = s->arrays;
+    room.texts = s->texts;
+    return bi_unpack(r, &room, bytes, size, err);
+}
+
+/* Finds the pieces in front of the last one, which is record `at` of its journal, from the last to
+ * the first: each says where the one before it is. */
+static int find_pieces(struct builder *s, const struct bi_part *part, uint64_t at,
+                       const struct bi_journal_record *last, struct bioinfer_error *err)
+{
+    struct bi_journal_record record = *last;
+    uint32_t n = bi_journal_piece(last);
+    char prefix[BI_JOB_PREFIX];
+    int st;
+    if (n > at) /* more than there are records before it */
+        return damaged(part, last->ordinal, err);
+    if (!bi_grow(s->b->env, &s->pieces, &s->cap_pieces, n, sizeof *s->pieces))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %u pieces", s->b->path, (unsigned)n);
+    while (n) {
+        uint64_t before;
+        if (record.size < BI_JOB_PREFIX ||
+            !bi_range_ok(record.offset, record.size, part->journal.data.size))
+            return damaged(part, last->ordinal, err);
+        if ((st = bi_append_read(&part->journal.data, record.offset, prefix, sizeof prefix, err)))
+            return st;
+        if ((before = bi_le64(prefix + 8)) >= at)
+            return damaged(part, last->ordinal, err);
+        if ((st = bi_journal_get(&part->journal, before, &record, err)))
+            return st;
+        if (record.ordinal != last->ordinal || bi_journal_piece(&record) != n - 1 ||
+            record.flags & (BI_JOURNAL_LAST | BI_JOURNAL_END))
+            return damaged(part, last->ordinal, err);
+        s->pieces[--n] = at = before;
+    }
+    return 0;
+}
+
+/* Writes the pieces in front of the last one. */
+static int put_pieces(struct builder *s, const struct bi_part *part, uint64_t at,
+                      const struct bi_journal_record *last, struct bioinfer_error *err)
+{
+    struct bi_journal_record record;
+    struct bioinfer_result r;
+    int st = find_pieces(s, part, at, last, err);
+    for (uint32_t k = 0; k < bi_journal_piece(last) && !st; k++) {
+        if ((st = read_record(s, part, s->pieces[k], &s->payload, &record, err)) ||
+            (st = unpack(s, &s->payload, &r, err)))
+            return st;
+        if (r.ordinal != last->ordinal || r.piece != k || !r.more || r.status)
+            return damaged(part, last->ordinal, err);
+        if (r.n_arrays || r.n_texts)
+            st = bi_writer_put(s->writer, &r, err);
+    }
+    return st;
 }
 
 static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t same_as,
@@ -122,40 +187,59 @@ static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t 
     return bi_out_write(&s->manifest, row->data, row->size, err);
 }
 
+/* Gives a copy the arrays of the record with the same sequence. */
+static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
+                     struct bioinfer_error *err)
+{
+    const struct bi_build *b = s->b;
+    struct bi_journal_record twin;
+    struct bioinfer_result with_arrays;
+    int st;
+    if (of % b->n_parts != r->ordinal % b->n_parts)
+        return damaged(&b->parts[r->ordinal % b->n_parts], r->ordinal, err);
+    if ((st = read_payload(s, of, &s->twin, &twin, err)) ||
+        (st = unpack(s, &s->twin, &with_arrays, err)))
+        return st;
+    if (with_arrays.status || with_arrays.length != r->length || with_arrays.piece ||
+        bi_le64(s->twin.data + 8))
+        return damaged(&b->parts[r->ordinal % b->n_parts], r->ordinal, err);
+    r->arrays = with_arrays.arrays;
+    r->labels = with_arrays.labels;
+    r->n_arrays = with_arrays.n_arrays;
+    r->n_layers_kept = with_arrays.n_layers_kept;
+    r->n_kinds = with_arrays.n_kinds;
+    return 0;
+}
+
 static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *err)
 {
     struct bi_build *b = s->b;
     const struct bi_part *part = &b->parts[ordinal % b->n_parts];
-    struct bi_journal_record record, twin;
-    struct bioinfer_result r, with_arrays;
-    uint64_t same_as, copy_of;
+    struct bi_journal_record record;
+    struct bioinfer_result r;
+    uint64_t same_as, copy_of = 0;
     int st;
-    if ((st = read_payload(s, ordinal, &s->payload, &record, err)) ||
-        (st = unpack(s, &s->payload, &r, err)))
+    if ((st = read_payload(s, ordinal, &s->payload, &record, err)))
+        return st;
+    if (bi_journal_piece(&record) &&
+        ((st = put_pieces(s, part, part->where[ordinal / b->n_parts] - 1, &record, err)) ||
+         (st = read_payload(s, ordinal, &s->payload, &record, err))))
+        return st;
+    if ((st = unpack(s, &s->payload, &r, err)))
         return st;
     same_as = bi_le64(s->payload.data);
-    copy_of = bi_le64(s->payload.data + 8);
-    if (r.ordinal != ordinal || r.status != record.status)
+    if (r.ordinal != ordinal || r.status != record.status || r.more ||
+        r.piece != bi_journal_piece(&record))
         return damaged(part, ordinal, err);
-    if (copy_of) {
-        if ((copy_of - 1) % b->n_parts != ordinal % b->n_parts)
-            return damaged(part, ordinal, err);
-        if ((st = read_payload(s, copy_of - 1, &s->twin, &twin, err)) ||
-            (st = unpack(s, &s->twin, &with_arrays, err)))
-            return st;
-        if (with_arrays.status || with_arrays.length != r.length ||
-            bi_le64(s->twin.data + 8))
-            return damaged(part, ordinal, err);
-        r.arrays = with_arrays.arrays;
-        r.labels = with_arrays.labels;
-        r.n_arrays = with_arrays.n_arrays;
-        r.n_layers_kept = with_arrays.n_layers_kept;
-        r.n_kinds = with_arrays.n_kinds;
-    }
+    if (!r.piece && (copy_of = bi_le64(s->payload.data + 8)) &&
+        (st = take_twin(s, &r, copy_of - 1, err)))
+        return st;
     b->n_copied += copy_of != 0;
     b->n_residues += r.status ? 0 : (uint64_t)r.length;
     b->by_status[-(unsigned)r.status % BI_COUNT(b->by_status)]++;
-    st = bi_writer_put(s->writer, &r, err);
+    /* the last of several pieces may hold nothing but how the record ended */
+    if (!r.piece || (!r.status && (r.n_arrays || r.n_texts)))
+        st = bi_writer_put(s->writer, &r, err);
     return st ? st : put_row(s, &r, same_as, err);
 }
 
@@ -229,7 +313,8 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
         goto out;
     }
     if ((st = make_room(b, &path, err)) ||
-        (st = bi_writer_new(&s.writer, b->env, path, &b->params, err)))
+        (st = b->text_head ? bi_writer_of_texts(&s.writer, b->env, path, b->text_head, err)
+                           : bi_writer_new(&s.writer, b->env, path, &b->params, err)))
         goto out;
     s.writer->moved_later = true; /* move_all syncs the folder that they end in */
     if ((st = bi_writer_start(s.writer, err)) ||
@@ -249,6 +334,8 @@ out:
     bi_buf_free(&s.twin);
     bi_buf_free(&s.row);
     bi_free(b->env, s.arrays);
+    bi_free(b->env, s.texts);
+    bi_free(b->env, s.pieces);
     bi_free(b->env, path);
     bi_free(b->env, manifest);
     return st;

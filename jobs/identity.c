@@ -8,7 +8,7 @@
 #include "../writers/text.h"
 #include "job.h"
 
-enum { MAX_FILE = 1 << 20, FORMAT = 1 };
+enum { MAX_FILE = 1 << 20, MAX_INPUTS = 64, FORMAT = 2 };
 
 /* As JSON will give it back: well-formed UTF-8. */
 static const char *copy(struct bi_arena *arena, const char *text)
@@ -22,27 +22,52 @@ static const char *copy(struct bi_arena *arena, const char *text)
     return out;
 }
 
+static int add_input(struct bi_identity *id, const char *role, const char *path,
+                     struct bioinfer_error *err)
+{
+    struct bi_input_fact *in = &id->inputs[id->n_inputs];
+    const bool is_stdin = !path || !strcmp(path, "-");
+    in->role = copy(&id->arena, role);
+    in->path = copy(&id->arena, is_stdin ? "-" : path);
+    if (!in->role || !in->path)
+        return bi_fail(err, BIOINFER_NOMEM, "job");
+    /* a pipe given by name has no facts either */
+    if (!is_stdin && bi_file_facts(&in->facts, id->arena.env, path, NULL))
+        in->facts = (struct bi_file_facts){0};
+    id->n_inputs++;
+    return 0;
+}
+
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err)
 {
     const struct bioinfer_writer_params *w = params->writer;
-    bool is_stdin = !params->input || !strcmp(params->input, "-");
+    const char *head = params->text_head;
+    int st;
     *id = (struct bi_identity){.arena.env = env,
                                .shard = params->n_shards ? (uint64_t)params->shard : 1,
                                .n_shards = params->n_shards ? (uint64_t)params->n_shards : 1,
-                               .dedup = !params->no_dedup};
+                               .dedup = !params->no_dedup && !head};
+    if (params->n_inputs < 0 || params->n_inputs >= MAX_INPUTS)
+        return bi_fail(err, BIOINFER_INVALID, "job: %d inputs, at most %d", params->n_inputs,
+                       MAX_INPUTS - 1);
     id->version = bi_arena_printf(&id->arena, "%d.%d.%d", BIOINFER_VERSION_MAJOR,
                                   BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH);
+    id->task = copy(&id->arena, params->task ? params->task : "embed");
     id->model = copy(&id->arena, w ? w->model : NULL);
     id->fingerprint = copy(&id->arena, w ? w->fingerprint : NULL);
     id->options = copy(&id->arena, params->options);
-    id->input = copy(&id->arena, is_stdin ? "-" : params->input);
-    if (!id->version || !id->model || !id->fingerprint || !id->options || !id->input)
+    id->text_head = head ? copy(&id->arena, head) : NULL;
+    id->inputs = bi_arena_calloc(&id->arena, (size_t)params->n_inputs + 1, sizeof *id->inputs);
+    if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
+        (head && !id->text_head) || !id->inputs)
         return bi_fail(err, BIOINFER_NOMEM, "job");
-    /* a pipe given by name has no facts either */
-    if (!is_stdin && bi_file_facts(&id->facts, env, id->input, NULL))
-        id->facts = (struct bi_file_facts){0};
-    return 0;
+    if (head && strcmp(head, id->text_head))
+        return bi_fail(err, BIOINFER_INVALID, "job: the head of the output is no UTF-8");
+    st = add_input(id, "input", params->input, err);
+    for (int i = 0; i < params->n_inputs && !st; i++)
+        st = add_input(id, params->inputs[i].role, params->inputs[i].path, err);
+    return st;
 }
 
 void bi_identity_free(struct bi_identity *id)
@@ -59,6 +84,22 @@ static void put_text(struct bi_buf *out, const char *key, const char *value)
     bi_buf_puts(out, ",\n");
 }
 
+static void put_inputs(struct bi_buf *out, const struct bi_identity *id)
+{
+    bi_buf_puts(out, "  \"inputs\": [");
+    for (int i = 0; i < id->n_inputs; i++) {
+        const struct bi_input_fact *in = &id->inputs[i];
+        bi_buf_printf(out, "%s\n    {\"role\": ", i ? "," : "");
+        bi_put_json(out, in->role);
+        bi_buf_puts(out, ", \"path\": ");
+        bi_put_json(out, in->path);
+        bi_buf_printf(out, ",\n     \"size\": %" PRIu64 ", \"time\": \"%" PRId64
+                      "\", \"hash\": \"%016" PRIx64 "%016" PRIx64 "\"}",
+                      in->facts.size, in->facts.mtime, in->facts.hash[0], in->facts.hash[1]);
+    }
+    bi_buf_puts(out, "\n  ],\n");
+}
+
 int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
                       const char *folder, struct bioinfer_error *err)
 {
@@ -68,16 +109,16 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
     int st;
     bi_buf_printf(&text, "{\n  \"format\": %d,\n", FORMAT);
     put_text(&text, "bioinfer", id->version);
+    put_text(&text, "task", id->task);
     put_text(&text, "model", id->model);
     put_text(&text, "fingerprint", id->fingerprint);
     put_text(&text, "options", id->options);
-    put_text(&text, "input", id->input);
-    bi_buf_printf(&text,
-                  "  \"input_size\": %" PRIu64 ",\n  \"input_time\": \"%" PRId64 "\",\n"
-                  "  \"input_hash\": \"%016" PRIx64 "%016" PRIx64 "\",\n"
-                  "  \"shard\": %" PRIu64 ",\n  \"shards\": %" PRIu64 ",\n  \"dedup\": %s\n}\n",
-                  id->facts.size, id->facts.mtime, id->facts.hash[0], id->facts.hash[1],
-                  id->shard, id->n_shards, id->dedup ? "true" : "false");
+    if (id->text_head)
+        put_text(&text, "text_head", id->text_head);
+    put_inputs(&text, id);
+    bi_buf_printf(&text, "  \"shard\": %" PRIu64 ",\n  \"shards\": %" PRIu64 ",\n", id->shard,
+                  id->n_shards);
+    bi_buf_printf(&text, "  \"dedup\": %s\n}\n", id->dedup ? "true" : "false");
     if (!path || text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: job.json", folder);
     else if (!(st = bi_out_open(&out, env, path, err)) &&
@@ -119,6 +160,27 @@ static bool decimal(const char *text, int64_t *out)
     return true;
 }
 
+/* False: a field of an input is missing or wrong; *st when there is no memory. */
+static bool parse_inputs(struct bi_identity *id, const struct bi_json *list, int *st)
+{
+    if (!list || list->type != BI_JSON_ARRAY || !list->n || list->n > MAX_INPUTS)
+        return false;
+    if (!(id->inputs = bi_arena_calloc(&id->arena, list->n, sizeof *id->inputs))) {
+        *st = BIOINFER_NOMEM;
+        return false;
+    }
+    for (const struct bi_json *i = list->first; i; i = i->next) {
+        struct bi_input_fact *in = &id->inputs[id->n_inputs++];
+        in->role = bi_json_string(bi_json_get(i, "role"));
+        in->path = bi_json_string(bi_json_get(i, "path"));
+        if (!in->role || !in->path || !bi_json_u64(bi_json_get(i, "size"), &in->facts.size) ||
+            !decimal(bi_json_string(bi_json_get(i, "time")), &in->facts.mtime) ||
+            !hex_hash(bi_json_string(bi_json_get(i, "hash")), in->facts.hash))
+            return false;
+    }
+    return true;
+}
+
 static int parse(struct bi_identity *id, const char *path, const char *text, size_t size,
                  struct bioinfer_error *err)
 {
@@ -128,22 +190,24 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     if (st)
         return st;
     if (!bi_json_u64(bi_json_get(root, "format"), &format) || format != FORMAT)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: written by another version of bioinfer",
-                       path);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: a journal of format %" PRIu64 ", expected %d: another version of "
+                       "bioinfer wrote it and can go on with it; --resume=no starts again",
+                       path, format, FORMAT);
     id->version = bi_json_string(bi_json_get(root, "bioinfer"));
+    id->task = bi_json_string(bi_json_get(root, "task"));
     id->model = bi_json_string(bi_json_get(root, "model"));
     id->fingerprint = bi_json_string(bi_json_get(root, "fingerprint"));
     id->options = bi_json_string(bi_json_get(root, "options"));
-    id->input = bi_json_string(bi_json_get(root, "input"));
-    if (!id->version || !id->model || !id->fingerprint || !id->options || !id->input ||
-        !bi_json_u64(bi_json_get(root, "input_size"), &id->facts.size) ||
-        !decimal(bi_json_string(bi_json_get(root, "input_time")), &id->facts.mtime) ||
-        !hex_hash(bi_json_string(bi_json_get(root, "input_hash")), id->facts.hash) ||
+    id->text_head = bi_json_string(bi_json_get(root, "text_head"));
+    if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
+        !parse_inputs(id, bi_json_get(root, "inputs"), &st) ||
         !bi_json_u64(bi_json_get(root, "shard"), &id->shard) ||
         !bi_json_u64(bi_json_get(root, "shards"), &id->n_shards) ||
         !bi_json_bool(bi_json_get(root, "dedup"), &id->dedup) || !id->shard ||
         id->shard > id->n_shards)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: a field is missing or wrong", path);
+        return st ? bi_fail(err, st, "%s: inputs", path)
+                  : bi_fail(err, BIOINFER_FORMAT, "%s: a field is missing or wrong", path);
     return 0;
 }
 
@@ -178,6 +242,51 @@ static int differ(struct bioinfer_error *err, const char *folder, const char *wh
                    "now '%.60s'", folder, what, have, want);
 }
 
+/* An input that both have: between shards its path and time may differ. */
+static int compare_input(const struct bi_input_fact *have, const struct bi_input_fact *want,
+                         bool shards, const char *folder, struct bioinfer_error *err)
+{
+    char what[96], a[64], b[64];
+    snprintf(what, sizeof what, "the %.60s", want->role);
+    if (!shards && strcmp(have->path, want->path))
+        return differ(err, folder, what, have->path, want->path);
+    snprintf(what, sizeof what, "the size of the %.60s", want->role);
+    if (have->facts.size != want->facts.size) {
+        snprintf(a, sizeof a, "%" PRIu64, have->facts.size);
+        snprintf(b, sizeof b, "%" PRIu64, want->facts.size);
+        return differ(err, folder, what, a, b);
+    }
+    snprintf(what, sizeof what, "the content of the %.60s", want->role);
+    if (memcmp(have->facts.hash, want->facts.hash, sizeof have->facts.hash)) {
+        snprintf(a, sizeof a, "%016" PRIx64, have->facts.hash[0]);
+        snprintf(b, sizeof b, "%016" PRIx64, want->facts.hash[0]);
+        return differ(err, folder, what, a, b);
+    }
+    snprintf(what, sizeof what, "the time of the %.60s", want->role);
+    if (!shards && have->facts.mtime != want->facts.mtime) {
+        snprintf(a, sizeof a, "%" PRId64, have->facts.mtime);
+        snprintf(b, sizeof b, "%" PRId64, want->facts.mtime);
+        return differ(err, folder, what, a, b);
+    }
+    return 0;
+}
+
+/* Which inputs there are, then each of them. */
+static int compare_inputs(const struct bi_identity *have, const struct bi_identity *want,
+                          bool shards, const char *folder, struct bioinfer_error *err)
+{
+    int st = 0;
+    for (int i = 0; i < have->n_inputs || i < want->n_inputs; i++) {
+        const char *a = i < have->n_inputs ? have->inputs[i].role : "none";
+        const char *b = i < want->n_inputs ? want->inputs[i].role : "none";
+        if (strcmp(a, b))
+            return differ(err, folder, "an input", a, b);
+    }
+    for (int i = 0; i < want->n_inputs && !st; i++)
+        st = compare_input(&have->inputs[i], &want->inputs[i], shards, folder, err);
+    return st;
+}
+
 int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want,
                         bool shards, const char *folder, struct bioinfer_error *err)
 {
@@ -185,30 +294,20 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
         const char *what, *have, *want;
     } texts[] = {
         {"bioinfer", have->version, want->version},
+        {"the task", have->task, want->task},
         {"the model", have->model, want->model},
         {"the fingerprint of model, head, build and device", have->fingerprint, want->fingerprint},
         {"an option", have->options, want->options},
-        {"the input", have->input, want->input},
+        {"the head of the output", have->text_head ? have->text_head : "none",
+         want->text_head ? want->text_head : "none"},
     };
     char a[64], b[64];
-    for (size_t i = 0; i < BI_COUNT(texts) - shards; i++)
+    int st;
+    for (size_t i = 0; i < BI_COUNT(texts); i++)
         if (strcmp(texts[i].have, texts[i].want))
             return differ(err, folder, texts[i].what, texts[i].have, texts[i].want);
-    if (have->facts.size != want->facts.size) {
-        snprintf(a, sizeof a, "%" PRIu64, have->facts.size);
-        snprintf(b, sizeof b, "%" PRIu64, want->facts.size);
-        return differ(err, folder, "the size of the input", a, b);
-    }
-    if (memcmp(have->facts.hash, want->facts.hash, sizeof have->facts.hash)) {
-        snprintf(a, sizeof a, "%016" PRIx64, have->facts.hash[0]);
-        snprintf(b, sizeof b, "%016" PRIx64, want->facts.hash[0]);
-        return differ(err, folder, "the content of the input", a, b);
-    }
-    if (!shards && have->facts.mtime != want->facts.mtime) {
-        snprintf(a, sizeof a, "%" PRId64, have->facts.mtime);
-        snprintf(b, sizeof b, "%" PRId64, want->facts.mtime);
-        return differ(err, folder, "the time of the input", a, b);
-    }
+    if ((st = compare_inputs(have, want, shards, folder, err)))
+        return st;
     if (have->dedup != want->dedup)
         return differ(err, folder, "dedup", have->dedup ? "on" : "off",
                       want->dedup ? "on" : "off");
@@ -222,9 +321,13 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
 
 uint64_t bi_identity_hash(const struct bi_identity *id)
 {
-    const char *texts[] = {id->version, id->model, id->fingerprint, id->options};
+    const char *texts[] = {id->version,     id->task,    id->model,
+                           id->fingerprint, id->options, id->text_head ? id->text_head : ""};
     uint64_t h = id->dedup;
     for (size_t i = 0; i < BI_COUNT(texts); i++)
         h = bi_hash(texts[i], strlen(texts[i]) + 1, h);
+    for (int i = 1; i < id->n_inputs; i++) /* the first one is known by its records */
+        h = bi_hash(id->inputs[i].facts.hash, sizeof id->inputs[i].facts.hash,
+                    bi_hash(id->inputs[i].role, strlen(id->inputs[i].role) + 1, h));
     return h;
 }

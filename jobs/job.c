@@ -4,6 +4,9 @@
  * the others wait for it, and become copies when it has a result, or are computed too when
  * it has none, so that copies never change what a record gets.
  *
+ * A result may come in pieces. Each is a record of the journal, and says which one holds the piece
+ * before it, so memory does not grow with their number.
+ *
  * Sections: 1 opening  2 flights  3 records out  4 results in  5 end */
 #include "job.h"
 
@@ -59,7 +62,7 @@ static int take_record(void *user, const struct bi_journal_record *r,
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: this journal is of another shard: it holds record %" PRIu64,
                        job->folder, r->ordinal);
-    if (is_passing(r->status))
+    if (!(r->flags & BI_JOURNAL_LAST) || is_passing(r->status))
         return 0;
     job->stats.records++;
     job->stats.resumed++;
@@ -134,6 +137,7 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
         bi_log(job->env, BIOINFER_LOG_WARNING,
                "%s: the journal is damaged after %" PRIu64 " records: %" PRIu64
                " behind them are computed again", job->folder, job->part.journal.n, n_lost);
+    job->n_kept = job->stats.records;
     return st;
 }
 
@@ -159,7 +163,7 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->n_shards = params->n_shards ? (uint64_t)params->n_shards : 1;
     job->shard = params->n_shards ? (uint64_t)params->shard - 1 : 0;
     job->is_shard = params->n_shards > 0;
-    job->dedup = !params->no_dedup;
+    job->dedup = !params->no_dedup && !params->text_head;
     job->force = params->resume == BIOINFER_RESUME_FORCE;
     if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params)) ||
         !(job->inside = bi_alloc(env, strlen(job->folder) + NAME_SIZE))) {
@@ -167,8 +171,9 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
         goto out;
     }
     job->stats.folder = job->folder;
-    if ((st = bi_writer_new(&job->writer, env, path, params->writer, err)) ||
-        (!job->is_shard && (st = bi_writer_ready(job->writer, err))))
+    st = params->text_head ? bi_writer_of_texts(&job->writer, env, path, params->text_head, err)
+                           : bi_writer_new(&job->writer, env, path, params->writer, err);
+    if (st || (!job->is_shard && (st = bi_writer_ready(job->writer, err))))
         goto out;
     is_folder = job->writer->ops->is_folder;
     if (bi_path_exists(path) && !bi_path_is_regular(path) &&
@@ -265,7 +270,9 @@ static int commit(struct bioinfer_job *job, bool sync, struct bioinfer_error *er
             return bi_journal_fail(&job->part.journal, st, &why, err);
         job->unsaid = false;
     }
-    return bi_journal_commit(&job->part.journal, sync, err);
+    if (!(st = bi_journal_commit(&job->part.journal, sync, err)))
+        job->n_kept = job->stats.records;
+    return st;
 }
 
 static int commit_in_time(struct bioinfer_job *job, struct bioinfer_error *err)
@@ -310,8 +317,7 @@ static int check_done(struct bioinfer_job *job, const struct bioinfer_record *r,
 }
 
 static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
-                      const uint64_t hash[2], uint64_t same_as, uint64_t copy_of,
-                      struct bioinfer_error *err);
+                      const struct bi_flight *f, uint64_t copy_of, struct bioinfer_error *err);
 
 /* The result of a record whose sequence `first` had before. */
 static int put_copy(struct bioinfer_job *job, const struct bi_flight *f, uint64_t first,
@@ -320,7 +326,7 @@ static int put_copy(struct bioinfer_job *job, const struct bi_flight *f, uint64_
     struct bioinfer_result r = {.ordinal = f->ordinal, .id = f->id, .message = "",
                                 .length = (int64_t)f->length,
                                 .description = f->description};
-    return put_record(job, &r, f->hash, f->same_as, first + 1, err);
+    return put_record(job, &r, f, first + 1, err);
 }
 
 /* What becomes of a record whose sequence was seen: 1 = nothing to compute now, 0 = compute
@@ -491,19 +497,20 @@ static int write_piece(void *user, const void *bytes, size_t size)
 }
 
 static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
-                      const uint64_t hash[2], uint64_t same_as, uint64_t copy_of,
-                      struct bioinfer_error *err)
+                      const struct bi_flight *f, uint64_t copy_of, struct bioinfer_error *err)
 {
     struct bi_journal *j = &job->part.journal;
-    struct bi_journal_record record = {.ordinal = r->ordinal, .status = r->status,
-                                       .flags = copy_of ? BI_JOURNAL_COPY : 0,
-                                       .hash = {hash[0], hash[1]}};
-    uint64_t prefix[2] = {r->status ? 0 : same_as, copy_of};
+    struct bi_journal_record record = {
+        .ordinal = r->ordinal, .status = r->status, .hash = {f->hash[0], f->hash[1]},
+        .flags = (uint64_t)r->piece << 32 | (copy_of ? BI_JOURNAL_COPY : 0) |
+                 (r->more ? 0 : BI_JOURNAL_LAST)};
+    uint64_t prefix[2] = {r->status ? 0 : f->same_as, r->piece ? f->previous : copy_of};
     struct piece_writer writer = {j, err};
     int st;
     bi_journal_begin(j, &record);
     if ((st = bi_journal_write(j, prefix, sizeof prefix, err)) ||
-        (st = bi_pack(r, write_piece, &writer, err)) || (st = bi_journal_end(j, &record, err)))
+        (st = bi_pack(r, write_piece, &writer, err)) || (st = bi_journal_end(j, &record, err)) ||
+        r->more)
         return st;
     job->stats.records++;
     job->stats.failed += r->status != 0;
@@ -533,23 +540,43 @@ static int settle_copies(struct bioinfer_job *job, struct bi_flight *f, bool ok,
     return st;
 }
 
+/* Does this piece follow those that are there? */
+static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f,
+                       const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    if (!f)
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: a result of record %" PRIu64 ", which was not handed out",
+                       r->ordinal);
+    if (r->piece != f->n_pieces || (r->more && r->piece == UINT32_MAX))
+        return bi_fail(err, BIOINFER_MISUSE, "job: piece %" PRIu32 " of record %" PRIu64
+                       ", expected %" PRIu32, r->piece, r->ordinal, f->n_pieces);
+    if (r->more && (r->status || job->dedup))
+        return bi_fail(err, BIOINFER_MISUSE, "job: record %" PRIu64 ": a piece that is not the "
+                       "last %s", r->ordinal, r->status ? "has a status" : "of a job with dedup");
+    return 0;
+}
+
 int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
                 struct bioinfer_error *err)
 {
     struct bioinfer_result r = *result;
     struct bi_flight **at = flight_at(job, r.ordinal), *f = *at;
-    int st = 0;
-    if (!f)
-        return bi_fail(err, BIOINFER_MISUSE,
-                       "job: a result of record %" PRIu64 ", which was not handed out",
-                       r.ordinal);
+    int st = check_piece(job, f, &r, err);
+    if (st)
+        return st;
     r.description = f->description;
     if (!r.status && job->writer->ops->check)
         st = job->writer->ops->check(job->writer, &r, err);
     if (!st)
-        st = put_record(job, &r, f->hash, f->same_as, 0, err);
+        st = put_record(job, &r, f, 0, err);
     if (st)
         return st;
+    if (r.more) {
+        f->previous = job->part.journal.n - 1;
+        f->n_pieces++;
+        return commit_in_time(job, err);
+    }
     job->stats.residues += r.status ? 0 : (uint64_t)r.length;
     *at = f->next;
     f->next = NULL;
@@ -603,7 +630,8 @@ static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
 int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err)
 {
     struct bi_build b = {.env = job->env, .path = job->path, .folder = job->folder,
-                         .parts = &job->part, .n_parts = 1, .n_records = job->n_read};
+                         .parts = &job->part, .n_parts = 1, .n_records = job->n_read,
+                         .text_head = job->identity.text_head};
     int st = check_all(job, err);
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;

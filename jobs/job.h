@@ -10,7 +10,9 @@
  *
  * A payload of the journal is u64 same_as + 1 (ordinal of the first record with the same
  * sequence, 0 = none), u64 copy_of + 1 (ordinal of the record whose payload has the arrays,
- * 0 = this one), and the packed result.
+ * 0 = this one), and the packed result. A piece behind the first has, instead of copy_of, the
+ * number of the journal's record that holds the piece before it. A unit is done when its last piece
+ * is there; a run that goes on computes all pieces of an unfinished unit again.
  *
  * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, and
  * while the output is built the manifest and a folder "output" where the output grows;
@@ -42,15 +44,23 @@ void bi_job_clear(const struct bi_env *env, const char *folder);
 
 /* ---- identity.c ---- */
 
+/* A file that decides results, or a folder of them, by what the task takes it for. */
+struct bi_input_fact {
+    const char *role, *path; /* "input", "genome", "mutations", ... */
+    struct bi_file_facts facts; /* zeros = not a file */
+};
+
 struct bi_identity {
     struct bi_arena arena; /* its texts live here */
-    const char *version, *model, *fingerprint, *options, *input;
-    struct bi_file_facts facts; /* of the input; zeros = not a file */
+    const char *version, *task, *model, *fingerprint, *options;
+    struct bi_input_fact *inputs;
+    int n_inputs;
+    const char *text_head; /* NULL unless the output is finished text */
     uint64_t shard, n_shards;
     bool dedup;
 };
 
-/* Facts of the input are taken here. */
+/* Facts of the inputs are taken here. */
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
@@ -59,7 +69,7 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
 int bi_identity_read(struct bi_identity *id, const struct bi_env *env, const char *folder,
                      struct bioinfer_error *err);
 /* MISMATCH naming the first difference. Between shards the shard itself, and path and time
- * of the input, may differ. */
+ * of the inputs, may differ. */
 int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want,
                         bool shards, const char *folder, struct bioinfer_error *err);
 /* A hash of what decides results. */
@@ -89,6 +99,7 @@ struct bi_build {
     uint64_t n_parts, n_records;
     uint64_t max_open, n_open, oldest; /* journals open at once, 0 = all; one to be parked next */
     struct bioinfer_writer_params params;
+    const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
     uint64_t n_copied, n_residues, by_status[32];
 };
 
@@ -103,6 +114,8 @@ struct bi_flight {
     struct bi_flight *next;
     struct bi_flight *copies; /* records with the same sequence */
     uint64_t ordinal, same_as, hash[2];
+    uint32_t n_pieces; /* that are in the journal */
+    uint64_t previous; /* number of the journal's record that holds the last of them */
     char *id, *description; /* behind this struct, in the same piece of memory */
     char *sequence; /* of copies alone: needed when the twin fails */
     size_t length;
@@ -136,6 +149,7 @@ struct bioinfer_job {
     struct bi_flight *retry;  /* copies of what has failed: to be computed */
     struct bi_flight *handed; /* the retried record given out last */
     uint64_t waiting_size;    /* bytes that waiting copies take */
+    uint64_t n_kept;          /* records that the journal would keep now */
     bool held_back;           /* the source said "no more" because too many wait */
     struct bioinfer_job_stats stats;
 };

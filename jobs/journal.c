@@ -8,7 +8,7 @@
 
 enum { CHUNK = 1 << 20, GROUP_RECORDS = 1 << 16 }; /* records in a group at most: they are in memory */
 static const uint64_t GROUP_SIZE = 256u << 20; /* bytes of payload in a group at most */
-static const uint32_t MAGIC = 0x314A4942;      /* "BIJ1" */
+static const uint32_t MAGIC = 0x324A4942;      /* "BIJ2" */
 
 static double now(void)
 {

@@ -2,11 +2,13 @@
  *
  * Two files of one folder. `data` holds payloads, one behind the other. `journal` holds one
  * record of 64 bytes for each, little-endian:
- *    0 u32 magic 'BIJ1'             4 u32 CRC-32C of bytes 8..63
+ *    0 u32 magic 'BIJ2'             4 u32 CRC-32C of bytes 8..63
  *    8 u64 ordinal                 16 u64 offset in data    24 u64 size of the payload
  *   32 u32 CRC-32C of the payload  36 i32 status            40 u64 flags
  *   48 u64 hash[2], the caller's (job.c: of a record, and of it with all before it; at the end
  *      of the whole input, and of the job)
+ * An ordinal names a unit: what is sharded and finished together. A unit has one record or several,
+ * its pieces, whose numbers 0, 1, ... are in bits 32 to 63 of the flags. The last one says so.
  *
  * A commit writes and syncs the data first and the records behind it, so a record never
  * points at bytes that are not there. Recovery reads records while all of that holds, and
@@ -18,7 +20,7 @@
 #include "../base/file.h"
 
 enum { BI_JOURNAL_RECORD = 64 };
-enum { BI_JOURNAL_COPY = 1, BI_JOURNAL_END = 2 }; /* flags */
+enum { BI_JOURNAL_COPY = 1, BI_JOURNAL_END = 2, BI_JOURNAL_LAST = 4 }; /* flags */
 
 struct bi_journal_record {
     uint64_t ordinal, offset, size;
@@ -26,6 +28,11 @@ struct bi_journal_record {
     int32_t status;
     uint64_t flags, hash[2];
 };
+
+static inline uint32_t bi_journal_piece(const struct bi_journal_record *r)
+{
+    return (uint32_t)(r->flags >> 32);
+}
 
 struct bi_journal {
     const struct bi_env *env;

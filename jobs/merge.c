@@ -95,6 +95,8 @@ static int take_record(void *user, const struct bi_journal_record *r,
         return bi_fail(err, BIOINFER_MISMATCH, "%s: shard %llu holds record %llu of another",
                        m->folder, (unsigned long long)m->shard + 1,
                        (unsigned long long)r->ordinal);
+    if (!(r->flags & BI_JOURNAL_LAST))
+        return 0;
     return bi_part_add(m->part, m->env, r->ordinal / m->n_shards, m->part->journal.n, err);
 }
 
@@ -252,7 +254,14 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
         b.params = *params;
     b.params.model = m.first.model;
     b.params.fingerprint = m.first.fingerprint;
-    if ((st = bi_writer_new(&writer, env, path, &b.params, err)))
+    b.text_head = m.first.text_head;
+    if (b.text_head && params && params->format) {
+        st = bi_fail(err, BIOINFER_INVALID, "%s: the parts hold finished text: it can be merged "
+                     "into no other format, %s is asked for", path, params->format);
+        goto out;
+    }
+    if ((st = b.text_head ? bi_writer_of_texts(&writer, env, path, b.text_head, err)
+                          : bi_writer_new(&writer, env, path, &b.params, err)))
         goto out; /* the format is found from the final name */
     b.params.format = writer->ops->name;
     if (bi_path_is_folder(path) || (writer->ops->is_folder && bi_path_exists(path))) {

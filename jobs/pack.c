@@ -3,11 +3,26 @@
 
 #include <string.h>
 
-enum { HEAD = 56, ARRAY = BI_PACK_ARRAY, MAX_TEXT = 1 << 30, LABELS = 1 };
+enum {
+    HEAD = 56,
+    ARRAY = BI_PACK_ARRAY,
+    TEXT = BI_PACK_TEXT,
+    PIECE = 8,
+    MAX_TEXT = 1 << 30, /* bytes of ids, messages and names */
+    LABELS = 1,         /* flags at 52 */
+    MORE = 2,
+    PIECES = 4
+};
 
 struct sizes {
     uint64_t all, head, texts, data;
 };
+
+/* Has it anything that results of one piece, of arrays alone, do not have? */
+static bool has_piece(const struct bioinfer_result *r)
+{
+    return r->n_texts || r->piece;
+}
 
 static const char *text_of(const char *text)
 {
@@ -31,7 +46,7 @@ static bool measure(const struct bioinfer_result *r, struct sizes *s)
                                  strlen(text_of(r->message)) + 3};
     if (r->labels)
         s->texts += strlen(r->labels) + 1;
-    if (r->n_arrays < 0)
+    if (r->n_arrays < 0 || r->n_texts < 0)
         return false;
     for (int i = 0; i < r->n_arrays; i++) {
         uint64_t n;
@@ -39,9 +54,17 @@ static bool measure(const struct bioinfer_result *r, struct sizes *s)
         if (!array_size(&r->arrays[i], &n) || !bi_add_size(s->data, n, &s->data))
             return false;
     }
+    for (int i = 0; i < r->n_texts; i++) {
+        s->texts += strlen(r->texts[i].name) + 1;
+        if (!bi_add_size(s->data, r->texts[i].length, &s->data))
+            return false;
+    }
     if (s->texts > MAX_TEXT)
         return false;
-    s->head = (HEAD + ARRAY * (uint64_t)r->n_arrays + s->texts + 7) & ~(uint64_t)7;
+    s->head = HEAD + ARRAY * (uint64_t)r->n_arrays + s->texts;
+    if (has_piece(r))
+        s->head += PIECE + TEXT * (uint64_t)r->n_texts;
+    s->head = (s->head + 7) & ~(uint64_t)7;
     return bi_round_size(s->data, 8, &s->all) && bi_add_size(s->all, s->head, &s->all);
 }
 
@@ -63,17 +86,72 @@ static void put64(uint8_t *p, uint64_t v)
     put32(p + 4, (uint32_t)(v >> 32));
 }
 
+/* Where the bytes of a result go, and how many have gone there. */
+struct target {
+    int (*write)(void *user, const void *bytes, size_t size);
+    void *user;
+    uint64_t done;
+    int status; /* the first write's that failed: nothing is written behind it */
+};
+
+static void put(struct target *t, const void *bytes, uint64_t size)
+{
+    if (t->status || !size)
+        return;
+    t->status = t->write(t->user, bytes, (size_t)size);
+    t->done += size;
+}
+
+static void put_text(struct target *t, const char *text)
+{
+    put(t, text, strlen(text) + 1);
+}
+
+static void put_zeros(struct target *t)
+{
+    static const uint8_t zeros[8];
+    put(t, zeros, -t->done & 7);
+}
+
+/* Writes how the arrays and texts look; the names of both start at `name_at` in the texts. */
+static void put_entries(struct target *t, const struct bioinfer_result *r, uint64_t name_at)
+{
+    uint8_t entry[ARRAY];
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        put32(entry, (uint32_t)a->layer);
+        put32(entry + 4, (uint32_t)a->n_dims);
+        for (int k = 0; k < 4; k++)
+            put64(entry + 8 + 8 * k, k < a->n_dims ? (uint64_t)a->shape[k] : 0);
+        put32(entry + 40, (uint32_t)name_at);
+        put32(entry + 44, 0);
+        name_at += strlen(a->kind) + 1;
+        put(t, entry, ARRAY);
+    }
+    if (!has_piece(r))
+        return;
+    put32(entry, r->piece);
+    put32(entry + 4, (uint32_t)r->n_texts);
+    put(t, entry, PIECE);
+    for (int i = 0; i < r->n_texts; i++) {
+        put64(entry, r->texts[i].length);
+        put32(entry + 8, (uint32_t)name_at);
+        put32(entry + 12, 0);
+        name_at += strlen(r->texts[i].name) + 1;
+        put(t, entry, TEXT);
+    }
+}
+
 int bi_pack(const struct bioinfer_result *r,
             int (*write)(void *user, const void *bytes, size_t size), void *user,
             struct bioinfer_error *err)
 {
-    static const uint8_t zeros[8];
     const char *texts[4] = {r->id, text_of(r->description), text_of(r->message), r->labels};
     const int n_texts = r->labels ? 4 : 3;
-    uint8_t head[HEAD], entry[ARRAY];
-    uint64_t size, kind_at = 0;
+    struct target t = {.write = write, .user = user};
+    uint8_t head[HEAD];
+    uint64_t size, name_at = 0;
     struct sizes s;
-    int st = 0;
     if (!measure(r, &s))
         return bi_fail(err, BIOINFER_INVALID, "record '%.60s': impossible result", r->id);
     put64(head, s.all);
@@ -85,39 +163,26 @@ int bi_pack(const struct bioinfer_result *r,
     put32(head + 40, (uint32_t)r->n_layers_kept);
     put32(head + 44, (uint32_t)r->n_kinds);
     put32(head + 48, (uint32_t)s.texts);
-    put32(head + 52, r->labels ? LABELS : 0);
-    if ((st = write(user, head, sizeof head)))
-        return st;
+    put32(head + 52, (r->labels ? LABELS : 0) | (r->more ? MORE : 0) | (has_piece(r) ? PIECES : 0));
+    put(&t, head, sizeof head);
     for (int k = 0; k < n_texts; k++)
-        kind_at += strlen(texts[k]) + 1;
-    for (int i = 0; i < r->n_arrays; i++) {
-        const struct bioinfer_array *a = &r->arrays[i];
-        put32(entry, (uint32_t)a->layer);
-        put32(entry + 4, (uint32_t)a->n_dims);
-        for (int k = 0; k < 4; k++)
-            put64(entry + 8 + 8 * k, k < a->n_dims ? (uint64_t)a->shape[k] : 0);
-        put32(entry + 40, (uint32_t)kind_at);
-        put32(entry + 44, 0);
-        kind_at += strlen(a->kind) + 1;
-        if ((st = write(user, entry, sizeof entry)))
-            return st;
-    }
+        name_at += strlen(texts[k]) + 1;
+    put_entries(&t, r, name_at);
     for (int k = 0; k < n_texts; k++)
-        if ((st = write(user, texts[k], strlen(texts[k]) + 1)))
-            return st;
+        put_text(&t, texts[k]);
     for (int i = 0; i < r->n_arrays; i++)
-        if ((st = write(user, r->arrays[i].kind, strlen(r->arrays[i].kind) + 1)))
-            return st;
-    size = s.head - HEAD - ARRAY * (uint64_t)r->n_arrays - s.texts;
-    if (size && (st = write(user, zeros, (size_t)size)))
-        return st;
+        put_text(&t, r->arrays[i].kind);
+    for (int i = 0; i < r->n_texts; i++)
+        put_text(&t, r->texts[i].name);
+    put_zeros(&t);
     for (int i = 0; i < r->n_arrays; i++) {
         array_size(&r->arrays[i], &size);
-        if (size && (st = write(user, r->arrays[i].data, (size_t)size)))
-            return st;
+        put(&t, r->arrays[i].data, size);
     }
-    size = s.all - s.head - s.data;
-    return size ? write(user, zeros, (size_t)size) : 0;
+    for (int i = 0; i < r->n_texts; i++)
+        put(&t, r->texts[i].text, r->texts[i].length);
+    put_zeros(&t);
+    return t.status;
 }
 
 static int damaged(struct bioinfer_error *err, const char *what)
@@ -135,56 +200,118 @@ static const char *next_text(const char *texts, uint64_t size, uint64_t *at)
     return text;
 }
 
-int bi_unpack(struct bioinfer_result *r, struct bioinfer_array *arrays, int n_max,
-              const void *bytes, uint64_t size, struct bioinfer_error *err)
+void bi_pack_count(const void *bytes, uint64_t size, int *n_arrays, int *n_texts)
 {
     const uint8_t *p = bytes;
+    uint64_t n = size >= HEAD ? bi_le32(p + 36) : 0, at, texts = 0;
+    n = n < size / ARRAY ? n : size / ARRAY;
+    at = HEAD + ARRAY * n;
+    if (size >= HEAD && bi_le32(p + 52) & PIECES && bi_range_ok(at, PIECE, size))
+        texts = bi_le32(p + at + 4);
+    texts = texts < size / TEXT ? texts : size / TEXT;
+    *n_arrays = n < INT32_MAX ? (int)n : INT32_MAX;
+    *n_texts = texts < INT32_MAX ? (int)texts : INT32_MAX;
+}
+
+/* The parts of a packed result, as its head says and as they were found to fit in. */
+struct parts {
+    const uint8_t *bytes, *entries; /* entries: of own texts */
     const char *texts;
-    uint64_t head, n_texts, at = 0, data;
-    uint32_t n;
-    bool labelled = true;
-    *r = (struct bioinfer_result){.arrays = arrays};
-    if (size < HEAD || bi_le64(p) != size || size % 8)
-        return damaged(err, "its size");
-    head = bi_le64(p + 8);
-    n = bi_le32(p + 36);
-    n_texts = bi_le32(p + 48);
-    if (n > (uint32_t)n_max)
-        return damaged(err, "more arrays than there are kinds and layers");
-    if (head > size || head % 8 || n_texts > MAX_TEXT ||
-        head != ((HEAD + ARRAY * (uint64_t)n + n_texts + 7) & ~(uint64_t)7))
-        return damaged(err, "the size of its head");
-    r->ordinal = bi_le64(p + 16);
-    r->length = (int64_t)bi_le64(p + 24);
-    r->status = (int32_t)bi_le32(p + 32);
-    r->n_arrays = (int)n;
-    r->n_layers_kept = (int32_t)bi_le32(p + 40);
-    r->n_kinds = (int32_t)bi_le32(p + 44);
-    texts = (const char *)p + HEAD + ARRAY * (uint64_t)n;
-    r->id = next_text(texts, n_texts, &at);
-    r->description = next_text(texts, n_texts, &at);
-    r->message = next_text(texts, n_texts, &at);
-    if (bi_le32(p + 52) & LABELS)
-        labelled = (r->labels = next_text(texts, n_texts, &at)) != NULL;
-    if (!r->id || !r->description || !r->message || !labelled)
-        return damaged(err, "its texts");
-    data = head;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *e = p + HEAD + ARRAY * (uint64_t)i;
-        struct bioinfer_array *a = &arrays[i];
+    uint64_t size, texts_size, data;
+    uint32_t n_arrays, n_texts;
+};
+
+/* Finds the parts; NULL, or what contradicts. */
+static const char *find_parts(struct parts *of, struct bioinfer_result *r,
+                              const struct bi_unpacked *room)
+{
+    const uint8_t *p = of->bytes;
+    uint64_t at;
+    if (of->size < HEAD || bi_le64(p) != of->size || of->size % 8)
+        return "its size";
+    of->data = bi_le64(p + 8);
+    of->n_arrays = bi_le32(p + 36);
+    of->texts_size = bi_le32(p + 48);
+    if (of->n_arrays > (uint32_t)room->n_arrays)
+        return "more arrays than there are kinds and layers";
+    at = HEAD + ARRAY * (uint64_t)of->n_arrays;
+    if (bi_le32(p + 52) & PIECES) {
+        if (!bi_range_ok(at, PIECE, of->size))
+            return "the size of its head";
+        r->piece = bi_le32(p + at);
+        of->n_texts = bi_le32(p + at + 4);
+        if (of->n_texts > (uint32_t)room->n_texts)
+            return "more texts than there is room for";
+        of->entries = p + at + PIECE;
+        at += PIECE + TEXT * (uint64_t)of->n_texts;
+    }
+    if (of->data > of->size || of->data % 8 || of->texts_size > MAX_TEXT ||
+        of->data != ((at + of->texts_size + 7) & ~(uint64_t)7))
+        return "the size of its head";
+    of->texts = (const char *)p + at;
+    return NULL;
+}
+
+/* Fills in arrays and own texts; NULL, or what contradicts. */
+static const char *find_data(const struct parts *of, const struct bi_unpacked *room)
+{
+    uint64_t data = of->data;
+    for (uint32_t i = 0; i < of->n_arrays; i++) {
+        const uint8_t *e = of->bytes + HEAD + ARRAY * (uint64_t)i;
+        struct bioinfer_array *a = &room->arrays[i];
         uint64_t kind_at = bi_le32(e + 40), n_bytes;
         *a = (struct bioinfer_array){.layer = (int32_t)bi_le32(e),
                                      .n_dims = (int32_t)bi_le32(e + 4)};
         for (int k = 0; k < 4; k++)
             a->shape[k] = (int64_t)bi_le64(e + 8 + 8 * k);
-        if (!(a->kind = next_text(texts, n_texts, &kind_at)))
-            return damaged(err, "its texts");
-        if (!array_size(a, &n_bytes) || !bi_range_ok(data, n_bytes, size))
-            return damaged(err, "a shape");
-        a->data = (const float *)(const void *)(p + data);
+        if (!(a->kind = next_text(of->texts, of->texts_size, &kind_at)))
+            return "its texts";
+        if (!array_size(a, &n_bytes) || !bi_range_ok(data, n_bytes, of->size))
+            return "a shape";
+        a->data = (const float *)(const void *)(of->bytes + data);
         data += n_bytes;
     }
-    if (((data + 7) & ~(uint64_t)7) != size)
-        return damaged(err, "the size of its data");
-    return 0;
+    for (uint32_t i = 0; i < of->n_texts; i++) {
+        const uint8_t *e = of->entries + TEXT * (uint64_t)i;
+        struct bioinfer_text *t = &room->texts[i];
+        uint64_t name_at = bi_le32(e + 8), n_bytes = bi_le64(e);
+        if (!(t->name = next_text(of->texts, of->texts_size, &name_at)))
+            return "its texts";
+        if (!bi_range_ok(data, n_bytes, of->size))
+            return "the size of a text";
+        t->text = (const char *)of->bytes + data;
+        t->length = (size_t)n_bytes;
+        data += n_bytes;
+    }
+    return ((data + 7) & ~(uint64_t)7) == of->size ? NULL : "the size of its data";
+}
+
+int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const void *bytes,
+              uint64_t size, struct bioinfer_error *err)
+{
+    struct parts of = {.bytes = bytes, .size = size};
+    const uint8_t *p = bytes;
+    const char *wrong;
+    uint64_t at = 0;
+    bool labelled = true;
+    *r = (struct bioinfer_result){.arrays = room->arrays, .texts = room->texts};
+    if ((wrong = find_parts(&of, r, room)))
+        return damaged(err, wrong);
+    r->ordinal = bi_le64(p + 16);
+    r->length = (int64_t)bi_le64(p + 24);
+    r->status = (int32_t)bi_le32(p + 32);
+    r->n_arrays = (int)of.n_arrays;
+    r->n_layers_kept = (int32_t)bi_le32(p + 40);
+    r->n_kinds = (int32_t)bi_le32(p + 44);
+    r->more = (bi_le32(p + 52) & MORE) != 0;
+    r->n_texts = (int)of.n_texts;
+    r->id = next_text(of.texts, of.texts_size, &at);
+    r->description = next_text(of.texts, of.texts_size, &at);
+    r->message = next_text(of.texts, of.texts_size, &at);
+    if (bi_le32(p + 52) & LABELS)
+        labelled = (r->labels = next_text(of.texts, of.texts_size, &at)) != NULL;
+    if (!r->id || !r->description || !r->message || !labelled)
+        return damaged(err, "its texts");
+    wrong = find_data(&of, room);
+    return wrong ? damaged(err, wrong) : 0;
 }

@@ -3,18 +3,21 @@
  * All little-endian; the whole and its float data start at multiples of 8:
  *    0 u64 size of all    8 u64 size of the head   16 u64 ordinal    24 i64 length
  *   32 i32 status  36 u32 arrays   40 i32 layers kept   44 i32 kinds   48 u32 size of texts
- *   52 u32 1 = it has labels
+ *   52 u32 1 = it has labels, 2 = more pieces follow, 4 = the 8 bytes of a piece are there
  *   56 arrays of 48 bytes: i32 layer, i32 dimensions, i64 shape[4], u32 where its kind
  *      starts in the texts, u32 0
- *      texts, each with a NUL: id, description, message, labels if there are any, kinds; zeros up
- *      to a multiple of 8
- *      data of the arrays, one behind the other; zeros up to a multiple of 8 */
+ *      of a piece, or of a result with texts of its own: u32 number of the piece, u32 own texts;
+ *      own texts of 16 bytes: u64 size, u32 where its name starts in the texts, u32 0
+ *      texts, each with a NUL: id, description, message, labels if there are any, kinds, names of
+ *      own texts; zeros up to a multiple of 8
+ *      data of the arrays, then the own texts, one behind the other; zeros up to a multiple of 8
+ * A result that is one piece of arrays has the bytes that it had before there were others. */
 #ifndef BI_PACK_H
 #define BI_PACK_H
 
 #include "../base/base.h"
 
-enum { BI_PACK_ARRAY = 48 }; /* bytes that say what an array is */
+enum { BI_PACK_ARRAY = 48, BI_PACK_TEXT = 16 }; /* bytes that say what an array is, and a text */
 
 /* Bytes of a packed result; 0 when it has shapes or texts no result can have. */
 uint64_t bi_pack_size(const struct bioinfer_result *r);
@@ -22,9 +25,17 @@ uint64_t bi_pack_size(const struct bioinfer_result *r);
 int bi_pack(const struct bioinfer_result *r,
             int (*write)(void *user, const void *bytes, size_t size), void *user,
             struct bioinfer_error *err);
+/* Room for what bi_unpack() finds. */
+struct bi_unpacked {
+    struct bioinfer_array *arrays;
+    struct bioinfer_text *texts;
+    int n_arrays, n_texts; /* that fit */
+};
+/* Gives how many arrays and texts the bytes say they hold, no more than so many bytes could. */
+void bi_pack_count(const void *bytes, uint64_t size, int *n_arrays, int *n_texts);
 /* Fills *r with pointers into bytes[0, size), which may come from anywhere and start at a
- * multiple of 8. `arrays` holds at most n_max. FORMAT when the bytes contradict themselves. */
-int bi_unpack(struct bioinfer_result *r, struct bioinfer_array *arrays, int n_max,
-              const void *bytes, uint64_t size, struct bioinfer_error *err);
+ * multiple of 8. FORMAT when the bytes contradict themselves or there is no room. */
+int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const void *bytes,
+              uint64_t size, struct bioinfer_error *err);
 
 #endif

@@ -284,15 +284,14 @@ static int find_dtype(bool *half, const struct bi_writer_ops *ops, const char *p
     return 0;
 }
 
-int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
-                  const struct bioinfer_writer_params *params, struct bioinfer_error *err)
+static int make(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                const struct bi_writer_ops *ops, const struct bioinfer_writer_params *params,
+                struct bioinfer_error *err)
 {
-    const struct bi_writer_ops *ops = NULL;
     struct bioinfer_writer *w = NULL;
     bool half = false;
-    int st = find_format(&ops, path, params ? params->format : NULL, err);
-    *out = NULL;
-    if (st || (st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err)))
+    int st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err);
+    if (st)
         return st;
     if (!strcmp(path, "-") && !ops->to_stdout)
         return bi_fail(err, BIOINFER_INVALID,
@@ -316,6 +315,29 @@ int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const 
     w->params.dtype = half ? "f16" : "f32";
     *out = w;
     return 0;
+}
+
+int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                  const struct bioinfer_writer_params *params, struct bioinfer_error *err)
+{
+    const struct bi_writer_ops *ops = NULL;
+    int st = find_format(&ops, path, params ? params->format : NULL, err);
+    *out = NULL;
+    return st ? st : make(out, env, path, ops, params, err);
+}
+
+int bi_writer_of_texts(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                       const char *head, struct bioinfer_error *err)
+{
+    int st;
+    *out = NULL;
+    if ((st = make(out, env, path, &bi_writer_texts, NULL, err)))
+        return st;
+    (*out)->text_head = head;
+    if (copy_text(&(*out)->arena, &(*out)->text_head))
+        return 0;
+    bi_writer_close(out);
+    return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
 }
 
 int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err)

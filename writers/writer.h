@@ -31,6 +31,7 @@ struct bioinfer_writer {
     const struct bi_writer_ops *ops;
     struct bioinfer_writer_params params; /* strings live in the arena */
     char *path;
+    const char *text_head; /* stands above the first of finished texts */
     void *state; /* the format's own */
     struct bi_arena arena;
     struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
@@ -74,6 +75,7 @@ struct bi_writer_ops {
     void (*close)(struct bioinfer_writer *w); /* also after a failed open */
 };
 
+extern const struct bi_writer_ops bi_writer_texts; /* users have no name for it */
 extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors,
     bi_writer_h5, bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt;
 
@@ -83,6 +85,9 @@ int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const
 /* A writer that has checked its parameters and touched no file. */
 int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_writer_params *params, struct bioinfer_error *err);
+/* The same for an output of finished texts, with `head` above the first. */
+int bi_writer_of_texts(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                       const char *head, struct bioinfer_error *err);
 /* Whether it can be started, as far as that is known without a file: before hours of computing. */
 int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err);
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err);

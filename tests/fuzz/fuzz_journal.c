@@ -79,6 +79,14 @@ static void hash_record(uint64_t hash[2], uint64_t ordinal, uint64_t job)
     hash[1] = bi_hash(hash, sizeof *hash, job);
 }
 
+/* Makes the record of a packed result that says it is a piece one of that number. */
+static uint64_t piece_of(const uint8_t *packed, size_t size, bool *more)
+{
+    const uint64_t at = size >= 56 ? 56 + 48 * (uint64_t)bi_le32(packed + 36) : 0;
+    *more = size >= 56 && bi_le32(packed + 52) & 2;
+    return at && bi_le32(packed + 52) & 4 && at + 8 <= size ? bi_le32(packed + at) % 4 : 0;
+}
+
 /* One record into data and journal. */
 static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *journal,
                        uint64_t job)
@@ -89,8 +97,9 @@ static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *jou
     const uint64_t offset = as & AS_OFFSET ? take(in, 8) : data->size;
     const uint64_t same_as = as & AS_COPY ? take(in, 1) : 0,
                    copy_of = as & AS_COPY ? take(in, 1) : 0;
-    uint8_t record[BI_JOURNAL_RECORD] = "BIJ1";
-    uint64_t hash[2] = {0, job};
+    uint8_t record[BI_JOURNAL_RECORD] = "BIJ2";
+    uint64_t hash[2] = {0, job}, piece = 0;
+    bool more;
     size_t n;
     const uint8_t *given = take_bytes(in, &n);
     uint8_t *payload = malloc(n + BI_JOB_PREFIX);
@@ -106,6 +115,9 @@ static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *jou
             fuzz_put(payload + BI_JOB_PREFIX + 32, status, 4);
         }
     }
+    piece = piece_of(payload + BI_JOB_PREFIX, n, &more);
+    if (piece) /* the record before this one holds the piece before it */
+        fuzz_put(payload + 8, journal->size / sizeof record - 1, 8);
     n += BI_JOB_PREFIX;
     fuzz_put(record + 8, ordinal, 8);
     fuzz_put(record + 16, offset, 8);
@@ -114,8 +126,8 @@ static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *jou
     fuzz_put(record + 36, status, 4);
     fuzz_put(record + 40,
              as & AS_END    ? BI_JOURNAL_END
-             : as & AS_COPY ? BI_JOURNAL_COPY
-                            : 0,
+             : as & AS_COPY ? BI_JOURNAL_COPY | BI_JOURNAL_LAST
+                            : piece << 32 | (more ? 0 : BI_JOURNAL_LAST),
              8);
     if (!(as & AS_END))
         hash_record(hash, ordinal, job);

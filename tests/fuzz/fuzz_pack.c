@@ -18,8 +18,15 @@ static void check_same(const struct bioinfer_result *a, const struct bioinfer_re
         a->n_arrays != b->n_arrays || a->n_layers_kept != b->n_layers_kept ||
         a->n_kinds != b->n_kinds || strcmp(a->id, b->id) ||
         strcmp(a->description, b->description) || strcmp(a->message, b->message) ||
-        !a->labels != !b->labels || (a->labels && strcmp(a->labels, b->labels)))
+        !a->labels != !b->labels || (a->labels && strcmp(a->labels, b->labels)) ||
+        a->piece != b->piece || a->more != b->more || a->n_texts != b->n_texts)
         abort();
+    for (int i = 0; i < a->n_texts; i++) {
+        const struct bioinfer_text *x = &a->texts[i], *y = &b->texts[i];
+        if (strcmp(x->name, y->name) || x->length != y->length ||
+            memcmp(x->text, y->text, x->length))
+            abort();
+    }
     for (int i = 0; i < a->n_arrays; i++) {
         const struct bioinfer_array *x = &a->arrays[i], *y = &b->arrays[i];
         uint64_t n = sizeof(float);
@@ -39,7 +46,10 @@ static void check_same(const struct bioinfer_result *a, const struct bioinfer_re
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bi_env env = bi_env_default();
-    struct bioinfer_array arrays[MOST], again[MOST];
+    struct bioinfer_array arrays[MOST], arrays_again[MOST];
+    struct bioinfer_text texts[MOST], texts_again[MOST];
+    const struct bi_unpacked room = {arrays, texts, MOST, MOST},
+                             again = {arrays_again, texts_again, MOST, MOST};
     struct bioinfer_result r, other;
     struct bioinfer_error err = {0};
     struct bi_buf packed = {.env = &env};
@@ -51,13 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(bytes, data + 1, n);
     if (data[0] & 1)
         n = fuzz_mend_packed(bytes, n);
-    st = bi_unpack(&r, arrays, MOST, bytes, n, &err);
+    st = bi_unpack(&r, &room, bytes, n, &err);
     if (st && (st != BIOINFER_FORMAT || !err.text[0] || err.status != st))
         abort();
     if (!st) {
         uint64_t expected = bi_pack_size(&r);
         if (bi_pack(&r, append, &packed, &err) || packed.size != expected ||
-            bi_unpack(&other, again, MOST, packed.data, packed.size, &err))
+            bi_unpack(&other, &again, packed.data, packed.size, &err))
             abort();
         check_same(&r, &other);
     }

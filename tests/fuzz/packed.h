@@ -29,15 +29,23 @@ static inline uint64_t fuzz_array_size(const uint8_t *entry, uint64_t most)
 static inline size_t fuzz_mend_packed(uint8_t *bytes, size_t size)
 {
     const uint64_t n = size >= 56 ? bi_le32(bytes + 36) % 5 : 0;
-    uint64_t head, end, texts;
+    uint64_t head = 56 + 48 * n, end, texts, own = 0, own_at = 0;
     if (size < 64 + 48 * n)
         return size;
     fuzz_put(bytes + 36, n, 4);
+    if (bi_le32(bytes + 52) & 4) { /* a piece, and texts of its own */
+        own = bi_le32(bytes + head + 4) % 5;
+        fuzz_put(bytes + head + 4, own, 4);
+        own_at = head + 8;
+        head = own_at + 16 * own;
+    }
+    if (size < head + 8)
+        return size;
     texts = bi_le32(bytes + 48);
-    if (((56 + 48 * n + texts + 7) & ~(uint64_t)7) > size)
-        texts %= size - 56 - 48 * n - 7;
+    if (((head + texts + 7) & ~(uint64_t)7) > size)
+        texts %= size - head - 7;
     fuzz_put(bytes + 48, texts, 4);
-    head = 56 + 48 * n + texts;
+    head += texts;
     head = end = (head + 7) & ~(uint64_t)7;
     fuzz_put(bytes + 8, head, 8);
     for (uint64_t i = 0; i < n; i++) {
@@ -49,6 +57,12 @@ static inline size_t fuzz_mend_packed(uint8_t *bytes, size_t size)
         }
         if (data > size - end)
             return size;
+        end += data;
+    }
+    for (uint64_t i = 0; i < own; i++) {
+        uint64_t data = bi_le64(bytes + own_at + 16 * i);
+        data = data > size - end ? data % (size - end + 1) : data;
+        fuzz_put(bytes + own_at + 16 * i, data, 8);
         end += data;
     }
     end = (end + 7) & ~(uint64_t)7;

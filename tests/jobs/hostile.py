@@ -31,7 +31,7 @@ def crc32c(data):
 
 def record(ordinal, offset=0, size=0, crc=0, status=0, flags=0, hashes=(0, 0)):
     body = struct.pack("<QQQIiQQQ", ordinal, offset, size, crc, status, flags, *hashes)
-    return struct.pack("<II", 0x314A4942, crc32c(body)) + body
+    return struct.pack("<II", 0x324A4942, crc32c(body)) + body
 
 
 class Case(unittest.TestCase):

@@ -1,0 +1,255 @@
+/* pieces_test.c - a job from inside: results in pieces, outputs of finished text, what a run that
+ * ended early leaves, and what a resume and a merge refuse. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../jobs/job.h"
+#include "../test.h"
+
+enum { UNITS = 7 };
+
+static char folder[64], path[96], genome[96];
+
+/* The input: unit k gives k % 3 + 1 pieces; unit 4 fails behind its first piece, unit 5 at once. */
+static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
+{
+    int *n = user;
+    static char id[16];
+    (void)err;
+    if (*n == UNITS)
+        return 0;
+    snprintf(id, sizeof id, "u%d", (*n)++);
+    *r = (struct bioinfer_record){.id = id, .description = "", .sequence = "AC", .length = 2,
+                                  .message = ""};
+    return 1;
+}
+
+static const char whole[] = "id\tpiece\n"
+                            "u0\t0\nu1\t0\nu1\t1\nu2\t0\nu2\t1\nu2\t2\nu3\t0\nu4\t0\nu6\t0\n";
+static const char manifest[] =
+    "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n"
+    "0\tu0\t2\tok\t\t\n1\tu1\t2\tok\t\t\n2\tu2\t2\tok\t\t\n3\tu3\t2\tok\t\t\n"
+    "4\tu4\t2\ttoo_long\t\tgone\n5\tu5\t2\ttoo_long\t\tgone\n6\tu6\t2\tok\t\t\n";
+
+static int sink(struct bioinfer_job *job, uint64_t unit, uint32_t piece,
+                struct bioinfer_error *err)
+{
+    const bool fails = unit == 5 || (unit == 4 && piece == 1);
+    char id[16], row[32];
+    struct bioinfer_text text = {"rows", row, 0};
+    struct bioinfer_result r = {.ordinal = unit, .id = id, .length = 2,
+                                .message = fails ? "gone" : "", .piece = piece,
+                                .status = fails ? BIOINFER_TOO_LONG : 0,
+                                .more = !fails && piece < unit % 3, .n_texts = !fails,
+                                .texts = &text};
+    snprintf(id, sizeof id, "u%d", (int)unit);
+    text.length = (size_t)snprintf(row, sizeof row, "%s\t%d\n", id, (int)piece);
+    return bi_job_sink(job, &r, err);
+}
+
+static int open_job(struct bioinfer_job **job, struct bioinfer_job_params p, int *n,
+                    struct bioinfer_error *err)
+{
+    static struct bi_env env;
+    static const struct bioinfer_writer_params w = {.struct_size = sizeof w, .model = "m",
+                                                    .fingerprint = "f"};
+    static struct bioinfer_job_input input;
+    int st;
+    input = (struct bioinfer_job_input){"genome", genome};
+    env = bi_env_default();
+    p.writer = &w;
+    p.task = p.task ? p.task : "test";
+    p.options = p.options ? p.options : "a=1 b=2";
+    p.text_head = "id\tpiece\n";
+    p.inputs = &input;
+    p.n_inputs = 1;
+    if (!(st = bi_job_open(job, &env, path, &p, err))) {
+        (*job)->source = next;
+        (*job)->source_user = n;
+    }
+    *n = 0;
+    return st;
+}
+
+/* Sinks at most `most` pieces of all units by turns: the first of each, then the second ... */
+static int work(struct bioinfer_job *job, int most, struct bioinfer_error *err)
+{
+    uint64_t units[UNITS];
+    struct bioinfer_record r;
+    int n = 0, st;
+    while ((st = bi_job_source(job, &r, err)) == 1)
+        units[n++] = r.ordinal;
+    for (uint32_t piece = 0; piece < 3; piece++)
+        for (int i = 0; i < n && !st; i++)
+            if (piece <= units[i] % 3 && !(units[i] == 5 && piece) && most-- > 0)
+                st = sink(job, units[i], piece, err);
+    return st;
+}
+
+static void check_file(const char *suffix, const char *want)
+{
+    struct bi_env env = bi_env_default();
+    char name[160], *text = NULL;
+    size_t size = 0;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &text, &size, NULL), 0);
+    CHECK_STR(text ? text : "", want);
+    bi_free(&env, text);
+    unlink(name);
+}
+
+static void interleaved_pieces_come_out_in_order(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    int n;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    CHECK_EQ(work(job, 100, &err), 0);
+    CHECK_EQ(bi_job_finish(job, &err), 0);
+    CHECK_EQ(job->stats.records, UNITS);
+    CHECK_EQ(job->stats.failed, 2);
+    bi_job_close(&job);
+    check_file("", whole);
+    check_file(".manifest.tsv", manifest);
+}
+
+/* Whatever number of pieces is there when a run ends, going on gives the same bytes. */
+static void unfinished_units_are_done_again(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH};
+    for (int most = 0; most < 13; most++) {
+        struct bioinfer_job *job = NULL;
+        struct bioinfer_error err = {0};
+        int n;
+        for (int i = 0; i < 2; i++) { /* the second run begins where the first one ended */
+            CHECK_EQ(open_job(&job, p, &n, &err), 0);
+            CHECK_EQ(work(job, i ? 2 : most, &err), 0);
+            CHECK_EQ(bi_job_commit(job, &err), 0);
+            bi_job_close(&job);
+        }
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK(job->stats.resumed >= (uint64_t)(most > 7));
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        bi_job_close(&job);
+        check_file("", whole);
+        check_file(".manifest.tsv", manifest);
+    }
+}
+
+static void shards_merge(void)
+{
+    struct bi_env env = bi_env_default();
+    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
+    struct bioinfer_writer_params tsv = {.struct_size = sizeof tsv, .format = "tsv"};
+    struct bioinfer_error err = {0};
+    char part[128];
+    for (int i = 1; i <= 3; i++) {
+        struct bioinfer_job_params p = {.struct_size = sizeof p, .shard = i, .n_shards = 3};
+        struct bioinfer_job *job = NULL;
+        int n;
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        bi_job_close(&job);
+    }
+    CHECK_EQ(bi_job_merge(&env, path, NULL, 0, &tsv, &stats, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "finished text");
+    CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, &stats, &err), 0);
+    CHECK_EQ(stats.failed, 2);
+    check_file("", whole);
+    check_file(".manifest.tsv", manifest);
+    for (int i = 1; i <= 3; i++) {
+        snprintf(part, sizeof part, "%s.part-%d-of-3", path, i);
+        bi_folder_remove(&env, part);
+    }
+}
+
+static void wrong_pieces_are_refused(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    struct bioinfer_record r;
+    struct bioinfer_result failed = {.ordinal = 2, .id = "u2", .message = "", .piece = 1, .more = 1,
+                                     .status = -1};
+    int n;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    while (bi_job_source(job, &r, &err) == 1)
+        ;
+    CHECK_EQ(sink(job, 2, 1, &err), BIOINFER_MISUSE);
+    CHECK_HAS(err.text, "piece 1 of record 2, expected 0");
+    CHECK_EQ(sink(job, 2, 0, &err), 0);
+    CHECK_EQ(sink(job, 2, 0, &err), BIOINFER_MISUSE);
+    CHECK_EQ(bi_job_sink(job, &failed, &err), BIOINFER_MISUSE);
+    CHECK_HAS(err.text, "has a status");
+    CHECK_EQ(sink(job, 99, 0, &err), BIOINFER_MISUSE);
+    bi_job_discard(job);
+    bi_job_close(&job);
+}
+
+/* A difference is named: the task, an option, an input by its role. */
+static void differences_are_named(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH};
+    struct bioinfer_job_params other;
+    struct bi_env env = bi_env_default();
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    char name[160];
+    FILE *f;
+    int n;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    CHECK_EQ(work(job, 3, &err), 0);
+    CHECK_EQ(bi_job_commit(job, &err), 0);
+    bi_job_close(&job);
+    other = p;
+    other.task = "else";
+    CHECK_EQ(open_job(&job, other, &n, &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "the task was 'test', now 'else'");
+    other = p;
+    other.options = "a=1 b=3";
+    CHECK_EQ(open_job(&job, other, &n, &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "an option was 'b=2', now 'b=3'");
+    if ((f = fopen(genome, "w"))) {
+        fputs(">b\nACGT\n", f);
+        fclose(f);
+    }
+    CHECK_EQ(open_job(&job, p, &n, &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "the content of the genome");
+    snprintf(name, sizeof name, "%s.part/job.json", path);
+    if ((f = fopen(name, "w"))) { /* as earlier versions wrote it */
+        fputs("{\"format\": 1, \"bioinfer\": \"0.1.0\"}", f);
+        fclose(f);
+    }
+    CHECK_EQ(open_job(&job, p, &n, &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "a journal of format 1, expected 2");
+    snprintf(name, sizeof name, "%s.part", path);
+    bi_folder_remove(&env, name);
+}
+
+int main(void)
+{
+    FILE *f;
+    snprintf(folder, sizeof folder, "/tmp/bioinfer-pieces-XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/a.txt", folder);
+    snprintf(genome, sizeof genome, "%s/genome.fa", folder);
+    if (!(f = fopen(genome, "w")))
+        return 1;
+    fputs(">a\nACGT\n", f);
+    fclose(f);
+    TEST(interleaved_pieces_come_out_in_order);
+    TEST(unfinished_units_are_done_again);
+    TEST(shards_merge);
+    TEST(wrong_pieces_are_refused);
+    TEST(differences_are_named);
+    unlink(genome);
+    rmdir(folder);
+    return test_report();
+}

@@ -1,0 +1,57 @@
+/* texts.c - an output of finished text: a head, then the texts of all results as they stand. */
+#include <string.h>
+
+#include "writer.h"
+
+static int texts_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct bi_out *out = bi_zalloc(w->env, sizeof *out);
+    int st;
+    if (!out)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
+    *out = BI_OUT_NONE;
+    w->state = out;
+    st = bi_writer_create(w, out, w->path, err);
+    return st ? st : bi_out_write(out, w->text_head, strlen(w->text_head), err);
+}
+
+static int texts_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                       struct bioinfer_error *err)
+{
+    if (!r->n_arrays)
+        return 0;
+    return bi_fail(err, BIOINFER_INVALID, "%s: record '%.60s' has arrays, expected texts", w->path,
+                   r->id);
+}
+
+static int texts_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                     struct bioinfer_error *err)
+{
+    int st = 0;
+    (void)name;
+    for (int i = 0; i < r->n_texts && !st; i++)
+        st = bi_out_write(w->state, r->texts[i].text, r->texts[i].length, err);
+    return st;
+}
+
+static int texts_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    return bi_out_finish(w->state, err);
+}
+
+static void texts_close(struct bioinfer_writer *w)
+{
+    if (!w->state)
+        return;
+    bi_out_close(w->state);
+    bi_free(w->env, w->state);
+}
+
+const struct bi_writer_ops bi_writer_texts = {
+    .name = "text",
+    .check = texts_check,
+    .open = texts_open,
+    .put = texts_put,
+    .finish = texts_finish,
+    .close = texts_close,
+};
