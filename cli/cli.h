@@ -97,7 +97,8 @@ struct cli_options {
     int layers[CLI_MAX_LAYERS];
     int n_layers;
     int64_t batch_tokens, max_length, threads, workers, watchdog;
-    const char *cpu_mask, *progress, *dup_ids, *dump_graph, *h5_names, *resume, *dedup, *dtype;
+    const char *cpu_mask, *progress, *dup_ids, *dump_graph, *h5_names, *resume, *dedup;
+    const char *dtype, *layout; /* arrays in files */
     int shard, n_shards;
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;

@@ -316,7 +316,8 @@ static struct bioinfer_writer_params writer_params(const struct cli *cli)
         struct bioinfer_writer_params, .format = o->format,
         .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
         .json_floats = o->json_floats,
-        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype);
+        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype,
+        .layout = o->layout);
 
     params.model = cli->info.name;
     params.fingerprint = cli->fingerprint;

@@ -10,7 +10,7 @@ static const struct format {
     const char *suffixes[3];
     int commands;
     bool folder; /* one file per track or record in it */
-    bool half;   /* holds float16, too */
+    bool arrays; /* holds arrays in binary: float16, too, and matrices of all records */
 } formats[] = {
     {"npz", NULL, {".npz"}, ARRAYS, false, true},
     {"npy", NULL, {".npy"}, ARRAYS, false, true},
@@ -79,6 +79,27 @@ static bool refuse(const struct cli_options *o, const char *where, const char *w
     return false;
 }
 
+/* Whether the format, NULL = not known yet, has what --dtype and --layout ask for. */
+static bool check_arrays(const struct cli_options *o, const struct format *f)
+{
+    const unsigned vectors = BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD;
+    const bool half = o->dtype && !strcmp(o->dtype, "f16");
+    const bool matrix = o->layout && !strcmp(o->layout, "matrix");
+
+    if (f && !f->arrays && (half || matrix)) {
+        cli_say(NULL, "--%s: %s has no %s; npz, npy, safetensors and h5 have",
+                half ? "dtype f16" : "layout matrix", f->name,
+                half ? "half precision" : "matrix of all records");
+        return false;
+    }
+    if (matrix && (o->include & ~vectors || o->include & (o->include - 1) || o->n_layers > 1)) {
+        cli_say(NULL, "--layout matrix: a row is one vector per record: one of mean, bos and head, "
+                      "of one layer; without --layout every record has arrays of its own");
+        return false;
+    }
+    return true;
+}
+
 bool cli_check_format(struct cli_options *o)
 {
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
@@ -98,12 +119,8 @@ bool cli_check_format(struct cli_options *o)
             return refuse(o, "--format", "", o->format);
         o->format = named->name;
     }
-    if (o->dtype && !strcmp(o->dtype, "f16") && (named || meant) &&
-        !(named ? named : meant)->half) {
-        cli_say(NULL, "--dtype f16: %s holds no half precision; npz, npy, safetensors and h5 do",
-                (named ? named : meant)->name);
+    if (!check_arrays(o, named ? named : meant))
         return false;
-    }
     if (meant && named && meant != named && !named->folder) {
         cli_say(NULL,
                 "%s: the name says %s, --format says %s; give the file another name, or leave out "

@@ -68,6 +68,9 @@ static const struct option table[] = {
     {"dtype", 0, CHOICE, "TYPE", FIELD(dtype), FILES, "f32|f16",
      "numbers in npz, npy, safetensors and h5: f32 (default), or f16, half the bytes,\n"
      "rounded to the nearest; a record with a value beyond 65504 then has no result"},
+    {"layout", 0, CHOICE, "NAME", FIELD(layout), FILES, "records|matrix",
+     "records (default): arrays of each record; matrix: one array [N, D] of the vectors\n"
+     "of all records, and their ids; npz, npy, safetensors and h5"},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), FILES, NULL,
      "write numbers into jsonl as text instead of base64"},
     {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), CLI_EMBED, "match|force|no",

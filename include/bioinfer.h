@@ -434,6 +434,10 @@ struct bioinfer_writer_params {
     int prottrans_names;       /* non-zero: names in h5 as the script of ProtTrans makes them */
     const char *dtype;         /* numbers of arrays: "f32" (NULL), or "f16", rounded to the nearest,
                                 * ties to even; "f16" in npz, npy, safetensors and h5 alone */
+    const char *layout;        /* "records" (NULL): arrays of each record by its id; "matrix": one
+                                * array "embeddings" [N, D] of the vectors of all records that have
+                                * a result, in input order, and "ids" of its rows; npz, safetensors
+                                * and h5; npy is always so, with the ids in PATH.ids.txt */
 };
 
 /* path "-" is standard output (jsonl and tsv only). Files appear under their final name

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../base/temp.h"
+#include "rows.h"
 #include "text.h"
 
 _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
@@ -42,7 +43,8 @@ _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
     X(H5Oopen) X(H5Oclose) X(H5Fopen) X(H5Gget_info) X(H5Lget_name_by_idx)                \
     X(H5Iget_type) X(H5Dget_space) X(H5Dget_type) X(H5Sget_simple_extent_ndims)            \
     X(H5Sget_simple_extent_dims) X(H5Tget_class) X(H5Tget_size)            \
-    X(H5Tset_fields) X(H5Tset_ebias)
+    X(H5Tset_fields) X(H5Tset_ebias) X(H5Pset_chunk) X(H5Dset_extent)                      \
+    X(H5Sselect_hyperslab)
 /* variables that its macros hide; valid after H5open() */
 #define HDF5_IDS(X)                                                                    \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_IEEE_F32LE_g)     \
@@ -62,6 +64,11 @@ struct hdf5 {
     void *saved_data;
     struct bi_buf key;
     char *temp;
+    /* used by the layout matrix: datasets of rows and of ids, and rows that wait to be written */
+    hid_t rows, ids;
+    struct bi_buf waiting, names; /* names: one text behind the other, each with its NUL */
+    int64_t n, n_waiting, width;  /* rows written and waiting; values of each, -1 = none yet */
+    int64_t n_piece;              /* rows written at a time */
 };
 
 /* libhdf5 is one per process and most builds of it are not thread-safe: the lock
@@ -211,8 +218,10 @@ static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     if (!s)
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
     w->state = s;
-    s->file = s->links = s->links_utf8 = s->creation = s->text_type = s->half_type = -1;
-    s->key.env = w->env;
+    s->file = s->links = s->links_utf8 = s->creation = -1;
+    s->text_type = s->half_type = s->rows = s->ids = -1;
+    s->key.env = s->waiting.env = s->names.env = w->env;
+    s->width = -1;
     if (bi_path_is_folder(w->path))
         return bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path);
     if ((st = load(w->path, s, err)))
@@ -332,9 +341,14 @@ static bool close_file(struct hdf5 *s)
         s->H5Tclose_(s->text_type);
     if (s->half_type >= 0)
         s->H5Tclose_(s->half_type);
+    if (s->rows >= 0)
+        ok = s->H5Dclose_(s->rows) >= 0;
+    if (s->ids >= 0)
+        ok &= s->H5Dclose_(s->ids) >= 0;
     if (s->file >= 0)
-        ok = s->H5Fclose_(s->file) >= 0;
-    s->file = s->links = s->links_utf8 = s->creation = s->text_type = s->half_type = -1;
+        ok &= s->H5Fclose_(s->file) >= 0;
+    s->file = s->links = s->links_utf8 = s->creation = -1;
+    s->text_type = s->half_type = s->rows = s->ids = -1;
     return ok;
 }
 
@@ -371,6 +385,8 @@ static void h5_close(struct bioinfer_writer *w)
         dlclose(s->library);
     bi_free(w->env, s->temp);
     bi_buf_free(&s->key);
+    bi_buf_free(&s->waiting);
+    bi_buf_free(&s->names);
     bi_free(w->env, s);
 }
 
@@ -380,11 +396,145 @@ const struct bi_writer_ops bi_writer_h5 = {
     .suffix2 = ".hdf5",
     .keyed_by_id = true,
     .has_half = true,
+    .matrix = &bi_writer_h5_matrix,
     .ready = h5_ready,
     .open = h5_open,
     .rename = h5_rename,
     .put = h5_put,
     .finish = h5_finish,
+    .close = h5_close,
+};
+
+/* ---- the layout matrix: datasets embeddings and ids, written a piece of rows at a time ---- */
+
+enum { PIECE_SIZE = 1 << 20, MOST_ROWS = 4096 }; /* a piece, which is also a chunk of the file */
+
+/* A dataset of no rows yet, which grows by chunks of `rows`. width 0: texts. */
+static hid_t make_growing(struct hdf5 *s, const char *name, hid_t type, int64_t rows, int n_dims,
+                          int64_t width)
+{
+    const hsize_t shape[2] = {0, (hsize_t)width}, most[2] = {H5S_UNLIMITED, (hsize_t)width};
+    const hsize_t chunk[2] = {(hsize_t)rows, width ? (hsize_t)width : 1};
+    hid_t space = s->H5Screate_simple_(n_dims, shape, most), set = -1;
+    hid_t creation = s->H5Pcreate_(*s->H5P_CLS_DATASET_CREATE_ID_g_);
+    if (space >= 0 && creation >= 0 && s->H5Pset_obj_track_times_(creation, 0) >= 0 &&
+        s->H5Pset_chunk_(creation, n_dims, chunk) >= 0)
+        set = s->H5Dcreate2_(s->file, name, type, space, s->links, creation, H5P_DEFAULT);
+    if (creation >= 0)
+        s->H5Pclose_(creation);
+    if (space >= 0)
+        s->H5Sclose_(space);
+    return set;
+}
+
+/* Adds n rows behind the `have` rows of a dataset. */
+static bool put_rows(struct hdf5 *s, hid_t set, hid_t type, int n_dims, int64_t have, int64_t n,
+                     int64_t width, const void *bytes)
+{
+    const hsize_t shape[2] = {(hsize_t)(have + n), (hsize_t)width};
+    const hsize_t first[2] = {(hsize_t)have, 0}, count[2] = {(hsize_t)n, (hsize_t)width};
+    hid_t all = -1, here = -1;
+    bool ok = s->H5Dset_extent_(set, shape) >= 0 && (all = s->H5Dget_space_(set)) >= 0 &&
+              (here = s->H5Screate_simple_(n_dims, count, NULL)) >= 0 &&
+              s->H5Sselect_hyperslab_(all, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
+              s->H5Dwrite_(set, type, here, all, H5P_DEFAULT, bytes) >= 0;
+    if (here >= 0)
+        s->H5Sclose_(here);
+    if (all >= 0)
+        s->H5Sclose_(all);
+    return ok;
+}
+
+/* Rows of a piece, by the size of one. */
+static int64_t piece_of(int64_t size)
+{
+    const int64_t n = size > 0 ? PIECE_SIZE / size : MOST_ROWS;
+    return n > MOST_ROWS ? MOST_ROWS : n < 1 ? 1 : n;
+}
+
+/* Makes both datasets. A chunk is a piece, or all rows where they are fewer. */
+static int make_datasets(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    const int64_t chunk = s->n_waiting ? s->n_waiting : 1;
+    int st = 0;
+    enter(s);
+    s->rows = make_growing(s, BI_ROWS_VALUES, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_,
+                           chunk, 2, s->width < 0 ? 0 : s->width);
+    s->ids = make_growing(s, BI_ROWS_IDS, s->text_type, chunk, 1, 0);
+    if (s->rows < 0 || s->ids < 0)
+        st = fail(w, "creating the datasets", err);
+    leave(s);
+    return st;
+}
+
+/* Writes the rows that wait. */
+static int put_waiting(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    const char **ids, *id;
+    int st = s->rows < 0 ? make_datasets(w, err) : 0;
+    if (st)
+        return st;
+    if (!(ids = bi_calloc(w->env, (size_t)s->n_waiting + 1, sizeof *ids)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: ids", w->path);
+    id = s->names.data;
+    for (int64_t i = 0; i < s->n_waiting; i++, id += strlen(id) + 1)
+        ids[i] = id;
+    enter(s);
+    if (s->n_waiting &&
+        (!put_rows(s, s->rows, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_, 2, s->n,
+                   s->n_waiting, s->width, s->waiting.data) ||
+         !put_rows(s, s->ids, s->text_type, 1, s->n, s->n_waiting, 0, ids)))
+        st = fail(w, "writing rows", err);
+    leave(s);
+    s->n += s->n_waiting;
+    s->n_waiting = 0;
+    s->waiting.size = s->names.size = 0;
+    bi_free(w->env, ids);
+    return st;
+}
+
+static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                      const char *name, struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    const void *bytes;
+    size_t size;
+    int st = bi_array_bytes(w, r, r->arrays, &bytes, &size, err);
+    if (st)
+        return st;
+    if (s->width < 0) {
+        s->width = r->arrays[0].shape[0];
+        s->n_piece = piece_of((int64_t)size);
+    }
+    if ((st = bi_rows_same_width(w, r, s->width, err)))
+        return st;
+    bi_buf_append(&s->waiting, bytes, size);
+    bi_buf_append(&s->names, name, strlen(name) + 1);
+    if ((st = bi_writer_check(w, &s->waiting, err)) || (st = bi_writer_check(w, &s->names, err)))
+        return st;
+    return ++s->n_waiting < s->n_piece ? 0 : put_waiting(w, err);
+}
+
+static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    int st = put_waiting(w, err);
+    return st ? st : h5_finish(w, err);
+}
+
+const struct bi_writer_ops bi_writer_h5_matrix = {
+    .name = "h5",
+    .suffix = ".h5",
+    .suffix2 = ".hdf5",
+    .has_half = true,
+    .matrix = &bi_writer_h5_matrix,
+    .check = bi_rows_check,
+    .ready = h5_ready,
+    .open = h5_open,
+    .rename = bi_rows_rename,
+    .put = matrix_put,
+    .finish = matrix_finish,
     .close = h5_close,
 };
 
@@ -462,7 +612,7 @@ static void list_group(struct listing *l, hid_t group, const char *above, int le
 int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err)
 {
     struct hdf5 s = {.file = -1, .links = -1, .links_utf8 = -1, .creation = -1, .text_type = -1,
-                     .half_type = -1};
+                     .half_type = -1, .rows = -1, .ids = -1};
     struct listing l = {.s = &s, .out = out};
     hid_t root = -1;
     int st = load(path, &s, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rows.h"
 #include "text.h"
 #include "writer.h"
 
@@ -106,10 +107,8 @@ static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         if ((st = put_header(w, false, err)))
             return st;
     }
-    if (a->shape[0] != s->width)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: record '%.60s' has %lld values, the ones before have %lld",
-                       w->path, r->id, (long long)a->shape[0], (long long)s->width);
+    if ((st = bi_rows_same_width(w, r, s->width, err)))
+        return st;
     s->text.size = 0;
     bi_put_field(&s->text, name);
     bi_buf_putc(&s->text, '\n');
@@ -146,6 +145,7 @@ const struct bi_writer_ops bi_writer_npy = {
     .name = "npy",
     .suffix = ".npy",
     .has_half = true,
+    .matrix = &bi_writer_npy,
     .side_path = npy_side_path,
     .check = npy_check,
     .open = npy_open,

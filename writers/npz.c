@@ -1,7 +1,9 @@
 /* npz.c - arrays by key in a ZIP of stored NPY members, as numpy.load reads it. The
  * archive's comment names bioinfer, the model and its fingerprint. */
+#include <stdio.h>
 #include <string.h>
 
+#include "rows.h"
 #include "text.h"
 #include "writer.h"
 #include "zip_out.h"
@@ -11,6 +13,7 @@ enum { MAX_ID = 60000 }; /* bytes; a member name has at most 65,535 */
 struct npz {
     struct bi_zip_out zip;
     struct bi_buf header, key;
+    struct bi_rows matrix; /* used by the layout matrix */
 };
 
 /* Member names are paths to whoever unpacks the file: none may lead out of a folder.
@@ -102,6 +105,7 @@ static void npz_close(struct bioinfer_writer *w)
     if (!s)
         return;
     bi_zip_out_close(&s->zip);
+    bi_rows_close(&s->matrix);
     bi_buf_free(&s->header);
     bi_buf_free(&s->key);
     bi_free(w->env, s);
@@ -112,9 +116,88 @@ const struct bi_writer_ops bi_writer_npz = {
     .suffix = ".npz",
     .keyed_by_id = true,
     .has_half = true,
+    .matrix = &bi_writer_npz_matrix,
     .open = npz_open,
     .rename = npz_rename,
     .put = npz_put,
     .finish = npz_finish,
+    .close = npz_close,
+};
+
+/* ---- the layout matrix: two members, embeddings and ids ---- */
+
+static int matrix_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    int st = npz_open(w, err);
+    struct npz *s = w->state;
+    return st ? st : bi_rows_open(&s->matrix, w, err);
+}
+
+/* Makes s->header that of an array of all rows. */
+static int make_header(struct bioinfer_writer *w, const char *type, int n_dims, int64_t width,
+                       struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    const int64_t shape[2] = {s->matrix.n, width};
+    s->header.size = 0;
+    bi_npy_header(&s->header, type, n_dims, shape);
+    return bi_writer_check(w, &s->header, err);
+}
+
+static int begin_rows(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    int st = make_header(w, bi_npy_type(w), 2, bi_rows_width(&s->matrix), err);
+    return st ? st
+              : bi_zip_out_begin(&s->zip, BI_ROWS_VALUES ".npy", s->header.data, s->header.size,
+                                 err);
+}
+
+static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                      const char *name, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    const void *bytes;
+    size_t size;
+    int st = bi_rows_add(&s->matrix, w, r, name, &bytes, &size, err);
+    if (!st && s->matrix.n == 1)
+        st = begin_rows(w, err);
+    return st ? st : bi_zip_out_append(&s->zip, bytes, size, err);
+}
+
+static int take_ids(void *user, const void *bytes, size_t n, struct bioinfer_error *err)
+{
+    struct npz *s = user;
+    return bi_zip_out_append(&s->zip, bytes, n, err);
+}
+
+static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    char type[32];
+    int st = s->matrix.n ? 0 : begin_rows(w, err);
+    if (st || (st = make_header(w, bi_npy_type(w), 2, bi_rows_width(&s->matrix), err)) ||
+        (st = bi_zip_out_end(&s->zip, s->header.data, s->header.size, err)))
+        return st;
+    snprintf(type, sizeof type, "|S%zu", s->matrix.longest);
+    if ((st = make_header(w, type, 1, 0, err)) ||
+        (st = bi_zip_out_begin(&s->zip, BI_ROWS_IDS ".npy", s->header.data, s->header.size,
+                               err)) ||
+        (st = bi_rows_ids(&s->matrix, w, take_ids, s, err)) ||
+        (st = bi_zip_out_end(&s->zip, s->header.data, s->header.size, err)))
+        return st;
+    return npz_finish(w, err);
+}
+
+const struct bi_writer_ops bi_writer_npz_matrix = {
+    .name = "npz",
+    .suffix = ".npz",
+    .has_half = true,
+    .matrix = &bi_writer_npz_matrix,
+    .check = bi_rows_check,
+    .open = matrix_open,
+    .rename = bi_rows_rename,
+    .put = matrix_put,
+    .finish = matrix_finish,
     .close = npz_close,
 };

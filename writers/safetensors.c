@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rows.h"
 #include "text.h"
 #include "writer.h"
 
@@ -17,6 +18,7 @@ enum { COPY_SIZE = 1 << 20 };
 struct safetensors {
     struct bi_out data;
     struct bi_buf header, key;
+    struct bi_rows matrix; /* used by the layout matrix */
 };
 
 static void st_rename(const struct bioinfer_writer *w, struct bi_buf *out,
@@ -110,10 +112,10 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     return 0;
 }
 
-static int st_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+/* Begins the output: the header, filled up with spaces, and the data. */
+static int put_all(struct bioinfer_writer *w, struct bi_out *out, struct bioinfer_error *err)
 {
     struct safetensors *s = w->state;
-    struct bi_out out = BI_OUT_NONE;
     char *chunk = NULL, prefix[8];
     uint64_t size = s->data.size, n;
     int st;
@@ -121,29 +123,36 @@ static int st_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     while (s->header.size % 8 && !s->header.failed)
         bi_buf_putc(&s->header, ' ');
     if ((st = bi_writer_check(w, &s->header, err)))
-        goto out;
+        return st;
     n = s->header.size;
     for (int i = 0; i < 8; i++)
         prefix[i] = (char)(n >> 8 * i & 255);
-    if (!(chunk = bi_alloc(w->env, COPY_SIZE))) {
-        st = bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
-        goto out;
-    }
-    if ((st = bi_writer_create(w, &out, w->path, err)) ||
-        (st = bi_out_write(&out, prefix, 8, err)) ||
-        (st = bi_out_write(&out, s->header.data, s->header.size, err)))
+    if (!(chunk = bi_alloc(w->env, COPY_SIZE)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
+    if ((st = bi_writer_create(w, out, w->path, err)) ||
+        (st = bi_out_write(out, prefix, 8, err)) ||
+        (st = bi_out_write(out, s->header.data, s->header.size, err)))
         goto out;
     for (uint64_t at = 0; at < size; at += n) {
         n = size - at < COPY_SIZE ? size - at : COPY_SIZE;
         if ((st = bi_out_read(&s->data, at, chunk, (size_t)n, err)) ||
-            (st = bi_out_write(&out, chunk, (size_t)n, err)))
+            (st = bi_out_write(out, chunk, (size_t)n, err)))
             goto out;
     }
-    st = bi_out_finish(&out, err);
 out:
+    bi_free(w->env, chunk);
+    return st;
+}
+
+static int st_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct safetensors *s = w->state;
+    struct bi_out out = BI_OUT_NONE;
+    int st = put_all(w, &out, err);
+    if (!st)
+        st = bi_out_finish(&out, err);
     bi_out_close(&out);
     bi_out_close(&s->data);
-    bi_free(w->env, chunk);
     return st;
 }
 
@@ -153,6 +162,7 @@ static void st_close(struct bioinfer_writer *w)
     if (!s)
         return;
     bi_out_close(&s->data);
+    bi_rows_close(&s->matrix);
     bi_buf_free(&s->header);
     bi_buf_free(&s->key);
     bi_free(w->env, s);
@@ -163,10 +173,70 @@ const struct bi_writer_ops bi_writer_safetensors = {
     .suffix = ".safetensors",
     .keyed_by_id = true,
     .has_half = true,
+    .matrix = &bi_writer_safetensors_matrix,
     .reserve = st_reserve,
     .open = st_open,
     .rename = st_rename,
     .put = st_put,
     .finish = st_finish,
+    .close = st_close,
+};
+
+/* ---- the layout matrix: two tensors, embeddings and ids ---- */
+
+static int matrix_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    int st = st_open(w, err);
+    struct safetensors *s = w->state;
+    return st ? st : bi_rows_open(&s->matrix, w, err);
+}
+
+static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                      const char *name, struct bioinfer_error *err)
+{
+    struct safetensors *s = w->state;
+    const void *bytes;
+    size_t size;
+    int st = bi_rows_add(&s->matrix, w, r, name, &bytes, &size, err);
+    return st ? st : bi_out_write(&s->data, bytes, size, err);
+}
+
+static int take_ids(void *user, const void *bytes, size_t n, struct bioinfer_error *err)
+{
+    return bi_out_write(user, bytes, n, err);
+}
+
+static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct safetensors *s = w->state;
+    const unsigned long long n = (unsigned long long)s->matrix.n, rows = s->data.size;
+    struct bi_out out = BI_OUT_NONE;
+    int st;
+    bi_buf_printf(&s->header,
+                  ",\"" BI_ROWS_VALUES "\":{\"dtype\":\"%s\",\"shape\":[%llu,%lld],"
+                  "\"data_offsets\":[0,%llu]}",
+                  w->half ? "F16" : "F32", n, (long long)bi_rows_width(&s->matrix), rows);
+    bi_buf_printf(&s->header,
+                  ",\"" BI_ROWS_IDS "\":{\"dtype\":\"U8\",\"shape\":[%llu,%zu],"
+                  "\"data_offsets\":[%llu,%llu]}",
+                  n, s->matrix.longest, rows, rows + n * s->matrix.longest);
+    if (!(st = put_all(w, &out, err)) &&
+        !(st = bi_rows_ids(&s->matrix, w, take_ids, &out, err)))
+        st = bi_out_finish(&out, err);
+    bi_out_close(&out);
+    bi_out_close(&s->data);
+    return st;
+}
+
+const struct bi_writer_ops bi_writer_safetensors_matrix = {
+    .name = "safetensors",
+    .suffix = ".safetensors",
+    .has_half = true,
+    .matrix = &bi_writer_safetensors_matrix,
+    .check = bi_rows_check,
+    .open = matrix_open,
+    .rename = bi_rows_rename,
+    .put = matrix_put,
+    .finish = matrix_finish,
     .close = st_close,
 };

@@ -24,11 +24,11 @@ static const struct bi_writer_ops *const formats[] = {
 #if BI_HDF5
 #define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
-#define HALF_FORMATS "npz, npy, safetensors and h5"
+#define NUMBER_FORMATS "npz, npy, safetensors and h5"
 #else
 #define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors and jsonl"
-#define HALF_FORMATS "npz, npy and safetensors"
+#define NUMBER_FORMATS "npz, npy and safetensors"
 #endif
 
 const char *bi_writer_format(int index)
@@ -279,8 +279,24 @@ static int find_dtype(bool *half, const struct bi_writer_ops *ops, const char *p
         return bi_fail(err, BIOINFER_INVALID,
                        "%s: unknown type of numbers '%s', expected f32 or f16", path, dtype);
     if (*half && !ops->has_half)
-        return bi_fail(err, BIOINFER_INVALID, "%s: %s holds no float16 (f16); " HALF_FORMATS " do",
-                       path, ops->name);
+        return bi_fail(err, BIOINFER_INVALID, "%s: %s holds no float16 (f16); %s do", path,
+                       ops->name, NUMBER_FORMATS);
+    return 0;
+}
+
+/* Changes *ops into those that write the layout which is asked for. */
+static int find_layout(const struct bi_writer_ops **ops, const char *path, const char *layout,
+                       struct bioinfer_error *err)
+{
+    if (!layout || !strcmp(layout, "records"))
+        return 0;
+    if (strcmp(layout, "matrix"))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: unknown layout '%s', expected records or matrix", path, layout);
+    if (!(*ops)->matrix)
+        return bi_fail(err, BIOINFER_INVALID, "%s: %s has no layout matrix; %s have", path,
+                       (*ops)->name, NUMBER_FORMATS);
+    *ops = (*ops)->matrix;
     return 0;
 }
 
@@ -291,7 +307,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     struct bioinfer_writer *w = NULL;
     bool half = false;
     int st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err);
-    if (st)
+    if (st || (st = find_layout(&ops, path, params ? params->layout : NULL, err)))
         return st;
     if (!strcmp(path, "-") && !ops->to_stdout)
         return bi_fail(err, BIOINFER_INVALID,
@@ -313,6 +329,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     }
     w->params.format = ops->name;
     w->params.dtype = half ? "f16" : "f32";
+    w->params.layout = ops == ops->matrix ? "matrix" : "records";
     *out = w;
     return 0;
 }

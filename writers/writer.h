@@ -13,6 +13,7 @@
  *                with prottrans_names: the header line without '>', '/' and '.' -> '_'
  *   esm-pt       the header line; '/', control bytes -> '_'; ".", "..", more than 250 bytes:
  *                the id alone, and if that is no better seq_N
+ *   matrix       invalid UTF-8 -> U+FFFD; empty or more than 255 bytes -> seq_N
  *   all keyed    an empty id -> seq_N, N the ordinal */
 #ifndef BI_WRITER_H
 #define BI_WRITER_H
@@ -53,6 +54,7 @@ struct bi_writer_ops {
     bool keyed_by_id;       /* repeated ids are an error */
     bool to_stdout;
     bool has_half;          /* also writes arrays of float16 */
+    const struct bi_writer_ops *matrix; /* writes one array of all records; NULL = there is none */
     bool has_failed_rows;   /* put() also takes results with a status */
     bool is_folder;         /* one file per record in a folder called path */
     /* The second path that a writer of `path` makes; NULL = there is none. */
@@ -77,7 +79,8 @@ struct bi_writer_ops {
 
 extern const struct bi_writer_ops bi_writer_texts; /* users have no name for it */
 extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors,
-    bi_writer_h5, bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt;
+    bi_writer_h5, bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix,
+    bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt;
 
 /* bi_writer_new and bi_writer_start in one. */
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,

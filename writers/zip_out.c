@@ -47,7 +47,7 @@ static void put_common(struct bi_buf *out, unsigned flags, uint32_t crc,
 
 static int check(const struct bi_zip_out *zip, struct bioinfer_error *err)
 {
-    return zip->head.failed || zip->central.failed
+    return zip->head.failed || zip->central.failed || zip->name.failed
                ? bi_fail(err, BIOINFER_NOMEM, "%s: output buffer", zip->out.path)
                : 0;
 }
@@ -55,7 +55,8 @@ static int check(const struct bi_zip_out *zip, struct bioinfer_error *err)
 int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err)
 {
-    *zip = (struct bi_zip_out){.out = BI_OUT_NONE, .head.env = env, .central.env = env};
+    *zip = (struct bi_zip_out){.out = BI_OUT_NONE, .head.env = env, .central.env = env,
+                               .name.env = env};
     return bi_out_open(&zip->out, env, path, err);
 }
 
@@ -130,25 +131,26 @@ static uint32_t crc_of(const struct bi_zip_out *zip, uint32_t crc, const void *d
     return crc;
 }
 
-int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
-               const void *data, size_t n_data, struct bioinfer_error *err)
+/* General purpose flags of a member: names beyond ASCII are marked where they are UTF-8. */
+static unsigned flags_of(const char *name)
 {
-    uint64_t offset = zip->out.size, size = (uint64_t)n_prefix + n_data;
-    size_t n_name = strlen(name), pad = (size_t)(64 - (offset + 30 + n_name + 20) % 64) % 64;
-    uint32_t crc = (uint32_t)crc32_z(0, prefix, n_prefix);
-    unsigned flags = 0;
-    int st;
-    if (n_data)
-        crc = crc_of(zip, crc, data, n_data);
-    for (size_t i = 0; i < n_name; i++)
-        if ((unsigned char)name[i] >= 0x80 && bi_utf8_valid(name))
-            flags = UTF8_NAME;
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            return bi_utf8_valid(name) ? UTF8_NAME : 0;
+    return 0;
+}
+
+/* Makes zip->head the local header of a member that begins at `offset`. */
+static void make_local(struct bi_zip_out *zip, const char *name, uint32_t crc, uint64_t size,
+                       uint64_t offset)
+{
+    const size_t n_name = strlen(name);
+    size_t pad = (size_t)(64 - (offset + 30 + n_name + 20) % 64) % 64;
     if (pad && pad < 4)
         pad += 64;
-
     zip->head.size = 0;
     bi_buf_append(&zip->head, "PK\x03\x04", 4);
-    put_common(&zip->head, flags, crc, n_name);
+    put_common(&zip->head, flags_of(name), crc, n_name);
     put16(&zip->head, (unsigned)(20 + pad));
     bi_buf_append(&zip->head, name, n_name);
     put16(&zip->head, 1);
@@ -164,11 +166,16 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
             zip->head.size += pad - 4;
         }
     }
-    bi_buf_append(&zip->head, prefix, n_prefix);
+}
 
+/* Adds a member, whose local header is at `offset`, to the central directory. */
+static void put_entry(struct bi_zip_out *zip, const char *name, uint32_t crc, uint64_t size,
+                      uint64_t offset)
+{
+    const size_t n_name = strlen(name);
     bi_buf_append(&zip->central, "PK\x01\x02", 4);
     put16(&zip->central, 3 << 8 | ZIP64_VERSION); /* made on Unix */
-    put_common(&zip->central, flags, crc, n_name);
+    put_common(&zip->central, flags_of(name), crc, n_name);
     put16(&zip->central, 28);
     put16(&zip->central, 0); /* comment */
     put16(&zip->central, 0); /* disk */
@@ -181,12 +188,68 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
     put64(&zip->central, size);
     put64(&zip->central, size);
     put64(&zip->central, offset);
-    if ((st = check(zip, err)) ||
-        (st = bi_out_write(&zip->out, zip->head.data, zip->head.size, err)))
-        return st;
     zip->n++;
-    st = bi_out_write(&zip->out, data, n_data, err);
-    return st ? st : spill(zip, err);
+}
+
+int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
+                   const void *data, size_t n_data, struct bioinfer_error *err)
+{
+    const uint64_t offset = zip->out.size, size = (uint64_t)n_prefix + n_data;
+    uint32_t crc = (uint32_t)crc32_z(0, prefix, n_prefix);
+    int st;
+    if (n_data)
+        crc = crc_of(zip, crc, data, n_data);
+    make_local(zip, name, crc, size, offset);
+    bi_buf_append(&zip->head, prefix, n_prefix);
+    put_entry(zip, name, crc, size, offset);
+    if ((st = check(zip, err)) ||
+        (st = bi_out_write(&zip->out, zip->head.data, zip->head.size, err)) ||
+        (st = bi_out_write(&zip->out, data, n_data, err)))
+        return st;
+    return spill(zip, err);
+}
+
+int bi_zip_out_begin(struct bi_zip_out *zip, const char *name, const void *prefix,
+                     size_t n_prefix, struct bioinfer_error *err)
+{
+    int st;
+    zip->at = zip->out.size;
+    zip->n_prefix = n_prefix;
+    zip->n_data = 0;
+    zip->crc = 0;
+    zip->name.size = 0;
+    bi_buf_puts(&zip->name, name);
+    bi_buf_text(&zip->name);
+    make_local(zip, name, 0, 0, zip->at);
+    bi_buf_append(&zip->head, prefix, n_prefix);
+    st = check(zip, err);
+    return st ? st : bi_out_write(&zip->out, zip->head.data, zip->head.size, err);
+}
+
+int bi_zip_out_append(struct bi_zip_out *zip, const void *data, size_t n,
+                      struct bioinfer_error *err)
+{
+    if (n)
+        zip->crc = crc_of(zip, zip->crc, data, n);
+    zip->n_data += n;
+    return bi_out_write(&zip->out, data, n, err);
+}
+
+int bi_zip_out_end(struct bi_zip_out *zip, const void *prefix, size_t n_prefix,
+                   struct bioinfer_error *err)
+{
+    const uint64_t size = zip->n_prefix + zip->n_data;
+    const uint32_t crc = (uint32_t)crc32_combine((uint32_t)crc32_z(0, prefix, n_prefix), zip->crc,
+                                                 (z_off_t)zip->n_data);
+    int st;
+    assert(n_prefix == zip->n_prefix);
+    make_local(zip, zip->name.data, crc, size, zip->at);
+    bi_buf_append(&zip->head, prefix, n_prefix);
+    put_entry(zip, zip->name.data, crc, size, zip->at);
+    if ((st = check(zip, err)) ||
+        (st = bi_out_patch(&zip->out, zip->at, zip->head.data, zip->head.size, err)))
+        return st;
+    return spill(zip, err);
 }
 
 /* The end records of archives that are large, which classic ones only point to. */
@@ -239,4 +302,5 @@ void bi_zip_out_close(struct bi_zip_out *zip)
         bi_out_close(&zip->index);
     bi_buf_free(&zip->head);
     bi_buf_free(&zip->central);
+    bi_buf_free(&zip->name);
 }

@@ -861,36 +861,27 @@ class Failures(Case):
         """--dtype f16: the same numbers, rounded; refused where a format has none."""
         self.run_tiny("esm2", "in.fasta", "-o", "single.npz")
         self.run_tiny("esm2", "in.fasta", "-o", "half.npz", "--dtype", "f16")
-        self.run_tiny("esm2", "in.fasta", "-o", "m.npz", "--shard", "1/1")
-        self.run_raw("merge", "m.npz", "--dtype", "f16")
-        with open(self.path("m.npz"), "rb") as m, open(self.path("half.npz"), "rb") as half:
-            self.assertEqual(m.read(), half.read())
         self.assertIn(b"float16", self.run_raw("info", "half.npz").stdout)
         with zipfile.ZipFile(self.path("half.npz")) as half:
-            for key, (shape, numbers) in read_npz(self.path("single.npz")).items():
+            for key, (_, numbers) in read_npz(self.path("single.npz")).items():
                 raw = half.read(key + ".npy")
                 self.assertIn(b"{'descr': '<f2', 'fortran_order': False, 'shape': (320,), }", raw)
-                self.assertEqual(raw[-2 * shape[0]:], struct.pack(f"<{shape[0]}e", *numbers))
-        for name in ("x.tsv", "x.jsonl"):
-            self.check_fails(("esm2", "in.fasta", "--weights", TINY, "-o", name, "--dtype", "f16"),
-                             64, "--dtype f16: ", "holds no half precision")
+                self.assertEqual(raw[-2 * WIDTH:], struct.pack(f"<{WIDTH}e", *numbers))
         self.check_fails(("esm2", "in.fasta", "--format", "tsv", "--dtype", "f16"), 64,
-                         "--dtype f16: tsv holds no half precision")
+                         "--dtype f16: tsv has no half precision")
 
     def test_beyond_half_precision(self):
         """A last norm whose scale is huge gives means beyond float16, which cost their records."""
         header, data = split_safetensors(os.path.join(TINY, "model.safetensors"))
         name = next(n for n in header if n.endswith("emb_layer_norm_after.weight"))
         begin, end = header[name]["data_offsets"]
-        self.assertEqual((header[name]["dtype"], end - begin), ("F16", 2 * WIDTH))
         large = struct.pack("<e", 60000) * WIDTH
         command = self.weights()
         write_safetensors(os.path.join(self.path("weights"), "model.safetensors"), header,
                           data[:begin] + large + data[end:])
         self.run_raw(*command)
         p = self.run_raw(*command, "--dtype", "f16", code=1)
-        self.assertIn("one: no result: out_of_range: mean: value ", p.words)
-        self.assertIn("is beyond 65504, the largest of float16", p.words)
+        self.assertRegex(p.words, "one: no result: out_of_range: mean: value .* is beyond 65504")
         with open(self.path("out.npz.manifest.tsv")) as f:
             self.assertEqual([row.split("\t")[3] for row in f][1:], ["out_of_range"] * 3)
 

@@ -1,10 +1,11 @@
-/* arrays_test.c - the numbers of arrays and how files lay them out: float16.
+/* arrays_test.c - the numbers of arrays and how files lay them out: float16, one matrix.
  *
  * "arrays_test --samples FOLDER" writes the files that read_back.py compares. */
 #define _GNU_SOURCE
 #include "../../writers/writer.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include "../test.h"
@@ -166,7 +167,133 @@ static void refuses_what_half_cannot_hold(void)
     CHECK_EQ(empty_folder(), 0);
 }
 
-/* ---- 4 samples for read_back.py ---- */
+/* ---- 4 the layout matrix ---- */
+
+/* Writes `rows` vectors of 5 values; id 3 is too long, 4 empty, 5 no UTF-8, 6 and 7 are equal. */
+static int write_matrix(const struct bi_env *env, const char *path, const char *format,
+                        uint64_t rows, struct bioinfer_error *err)
+{
+    struct bioinfer_writer_params p = {
+        .struct_size = sizeof p, .format = format, .layout = "matrix", .model = "esm2 \"tiny\""};
+    struct bioinfer_writer *w = NULL;
+    int st = bi_writer_open(&w, env, path, &p, err);
+    for (uint64_t k = 0; k < rows && !st; k++) {
+        float values[5];
+        char id[301];
+        struct bioinfer_array a;
+        struct bioinfer_result r = vector_of(k, id, &a, values, 5);
+        snprintf(id, sizeof id, "id%d", (int)k - (k == 7));
+        if (k == 3)
+            memset(id, 'x', 300), id[300] = '\0';
+        if (k == 4 || k == 5)
+            strcpy(id, k == 4 ? "" : "\xFF\xC3\xA9");
+        for (uint64_t v = 0; v < 5; v++)
+            values[v] = value(k, v);
+        r.status = k == 9 ? BIOINFER_EMPTY : 0;
+        st = bi_writer_put(w, &r, err);
+    }
+    if (!st)
+        st = bi_writer_finish(w, err);
+    bi_writer_close(&w);
+    return st;
+}
+
+static void refuses_what_is_no_row(void)
+{
+    for (int i = 0; bi_writer_format(i); i++) {
+        const char *format = bi_writer_format(i);
+        struct bioinfer_writer_params p = {
+            .struct_size = sizeof p, .format = format, .layout = "matrix"};
+        struct bioinfer_writer *w = NULL;
+        struct bioinfer_error err = {0};
+        const float values[8] = {0};
+        struct bioinfer_array a[2];
+        struct bioinfer_result r = vector_of(0, "P1", a, values, 4);
+        if (!has_arrays(format)) {
+            CHECK_EQ(bi_writer_open(&w, &environment, in_folder("x"), &p, &err), BIOINFER_INVALID);
+            CHECK_HAS(err.text, "has no layout matrix; npz, npy, ");
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            w = open_with("x", p);
+            CHECK_EQ(bi_writer_put(w, &r, &err), 0);
+            a[1] = a[0];
+            a[0].n_dims = k == 0 ? 2 : 1;
+            a[0].shape[0] = k == 2 ? 5 : 4;
+            a[0].shape[1] = 1;
+            r.n_arrays = k == 1 ? 2 : 1;
+            CHECK_EQ(bi_writer_put(w, &r, &err), BIOINFER_INVALID);
+            CHECK_HAS(err.text, k == 0   ? "one vector per record, got 'mean' of 2 dimensions"
+                                : k == 1 ? "per record, got 2 (several kinds or layers)"
+                                         : "record 'P1' has 5 values, the ones before have 4");
+            r = vector_of(0, "P1", a, values, 4);
+            bi_writer_close(&w);
+            CHECK_EQ(empty_folder(), 0);
+        }
+    }
+    struct bioinfer_writer_params p = {.struct_size = sizeof p, .layout = "rows"};
+    struct bioinfer_writer *w = NULL;
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bi_writer_open(&w, &environment, in_folder("x.npz"), &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "unknown layout 'rows', expected records or matrix");
+}
+
+/* Equal results are equal files, whatever was in the memory before. */
+static void writes_the_same_matrix_twice(void)
+{
+    for (int i = 0; bi_writer_format(i); i++) {
+        unsigned char *of[2];
+        size_t size[2];
+        if (!has_arrays(bi_writer_format(i)))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            CHECK(!write_matrix(&environment, in_folder("x"), bi_writer_format(i), 9000, NULL));
+            of[k] = slurp("x", &size[k]);
+        }
+        CHECK(size[0] == size[1] && !memcmp(of[0], of[1], size[0]));
+        for (int k = 0; k < 2; k++)
+            bi_free(&environment, of[k]);
+        empty_folder();
+    }
+}
+
+struct fault {
+    enum bi_fault kind;
+    int at, count;
+};
+
+static int on_fault(void *user, enum bi_fault kind)
+{
+    struct fault *f = user;
+    return kind == f->kind && ++f->count == f->at ? ENOSPC : 0;
+}
+
+/* Whichever system call fails, it is told and leaves no file. */
+static void survives_faults(void)
+{
+    for (int i = 0; bi_writer_format(i); i++)
+        for (int kind = BI_FAULT_ALLOC; kind < BI_FAULT_COUNT; kind++)
+            for (int at = 1;; at++) {
+                struct fault f = {(enum bi_fault)kind, at, 0};
+                struct bi_env env = environment;
+                struct bioinfer_error err = {0};
+                int st;
+                if (!has_arrays(bi_writer_format(i)))
+                    break;
+                env.fault = on_fault;
+                env.fault_user = &f;
+                st = write_matrix(&env, in_folder("x"), bi_writer_format(i), 20, &err);
+                if (f.count < at) {
+                    CHECK_EQ(st, 0);
+                    empty_folder();
+                    break;
+                }
+                CHECK(st != 0 && err.status == st && *err.text);
+                CHECK_EQ(empty_folder(), 0);
+            }
+}
+
+/* ---- 5 samples for read_back.py ---- */
 
 static void write_samples(void)
 {
@@ -192,6 +319,11 @@ static void write_samples(void)
             CHECK(!bi_writer_put(w, &r, NULL));
         }
         finish(&w);
+        for (int k = 0; k < 3; k++) {
+            static const uint64_t rows[] = {0, 20, 20000};
+            snprintf(name, sizeof name, "matrix%d.%s", (int)rows[k], format);
+            CHECK_EQ(write_matrix(&environment, in_folder(name), format, rows[k], NULL), 0);
+        }
     }
 }
 
@@ -207,6 +339,9 @@ int main(int argc, char **argv)
         return 1;
     TEST(rounds_to_half);
     TEST(refuses_what_half_cannot_hold);
+    TEST(refuses_what_is_no_row);
+    TEST(writes_the_same_matrix_twice);
+    TEST(survives_faults);
     rmdir(folder);
     return test_report();
 }

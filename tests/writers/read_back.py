@@ -106,6 +106,33 @@ def check_h5(folder, name):
             assert f[key].attrs.get("original_id", key) == IDS[i]
 
 
+def check_matrix(folder, format, rows):
+    """One array of all records and their ids, as write_matrix() of arrays_test.c makes them."""
+    global checked
+    path = os.path.join(folder, "matrix%d.%s" % (rows, format))
+    kept = [k for k in range(rows) if k != 9]
+    ids = ["id%d" % (k - (k == 7)) for k in kept]
+    if rows:
+        ids[3:6] = ["seq_3", "seq_4", "\ufffd\u00e9"]
+    if format == "npz":
+        with np.load(path) as npz:
+            assert sorted(npz.files) == ["embeddings", "ids"]
+            found, names = npz["embeddings"], [x.decode() for x in npz["ids"]]
+    elif format == "h5":
+        import h5py
+        with h5py.File(path) as f:
+            found, names = f["embeddings"][...], list(f["ids"].asstr()[...])
+    elif format == "safetensors":
+        from safetensors import safe_open
+        with safe_open(path, "np") as f:
+            found, raw = f.get_tensor("embeddings"), f.get_tensor("ids")
+            assert sorted(f.keys()) == ["embeddings", "ids"]
+        names = [bytes(row).rstrip(b"\0").decode() for row in raw]
+    assert names == ids, (path, names[:12])
+    expected = np.stack([values(k, (5,)) for k in kept]) if rows else np.zeros((0, 0), np.float32)
+    check(found, expected, path)
+
+
 def check_jsonl(folder, name):
     with open(os.path.join(folder, name + ".jsonl"), encoding="utf-8") as f:
         rows = [json.loads(line) for line in f]
@@ -133,6 +160,8 @@ def main():
         check_npy(folder, "one")
         check_npy(folder, "half")
         check_tsv(folder)
+        for rows in 0, 20, 20000:
+            check_matrix(folder, "npz", rows)
         for name in KINDS:
             check_npz(folder, name)
             if name != "half":
@@ -149,6 +178,8 @@ def main():
                 continue
             for name in KINDS:
                 function(folder, name)
+            for rows in 0, 20, 20000:
+                check_matrix(folder, suffix[1:], rows)
     print("%d arrays equal" % checked)
 
 

@@ -1,0 +1,46 @@
+/* rows.h - what the formats of `--layout matrix` share: one array [N, D] with a row for each
+ * record that has a result, in input order, and the ids of its rows.
+ *
+ * Rows are streamed; how many there will be is known at the end. Ids wait in a file beside the
+ * output and are handed out as N texts of equal size, filled up with zero bytes: what NumPy calls
+ * S12, and tensors uint8 [N, 12]. Repeated ids stay as they are. */
+#ifndef BI_ROWS_H
+#define BI_ROWS_H
+
+#include "writer.h"
+
+/* The names of the two arrays. */
+#define BI_ROWS_VALUES "embeddings"
+#define BI_ROWS_IDS "ids"
+
+struct bi_rows {
+    struct bi_out ids;  /* for each row one byte, the size of its id, and the id */
+    struct bi_buf text; /* a piece of ids that is read, and the texts made of it */
+    int64_t n, width;   /* rows; values of each, -1 = there is no row yet */
+    size_t longest;     /* bytes of the longest id, at least 1 */
+};
+
+/* Zero or one vector for a record; INVALID in words for anything else. */
+int bi_rows_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                    struct bioinfer_error *err);
+/* The row of this record has `width` values, or INVALID says how many it has. */
+int bi_rows_same_width(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                         int64_t width, struct bioinfer_error *err);
+/* An id as UTF-8; seq_N where it is empty or has more than 255 bytes. */
+void bi_rows_rename(const struct bioinfer_writer *w, struct bi_buf *out,
+                      const struct bioinfer_result *r);
+/* Zero-initialise before. */
+int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w,
+                   struct bioinfer_error *err);
+/* Takes the name of a row and gives the bytes of its values. */
+int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
+                  const char *name, const void **bytes, size_t *size, struct bioinfer_error *err);
+/* The width of all rows, 0 without any. */
+int64_t bi_rows_width(const struct bi_rows *m);
+/* Hands out all ids, each in `longest` bytes, in pieces. */
+int bi_rows_ids(struct bi_rows *m, const struct bioinfer_writer *w,
+                  int (*take)(void *user, const void *bytes, size_t n, struct bioinfer_error *err),
+                  void *user, struct bioinfer_error *err);
+void bi_rows_close(struct bi_rows *m); /* accepts a zeroed one */
+
+#endif
