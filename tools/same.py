@@ -273,12 +273,11 @@ def compare_kernels(old, new, tally):
     if not one or not two:
         tally.skipped += 1
         return
-    differ = [k for k in sorted(set(one) | set(two)) if one.get(k) != two.get(k)]
-    tally.add(
-        'kernels: %d entries' % len(two),
-        ['%s %s' % k for k in differ[:20]]
-        + (['and %d more' % (len(differ) - 20)] if len(differ) > 20 else []),
-    )
+    modules = {}
+    for module, entry in sorted(k for k in set(one) | set(two) if one.get(k) != two.get(k)):
+        modules.setdefault(module, []).append(entry)
+    lines = ['%s: %s' % (m, ' '.join(e)) for m, e in modules.items()]
+    tally.add('kernels: %d entries' % len(two), lines)
 
 
 def chosen(args):

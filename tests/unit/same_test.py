@@ -302,7 +302,7 @@ class Command(unittest.TestCase):
             self.assertIn('out.npz: x: <f4 [1], element 0: 1 / 2; 1 of 1 differ', words)
             code, words = self.same(one, kernel)
             self.assertEqual(code, 1, words)
-            self.assertIn('add.sm_80 add_f32', words)
+            self.assertIn('add.sm_80: add_f32', words)
 
     def test_nothing_compared(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -157,6 +157,7 @@ def structures(folder, root):
 # ---- the table ----
 
 GOLDEN = '{root}/tests/golden/'
+MPNN = 'proteinmpnn --weights {root}/share/proteinmpnn/proteinmpnn_v_48_020.mpnn '
 MODELS = [  # name, family, weights, kinds, quick
     ('esm2-d16', 'esm2', 'esm2/hf-d16', 'mean,per-residue,bos,logits,contacts', True),
     ('esm2-d64', 'esm2', 'esm2/hf-d64-bin-legacy', 'mean,per-residue,logits,contacts', False),
@@ -247,8 +248,9 @@ def embeddings():
     shards = [head + '-o out.npz --shard %d/2' % n for n in (1, 2)]
     yield case('embed shards', 'cpu', *shards, 'merge out.npz', quick=True)
     for device in CPU[:3]:
-        many = 'esm2 {in}/many.fa --weights tiny --include mean,logits -o out.npz'
-        yield case('embed tiny, many', device, many, quick=device == 'cpu')
+        many = 'esm2 {in}/many.fa --weights {root}/share/bioinfer-tiny -o out.npz'
+        quick = device == 'cpu'
+        yield case('embed tiny, many', device, many + ' --include mean,logits', quick=quick)
     head = 'prott5 {in}/short.fa --weights %sprott5/full -o out.tsv ' % GOLDEN
     for name in 'dssp3', 'location':
         file = '%sprott5/heads/prott5-%s.safetensors' % (GOLDEN, name)
@@ -276,11 +278,11 @@ def designs():
             if gpu and device != 'sm_80' and what not in ('sample', 'score'):
                 continue
             pdb = 'two' if what in ('tied', 'omit') else 'tiny' if gpu else 'small'
-            command = 'proteinmpnn {in}/%s.pdb %s' % (pdb, options)
+            command = MPNN + '{in}/%s.pdb %s' % (pdb, options)
             quick = device == 'cpu' or (what == 'sample' and device == 'sm_80')
             yield case('design ' + what, device, command, quick=quick)
     whole = GOLDEN + 'proteinmpnn/'
-    many = 'proteinmpnn %s5L33.pdb %s6MRR.pdb {in}/two.pdb --num-seq 2 --rng torch -o out.fa'
+    many = MPNN + '%s5L33.pdb %s6MRR.pdb {in}/two.pdb --num-seq 2 --rng torch -o out.fa'
     ligand = 'proteinmpnn %s1BC8.pdb --weights {in}/ligand.safetensors ' % whole
     for device in CPU[:3]:
         yield case('design many', device, many % (whole, whole))
@@ -333,7 +335,7 @@ def graphs():
     for name, family, weight, stem in TRACKS:
         yield from dumps(name, '%s {in}/%s.fa --weights %s' % (family, stem, weight))
     for what in '', ' --score-only', ' --conditional', ' --unconditional':
-        yield from dumps('proteinmpnn' + what, 'proteinmpnn {in}/small.pdb' + what)
+        yield from dumps('proteinmpnn' + what, MPNN + '{in}/small.pdb' + what)
 
 
 def launches():
@@ -355,7 +357,7 @@ def launches():
             yield logged('esm2 8M mean', head, True, 'sm_90a-fp32')
     whole = GOLDEN + 'proteinmpnn/'
     for what in '', ' --score-only', ' --conditional', ' --unconditional':
-        command = 'proteinmpnn %s5L33.pdb %s3HTN.pdb --num-seq 8 --include logprobs -o out.npz'
+        command = MPNN + '%s5L33.pdb %s3HTN.pdb --num-seq 8 --include logprobs -o out.npz'
         yield logged('proteinmpnn' + what, command % (whole, whole) + what, True)
     variants = '%s {in}/%s.vcf --genome {in}/%s.genome.fa --weights %s -o out.tsv'
     for name, family, weight, stem in TRACKS:
