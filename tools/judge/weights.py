@@ -1,32 +1,50 @@
-"""Weights of full size for launch logs: safetensors files of zeros whose values take no room on the
-disk.
+"""Weights of full size, made without data, as safetensors. Standard library only.
 
-What a GPU is asked to launch depends on shapes alone, so zeros do. Standard library only.
+For launch logs they are zeros that take no room on the disk: what a GPU is asked to launch depends
+on shapes alone. For times (bench/ab.py) they are random values.
 """
 
 import json
+import math
 import os
+import random
 import struct
 
 ESM2 = {'8M': (6, 320, 20), '150M': (30, 640, 20), '650M': (33, 1280, 20)}  # layers, width, heads
 
 
-def write(folder, config, tensors):
-    """A folder with config.json and model.safetensors: float16 zeros of the shapes in `tensors`."""
+def block(rng, n):
+    """n random float16 of -0.03 to 0.03."""
+    return struct.pack('<%de' % n, *(rng.uniform(-0.03, 0.03) for _ in range(n)))
+
+
+def fill(f, tensors):
+    """Writes values instead of zeros: a block of random ones again and again, variances 1."""
+    rng = random.Random(7)
+    some = block(rng, 1 << 18)
+    for name, shape in tensors:
+        left = 2 * math.prod(shape)
+        piece = struct.pack('<e', 1) * (left // 2) if name.endswith('running_var') else some
+        while left:
+            left -= f.write(piece[:left])
+
+
+def write(folder, config, tensors, values=False):
+    """A folder with config.json and model.safetensors: float16 of the shapes in `tensors`."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, 'config.json'), 'w', encoding='utf-8') as f:
         json.dump(config, f)
     head, at = {}, 0
     for name, shape in tensors:
-        size = 2
-        for n in shape:
-            size *= n
+        size = 2 * math.prod(shape)
         head[name] = {'dtype': 'F16', 'shape': list(shape), 'data_offsets': [at, at + size]}
         at += size
     raw = json.dumps(head).encode()
     raw += b' ' * (-len(raw) % 8)
     with open(os.path.join(folder, 'model.safetensors'), 'wb') as f:
         f.write(struct.pack('<Q', len(raw)) + raw)
+        if values:
+            fill(f, tensors)
         f.truncate(8 + len(raw) + at)
     return folder
 
@@ -35,7 +53,7 @@ def both(name, out, *rest):
     return [(name + '.weight', (out, *rest)), (name + '.bias', (out,))]
 
 
-def esm2(folder, size):
+def esm2(folder, size, values=False):
     layers, width, heads = ESM2[size]
     config = {
         'model_type': 'esm',
@@ -68,7 +86,7 @@ def esm2(folder, size):
     tensors += both('esm.encoder.emb_layer_norm_after', width) + both('lm_head.dense', width, width)
     tensors += both('lm_head.layer_norm', width) + [('lm_head.bias', (33,))]
     tensors += both('esm.contact_head.regression', 1, layers * heads)
-    return write(folder, config, tensors)
+    return write(folder, config, tensors, values)
 
 
 def norm(name, n):
@@ -84,7 +102,7 @@ def point(at, n):
     )
 
 
-def enformer(folder):
+def enformer(folder, values=False):
     """The sizes of the published model."""
     width, layers, heads, keys, features = 1536, 11, 8, 64, 192
     tower = [768, 768, 896, 1024, 1152, 1280, 1536]
@@ -126,4 +144,4 @@ def enformer(folder):
     tensors += norm('final_pointwise.1.0', width) + both('final_pointwise.1.2', 2 * width, width, 1)
     for name, n in config['output_heads'].items():
         tensors += both('_heads.%s.0' % name, n, 2 * width)
-    return write(folder, config, tensors)
+    return write(folder, config, tensors, values)
