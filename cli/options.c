@@ -266,7 +266,7 @@ static const struct command {
     {"info", CLI_INFO, "bioinfer info FILE",
      "what a file holds: weights, arrays of an output, FASTA, BED, VCF"},
     {"molecule", CLI_MOLECULE, "bioinfer molecule info FILE [--atoms]",
-     "what perception made of each molecule of an SDF file"},
+     "what perception made of each molecule of an SDF, MOL2 or PDB file"},
     {"devices", CLI_DEVICES, "bioinfer devices",
      "where bioinfer can compute on this machine"},
 };

@@ -138,6 +138,9 @@ void bi_mol_name(struct bi_molecule *mol, const struct bi_mol_text *text);
 
 /* Readers of one record. They add atoms and bonds and check both. */
 int bi_sdf_read(struct bi_molecule *mol, struct bi_mol_text *text, struct bioinfer_error *err);
+int bi_mol2_read(struct bi_molecule *mol, struct bi_mol_text *text, struct bioinfer_error *err);
+int bi_ligand_pdb_read(struct bi_molecule *mol, struct bi_mol_text *text,
+                       struct bioinfer_error *err);
 
 int bi_mol_add_atom(struct bi_molecule *mol, const struct bi_mol_atom *atom,
                     const struct bi_mol_text *text, struct bioinfer_error *err);

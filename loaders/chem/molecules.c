@@ -8,6 +8,8 @@
 
 enum { CHUNK = 1 << 16 };
 
+enum format { SDF, MOL2, PDB };
+
 struct bi_molecules {
     const struct bi_env *env;
     struct bi_gunzip input;
@@ -17,6 +19,7 @@ struct bi_molecules {
     uint64_t line;    /* lines before `at` */
     uint64_t ordinal; /* the number of the record read last */
     bool at_end;
+    enum format format;
 };
 
 /* ---- records ---- */
@@ -40,10 +43,47 @@ static int read_more(struct bi_molecules *m, struct bioinfer_error *err)
     return 0;
 }
 
-/* Does this line end the record that it stands in? */
-static bool is_last_line(const char *line, size_t n)
+static bool begins(const char *line, size_t n, const char *with)
 {
-    return n >= 4 && !memcmp(line, "$$$$", 4);
+    return n >= strlen(with) && !memcmp(line, with, strlen(with));
+}
+
+/* Does this line end the record that it stands in? */
+static bool is_last_line(const struct bi_molecules *m, const char *line, size_t n)
+{
+    return m->format == SDF   ? begins(line, n, "$$$$")
+           : m->format == PDB ? begins(line, n, "END") &&
+                                    (n == 3 || line[3] == ' ' || line[3] == '\r' || line[3] == '\n')
+                              : false;
+}
+
+static bool is_first_line(const struct bi_molecules *m, const char *line, size_t n)
+{
+    return m->format == MOL2 && begins(line, n, "@<TRIPOS>MOLECULE");
+}
+
+/* The format of a text: MOL2 and PDB have marks at the beginning of a line; SDF may begin with
+ * anything, but its fourth line names its version. */
+static enum format format_of(const char *text, size_t size)
+{
+    static const char *const records[] = {"HEADER", "TITLE ", "COMPND", "REMARK", "CRYST1",
+                                          "MODEL ", "ATOM  ", "HETATM", "AUTHOR"};
+    const char *end = text + size;
+    enum format format = SDF;
+    for (int number = 1; number <= 1000 && text < end; number++) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        const size_t n = (size_t)((stop ? stop : end) - text);
+        if (number == 4 && n >= 39 &&
+            (!memcmp(text + 34, "V2000", 5) || !memcmp(text + 34, "V3000", 5)))
+            return SDF;
+        if (begins(text, n, "@<TRIPOS>"))
+            return MOL2;
+        for (size_t k = 0; k < BI_COUNT(records) && number == 1; k++)
+            if (begins(text, n, records[k]))
+                format = PDB;
+        text += n + (stop != NULL);
+    }
+    return format;
 }
 
 static bool is_space(char c)
@@ -58,10 +98,13 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
 {
     size_t at = 0, size = 0; /* bytes of the record before this line; bytes kept */
     uint64_t n_lines = 0;
-    bool blank = true;
-    int st = m->buffer ? 0 : read_more(m, err);
-    if (st)
-        return st;
+    bool blank = true, begun = false;
+    int st = 0;
+    if (!m->buffer) {
+        if ((st = read_more(m, err)))
+            return st;
+        m->format = format_of(m->buffer, m->used);
+    }
     *whole = true;
     for (;;) {
         const char *line = m->buffer + m->at + at;
@@ -74,7 +117,14 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
             continue;
         }
         n = end ? (size_t)(end - line) + 1 : left;
-        if (n && is_last_line(line, n)) {
+        if (n && begun && is_first_line(m, line, n)) {
+            *record =
+                (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
+            m->at += at;
+            break;
+        }
+        begun = begun || is_first_line(m, line, n);
+        if (n && is_last_line(m, line, n)) {
             *record =
                 (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
             m->at += at + n;
@@ -108,8 +158,8 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
 
 /* ---- a molecule ---- */
 
-static int read_molecule(struct bi_molecule *mol, struct bi_mol_text *t, bool whole,
-                         struct bioinfer_error *err)
+static int read_molecule(struct bi_molecule *mol, enum format format, struct bi_mol_text *t,
+                         bool whole, struct bioinfer_error *err)
 {
     int st;
     if (!whole)
@@ -117,7 +167,10 @@ static int read_molecule(struct bi_molecule *mol, struct bi_mol_text *t, bool wh
                            BI_MOL_MAX_RECORD);
     if (memchr(t->at, '\0', (size_t)(t->end - t->at)))
         return bi_mol_fail(t, err, BIOINFER_FORMAT, "a NUL byte: this is no text");
-    if ((st = bi_sdf_read(mol, t, err)) || (st = bi_mol_connect(mol, t, err)))
+    st = format == MOL2  ? bi_mol2_read(mol, t, err)
+         : format == PDB ? bi_ligand_pdb_read(mol, t, err)
+                         : bi_sdf_read(mol, t, err);
+    if (st || (st = bi_mol_connect(mol, t, err)))
         return st;
     t->number = mol->line;
     if ((st = bi_mol_remove_hydrogens(mol, t, err)))
@@ -140,7 +193,7 @@ int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bi
     mol->line = record.number + 1;
     record.name = m->name;
     bi_mol_clear(mol);
-    st = read_molecule(mol, &record, whole, &own);
+    st = read_molecule(mol, m->format, &record, whole, &own);
     if (st == BIOINFER_NOMEM) {
         if (err)
             *err = own;

@@ -12,7 +12,7 @@
 #include "molecule.h"
 
 enum {
-    MAX_ROUNDS = 300,  /* in one ranking; ranks of longer chains stay equal */
+    MAX_ROUNDS = 100,  /* in one ranking; ranks of longer chains stay equal */
     MAX_RANKINGS = 10, /* the most that stereo can depend on other stereo */
     SMALL_RING = 8,    /* double bonds in smaller rings have one form */
 };
@@ -128,14 +128,8 @@ static void rank_atoms(struct stereo *s, bool again)
 
 static void away(const struct bi_molecule *mol, uint32_t from, uint32_t to, double *v)
 {
-    double length = 0;
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < 3; d++)
         v[d] = mol->atoms[to].x[d] - mol->atoms[from].x[d];
-        length += v[d] * v[d];
-    }
-    length = sqrt(length);
-    for (int d = 0; d < 3 && length > 0; d++)
-        v[d] /= length;
 }
 
 static void cross(const double *a, const double *b, double *c)
@@ -153,7 +147,7 @@ static double dot(const double *a, const double *b)
 /* The turn of the first three neighbours, in the order of the bonds, seen from the first one. */
 static uint8_t turn_at(const struct bi_molecule *mol, uint32_t i)
 {
-    const double flat = 0.1;
+    const double flat = 0.1; /* cubic angstrom */
     const struct bi_mol_near *near = mol->near + mol->start[i];
     double v[3][3], c[3], volume;
     for (int k = 0; k < 3; k++)
@@ -340,13 +334,14 @@ static bool substituent(const struct stereo *s, uint32_t end, uint32_t bond, uin
 static uint8_t side(const struct bi_molecule *mol, const struct bi_mol_bond *b, uint32_t p,
                     uint32_t q)
 {
-    double axis[3], u[3], v[3], m[3], n[3];
+    double axis[3], u[3], v[3], m[3], n[3], length;
     away(mol, b->a, b->b, axis);
     away(mol, b->a, p, u);
     away(mol, b->b, q, v);
     cross(axis, u, m);
     cross(axis, v, n);
-    if (dot(m, m) < 1e-4 || dot(n, n) < 1e-4)
+    length = dot(axis, axis);
+    if (dot(m, m) <= 1e-4 * length * dot(u, u) || dot(n, n) <= 1e-4 * length * dot(v, v))
         return BI_STEREO_NONE;
     return dot(m, n) > 0 ? BI_STEREO_Z : BI_STEREO_E;
 }

@@ -23,9 +23,12 @@ SDF = ['Contrib/Fastcluster/testdata/cdk2.sdf', 'Contrib/PBF/testData/egfr.sdf',
        'Projects/DbCLI/testData/pubchem.200.sdf']
 SMILES = ['Contrib/FreeWilson/data/CHEMBL2321810.smi',
           'Contrib/fraggle/data/ChEMBL_11265_actives.smi', 'Data/NCI/first_5K.smi']
+PDB = 'Contrib/CalcLigRMSD/data/*.pdb'
 # (file, number of the molecule from 1, mode): why it differs
 KNOWN = {
     ('Data/NCI/first_5K.smi', 3396, 0): 'a dative bond in the file, which is refused',
+    (PDB, 2, 0): 'no CONECT record, which is refused',
+    (PDB, 12, 0): 'no CONECT record, which is refused',
 }
 METALS = 'a metal, or phosphorus with five bonds, around which RDKit looks at the shape'
 HYBRIDS = {'S': 's', 'SP': 'sp', 'SP2': 'sp2', 'SP3': 'sp3', 'SP3D': 'sp3d', 'SP3D2': 'sp3d2'}
@@ -120,6 +123,20 @@ def compare(program, blocks):
     return [(line, describe(Chem.MolFromMolBlock(block))) for line, block in zip(ours, blocks)]
 
 
+def compare_pdb(program):
+    """(ours, RDKit's) of every small PDB file of a folder; RDKit reads CONECT records alone."""
+    from rdkit import Chem
+    folder = DATA + 'Contrib/CalcLigRMSD/data/'
+    pairs = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.endswith('.pdb') and os.path.getsize(path) < 20000:
+            molecule = Chem.MolFromPDBFile(path, proximityBonding=False)
+            Chem.AssignStereochemistryFrom3D(molecule)  # the reader keeps turns of any atom
+            pairs += [(ours, describe(molecule)) for ours in printed(program, path)]
+    return pairs
+
+
 def has_shape(words):
     """Is there an atom whose hybridisation RDKit takes from the shape around it?"""
     return any(re.match('Mn|Co|Ni|Cu|P:0:0:0:0:sp3d', word) for word in words)
@@ -135,7 +152,7 @@ def check_all(program, names, space):
     n = equal = 0
     unknown = []
     for name in names:
-        pairs = compare(program, blocks_of(name, space))
+        pairs = compare_pdb(program) if name == PDB else compare(program, blocks_of(name, space))
         same = sum(a == b for a, b in pairs)
         print('%s: %d of %d' % (name, same, len(pairs)))
         n += len(pairs)
@@ -216,7 +233,7 @@ def main():
     RDLogger.DisableLog('rdApp.*')
     if what == 'make':
         return make(program, sys.argv[3])
-    return check_all(program, *((SDF + SMILES, 0) if what == 'all' else (SMILES, 1)))
+    return check_all(program, *((SDF + SMILES + [PDB], 0) if what == 'all' else (SMILES, 1)))
 
 
 if __name__ == '__main__':

@@ -438,6 +438,94 @@ static void tells_e_from_z(void)
     CHECK_EQ(butene(1, 0, "H"), BI_STEREO_NONE); /* propene */
 }
 
+/* ---- MOL2 and PDB ---- */
+
+#define MOL2(counts) "# by hand\n@<TRIPOS>MOLECULE\nacetate\n" counts "\nSMALL\nNO_CHARGES\n\n"
+#define MOL2_ATOMS                                                                                 \
+    "@<TRIPOS>ATOM\n1 C1 0.0 0.0 0.5 C.3 1 LIG 0.1\n2 C2 1.5 0.0 0.0 C.2\n"                        \
+    "3 O1 2.1 1.1 0.0 O.co2\n7 O2 2.1 -1.1 0.0 O.co2\n"
+#define MOL2_BONDS "@<TRIPOS>BOND\n1 1 2 1\n2 2 3 ar\n3 2 7 ar\n"
+
+static void reads_mol2(void)
+{
+    struct bi_molecule mol = {0};
+    struct bi_molecules *m =
+        open_text(MOL2(" 4 3 0 0 0") MOL2_ATOMS MOL2_BONDS
+                  "@<TRIPOS>SUBSTRUCTURE\n1 LIG 1\n\n" MOL2("1") "@<TRIPOS>ATOM\n1 N 0 0 0 N.4\n");
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
+    CHECK_STR(mol.message, "");
+    CHECK_STR(mol.name, "acetate");
+    CHECK_STR(mol.format, "MOL2");
+    if (CHECK_EQ(mol.n_atoms, 4) && CHECK_EQ(mol.n_bonds, 3)) {
+        CHECK_EQ(mol.atoms[2].charge, 0);
+        CHECK_EQ(mol.atoms[3].charge, -1);
+        CHECK_EQ(mol.bonds[1].order, 2);
+        CHECK_EQ(mol.bonds[2].order, 1);
+        CHECK_EQ(mol.bonds[2].b, 3);
+        CHECK_EQ(mol.atoms[0].n_h, 3);
+    }
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
+    CHECK_STR(mol.message, "");
+    CHECK_EQ(mol.n_atoms, 1);
+    CHECK_EQ(mol.line, 21);
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 0);
+    bi_molecules_close(&m);
+    bi_molecule_free(&mol);
+}
+
+static void refuses_mol2(void)
+{
+    refused(MOL2("5 3") MOL2_ATOMS MOL2_BONDS, BIOINFER_FORMAT, "expected 5 and 3");
+    refused(MOL2("x") MOL2_ATOMS, BIOINFER_FORMAT, "number of atoms: got 'x'");
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 ca\n", BIOINFER_FORMAT, "atom type 'ca'");
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 Du\n", BIOINFER_UNSUPPORTED, "atom type 'Du'");
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 x 0 C.3\n", BIOINFER_FORMAT, "coordinate 2");
+    refused(MOL2("4 3") MOL2_ATOMS "@<TRIPOS>BOND\n1 1 2 1\n2 2 3 nc\n", BIOINFER_UNSUPPORTED,
+            "bond of atoms 2 and 3 has type 'nc'");
+    refused(MOL2("4 3") MOL2_ATOMS "@<TRIPOS>BOND\n1 1 4 1\n", BIOINFER_FORMAT, "a bond of atom 4");
+    refused(MOL2("4 3") MOL2_ATOMS MOL2_ATOMS, BIOINFER_FORMAT, "stands here twice");
+    refused(MOL2("0 0"), BIOINFER_EMPTY, "no atoms");
+}
+
+#define PDB_ATOM(record, serial, name, res, xyz, element)                                          \
+    record serial " " name " " res " A   1    " xyz "  1.00  0.00          " element "\n"
+#define PDB_LIGAND                                                                                 \
+    PDB_ATOM("ATOM  ", "    1", " CA ", "GLY", "   9.000   9.000   9.000", " C")                   \
+    PDB_ATOM("HETATM", "    2", " C1 ", "LIG", "   0.000   0.000   0.500", " C")                   \
+    PDB_ATOM("HETATM", "    3", " C2 ", "LIG", "   1.500   0.000   0.000", "  ")                   \
+    PDB_ATOM("HETATM", "    4", " O1 ", "LIG", "   2.100   1.100   0.000", " O")                   \
+    PDB_ATOM("HETATM", "    5", " O2 ", "LIG", "   2.100  -1.100   0.000", " O1-")                 \
+    PDB_ATOM("HETATM", "    6", " O2B", "LIG", "   2.100  -1.200   0.000", " O")                   \
+    PDB_ATOM("HETATM", "    7", " O  ", "HOH", "   5.000   5.000   5.000", " O")
+
+static void reads_pdb(void)
+{
+    struct bi_molecule mol = {0};
+    char text[] = PDB_LIGAND "CONECT    2    3\nCONECT    3    2    4    5    4\nCONECT    4    3\n"
+                             "CONECT    1    2\nEND\n";
+    text[5 * (sizeof PDB_ATOM("HETATM", "    6", " O2B", "LIG", "   2.100  -1.200   0.000", " O") -
+              1) +
+         18] = 'B'; /* another place of an atom; one line is longer by a charge */
+    first(&mol, text);
+    CHECK_STR(mol.message, "");
+    CHECK_STR(mol.name, "LIG");
+    CHECK_STR(mol.format, "PDB");
+    if (CHECK_EQ(mol.n_atoms, 4) && CHECK_EQ(mol.n_bonds, 3)) {
+        CHECK_EQ(mol.atoms[1].element, 6);
+        CHECK_EQ(mol.bonds[1].order, 2);
+        CHECK_EQ(mol.atoms[3].charge, -1);
+        CHECK_EQ(mol.atoms[0].n_h, 3);
+    }
+    bi_molecule_free(&mol);
+    refused(PDB_LIGAND "END\n", BIOINFER_FORMAT, "without a CONECT record");
+    refused(PDB_ATOM("ATOM  ", "    1", " CA ", "GLY", "   9.000   9.000   9.000", " C"),
+            BIOINFER_EMPTY, "neither protein nor water");
+    refused(PDB_ATOM("HETATM", "    1", " C1 ", "LIG", "   x.000   9.000   9.000", " C"),
+            BIOINFER_FORMAT, "coordinate 'x.000'");
+    refused(PDB_ATOM("HETATM", "    1", " ?? ", "LIG", "   1.000   9.000   9.000", "  "),
+            BIOINFER_FORMAT, "without an element");
+}
+
 int main(void)
 {
     TEST(reads_v2000);
@@ -455,5 +543,8 @@ int main(void)
     TEST(bounds_the_search_for_rings);
     TEST(finds_centres);
     TEST(tells_e_from_z);
+    TEST(reads_mol2);
+    TEST(refuses_mol2);
+    TEST(reads_pdb);
     return test_report();
 }
