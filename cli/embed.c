@@ -238,7 +238,7 @@ static void say_kept(struct run *run, bool all)
         return;
     cli_say(run->cli, "%s keeps %llu records; --resume goes on with them", folder,
             (unsigned long long)run->stats.committed);
-    if (all && !run->cli->options->n_shards)
+    if (all && !run->cli->options->n_shards && !run->cli->options->part_records)
         cli_say(run->cli, "it is complete: 'bioinfer merge FILE %s' makes an output of it under any name, in "
                 "any format", folder);
 }
@@ -331,7 +331,7 @@ static int open_output(struct run *run, const char *path, unsigned include)
     struct bioinfer_writer_params writer = writer_params(cli);
     struct bioinfer_job_params params = BIOINFER_PARAMS(
         struct bioinfer_job_params, .input = o->input, .resume = resume_of(o->resume),
-        .shard = o->shard, .n_shards = o->n_shards,
+        .shard = o->shard, .n_shards = o->n_shards, .part_records = o->part_records,
         .no_dedup = o->dedup && !strcmp(o->dedup, "off"));
     struct bioinfer_error err = {0};
     char options[4096];
@@ -476,7 +476,7 @@ int cli_embed(struct cli *cli)
         cli_print_profile(cli);
     say_summary(&run, path);
     if (run.stats.failed) {
-        say_failed(cli, &run.stats, run.job && !o->n_shards ? path : NULL);
+        say_failed(cli, &run.stats, run.job && !o->n_shards && !o->part_records ? path : NULL);
         code = CLI_EXIT_RECORDS;
     }
 out:
@@ -506,6 +506,7 @@ int cli_merge(struct cli *cli)
     struct bioinfer_writer_params params = writer_params(cli);
     struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
     struct bioinfer_error err = {0};
+    struct stat file;
     int st, code;
 
     if ((code = cli_open_context(cli)))
@@ -524,6 +525,6 @@ int cli_merge(struct cli *cli)
                 (unsigned long long)stats.residues, o->input);
     if (!stats.failed)
         return CLI_EXIT_OK;
-    say_failed(cli, &stats, o->input);
+    say_failed(cli, &stats, stat(o->input, &file) || S_ISDIR(file.st_mode) ? NULL : o->input);
     return CLI_EXIT_RECORDS;
 }

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #define ARRAYS (CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN)
 
@@ -100,6 +101,36 @@ static bool check_arrays(const struct cli_options *o, const struct format *f)
     return true;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat file;
+
+    return path && !stat(path, &file) && S_ISDIR(file.st_mode);
+}
+
+/* --part-records N: the output is a folder, and each part a file of the format, npz by default. */
+static bool check_parts(struct cli_options *o, const struct format *named,
+                        const struct format *meant)
+{
+    if (!o->output || !strcmp(o->output, "-")) {
+        cli_say(NULL, "--part-records: name the folder of the parts, as in -o out.parts");
+        return false;
+    }
+    if (meant) {
+        cli_say(NULL, "--part-records: %s names one file; parts go to a folder, as in "
+                      "-o out.parts --format %s", o->output, meant->name);
+        return false;
+    }
+    if (named && named->folder) {
+        cli_say(NULL, "--part-records: %s is a folder of files itself; expected npz, npy, "
+                      "safetensors, h5, jsonl or tsv", named->name);
+        return false;
+    }
+    if (!named)
+        o->format = "npz";
+    return true;
+}
+
 bool cli_check_format(struct cli_options *o)
 {
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
@@ -128,6 +159,10 @@ bool cli_check_format(struct cli_options *o)
                 path, meant->name, named->name);
         return false;
     }
+    if (o->part_records)
+        return check_parts(o, named, meant);
+    if (o->command == CLI_MERGE && is_folder(path)) /* the library says what is in it */
+        return true;
     if (named || !path || !strcmp(path, "-"))
         return true;
     if (!meant) {

@@ -71,6 +71,9 @@ static const struct option table[] = {
     {"layout", 0, CHOICE, "NAME", FIELD(layout), FILES, "records|matrix",
      "records (default): arrays of each record; matrix: one array [N, D] of the vectors\n"
      "of all records, and their ids; npz, npy, safetensors and h5"},
+    {"part-records", 0, COUNT, "N", FIELD(part_records), CLI_EMBED, NULL,
+     "FILE is a folder of parts of N records each, written once, with an index.json;\n"
+     "--shard computes every N-th part, and `bioinfer merge` moves no data"},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), FILES, NULL,
      "write numbers into jsonl as text instead of base64"},
     {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), CLI_EMBED, "match|force|no",

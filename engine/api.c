@@ -1,7 +1,7 @@
 /* api.c - public calls that stand for a loader or a writer. */
 #include <string.h>
 
-#include "../jobs/job.h"
+#include "../jobs/parts.h"
 #include "../loaders/fasta.h"
 #include "../loaders/genome.h"
 #include "../loaders/loci.h"
@@ -307,9 +307,11 @@ int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *s
     if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
         return BIOINFER_INVALID;
     s = job->stats;
-    s.struct_size = size = stats->struct_size;
     s.input_records = job->n_read;
     s.committed = job->unsaid && job->fresh ? 0 : job->n_kept;
+    if (job->parts)
+        bi_parts_count(job->parts, &s);
+    s.struct_size = size = stats->struct_size;
     memcpy(stats, &s, size < sizeof s ? size : sizeof s);
     return 0;
 }

@@ -505,6 +505,9 @@ struct bioinfer_job_params {
     const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and behind it all
                             * texts of all pieces in input order. Every record is computed then, and
                             * of the writer's parameters model and fingerprint count */
+    int64_t part_records; /* not 0: PATH is a folder of parts of so many records, each a file of the
+                           * writer's format (which must be named) with its manifest, written once;
+                           * a shard computes every n_shards-th part. index.json lists all */
 };
 
 /* Takes the lock of the job and reads its journal. MISMATCH names what differs. */
@@ -556,9 +559,11 @@ BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
 /* Ends without finish: what was committed stays in the journal. NULL-safe. */
 BIOINFER_API void bioinfer_job_close(bioinfer_job **job);
 
-/* Builds PATH and its manifest from the journals of all shards, in any order: `parts` are
- * their folders, NULL = PATH.part-*. A missing, double, unfinished or foreign shard is named.
- * The parts are left as they are. Writer parameters as for a job; NULL = by the suffix. */
+/* Where PATH is a folder of parts: checks that all of them are there and of one job, and writes its
+ * index.json; no data is moved. Else builds PATH and its manifest from the journals of all shards,
+ * in any order: `parts` are their folders, NULL = PATH.part-*. A missing, double, unfinished or
+ * foreign shard is named. The shards are left as they are. Writer parameters as for a job; NULL =
+ * by the suffix. */
 BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
                                     const char *const *parts, size_t n_parts,
                                     const struct bioinfer_writer_params *writer,

@@ -211,6 +211,20 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     return 0;
 }
 
+/* Kinds, layers and shapes of the arrays of a record. */
+static void put_arrays(struct bi_buf *out, const struct bioinfer_result *r)
+{
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        bi_buf_puts(out, i ? ", {\"kind\": " : "{\"kind\": ");
+        bi_put_json(out, a->kind);
+        bi_buf_printf(out, ", \"layer\": %d, \"shape\": [", a->layer);
+        for (int k = 0; k < a->n_dims; k++)
+            bi_buf_printf(out, "%s%lld", k ? ", " : "", (long long)a->shape[k]);
+        bi_buf_puts(out, "]}");
+    }
+}
+
 static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *err)
 {
     struct bi_build *b = s->b;
@@ -234,6 +248,8 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
     if (!r.piece && (copy_of = bi_le64(s->payload.data + 8)) &&
         (st = take_twin(s, &r, copy_of - 1, err)))
         return st;
+    if (b->arrays && !b->arrays->size && !r.status)
+        put_arrays(b->arrays, &r);
     b->n_copied += copy_of != 0;
     b->n_residues += r.status ? 0 : (uint64_t)r.length;
     b->by_status[-(unsigned)r.status % BI_COUNT(b->by_status)]++;

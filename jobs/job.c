@@ -8,7 +8,7 @@
  * before it, so memory does not grow with their number.
  *
  * Sections: 1 opening  2 flights  3 records out  4 results in  5 end */
-#include "job.h"
+#include "parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -141,6 +141,24 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
     return st;
 }
 
+/* A job that computes nothing itself: its output is partitioned. */
+static int open_parts(struct bioinfer_job **out, const struct bi_env *env, const char *path,
+                      const struct bioinfer_job_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_job *job = bi_zalloc(env, sizeof *job);
+    int st;
+    if (!job)
+        return bi_fail(err, BIOINFER_NOMEM, "job");
+    job->env = job->sequences.env = env;
+    job->lock = -1;
+    job->part.journal = BI_JOURNAL_NONE;
+    job->n_shards = 1;
+    if ((st = bi_parts_open(&job->parts, job, path, params, err)))
+        bi_job_close(&job);
+    *out = job;
+    return st;
+}
+
 int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
                 const struct bioinfer_job_params *params, struct bioinfer_error *err)
 {
@@ -154,6 +172,11 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
                        params->shard, params->n_shards);
     if (!strcmp(path, "-"))
         return bi_fail(err, BIOINFER_INVALID, "a job needs a file, not standard output");
+    if (params->part_records < 0)
+        return bi_fail(err, BIOINFER_INVALID, "parts of %lld records",
+                       (long long)params->part_records);
+    if (params->part_records)
+        return open_parts(out, env, path, params, err);
     if (!(job = bi_zalloc(env, sizeof *job)))
         return bi_fail(err, BIOINFER_NOMEM, "job");
     job->env = job->sequences.env = env;
@@ -424,6 +447,8 @@ int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record
 {
     const struct bioinfer_writer *w = job->writer;
     struct bioinfer_record r = *record;
+    if (job->parts)
+        return bi_parts_expect(job->parts, record, err);
     if (job->n_read || job->complete ||
         (!w->ops->reserve && (!w->ops->keyed_by_id || w->params.suffix_duplicates)))
         return 1;
@@ -435,6 +460,8 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
                   struct bioinfer_error *err)
 {
     int st;
+    if (job->parts)
+        return bi_parts_source(job->parts, record, err);
     flights_free(job->env, job->handed);
     job->handed = NULL;
     job->held_back = false;
@@ -480,7 +507,7 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
 
 bool bi_job_pending(const struct bioinfer_job *job)
 {
-    return job->retry || job->held_back;
+    return job->parts ? bi_parts_pending(job->parts) : job->retry || job->held_back;
 }
 
 /* ---- 4 results in ---- */
@@ -562,8 +589,10 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
 {
     struct bioinfer_result r = *result;
     struct bi_flight **at = flight_at(job, r.ordinal), *f = *at;
-    int st = check_piece(job, f, &r, err);
-    if (st)
+    int st;
+    if (job->parts)
+        return bi_parts_sink(job->parts, result, err);
+    if ((st = check_piece(job, f, &r, err)))
         return st;
     r.description = f->description;
     if (!r.status && job->writer->ops->check)
@@ -590,6 +619,8 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
 
 int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err)
 {
+    if (job->parts)
+        return bi_parts_commit(job->parts, err);
     return job->part.journal.n_group ? commit(job, true, err) : 0;
 }
 
@@ -627,28 +658,40 @@ static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
     return st;
 }
 
-int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err)
+int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
 {
     struct bi_build b = {.env = job->env, .path = job->path, .folder = job->folder,
                          .parts = &job->part, .n_parts = 1, .n_records = job->n_read,
-                         .text_head = job->identity.text_head};
+                         .text_head = job->identity.text_head, .arrays = &job->built.arrays};
     int st = check_all(job, err);
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;
     b.params = job->writer->params;
     bi_seen_free(&job->writer->names); /* room for the names of what is built */
     bi_seen_free(&job->sequences);
-    if ((st = bi_build(&b, err))) {
-        if (job->unsaid)
-            commit(job, true, NULL);
-        return st;
-    }
-    bi_job_discard(job);
-    return 0;
+    job->built.arrays.env = job->env;
+    if ((st = bi_build(&b, err)) && job->unsaid)
+        commit(job, true, NULL);
+    job->built.n_good = b.by_status[0];
+    job->built.n_copied = b.n_copied;
+    job->built.n_residues = b.n_residues;
+    return st;
+}
+
+int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    int st = job->parts ? bi_parts_finish(job->parts, err) : bi_job_build(job, err);
+    if (!st && !job->parts && !job->is_shard)
+        bi_job_discard(job);
+    return st;
 }
 
 void bi_job_discard(struct bioinfer_job *job)
 {
+    if (job->parts) {
+        bi_parts_discard(job->parts);
+        return;
+    }
     job->discarded = true;
     bi_journal_close(&job->part.journal);
     bi_job_clear(job->env, job->folder);
@@ -659,6 +702,8 @@ void bi_job_close(struct bioinfer_job **out)
     struct bioinfer_job *job = *out;
     if (!job)
         return;
+    bi_parts_close(&job->parts);
+    bi_buf_free(&job->built.arrays);
     if (job->part.journal.failed)
         bi_journal_commit(&job->part.journal, false, NULL); /* cuts it */
     if (job->fresh && (job->unsaid || !job->part.journal.log.size) && !job->discarded)

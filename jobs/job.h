@@ -5,6 +5,7 @@
  *   folder.c    PATH.part/: made, locked, cleared
  *   build.c     journals -> output and manifest
  *   merge.c     the journals of all shards -> output and manifest
+ *   parts.c     a partitioned output: a job for each part
  *   journal.c   the two files of a journal
  *   pack.c      a result as bytes
  *
@@ -100,6 +101,7 @@ struct bi_build {
     uint64_t max_open, n_open, oldest; /* journals open at once, 0 = all; one to be parked next */
     struct bioinfer_writer_params params;
     const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
+    struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
     uint64_t n_copied, n_residues, by_status[32];
 };
 
@@ -108,6 +110,14 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err);
 int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err);
 
 /* ---- job.c ---- */
+
+struct bi_parts;
+
+/* Facts of an output that was built. */
+struct bi_built {
+    uint64_t n_good, n_copied, n_residues; /* records with a result; copies among them */
+    struct bi_buf arrays; /* kinds, layers and shapes of the first record that has any, as JSON */
+};
 
 /* A record handed out and not yet answered, or one that waits for its twin. */
 struct bi_flight {
@@ -152,6 +162,8 @@ struct bioinfer_job {
     uint64_t n_kept;          /* records that the journal would keep now */
     bool held_back;           /* the source said "no more" because too many wait */
     struct bioinfer_job_stats stats;
+    struct bi_built built;
+    struct bi_parts *parts; /* not NULL: the output is partitioned, and these do all the work */
 };
 
 int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
@@ -164,6 +176,8 @@ bool bi_job_pending(const struct bioinfer_job *job);
 int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
                 struct bioinfer_error *err);
 int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err);
+/* Builds output and manifest; the journal stays. */
+int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err);
 int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err);
 void bi_job_discard(struct bioinfer_job *job);
 void bi_job_close(struct bioinfer_job **job);

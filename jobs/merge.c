@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job.h"
+#include "parts.h"
 
 struct part {
     char *folder;
@@ -244,6 +244,8 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     char *folder = NULL, *job = NULL;
     size_t n = strlen(path) + sizeof ".part";
     int lock = -1, st = 0;
+    if (!n_parts && bi_parts_found(env, path))
+        return bi_parts_merge(env, path, stats, err);
     for (size_t i = 0; i < n_parts && !st; i++)
         st = add_part(&m, parts[i], err);
     if (!st && !n_parts)

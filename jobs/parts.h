@@ -1,0 +1,32 @@
+/* parts.h - a partitioned output: a folder of parts of N records each, every one a job's output.
+ *
+ * parts.c says what lies in the folder. A bioinfer_job with part_records hands its calls to
+ * these, which mean what those of job.h mean. */
+#ifndef BI_PARTS_H
+#define BI_PARTS_H
+
+#include "job.h"
+
+/* owner: the job whose source gives the records. */
+int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const char *path,
+                  const struct bioinfer_job_params *params, struct bioinfer_error *err);
+int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
+                    struct bioinfer_error *err);
+int bi_parts_source(struct bi_parts *s, struct bioinfer_record *record,
+                    struct bioinfer_error *err);
+bool bi_parts_pending(const struct bi_parts *s);
+int bi_parts_sink(struct bi_parts *s, const struct bioinfer_result *result,
+                  struct bioinfer_error *err);
+int bi_parts_commit(struct bi_parts *s, struct bioinfer_error *err);
+void bi_parts_count(const struct bi_parts *s, struct bioinfer_job_stats *stats);
+int bi_parts_finish(struct bi_parts *s, struct bioinfer_error *err);
+void bi_parts_discard(struct bi_parts *s); /* parts that are done stay */
+void bi_parts_close(struct bi_parts **parts);
+/* Whether a finished shard of a partitioned output lies in the folder. */
+bool bi_parts_found(const struct bi_env *env, const char *folder);
+/* Checks that all parts of all shards are there and of one job, and writes index.json. The sums of
+ * the parts go to *stats unless it is NULL. */
+int bi_parts_merge(const struct bi_env *env, const char *folder, struct bioinfer_job_stats *stats,
+                   struct bioinfer_error *err);
+
+#endif
