@@ -4,7 +4,8 @@
  *   options.c   the table of options, parsing, --help
  *   format.c    names and suffixes of output formats
  *   suggest.c   what an unknown word may have meant
- *   embed.c     bioinfer MODEL INPUT, and bioinfer merge
+ *   embed.c     bioinfer MODEL INPUT
+ *   job.c       journals, as the commands use them, and bioinfer merge
  *   pool.c      worker processes and what they are given to do
  *   worker.c    the worker process
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
@@ -266,6 +267,44 @@ void cli_output_close(struct cli_output *out); /* without finish: removes the fi
 int cli_output_callback(void *user, const char *text, size_t len);
 /* A tab-separated field: tabs and line ends become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);
+
+/* ---- job.c: runs that keep a journal ---- */
+
+/* Whether --resume or --shard asks for a journal where a run needs none. */
+bool cli_job_wanted(const struct cli_options *o);
+/* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
+bool cli_job_needs_file(struct cli *cli, const char *path);
+struct bioinfer_writer_params cli_writer_params(const struct cli *cli);
+/* Parameters of a job whose records are all computed; the caller adds writer, options, inputs. */
+struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *task);
+
+/* A record of the input that gives its result as text. */
+struct cli_unit {
+    uint64_t ordinal;
+    const char *id;
+    int64_t length;
+    int status; /* how it ends */
+    const char *message;
+};
+/* Takes the gathered text as the piece of a unit, which `more` pieces follow; NULL = none. */
+int cli_job_put(bioinfer_job *job, const struct cli_unit *unit, uint32_t piece, bool more,
+                struct cli_output *text, struct bioinfer_error *err);
+
+/* After a failure: whether the journal keeps something. After a mistake in input or options that
+ * is only what it had committed before. */
+bool cli_job_keeps(bioinfer_job *job, struct bioinfer_job_stats *stats, int status);
+/* How to go on with it. `all`: nothing is missing but the output. */
+void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, bool all);
+/* How to go on behind a shard, where the run was one. */
+void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path);
+/* How many of `what` have no result, and why; the manifest beside `path` names them, NULL: none. */
+void cli_job_say_failed(struct cli *cli, const char *what, const struct bioinfer_job_stats *stats,
+                        const char *path);
+/* Both for a run that ends with `code` and has said why: keeps what is done, and says so; a run
+ * under --strict that met a bad record leaves nothing. Returns the code. */
+int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code);
+/* Builds the output, or closes the shard; an exit code. */
+int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats *stats);
 
 /* ---- escape.c ---- */
 

@@ -1,10 +1,8 @@
-/* embed.c - `bioinfer MODEL INPUT`: records in, one result each, a file out; and `bioinfer
- * merge`, which makes one of the shards of a run. */
+/* embed.c - `bioinfer MODEL INPUT`: records in, one result each, a file out. */
 #include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 struct run {
@@ -154,32 +152,6 @@ static int take_record(void *user, struct bioinfer_record *record,
     return st;
 }
 
-/* "3 too_long, 1 empty" */
-static void list_statuses(const struct bioinfer_job_stats *stats, char *text,
-                          size_t size)
-{
-    size_t used = 0;
-
-    *text = '\0';
-    for (unsigned s = 1; s < CLI_COUNT(stats->by_status); s++)
-        if (stats->by_status[s] && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%llu %s",
-                                     used ? ", " : "",
-                                     (unsigned long long)stats->by_status[s],
-                                     bioinfer_status_name(-(int)s));
-}
-
-static void say_failed(struct cli *cli, const struct bioinfer_job_stats *stats,
-                       const char *path)
-{
-    char text[256];
-
-    list_statuses(stats, text, sizeof text);
-    cli_say(cli, "%llu of %llu records have no result: %s%s%s%s",
-            (unsigned long long)stats->failed, (unsigned long long)stats->records, text,
-            path ? "; see " : "", path ? path : "", path ? ".manifest.tsv" : "");
-}
-
 static void say_summary(const struct run *run, const char *path)
 {
     const struct cli *cli = run->cli;
@@ -204,43 +176,8 @@ static void say_summary(const struct run *run, const char *path)
             (double)stats->residues / (seconds > 0 ? seconds : 1), cli->info.name,
             cli->info.path, cli->info.device, cli->info.kernels, cli->info.precision,
             strcmp(path, "-") ? " -> " : "", strcmp(path, "-") ? path : "");
-    if (run->job && cli->options->n_shards)
-        cli_say(run->cli, "shard %d of %d is complete in %s; when all are: bioinfer merge %s",
-                cli->options->shard, cli->options->n_shards, stats->folder, path);
-}
-
-/* What ends a run without being anybody's mistake: going on later makes sense. */
-static bool is_passing(int status)
-{
-    return status == BIOINFER_CANCELLED || status == BIOINFER_IO ||
-           status == BIOINFER_NO_SPACE || status == BIOINFER_NOMEM ||
-           status == BIOINFER_DEVICE || status == BIOINFER_DEVICE_LOST;
-}
-
-/* After a failure: whether the journal keeps something. After a mistake in input or options that is
- * only what it had committed before. */
-static bool keeps(struct run *run, int status)
-{
-    if (!run->job)
-        return false;
-    if (is_passing(status))
-        bioinfer_job_commit(run->job, NULL);
-    run->stats.struct_size = sizeof run->stats;
-    return !bioinfer_job_get_stats(run->job, &run->stats) && run->stats.committed;
-}
-
-/* How to go on with it. `all`: nothing is missing but the output. */
-static void say_kept(struct run *run, bool all)
-{
-    const char *folder = run->stats.folder;
-
-    if (!run->cli->kept)
-        return;
-    cli_say(run->cli, "%s keeps %llu records; --resume goes on with them", folder,
-            (unsigned long long)run->stats.committed);
-    if (all && !run->cli->options->n_shards && !run->cli->options->part_records)
-        cli_say(run->cli, "it is complete: 'bioinfer merge FILE %s' makes an output of it under any name, in "
-                "any format", folder);
+    if (run->job)
+        cli_job_say_shard(run->cli, stats, path);
 }
 
 /* ---- --dump-graph and --trace-rules: for the first record, instead of a run ---- */
@@ -276,14 +213,6 @@ unsigned cli_include(const struct cli_options *o)
     return !o->include && is_text(o->format) && !o->head ? BIOINFER_MEAN : o->include;
 }
 
-static int resume_of(const char *how)
-{
-    return !how                   ? BIOINFER_RESUME_NO
-           : !strcmp(how, "force") ? BIOINFER_RESUME_FORCE
-           : !strcmp(how, "no")    ? BIOINFER_RESUME_RESTART
-                                   : BIOINFER_RESUME_MATCH;
-}
-
 /* All options that change results and are not part of the model's fingerprint. */
 static void describe_options(const struct cli_options *o, unsigned include, char *text,
                              size_t size)
@@ -309,30 +238,12 @@ static void describe_options(const struct cli_options *o, unsigned include, char
         snprintf(text + used, size - used, " dtype=f16");
 }
 
-static struct bioinfer_writer_params writer_params(const struct cli *cli)
-{
-    const struct cli_options *o = cli->options;
-    struct bioinfer_writer_params params = BIOINFER_PARAMS(
-        struct bioinfer_writer_params, .format = o->format,
-        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
-        .json_floats = o->json_floats,
-        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype,
-        .layout = o->layout);
-
-    params.model = cli->info.name;
-    params.fingerprint = cli->fingerprint;
-    return params;
-}
-
 static int open_output(struct run *run, const char *path, unsigned include)
 {
     struct cli *cli = run->cli;
     const struct cli_options *o = cli->options;
-    struct bioinfer_writer_params writer = writer_params(cli);
-    struct bioinfer_job_params params = BIOINFER_PARAMS(
-        struct bioinfer_job_params, .input = o->input, .resume = resume_of(o->resume),
-        .shard = o->shard, .n_shards = o->n_shards, .part_records = o->part_records,
-        .no_dedup = o->dedup && !strcmp(o->dedup, "off"));
+    struct bioinfer_writer_params writer = cli_writer_params(cli);
+    struct bioinfer_job_params params = cli_job_params(cli, "embed");
     struct bioinfer_error err = {0};
     char options[4096];
     int st;
@@ -343,6 +254,7 @@ static int open_output(struct run *run, const char *path, unsigned include)
         describe_options(o, include, options, sizeof options);
         params.writer = &writer;
         params.options = options;
+        params.no_dedup = o->dedup && !strcmp(o->dedup, "off");
         if (!(st = bioinfer_job_open(&run->job, cli->ctx, path, &params, &err)))
             bioinfer_job_set_source(run->job, next_record, run);
     }
@@ -432,9 +344,7 @@ int cli_embed(struct cli *cli)
 
     if (!dumping && !(path = output_path(cli, &code)))
         return code;
-    if (path && !strcmp(path, "-") && (o->resume || o->n_shards)) {
-        cli_say(cli, "--%s needs a file: name it with -o",
-                o->n_shards ? "shard" : "resume");
+    if (path && !cli_job_needs_file(cli, path)) {
         code = CLI_EXIT_USAGE;
         goto out;
     }
@@ -458,25 +368,26 @@ int cli_embed(struct cli *cli)
     st = compute(&run, &err);
     cli_progress_end(cli);
     if (st) {
-        cli->kept = keeps(&run, st);
+        cli->kept = cli_job_keeps(run.job, &run.stats, st);
         code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run.stage, st, &err);
         if (o->strict && run.job && code == CLI_EXIT_DATA)
             bioinfer_job_discard(run.job);
         else
-            say_kept(&run, false);
+            cli_job_say_kept(cli, &run.stats, false);
         goto out;
     }
     if ((st = finish(&run, &err))) {
-        cli->kept = keeps(&run, st);
+        cli->kept = cli_job_keeps(run.job, &run.stats, st);
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-        say_kept(&run, true);
+        cli_job_say_kept(cli, &run.stats, true);
         goto out;
     }
     if (o->profile && !run.pool)
         cli_print_profile(cli);
     say_summary(&run, path);
     if (run.stats.failed) {
-        say_failed(cli, &run.stats, run.job && !o->n_shards && !o->part_records ? path : NULL);
+        const bool has_manifest = run.job && !o->n_shards && !o->part_records;
+        cli_job_say_failed(cli, "records", &run.stats, has_manifest ? path : NULL);
         code = CLI_EXIT_RECORDS;
     }
 out:
@@ -485,46 +396,4 @@ out:
     bioinfer_job_close(&run.job);
     free(path);
     return code;
-}
-
-/* ---- bioinfer merge FILE [PART ...] ---- */
-
-/* Each shard is two open files; the library does with fewer, by opening them again and again. */
-static void allow_many_files(void)
-{
-    struct rlimit limit;
-
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
-int cli_merge(struct cli *cli)
-{
-    const struct cli_options *o = cli->options;
-    struct bioinfer_writer_params params = writer_params(cli);
-    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
-    struct bioinfer_error err = {0};
-    struct stat file;
-    int st, code;
-
-    if ((code = cli_open_context(cli)))
-        return code;
-    allow_many_files();
-    st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params,
-                            &stats, &err);
-    if (st)
-        return cli_fail(cli, st == BIOINFER_IO        ? CLI_AT_WRITE
-                             : st == BIOINFER_INVALID ? CLI_AT_CREATE
-                                                      : CLI_AT_INPUT,
-                        st, &err);
-    if (!o->quiet)
-        cli_say(cli, "%llu records, %llu residues -> %s",
-                (unsigned long long)(stats.records - stats.failed),
-                (unsigned long long)stats.residues, o->input);
-    if (!stats.failed)
-        return CLI_EXIT_OK;
-    say_failed(cli, &stats, stat(o->input, &file) || S_ISDIR(file.st_mode) ? NULL : o->input);
-    return CLI_EXIT_RECORDS;
 }

@@ -165,6 +165,8 @@ bool cli_check_format(struct cli_options *o)
         return true;
     if (named || !path || !strcmp(path, "-"))
         return true;
+    if (o->command == CLI_MERGE) /* the parts know whether they hold finished text */
+        return true;
     if (!meant) {
         const char *name = strrchr(path, '/'), *dot;
         name = name ? name + 1 : path;

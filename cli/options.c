@@ -35,6 +35,7 @@ struct option {
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
+#define JOBS (CLI_EMBED | CLI_SCORE)
 #define FILES (CLI_EMBED | CLI_MERGE)
 #define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE)
 
@@ -76,10 +77,10 @@ static const struct option table[] = {
      "--shard computes every N-th part, and `bioinfer merge` moves no data"},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), FILES, NULL,
      "write numbers into jsonl as text instead of base64"},
-    {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), CLI_EMBED, "match|force|no",
+    {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), JOBS, "match|force|no",
      "go on with an unfinished run of the same output, or begin when there is\n"
      "none; force: although something differs; no: forget the unfinished one"},
-    {"shard", 0, SHARD, "I/N", 0, CLI_EMBED, NULL,
+    {"shard", 0, SHARD, "I/N", 0, JOBS, NULL,
      "compute every N-th record, from the I-th on, for `bioinfer merge`"},
     {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
      "compute equal sequences once: on (default), off"},
@@ -716,6 +717,11 @@ static bool check_together(struct cli_options *o)
     }
     if (o->n_shards && o->strict) {
         cli_say(NULL, "--strict and --shard do not go together");
+        return false;
+    }
+    if (o->n_shards && o->mutations) {
+        cli_say(NULL, "--mutations and --shard do not go together: one wild type cannot be cut "
+                      "into parts");
         return false;
     }
     if (o->mutation_col && !o->mutations) {

@@ -15,7 +15,10 @@ static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 
 struct score {
     struct cli *cli;
-    struct cli_output out;
+    bioinfer_job *job;     /* NULL: text goes straight to `out`, ... */
+    struct cli_output out; /* ... which otherwise gathers that of one record */
+    bool reading;          /* a failure is the reader's */
+    struct bioinfer_job_stats stats;
     int method; /* enum bioinfer_score_method */
     int64_t offset;
     int token[256]; /* of a residue letter, -1 = none */
@@ -53,6 +56,18 @@ static float *new_table(const struct score *s, const struct bioinfer_record *rec
     return malloc((record->length * vocab + 1) * sizeof(float));
 }
 
+/* Hands the text of a record, or why there is none, to the job. */
+static int give_record(struct score *s, const struct bioinfer_record *record, int status,
+                       const char *why)
+{
+    const struct cli_unit unit = {record->ordinal, record->id, (int64_t)record->length, status,
+                                  why};
+    struct bioinfer_error err = {0};
+    int st = s->job ? cli_job_put(s->job, &unit, 0, false, &s->out, &err) : 0;
+
+    return st ? cli_fail(s->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
 /* A record that cannot be scored is named and counted; the run goes on unless --strict.
  */
 static int lose_record(struct score *s, const struct bioinfer_record *record,
@@ -62,7 +77,7 @@ static int lose_record(struct score *s, const struct bioinfer_record *record,
     cli_say_lost(s->cli, "%s: no result: %s%s%s", record->id, bioinfer_status_name(status),
             why && *why ? ": " : "", why ? why : "");
     if (!s->cli->options->strict)
-        return CLI_EXIT_OK;
+        return give_record(s, record, status, why);
     cli_say(s->cli, "--strict: stopped, nothing written");
     return CLI_EXIT_DATA;
 }
@@ -112,7 +127,7 @@ static int write_pppl(struct score *s, const struct bioinfer_record *r,
     cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length,
                       pll, exp(-pll / (double)r->length));
     s->n_values++;
-    return CLI_EXIT_OK;
+    return give_record(s, r, 0, NULL);
 }
 
 static int score_record(struct score *s, const struct bioinfer_record *record)
@@ -136,10 +151,38 @@ static int score_record(struct score *s, const struct bioinfer_record *record)
         code = cli_fail(s->cli, CLI_AT_RUN, st, &err);
     else if (s->method == BIOINFER_PPPL)
         code = write_pppl(s, record, logp);
-    else
+    else {
         write_scan(s, record, logp);
+        code = give_record(s, record, 0, NULL);
+    }
     free(logp);
     return code;
+}
+
+/* A bioinfer_source: the records of the input. */
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct score *s = user;
+    int st;
+
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    st = cli_next_protein(s->cli, record, err);
+    s->reading = st < 0;
+    return st;
+}
+
+static const char *head_of(const struct score *s)
+{
+    return s->method == BIOINFER_PPPL ? "id\tlength\tpll\tpppl\n"
+                                      : "id\tposition\twildtype\tmutant\tscore\n";
+}
+
+static bool any_records(struct score *s)
+{
+    s->stats.struct_size = sizeof s->stats;
+    return s->n_records || (s->job && !bioinfer_job_get_stats(s->job, &s->stats) &&
+                            s->stats.input_records);
 }
 
 static int score_all(struct score *s)
@@ -149,21 +192,26 @@ static int score_all(struct score *s)
     int st, code;
 
     s->cli->progress.reader = s->cli->reader;
-    cli_output_printf(&s->out, s->method == BIOINFER_PPPL
-                                   ? "id\tlength\tpll\tpppl\n"
-                                   : "id\tposition\twildtype\tmutant\tscore\n");
-    while ((st = cli_next_protein(s->cli, &record, &err)) > 0) {
-        if (cli_stop_signal())
-            return cli_fail(s->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
+    if (s->job)
+        bioinfer_job_set_source(s->job, next_record, s);
+    else
+        cli_output_printf(&s->out, "%s", head_of(s));
+    while ((st = s->job ? bioinfer_job_source(s->job, &record, &err)
+                        : next_record(s, &record, &err)) > 0) {
         if ((code = score_record(s, &record)))
             return code;
         if (s->out.status) /* a closed pipe or a full disk: the rest is in vain */
             break;
     }
     if (st < 0)
-        return cli_fail(s->cli, CLI_AT_READ, st, &err);
-    if (!s->n_records) {
+        return cli_fail(s->cli, s->reading || (st != BIOINFER_NO_SPACE && st != BIOINFER_IO)
+                                    ? CLI_AT_READ
+                                    : CLI_AT_WRITE,
+                        st, &err);
+    if (!any_records(s)) {
         cli_say(s->cli, "%s: no records", s->cli->input_name);
+        if (s->job)
+            bioinfer_job_discard(s->job);
         return CLI_EXIT_DATA;
     }
     return CLI_EXIT_OK;
@@ -296,7 +344,8 @@ static void suggest_offset(struct score *s, const struct cli_csv *csv,
             (int)other, n_fit_other, n_values, n_fit);
 }
 
-static int score_rows(struct score *s, struct cli_csv *csv,
+/* *status gets that of the first row without a score. */
+static int score_rows(struct score *s, struct cli_csv *csv, int *status,
                       const struct bioinfer_record *record, const float *logp)
 {
     const char *path = s->cli->options->mutations;
@@ -319,6 +368,8 @@ static int score_rows(struct score *s, struct cli_csv *csv,
             continue;
         }
         s->n_failed++;
+        if (!*status)
+            *status = st ? st : BIOINFER_NONFINITE;
         cli_say_lost(s->cli, "%s:%ld: %s", path, row->line,
                      st ? err.text : "score is not finite");
         if (s->cli->options->strict) {
@@ -352,40 +403,91 @@ static void write_rows(struct score *s, const struct cli_csv *csv)
     }
 }
 
-static int score_mutations(struct score *s, struct cli_csv *csv)
+/* Gives the table to the job: its text, and how many of its rows have no score. */
+static int give_table(struct score *s, const struct bioinfer_record *record, int status)
+{
+    char why[96];
+    const struct cli_unit unit = {record->ordinal, record->id, (int64_t)record->length, status,
+                                  why};
+    struct bioinfer_error err = {0};
+    int st;
+
+    snprintf(why, sizeof why, "%llu of %llu mutants have no score", (unsigned long long)s->n_failed,
+             (unsigned long long)s->n_records);
+    st = cli_job_put(s->job, &unit, 0, status != 0, &s->out, &err);
+    if (!st && status)
+        st = cli_job_put(s->job, &unit, 1, false, NULL, &err);
+    return st ? cli_fail(s->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+/* The wild type, which is all of a job's input. */
+struct one_record {
+    const struct bioinfer_record *record;
+    bool given;
+};
+
+static int next_wild_type(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct one_record *one = user;
+
+    (void)err;
+    if (one->given)
+        return 0;
+    *record = *one->record;
+    return one->given = true;
+}
+
+static int score_table(struct score *s, struct cli_csv *csv, const struct bioinfer_record *record)
 {
     struct cli *cli = s->cli;
-    struct bioinfer_record record = {0};
     struct bioinfer_error err = {0};
     int64_t *positions = NULL;
     size_t n_positions = 0;
-    char *text = NULL;
     float *logp = NULL;
-    int st, code = read_wild_type(s, &record, &text);
+    int st, status = 0, code = CLI_EXIT_OK;
 
-    if (code)
-        goto out;
-    if (!(logp = new_table(s, &record)) ||
-        collect_positions(s, csv, record.length, &positions, &n_positions)) {
+    if (!(logp = new_table(s, record)) ||
+        collect_positions(s, csv, record->length, &positions, &n_positions)) {
         code = cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
         goto out;
     }
-    for (size_t i = 0; i < record.length * (size_t)cli->info.vocab_size; i++)
+    for (size_t i = 0; i < record->length * (size_t)cli->info.vocab_size; i++)
         logp[i] = NAN;
     cli->progress.expected = n_positions;
     if (n_positions &&
-        (st = bioinfer_score_table(cli->session, &record, s->method, positions,
+        (st = bioinfer_score_table(cli->session, record, s->method, positions,
                                    n_positions, logp, &err))) {
         code = cli_fail(cli, CLI_AT_RUN, st, &err);
         goto out;
     }
-    if (!(code = score_rows(s, csv, &record, logp)))
+    if (!(code = score_rows(s, csv, &status, record, logp)))
         write_rows(s, csv);
     if (s->n_failed)
-        suggest_offset(s, csv, &record);
+        suggest_offset(s, csv, record);
+    if (!code && s->job)
+        code = give_table(s, record, status);
 out:
     free(logp);
     free(positions);
+    return code;
+}
+
+static int score_mutations(struct score *s, struct cli_csv *csv)
+{
+    struct bioinfer_record record = {0};
+    struct one_record one = {&record, false};
+    struct bioinfer_error err = {0};
+    char *text = NULL;
+    int st = 1, code = read_wild_type(s, &record, &text);
+
+    if (!code && s->job) {
+        bioinfer_job_set_source(s->job, next_wild_type, &one);
+        st = bioinfer_job_source(s->job, &record, &err);
+    }
+    if (!code && st > 0 && !(code = score_table(s, csv, &record)) && s->job)
+        st = bioinfer_job_source(s->job, &record, &err); /* which tells it that this was all */
+    if (!code && st < 0)
+        code = cli_fail(s->cli, CLI_AT_INPUT, st, &err);
     free(text);
     return code;
 }
@@ -395,17 +497,72 @@ out:
 static void say_summary(struct score *s)
 {
     struct cli *cli = s->cli;
+    const char *path = s->job ? cli->options->output : s->out.path;
 
     if (!cli->options->quiet)
         cli_say(cli, "%llu scores in %.2f s, model %s from %s, %s %s %s%s%s",
                 (unsigned long long)s->n_values, cli_now() - cli->progress.start,
                 cli->info.name, cli->info.path, cli->info.device, cli->info.kernels,
-                cli->info.precision, s->out.path ? " -> " : "",
-                s->out.path ? s->out.path : "");
-    if (s->n_failed)
+                cli->info.precision, path ? " -> " : "", path ? path : "");
+    if (s->job && !cli->options->quiet)
+        cli_job_say_shard(cli, &s->stats, path);
+    if (s->job && s->stats.failed)
+        cli_job_say_failed(cli, "records", &s->stats, cli->options->n_shards ? NULL : path);
+    else if (s->n_failed)
         cli_say(cli, "%llu of %llu %s have no score", (unsigned long long)s->n_failed,
                 (unsigned long long)s->n_records,
                 cli->options->mutations ? "mutants" : "records");
+}
+
+/* All that changes results and is no part of the model's fingerprint. */
+static void describe_options(const struct score *s, char *text, size_t size)
+{
+    static const char *const names[] = {"", "masked-marginals", "wt-marginals", "pppl"};
+    const struct cli_options *o = s->cli->options;
+
+    snprintf(text, size, "method=%s offset=%lld mutation-col=%s max-length=%lld raw-residues=%d "
+             "no-rule=%s", names[s->method], (long long)s->offset,
+             !o->mutations ? "" : o->mutation_col ? o->mutation_col : "mutant",
+             (long long)o->max_length, o->raw_residues, o->no_rules);
+}
+
+static int open_output(struct score *s)
+{
+    struct cli *cli = s->cli;
+    const struct cli_options *o = cli->options;
+    const struct bioinfer_job_input table = {"mutations", o->mutations};
+    struct bioinfer_job_params params = cli_job_params(cli, "score");
+    struct bioinfer_error err = {0};
+    struct bioinfer_writer_params writer;
+    char options[2048];
+    int st, code;
+
+    if (!cli_job_wanted(o)) {
+        st = cli_output_open(&s->out, o->output, &err);
+        return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+    }
+    if ((code = cli_fingerprint(cli)))
+        return code;
+    writer = cli_writer_params(cli);
+    describe_options(s, options, sizeof options);
+    params.writer = &writer;
+    params.options = options;
+    params.inputs = &table;
+    params.n_inputs = o->mutations != NULL;
+    params.text_head = o->mutations ? "" : head_of(s);
+    st = bioinfer_job_open(&s->job, cli->ctx, o->output, &params, &err);
+    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+static int finish(struct score *s)
+{
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (s->job)
+        return cli_job_finish(s->cli, s->job, &s->stats);
+    st = cli_output_finish(&s->out, &err);
+    return st ? cli_fail(s->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
 int cli_score(struct cli *cli)
@@ -416,8 +573,10 @@ int cli_score(struct cli *cli)
                       .offset = o->has_offset ? o->offset : 1};
     struct bioinfer_error err = {0};
     struct cli_csv csv = {0};
-    int st, code;
+    int code;
 
+    if (!cli_job_needs_file(cli, o->output))
+        return CLI_EXIT_USAGE;
     if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)))
         goto out;
     if (o->mutations &&
@@ -429,23 +588,24 @@ int cli_score(struct cli *cli)
     if ((code = cli_open_model(cli)) || (code = cli_open_session(cli, 0, cli_progress_tick)))
         goto out;
     find_tokens(&s);
-    if ((st = cli_output_open(&s.out, o->output, &err))) {
-        code = cli_fail(cli, CLI_AT_CREATE, st, &err);
+    if ((code = open_output(&s)))
         goto out;
-    }
     cli_progress_start(cli);
     code = o->mutations ? score_mutations(&s, &csv) : score_all(&s);
     cli_progress_end(cli);
-    if (code)
+    if (code) {
+        code = cli_job_stopped(cli, s.job, code);
         goto out;
+    }
     if (o->profile)
         cli_print_profile(cli);
+    if ((code = finish(&s)))
+        goto out;
     say_summary(&s);
-    if ((st = cli_output_finish(&s.out, &err)))
-        code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-    else if (s.n_failed)
+    if (s.job ? s.stats.failed != 0 : s.n_failed != 0)
         code = CLI_EXIT_RECORDS;
 out:
+    bioinfer_job_close(&s.job);
     cli_output_close(&s.out);
     cli_csv_free(&csv);
     return code;

@@ -1,0 +1,220 @@
+/* job.c - what the commands share of runs that keep a journal, and `bioinfer merge`. */
+#include "cli.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* ---- what the options ask for ---- */
+
+static int resume_of(const char *how)
+{
+    return !how                   ? BIOINFER_RESUME_NO
+           : !strcmp(how, "force") ? BIOINFER_RESUME_FORCE
+           : !strcmp(how, "no")    ? BIOINFER_RESUME_RESTART
+                                   : BIOINFER_RESUME_MATCH;
+}
+
+struct bioinfer_writer_params cli_writer_params(const struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_writer_params params = BIOINFER_PARAMS(
+        struct bioinfer_writer_params, .format = o->format,
+        .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
+        .json_floats = o->json_floats,
+        .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype,
+        .layout = o->layout);
+
+    params.model = cli->info.name;
+    params.fingerprint = cli->fingerprint;
+    return params;
+}
+
+struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *task)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_job_params params = BIOINFER_PARAMS(
+        struct bioinfer_job_params, .task = task, .input = o->input, .resume = resume_of(o->resume),
+        .shard = o->shard, .n_shards = o->n_shards, .no_dedup = 1,
+        .part_records = o->part_records);
+
+    return params;
+}
+
+bool cli_job_wanted(const struct cli_options *o)
+{
+    return o->resume || o->n_shards;
+}
+
+bool cli_job_needs_file(struct cli *cli, const char *path)
+{
+    if (!cli_job_wanted(cli->options) || (path && strcmp(path, "-")))
+        return true;
+    cli_say(cli, "--%s needs a file: name it with -o",
+            cli->options->n_shards ? "shard" : "resume");
+    return false;
+}
+
+/* ---- results of text ---- */
+
+int cli_job_put(bioinfer_job *job, const struct cli_unit *unit, uint32_t piece, bool more,
+                struct cli_output *text, struct bioinfer_error *err)
+{
+    struct bioinfer_text of = {"text", text ? text->text : NULL, text ? text->n_text : 0};
+    struct bioinfer_result result = {.ordinal = unit->ordinal, .id = unit->id,
+                                     .length = unit->length, .message = "", .piece = piece,
+                                     .more = more, .n_texts = of.length != 0, .texts = &of};
+    int st;
+
+    if (text && text->status) {
+        err->status = text->status;
+        snprintf(err->text, sizeof err->text, "%.100s: result", unit->id);
+        return text->status;
+    }
+    if (!more && unit->status) {
+        result.status = unit->status;
+        result.message = unit->message ? unit->message : "";
+    }
+    st = bioinfer_job_sink(job, &result, err);
+    if (text)
+        text->n_text = 0;
+    return st;
+}
+
+/* ---- how a run ends ---- */
+
+/* "3 too_long, 1 empty" */
+static void list_statuses(const struct bioinfer_job_stats *stats, char *text,
+                          size_t size)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (unsigned s = 1; s < CLI_COUNT(stats->by_status); s++)
+        if (stats->by_status[s] && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%llu %s",
+                                     used ? ", " : "",
+                                     (unsigned long long)stats->by_status[s],
+                                     bioinfer_status_name(-(int)s));
+}
+
+void cli_job_say_failed(struct cli *cli, const char *what, const struct bioinfer_job_stats *stats,
+                        const char *path)
+{
+    char text[256];
+
+    list_statuses(stats, text, sizeof text);
+    cli_say(cli, "%llu of %llu %s have no result: %s%s%s%s", (unsigned long long)stats->failed,
+            (unsigned long long)stats->records, what, text, path ? "; see " : "",
+            path ? path : "", path ? ".manifest.tsv" : "");
+}
+
+/* Is this an end that is nobody's mistake, so that going on later makes sense? */
+static bool is_passing(int status)
+{
+    return status == BIOINFER_CANCELLED || status == BIOINFER_IO ||
+           status == BIOINFER_NO_SPACE || status == BIOINFER_NOMEM ||
+           status == BIOINFER_DEVICE || status == BIOINFER_DEVICE_LOST;
+}
+
+bool cli_job_keeps(bioinfer_job *job, struct bioinfer_job_stats *stats, int status)
+{
+    if (!job)
+        return false;
+    if (is_passing(status))
+        bioinfer_job_commit(job, NULL);
+    stats->struct_size = sizeof *stats;
+    return !bioinfer_job_get_stats(job, stats) && stats->committed;
+}
+
+void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, bool all)
+{
+    if (!cli->kept)
+        return;
+    cli_say(cli, "%s keeps %llu records; --resume goes on with them", stats->folder,
+            (unsigned long long)stats->committed);
+    if (all && !cli->options->n_shards && !cli->options->part_records)
+        cli_say(cli, "it is complete: 'bioinfer merge FILE %s' makes an output of it under any "
+                     "name, in any format", stats->folder);
+}
+
+void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path)
+{
+    if (cli->options->n_shards)
+        cli_say(cli, "shard %d of %d is complete in %s; when all are: bioinfer merge %s",
+                cli->options->shard, cli->options->n_shards, stats->folder, path);
+}
+
+int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code)
+{
+    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
+
+    if (!job)
+        return code;
+    if (cli->options->strict && code == CLI_EXIT_DATA) {
+        bioinfer_job_discard(job);
+        return code;
+    }
+    cli->kept = cli_job_keeps(job, &stats,
+                              code == CLI_EXIT_DATA ? BIOINFER_FORMAT : BIOINFER_CANCELLED);
+    cli_job_say_kept(cli, &stats, false);
+    return code;
+}
+
+int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats *stats)
+{
+    struct bioinfer_error err = {0};
+    int code, st = bioinfer_job_finish(job, &err);
+
+    stats->struct_size = sizeof *stats;
+    bioinfer_job_get_stats(job, stats);
+    if (!st)
+        return CLI_EXIT_OK;
+    cli->kept = cli_job_keeps(job, stats, st);
+    code = cli_fail(cli, CLI_AT_WRITE, st, &err);
+    cli_job_say_kept(cli, stats, true);
+    return code;
+}
+
+/* ---- bioinfer merge FILE [PART ...] ---- */
+
+/* Each shard is two open files; the library does with fewer, by opening them again and again. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int cli_merge(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_writer_params params = cli_writer_params(cli);
+    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
+    struct bioinfer_error err = {0};
+    struct stat file;
+    int st, code;
+
+    if ((code = cli_open_context(cli)))
+        return code;
+    allow_many_files();
+    st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params,
+                            &stats, &err);
+    if (st)
+        return cli_fail(cli, st == BIOINFER_IO        ? CLI_AT_WRITE
+                             : st == BIOINFER_INVALID ? CLI_AT_CREATE
+                                                      : CLI_AT_INPUT,
+                        st, &err);
+    if (!o->quiet)
+        cli_say(cli, "%llu records, %llu residues -> %s",
+                (unsigned long long)(stats.records - stats.failed),
+                (unsigned long long)stats.residues, o->input);
+    if (!stats.failed)
+        return CLI_EXIT_OK;
+    cli_job_say_failed(cli, "records", &stats,
+                       stat(o->input, &file) || S_ISDIR(file.st_mode) ? NULL : o->input);
+    return CLI_EXIT_RECORDS;
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""tasks.py BIOINFER SOURCE_ROOT CASE TASK [N] - a job of every task that is killed, cut and merged.
+
+    points   BIOINFER is bioinfer-faults: killed before, within and behind every write, and before
+             and behind every sync, rename and removal, then resumed; so is its merge
+    kills    killed at N random moments in all (10), and resumed until it is complete
+    shards   two and three shards, one of them killed and resumed, merged
+    refused  what does not go together is said, with exit status 64
+
+The output and the manifest must have the bytes of an undisturbed run, and nothing else is left.
+"""
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import ACIDS, contents, make_fasta
+
+ROOT = EXE = ""
+MODEL = os.path.join("tests", "golden", "esm2", "hf-d16")
+
+
+class Task:
+    """One way to call the command. `large` makes a run that lasts, to be killed midway."""
+    code = 0
+    output = "out.tsv"
+    options = ()
+    shards = True
+    to_stdout = ()
+
+    def __init__(self, folder, large):
+        self.folder = folder
+        self.input = self.make(large)
+
+    def make(self, large):
+        return make_fasta(os.path.join(self.folder, "in.fasta"), 300 if large else 13,
+                          longest=60 if large else 9, copies=0)
+
+    def args(self, path, *more):
+        return [EXE, *self.words, "-o", path, "--threads", "1", "--quiet", *self.options, *more]
+
+    @property
+    def words(self):
+        return ["score", "esm2", self.input, "--weights", os.path.join(ROOT, MODEL)]
+
+
+class Embed(Task):
+    code, output, to_stdout = 1, "out.npz", ("--format", "tsv")
+
+    @property
+    def words(self):
+        return ["esm2", self.input, "--weights", os.path.join(ROOT, MODEL)]
+
+
+class Scan(Task):
+    code = 1
+
+
+class Pppl(Task):
+    code = 1
+    options = ("--method", "pppl")
+
+
+class Mutations(Task):
+    """One unit: the wild type with its table, of which one row has no score."""
+    code, output, shards = 1, "out.csv", False
+
+    def make(self, large):
+        rng = random.Random(4)
+        wild = "".join(rng.choices(ACIDS, k=120 if large else 20))
+        path = os.path.join(self.folder, "wild.fasta")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(f">wild\n{wild}\n")
+        with open(os.path.join(self.folder, "mutants.csv"), "w", encoding="ascii") as f:
+            f.write("mutant,note\n")
+            for i, letter in enumerate(wild):
+                f.write(f"{letter}{i + 1}A,{i}\n")
+            f.write("X1A,bad\n")
+        return path
+
+    @property
+    def words(self):
+        return super().words + ["--mutations", os.path.join(self.folder, "mutants.csv")]
+
+
+TASKS = {"embed": Embed, "scan": Scan, "pppl": Pppl, "mutations": Mutations}
+
+
+def call(args, code, **env):
+    p = subprocess.run(args, capture_output=True, timeout=300, check=False,
+                       env=dict(os.environ, **env))
+    words = p.stderr.decode(errors="replace")
+    assert "Sanitizer" not in words, words
+    assert p.returncode == code, (args, p.returncode, code, words[-1500:])
+    return words
+
+
+def fresh(folder):
+    path = os.path.join(folder, "run")
+    shutil.rmtree(path, ignore_errors=True)
+    os.mkdir(path)
+    return path
+
+
+def whole(task):
+    """Bytes of an undisturbed run by the suffix of each file; the output is that of a run that
+    keeps no journal."""
+    path = os.path.join(fresh(task.folder), task.output)
+    call(task.args(path, "--resume"), task.code)
+    want = contents(path)
+    plain = os.path.join(task.folder, "plain-" + task.output)
+    call(task.args(plain), task.code)
+    assert contents(plain)[""] == want[""], "another output without a journal"
+    assert want[""] and want[".manifest.tsv"].count(b"\n") >= 2, want
+    return want
+
+
+def same(path, want, about, shards=0):
+    got = contents(path)
+    assert list(got) == list(want), (about, list(got), list(want))
+    for key in want:
+        assert got[key] == want[key], f"{about}: {os.path.basename(path)}{key} differs"
+    left = [n for n in os.listdir(os.path.dirname(path)) if ".part" in n]
+    assert len(left) == shards, (about, left)
+
+
+def kill_at(args, n):
+    """Whether the run came to its Nth point."""
+    p = subprocess.run(args, capture_output=True, timeout=300, check=False,
+                       env=dict(os.environ, BIOINFER_KILL_AT_CALL=str(n), BIOINFER_FAST_CLOCK="1"))
+    return p.returncode == -signal.SIGKILL
+
+
+def points(task):
+    want, n = whole(task), 0
+    while True:
+        n += 1
+        path = os.path.join(fresh(task.folder), task.output)
+        killed = kill_at(task.args(path, "--resume"), n)
+        if killed:
+            call(task.args(path, "--resume"), task.code)
+        same(path, want, f"killed at point {n}")
+        if not killed:
+            break
+    assert n > 60, n
+    print(f"{n - 1} points of a run")
+    if not task.shards:
+        return
+    path = os.path.join(fresh(task.folder), task.output)
+    parts = [f"{path}.part-{i}-of-2" for i in (1, 2)]
+    for i in (1, 2):
+        for k in range(5, 60, 9):
+            kill_at(task.args(path, "--shard", f"{i}/2", "--resume"), k)
+        run_shard(task, path, i, 2)
+    n = 0
+    while True:
+        n += 1
+        killed = kill_at([EXE, "merge", path, *parts], n)
+        if killed:
+            call([EXE, "merge", path, *parts], task.code)
+        same(path, want, f"merge killed at point {n}", shards=2)
+        if not killed:
+            break
+        for name in list(os.listdir(os.path.dirname(path))):
+            if ".part-" not in name:
+                os.remove(os.path.join(os.path.dirname(path), name))
+    assert n > 20, n
+    print(f"{n - 1} points of a merge")
+
+
+def kills(task, count):
+    rng = random.Random(count)
+    begun = time.monotonic()
+    want = whole(task)
+    seconds = (time.monotonic() - begun) / 2
+    done = jobs = midway = 0
+    while done < count:
+        path = os.path.join(fresh(task.folder), task.output)
+        last = min(count, done + max(3, count // 10))
+        while True:
+            p = subprocess.Popen(task.args(path, "--resume"), stderr=subprocess.PIPE)
+            try:
+                p.wait(rng.uniform(0, seconds) if done < last else 300)
+            except subprocess.TimeoutExpired:
+                p.send_signal(signal.SIGKILL)
+            words = p.communicate()[1].decode(errors="replace")
+            if p.returncode != -signal.SIGKILL:
+                break
+            done += 1
+            journal = path + ".part/journal"
+            midway += os.path.exists(journal) and os.path.getsize(journal) > 0
+        assert p.returncode == task.code, (p.returncode, words)
+        same(path, want, f"job {jobs}")
+        jobs += 1
+    print(f"{done} kills over {jobs} jobs, {midway} with a journal to go on from")
+    assert not task.shards or midway * 5 > done, "the runs are too short to be killed midway"
+
+
+def shards(task):
+    want = whole(task)
+    for n in (2, 3):
+        path = os.path.join(fresh(task.folder), task.output)
+        for i in range(1, n + 1):
+            kill_at(task.args(path, "--shard", f"{i}/{n}"), 30)
+            run_shard(task, path, i, n)
+        call([EXE, "merge", path], task.code)
+        same(path, want, f"{n} shards", shards=n)
+
+
+def run_shard(task, path, i, n):
+    """A shard ends with 1 only when a record of its own has no result."""
+    p = subprocess.run(task.args(path, "--shard", f"{i}/{n}", "--resume"), capture_output=True,
+                       timeout=300, check=False)
+    assert p.returncode in {0, task.code}, p.stderr
+
+
+def refused(task):
+    path = os.path.join(fresh(task.folder), task.output)
+    words = call(task.args("-", "--resume", *task.to_stdout), 64)
+    assert "--resume needs a file" in words, words
+    if not task.shards:
+        words = call(task.args(path, "--shard", "1/2"), 64)
+        assert "--shard" in words, words
+        return
+    words = call(task.args(path, "--shard", "1/2", "--strict"), 64)
+    assert "--strict and --shard" in words, words
+    run_shard(task, path, 1, 1)
+    part = path + ".part-1-of-1"
+    if task.output.endswith(".npz"):
+        return
+    words = call([EXE, "merge", os.path.join(task.folder, "x.npz"), part, "--format", "npz"], 64)
+    assert "finished text" in words, words
+    with open(task.input, "a", encoding="ascii") as f:
+        f.write(">late\nMKT\n")
+    words = call(task.args(path, "--shard", "1/1", "--resume"), 73)
+    assert re.search("the (size|content) of the input", words), words
+
+
+def main(exe, root, case, name, count="10"):
+    global EXE, ROOT
+    EXE, ROOT = os.path.abspath(exe), os.path.abspath(root)
+    with tempfile.TemporaryDirectory(prefix=f"bioinfer-{name}-") as folder:
+        task = TASKS[name](folder, case == "kills")
+        if case == "kills":
+            kills(task, int(count))
+        else:
+            {"points": points, "shards": shards, "refused": refused}[case](task)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
