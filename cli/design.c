@@ -53,7 +53,8 @@ static bool ends_in(const char *text, const char *suffix)
     return n > k && !strcmp(text + n - k, suffix);
 }
 
-static bool is_structure(const char *name)
+/* Gives the length of the name without a suffix of structures. */
+static size_t stem_length(const char *name)
 {
     static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF",
                                            ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz",
@@ -61,8 +62,13 @@ static bool is_structure(const char *name)
 
     for (size_t i = 0; i < CLI_COUNT(suffixes); i++)
         if (ends_in(name, suffixes[i]))
-            return true;
-    return false;
+            return strlen(name) - strlen(suffixes[i]);
+    return strlen(name);
+}
+
+static bool is_structure(const char *name)
+{
+    return name[stem_length(name)];
 }
 
 static void skip(struct skipped *s, const char *name)
@@ -174,14 +180,32 @@ static bool none_there(const struct paths *p)
 
 enum format { FASTA, TABLE, ARRAYS };
 
+enum { CHUNK = 4096 }; /* structures that are handed to the library together */
+static const size_t PIECE_SIZE = 1 << 20; /* text that is gathered before it is kept */
+
+struct chunk {
+    const char *paths[CHUNK];
+    uint64_t ordinals[CHUNK];
+    size_t n;
+};
+
 struct run {
     struct cli *cli;
     enum format format;
-    struct cli_output out;
+    bioinfer_job *job;       /* NULL: results go to `out` or `writer` ... */
+    struct cli_output out;   /* ... otherwise this gathers text of one structure */
     bioinfer_writer *writer;
+    struct bioinfer_job_stats stats;
+    const struct paths *paths;
+    struct chunk *chunk;      /* the structures at hand */
+    struct cli_unit unit;     /* the structure whose results come in ... */
+    char *name;               /* ... and its name, NULL = there is none */
+    uint32_t piece;           /* the next of it */
     enum cli_stage stage;
     uint64_t n_structures, n_failed, n_sequences, n_residues, last;
     bool any;
+    size_t n_read; /* paths that were handed to the job */
+    char id[512];
 };
 
 /* Names the origin of a result's sequence: the file, a design, or a record of --sequences. */
@@ -219,17 +243,28 @@ static void put_rows(struct run *run, const struct bioinfer_design_result *r)
         }
 }
 
+/* Gives the first line of the output, "" = there is none. NUL-terminated, in `text`. */
+static const char *head_of(const struct run *run, char *text, size_t size)
+{
+    size_t used;
+
+    if (run->format != TABLE)
+        return "";
+    if (!run->cli->options->design_include)
+        return "name\tsample\ttemperature\tscore\tglobal_score\tseq_recovery\tsequence\tsource\n";
+    used = (size_t)snprintf(text, size, "name\tsample\ttemperature\tkind\tposition\tresidue");
+    for (int c = 0; c < 21; c++)
+        used += (size_t)snprintf(text + used, size - used, "\t%c", alphabet[c]);
+    snprintf(text + used, size - used, "\tsource\n");
+    return text;
+}
+
 static void put_table(struct run *run, const struct bioinfer_design_result *r)
 {
-    if (!run->any && !run->cli->options->design_include)
-        cli_output_printf(&run->out, "name\tsample\ttemperature\tscore\tglobal_score\t"
-                                     "seq_recovery\tsequence\tsource\n");
-    if (!run->any && run->cli->options->design_include) {
-        cli_output_printf(&run->out, "name\tsample\ttemperature\tkind\tposition\tresidue");
-        for (int c = 0; c < 21; c++)
-            cli_output_printf(&run->out, "\t%c", alphabet[c]);
-        cli_output_printf(&run->out, "\tsource\n");
-    }
+    char head[256];
+
+    if (!run->any && !run->job)
+        cli_output_printf(&run->out, "%s", head_of(run, head, sizeof head));
     if (run->cli->options->design_include) {
         put_rows(run, r);
         return;
@@ -283,19 +318,78 @@ static int put_arrays(struct run *run, const struct bioinfer_design_result *r,
     ADD("design_mask", r->design_mask, 1, r->length, 1);
 #undef ADD
     v.n_arrays = v.n_kinds = n;
-    st = bioinfer_writer_put(run->writer, &v, err);
+    if (run->job) {
+        v.ordinal = run->unit.ordinal;
+        v.piece = run->piece++;
+        v.more = 1;
+    }
+    st = run->job ? bioinfer_job_sink(run->job, &v, err)
+                  : bioinfer_writer_put(run->writer, &v, err);
     free(codes);
     return st;
+}
+
+/* ---- structures as units of a job ---- */
+
+/* Ends the structure at hand, as all its results are there or the reason why there are none. */
+static int end_structure(struct run *run, struct bioinfer_error *err)
+{
+    int st = 0;
+
+    if (!run->job || !run->name)
+        return 0;
+    run->stage = CLI_AT_WRITE;
+    if (run->unit.status && !run->piece) /* a failure has no row, so it is no first piece */
+        st = cli_job_put(run->job, &run->unit, run->piece++, true, NULL, err);
+    if (!st)
+        st = cli_job_put(run->job, &run->unit, run->piece, false, &run->out, err);
+    if (!st)
+        run->stage = CLI_AT_RUN;
+    free(run->name);
+    run->name = NULL;
+    return st;
+}
+
+/* Begins the structure of this result, if it is another one than that at hand. */
+static int begin_structure(struct run *run, const struct bioinfer_design_result *r,
+                           struct bioinfer_error *err)
+{
+    const uint64_t ordinal = run->job ? run->chunk->ordinals[r->ordinal] : r->ordinal;
+    int st;
+
+    if (!run->job || (run->name && run->unit.ordinal == ordinal))
+        return 0;
+    if ((st = end_structure(run, err)))
+        return st;
+    if (!(run->name = strdup(r->name))) {
+        err->status = BIOINFER_NOMEM;
+        snprintf(err->text, sizeof err->text, "%.100s: result", r->name);
+        return BIOINFER_NOMEM;
+    }
+    run->unit = (struct cli_unit){.ordinal = ordinal, .id = run->name, .length = r->length};
+    run->piece = 0;
+    return 0;
+}
+
+/* Keeps the text of a structure that has very much of it. */
+static int keep_text(struct run *run, struct bioinfer_error *err)
+{
+    if (!run->job || run->out.n_text < PIECE_SIZE)
+        return 0;
+    run->stage = CLI_AT_WRITE;
+    return cli_job_put(run->job, &run->unit, run->piece++, true, &run->out, err);
 }
 
 static int take_result(void *user, const struct bioinfer_design_result *r,
                        struct bioinfer_error *err)
 {
     struct run *run = user;
-    int st = 0;
+    int st;
 
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
+    if ((st = begin_structure(run, r, err)))
+        return st;
     if (!run->n_structures || r->ordinal != run->last)
         run->n_structures++;
     run->last = r->ordinal;
@@ -309,7 +403,9 @@ static int take_result(void *user, const struct bioinfer_design_result *r,
             snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
             return r->status;
         }
-        return 0;
+        run->unit.status = r->status;
+        run->unit.message = r->message;
+        return end_structure(run, err);
     }
     run->n_sequences += !r->is_native || run->cli->options->score_only;
     run->n_residues += (uint64_t)r->length;
@@ -324,7 +420,71 @@ static int take_result(void *user, const struct bioinfer_design_result *r,
         run->stage = CLI_AT_WRITE;
         st = run->out.status;
     }
-    return st;
+    return st ? st : keep_text(run, err);
+}
+
+/* A bioinfer_source: the name of a structure, and its path for a sequence. */
+static int next_structure(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct run *run = user;
+    const char *path, *base;
+
+    (void)err;
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    if (run->n_read == run->paths->n)
+        return 0;
+    path = run->paths->of[run->n_read++];
+    base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    snprintf(run->id, sizeof run->id, "%.*s", (int)stem_length(base), base);
+    *record = (struct bioinfer_record){.id = run->id, .description = "", .message = "",
+                                       .sequence = path, .length = strlen(path)};
+    return 1;
+}
+
+static void add_structure(struct run *run, uint64_t ordinal)
+{
+    run->chunk->paths[run->chunk->n] = run->paths->of[ordinal];
+    run->chunk->ordinals[run->chunk->n++] = ordinal;
+}
+
+/* Designs for all structures that the job hands out, some thousands at a time. Numbers of PyTorch's
+ * are drawn for one structure after the other: also for those that an earlier run has done. */
+static int run_job(struct run *run, bioinfer_design *design, struct bioinfer_error *err)
+{
+    const bool serial = run->cli->options->rng && strcmp(run->cli->options->rng, "native");
+    struct chunk *c = run->chunk;
+    struct bioinfer_record record;
+    uint64_t next = 0, held = UINT64_MAX; /* held: taken from the job, and not yet in the chunk */
+    int st = 0;
+
+    bioinfer_job_set_source(run->job, next_structure, run);
+    do {
+        c->n = 0;
+        if (held != UINT64_MAX) {
+            if ((st = bioinfer_design_skip(design, (const char *const *)run->paths->of + next,
+                                           (size_t)(held - next), err)))
+                return st;
+            add_structure(run, next = held);
+            held = UINT64_MAX;
+        }
+        while (c->n < CHUNK && (st = bioinfer_job_source(run->job, &record, err)) > 0) {
+            if (serial && record.ordinal != next + c->n) {
+                held = record.ordinal;
+                break;
+            }
+            add_structure(run, record.ordinal);
+        }
+        run->last = UINT64_MAX;
+        if (st < 0)
+            run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE : CLI_AT_READ;
+        if (st < 0 || (c->n && ((st = bioinfer_design_run(design, c->paths, c->n, take_result, run,
+                                                          err)) ||
+                                (st = end_structure(run, err)))))
+            return st;
+        next += c->n;
+    } while (c->n || held != UINT64_MAX);
+    return 0;
 }
 
 static bool choose_format(struct cli *cli, struct run *run)
@@ -471,6 +631,8 @@ static void say_summary(struct run *run)
             cli->info.path,
             cli->info.device, cli->info.kernels, cli->options->output ? " -> " : "",
             cli->options->output ? cli->options->output : "");
+    if (run->job)
+        cli_job_say_shard(run->cli, &run->stats, cli->options->output);
 }
 
 static int dump(struct cli *cli, bioinfer_design *design)
@@ -489,6 +651,69 @@ static int dump(struct cli *cli, bioinfer_design *design)
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
+/* All that changes results and is neither a file nor part of the model's fingerprint. */
+static void describe_options(const struct run *run, const struct bioinfer_design_params *p,
+                             struct cli_output *text)
+{
+    static const char *const formats[] = {"fasta", "tsv", "arrays"};
+    const struct cli_options *o = run->cli->options;
+
+    cli_output_printf(text, "format=%s include=%u mode=%d rng=%s seed=%llu rng-skip=%lld "
+                            "num-seq=%d batch=%d temperature=", formats[run->format],
+                      o->design_include, p->mode, o->rng ? o->rng : "native",
+                      (unsigned long long)(p->seed ? p->seed : 37), (long long)p->rng_skip,
+                      p->n_sequences ? p->n_sequences : 1,
+                      p->batch ? p->batch : 1);
+    for (int i = 0; i < p->n_temperatures; i++)
+        cli_output_printf(text, "%s%.17g", i ? "," : "", p->temperatures[i]);
+    cli_output_printf(text, "%s backbone-noise=%.17g chains=%s homooligomer=%d omit-aa=%s",
+                      p->n_temperatures ? "" : "0.1", p->backbone_noise, p->chains ? p->chains : "",
+                      p->homooligomer, p->omit_aa ? p->omit_aa : "X");
+    cli_output_printf(text, " pssm-multi=%.17g pssm-threshold=%.17g pssm-bias=%d pssm-log-odds=%d",
+                      p->pssm_multi, p->pssm_threshold, p->pssm_bias, p->pssm_log_odds);
+    cli_output_printf(text, " no-ligand=%d side-chain-context=%d transmembrane=%d buried=%s "
+                            "interface=%s max-length=%lld no-rule=%s", p->no_ligand, p->side_chains,
+                      p->transmembrane, p->buried ? p->buried : "",
+                      p->interface_ ? p->interface_ : "", (long long)p->max_length, o->no_rules);
+    cli_output_write(text, "", 1);
+}
+
+static int open_job(struct run *run, const struct bioinfer_design_params *p)
+{
+    struct cli *cli = run->cli;
+    const struct bioinfer_job_input all[] = {
+        {"chains", p->chains_file}, {"fixed", p->fixed_file},
+        {"tied", p->tied_file},     {"omit", p->omit_file},
+        {"bias", p->bias_file},     {"bias-residue", p->bias_residue_file},
+        {"pssm", p->pssm_file},     {"sequences", p->sequences}};
+    struct bioinfer_job_input given[CLI_COUNT(all)];
+    struct bioinfer_job_params params = cli_job_params(cli, "design");
+    struct bioinfer_writer_params writer;
+    struct bioinfer_error err = {0};
+    struct cli_output options = {0};
+    char head[256];
+    int st, code = cli_fingerprint(cli);
+
+    if (code)
+        return code;
+    if (!(run->chunk = calloc(1, sizeof *run->chunk)))
+        return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+    writer = cli_writer_params(cli);
+    describe_options(run, p, &options);
+    for (size_t i = 0; i < CLI_COUNT(all); i++)
+        if (all[i].path)
+            given[params.n_inputs++] = all[i];
+    params.writer = &writer;
+    params.options = options.text;
+    params.inputs = given;
+    params.files = 1;
+    params.text_head = run->format == ARRAYS ? NULL : head_of(run, head, sizeof head);
+    if (!(st = options.status))
+        st = bioinfer_job_open(&run->job, cli->ctx, cli->options->output, &params, &err);
+    cli_output_close(&options);
+    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
 static int open_output(struct run *run, struct bioinfer_error *err)
 {
     struct cli *cli = run->cli;
@@ -502,19 +727,35 @@ static int open_output(struct run *run, struct bioinfer_error *err)
                                  : cli_output_open(&run->out, cli->options->output, err);
 }
 
+static int finish(struct run *run)
+{
+    struct cli *cli = run->cli;
+    struct bioinfer_error err = {0};
+    int st, code;
+
+    if (run->job)
+        return cli_job_finish(cli, run->job, &run->stats);
+    if (run->format == ARRAYS && (code = cli_sign(cli, run->writer)))
+        return code;
+    st = run->format == ARRAYS ? bioinfer_writer_finish(run->writer, &err)
+                               : cli_output_finish(&run->out, &err);
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
 int cli_design(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
-    struct run run = {.cli = cli, .stage = CLI_AT_RUN};
+    struct paths paths = {0};
+    struct run run = {.cli = cli, .stage = CLI_AT_RUN, .paths = &paths};
     struct bioinfer_design_params params = BIOINFER_PARAMS(struct bioinfer_design_params, .mode = 0);
     bioinfer_design *design = NULL;
     struct bioinfer_error err = {0};
-    struct paths paths = {0};
     double temperatures[64];
     bool opened = false;
     int st, code;
 
-    if (!choose_format(cli, &run) || !fill_params(cli, &params, temperatures, 64))
+    if (!cli_job_needs_file(cli, o->output) || !choose_format(cli, &run) ||
+        !fill_params(cli, &params, temperatures, 64))
         return CLI_EXIT_USAGE;
     if ((code = find_paths(cli, &paths)) || (code = cli_open_context(cli)) ||
         (code = cli_open_model(cli)))
@@ -529,7 +770,10 @@ int cli_design(struct cli *cli)
         code = dump(cli, design);
         goto out;
     }
-    if ((st = open_output(&run, &err))) {
+    if (cli_job_wanted(o)) {
+        if ((code = open_job(&run, &params)))
+            goto out;
+    } else if ((st = open_output(&run, &err))) {
         code = cli_fail(cli, CLI_AT_CREATE, st, &err);
         goto out;
     }
@@ -537,39 +781,43 @@ int cli_design(struct cli *cli)
     if (o->profile)
         bioinfer_design_set_profile(design, 1);
     cli_progress_start(cli);
-    st = bioinfer_design_run(design, (const char *const *)paths.of, paths.n, take_result, &run,
-                             &err);
+    st = run.job ? run_job(&run, design, &err)
+                 : bioinfer_design_run(design, (const char *const *)paths.of, paths.n, take_result,
+                                       &run, &err);
     cli_progress_end(cli);
     if (st) {
         code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run.stage, st, &err);
+        code = cli_job_stopped(cli, run.job, code);
         goto out;
     }
     if (run.n_failed == run.n_structures && none_there(&paths)) {
         say_failed(&run);
+        if (run.job)
+            bioinfer_job_discard(run.job);
         code = CLI_EXIT_NO_INPUT;
         goto out;
     }
-    if (run.format == ARRAYS && (code = cli_sign(cli, run.writer)))
+    if ((code = finish(&run)))
         goto out;
-    st = run.format == ARRAYS ? bioinfer_writer_finish(run.writer, &err)
-                              : cli_output_finish(&run.out, &err);
-    if (st) {
-        code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-        goto out;
-    }
     if (o->profile) {
         struct bioinfer_profile profile = {.struct_size = sizeof profile};
         if (!bioinfer_design_get_profile(design, &profile))
             cli_show_profile(cli, &profile);
     }
     say_summary(&run);
-    if (run.n_failed) {
+    if (run.job && run.stats.failed) {
+        cli_job_say_failed(cli, "structures", &run.stats, o->n_shards ? NULL : o->output);
+        code = CLI_EXIT_RECORDS;
+    } else if (run.n_failed) {
         say_failed(&run);
         code = CLI_EXIT_RECORDS;
     }
 out:
-    if (opened && run.format != ARRAYS)
+    if (opened)
         cli_output_close(&run.out);
+    bioinfer_job_close(&run.job);
+    free(run.name);
+    free(run.chunk);
     bioinfer_writer_close(&run.writer);
     bioinfer_design_free(&design);
     for (size_t i = 0; i < paths.n; i++)

@@ -35,7 +35,7 @@ struct option {
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
-#define JOBS (CLI_EMBED | CLI_SCORE)
+#define JOBS (CLI_EMBED | CLI_SCORE | CLI_DESIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
 #define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE)
 
@@ -722,6 +722,11 @@ static bool check_together(struct cli_options *o)
     if (o->n_shards && o->mutations) {
         cli_say(NULL, "--mutations and --shard do not go together: one wild type cannot be cut "
                       "into parts");
+        return false;
+    }
+    if (o->n_shards && o->rng && strcmp(o->rng, "native")) {
+        cli_say(NULL, "--rng %s and --shard do not go together: PyTorch's numbers are drawn for "
+                      "one structure after the other", o->rng);
         return false;
     }
     if (o->mutation_col && !o->mutations) {

@@ -193,6 +193,14 @@ static int keep_draws(struct bi_jobs *jobs, struct bioinfer_error *err)
     return 0;
 }
 
+static void jobs_free(const struct bioinfer_design *d, struct bi_jobs *jobs)
+{
+    bi_free(d->env, jobs->of);
+    bi_free(d->env, jobs->keys);
+    bi_free(d->env, jobs->normal);
+    bi_arena_reset(&jobs->arena);
+}
+
 /* Jobs of entries from `at` on until the round is full; *end: behind the last entry that has some,
  * first[i]: the first job of entry i. */
 static int make_round(struct bioinfer_design *d, struct bi_entry *entries, size_t at, size_t n,
@@ -262,10 +270,7 @@ static int run_window(struct bioinfer_design *d, struct bi_entry *entries, size_
                               first[i + 1] - first[i], err);
     }
     bi_free(d->env, first);
-    bi_free(d->env, jobs.of);
-    bi_free(d->env, jobs.keys);
-    bi_free(d->env, jobs.normal);
-    bi_arena_reset(&jobs.arena);
+    jobs_free(d, &jobs);
     return st;
 }
 
@@ -325,6 +330,40 @@ int bioinfer_design_run(bioinfer_design *d, const char *const *paths, size_t n_p
     bi_buf_free(&r.sequence);
     bi_buf_free(&r.order);
     d->exec->profile.seconds += bi_now() - begun;
+    atomic_flag_clear(&d->busy);
+    return st;
+}
+
+/* Makes all jobs of one structure, round by round, and runs none. */
+static int draw_alone(struct bioinfer_design *d, const char *path, struct bi_jobs *jobs,
+                      struct bioinfer_error *err)
+{
+    struct bi_entry e;
+    size_t first[2], end;
+    int st = bi_entry_read(&e, d->model, path, &d->params, &d->side, &d->notes, err);
+    while (!st && !is_finished(&e))
+        st = make_round(d, &e, 0, 1, jobs, first, &end, err);
+    bi_entry_free(&e);
+    return st;
+}
+
+int bioinfer_design_skip(bioinfer_design *d, const char *const *paths, size_t n_paths,
+                         struct bioinfer_error *err)
+{
+    struct bi_jobs jobs = {.arena = {0}};
+    int st = 0;
+    if (!d || (!paths && n_paths))
+        return bi_fail(err, BIOINFER_INVALID, "design: paths must be given");
+    if ((st = bi_context_check(d->model->ctx, err)))
+        return st;
+    if (atomic_flag_test_and_set(&d->busy))
+        return bi_fail(err, BIOINFER_MISUSE, "the design is in use by another thread");
+    jobs.arena.env = d->env;
+    jobs.limit = 4 * BI_DESIGN_SAMPLED * d->batch_tokens;
+    for (size_t i = 0; i < n_paths && !st && d->random.kind != BI_RNG_NATIVE; i++)
+        st = draw_alone(d, paths[i], &jobs, err);
+    bi_notes_end(&d->notes, d->env);
+    jobs_free(d, &jobs);
     atomic_flag_clear(&d->busy);
     return st;
 }

@@ -502,6 +502,8 @@ struct bioinfer_job_params {
     const char *task;    /* "score" ...; NULL = "embed" */
     const struct bioinfer_job_input *inputs; /* n_inputs, in an order of the task's; at most 63 */
     int n_inputs;
+    int files;             /* non-zero: the sequence of a record is the path of a file, whose
+                            * contents stand for it */
     const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and behind it all
                             * texts of all pieces in input order. Every record is computed then, and
                             * of the writer's parameters model and fingerprint count */
@@ -967,6 +969,11 @@ typedef int (*bioinfer_design_sink)(void *user, const struct bioinfer_design_res
 BIOINFER_API int bioinfer_design_run(bioinfer_design *design, const char *const *paths,
                                      size_t n_paths, bioinfer_design_sink sink, void *user,
                                      struct bioinfer_error *err);
+/* Draws the random numbers of these structures, and does nothing else: a run that goes on behind
+ * structures that are done gives the sequences of one that was never disturbed. Numbers of
+ * BIOINFER_RNG_NATIVE belong to their structure, and there is nothing to draw. */
+BIOINFER_API int bioinfer_design_skip(bioinfer_design *design, const char *const *paths,
+                                      size_t n_paths, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_design_get_profile(bioinfer_design *design,
                                              struct bioinfer_profile *profile);
 BIOINFER_API void bioinfer_design_set_profile(bioinfer_design *design, int on);

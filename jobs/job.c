@@ -54,7 +54,8 @@ static int take_record(void *user, const struct bi_journal_record *r,
             return bi_fail(err, BIOINFER_MISMATCH, "%s: this journal is of another job",
                            job->folder);
         job->n_read = r->ordinal;
-        if (!(job->complete = job->part.n_set == n_own(job)))
+        /* files of the input may have changed, and nothing but their own facts would tell */
+        if (!(job->complete = job->part.n_set == n_own(job) && !job->files))
             job->n_read = 0; /* the input is read again */
         return 0;
     }
@@ -186,6 +187,7 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->n_shards = params->n_shards ? (uint64_t)params->n_shards : 1;
     job->shard = params->n_shards ? (uint64_t)params->shard - 1 : 0;
     job->is_shard = params->n_shards > 0;
+    job->files = params->files;
     job->dedup = !params->no_dedup && !params->text_head;
     job->force = params->resume == BIOINFER_RESUME_FORCE;
     if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params)) ||
@@ -311,6 +313,22 @@ static int commit_in_time(struct bioinfer_job *job, struct bioinfer_error *err)
 
 /* ---- 3 records out ---- */
 
+/* A hash of the file whose path a record has for its sequence; its place does not count. */
+static uint64_t hash_file(const struct bioinfer_job *job, const struct bioinfer_record *r,
+                          uint64_t seed)
+{
+    struct bi_file_facts facts = {0};
+    char *path = bi_alloc(job->env, r->length + 1);
+    if (path) {
+        memcpy(path, r->sequence, r->length);
+        path[r->length] = '\0';
+        if (bi_file_facts(&facts, job->env, path, NULL))
+            facts = (struct bi_file_facts){0}; /* it cannot be read: that is its result */
+    }
+    bi_free(job->env, path);
+    return bi_hash(facts.hash, sizeof facts.hash, bi_hash(&facts.size, sizeof facts.size, seed));
+}
+
 /* hash[0] is of the record, hash[1] of it and of all records before it, whoever computes them: so
  * each record of a journal says what the whole input was up to there. */
 static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r,
@@ -319,7 +337,9 @@ static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *
     uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)-(unsigned)r->status);
     if (r->description)
         h = bi_hash(r->description, strlen(r->description), h);
-    hash[0] = r->length ? bi_hash(r->sequence, r->length, h) : h;
+    hash[0] = !r->length   ? h
+              : job->files ? hash_file(job, r, h)
+                           : bi_hash(r->sequence, r->length, h);
     job->input_hash = bi_hash(hash, sizeof *hash, job->input_hash);
     hash[1] = bi_hash(&job->input_hash, sizeof job->input_hash, job->identity_hash);
 }

@@ -144,7 +144,7 @@ struct bioinfer_job {
     int lock;
     struct bi_part part;
     uint64_t shard, n_shards; /* shard from 0 */
-    bool is_shard, force, dedup, ended;
+    bool is_shard, force, dedup, files, ended;
     bool unsaid;    /* job.json is to be written before the next commit */
     bool fresh;     /* began with this run */
     bool complete;  /* the journal holds everything */

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""tasks.py BIOINFER SOURCE_ROOT CASE TASK [N] - a job of every task that is killed, cut and merged.
+"""tasks.py BIOINFER SOURCE_ROOT CASE TASK N - a job of every task that is killed, cut and merged.
 
     points   BIOINFER is bioinfer-faults: killed before, within and behind every write, and before
-             and behind every sync, rename and removal, then resumed; so is its merge
-    kills    killed at N random moments in all (10), and resumed until it is complete
+             and behind every sync, cut, rename and removal, then resumed; so is its merge.
+             N: at each Nth of these points
+    kills    killed at N random moments in all, and resumed until it is complete
     shards   two and three shards, one of them killed and resumed, merged
     refused  what does not go together is said, with exit status 64
 
@@ -11,7 +12,6 @@ The output and the manifest must have the bytes of an undisturbed run, and nothi
 """
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -40,6 +40,12 @@ class Task:
     def make(self, large):
         return make_fasta(os.path.join(self.folder, "in.fasta"), 300 if large else 13,
                           longest=60 if large else 9, copies=0)
+
+    def change(self):
+        """Changes the input, and says how a journal of the old one is refused."""
+        with open(self.input, "a", encoding="ascii") as f:
+            f.write(">late\nMKT\n")
+        return "the size of the input"
 
     def args(self, path, *more):
         return [EXE, *self.words, "-o", path, "--threads", "1", "--quiet", *self.options, *more]
@@ -88,7 +94,64 @@ class Mutations(Task):
         return super().words + ["--mutations", os.path.join(self.folder, "mutants.csv")]
 
 
-TASKS = {"embed": Embed, "scan": Scan, "pppl": Pppl, "mutations": Mutations}
+def cut_structure(source, path, first, n):
+    """Residues [first, first + n) of the file's first chain."""
+    with open(os.path.join(ROOT, "tests", "golden", "proteinmpnn", source), encoding="ascii") as f:
+        atoms = [line for line in f if line.startswith("ATOM")]
+    residues = sorted({line[21:27] for line in atoms if line[21] == atoms[0][21]})
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines(line for line in atoms if line[21:27] in residues[first:first + n])
+
+
+class Fasta(Task):
+    """A folder of structures, one of which holds no atom."""
+    code, output = 1, "out.fa"
+    options = ("--num-seq", "2", "--temperature", "0.1,0.3", "--seed", "5")
+
+    def make(self, large):
+        if large:  # few structures at a time, so that results come while others are computed
+            self.options = (*self.options, "--batch-tokens", "48")
+        path = os.path.join(self.folder, "backbones")
+        os.mkdir(path)
+        for i in range(60 if large else 4):
+            cut_structure(["5L33.pdb", "6MRR.pdb", "4GYT.pdb"][i % 3],
+                          os.path.join(path, f"s{i:02}.pdb"), i, 40 if large else 12)
+        with open(os.path.join(path, "s03.pdb"), "w", encoding="ascii") as f:
+            f.write("REMARK nothing\n")
+        return path
+
+    @property
+    def words(self):
+        return ["proteinmpnn", self.input]
+
+    def change(self):
+        cut_structure("5L33.pdb", os.path.join(self.input, "s00.pdb"), 3, 12)
+        return "is not the one that this journal holds"
+
+
+class Table(Fasta):
+    output = "out.tsv"
+    options = (*Fasta.options, "--include", "logprobs,probs")
+
+
+class Arrays(Fasta):
+    output = "out.npz"
+    options = (*Fasta.options, "--include", "logprobs,probs")
+
+
+class Jsonl(Fasta):
+    """In this format a record without a result could have a row."""
+    output = "out.jsonl"
+
+
+class Torch(Fasta):
+    """PyTorch's numbers are drawn for one structure after the other, for noise too."""
+    shards = False
+    options = (*Fasta.options, "--rng", "torch", "--backbone-noise", "0.1")
+
+
+TASKS = {"fasta": Fasta, "table": Table, "arrays": Arrays, "jsonl": Jsonl, "torch": Torch,
+         "embed": Embed, "scan": Scan, "pppl": Pppl, "mutations": Mutations}
 
 
 def call(args, code, **env):
@@ -136,10 +199,10 @@ def kill_at(args, n):
     return p.returncode == -signal.SIGKILL
 
 
-def points(task):
-    want, n = whole(task), 0
+def points(task, step):
+    want, n = whole(task), 1 - step
     while True:
-        n += 1
+        n += step
         path = os.path.join(fresh(task.folder), task.output)
         killed = kill_at(task.args(path, "--resume"), n)
         if killed:
@@ -148,7 +211,7 @@ def points(task):
         if not killed:
             break
     assert n > 60, n
-    print(f"{n - 1} points of a run")
+    print(f"points up to {n} of a run, each {step}.")
     if not task.shards:
         return
     path = os.path.join(fresh(task.folder), task.output)
@@ -157,9 +220,9 @@ def points(task):
         for k in range(5, 60, 9):
             kill_at(task.args(path, "--shard", f"{i}/2", "--resume"), k)
         run_shard(task, path, i, 2)
-    n = 0
+    n = 1 - step
     while True:
-        n += 1
+        n += step
         killed = kill_at([EXE, "merge", path, *parts], n)
         if killed:
             call([EXE, "merge", path, *parts], task.code)
@@ -170,7 +233,7 @@ def points(task):
             if ".part-" not in name:
                 os.remove(os.path.join(os.path.dirname(path), name))
     assert n > 20, n
-    print(f"{n - 1} points of a merge")
+    print(f"points up to {n} of a merge")
 
 
 def kills(task, count):
@@ -231,25 +294,25 @@ def refused(task):
     assert "--strict and --shard" in words, words
     run_shard(task, path, 1, 1)
     part = path + ".part-1-of-1"
-    if task.output.endswith(".npz"):
-        return
-    words = call([EXE, "merge", os.path.join(task.folder, "x.npz"), part, "--format", "npz"], 64)
-    assert "finished text" in words, words
-    with open(task.input, "a", encoding="ascii") as f:
-        f.write(">late\nMKT\n")
-    words = call(task.args(path, "--shard", "1/1", "--resume"), 73)
-    assert re.search("the (size|content) of the input", words), words
+    if not task.output.endswith((".npz", ".jsonl")):
+        other = os.path.join(task.folder, "x.npz")
+        words = call([EXE, "merge", other, part, "--format", "npz"], 64)
+        assert "finished text" in words, words
+    expected = task.change()
+    p = subprocess.run(task.args(path, "--shard", "1/1", "--resume"), capture_output=True,
+                       timeout=300, check=False)
+    assert p.returncode in {65, 73} and expected in p.stderr.decode(), (expected, p.stderr)
 
 
-def main(exe, root, case, name, count="10"):
+def main(exe, root, case, name, count):
     global EXE, ROOT
     EXE, ROOT = os.path.abspath(exe), os.path.abspath(root)
     with tempfile.TemporaryDirectory(prefix=f"bioinfer-{name}-") as folder:
         task = TASKS[name](folder, case == "kills")
-        if case == "kills":
-            kills(task, int(count))
+        if case in {"kills", "points"}:
+            {"kills": kills, "points": points}[case](task, int(count))
         else:
-            {"points": points, "shards": shards, "refused": refused}[case](task)
+            {"shards": shards, "refused": refused}[case](task)
 
 
 if __name__ == "__main__":
