@@ -252,7 +252,7 @@ struct bioinfer_reader_params {
     int residues;          /* enum bioinfer_residue_policy */
     int no_ratio_limit;    /* non-zero: do not stop at a suspicious compression ratio */
     uint64_t max_length;   /* residues of one record; 0 = 100,000,000 */
-    int n_threads;         /* that read a plain file ahead; 0 and 1: the caller's alone */
+    int n_threads;         /* for plain files and BGZF; 0 and 1: the caller's alone */
 };
 
 typedef struct bioinfer_reader bioinfer_reader;

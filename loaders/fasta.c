@@ -774,6 +774,7 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
         r->raw = params->residues == BIOINFER_RESIDUES_RAW || r->chains;
         if (params->max_length)
             r->max_length = params->max_length;
+        r->in.n_threads = params->n_threads;
         if (params->no_ratio_limit)
             r->in.ratio_limit = 0;
         r->stops = params->residues == BIOINFER_RESIDUES_STOPS;
@@ -871,6 +872,7 @@ void bi_fasta_tune_alone(struct bioinfer_reader *r, size_t size)
 {
     r->block_size = size;
     r->alone = true;
+    r->in.n_threads = 2; /* without a team: the same code, by the caller */
 }
 
 void bi_fasta_progress(const struct bioinfer_reader *r, uint64_t *done, uint64_t *total)

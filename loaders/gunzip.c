@@ -7,11 +7,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "bgzf.h"
+
 enum { IN_SIZE = 1 << 17 }; /* holds any gzip header up to the end of its extra field */
 
 struct bi_gunzip_state {
     z_stream z;
     bool in_member, bgzf;
+    bool fresh; /* nothing of the member is inflated, nor was it tried by bgzf.c */
     uint64_t member_out;
 };
 
@@ -31,6 +34,7 @@ int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
     *g = (struct bi_gunzip){.env = stream->env,
                             .stream = *stream,
                             .ratio_limit = BI_GUNZIP_RATIO,
+                            .in_size = IN_SIZE,
                             .chunk = SIZE_MAX};
     *stream = BI_STREAM_NONE;
     if (!(g->in = bi_alloc(g->env, IN_SIZE))) {
@@ -48,6 +52,7 @@ void bi_gunzip_close(struct bi_gunzip *g)
     if (g->state)
         inflateEnd(&g->state->z);
     bi_free(g->env, g->state);
+    bi_bgzf_free(&g->bgzf);
     bi_free(g->env, g->in);
     bi_stream_close(&g->stream);
     *g = (struct bi_gunzip){0};
@@ -72,15 +77,18 @@ static uint64_t consumed(const struct bi_gunzip *g)
 /* Reads until in[] holds n unused bytes or the file ends. */
 static int need(struct bi_gunzip *g, size_t n, struct bioinfer_error *err)
 {
-    if (g->pos && g->pos + n > IN_SIZE) {
+    if (g->pos && g->pos + n > g->in_size) {
         memmove(g->in, g->in + g->pos, g->end - g->pos);
         g->end -= g->pos;
         g->pos = 0;
     }
     while (g->end - g->pos < n) {
         size_t got;
-        int st = bi_stream_read(&g->stream, g->in + g->end,
-                                min_size(IN_SIZE - g->end, g->chunk), &got, err);
+        int st;
+        if (g->late.status)
+            return bi_fail(err, g->late.status, "%s", g->late.text);
+        st = bi_stream_read(&g->stream, g->in + g->end,
+                            min_size(g->in_size - g->end, g->chunk), &got, err);
         if (st)
             return st;
         if (!got)
@@ -90,31 +98,39 @@ static int need(struct bi_gunzip *g, size_t n, struct bioinfer_error *err)
     return 0;
 }
 
-/* Does the header at in[pos] carry the extra field "BC" of BGZF? */
-static bool has_bgzf_field(const struct bi_gunzip *g)
-{
-    const uint8_t *p = g->in + g->pos;
-    size_t n = g->end - g->pos, at = 12, stop;
-    if (n < 12 || !(p[3] & 4))
-        return false;
-    stop = min_size(n, at + bi_le16(p + 10));
-    while (at + 4 <= stop) {
-        if (p[at] == 'B' && p[at + 1] == 'C' && bi_le16(p + at + 2) == 2)
-            return true;
-        at += 4 + (size_t)bi_le16(p + at + 2);
-    }
-    return false;
-}
-
 static bool is_gzip_magic(const struct bi_gunzip *g)
 {
     return g->end - g->pos >= 2 && g->in[g->pos] == 0x1F && g->in[g->pos + 1] == 0x8B;
+}
+
+/* Has threads inflate the file where that is possible; the caller does it alone elsewhere. */
+static void start_threads(struct bi_gunzip *g)
+{
+    struct bi_bgzf *b = NULL;
+    uint8_t *in;
+    size_t size;
+    if (g->n_threads < 2 || !g->stream.size ||
+        !(b = bi_bgzf_new(g->env, g->n_threads, g->stream.size)))
+        return;
+    size = bi_bgzf_room(b) > IN_SIZE ? bi_bgzf_room(b) : IN_SIZE;
+    if (!(in = bi_alloc(g->env, size))) {
+        bi_bgzf_free(&b);
+        return;
+    }
+    memcpy(in, g->in + g->pos, g->end - g->pos);
+    bi_free(g->env, g->in);
+    g->end -= g->pos;
+    g->pos = 0;
+    g->in = in;
+    g->in_size = size;
+    g->bgzf = b;
 }
 
 /* Looks at the first bytes and sets zlib up when they are gzip's. */
 static int start(struct bi_gunzip *g, struct bioinfer_error *err)
 {
     struct bi_gunzip_state *s;
+    size_t size;
     int st = need(g, 2, err);
     if (st || !is_gzip_magic(g))
         return st;
@@ -133,9 +149,11 @@ static int start(struct bi_gunzip *g, struct bioinfer_error *err)
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     inflateValidate(&s->z, 0); /* a fuzzer cannot guess checksums */
 #endif
-    s->bgzf = has_bgzf_field(g);
-    s->in_member = true;
+    s->bgzf = bi_bgzf_header(g->in + g->pos, g->end - g->pos, &size);
+    s->in_member = s->fresh = true;
     g->state = s;
+    if (s->bgzf)
+        start_threads(g);
     return 0;
 }
 
@@ -177,9 +195,52 @@ static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
             "%s: trailing garbage after the gzip data at offset %llu (byte 0x%02X)",
             g->stream.path, (unsigned long long)consumed(g), g->in[g->pos]);
     inflateReset(&s->z);
-    s->in_member = true;
+    s->in_member = s->fresh = true;
     s->member_out = 0;
     return 0;
+}
+
+/* At the start of a member: inflates it and those behind it by threads. What they leave, and all
+ * behind a member that is not sound, is zlib's. */
+static void inflate_ahead(struct bi_gunzip *g)
+{
+    size_t before;
+    g->state->fresh = false;
+    do {
+        before = g->end - g->pos;
+        if (need(g, min_size(before + 1, g->in_size), &g->late))
+            break;
+    } while (g->end - g->pos > before);
+    if (!bi_bgzf_inflate(g->bgzf, g->in + g->pos, g->end - g->pos))
+        bi_bgzf_free(&g->bgzf);
+}
+
+/* Hands out what threads have inflated; false: there is nothing, zlib goes on at in[pos]. */
+static bool take_ahead(struct bi_gunzip *g, uint8_t *dst, size_t n, size_t *got)
+{
+    struct bi_gunzip_state *s = g->state;
+    const struct bi_bgzf_member *m = g->bgzf ? bi_bgzf_at(g->bgzf) : NULL;
+    uint64_t out;
+    if (!m)
+        return false;
+    out = g->total_out + (m->out_size - s->member_out);
+    if (g->ratio_limit && out > 1u << 20 && out / g->ratio_limit > consumed(g)) {
+        bi_bgzf_drop(g->bgzf); /* it may be a bomb: zlib says where it becomes one */
+        s->member_out = 0;
+        return false;
+    }
+    *got = min_size(n, m->out_size - (size_t)s->member_out);
+    memcpy(dst, m->out + s->member_out, *got);
+    s->member_out += *got;
+    g->total_out += *got;
+    if (s->member_out == m->out_size) {
+        g->pos += m->size;
+        if (bi_bgzf_next(g->bgzf))
+            s->member_out = 0;
+        else
+            s->in_member = false;
+    }
+    return true;
 }
 
 /* Inflates into dst[0, n). *got may be set even when a status is returned. */
@@ -190,9 +251,15 @@ static int inflate_some(struct bi_gunzip *g, uint8_t *dst, size_t n, size_t *got
     while (!*got && !g->at_end) {
         int st, z;
         size_t in_size, out_size = min_size(n, 1u << 30);
+        if (take_ahead(g, dst, n, got))
+            continue;
         if (!s->in_member) {
             if ((st = next_member(g, err)))
                 return st;
+            continue;
+        }
+        if (g->bgzf && s->fresh) {
+            inflate_ahead(g);
             continue;
         }
         if ((st = need(g, 1, err)))

@@ -3,7 +3,7 @@
  * gzip: any number of members, zero padding between and behind them; zlib checks CRC
  * and length of each. A stream cut in a member and bytes behind the last one are
  * errors, given after the bytes that came before them. BGZF without its end marker is a
- * warning. */
+ * warning. Threads of the environment's team inflate BGZF of a file or memory (bgzf.h). */
 #ifndef BI_GUNZIP_H
 #define BI_GUNZIP_H
 
@@ -18,12 +18,15 @@ struct bi_gunzip {
     struct bi_stream stream;
     struct bi_gunzip_state *state; /* zlib's, NULL for plain bytes */
     uint8_t *in;                   /* bytes as stored: in[pos, end) are not yet used */
-    size_t pos, end;
+    size_t pos, end, in_size;
+    int n_threads; /* inflate BGZF, set before the first read; 0 and 1: the caller's alone */
+    struct bi_bgzf *bgzf; /* NULL: it is */
     uint64_t total_out;
     uint64_t ratio_limit; /* 0 = none */
     size_t chunk;         /* most bytes of one read; tests make it small */
     bool started, at_end;
     struct bioinfer_error failed; /* status != 0: what every further read returns */
+    struct bioinfer_error late;   /* met while reading ahead: for when in[] is used up */
 };
 
 /* Takes the stream over: it is closed with the gunzip, also when this fails. */
