@@ -1,7 +1,9 @@
-/* design.c - sequences for structures: parameters, windows of structures, the public calls.
+/* design.c - the task design: sequences for structures.
  *
- * A structure becomes jobs (design_jobs.c), jobs of many structures share batches
- * (design_batch.c), results leave in input order (design_report.c). */
+ * A structure becomes rounds of jobs (design_jobs.c), each round a unit whose items are its jobs
+ * (design_batch.c); results leave in input order (design_report.c).
+ *
+ * Sections: life, the task, public calls. */
 #include "design.h"
 
 #include <inttypes.h>
@@ -10,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../graph/rules.h"
-
-enum { WINDOW_STRUCTURES = 4096 };
+static const struct bi_task_def design_def;
 
 /* ---- life ---- */
 
@@ -87,40 +87,13 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
     return 0;
 }
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
-{
-    const struct bi_design_graph *of = user;
-    (void)err;
-    g->n_tokens = of->shape.n_tokens;
-    g->n_seqs = of->shape.n_structures;
-    g->n_rows = of->shape.n_sampled;
-    g->longest = of->shape.longest;
-    of->model->def->build_design(of->model, g, &of->shape);
-    return 0;
-}
-
-void bi_design_recipe(const struct bioinfer_design *d, const struct bi_design_shape *s,
-                       struct bi_design_graph *graph, struct bi_recipe *recipe)
-{
-    *graph = (struct bi_design_graph){&d->model->base, *s};
-    *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)s->n_tokens, (uint64_t)s->n_structures, (uint64_t)s->longest,
-                 (uint64_t)s->n_samples, (uint64_t)s->n_sampled, (uint64_t)s->n_terms,
-                 (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore}},
-        .build = build_graph, .user = graph, .no_rules = d->params.no_rules};
-}
-
 enum { DEFAULT_SEED = 37 };
 
 int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
                         const struct bioinfer_design_params *params, struct bioinfer_error *err)
 {
     struct bioinfer_design *d = NULL;
-    struct bi_design_shape probe = {16, 1, 16, 1, 16, 1, 16, BI_PASS_SAMPLE, false};
-    struct bi_rule_trace trace = {{0}, NULL};
-    struct bi_design_graph graph;
-    struct bi_recipe recipe;
-    struct bi_graph *g = NULL;
+    int64_t batch_tokens;
     int st;
     if (!out || !model)
         return bi_fail(err, BIOINFER_INVALID, "design: out and model must be given");
@@ -134,22 +107,22 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
         return bi_fail(err, BIOINFER_NOMEM, "design");
     d->env = model->base.env;
     d->strings.env = d->env;
-    d->model = (struct bioinfer_model *)(uintptr_t)model; /* its store fills under a lock */
-    atomic_flag_clear(&d->busy);
+    d->task.def = &design_def;
+    /* not const: weights that are loaded fill its store, under a lock */
+    d->model = (struct bioinfer_model *)(uintptr_t)model;
     if ((st = bi_params_copy(&d->params, sizeof d->params, params, "design params", err)) ||
         (st = check_params(d, err)) ||
-        (st = bi_side_files_read(&d->side, d->env, &d->params, err)) ||
-        (st = bi_exec_new(&d->exec, d->model, d->params.memory_limit, err)))
+        (st = bi_side_files_read(&d->side, d->env, &d->params, err)))
         goto out;
-    bi_design_recipe(d, &probe, &graph, &recipe); /* names of rules are checked here */
-    recipe.trace = &trace;
-    if ((st = bi_plan_graph(&g, model, &recipe, true, err)))
-        goto out;
-    d->batch_tokens = d->params.batch_tokens > 0 ? d->params.batch_tokens
-                      : model->caps.half         ? 16384
-                                                 : 2048;
+    batch_tokens = model->caps.half ? 16384 : 2048;
     if (model->base.design.ligand_atoms) /* a residue has hundreds of pairs of atoms */
-        d->batch_tokens = d->params.batch_tokens > 0 ? d->batch_tokens : d->batch_tokens / 8;
+        batch_tokens /= 8;
+    if (d->params.batch_tokens > 0)
+        batch_tokens = d->params.batch_tokens;
+    if ((st = bi_task_open(&d->task, model, batch_tokens, d->params.memory_limit, err)))
+        goto out;
+    d->task.progress = d->params.progress;
+    d->task.progress_user = d->params.progress_user;
     if (!d->params.seed)
         d->params.seed = DEFAULT_SEED;
     if (model->base.design.run_py)
@@ -161,7 +134,6 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
     *out = d;
     d = NULL;
 out:
-    bi_graph_free(&g);
     bioinfer_design_free(&d);
     return st;
 }
@@ -171,16 +143,18 @@ void bioinfer_design_free(bioinfer_design **design)
     struct bioinfer_design *d = design ? *design : NULL;
     if (!d)
         return;
-    bi_exec_free(&d->exec);
+    bi_task_close(&d->task);
+    bi_free(d->env, d->cells.of);
+    bi_free(d->env, d->cells.grids);
     bi_side_files_free(&d->side);
     bi_arena_reset(&d->strings);
     bi_free(d->env, d);
     *design = NULL;
 }
 
-/* ---- the run ---- */
+/* ---- the task ---- */
 
-/* A copy of the logits of draws for the jobs whose scores come from others. */
+/* Makes room for the logits of draws in the jobs whose scores come from others. */
 static int keep_draws(struct bi_jobs *jobs, struct bioinfer_error *err)
 {
     for (size_t i = 0; i < jobs->n; i++) {
@@ -193,144 +167,193 @@ static int keep_draws(struct bi_jobs *jobs, struct bioinfer_error *err)
     return 0;
 }
 
-static void jobs_free(const struct bioinfer_design *d, struct bi_jobs *jobs)
+static void input_release(const struct bi_env *env, struct bi_design_input **input)
 {
-    bi_free(d->env, jobs->of);
-    bi_free(d->env, jobs->keys);
-    bi_free(d->env, jobs->normal);
-    bi_arena_reset(&jobs->arena);
+    struct bi_design_input *in = *input;
+    *input = NULL;
+    if (in && !--in->n_holders) {
+        bi_entry_free(&in->entry);
+        bi_free(env, in);
+    }
 }
 
-/* Jobs of entries from `at` on until the round is full; *end: behind the last entry that has some,
- * first[i]: the first job of entry i. */
-static int make_round(struct bioinfer_design *d, struct bi_entry *entries, size_t at, size_t n,
-                      struct bi_jobs *jobs, size_t *first, size_t *end, struct bioinfer_error *err)
+/* The structure whose jobs are to be made next: 1; 0 = there is none. */
+static int next_input(struct bioinfer_design *d, struct bioinfer_error *err)
 {
-    int st = 0;
+    struct bi_entry *e = d->input ? &d->input->entry : NULL;
+    int st;
+    if (e && !e->status && !e->walk.done)
+        return 1;
+    input_release(d->env, &d->input);
+    if (d->at == d->n_paths)
+        return 0;
+    if (!(d->input = bi_zalloc(d->env, sizeof *d->input)))
+        return bi_fail(err, BIOINFER_NOMEM, "structure");
+    d->input->n_holders = 1;
+    e = &d->input->entry;
+    if ((st = bi_entry_read(e, d->model, d->paths[d->at], &d->params, &d->side, &d->notes, err)))
+        return st;
+    e->ordinal = d->at++;
+    return 1;
+}
+
+/* Makes the jobs of a round. A failure of the structure is its own status. */
+static int make_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+                     struct bioinfer_error *err)
+{
+    struct bioinfer_error why = {0};
+    int st;
+    jobs->arena.env = d->env;
+    jobs->limit = 4 * BI_DESIGN_SAMPLED * d->task.batch_tokens;
     jobs->n = 0;
     jobs->tokens = 0;
-    bi_arena_reset(&jobs->arena);
-    first[at] = 0;
-    do {
-        struct bi_entry *e = &entries[at];
-        struct bioinfer_error why = {0};
-        if (!e->status && (st = bi_design_jobs(d, jobs, e, &why))) {
-            if (st == BIOINFER_NOMEM)
-                return bi_fail(err, st, "%s", why.text);
-            jobs->n = first[at];
-            e->status = st;
-            snprintf(e->message, sizeof e->message, "%s", why.text);
-        }
-        first[++at] = jobs->n;
-    } while (at < n && jobs->tokens < jobs->limit);
-    *end = at;
+    if ((st = bi_design_jobs(d, jobs, e, &why))) {
+        if (st == BIOINFER_NOMEM)
+            return bi_fail(err, st, "%s", why.text);
+        jobs->n = 0;
+        e->status = st;
+        snprintf(e->message, sizeof e->message, "%s", why.text);
+        return 0;
+    }
+    st = bi_design_scratch(d, jobs, (size_t)e->n, err);
+    return st ? st : keep_draws(jobs, err);
+}
+
+static void jobs_free(const struct bi_env *env, struct bi_jobs *jobs)
+{
+    bi_free(env, jobs->of);
+    bi_free(env, jobs->keys);
+    bi_free(env, jobs->normal);
+    if (jobs->arena.env)
+        bi_arena_reset(&jobs->arena);
+}
+
+/* Makes the items of the jobs that are computed, or of those that are scored a second time. */
+static int make_items(struct bioinfer_design *d, struct bi_design_unit *u,
+                      struct bioinfer_error *err)
+{
+    bi_free(d->env, u->unit.items);
+    u->unit.n_items = 0;
+    if (!(u->unit.items = bi_calloc(d->env, u->jobs.n + 1, sizeof *u->unit.items)))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu sequences", u->jobs.n);
+    for (size_t i = 0; i < u->jobs.n; i++)
+        if (!u->again || u->jobs.of[i].again) /* natives are scored once */
+            bi_design_item(d, u, (int32_t)i, &u->unit.items[u->unit.n_items++]);
     return 0;
 }
 
-static bool is_finished(const struct bi_entry *e)
+static int design_read(struct bi_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
-    return e->status || e->walk.done;
-}
-
-static int report_entry(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs,
-                        size_t n, struct bioinfer_error *err)
-{
-    struct bioinfer_design *d = r->d;
-    struct bioinfer_profile *p = &d->exec->profile;
-    int st = bi_design_report(r, e, jobs, n, err);
-    if (!is_finished(e))
+    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_unit *u = (struct bi_design_unit *)unit;
+    struct bi_entry *e;
+    int st = next_input(d, err);
+    if (st <= 0)
         return st;
-    p->records++;
-    p->residues += (uint64_t)e->n;
-    if (!st && d->params.progress &&
-        d->params.progress(d->params.progress_user, p->records, p->residues))
-        st = bi_fail(err, BIOINFER_CANCELLED, "cancelled after %" PRIu64 " structures", p->records);
-    return st;
+    u->input = d->input;
+    u->input->n_holders++;
+    e = &u->input->entry;
+    if (!e->status && ((st = make_jobs(d, &u->jobs, e, err)) || (st = make_items(d, u, err))))
+        return st;
+    if (e->status)
+        unit->n_items = 0;
+    u->last = e->status || e->walk.done;
+    unit->status = e->status;
+    unit->result_size = (uint64_t)u->jobs.tokens * BI_SYMBOLS * 2 * sizeof(double);
+    return (unit->id = bi_strdup(t->env, e->name)) ? 1 : bi_fail(err, BIOINFER_NOMEM, "structure");
 }
 
-/* Entries [0, n) are there: their jobs, batches, results in order, round by round. */
-static int run_window(struct bioinfer_design *d, struct bi_entry *entries, size_t n,
-                      struct bi_report *r, struct bioinfer_error *err)
+static int design_next(struct bi_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
-    struct bi_jobs jobs = {.arena = {.env = d->env},
-                           .limit = 4 * BI_DESIGN_SAMPLED * d->batch_tokens};
-    size_t *first = bi_calloc(d->env, n + 1, sizeof *first);
-    int64_t longest = 1;
-    int st = first ? 0 : bi_fail(err, BIOINFER_NOMEM, "jobs of %zu structures", n);
-    for (size_t i = 0; i < n; i++)
-        longest = entries[i].n > longest ? entries[i].n : longest;
-    for (size_t at = 0, end; !st && at < n; at = is_finished(&entries[end - 1]) ? end : end - 1) {
-        if ((st = make_round(d, entries, at, n, &jobs, first, &end, err)) ||
-            (st = bi_design_scratch(d, &jobs, (size_t)longest, err)) ||
-            (st = keep_draws(&jobs, err)) || (st = bi_design_run_jobs(d, &jobs, false, err)) ||
-            (d->params.backbone_noise > 0 && (st = bi_design_run_jobs(d, &jobs, true, err))))
-            break;
-        for (size_t i = at; !st && i < end; i++)
-            st = report_entry(r, &entries[i], jobs.n ? jobs.of + first[i] : NULL,
-                              first[i + 1] - first[i], err);
+    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_unit *u = (struct bi_design_unit *)unit;
+    int st;
+    if (u->again || !(d->params.backbone_noise > 0))
+        return 0;
+    u->again = true;
+    st = make_items(d, u, err);
+    return st ? st : unit->n_items > 0;
+}
+
+static int design_result(struct bi_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+{
+    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_unit *u = (struct bi_design_unit *)unit;
+    struct bi_entry *e = &u->input->entry;
+    struct bioinfer_profile *p = &t->exec->profile;
+    int st;
+    if (unit->status && !e->status) {
+        e->status = unit->status;
+        snprintf(e->message, sizeof e->message, "%s",
+                 unit->message ? unit->message : bioinfer_status_name(unit->status));
     }
-    bi_free(d->env, first);
-    jobs_free(d, &jobs);
+    if (u->input->told)
+        return 0;
+    st = bi_design_report(&d->report, e, u->jobs.of, u->jobs.n, err);
+    u->input->told = e->status != 0;
+    if (e->status || u->last) {
+        p->records++;
+        p->residues += (uint64_t)e->n;
+    }
     return st;
 }
 
-/* Sequences of one structure, for the size of a window. */
-static int64_t jobs_of(const struct bioinfer_design *d, const struct bi_entry *e)
+static void design_drop(struct bi_task *t, struct bi_unit *unit)
 {
-    return d->params.mode == BIOINFER_DESIGN_CONDITIONAL ||
-                   d->params.mode == BIOINFER_DESIGN_CONDITIONAL_BACKBONE
-               ? e->n
-               : 1 + (int64_t)d->n_batches * d->copies * d->n_temperatures;
+    struct bi_design_unit *u = (struct bi_design_unit *)unit;
+    bi_free(t->env, unit->items);
+    jobs_free(t->env, &u->jobs);
+    input_release(t->env, &u->input);
 }
+
+int32_t bi_design_program(const struct bioinfer_design *d)
+{
+    static const enum bi_design_pass passes[] = {BI_PASS_SAMPLE, BI_PASS_SCORE, BI_PASS_SCORE,
+                                                 BI_PASS_SCORE, BI_PASS_UNCONDITIONAL};
+    return (int32_t)passes[d->params.mode] << 1;
+}
+
+static const char *const design_made[] = {
+    "x", "mask", "number", "chain", "label", "start", "atoms", "atom_mask", "element", "token",
+    "codes", "rank", "plan", "weight", "sampled_mask", "noise", "terms", "sample_start",
+    "sample_first", "temperature", "grid", "cells"};
+
+static const struct bi_task_def design_def = {
+    .name = "design", .unit_size = sizeof(struct bi_design_unit),
+    .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16, .n_samples = 1,
+                 .n_sampled = 16},
+    .made = design_made, .n_made = BI_COUNT(design_made), .read = design_read,
+    .load = bi_design_load, .recipe = bi_design_recipe, .fill = bi_design_fill,
+    .collect = bi_design_collect, .next = design_next, .result = design_result,
+    .drop = design_drop};
+
+/* ---- public calls ---- */
 
 int bioinfer_design_run(bioinfer_design *d, const char *const *paths, size_t n_paths,
                         bioinfer_design_sink sink, void *user, struct bioinfer_error *err)
 {
-    struct bi_report r = {.d = d, .sink = sink, .user = user};
-    struct bi_entry *entries = NULL;
-    size_t cap = 0, n = 0;
-    double begun = bi_now();
+    struct bi_report *r;
     int st;
     if (!d || (!paths && n_paths) || !sink)
         return bi_fail(err, BIOINFER_INVALID, "design: paths and sink must be given");
-    if ((st = bi_context_check(d->model->ctx, err)))
+    if ((st = bi_task_enter(&d->task, err)))
         return st;
-    if (atomic_flag_test_and_set(&d->busy))
-        return bi_fail(err, BIOINFER_MISUSE, "the design is in use by another thread");
-    r.header.env = r.sequence.env = r.order.env = d->env;
-    for (size_t at = 0; !st && at < n_paths;) {
-        int64_t tokens = 0, sampled = 0;
-        while (!st && at < n_paths && n < WINDOW_STRUCTURES &&
-               (!n || (tokens < 4 * d->batch_tokens &&
-                       sampled < 4 * BI_DESIGN_SAMPLED * d->batch_tokens))) {
-            if (!bi_grow(d->env, &entries, &cap, n + 1, sizeof *entries)) {
-                st = bi_fail(err, BIOINFER_NOMEM, "window of %zu structures", n + 1);
-                break;
-            }
-            st = bi_entry_read(&entries[n], d->model, paths[at], &d->params, &d->side, &d->notes,
-                               err);
-            entries[n].ordinal = at++;
-            tokens += entries[n].n;
-            sampled += entries[n].n * jobs_of(d, &entries[n]);
-            n++;
-        }
-        if (!st)
-            st = run_window(d, entries, n, &r, err);
-        while (n)
-            bi_entry_free(&entries[--n]);
-    }
+    r = &d->report;
+    *r = (struct bi_report){.d = d, .sink = sink, .user = user};
+    r->header.env = r->sequence.env = r->order.env = d->env;
+    d->paths = paths;
+    d->n_paths = n_paths;
+    d->at = 0;
+    st = bi_task_run(&d->task, err);
+    input_release(d->env, &d->input);
     bi_notes_end(&d->notes, d->env);
-    if (st)
-        bi_exec_abandon(d->exec);
-    bi_free(d->env, entries);
-    bi_free(d->env, r.log_probs);
-    bi_free(d->env, r.probs);
-    bi_free(d->env, r.mask);
-    bi_buf_free(&r.header);
-    bi_buf_free(&r.sequence);
-    bi_buf_free(&r.order);
-    d->exec->profile.seconds += bi_now() - begun;
-    atomic_flag_clear(&d->busy);
+    bi_free(d->env, r->log_probs);
+    bi_free(d->env, r->probs);
+    bi_free(d->env, r->mask);
+    bi_buf_free(&r->header);
+    bi_buf_free(&r->sequence);
+    bi_buf_free(&r->order);
+    bi_task_leave(&d->task);
     return st;
 }
 
@@ -339,10 +362,11 @@ static int draw_alone(struct bioinfer_design *d, const char *path, struct bi_job
                       struct bioinfer_error *err)
 {
     struct bi_entry e;
-    size_t first[2], end;
     int st = bi_entry_read(&e, d->model, path, &d->params, &d->side, &d->notes, err);
-    while (!st && !is_finished(&e))
-        st = make_round(d, &e, 0, 1, jobs, first, &end, err);
+    while (!st && !e.status && !e.walk.done) {
+        st = make_jobs(d, jobs, &e, err);
+        bi_arena_reset(&jobs->arena);
+    }
     bi_entry_free(&e);
     return st;
 }
@@ -354,45 +378,34 @@ int bioinfer_design_skip(bioinfer_design *d, const char *const *paths, size_t n_
     int st = 0;
     if (!d || (!paths && n_paths))
         return bi_fail(err, BIOINFER_INVALID, "design: paths must be given");
-    if ((st = bi_context_check(d->model->ctx, err)))
+    if ((st = bi_task_enter(&d->task, err)))
         return st;
-    if (atomic_flag_test_and_set(&d->busy))
-        return bi_fail(err, BIOINFER_MISUSE, "the design is in use by another thread");
-    jobs.arena.env = d->env;
-    jobs.limit = 4 * BI_DESIGN_SAMPLED * d->batch_tokens;
     for (size_t i = 0; i < n_paths && !st && d->random.kind != BI_RNG_NATIVE; i++)
         st = draw_alone(d, paths[i], &jobs, err);
     bi_notes_end(&d->notes, d->env);
-    jobs_free(d, &jobs);
-    atomic_flag_clear(&d->busy);
+    jobs_free(d->env, &jobs);
+    bi_task_leave(&d->task);
     return st;
 }
 
 void bioinfer_design_set_profile(bioinfer_design *d, int on)
 {
     if (d)
-        d->exec->profiling = on != 0;
+        d->task.exec->profiling = on != 0;
 }
 
 int bioinfer_design_get_profile(bioinfer_design *d, struct bioinfer_profile *profile)
 {
-    return d && profile ? bi_exec_get_profile(d->exec, profile) : BIOINFER_INVALID;
+    return d && profile ? bi_task_get_profile(&d->task, profile) : BIOINFER_INVALID;
 }
 
 int bioinfer_design_dump(bioinfer_design *d, int64_t n_residues, int fused, int trace,
                          int (*write)(void *user, const char *text, size_t len), void *user,
                          struct bioinfer_error *err)
 {
-    static const enum bi_design_pass passes[] = {BI_PASS_SAMPLE, BI_PASS_SCORE, BI_PASS_SCORE,
-                                                 BI_PASS_SCORE, BI_PASS_UNCONDITIONAL};
-    struct bi_design_shape shape;
-    struct bi_design_graph graph;
-    struct bi_recipe recipe;
+    struct bi_counts one = {.n_seqs = 1, .n_samples = 1};
     if (!d || !write || n_residues < 1 || n_residues > BI_MAX_RESIDUES)
         return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", BI_MAX_RESIDUES);
-    shape = (struct bi_design_shape){
-        .n_tokens = n_residues, .n_structures = 1, .longest = n_residues, .n_samples = 1,
-        .n_sampled = n_residues, .n_terms = 1, .n_cells = 1, .pass = passes[d->params.mode]};
-    bi_design_recipe(d, &shape, &graph, &recipe);
-    return bi_plan_dump(d->model, &recipe, fused, trace, write, user, err);
+    one.n_tokens = one.longest = one.n_rows = one.n_sampled = (int32_t)n_residues;
+    return bi_task_dump(&d->task, &one, fused, trace, write, user, err);
 }

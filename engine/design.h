@@ -7,7 +7,7 @@
 #include "../kernels/edges.h"
 #include "../loaders/json.h"
 #include "../loaders/structure.h"
-#include "engine.h"
+#include "tasks/task.h"
 
 /* A chain of a structure: tokens [begin, begin + n). */
 struct bi_segment {
@@ -133,25 +133,6 @@ struct bi_job {
     float *drawn_from;   /* [n, 21] logits of the draws where they are not `logits` */
 };
 
-struct bioinfer_design {
-    struct bioinfer_model *model;
-    const struct bi_env *env;
-    struct bi_exec *exec;
-    struct bioinfer_design_params params;
-    struct bi_arena strings;
-    struct bi_side_files side;
-    struct bi_notes notes;
-    struct bi_random random;
-    double *temperatures;
-    int n_temperatures, n_batches, copies;
-    int64_t batch_tokens;
-    atomic_flag busy;
-};
-
-struct bi_design_graph {
-    const struct bi_model *model;
-    struct bi_design_shape shape;
-};
 struct bi_order_key {
     float value;
     int32_t token;
@@ -166,6 +147,26 @@ struct bi_jobs {
     float *normal;
     size_t cap_keys, cap_normal;
 };
+/* Tables of cells for the structures of one batch. */
+struct bi_design_cells {
+    int32_t *of; /* [n], as struct bi_knn_params says */
+    int64_t n;
+    size_t cap;
+    struct bi_cell_grid *grids; /* [n_grids], one for each structure */
+    size_t n_grids, cap_grids;
+};
+
+/* How far a batch is filled. */
+struct bi_design_filling {
+    const struct bi_item *before;
+    int32_t token, terms, row; /* where the structure and the terms in use begin; the next row */
+};
+
+struct bi_design_graph {
+    const struct bi_model *model;
+    struct bi_design_shape shape;
+};
+
 struct bi_report {
     struct bioinfer_design *d;
     bioinfer_design_sink sink;
@@ -175,9 +176,43 @@ struct bi_report {
     struct bi_buf header, sequence, order;
 };
 
-/* The recipe of a shape; it points into `graph`. */
-void bi_design_recipe(const struct bioinfer_design *d, const struct bi_design_shape *shape,
-                      struct bi_design_graph *graph, struct bi_recipe *recipe);
+struct bioinfer_design {
+    struct bi_task task;
+    struct bioinfer_model *model;
+    const struct bi_env *env;
+    struct bioinfer_design_params params;
+    struct bi_arena strings;
+    struct bi_side_files side;
+    struct bi_notes notes;
+    struct bi_random random;
+    double *temperatures;
+    int n_temperatures, n_batches, copies;
+    struct bi_design_cells cells;     /* for the batch that is packed */
+    struct bi_design_filling filling;
+    struct bi_design_graph graph;     /* the last recipe points to it */
+    /* for one run */
+    const char *const *paths;
+    size_t n_paths, at;
+    struct bi_design_input *input; /* whose jobs are being made; NULL = none */
+    struct bi_report report;
+};
+
+/* A structure, and the units that hold jobs of it. */
+struct bi_design_input {
+    struct bi_entry entry;
+    int n_holders;
+    bool told; /* why it has no results was handed out */
+};
+
+/* A round of jobs of one structure. */
+struct bi_design_unit {
+    struct bi_unit unit;
+    struct bi_design_input *input;
+    struct bi_jobs jobs;
+    bool last;  /* no other round of this structure follows */
+    bool again; /* the items are those of the second scoring, of other coordinates */
+};
+
 /* Ascending by value, then token. */
 int bi_compare_order(const void *a, const void *b);
 /* Is the token one that is designed: of a designed chain, not fixed, all atoms there: 1 or 0. */
@@ -190,9 +225,21 @@ int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, siz
 int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err);
 void bi_walk_end(struct bi_entry *e);
-/* design_batch.c: computes all jobs; with `again` those that are scored a second time. */
-int bi_design_run_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, bool again,
-                       struct bioinfer_error *err);
+/* ---- design_batch.c: what the task tells the runner of items and batches ---- */
+
+/* Makes the item of job `number` of a unit. */
+void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, int32_t number,
+                    struct bi_item *item);
+int64_t bi_design_load(const struct bi_counts *counts);
+/* The program that a dump shows. */
+int32_t bi_design_program(const struct bioinfer_design *d);
+int bi_design_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                     struct bioinfer_error *err);
+void bi_design_fill(const struct bi_task *t, const struct bi_item *item,
+                    const struct bi_batch_place *place);
+int bi_design_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
+                      struct bioinfer_error *err);
+
 /* design_report.c: hands out the results of one entry, or why there are none. */
 int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,
                      struct bioinfer_error *err);

@@ -1,9 +1,9 @@
-/* design_batch.c - jobs to batches: structures (encoded once) and samples over them. */
+/* design_batch.c - batches of designs: structures (encoded once) and samples over them.
+ *
+ * An item is a job; the part that jobs have in common is their structure. */
 #include "design.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,74 +11,58 @@ enum {
     CELLS_FROM = 2048, /* residues of a structure that is looked through cell by cell */
 };
 
-/* ---- batches ---- */
-
-/* A batch: jobs [0, n), their structures, and where their tables begin. */
-struct batch {
-    struct bi_job *jobs;
-    size_t n;
-    bool again; /* the second scoring, of other coordinates */
-    enum bi_design_pass pass;
-    bool rescore;
-    struct bi_counts counts;
-    int64_t n_terms, n_cells;
-    int32_t *cells; /* as struct bi_knn_params says */
-    size_t cap_cells;
-};
-
-static const float *coordinates_of(const struct batch *b, const struct bi_job *j)
+static struct bi_job *job_of(const struct bi_item *item)
 {
-    return b->again ? j->again : j->x;
+    return &((struct bi_design_unit *)item->unit)->jobs.of[item->number];
 }
 
-/* Does job i begin a structure of its own in the batch? */
-static bool begins(const struct batch *b, size_t i)
+/* Rows of terms that an item adds: those of the item before serve when nothing differs. */
+static int64_t terms_of(const struct bi_item *before, const struct bi_item *item)
 {
-    return !i || coordinates_of(b, &b->jobs[i]) != coordinates_of(b, &b->jobs[i - 1]);
-}
-
-/* Rows of terms that job i adds: those of the job before serve when nothing differs. */
-static int64_t terms_of(const struct batch *b, size_t i)
-{
-    const struct bi_job *j = &b->jobs[i], *before = i ? j - 1 : NULL;
-    if (before && before->entry == j->entry &&
-        (before->temperature == j->temperature || j->kind == BI_JOB_NATIVE))
+    const struct bi_job *j = job_of(item), *b = before ? job_of(before) : NULL;
+    if (b && b->entry == j->entry && (b->temperature == j->temperature || j->kind == BI_JOB_NATIVE))
         return 0;
     return bi_entry_has_terms(j->entry) ? j->entry->n : 1;
 }
 
-/* Sizes of jobs [0, n). */
-static void measure(struct batch *b, int k, int atoms)
+void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, int32_t number,
+                    struct bi_item *item)
 {
-    struct bi_counts c = {0};
-    b->n_terms = 0;
-    for (size_t i = 0; i < b->n; i++) {
-        int32_t n = (int32_t)b->jobs[i].entry->n;
-        if (begins(b, i)) {
-            c.n_tokens += n;
-            c.n_seqs++;
-        }
-        c.n_samples++;
-        c.n_sampled += n;
-        c.longest = n > c.longest ? n : c.longest;
-        b->n_terms += terms_of(b, i);
-    }
-    c.n_rows = c.n_sampled;
-    c.n_steps = c.longest;
-    c.n_edges = c.n_tokens * k;
-    c.n_atoms = c.n_tokens * atoms;
-    c.n_pairs = c.n_atoms * atoms;
-    c.n_sample_edges = c.n_samples * k;
-    c.n_sampled_edges = c.n_sampled * k;
-    b->counts = c;
+    static const enum bi_design_pass passes[] = {
+        [BI_JOB_NATIVE] = BI_PASS_SAMPLE, [BI_JOB_SAMPLE] = BI_PASS_SAMPLE,
+        [BI_JOB_SCORE] = BI_PASS_SCORE, [BI_JOB_CONDITION] = BI_PASS_SCORE,
+        [BI_JOB_UNCONDITIONAL] = BI_PASS_UNCONDITIONAL};
+    const struct bi_design_facts *f = &d->model->base.design;
+    const struct bi_job *j = &u->jobs.of[number];
+    const int32_t n = (int32_t)j->entry->n, k = f->k, atoms = f->ligand_atoms;
+    const enum bi_design_pass pass = u->again ? BI_PASS_SCORE : passes[j->kind];
+    /* tied positions are scored again in the same program, unless other coordinates follow */
+    const bool rescore = pass == BI_PASS_SAMPLE && j->entry->n_ties &&
+                         !(d->params.backbone_noise > 0);
+    *item = (struct bi_item){
+        .unit = &u->unit, .number = number, .program = (int32_t)pass << 1 | rescore, .weight = n,
+        .part = u->again ? j->again : j->x,
+        .part_size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = n * k,
+                      .n_atoms = n * atoms, .n_pairs = n * atoms * atoms},
+        .size = {.n_rows = n, .longest = n, .n_samples = 1, .n_sampled = n, .n_sample_edges = k,
+                 .n_sampled_edges = n * k, .n_steps = n}};
 }
 
-/* Sorts the usable residues of one structure into cells of about 8 angstrom. */
-static int make_cells(struct bioinfer_design *d, struct batch *b, const struct bi_job *j,
-                      int32_t first_token, struct bi_cell_grid *grid, struct bioinfer_error *err)
+int64_t bi_design_load(const struct bi_counts *c)
 {
-    const struct bi_entry *e = j->entry;
-    const float *x = coordinates_of(b, j);
+    const int64_t sampled = c->n_sampled / BI_DESIGN_SAMPLED;
+    return c->n_tokens > sampled ? c->n_tokens : sampled;
+}
+
+/* ---- cells ---- */
+
+/* Sorts the usable residues of one structure into cells of about 8 angstrom. */
+static int make_cells(struct bioinfer_design *d, const struct bi_item *item, int32_t first_token,
+                      struct bi_cell_grid *grid, struct bioinfer_error *err)
+{
+    struct bi_design_cells *b = &d->cells;
+    const struct bi_entry *e = job_of(item)->entry;
+    const float *x = item->part;
     int width = d->model->base.design.ca_only ? 9 : 12;
     float low[3] = {0}, high[3] = {0};
     int64_t usable = 0, total, at;
@@ -108,11 +92,11 @@ static int make_cells(struct bioinfer_design *d, struct batch *b, const struct b
         grid->n[c] = (int32_t)floorf((high[c] - low[c]) / grid->size) + 1;
     }
     total = (int64_t)grid->n[0] * grid->n[1] * grid->n[2];
-    at = b->n_cells + usable;
-    if (!bi_grow(d->env, &b->cells, &b->cap_cells, (size_t)(at + total + 2), sizeof *b->cells))
+    at = b->n + usable;
+    if (!bi_grow(d->env, &b->of, &b->cap, (size_t)(at + total + 2), sizeof *b->of))
         return bi_fail(err, BIOINFER_NOMEM, "%s: cells", e->name);
     grid->first = (int32_t)at;
-    table = b->cells + at;
+    table = b->of + at;
     memset(table, 0, (size_t)(total + 2) * sizeof *table);
     for (int pass = 0; pass < 2; pass++) { /* count behind the next cell, then place */
         for (int64_t i = 0; i < e->n; i++) {
@@ -126,36 +110,100 @@ static int make_cells(struct bioinfer_design *d, struct batch *b, const struct b
             if (!pass)
                 table[cell + 2]++;
             else
-                b->cells[table[cell + 1]++] = first_token + (int32_t)i;
+                b->of[table[cell + 1]++] = first_token + (int32_t)i;
         }
         for (int64_t c = 0; !pass && c <= total; c++)
             table[c + 1] += table[c];
         for (int64_t c = 0; !pass && c <= total + 1; c++)
-            table[c] += (int32_t)b->n_cells;
+            table[c] += (int32_t)b->n;
     }
-    b->n_cells = at + total + 2;
+    b->n = at + total + 2;
     return 0;
 }
 
-static void fill_structure(const struct batch *b, struct bi_exec_slot *slot, const struct bi_job *j,
-                           int32_t token, int32_t number, const struct bi_design_facts *f)
+/* Tables of cells for the structures of a batch. */
+static int make_all_cells(struct bioinfer_design *d, const struct bi_batch *b,
+                          struct bioinfer_error *err)
 {
-    const struct bi_entry *e = j->entry;
+    struct bi_design_cells *cells = &d->cells;
+    int32_t token = 0;
+    int st = 0;
+    cells->n = 0;
+    cells->n_grids = 0;
+    if (!bi_grow(d->env, &cells->grids, &cells->cap_grids, (size_t)b->counts.n_seqs + 1,
+                 sizeof *cells->grids))
+        return bi_fail(err, BIOINFER_NOMEM, "cells");
+    for (size_t i = 0; !st && i < b->n_items; i++) {
+        const struct bi_item *item = b->items[i];
+        if (i && b->items[i - 1]->part == item->part)
+            continue;
+        st = make_cells(d, item, token, &cells->grids[cells->n_grids++], err);
+        token += item->part_size.n_tokens;
+    }
+    return st;
+}
+
+/* ---- the graph of a batch ---- */
+
+static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    const struct bi_design_graph *of = user;
+    (void)err;
+    g->n_tokens = of->shape.n_tokens;
+    g->n_seqs = of->shape.n_structures;
+    g->n_rows = of->shape.n_sampled;
+    g->longest = of->shape.longest;
+    of->model->def->build_design(of->model, g, &of->shape);
+    return 0;
+}
+
+int bi_design_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                     struct bioinfer_error *err)
+{
+    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    const struct bi_counts *c = &b->capacity;
+    const int32_t program = b->n_items ? b->items[0]->program : bi_design_program(d);
+    struct bi_design_shape *s = &d->graph.shape;
+    int64_t n_terms = b->n_items ? 0 : 1;
+    int st = make_all_cells(d, b, err);
+    for (size_t i = 0; i < b->n_items; i++)
+        n_terms += terms_of(i ? b->items[i - 1] : NULL, b->items[i]);
+    d->graph.model = &d->model->base;
+    *s = (struct bi_design_shape){
+        .n_tokens = c->n_tokens, .n_structures = c->n_seqs, .longest = c->longest,
+        .n_samples = c->n_samples, .n_sampled = c->n_sampled, .n_terms = bi_bucket(n_terms),
+        .n_cells = b->n_items ? bi_bucket(d->cells.n) : 1,
+        .pass = (enum bi_design_pass)(program >> 1), .rescore = program & 1};
+    *recipe = (struct bi_recipe){
+        .key = {{(uint64_t)s->n_tokens, (uint64_t)s->n_structures, (uint64_t)s->longest,
+                 (uint64_t)s->n_samples, (uint64_t)s->n_sampled, (uint64_t)s->n_terms,
+                 (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore}},
+        .build = build_graph, .user = &d->graph, .no_rules = d->params.no_rules};
+    return st;
+}
+
+/* ---- inputs ---- */
+
+static void fill_structure(const struct bi_batch_place *place, const struct bi_item *item,
+                           const struct bi_design_facts *f)
+{
+    const struct bi_entry *e = job_of(item)->entry;
+    const int32_t token = place->at.n_tokens, number = place->at.n_seqs;
     int64_t width = f->ca_only ? 9 : 12;
     size_t n = (size_t)e->n, m = (size_t)f->ligand_atoms;
-    float *x = bi_exec_input(slot, "x"), *mask = bi_exec_input(slot, "mask");
-    int32_t *numbers = bi_exec_input(slot, "number"), *chain = bi_exec_input(slot, "chain");
-    int32_t *label = bi_exec_input(slot, "label"), *start = bi_exec_input(slot, "start");
-    memcpy(x + token * width, coordinates_of(b, j), n * (size_t)width * sizeof *x);
+    float *x = bi_batch_input(place, "x"), *mask = bi_batch_input(place, "mask");
+    int32_t *numbers = bi_batch_input(place, "number"), *chain = bi_batch_input(place, "chain");
+    int32_t *label = bi_batch_input(place, "label"), *start = bi_batch_input(place, "start");
+    memcpy(x + token * width, item->part, n * (size_t)width * sizeof *x);
     memcpy(mask + token, e->mask, n * sizeof *mask);
     memcpy(numbers + token, e->number, n * sizeof *numbers);
     memcpy(chain + token, e->chain, n * sizeof *chain);
     if (m) {
-        float (*atoms)[3] = bi_exec_input(slot, "atoms");
+        float (*atoms)[3] = bi_batch_input(place, "atoms");
         memcpy(atoms + (size_t)token * m, e->atoms, n * m * sizeof *atoms);
-        memcpy((float *)bi_exec_input(slot, "atom_mask") + (size_t)token * m, e->atom_mask,
+        memcpy((float *)bi_batch_input(place, "atom_mask") + (size_t)token * m, e->atom_mask,
                n * m * sizeof *e->atom_mask);
-        memcpy((int32_t *)bi_exec_input(slot, "element") + (size_t)token * m, e->element,
+        memcpy((int32_t *)bi_batch_input(place, "element") + (size_t)token * m, e->element,
                n * m * sizeof *e->element);
     }
     if (label)
@@ -164,9 +212,10 @@ static void fill_structure(const struct batch *b, struct bi_exec_slot *slot, con
     start[number + 1] = token + (int32_t)n;
 }
 
-static void fill_ranks(const struct bioinfer_design *d, const struct bi_job *j, int32_t *rank,
-                       struct bi_order_key *keys)
+static void fill_ranks(const struct bioinfer_design *d, const struct bi_item *item, int32_t *rank)
 {
+    const struct bi_job *j = job_of(item);
+    struct bi_order_key *keys = ((struct bi_design_unit *)item->unit)->jobs.keys;
     const struct bi_entry *e = j->entry;
     bool first = d->params.mode == BIOINFER_DESIGN_CONDITIONAL_BACKBONE;
     if (j->kind != BI_JOB_CONDITION) {
@@ -183,22 +232,24 @@ static void fill_ranks(const struct bioinfer_design *d, const struct bi_job *j, 
         rank[keys[t].token] = (int32_t)t;
 }
 
-static void fill_sample(const struct bioinfer_design *d, struct bi_exec_slot *slot, struct bi_job *j,
-                        int32_t at, int32_t token, int32_t terms, struct bi_order_key *keys)
+static void fill_sample(const struct bioinfer_design *d, const struct bi_batch_place *place,
+                        const struct bi_item *item, int32_t token, int32_t terms)
 {
+    const struct bi_job *j = job_of(item);
     const struct bi_entry *e = j->entry;
+    const int32_t at = place->at.n_sampled;
     size_t n = (size_t)e->n;
-    int32_t *tokens = bi_exec_input(slot, "token"), *codes = bi_exec_input(slot, "codes");
-    int32_t *rank = bi_exec_input(slot, "rank");
-    struct bi_step *plan = bi_exec_input(slot, "plan");
-    float *weight = bi_exec_input(slot, "weight"), *mask = bi_exec_input(slot, "sampled_mask");
-    double *noise = bi_exec_input(slot, "noise");
+    int32_t *tokens = bi_batch_input(place, "token"), *codes = bi_batch_input(place, "codes");
+    int32_t *rank = bi_batch_input(place, "rank");
+    struct bi_step *plan = bi_batch_input(place, "plan");
+    float *weight = bi_batch_input(place, "weight"), *mask = bi_batch_input(place, "sampled_mask");
+    double *noise = bi_batch_input(place, "noise");
     for (size_t i = 0; tokens && i < n; i++)
         tokens[(size_t)at + i] = token + (int32_t)i;
     if (codes)
         memcpy(codes + at, j->codes, n * sizeof *codes);
     if (rank)
-        fill_ranks(d, j, rank + at, keys);
+        fill_ranks(d, item, rank + at);
     if (mask)
         memcpy(mask + at, e->mask, n * sizeof *mask);
     if (weight)
@@ -219,50 +270,60 @@ static void fill_terms(const struct bioinfer_design *d, const struct bi_job *j, 
         bi_entry_terms(j->entry, &d->params, &d->side, i, temperature, terms + i * BI_TERMS);
 }
 
-static void fill_batch(struct bioinfer_design *d, struct batch *b, struct bi_exec_slot *slot,
-                       const struct bi_cell_grid *grids, struct bi_order_key *keys)
+void bi_design_fill(const struct bi_task *t, const struct bi_item *item,
+                    const struct bi_batch_place *place)
 {
-    int32_t token = 0, number = 0, at = 0, row = 0, mine = 0, terms_at = 0;
-    int32_t *sample_start = bi_exec_input(slot, "sample_start");
-    int32_t *sample_first = bi_exec_input(slot, "sample_first");
-    int32_t *cells = bi_exec_input(slot, "cells");
-    float *temperature = bi_exec_input(slot, "temperature");
-    double *terms = bi_exec_input(slot, "terms");
-    memcpy(bi_exec_input(slot, "grid"), grids, (size_t)b->counts.n_seqs * sizeof *grids);
-    if (b->n_cells)
-        memcpy(cells, b->cells, (size_t)b->n_cells * sizeof *cells);
-    for (size_t i = 0; i < b->n; i++) {
-        struct bi_job *j = &b->jobs[i];
-        int64_t n_terms = terms_of(b, i);
-        if (begins(b, i)) {
-            mine = token;
-            fill_structure(b, slot, j, token, number++, &d->model->base.design);
-            token += (int32_t)j->entry->n;
-        }
-        if (terms && n_terms) {
-            terms_at = row;
-            fill_terms(d, j, terms + (int64_t)row * BI_TERMS);
-            row += (int32_t)n_terms;
-        }
-        if (sample_start) {
-            sample_start[i] = at;
-            sample_start[i + 1] = at + (int32_t)j->entry->n;
-            sample_first[i] = mine;
-            temperature[i] = j->kind == BI_JOB_SAMPLE ? (float)j->temperature : 1;
-        }
-        fill_sample(d, slot, j, at, mine, terms_at, keys);
-        at += (int32_t)j->entry->n;
+    struct bioinfer_design *d = (struct bioinfer_design *)(uintptr_t)t;
+    const struct bi_job *j = job_of(item);
+    const struct bi_design_cells *c = &d->cells;
+    struct bi_design_filling *f = &d->filling;
+    int32_t *sample_start = bi_batch_input(place, "sample_start");
+    int32_t *sample_first = bi_batch_input(place, "sample_first");
+    float *temperature = bi_batch_input(place, "temperature");
+    double *terms = bi_batch_input(place, "terms");
+    int64_t n_terms;
+    if (!place->index) {
+        *f = (struct bi_design_filling){.before = NULL};
+        memcpy(bi_batch_input(place, "grid"), c->grids, (size_t)c->n_grids * sizeof *c->grids);
+        if (c->n)
+            memcpy(bi_batch_input(place, "cells"), c->of, (size_t)c->n * sizeof *c->of);
     }
+    if (place->part_begins) {
+        f->token = place->at.n_tokens;
+        fill_structure(place, item, &d->model->base.design);
+    }
+    n_terms = terms_of(f->before, item);
+    if (terms && n_terms) {
+        f->terms = f->row;
+        fill_terms(d, j, terms + (int64_t)f->row * BI_TERMS);
+        f->row += (int32_t)n_terms;
+    }
+    if (sample_start) {
+        sample_start[place->index] = place->at.n_sampled;
+        sample_start[place->index + 1] = place->at.n_sampled + (int32_t)j->entry->n;
+        sample_first[place->index] = f->token;
+        temperature[place->index] = j->kind == BI_JOB_SAMPLE ? (float)j->temperature : 1;
+    }
+    fill_sample(d, place, item, f->token, f->terms);
+    f->before = item;
 }
 
-static void collect(struct batch *b, const struct bi_exec_slot *slot)
+/* ---- outputs ---- */
+
+int bi_design_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
+                      struct bioinfer_error *err)
 {
-    const struct bi_graph *g = slot->plan->graph;
+    const bool again = ((struct bi_design_unit *)item->unit)->again;
+    const struct bi_graph *g = place->slot->plan->graph;
+    const int64_t at = place->at.n_sampled;
+    struct bi_job *j = job_of(item);
+    const size_t n = (size_t)j->entry->n * BI_SYMBOLS;
     const int32_t *codes = NULL;
-    const float *logits = NULL, *rescored = NULL;
-    int64_t at = 0, ld;
+    const float *logits = NULL, *rescored = NULL, *mine;
+    int64_t ld;
+    (void)t, (void)err;
     for (size_t i = 0; i < g->n_outputs; i++) {
-        const void *v = bi_exec_output(slot, &g->outputs[i], &ld);
+        const void *v = bi_batch_output(place, &g->outputs[i], &ld);
         if (g->outputs[i].kind == BI_DESIGN_CODES)
             codes = v;
         else if (g->outputs[i].kind == BI_DESIGN_LOGITS)
@@ -270,125 +331,14 @@ static void collect(struct batch *b, const struct bi_exec_slot *slot)
         else
             rescored = v;
     }
-    for (size_t i = 0; i < b->n; i++) {
-        struct bi_job *j = &b->jobs[i];
-        size_t n = (size_t)j->entry->n * BI_SYMBOLS;
-        const float *mine = (rescored ? rescored : logits) + at * BI_SYMBOLS;
-        if (codes)
-            memcpy(j->codes, codes + at, (size_t)j->entry->n * sizeof *codes);
-        if (rescored || b->again) { /* the draws came from other logits */
-            if (j->drawn_from)
-                memcpy(j->drawn_from, rescored ? logits + at * BI_SYMBOLS : j->logits,
-                       n * sizeof *logits);
-        }
-        if (j->kind == BI_JOB_CONDITION)
-            memcpy(j->logits, mine + (size_t)j->position * BI_SYMBOLS,
-                   BI_SYMBOLS * sizeof *mine);
-        else
-            memcpy(j->logits, mine, n * sizeof *mine);
-        at += j->entry->n;
-    }
+    mine = (rescored ? rescored : logits) + at * BI_SYMBOLS;
+    if (codes)
+        memcpy(j->codes, codes + at, (size_t)j->entry->n * sizeof *codes);
+    if ((rescored || again) && j->drawn_from) /* the draws came from other logits */
+        memcpy(j->drawn_from, rescored ? logits + at * BI_SYMBOLS : j->logits, n * sizeof *logits);
+    if (j->kind == BI_JOB_CONDITION)
+        memcpy(j->logits, mine + (size_t)j->position * BI_SYMBOLS, BI_SYMBOLS * sizeof *mine);
+    else
+        memcpy(j->logits, mine, n * sizeof *mine);
+    return 0;
 }
-
-static int run_batch(struct bioinfer_design *d, struct batch *b, struct bi_order_key *keys,
-                     struct bioinfer_error *err)
-{
-    const struct bi_design_facts *f = &d->model->base.design;
-    struct bi_cell_grid *grids = NULL;
-    struct bi_design_shape shape;
-    struct bi_exec_slot *slot;
-    struct bi_design_graph graph;
-    struct bi_recipe recipe;
-    struct bi_exec_batch batch;
-    int32_t token = 0, number = 0;
-    int st = 0;
-    measure(b, f->k, f->ligand_atoms);
-    b->n_cells = 0;
-    if (!(grids = bi_calloc(d->env, (size_t)b->counts.n_seqs + 1, sizeof *grids)))
-        return bi_fail(err, BIOINFER_NOMEM, "cells");
-    for (size_t i = 0; !st && i < b->n; i++)
-        if (begins(b, i)) {
-            st = make_cells(d, b, &b->jobs[i], token, &grids[number++], err);
-            token += (int32_t)b->jobs[i].entry->n;
-        }
-    if (st)
-        goto out;
-    shape = (struct bi_design_shape){
-        .n_tokens = bi_bucket(b->counts.n_tokens), .n_structures = bi_bucket(b->counts.n_seqs),
-        .longest = bi_bucket(b->counts.longest), .n_samples = bi_bucket(b->counts.n_samples),
-        .n_sampled = bi_bucket(b->counts.n_sampled), .n_terms = bi_bucket(b->n_terms),
-        .n_cells = bi_bucket(b->n_cells), .pass = b->pass, .rescore = b->rescore};
-    bi_design_recipe(d, &shape, &graph, &recipe);
-    batch = (struct bi_exec_batch){.recipe = &recipe, .counts = b->counts};
-    if ((st = bi_exec_begin(d->exec, &batch, &slot, err)))
-        goto out;
-    fill_batch(d, b, slot, grids, keys);
-    if (!(st = bi_exec_submit(d->exec, slot, err)) && !(st = bi_exec_wait(d->exec, slot, err)))
-        collect(b, slot);
-out:
-    bi_free(d->env, grids);
-    return st;
-}
-
-/* How many of jobs [0, n) make the next batch. */
-static size_t next_batch(const struct bioinfer_design *d, struct batch *b, size_t n)
-{
-    int64_t tokens = 0, sampled = 0;
-    size_t i = 0;
-    for (; i < n; i++) {
-        int64_t more = b->jobs[i].entry->n;
-        bool own = begins(b, i); /* the others share the encoder's work */
-        tokens += own ? more : 0;
-        sampled += more;
-        if (i && ((own && tokens > d->batch_tokens) ||
-                  sampled > BI_DESIGN_SAMPLED * d->batch_tokens))
-            break;
-    }
-    return i;
-}
-
-int bi_design_run_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, bool again,
-                    struct bioinfer_error *err)
-{
-    static const enum bi_design_pass passes[] = {
-        [BI_JOB_NATIVE] = BI_PASS_SAMPLE, [BI_JOB_SAMPLE] = BI_PASS_SAMPLE, [BI_JOB_SCORE] = BI_PASS_SCORE,
-        [BI_JOB_CONDITION] = BI_PASS_SCORE, [BI_JOB_UNCONDITIONAL] = BI_PASS_UNCONDITIONAL};
-    struct batch b = {.again = again};
-    size_t limit = SIZE_MAX, at = 0;
-    int st = 0;
-    while (!st && at < jobs->n) {
-        struct bioinfer_error why = {0};
-        size_t n = 0, left = jobs->n - at;
-        b.jobs = jobs->of + at;
-        while (n < left && (!again || b.jobs[n].again)) /* natives are scored once */
-            n++;
-        if (!n) {
-            at++;
-            continue;
-        }
-        b.n = next_batch(d, &b, n < limit ? n : limit);
-        b.pass = again ? BI_PASS_SCORE : passes[b.jobs[0].kind];
-        b.rescore = false;
-        for (size_t i = 0; i < b.n; i++)
-            b.rescore |= !again && b.jobs[i].kind == BI_JOB_SAMPLE && !b.jobs[i].again &&
-                         b.jobs[i].entry->n_ties;
-        st = run_batch(d, &b, jobs->keys, &why);
-        if ((st == BIOINFER_TOO_LONG || st == BIOINFER_NOMEM) && b.n > 1) {
-            limit = b.n / 2; /* memory does not do: halves */
-            st = 0;
-        } else if (st == BIOINFER_TOO_LONG || st == BIOINFER_NOMEM) {
-            struct bi_entry *e = b.jobs[0].entry;
-            e->status = st;
-            snprintf(e->message, sizeof e->message, "%s: %.900s", e->name, why.text);
-            st = 0;
-            at++;
-        } else if (st) {
-            bi_fail(err, st, "%s", why.text);
-        } else {
-            at += b.n;
-        }
-    }
-    bi_free(d->env, b.cells);
-    return st;
-}
-

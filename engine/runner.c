@@ -4,7 +4,7 @@
  * batches of at most batch_tokens; results leave in the order of units. The company of an item
  * never changes its bytes (kernels see to that), so any grouping is right.
  *
- * Sections: life, windows, one batch, halves and float32, results, one run. */
+ * Sections: life, counts, windows, one batch, halves and float32, results, one run. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ struct window {
     struct bi_unit **units;
     size_t n, cap, next;    /* next: the first that is not handed out */
     struct bi_item **order; /* as they are computed */
-    size_t cap_order, n_items;
-    int64_t weight;
+    size_t cap_order;
+    int64_t load; /* in tokens of batches */
     uint64_t result_size;
 };
 
@@ -61,10 +61,11 @@ static int64_t batch_tokens_of(const struct bioinfer_model *model, int64_t asked
     return tokens < INT32_MAX / 4 ? tokens : INT32_MAX / 4;
 }
 
-static void recipe_of(struct bi_task *t, const struct bi_counts *counts, struct bi_recipe *recipe)
+static int recipe_of(struct bi_task *t, const struct bi_counts *counts, struct bi_recipe *recipe,
+                     struct bioinfer_error *err)
 {
     const struct bi_batch b = {.counts = *counts, .capacity = *counts};
-    t->def->recipe(t, &b, recipe);
+    return t->def->recipe(t, &b, recipe, err);
 }
 
 int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
@@ -79,9 +80,9 @@ int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t 
     t->model = (struct bioinfer_model *)(uintptr_t)model;
     t->batch_tokens = batch_tokens_of(model, batch_tokens);
     atomic_flag_clear(&t->busy);
-    if ((st = bi_exec_new(&t->exec, t->model, memory_limit, err)))
+    if ((st = bi_exec_new(&t->exec, t->model, memory_limit, err)) ||
+        (st = recipe_of(t, &t->def->smallest, &recipe, err)))
         return st;
-    recipe_of(t, &t->def->smallest, &recipe);
     recipe.trace = &probe;
     st = bi_plan_graph(&g, t->model, &recipe, true, err);
     bi_graph_free(&g);
@@ -114,8 +115,8 @@ int bi_task_load(struct bi_task *t, struct bioinfer_error *err)
     struct bi_recipe recipe;
     int st;
     /* the weights a graph takes, and in which layout, does not depend on its shape */
-    recipe_of(t, &t->def->smallest, &recipe);
-    if (!(st = bi_plan_new(&plan, t->model, &recipe, err)))
+    if (!(st = recipe_of(t, &t->def->smallest, &recipe, err)) &&
+        !(st = bi_plan_new(&plan, t->model, &recipe, err)))
         st = bi_plan_load(plan, t->model, err);
     bi_plan_free(&plan, t->env);
     return st;
@@ -126,13 +127,61 @@ int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, i
                  struct bioinfer_error *err)
 {
     struct bi_recipe recipe;
-    recipe_of(t, counts, &recipe);
-    return bi_plan_dump(t->model, &recipe, fused, trace, write, user, err);
+    int st = recipe_of(t, counts, &recipe, err);
+    return st ? st : bi_plan_dump(t->model, &recipe, fused, trace, write, user, err);
 }
 
 int bi_task_get_profile(struct bi_task *t, struct bioinfer_profile *profile)
 {
     return bi_exec_get_profile(t->exec, profile);
+}
+
+/* ---- counts ---- */
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static void add_counts(struct bi_counts *sum, const struct bi_counts *c)
+{
+    sum->n_tokens += c->n_tokens;
+    sum->n_seqs += c->n_seqs;
+    sum->n_rows += c->n_rows;
+    sum->longest = larger(sum->longest, c->longest);
+    sum->n_edges += c->n_edges;
+    sum->n_samples += c->n_samples;
+    sum->n_sample_edges += c->n_sample_edges;
+    sum->n_sampled += c->n_sampled;
+    sum->n_sampled_edges += c->n_sampled_edges;
+    sum->n_atoms += c->n_atoms;
+    sum->n_pairs += c->n_pairs;
+    sum->n_steps = larger(sum->n_steps, c->n_steps);
+}
+
+/* Is the part of an item another one than that of the item before it (NULL = there is none)? */
+static bool part_begins(const struct bi_item *before, const struct bi_item *item)
+{
+    return item->part && (!before || before->part != item->part);
+}
+
+/* Adds an item behind the item `before`, NULL = there is none. */
+static void add_item(struct bi_counts *sum, const struct bi_item *before,
+                     const struct bi_item *item)
+{
+    if (part_begins(before, item))
+        add_counts(sum, &item->part_size);
+    add_counts(sum, &item->size);
+}
+
+static int64_t load_of(const struct bi_task *t, const struct bi_counts *counts)
+{
+    return t->def->load ? t->def->load(counts) : counts->n_tokens;
+}
+
+static struct bi_item *before(struct bi_item *const *order, size_t i)
+{
+    return i ? order[i - 1] : NULL;
 }
 
 /* ---- windows ---- */
@@ -149,8 +198,8 @@ static void window_clear(struct bi_task *t, struct window *w)
 {
     for (; w->next < w->n; w->next++)
         unit_free(t, w->units[w->next]);
-    w->n = w->next = w->n_items = 0;
-    w->weight = 0;
+    w->n = w->next = 0;
+    w->load = 0;
     w->result_size = 0;
 }
 
@@ -165,6 +214,7 @@ void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const
 static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err)
 {
     struct bi_task *t = r->t;
+    struct bi_counts counts = {0};
     struct bi_unit *u;
     int st;
     if (!bi_grow(t->env, &w->units, &w->cap, w->n + 1, sizeof(*w->units)) ||
@@ -176,11 +226,12 @@ static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err
     }
     u->number = r->n_read++;
     u->n_left = u->n_items;
+    u->is_over = !u->n_items || !t->def->next;
     w->units[w->n++] = u;
-    w->n_items += u->n_items;
     w->result_size += u->result_size;
     for (size_t i = 0; i < u->n_items; i++)
-        w->weight += u->items[i].weight;
+        add_item(&counts, i ? &u->items[i - 1] : NULL, &u->items[i]);
+    w->load += load_of(t, &counts);
     return 1;
 }
 
@@ -188,7 +239,7 @@ static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err
  * units before it. */
 static void read_window(struct run *r, struct window *w, int64_t limit, struct bioinfer_error *err)
 {
-    while (r->more > 0 && w->n < WINDOW_UNITS && w->weight < limit &&
+    while (r->more > 0 && w->n < WINDOW_UNITS && w->load < limit &&
            w->result_size < WINDOW_RESULTS)
         r->more = read_unit(r, w, err);
 }
@@ -197,6 +248,8 @@ static void read_window(struct run *r, struct window *w, int64_t limit, struct b
 static int compare_items(const void *a, const void *b)
 {
     const struct bi_item *x = *(struct bi_item *const *)a, *y = *(struct bi_item *const *)b;
+    if (x->program != y->program)
+        return x->program < y->program ? -1 : 1;
     if (x->weight != y->weight)
         return x->weight < y->weight ? 1 : -1;
     if (x->unit->number != y->unit->number)
@@ -206,14 +259,6 @@ static int compare_items(const void *a, const void *b)
 
 /* ---- one batch ---- */
 
-static void add_counts(struct bi_counts *sum, const struct bi_counts *c)
-{
-    sum->n_tokens += c->n_tokens;
-    sum->n_seqs += c->n_seqs;
-    sum->n_rows += c->n_rows;
-    sum->longest = c->longest > sum->longest ? c->longest : sum->longest;
-}
-
 static int32_t bucket(int32_t n)
 {
     return n ? (int32_t)bi_bucket(n) : 0;
@@ -222,7 +267,9 @@ static int32_t bucket(int32_t n)
 static struct bi_counts capacity_of(const struct bi_counts *c)
 {
     return (struct bi_counts){.n_tokens = bucket(c->n_tokens), .n_seqs = bucket(c->n_seqs),
-                              .n_rows = bucket(c->n_rows), .longest = bucket(c->longest)};
+                              .n_rows = bucket(c->n_rows), .longest = bucket(c->longest),
+                              .n_samples = bucket(c->n_samples),
+                              .n_sampled = bucket(c->n_sampled)};
 }
 
 void *bi_batch_input(const struct bi_batch_place *place, const char *name)
@@ -258,7 +305,7 @@ static bool pack_input(const struct bi_task *t, const struct bi_exec_slot *slot,
             memcpy(mine, rows, n_rows * in->row_size);
         for (size_t k = 0; rows && in->rebase && k < n_rows; k++)
             ((int32_t *)mine)[k] += base;
-        add_counts(&at, &item->size);
+        add_item(&at, before(order, i), item);
     }
     for (int64_t i = (int64_t)n; in->starts && i <= n_seqs; i++)
         ((int32_t *)to)[i] = (int32_t)bi_live_rows(&at, in->rebase, 0);
@@ -277,9 +324,11 @@ static int pack(const struct bi_task *t, const struct bi_exec_slot *slot,
     if (n_known != slot->plan->n_inputs)
         return bi_fail(err, BIOINFER_INTERNAL, "%s: the graph has an input that task %s does not "
                        "know", t->model->base.def->name, t->def->name);
-    for (; t->def->fill && place.index < (int64_t)n; place.index++) {
-        t->def->fill(t, order[place.index], &place);
-        add_counts(&place.at, &order[place.index]->size);
+    for (size_t i = 0; t->def->fill && i < n; i++) {
+        place.index = (int64_t)i;
+        place.part_begins = part_begins(before(order, i), order[i]);
+        t->def->fill(t, order[i], &place);
+        add_item(&place.at, before(order, i), order[i]);
     }
     return 0;
 }
@@ -289,20 +338,20 @@ static int start(struct run *r, struct bi_item **order, size_t n, struct bi_exec
                  struct bioinfer_error *err)
 {
     struct bi_task *t = r->t;
-    struct bi_batch b = {.wide = r->wide};
+    struct bi_batch b = {.items = order, .n_items = n, .wide = r->wide};
     struct bi_exec_batch batch = {0};
     struct bi_recipe recipe;
     int st;
     for (size_t i = 0; i < n; i++) {
         const double n_tokens = order[i]->size.n_tokens;
-        add_counts(&b.counts, &order[i]->size);
+        add_item(&b.counts, before(order, i), order[i]);
         batch.pairs += n_tokens * n_tokens;
     }
     b.capacity = capacity_of(&b.counts);
     batch.counts = b.counts;
     batch.recipe = &recipe;
-    t->def->recipe(t, &b, &recipe);
-    if ((st = bi_exec_begin(t->exec, &batch, slot, err)) || (st = pack(t, *slot, order, n, err)))
+    if ((st = t->def->recipe(t, &b, &recipe, err)) ||
+        (st = bi_exec_begin(t->exec, &batch, slot, err)) || (st = pack(t, *slot, order, n, err)))
         return st;
     return bi_exec_submit(t->exec, *slot, err);
 }
@@ -320,11 +369,12 @@ static int collect(struct run *r, const struct bi_exec_slot *slot, struct bi_ite
 {
     struct bi_task *t = r->t;
     struct bi_batch_place place = {.slot = slot};
-    for (size_t i = 0; i < n; add_counts(&place.at, &order[i++]->size)) {
+    for (size_t i = 0; i < n; add_item(&place.at, before(order, i), order[i]), i++) {
         struct bi_item *item = order[i];
         struct bioinfer_error why = {0};
         int st = 0;
         place.index = (int64_t)i;
+        place.part_begins = part_begins(before(order, i), item);
         if (!item->unit->status)
             st = t->def->collect(t, item, &place, &why);
         if (st == BIOINFER_NONFINITE && t->model->half && !r->wide) {
@@ -450,7 +500,7 @@ static int launch(struct run *r, struct bi_item **order, size_t n, struct bioinf
 /* Hands out every unit of a window that is done and next in order. */
 static int deliver_window(struct run *r, struct window *w, struct bioinfer_error *err)
 {
-    while (w->next < w->n && !w->units[w->next]->n_left) {
+    while (w->next < w->n && !w->units[w->next]->n_left && w->units[w->next]->is_over) {
         struct bi_unit *u = w->units[w->next++];
         int st = r->t->def->result(r->t, u, err);
         unit_free(r->t, u);
@@ -485,14 +535,33 @@ static int progress(struct run *r, struct bioinfer_error *err)
 
 /* ---- one run ---- */
 
-/* The items of a window as they are to be computed. */
+/* Asks the task for further items of the units whose items are done. */
+static int next_items(struct bi_task *t, struct window *w, struct bioinfer_error *err)
+{
+    for (size_t i = w->next; i < w->n; i++) {
+        struct bi_unit *u = w->units[i];
+        int st;
+        if (u->is_over || u->n_left)
+            continue;
+        if ((st = u->status ? 0 : t->def->next(t, u, err)) < 0)
+            return st;
+        u->is_over = !st;
+        u->n_left = st ? u->n_items : 0;
+    }
+    return 0;
+}
+
+/* Lists the items of a window that wait, as they are to be computed. */
 static int sort_items(struct bi_task *t, struct window *w, size_t *n, struct bioinfer_error *err)
 {
     *n = 0;
-    if (!bi_grow(t->env, &w->order, &w->cap_order, w->n_items, sizeof(*w->order)))
-        return bi_fail(err, BIOINFER_NOMEM, "order of %zu items", w->n_items);
     for (size_t i = w->next; i < w->n; i++)
-        for (size_t k = 0; k < w->units[i]->n_items; k++)
+        *n += w->units[i]->n_left;
+    if (!bi_grow(t->env, &w->order, &w->cap_order, *n, sizeof(*w->order)))
+        return bi_fail(err, BIOINFER_NOMEM, "order of %zu items", *n);
+    *n = 0;
+    for (size_t i = w->next; i < w->n; i++)
+        for (size_t k = 0; w->units[i]->n_left && k < w->units[i]->n_items; k++)
             w->order[(*n)++] = &w->units[i]->items[k];
     if (*n)
         qsort(w->order, *n, sizeof(*w->order), compare_items);
@@ -502,26 +571,32 @@ static int sort_items(struct bi_task *t, struct window *w, size_t *n, struct bio
 /* Gives the end of the next batch, order[*first, end). Items of failed units are passed over. */
 static size_t next_batch(const struct bi_task *t, struct bi_item **order, size_t *first, size_t n)
 {
+    struct bi_counts counts = {0};
+    int64_t load = 0;
     size_t end;
-    int64_t tokens = 0;
     for (; *first < n && order[*first]->unit->status; ++*first)
         settle(order[*first]);
-    for (end = *first; end < n; tokens += order[end++]->weight)
-        if (end > *first && tokens + order[end]->weight > t->batch_tokens)
-            break;
+    for (end = *first; end < n; end++) {
+        const int64_t before = load;
+        add_item(&counts, end > *first ? order[end - 1] : NULL, order[end]);
+        load = load_of(t, &counts);
+        if (end > *first && (order[end]->program != order[*first]->program ||
+                             (load > t->batch_tokens && load > before)))
+            break; /* an item that adds nothing to the load always fits */
+    }
     return end;
 }
 
-/* Sends every batch of the window `now` on its way; the last one may still fly. */
-static int run_window(struct run *r, struct bioinfer_error *err)
+/* Sends every batch of the items of `now` that wait on its way; the last one may still fly. */
+static int run_items(struct run *r, size_t n, struct bioinfer_error *err)
 {
     struct bi_task *t = r->t;
     struct window *w = r->now, *next = w == r->windows ? r->windows + 1 : r->windows;
-    size_t n, first = 0, end;
-    int st = sort_items(t, w, &n, err);
+    size_t first = 0, end;
+    int st = 0;
     while (!st && (end = next_batch(t, w->order, &first, n)) > first) {
         const int64_t most = WINDOW_BATCHES * t->batch_tokens;
-        const int64_t ahead = next->weight + 2 * t->batch_tokens;
+        const int64_t ahead = next->load + 2 * t->batch_tokens;
         if (!(st = launch(r, w->order + first, end - first, err)))
             st = deliver(r, err);
         first = end;
@@ -530,8 +605,24 @@ static int run_window(struct run *r, struct bioinfer_error *err)
         if (!st)
             st = progress(r, err);
     }
-    if (!st && r->old) /* this window had nothing to run */
+    return st;
+}
+
+/* Runs the window `now`. Where a task has no items that follow others, the last batch may still
+ * fly. */
+static int run_window(struct run *r, struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    size_t n;
+    int st = sort_items(t, r->now, &n, err);
+    if (!st)
+        st = run_items(r, n, err);
+    if (!st && (r->old || t->def->next)) /* this window had nothing to run, or more may follow */
         st = land(r, &r->flight, err);
+    while (!st && t->def->next && !(st = next_items(t, r->now, err)) &&
+           !(st = sort_items(t, r->now, &n, err)) && n)
+        if (!(st = run_items(r, n, err)))
+            st = land(r, &r->flight, err);
     return st ? st : deliver(r, err);
 }
 

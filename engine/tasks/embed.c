@@ -123,8 +123,8 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
 }
 
 /* Lists of layers are told apart by address: the session has one, and scores have none. */
-void bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, struct bi_wants wants,
-                       struct bi_recipe *recipe)
+int bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, struct bi_wants wants,
+                      struct bi_recipe *recipe)
 {
     const struct bi_counts *c = &b->capacity;
     wants.wide = b->wide;
@@ -135,12 +135,15 @@ void bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, str
                  (uint64_t)c->n_rows, wants.include, (uint64_t)(uintptr_t)wants.layers,
                  (uint64_t)wants.n_layers, wants.wide}},
         .build = build_graph, .user = &s->graph, .wide = wants.wide, .no_rules = s->no_rules};
+    return 0;
 }
 
-static void embed_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe)
+static int embed_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                        struct bioinfer_error *err)
 {
     struct bioinfer_session *s = (struct bioinfer_session *)t;
-    bi_session_recipe(s, b, s->wants, recipe);
+    (void)err;
+    return bi_session_recipe(s, b, s->wants, recipe);
 }
 
 /* ---- life ---- */

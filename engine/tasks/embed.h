@@ -30,8 +30,8 @@ struct bioinfer_session {
 };
 
 /* The recipe of a batch's graph that gives `wants`; it points into the session. */
-void bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, struct bi_wants wants,
-                       struct bi_recipe *recipe);
+int bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, struct bi_wants wants,
+                      struct bi_recipe *recipe);
 /* The input that bi_session_scale() fills. */
 extern const char *const bi_session_made[1];
 /* Fills it for the tokens of an item, where the graph has it. */

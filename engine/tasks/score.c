@@ -75,10 +75,12 @@ static int score_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_erro
     return 1;
 }
 
-static void score_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe)
+static int score_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                        struct bioinfer_error *err)
 {
-    bi_session_recipe(((struct score *)t)->session, b,
-                      (struct bi_wants){.include = BI_WANT_ROW_LOGITS}, recipe);
+    (void)err;
+    return bi_session_recipe(((struct score *)t)->session, b,
+                             (struct bi_wants){.include = BI_WANT_ROW_LOGITS}, recipe);
 }
 
 enum { IDS, START, ROWS };

@@ -1,13 +1,14 @@
 /* task.h - what a task is to the runner.
  *
- * A task is what a user asks of a family of models: embed, score. It turns records into units,
- * gives the graphs that compute their items, and makes results of what comes out. The runner
+ * A task is what a user asks of a family of models: embed, score, design. It turns records into
+ * units, gives the graphs that compute their items, and makes results of what comes out. The runner
  * (engine/runner.c) does everything between, for all tasks in one way:
  *
  *     read      the task gives the next unit and its items    a window of units is read ahead
  *     pack      the runner sorts items, fills batches without padding, and copies their inputs
  *     compute   through the executor, one batch while the next one is packed
  *     collect   the task copies what an item gave out of the batch
+ *     next      the task may give a unit further items, which need those it had
  *     result    the task hands out a unit whose items are all done, in the order of units
  *
  * A batch that memory does not hold is computed in halves. An item whose values left the range of
@@ -23,8 +24,13 @@ struct bi_unit;
 struct bi_item {
     struct bi_unit *unit;
     int32_t number;         /* within the unit, from 0 */
-    struct bi_counts size;  /* added to the counts of its batch; of `longest` the largest counts */
-    int64_t weight;         /* in tokens: its share of a batch */
+    int32_t program;        /* the task's graph for it: items of one batch have the same */
+    struct bi_counts size;  /* added to the counts of its batch; `longest`, n_steps: the largest */
+    /* A part that items have in common, told by its address; NULL = none. It counts, and is packed,
+     * once for items that follow each other in a batch. */
+    const void *part;
+    struct bi_counts part_size;
+    int64_t weight;         /* items are computed by weight, the heaviest first */
     enum { BI_ITEM_WAITS, BI_ITEM_WIDE, BI_ITEM_DONE } state; /* WIDE: waits for float32 */
 };
 
@@ -37,6 +43,7 @@ struct bi_unit {
     struct bi_item *items;
     size_t n_items;       /* 0 where the status was known at once */
     size_t n_left;        /* items that are not done; set by the runner */
+    bool is_over;         /* no items follow; set by the runner */
     uint64_t result_size; /* bytes that wait until the result is handed out */
     bool was_wide;        /* an item was computed again in float32 */
 };
@@ -57,6 +64,7 @@ struct bi_batch_place {
     const struct bi_exec_slot *slot;
     int64_t index;       /* the items before it */
     struct bi_counts at; /* their counts: the rows of this item begin there */
+    bool part_begins;    /* the rows of the part of this item begin there, too */
 };
 
 struct bi_task;
@@ -65,6 +73,8 @@ struct bi_task;
 struct bi_batch {
     struct bi_counts counts;   /* the sum over its items */
     struct bi_counts capacity; /* the same, rounded up so that few plans are compiled */
+    struct bi_item *const *items; /* [n_items]; NULL where a graph is asked for without any */
+    size_t n_items;
     bool wide;                 /* in float32 */
 };
 
@@ -77,8 +87,11 @@ struct bi_task_def {
     /* Fills the next unit, which is all zeros: 1; 0 = there is none; < 0 = a status that ends the
      * run. */
     int (*read)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
-    /* The graph for a batch. What it points to holds until the next call. */
-    void (*recipe)(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe);
+    /* The share of batch_tokens that items of these counts take; NULL = their tokens. */
+    int64_t (*load)(const struct bi_counts *counts);
+    /* The graph for a batch. The recipe's pointers hold until the next call. */
+    int (*recipe)(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                  struct bioinfer_error *err);
     /* The rows of input `input` of def->inputs; NULL = this item leaves them as they are. */
     const void *(*rows)(const struct bi_task *t, const struct bi_item *item, int input);
     /* Changes packed inputs, and fills those named in made[0, n_made), for one item at a time;
@@ -91,6 +104,9 @@ struct bi_task_def {
      * value is not finite; NOMEM; any other status ends the run. */
     int (*collect)(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
                    struct bioinfer_error *err);
+    /* Gives a unit further items when those it had are done: 1; 0 = there are none. NULL = units
+     * have all items at once. */
+    int (*next)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Hands out a unit. */
     int (*result)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Frees what the task put into a unit, also into one that read() left half made. */
