@@ -127,7 +127,9 @@ static void put_cigar(const struct cli_align_out *w, const struct bioinfer_recor
         add_run(&r, clips[1], a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++) {
         const int op = a->cigar[k] & 15;
-        add_run(&r, w->plain && op >= EQUAL ? 'M' : "MIDNSHP=X"[op], a->cigar[k] >> 4);
+        const char letter = w->plain && op >= EQUAL ? 'M' : "MIDNSHP=X"[op];
+
+        add_run(&r, letter, a->cigar[k] >> 4);
     }
     if (clips[0])
         add_run(&r, clips[0], (int64_t)q->length - a->query_end);

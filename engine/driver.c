@@ -46,6 +46,7 @@ int bi_driver_load(void **library, void *table, const struct bi_driver_library *
 int bi_driver_describe(const char *api, int code, char *text, size_t size)
 {
     /* after those that are lost the device's state is undefined: every later call fails */
+    /* clang-format off */
     static const struct { int code; bool lost; const char *words; } known[] = {
         {1, false, "invalid value"}, {BI_DRIVER_NO_MEMORY, false, "out of device memory"},
         {3, false, "not initialised"}, {35, false, "the driver is older than the runtime"},
@@ -62,6 +63,7 @@ int bi_driver_describe(const char *api, int code, char *text, size_t size)
         {717, true, "invalid address space"}, {718, true, "invalid program counter"},
         {719, true, "launch failed"}, {721, true, "cluster error"},
         {999, true, "unknown error"}, {1053, true, "error of the HSA runtime"}};
+    /* clang-format on */
     const char *words = "error";
     bool lost = false;
     for (size_t i = 0; i < BI_COUNT(known); i++)

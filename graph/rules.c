@@ -37,11 +37,13 @@ struct match {
 
 enum var { X, W, B, R, START, TABLE, V, W2, B2, W3, B3, BEFORE, BIAS, GAIN, GAIN2 };
 
+/* clang-format off */
 #define ANY &(const struct pattern){.op = ANYTHING}
 #define VAR(v) &(const struct pattern){.op = -1, .var = v}
 #define OPT(v) &(const struct pattern){.op = -1, .var = v, .optional = true}
 #define OP_(name, at, flag, ...)                                                         \
     &(const struct pattern){.op = BI_OP_##name, .var = at, .flags = flag, .in = {__VA_ARGS__}}
+/* clang-format on */
 
 /* ---- guards: true when the shapes and attributes allow the rewrite ---- */
 

@@ -107,6 +107,7 @@ static int next_token(struct lexer *x, struct bioinfer_error *err)
 
 /* ---- atoms ---- */
 
+/* clang-format off */
 enum column { GROUP, ELEMENT, ATOM, ATOM_LABEL, ALT, RESIDUE, RESIDUE_LABEL, CHAIN, CHAIN_LABEL,
               NUMBER, NUMBER_LABEL, ICODE, X, Y, Z, OCCUPANCY, MODEL, N_COLUMNS };
 
@@ -118,6 +119,7 @@ static const char *const column_names[N_COLUMNS] = {
     [NUMBER_LABEL] = "label_seq_id", [ICODE] = "pdbx_pdb_ins_code", [X] = "cartn_x",
     [Y] = "cartn_y", [Z] = "cartn_z", [OCCUPANCY] = "occupancy",
     [MODEL] = "pdbx_pdb_model_num"};
+/* clang-format on */
 
 struct cell {
     const char *text;

@@ -35,6 +35,7 @@ enum { EXACT_LAYERS = 2 };
 
 enum { ROWS = 64, HEAD_DIM = 64, PAD = 1, UNK = 3, X_ID = 24, MASK = 32, MAX_LAYERS = 512 };
 
+/* clang-format off */
 static const char *const symbols[ROWS] = {
     "<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E", "R",
     "T", "I", "D", "P", "K", "Q", "N", "F", "Y", "M", "H",
@@ -42,6 +43,7 @@ static const char *const symbols[ROWS] = {
     "<33>", "<34>", "<35>", "<36>", "<37>", "<38>", "<39>", "<40>", "<41>", "<42>", "<43>",
     "<44>", "<45>", "<46>", "<47>", "<48>", "<49>", "<50>", "<51>", "<52>", "<53>", "<54>",
     "<55>", "<56>", "<57>", "<58>", "<59>", "<60>", "<61>", "<62>", "<63>"};
+/* clang-format on */
 
 /* ---- names ---- */
 
@@ -78,6 +80,7 @@ enum { DOWN = 12 }; /* its line of layer_names */
 #define M_(member) offsetof(struct esmc, member)
 #define BLOCK_ "transformer.blocks.%d."
 
+/* clang-format off */
 static const struct name layer_names[] = {
     {L_(norm1_w), "layers.%d.norm1.weight",
      {BLOCK_ "attn.layernorm_qkv.0.weight", BLOCK_ "attn.layernorm_qkv.layer_norm_weight",
@@ -118,6 +121,7 @@ static const struct name layer_names[] = {
      {BLOCK_ "ffn.3.weight", BLOCK_ "ffn.fc2_weight", "layers.%d.mlp.down_proj.weight"}, S_DH, 0,
      0},
 };
+/* clang-format on */
 
 static const struct name trunk_names[] = {
     {M_(embed), "embed.weight", {"embed.weight", "embed.weight", "embed_tokens.weight"}, S_VD, 0,
@@ -127,6 +131,7 @@ static const struct name trunk_names[] = {
 };
 
 /* Without the trunk's prefix. */
+/* clang-format off */
 static const struct name head_names[] = {
     {M_(dense_w), "lm_head.dense.weight",
      {"sequence_head.0.weight", "lm_head.0.weight", "lm_head.dense.weight"}, S_DD, 0, 0},
@@ -141,6 +146,7 @@ static const struct name head_names[] = {
     {M_(lm_b), "lm_head.out.bias",
      {"sequence_head.3.bias", "lm_head.3.bias", "lm_head.decoder.bias"}, S_V, 0, 0},
 };
+/* clang-format on */
 
 /* A tensor of the first block that only this layout has. */
 static const struct {

@@ -66,6 +66,7 @@ struct name {
 #define M_(member) offsetof(struct bert, member)
 #define LAYER_ "encoder.layer.%d."
 
+/* clang-format off */
 static const struct name layer_names[] = {
     {L_(q_w), "layers.%d.q.weight", LAYER_ "attention.self.query.weight", S_DD},
     {L_(q_b), "layers.%d.q.bias", LAYER_ "attention.self.query.bias", S_D},
@@ -84,6 +85,7 @@ static const struct name layer_names[] = {
     {L_(norm2_w), "layers.%d.norm2.weight", LAYER_ "output.LayerNorm.weight", S_D},
     {L_(norm2_b), "layers.%d.norm2.bias", LAYER_ "output.LayerNorm.bias", S_D},
 };
+/* clang-format on */
 
 static const struct name trunk_names[] = {
     {M_(words), "words.weight", "embeddings.word_embeddings.weight", S_VD},
@@ -92,6 +94,7 @@ static const struct name trunk_names[] = {
 };
 
 /* Without the trunk's prefix. The matrix is the embedding. */
+/* clang-format off */
 static const struct name head_names[] = {
     {M_(dense_w), "lm_head.dense.weight", "cls.predictions.transform.dense.weight", S_DD},
     {M_(dense_b), "lm_head.dense.bias", "cls.predictions.transform.dense.bias", S_D},
@@ -99,6 +102,7 @@ static const struct name head_names[] = {
     {M_(lm_norm_b), "lm_head.norm.bias", "cls.predictions.transform.LayerNorm.bias", S_D},
     {M_(lm_b), "lm_head.bias", "cls.predictions.bias", S_V},
 };
+/* clang-format on */
 
 static const char *const prefixes[] = {"bert.", ""};
 

@@ -87,6 +87,7 @@ struct name {
 
 #define M_(member) offsetof(struct layer, member)
 static const struct name layer_names[] = {
+    /* clang-format off */
     {"W1.weight", M_(w1), D, -1, false},         {"W1.bias", M_(b1), D, 0, false},
     {"W2.weight", M_(w2), D, D, false},          {"W2.bias", M_(b2), D, 0, false},
     {"W3.weight", M_(w3), D, D, false},          {"W3.bias", M_(b3), D, 0, false},
@@ -100,6 +101,7 @@ static const struct name layer_names[] = {
     {"dense.W_in.bias", M_(in_b), FFN, 0, false},
     {"dense.W_out.weight", M_(out_w), D, FFN, false},
     {"dense.W_out.bias", M_(out_b), D, 0, false},
+    /* clang-format on */
 };
 
 /* Binds a whole tensor; its index or a status. */

@@ -68,6 +68,7 @@ struct name {
 #define M_(member) offsetof(struct t5, member)
 #define BLOCK_ "encoder.block.%d.layer."
 
+/* clang-format off */
 static const struct name layer_names[] = {
     {L_(norm1), "layers.%d.norm1.weight", BLOCK_ "0.layer_norm.weight", S_D, ANY},
     {L_(q_w), "layers.%d.q.weight", BLOCK_ "0.SelfAttention.q.weight", S_ID, ANY},
@@ -80,6 +81,7 @@ static const struct name layer_names[] = {
     {L_(wi2), "layers.%d.wi_1.weight", BLOCK_ "1.DenseReluDense.wi_1.weight", S_FD, GATED},
     {L_(wo), "layers.%d.wo.weight", BLOCK_ "1.DenseReluDense.wo.weight", S_DF, ANY},
 };
+/* clang-format on */
 
 static const char bias_name[] =
     "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight";

@@ -25,6 +25,7 @@
 typedef __m512i v8;
 typedef __m512i v16;
 
+/* clang-format off */
 #define LANES_X86(b, type, whole)                                                          \
     BI_INLINE v##b v##b##_load(const void *p) { return _mm512_loadu_si512(p); }            \
     BI_INLINE void v##b##_store(void *p, v##b a) { _mm512_storeu_si512(p, a); }            \
@@ -57,6 +58,7 @@ typedef __m512i v16;
 LANES_X86(8, uint8_t, 64)
 LANES_X86(16, uint16_t, 64)
 #undef LANES_X86
+/* clang-format on */
 
 #define LANES_PICK32 1
 BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
@@ -102,6 +104,7 @@ BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm512_unpackhi_epi8(a, b); }
 typedef __m256i v8;
 typedef __m256i v16;
 
+/* clang-format off */
 #define LANES_X86(b, type)                                                                 \
     BI_INLINE v##b v##b##_load(const void *p)                                              \
     {                                                                                      \
@@ -130,6 +133,7 @@ typedef __m256i v16;
 LANES_X86(8, uint8_t)
 LANES_X86(16, uint16_t)
 #undef LANES_X86
+/* clang-format on */
 BI_INLINE v8 v8_set1(uint8_t x) { return _mm256_set1_epi8((int8_t)x); }
 BI_INLINE v16 v16_set1(uint16_t x) { return _mm256_set1_epi16((int16_t)x); }
 
@@ -159,6 +163,7 @@ BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm256_unpackhi_epi8(a, b); }
 typedef uint8x16_t v8;
 typedef uint16x8_t v16;
 
+/* clang-format off */
 #define LANES_NEON(b, type, n)                                                             \
     BI_INLINE v##b v##b##_load(const void *p)                                              \
     {                                                                                      \
@@ -184,6 +189,7 @@ LANES_NEON(8, uint8_t, 16)
 LANES_NEON(16, uint16_t, 8)
 #undef vreinterpretq_u8_u8
 #undef LANES_NEON
+/* clang-format on */
 
 #define LANES_PICK32 1
 BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
@@ -191,10 +197,12 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     const uint8x16x2_t both = {{vld1q_u8(table), vld1q_u8(table + 16)}};
     return vqtbl2q_u8(both, index);
 }
+/* clang-format off */
 BI_INLINE bool v8_high(v8 a) { return vmaxvq_u8(a) >= 0x80; }
 BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at) { return vld1q_u8(p[0] + at); }
 BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return vzip1q_u8(a, b); }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return vzip2q_u8(a, b); }
+/* clang-format on */
 
 #else /* compiler vectors of 16 bytes */
 
@@ -203,6 +211,7 @@ BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return vzip2q_u8(a, b); }
 typedef uint8_t v8 __attribute__((vector_size(16)));
 typedef uint16_t v16 __attribute__((vector_size(16)));
 
+/* clang-format off */
 #define LANES_GENERIC(b, type, n)                                                          \
     BI_INLINE v##b v##b##_load(const void *p)                                              \
     {                                                                                      \
@@ -227,6 +236,7 @@ typedef uint16_t v16 __attribute__((vector_size(16)));
 LANES_GENERIC(8, uint8_t, 16)
 LANES_GENERIC(16, uint16_t, 8)
 #undef LANES_GENERIC
+/* clang-format on */
 
 BI_INLINE v8 v8_shift(v8 a, v8 b)
 {

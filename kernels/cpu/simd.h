@@ -49,6 +49,7 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
+/* clang-format off */
 BI_INLINE vf vf_set1(float x) { return _mm512_set1_ps(x); }
 BI_INLINE vf vf_zero(void) { return _mm512_setzero_ps(); }
 BI_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
@@ -110,6 +111,7 @@ BI_INLINE float vf_hmax(vf a)
     c = _mm_max_ps(c, _mm_movehl_ps(c, c));
     return _mm_cvtss_f32(_mm_max_ss(c, _mm_shuffle_ps(c, c, 1)));
 }
+/* clang-format on */
 
 #elif BI_ISA_ID == BI_ISA_ID_avx2
 
@@ -121,6 +123,7 @@ typedef __m256 vf;
 typedef __m256i vi;
 typedef __m256i vm;
 
+/* clang-format off */
 BI_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
 BI_INLINE vf vf_zero(void) { return _mm256_setzero_ps(); }
 BI_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
@@ -191,6 +194,7 @@ BI_INLINE float vf_hmax(vf a)
     c = _mm_max_ps(c, _mm_movehl_ps(c, c));
     return _mm_cvtss_f32(_mm_max_ss(c, _mm_shuffle_ps(c, c, 1)));
 }
+/* clang-format on */
 
 #elif BI_ISA_ID == BI_ISA_ID_neon
 
@@ -202,6 +206,7 @@ typedef float32x4_t vf;
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
 
+/* clang-format off */
 BI_INLINE vf vf_set1(float x) { return vdupq_n_f32(x); }
 BI_INLINE vf vf_zero(void) { return vdupq_n_f32(0); }
 BI_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
@@ -263,6 +268,7 @@ BI_INLINE float vf_hmax(vf a)
                                                           : vgetq_lane_f32(a, 3);
     return x > y ? x : y;
 }
+/* clang-format on */
 
 #elif BI_ISA_ID == BI_ISA_ID_generic
 
@@ -302,6 +308,7 @@ BI_INLINE void vf_store_half(uint16_t *p, vf a)
         p[i] = (uint16_t)(sign | half);
     }
 }
+/* clang-format off */
 BI_INLINE vm vm_first(int n) { return (vi){0, 1, 2, 3} < (vi){n, n, n, n}; } /* 0 <= n <= VW */
 
 BI_INLINE vf vf_add(vf a, vf b) { return a + b; }
@@ -336,7 +343,9 @@ BI_INLINE vi vi_or(vi a, vi b) { return a | b; }
 BI_INLINE vi vi_xor(vi a, vi b) { return a ^ b; }
 #define vi_shl(a, n) ((a) << (n))
 #define vi_sar(a, n) ((a) >> (n))
+/* clang-format on */
 /* Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum. */
+/* clang-format off */
 BI_INLINE vf vf_round(vf a) { return (a + 12582912.0f) - 12582912.0f; }
 BI_INLINE vi vf_to_int(vf a) { return (vi)(a + 12582912.0f) - 0x4b400000; }
 BI_INLINE vf vi_to_float(vi a) { return (vf){(float)a[0], (float)a[1], (float)a[2], (float)a[3]}; }
@@ -347,6 +356,7 @@ BI_INLINE float vf_hmax(vf a)
     float x = a[0] > a[2] ? a[0] : a[2], y = a[1] > a[3] ? a[1] : a[3];
     return x > y ? x : y;
 }
+/* clang-format on */
 
 #else
 #error "compile with -DBI_ISA=generic, avx2, avx512 or neon"
@@ -404,6 +414,7 @@ BI_INLINE vf vf_scale2_normal(vf a, vf n)
 #endif
 }
 
+/* clang-format off */
 BI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 BI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
 BI_INLINE vm vf_isnan(vf a) { return vf_ne(a, a); }
@@ -415,5 +426,6 @@ BI_INLINE vf vf_copysign(vf a, vf b)
     return vi_float_bits(vi_or(vi_and(vf_bits(a), vi_set1(0x7fffffff)),
                                vi_and(vf_bits(b), vi_set1(INT32_MIN))));
 }
+/* clang-format on */
 
 #endif

@@ -175,6 +175,7 @@ static void all_tiny_pairs(void)
 /* ---- random pairs ---- */
 
 static const struct setting random_settings[] = {
+    /* clang-format off */
     {"BLOSUM62", 0, 0, 11, 1, 0, 0},   {"BLOSUM62", 0, 0, 20, 1, 2, BIOINFER_FREE_ENDS},
     {"PAM30", 0, 0, 4, 4, 0, 0},       {"PAM30", 0, 0, 9, 1, 0, 5},
     {"BLOSUM45", 0, 0, 120, 7, 0, 0},  {"PAM250", 0, 0, 3, 0, 0, BIOINFER_FREE_ENDS},
@@ -184,6 +185,7 @@ static const struct setting random_settings[] = {
     {NULL, 1001, -900, 9000, 100, 0, 0}, {NULL, 5, -4, 30000, 30000, 0, 0},
     {NULL, 1, 0, 0, 0, 0, 0},          {"BLOSUM62", 0, 0, 0, 0, 3, BIOINFER_FREE_ENDS},
     {NULL, 5000, -4000, 60000, 7000, 0, 0}, {"PAM30", 0, 0, 1100, 100, 100, BIOINFER_FREE_ENDS},
+    /* clang-format on */
 };
 
 static void compare(const struct setting *s, const struct bioinfer_align_pair *pairs,

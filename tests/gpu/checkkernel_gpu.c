@@ -90,6 +90,7 @@ struct precision {
 
 #define AT(type, member) offsetof(struct bi_##type##_params, member)
 #define END SIZE_MAX
+/* clang-format off */
 static const struct precision precisions[] = {
 #define LINEAR_HALF(name, same)                                                          \
     {name, {AT(linear, x), AT(linear, w), AT(linear, residual), AT(linear, y), END},     \
@@ -241,6 +242,7 @@ static const struct precision precisions[] = {
     {"depthwise_f32_f32", {END}, 0, 0, 0, NULL},
     {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
 };
+/* clang-format on */
 
 static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
                                                   BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};

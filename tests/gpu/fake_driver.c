@@ -397,6 +397,7 @@ void fake_driver_reset(void)
 #ifdef FAKE_CUDA
 typedef unsigned long long ptr;
 
+/* clang-format off */
 API cuInit(unsigned f) { (void)f; return plain(); }
 API cuDeviceGetCount(int *n) { return number(n, fake_driver.n_devices); }
 API cuDeviceGet(int *d, int i) { return number(d, i); }
@@ -473,6 +474,7 @@ API cuGetErrorName(int code, const char **s) { (void)code; *s = ""; return 0; }
 #else
 API hipInit(unsigned f) { (void)f; return plain(); }
 API hipGetDeviceCount(int *n) { return number(n, fake_driver.n_devices); }
+/* clang-format on */
 enum { HOSTS_OWN = 77 }; /* the device that the program around the library uses */
 static _Thread_local int current = HOSTS_OWN;
 
@@ -482,6 +484,7 @@ static int known(int code, int d)
     return code ? code : d < 0 || d >= fake_driver.n_devices ? INVALID_DEVICE : 0;
 }
 
+/* clang-format off */
 API hipGetDevice(int *d) { *d = current; return enter(); }
 API hipSetDevice(int d)
 {
@@ -572,4 +575,5 @@ API hipGraphInstantiate(void **x, void *g, void **node, char *log, size_t n)
 API hipGraphLaunch(void *g, void *s) { return graph_launch(g, s); }
 API hipGraphDestroy(void *g) { return drop_graph(g); }
 API hipGraphExecDestroy(void *g) { return drop_graph(g); }
+/* clang-format on */
 #endif

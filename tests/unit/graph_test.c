@@ -84,6 +84,7 @@ static void builders_refuse_shapes(void)
         maps = bi_scores(f.g, x, x, f.start, 2);
         CHECK_EQ(bi_graph_status(f.g, NULL), 0);
         switch (cases[i].which) {
+        /* clang-format off */
         case 0: bi_layernorm(f.g, x, weight(&f, 1, 8, 1, 1), weight(&f, 1, 7, 1, 0), 1); break;
         case 1: bi_add(f.g, x, y); break;
         case 2: bi_rope(f.g, x, weight(&f, 2, 5, 6, 0), f.start, 2); break;
@@ -101,6 +102,7 @@ static void builders_refuse_shapes(void)
         case 12: bi_rope(f.g, linear(&f, x, 6), weight(&f, 2, 5, 3, 0), f.start, 2); break;
         case 13: bi_mean_pool(f.g, x, f.rows, 1, 1); break;
         default: bi_mix(f.g, maps, y, f.rows); break;
+        /* clang-format on */
         }
         if (!CHECK_EQ(bi_graph_status(f.g, &err), BIOINFER_INTERNAL) ||
             !CHECK_HAS(err.text, cases[i].text))
@@ -134,6 +136,7 @@ static void verifier_rejects(void)
             n[1] = n[2];
             n[2] = swap;
             break;
+        /* clang-format off */
         case SHAPE: f.g->values[y].shape[1] = 9; break;
         case RANK: f.g->values[z].rank = 3; break;
         case DTYPE: f.g->values[z].dtype = BI_I32; break;
@@ -160,6 +163,7 @@ static void verifier_rejects(void)
             break;
         case RESULT_DEAD: f.g->n_nodes = 2; break;
         default: break;
+        /* clang-format on */
         }
         st = bi_graph_verify(f.g, &err);
         if (!(i == GOOD ? CHECK_EQ(st, 0) : CHECK_EQ(st, BIOINFER_INTERNAL)))
@@ -927,6 +931,7 @@ static void random_op(struct random *r)
     bi_value_id x = some(r, 0), y;
     int64_t n = width(r, x);
     switch (pick(r, 20)) {
+    /* clang-format off */
     case 0: y = bi_matmul(g, x, weight(r->f, 2, 4 + 4 * pick(r, 3), n, 0)); break;
     case 1:
     case 2: y = linear(r->f, x, 4 + 4 * pick(r, 3)); break;
@@ -965,6 +970,7 @@ static void random_op(struct random *r)
         }
         break;
     default: random_attention(r); return;
+    /* clang-format on */
     }
     r->pool[r->n++] = y;
 }

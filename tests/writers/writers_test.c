@@ -678,6 +678,7 @@ static void writes_the_same_twice(void)
 static void keeps_names_safe(void)
 {
     static const char *const cases[][2] = {
+        /* clang-format off */
         {"../../etc/passwd", "_/_/etc/passwd"}, {"/etc/passwd", "_etc/passwd"},
         {"\\x", "_x"},                          {"a/../b", "a/_/b"},
         {"a\\..\\b", "a\\_\\b"},                {"..", "_"},
@@ -686,6 +687,7 @@ static void keeps_names_safe(void)
         {"", "seq_4"},                          {"sp|P1|X", "sp|P1|X"},
         {"a//b", "a//b"},                       {"b/..", "b/_"},
         {"\xFF", "\xFF"},                       {"./a", "./a"},
+        /* clang-format on */
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         struct bioinfer_writer *w = open_as("a.npz", NULL, 0, 0);
@@ -805,12 +807,14 @@ static void checks_utf8(void)
         const char *text;
         size_t n;
     } cases[] = {
+        /* clang-format off */
         {"a", 1},             {"\x7F", 1},         {"\x80", 0},         {"\xC0\x80", 0},
         {"\xC1\xBF", 0},      {"\xC2\x80", 2},     {"\xC2", 0},         {"\xDF\xBF", 2},
         {"\xE0\x9F\xBF", 0},  {"\xE0\xA0\x80", 3}, {"\xED\x9F\xBF", 3}, {"\xED\xA0\x80", 0},
         {"\xEF\xBF\xBF", 3},  {"\xE2\x82", 0},     {"\xE2\x82x", 0},    {"\xF0\x8F\xBF\xBF", 0},
         {"\xF0\x90\x80\x80", 4}, {"\xF4\x8F\xBF\xBF", 4}, {"\xF4\x90\x80\x80", 0},
         {"\xF5\x80\x80\x80", 0}, {"\xFF", 0},
+        /* clang-format on */
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
         CHECK_EQ(bi_utf8_char(cases[i].text, strlen(cases[i].text)), cases[i].n);

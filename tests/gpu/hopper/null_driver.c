@@ -54,6 +54,7 @@ static int refuse(const char *what, const char *name)
 
 /* ---- device, memory ---- */
 
+/* clang-format off */
 API cuInit(unsigned flags) { return (int)(flags * 0); }
 API cuDeviceGetCount(int *n) { *n = 1; return 0; }
 API cuDeviceGet(int *device, int i) { *device = i; return 0; }
@@ -71,6 +72,7 @@ API cuDevicePrimaryCtxRetain(void **c, int device) { (void)device; *c = &token; 
 API cuDevicePrimaryCtxRelease_v2(int device) { return device * 0; }
 API cuCtxPushCurrent_v2(void *c) { return c != &token; }
 API cuCtxPopCurrent_v2(void **c) { *c = &token; return 0; }
+/* clang-format on */
 API cuMemGetInfo_v2(size_t *available, size_t *total)
 {
     const char *gib = getenv("NULL_DRIVER_GIB");
@@ -132,6 +134,7 @@ API cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream)
 
 /* ---- streams, events, graphs ---- */
 
+/* clang-format off */
 API cuStreamCreate(void **s, unsigned flags) { (void)flags; *s = &token; return 0; }
 API cuStreamDestroy_v2(void *s) { return s != &token; }
 API cuStreamSynchronize(void *s) { return s != &token; }
@@ -152,6 +155,7 @@ API cuGraphInstantiateWithFlags(void **to, void *graph, unsigned long long flags
 API cuGraphLaunch(void *graph, void *s) { return graph != s; }
 API cuGraphDestroy(void *graph) { return graph != &token; }
 API cuGraphExecDestroy(void *graph) { return graph != &token; }
+/* clang-format on */
 API cuGetErrorName(int code, const char **name)
 {
     *name = code == NOT_FOUND ? "CUDA_ERROR_NOT_FOUND" : "CUDA_ERROR_INVALID_VALUE";
