@@ -77,8 +77,8 @@ int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...)
 const char *bi_status_name(int status)
 {
     switch (status) {
-#define BI_X(name, value, word)                                                          \
-    case value:                                                                          \
+#define BI_X(name, value, word)                                                                    \
+    case value:                                                                                    \
         return word;
         BIOINFER_STATUS_LIST(BI_X)
 #undef BI_X
@@ -192,14 +192,20 @@ double bi_now(void)
 
 uint16_t bi_f32_to_f16(float f)
 {
-    union { float f; uint32_t u; } v = {.f = f};
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = f};
     uint32_t sign = v.u >> 16 & 0x8000, abs = v.u & 0x7FFFFFFF, r;
     if (abs >= 0x7F800000) /* infinity, or NaN kept as a quiet NaN */
         return (uint16_t)(sign | 0x7C00 | (abs > 0x7F800000 ? 0x200 | (abs >> 13 & 0x3FF) : 0));
     if (abs >= 0x477FF000) /* rounds to beyond 65504 */
         return (uint16_t)(sign | 0x7C00);
     if (abs < 0x38800000) { /* below 2^-14: denormal; let the FPU round at 2^-24 */
-        union { float f; uint32_t u; } d = {.u = abs};
+        union {
+            float f;
+            uint32_t u;
+        } d = {.u = abs};
         d.f += 0.5f; /* ulp of [0.5, 1) is 2^-24 */
         return (uint16_t)(sign | (d.u - 0x3F000000));
     }

@@ -19,8 +19,15 @@
 
 /* ---- fault injection and environment ---- */
 
-enum bi_fault { BI_FAULT_ALLOC, BI_FAULT_OPEN, BI_FAULT_READ, BI_FAULT_WRITE,
-                BI_FAULT_SYNC, BI_FAULT_RENAME, BI_FAULT_COUNT };
+enum bi_fault {
+    BI_FAULT_ALLOC,
+    BI_FAULT_OPEN,
+    BI_FAULT_READ,
+    BI_FAULT_WRITE,
+    BI_FAULT_SYNC,
+    BI_FAULT_RENAME,
+    BI_FAULT_COUNT
+};
 
 struct bi_env {
     void *(*alloc)(void *user, size_t size);
@@ -50,8 +57,7 @@ const char *bi_status_name(int status);
  * CLOSED_PIPE, ENOENT/ENOTDIR -> NOT_FOUND, else IO. */
 int bi_status_from_errno(int error);
 /* bi_fail with ": strerror" appended, status from the errno. Thread-safe. */
-int bi_fail_errno(struct bioinfer_error *err, int error, const char *fmt, ...)
-    BI_PRINTF(3, 4);
+int bi_fail_errno(struct bioinfer_error *err, int error, const char *fmt, ...) BI_PRINTF(3, 4);
 
 /* ---- memory ---- */
 
@@ -112,8 +118,7 @@ static inline uint16_t bi_le16(const void *p)
 static inline uint32_t bi_le32(const void *p)
 {
     const uint8_t *b = p;
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
-           (uint32_t)b[3] << 24;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
 static inline uint64_t bi_le64(const void *p)
@@ -133,13 +138,19 @@ static inline float bi_f16_to_f32(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, abs = h & 0x7FFF;
     const uint32_t small = -(uint32_t)(abs < 0x400), huge = -(uint32_t)(abs >= 0x7C00);
-    union { float f; uint32_t u; } denormal = {.f = (float)(int32_t)abs * 0x1p-24f}, v; /* exact */
+    union {
+        float f;
+        uint32_t u;
+    } denormal = {.f = (float)(int32_t)abs * 0x1p-24f}, v; /* exact */
     v.u = sign | (denormal.u & small) | (((abs << 13) + 0x38000000 + (huge & 0x38000000)) & ~small);
     return v.f;
 }
 static inline float bi_bf16_to_f32(uint16_t h)
 {
-    union { uint32_t u; float f; } v = {.u = (uint32_t)h << 16};
+    union {
+        uint32_t u;
+        float f;
+    } v = {.u = (uint32_t)h << 16};
     return v.f;
 }
 

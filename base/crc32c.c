@@ -1,7 +1,6 @@
 /* crc32c.c - CRC-32C: the processor's instruction where it has one, else a table. */
 #include "crc32c.h"
 
-
 /* One byte of the reflected polynomial 0x82F63B78, built at compile time. */
 #define BIT(c) ((c) & 1 ? 0x82F63B78u ^ (c) >> 1 : (c) >> 1)
 #define BIT2(c) BIT(BIT(c))
@@ -29,7 +28,7 @@ uint32_t bi_crc32c_plain(uint32_t crc, const void *bytes, size_t n)
 #include <cpuid.h>
 
 __attribute__((target("sse4.2"))) static uint32_t crc_fast(uint32_t crc, const void *bytes,
-                                                            size_t n)
+                                                           size_t n)
 {
     const uint8_t *p = bytes;
     uint64_t c = ~crc;

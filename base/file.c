@@ -119,9 +119,8 @@ int bi_file_read(const struct bi_file *file, uint64_t offset, void *dst, size_t 
     size_t done = 0;
     if (!bi_range_ok(offset, n, file->size))
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: expected %zu bytes at offset %llu, file has %llu bytes",
-                       file->path, n, (unsigned long long)offset,
-                       (unsigned long long)file->size);
+                       "%s: expected %zu bytes at offset %llu, file has %llu bytes", file->path, n,
+                       (unsigned long long)offset, (unsigned long long)file->size);
     if (file->memory) {
         memcpy(dst, file->memory + offset, n);
         return 0;
@@ -141,7 +140,8 @@ int bi_file_read(const struct bi_file *file, uint64_t offset, void *dst, size_t 
         if (!got)
             return bi_fail(err, BIOINFER_FORMAT,
                            "%s: file shrank while being read: expected %zu bytes at offset "
-                           "%llu, got %zu", file->path, n, (unsigned long long)offset, done);
+                           "%llu, got %zu",
+                           file->path, n, (unsigned long long)offset, done);
         done += (size_t)got;
     }
     return 0;
@@ -215,8 +215,7 @@ bool bi_path_is_regular(const char *path)
     return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-int bi_path_real(char **out, const struct bi_env *env, const char *path,
-                 struct bioinfer_error *err)
+int bi_path_real(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err)
 {
     char real[PATH_MAX];
     if (!realpath(path, real))
@@ -262,9 +261,8 @@ fail:
     return status;
 }
 
-int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env,
-                          const char *name, const void *bytes, size_t size,
-                          struct bioinfer_error *err)
+int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env, const char *name,
+                          const void *bytes, size_t size, struct bioinfer_error *err)
 {
     *stream = (struct bi_stream){.env = env, .fd = -1, .size = size};
     stream->memory = size ? bytes : (const void *)"";
@@ -390,13 +388,13 @@ static void begin_sync(struct bi_out *out)
     enum { STEP_SIZE = 32 << 20 };
     if (out->is_stdout || out->sync == BI_SYNC_NONE || out->size - out->begun < STEP_SIZE)
         return;
-    sync_file_range(out->fd, (off_t)out->begun, (off_t)(out->size - out->begun), SYNC_FILE_RANGE_WRITE);
+    sync_file_range(out->fd, (off_t)out->begun, (off_t)(out->size - out->begun),
+                    SYNC_FILE_RANGE_WRITE);
     out->begun = out->size;
 }
 
 /* One write of all bytes; SIGPIPE is kept from the process for the time of the call. */
-static int write_all(struct bi_out *out, const char *bytes, size_t n,
-                     struct bioinfer_error *err)
+static int write_all(struct bi_out *out, const char *bytes, size_t n, struct bioinfer_error *err)
 {
     sigset_t pipe_set, old_set, pending;
     bool was_pending = false, blocked = false;
@@ -536,9 +534,8 @@ int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
     out->fd = -1;
     if (e && e != EINTR)
         return bi_fail_errno(err, e, "%s: close", out->path);
-    if ((st = out->sync == BI_SYNC_ALL
-                  ? rename_over(out->env, out->temp, out->path, err)
-                  : bi_path_rename(out->env, out->temp, out->path, err)))
+    if ((st = out->sync == BI_SYNC_ALL ? rename_over(out->env, out->temp, out->path, err)
+                                       : bi_path_rename(out->env, out->temp, out->path, err)))
         return st;
     bi_free(out->env, out->temp);
     out->temp = NULL;
@@ -624,8 +621,7 @@ int bi_append_flush(struct bi_append *file, struct bioinfer_error *err)
     return st;
 }
 
-int bi_append_write(struct bi_append *file, const void *bytes, size_t n,
-                    struct bioinfer_error *err)
+int bi_append_write(struct bi_append *file, const void *bytes, size_t n, struct bioinfer_error *err)
 {
     int st;
     if (n > OUT_BUFFER_SIZE - file->buffered) {
@@ -658,8 +654,8 @@ int bi_append_sync(struct bi_append *file, struct bioinfer_error *err)
 int bi_append_read(const struct bi_append *file, uint64_t offset, void *dst, size_t n,
                    struct bioinfer_error *err)
 {
-    struct bi_file f = {.env = file->env, .fd = file->fd, .size = file->size - file->buffered,
-                        .path = file->path};
+    struct bi_file f = {
+        .env = file->env, .fd = file->fd, .size = file->size - file->buffered, .path = file->path};
     return bi_file_read(&f, offset, dst, n, err);
 }
 
@@ -673,8 +669,7 @@ int bi_append_cut(struct bi_append *file, uint64_t size, struct bioinfer_error *
                                                    : 0;
     while (e == EINTR);
     file->size = size;
-    return e ? bi_fail_errno(err, e, "%s: cut to %llu bytes", file->path,
-                             (unsigned long long)size)
+    return e ? bi_fail_errno(err, e, "%s: cut to %llu bytes", file->path, (unsigned long long)size)
              : 0;
 }
 
@@ -787,8 +782,7 @@ void bi_path_remove(const char *path)
     unlink(path);
 }
 
-int bi_lock_take(int *fd, const struct bi_env *env, const char *path,
-                 struct bioinfer_error *err)
+int bi_lock_take(int *fd, const struct bi_env *env, const char *path, struct bioinfer_error *err)
 {
     struct stat here, there;
     int e;
@@ -848,10 +842,10 @@ int bi_file_facts(struct bi_file_facts *facts, const struct bi_env *env, const c
                 hash[i] = bi_hash(piece, n, hash[i]);
     }
     if (!st)
-        *facts = (struct bi_file_facts){
-            .size = f.size,
-            .mtime = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
-            .hash = {hash[0], hash[1]}};
+        *facts = (struct bi_file_facts){.size = f.size,
+                                        .mtime = (int64_t)s.st_mtim.tv_sec * 1000000000 +
+                                                 s.st_mtim.tv_nsec,
+                                        .hash = {hash[0], hash[1]}};
     bi_free(env, piece);
     bi_file_close(&f);
     return st;

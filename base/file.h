@@ -12,10 +12,10 @@
 
 struct bi_file {
     const struct bi_env *env;
-    int fd;              /* -1 = closed; or bytes in memory when `memory` is set */
-    uint64_t size;       /* at open; the bound of all reads */
+    int fd;        /* -1 = closed; or bytes in memory when `memory` is set */
+    uint64_t size; /* at open; the bound of all reads */
     const uint8_t *memory;
-    char *path;          /* for messages */
+    char *path; /* for messages */
 };
 
 /* A regular file. Folders, FIFOs and devices are refused with BIOINFER_IO. */
@@ -50,9 +50,9 @@ int bi_path_real(char **out, const struct bi_env *env, const char *path,
 struct bi_stream {
     const struct bi_env *env;
     int fd;
-    bool owned;     /* close it */
-    uint64_t size;  /* 0 = unknown */
-    uint64_t done;  /* bytes read so far */
+    bool owned;    /* close it */
+    uint64_t size; /* 0 = unknown */
+    uint64_t done; /* bytes read so far */
     const uint8_t *memory;
     char *path;
 };
@@ -62,9 +62,8 @@ struct bi_stream {
 /* "-" is standard input. Folders are refused. */
 int bi_stream_open(struct bi_stream *stream, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
-int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env,
-                          const char *name, const void *bytes, size_t size,
-                          struct bioinfer_error *err);
+int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env, const char *name,
+                          const void *bytes, size_t size, struct bioinfer_error *err);
 /* Up to n bytes; *got = 0 at the end. */
 int bi_stream_read(struct bi_stream *stream, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
@@ -122,9 +121,9 @@ int bi_out_rename(const struct bi_env *env, const char *from, const char *to,
 struct bi_append {
     const struct bi_env *env;
     int fd;
-    uint64_t size;     /* bytes, gathered ones included */
+    uint64_t size; /* bytes, gathered ones included */
     char *path;
-    char *buffer;      /* writes are gathered here */
+    char *buffer; /* writes are gathered here */
     size_t buffered;
 };
 
@@ -178,8 +177,7 @@ void bi_path_remove(const char *path);
 
 /* An exclusive lock on a file that is created when missing; it ends with the process. *fd
  * is to be closed by bi_lock_release. BIOINFER_MISUSE: another process holds it. */
-int bi_lock_take(int *fd, const struct bi_env *env, const char *path,
-                 struct bioinfer_error *err);
+int bi_lock_take(int *fd, const struct bi_env *env, const char *path, struct bioinfer_error *err);
 void bi_lock_release(int *fd);
 
 /* Size, time of the last change (ns since 1970) and a 128-bit hash: of the whole of a file up to

@@ -44,8 +44,8 @@ static bool resize(struct bi_map *map)
         return false;
     for (size_t i = 0; i < map->n_slots; i++)
         if (map->slots[i].key)
-            *slot_of(&grown, map->slots[i].key, map->slots[i].key_len, map->slots[i].hash) =
-                map->slots[i];
+            *slot_of(&grown, map->slots[i].key, map->slots[i].key_len,
+                     map->slots[i].hash) = map->slots[i];
     bi_free(map->env, map->slots);
     *map = grown;
     return true;

@@ -53,8 +53,7 @@ static uint32_t round_to_odd(uint64_t g, uint32_t c)
 /* x = digits 10^exponent for a finite x > 0 given by its bits */
 static uint32_t shortest(uint32_t bits, int *exponent)
 {
-    uint32_t man = bits & 0x7FFFFF, exp = bits >> 23, c, s, lower, upper, low, mid,
-             high, odd;
+    uint32_t man = bits & 0x7FFFFF, exp = bits >> 23, c, s, lower, upper, low, mid, high, odd;
     int q, k, h;
     bool closer = !man && exp > 1; /* the neighbour below is at half the distance */
     uint64_t g;
@@ -99,8 +98,7 @@ static uint32_t shortest(uint32_t bits, int *exponent)
 /* ---- 2 digits to text ------------------------------------------------------------ */
 
 /* 0.d1d2...dn 10^point, n >= 1, d1 and dn not 0 */
-static size_t put_decimal(char *dst, bool negative, const char *digits, int n,
-                          int point)
+static size_t put_decimal(char *dst, bool negative, const char *digits, int n, int point)
 {
     char *p = dst;
     if (negative)
@@ -171,9 +169,7 @@ size_t bi_print_f64(char *dst, double x)
     bool negative = v.u >> 63;
     uint64_t bits = v.u & INT64_MAX;
     if (bits >= 0x7FF0000000000000u)
-        return put_word(dst, bits > 0x7FF0000000000000u ? "NaN"
-                             : negative                 ? "-inf"
-                                                        : "inf");
+        return put_word(dst, bits > 0x7FF0000000000000u ? "NaN" : negative ? "-inf" : "inf");
     if (!bits)
         return put_word(dst, negative ? "-0.0" : "0");
     for (int precision = 14;; precision++) {
@@ -205,9 +201,7 @@ size_t bi_print_f64(char *dst, double x)
  * done in decimal: the digits are multiplied and divided by powers of two until the
  * number is an integer of 53 bits, which is the mantissa. */
 
-enum {
-    MAX_DIGITS = 800
-}; /* a double's exact decimal has 767; a longer tail only rounds */
+enum { MAX_DIGITS = 800 }; /* a double's exact decimal has 767; a longer tail only rounds */
 
 struct decimal {
     uint8_t digit[MAX_DIGITS];
@@ -359,8 +353,7 @@ bool bi_parse_f64(const char *text, size_t n, double *out)
     size_t i = 0, start;
     bool negative = false, any = false, point_seen = false;
     int exponent = 0, n_digits = 0;
-    int64_t point =
-        0; /* digits before the point, leading zeros of a fraction negative */
+    int64_t point = 0; /* digits before the point, leading zeros of a fraction negative */
     uint64_t small = 0;
     double x;
     d.n = 0;

@@ -10,8 +10,7 @@ static void make_seed(struct bi_seen *seen)
 {
     if (seen->seed[0] | seen->seed[1])
         return;
-    if (getrandom(seen->seed, sizeof seen->seed, GRND_NONBLOCK) !=
-        (ssize_t)sizeof seen->seed)
+    if (getrandom(seen->seed, sizeof seen->seed, GRND_NONBLOCK) != (ssize_t)sizeof seen->seed)
         seen->seed[0] = (uint64_t)(uintptr_t)seen * 0x9E3779B97F4A7C15u;
     seen->seed[1] |= 1; /* never both 0 */
 }

@@ -23,9 +23,9 @@ enum {
     STACK_SIZE = 2 << 20, /* no frame is above 16 kB; many threads fit a limit of address space */
     THREAD_SPACE = 96 << 20, /* what a limit of address space must hold for each: malloc reserves
                               * as much for a thread that allocates, and takes it from all */
-    LOOK_NS = 100000,     /* as long as waking a thread takes, twice over */
-    LOOKS = 64,           /* between two looks at the clock */
-    RETRY_NS = 1000000000 /* after a thread could not be started */
+    LOOK_NS = 100000,        /* as long as waking a thread takes, twice over */
+    LOOKS = 64,              /* between two looks at the clock */
+    RETRY_NS = 1000000000    /* after a thread could not be started */
 };
 
 static int64_t now_ns(void)
@@ -152,7 +152,7 @@ struct bi_team {
     const struct bi_env *env;
     pid_t pid;
     int n_processors;
-    int n_most; /* threads, callers among them, that fit the limit of address space */
+    int n_most;           /* threads, callers among them, that fit the limit of address space */
     pthread_mutex_t lock; /* of all below */
     struct worker *idle;
     int n_busy;       /* threads at work, callers among them */
@@ -296,8 +296,10 @@ static void take(struct bi_team *t, struct bi_crew *crew, int n)
     t->told |= error != 0;
     pthread_mutex_unlock(&t->lock);
     if (error)
-        bi_log(t->env, BIOINFER_LOG_WARNING, "the system gives %d of %d threads (%s): the work goes "
-               "on with those", n_taken + 1, wanted,
+        bi_log(t->env, BIOINFER_LOG_WARNING,
+               "the system gives %d of %d threads (%s): the work goes "
+               "on with those",
+               n_taken + 1, wanted,
                error == ENOMEM ? "out of memory" : "a limit of processes or memory is reached");
 }
 
@@ -361,8 +363,7 @@ static void run_pieces(void *user, const struct bi_share *share)
     struct loop *l = user;
     int64_t first;
     while ((first = atomic_fetch_add_explicit(&l->next, l->step, memory_order_relaxed)) < l->n)
-        l->body(l->user, share->thread, first,
-                l->n - first < l->step ? l->n : first + l->step);
+        l->body(l->user, share->thread, first, l->n - first < l->step ? l->n : first + l->step);
 }
 
 void bi_team_for(const struct bi_env *env, int n_threads, int64_t n, int64_t step,

@@ -111,8 +111,8 @@ static double run_bioinfer(struct job *job, int64_t *sum)
 
     if (!r && !(r = calloc(job->n, sizeof *r)))
         die("no memory");
-    if (!aligner && (bioinfer_context_new(&ctx, &cp, &err) ||
-                     bioinfer_aligner_new(&aligner, ctx, &p, &err)))
+    if (!aligner &&
+        (bioinfer_context_new(&ctx, &cp, &err) || bioinfer_aligner_new(&aligner, ctx, &p, &err)))
         die(err.text);
     bioinfer_aligner_set_profile(aligner, job->timed);
     bioinfer_aligner_get_profile(aligner, &was);
@@ -149,17 +149,17 @@ static double run_parasail(struct job *job, int64_t *sum)
     char name[32] = "";
     for (size_t i = 0; job->matrix && job->matrix[i] && i < sizeof name - 1; i++)
         name[i] = (char)tolower((unsigned char)job->matrix[i]);
-    const parasail_matrix_t *m =
-        job->matrix ? parasail_matrix_lookup(name)
-                    : parasail_matrix_create("ACGT", job->match, job->mismatch);
+    const parasail_matrix_t *m = job->matrix
+                                     ? parasail_matrix_lookup(name)
+                                     : parasail_matrix_create("ACGT", job->match, job->mismatch);
     if (!m)
         die("parasail has no such matrix");
     parasail_function_t *f = parasail_function(job->who);
     double t = now();
     for (size_t i = 0; i < job->n; i++) {
         const struct bioinfer_align_pair *p = &job->pairs[i];
-        parasail_result_t *r = f(p->query, (int)p->query_length, p->target,
-                                 (int)p->target_length, job->open, job->extend, m);
+        parasail_result_t *r = f(p->query, (int)p->query_length, p->target, (int)p->target_length,
+                                 job->open, job->extend, m);
         if (strstr(job->who, "cigar"))
             parasail_cigar_free(parasail_result_get_cigar(r, p->query, (int)p->query_length,
                                                           p->target, (int)p->target_length, m));
@@ -182,7 +182,9 @@ static double run_ksw2(struct job *job, int64_t *sum)
     for (int i = 0; i < 4; i++)
         code[(int)"ACGT"[i]] = (uint8_t)i;
     for (int i = 0; i < 25; i++)
-        mat[i] = (int8_t)(i / 5 == 4 || i % 5 == 4 ? 0 : i / 5 == i % 5 ? job->match : job->mismatch);
+        mat[i] = (int8_t)(i / 5 == 4 || i % 5 == 4 ? 0
+                          : i / 5 == i % 5         ? job->match
+                                                   : job->mismatch);
     for (size_t i = 0; i < job->n; i++) {
         const struct bioinfer_align_pair *p = &job->pairs[i];
         uint8_t *q = malloc(p->query_length), *t = malloc(p->target_length);

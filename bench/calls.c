@@ -74,8 +74,11 @@ static int shape(struct run *run, const char *text)
     for (long i = 0; i < t - 2; i++)
         residues[i] = "ACDEFGHIKLMNPQRSTVWY"[rand() % 20];
     for (long i = 0; i < b; i++)
-        records[i] = (struct bioinfer_record){.id = "x", .description = "", .sequence = residues,
-                                              .length = (size_t)t - 2, .ordinal = (uint64_t)i};
+        records[i] = (struct bioinfer_record){.id = "x",
+                                              .description = "",
+                                              .sequence = residues,
+                                              .length = (size_t)t - 2,
+                                              .ordinal = (uint64_t)i};
     struct bioinfer_session_params params = BIOINFER_PARAMS(
         struct bioinfer_session_params, .include = run->include, .batch_tokens = b * t);
     /* once for the flops: a session that profiles may launch ops one by one */
@@ -97,8 +100,8 @@ static int shape(struct run *run, const char *text)
             ms[i] = 1e3 * (now() - begun);
     }
     qsort(ms, (size_t)run->repeat, sizeof *ms, compare);
-    printf("shape %s median_ms %.4f least_ms %.4f tflops %.1f ok %ld\n", text,
-           ms[run->repeat / 2], ms[0], work / ms[run->repeat / 2] / 1e9, n_ok);
+    printf("shape %s median_ms %.4f least_ms %.4f tflops %.1f ok %ld\n", text, ms[run->repeat / 2],
+           ms[0], work / ms[run->repeat / 2] / 1e9, n_ok);
 out:
     bioinfer_session_free(&session);
     free(records);
@@ -111,8 +114,9 @@ static int file(struct run *run, const char *in, const char *out)
 {
     bioinfer_session *session = NULL;
     double seconds[2] = {0, 0};
-    struct bioinfer_session_params params = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = BIOINFER_MEAN, .batch_tokens = run->batch_tokens);
+    struct bioinfer_session_params params = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                            .include = BIOINFER_MEAN,
+                                                            .batch_tokens = run->batch_tokens);
     int st = bioinfer_session_new(&session, run->model, &params, &run->err);
     for (int i = 0; !st && i < 2; i++) {
         bioinfer_reader *reader = NULL;
@@ -173,12 +177,13 @@ int main(int argc, char **argv)
         i++;
     }
     if (!weights || (in && !out)) {
-        fprintf(stderr, "usage: calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] "
-                        "[--batch-tokens N] [--repeat N] [--include mean] WEIGHTS\n");
+        fprintf(stderr,
+                "usage: calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] "
+                "[--batch-tokens N] [--repeat N] [--include mean] WEIGHTS\n");
         return 2;
     }
-    struct bioinfer_model_params params =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .device = device, .precision = precision);
+    struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                          .device = device, .precision = precision);
     if ((st = bioinfer_context_new(&run.ctx, NULL, &run.err)) ||
         (st = bioinfer_model_open(&run.model, run.ctx, weights, &params, &run.err)))
         goto out;

@@ -21,7 +21,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int count(void *user, const struct bioinfer_design_result *result, struct bioinfer_error *err)
+static int count(void *user, const struct bioinfer_design_result *result,
+                 struct bioinfer_error *err)
 {
     (void)err;
     if (result->status)
@@ -63,15 +64,17 @@ int main(int argc, char **argv)
     }
     const int files = argc - at - 1;
     if (files < 1 || copies < 1 || repeat < 1 || !strncmp(argv[at], "--", 2)) {
-        fprintf(stderr, "usage: designs [--device D] [--num-seq N] [--copies N] [--score] [--repeat N] "
-                        "WEIGHTS STRUCTURE...\n");
+        fprintf(stderr,
+                "usage: designs [--device D] [--num-seq N] [--copies N] [--score] [--repeat N] "
+                "WEIGHTS STRUCTURE...\n");
         return 64;
     }
     const size_t n = (size_t)files * (size_t)copies;
-    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params, .device = device);
-    struct bioinfer_design_params dp =
-        BIOINFER_PARAMS(struct bioinfer_design_params, .n_sequences = n_sequences,
-                        .mode = score ? BIOINFER_DESIGN_SCORE : BIOINFER_DESIGN_SAMPLE);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                      .device = device);
+    struct bioinfer_design_params dp = BIOINFER_PARAMS(
+        struct bioinfer_design_params, .n_sequences = n_sequences,
+        .mode = score ? BIOINFER_DESIGN_SCORE : BIOINFER_DESIGN_SAMPLE);
     paths = calloc(n, sizeof *paths);
     ms = calloc((size_t)repeat, sizeof *ms);
     if (!paths || !ms)
@@ -90,8 +93,8 @@ int main(int argc, char **argv)
         *(i < 0 ? &first : &ms[i]) = 1e3 * (now() - begun);
     }
     qsort(ms, (size_t)repeat, sizeof *ms, compare);
-    printf("structures %zu sequences %ld first_ms %.1f least_ms %.2f median_ms %.2f\n", n, made, first,
-           ms[0], ms[repeat / 2]);
+    printf("structures %zu sequences %ld first_ms %.1f least_ms %.2f median_ms %.2f\n", n, made,
+           first, ms[0], ms[repeat / 2]);
 out:
     if (st)
         fprintf(stderr, "designs: %s\n", err.text);

@@ -29,10 +29,10 @@ static double cpu_time(void)
 /* Seconds of one load; 0 after an error. */
 static double load(const char *path, int64_t *n_floats)
 {
-    struct bioinfer_model_params params =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu");
-    struct bioinfer_session_params what =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = BIOINFER_MEAN);
+    struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                          .device = "cpu");
+    struct bioinfer_session_params what = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                          .include = BIOINFER_MEAN);
     struct bioinfer_model_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;

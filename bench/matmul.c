@@ -35,9 +35,9 @@ struct options {
 };
 
 static const int shapes[][3] = {
-    {8, 960, 320},    {8, 320, 320},    {8, 1280, 320},    {8, 320, 1280},
-    {35, 1440, 480},  {35, 480, 480},   {35, 1920, 480},   {35, 480, 1920},
-    {150, 1920, 640}, {150, 640, 640},  {150, 2560, 640},  {150, 640, 2560},
+    {8, 960, 320},     {8, 320, 320},     {8, 1280, 320},    {8, 320, 1280},
+    {35, 1440, 480},   {35, 480, 480},    {35, 1920, 480},   {35, 480, 1920},
+    {150, 1920, 640},  {150, 640, 640},   {150, 2560, 640},  {150, 640, 2560},
     {650, 3840, 1280}, {650, 1280, 1280}, {650, 5120, 1280}, {650, 1280, 5120},
 };
 
@@ -125,8 +125,8 @@ static void run_tasks(void *user, const struct bi_share *share)
 static double launch(const struct run *r, int times)
 {
     int64_t n_tasks = r->entry->tasks(&r->params, r->threads);
-    struct launches l = {.run = r, .n_tasks = n_tasks, .n = n_tasks * times,
-                         .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct launches l = {
+        .run = r, .n_tasks = n_tasks, .n = n_tasks * times, .lock = PTHREAD_MUTEX_INITIALIZER};
     bi_team_run(r->env, r->threads, run_tasks, &l);
     return l.sum;
 }
@@ -176,9 +176,17 @@ static void measure(const struct bi_env *env, const struct options *o,
     struct run r = {.env = env, .entry = entry, .threads = o->threads, .cpu_time = o->cpu_time};
 
     kernels->pack(w, n, k, 0, n, plain);
-    r.params = (struct bi_linear_params){.counts = &counts, .axis = BI_AXIS_TOKENS,
-                                         .x = x, .w = w, .y = y, .n = n, .k = k,
-                                         .ldx = k, .ldy = n, .ldr = n, .rows = o->rows};
+    r.params = (struct bi_linear_params){.counts = &counts,
+                                         .axis = BI_AXIS_TOKENS,
+                                         .x = x,
+                                         .w = w,
+                                         .y = y,
+                                         .n = n,
+                                         .k = k,
+                                         .ldx = k,
+                                         .ldy = n,
+                                         .ldr = n,
+                                         .rows = o->rows};
     r.scratch_size = (entry->scratch_size(&r.params, o->rows, 0) + 63) & ~(size_t)63;
     r.scratch = allocate(r.scratch_size * (size_t)o->threads);
     int times = (int)(o->seconds * 5e10 * o->threads / flops) + 1;
@@ -232,8 +240,7 @@ static void parse(struct options *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.threads = bi_thread_count(), .rounds = 20, .rows = 2048,
-                        .seconds = 0.01};
+    struct options o = {.threads = bi_thread_count(), .rounds = 20, .rows = 2048, .seconds = 0.01};
     struct bi_env env = bi_env_default();
     const struct bi_cpu_kernels *kernels = bi_cpu_kernels_usable(0);
     const struct bi_cpu_entry *entry;

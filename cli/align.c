@@ -72,12 +72,16 @@ static bool check_gaps(const struct costs *c)
     const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
 
     if (open < 0 || extend < 0)
-        cli_say(NULL, "gap costs: the first residue costs %.10g and every other one %.10g, "
-                "expected 0 or more", open, extend);
+        cli_say(NULL,
+                "gap costs: the first residue costs %.10g and every other one %.10g, "
+                "expected 0 or more",
+                open, extend);
     else if (extend > open)
-        cli_say(NULL, "gap costs: the first residue costs %.10g, every other one %.10g, expected "
+        cli_say(NULL,
+                "gap costs: the first residue costs %.10g, every other one %.10g, expected "
                 "at most as much: a gap would cost more than two side by side; --gap-convention w "
-                "takes the sum of both costs for the first", open, extend);
+                "takes the sum of both costs for the first",
+                open, extend);
     else
         return true;
     return false;
@@ -158,22 +162,28 @@ static bool guess_nucleotides(const struct run *run, const struct side *a, const
                        (l[1].n >= FEW && mostly_plain(&l[1]));
 
     if (odd->other && looks)
-        cli_say(run->cli, "warning: %zu of %zu letters are A, C, G, T, U or N, but record %s has "
+        cli_say(run->cli,
+                "warning: %zu of %zu letters are A, C, G, T, U or N, but record %s has "
                 "'%c', which is no nucleotide: matrix BLOSUM62; for nucleotides say --matrix "
                 "EDNAFULL",
                 all.plain, all.n, odd->id, odd->other);
     else if (!odd->other && !mostly_plain(&all))
-        cli_say(run->cli, "warning: all letters are codes of nucleotides, but only %zu of %zu are "
+        cli_say(run->cli,
+                "warning: all letters are codes of nucleotides, but only %zu of %zu are "
                 "A, C, G, T, U or N: matrix BLOSUM62; for nucleotides say --matrix "
-                "EDNAFULL", all.plain,
-                all.n);
+                "EDNAFULL",
+                all.plain, all.n);
     else if (!odd->other && all.plain < all.n - all.n / 100)
-        cli_say(run->cli, "warning: %zu of %zu letters are A, C, G, T, U or N, the others codes of "
+        cli_say(run->cli,
+                "warning: %zu of %zu letters are A, C, G, T, U or N, the others codes of "
                 "nucleotides: matrix EDNAFULL; for proteins say --matrix "
-                "BLOSUM62", all.plain, all.n);
+                "BLOSUM62",
+                all.plain, all.n);
     else if (!odd->other && all.n < FEW)
-        cli_say(run->cli, "warning: %zu letters look like nucleotides, but are few to tell by: "
-                "matrix EDNAFULL; for proteins say --matrix BLOSUM62", all.n);
+        cli_say(run->cli,
+                "warning: %zu letters look like nucleotides, but are few to tell by: "
+                "matrix EDNAFULL; for proteins say --matrix BLOSUM62",
+                all.n);
     else if (!run->cli->options->quiet)
         cli_say(run->cli, "the letters are those of %s; --matrix says otherwise",
                 odd->other ? "proteins: matrix BLOSUM62" : "nucleotides: matrix EDNAFULL");
@@ -225,16 +235,20 @@ static int open_aligner(struct run *run, const struct side *a, const struct side
     }
     if (st)
         return cli_fail(run->cli,
-                        st == BIOINFER_FORMAT || st == BIOINFER_LIMIT ? CLI_AT_READ
+                        st == BIOINFER_FORMAT || st == BIOINFER_LIMIT   ? CLI_AT_READ
                         : st == BIOINFER_NOT_FOUND || st == BIOINFER_IO ? CLI_AT_INPUT
                                                                         : CLI_AT_CONFIG,
                         st, &err);
-    run->writer = (struct cli_align_out){
-        .out = &run->out, .aligner = run->align.aligner, .format = run->format,
-        .matrix = matrix ? matrix : "match/mismatch", .scale = scale,
-        .open = (double)c.open / 1000, .extend = (double)c.extend / 1000,
-        .score_only = o->score_only, .plain = o->cigar && !strcmp(o->cigar, "plain"),
-        .free_ends = p.free_ends};
+    run->writer = (struct cli_align_out){.out = &run->out,
+                                         .aligner = run->align.aligner,
+                                         .format = run->format,
+                                         .matrix = matrix ? matrix : "match/mismatch",
+                                         .scale = scale,
+                                         .open = (double)c.open / 1000,
+                                         .extend = (double)c.extend / 1000,
+                                         .score_only = o->score_only,
+                                         .plain = o->cigar && !strcmp(o->cigar, "plain"),
+                                         .free_ends = p.free_ends};
     return CLI_EXIT_OK;
 }
 
@@ -265,10 +279,10 @@ static uint64_t longest_record(const struct cli_options *o)
 static int open_input(struct run *run, int k, const char *path)
 {
     const int threads = bioinfer_context_threads(run->cli->ctx);
-    struct bioinfer_reader_params params =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
-                        .max_length = longest_record(run->cli->options),
-                        .n_threads = (threads + 1) / 2); /* for each of two files */
+    struct bioinfer_reader_params params = BIOINFER_PARAMS(
+        struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
+        .max_length = longest_record(run->cli->options),
+        .n_threads = (threads + 1) / 2); /* for each of two files */
     struct bioinfer_error err = {0};
     int st = bioinfer_reader_open(&run->reader[k], run->cli->ctx, path, &params, &err);
 
@@ -340,10 +354,10 @@ static int in_order(struct run *run, bool whole)
     if (!code && !seen) {
         code = no_records(run, more[0] ? 1 : 0);
     } else if (!code && more[0] != more[1]) {
-        cli_say(run->cli, "%s has more records than %s, which ends after %llu: pairs are taken in "
+        cli_say(run->cli,
+                "%s has more records than %s, which ends after %llu: pairs are taken in "
                 "order; --all-vs-all and --one-vs-all pair otherwise",
-                run->name[more[0] ? 0 : 1], run->name[more[0] ? 1 : 0],
-                (unsigned long long)seen);
+                run->name[more[0] ? 0 : 1], run->name[more[0] ? 1 : 0], (unsigned long long)seen);
         code = CLI_EXIT_DATA;
     }
     cli_align_end(&run->align);
@@ -409,10 +423,12 @@ static void say_summary(const struct run *run)
     const double seconds = cli_now() - run->cli->progress.start;
 
     if (!run->cli->options->quiet)
-        cli_say(run->cli, "%llu alignments, %llu residues, matrix %s, gaps %.10g/%.10g in %.2f s "
-                "(%.2f billion cells/s)", (unsigned long long)run->align.n_done,
-                (unsigned long long)run->align.n_residues, run->writer.matrix, run->writer.open,
-                run->writer.extend, seconds, 1e-9 * run->align.cells / (seconds > 0 ? seconds : 1));
+        cli_say(run->cli,
+                "%llu alignments, %llu residues, matrix %s, gaps %.10g/%.10g in %.2f s "
+                "(%.2f billion cells/s)",
+                (unsigned long long)run->align.n_done, (unsigned long long)run->align.n_residues,
+                run->writer.matrix, run->writer.open, run->writer.extend, seconds,
+                1e-9 * run->align.cells / (seconds > 0 ? seconds : 1));
 }
 
 int cli_align(struct cli *cli)
@@ -427,8 +443,8 @@ int cli_align(struct cli *cli)
         return CLI_EXIT_USAGE;
     run.align.cli = cli;
     run.align.writer = &run.writer;
-    if ((code = cli_align_start(&run.align)) || (code = cli_open_context(cli)) || (code = cli_check_device(cli)) ||
-        (code = open_input(&run, 0, o->input)) ||
+    if ((code = cli_align_start(&run.align)) || (code = cli_open_context(cli)) ||
+        (code = cli_check_device(cli)) || (code = open_input(&run, 0, o->input)) ||
         (o->second && (code = open_input(&run, 1, o->second))))
         goto out;
     if ((st = cli_output_open(&run.out, o->output, &err))) {

@@ -116,8 +116,9 @@ static void say_failed(struct cli_align_run *run, const struct cli_batch *b, siz
                        const char *message)
 {
     run->n_failed++;
-    cli_say_lost(run->cli, "%s, %s: no result: %s%s%s", b->sides[2 * i]->id, b->sides[2 * i + 1]->id,
-                 bioinfer_status_name(status), *message ? ": " : "", message);
+    cli_say_lost(run->cli, "%s, %s: no result: %s%s%s", b->sides[2 * i]->id,
+                 b->sides[2 * i + 1]->id, bioinfer_status_name(status), *message ? ": " : "",
+                 message);
 }
 
 /* Counts results and says what has none. */
@@ -144,8 +145,10 @@ static void tally(struct cli_align_run *run, const struct cli_batch *b)
         }
         if (a->sparse && !run->told_sparse && !run->cli->options->quiet) {
             run->told_sparse = true;
-            cli_say(run->cli, "%s, %s: the traceback is above --memory-limit: fewer rows are kept "
-                    "and computed twice", q->id, t->id);
+            cli_say(run->cli,
+                    "%s, %s: the traceback is above --memory-limit: fewer rows are kept "
+                    "and computed twice",
+                    q->id, t->id);
         }
         run->n_done++;
         run->n_residues += q->length + t->length;
@@ -241,8 +244,7 @@ static int flush(struct cli_align_run *run, bool all)
         n_busy = 0;
         for (int i = 0; i < CLI_BATCHES; i++)
             n_busy += run->batches[i].stage != CLI_FILLS;
-    } while (n_busy > (all ? 0 : CLI_BATCHES - 1) &&
-             !pthread_cond_wait(&run->changed, &run->lock));
+    } while (n_busy > (all ? 0 : CLI_BATCHES - 1) && !pthread_cond_wait(&run->changed, &run->lock));
     run->batch = find(run, CLI_FILLS);
     code = run->code;
     pthread_mutex_unlock(&run->lock);

@@ -232,7 +232,8 @@ int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, 
     for (size_t i = 0; !name && i < n_targets; i++)
         if (!is_sam_name(targets[i].id, true)) {
             name = targets[i].id;
-            cli_say(cli, "target %s: SAM has no such names: expected one that does not begin with "
+            cli_say(cli,
+                    "target %s: SAM has no such names: expected one that does not begin with "
                     "* or =, of printable ASCII without \\ , \" ' ` ( ) [ ] { } < >; --format paf "
                     "takes it",
                     name);
@@ -240,16 +241,20 @@ int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, 
     for (size_t i = 0; !name && i < n_queries; i++)
         if (!is_sam_name(queries[i].id, false)) {
             name = queries[i].id;
-            cli_say(cli, "query %.300s: SAM has no such names: expected up to 254 printable ASCII "
-                    "characters but @, and not * alone; --format paf takes it", name);
+            cli_say(cli,
+                    "query %.300s: SAM has no such names: expected up to 254 printable ASCII "
+                    "characters but @, and not * alone; --format paf takes it",
+                    name);
         }
     if (name)
         return CLI_EXIT_DATA;
     if (!(names = malloc((n_targets + 1) * sizeof *names)))
         return cli_fail(cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
     if ((name = twice(targets, n_targets, names)))
-        cli_say(cli, "two targets are named %s: SAM tells targets by their names; --format paf "
-                "takes them", name);
+        cli_say(cli,
+                "two targets are named %s: SAM tells targets by their names; --format paf "
+                "takes them",
+                name);
     free(names);
     return name ? CLI_EXIT_DATA : CLI_EXIT_OK;
 }
@@ -383,8 +388,10 @@ void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record 
         cli_output_printf(w->out, w->score_only ? "query\ttarget\tscore\n"
                                                 : "query\ttarget\tscore\tidentity\tcigar\n");
     if (!strcmp(w->format, "needle")) {
-        cli_output_printf(w->out, "%s# Program: bioinfer\n# Align_format: srspair\n"
-                          "# Report_file: ", needle_bar);
+        cli_output_printf(w->out,
+                          "%s# Program: bioinfer\n# Align_format: srspair\n"
+                          "# Report_file: ",
+                          needle_bar);
         cli_output_field(w->out, w->out->path ? w->out->path : "stdout");
         cli_output_printf(w->out, "\n%s\n", needle_bar);
     }
@@ -405,7 +412,7 @@ void cli_align_tail(const struct cli_align_out *w)
 {
     if (!strcmp(w->format, "needle"))
         cli_output_printf(w->out, "#---------------------------------------\n"
-                          "#---------------------------------------\n");
+                                  "#---------------------------------------\n");
 }
 
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,

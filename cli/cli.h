@@ -38,20 +38,20 @@
 
 /* ---- exit codes: the one list, printed by --help and compared with the man page */
 
-#define CLI_EXIT_LIST(X)                                                               \
-    X(OK, 0, "every record has its result")                                            \
-    X(RECORDS, 1, "some records have no result; the output holds the others")          \
-    X(USAGE, 64, "the command line is wrong")                                          \
-    X(DATA, 65, "the input is malformed, or holds no record")                          \
-    X(NO_INPUT, 66, "the input does not exist or cannot be opened")                    \
-    X(NO_DEVICE, 69, "the device is missing, unknown or failed")                       \
-    X(INTERNAL, 70, "a fault of bioinfer itself")                                      \
-    X(NO_MEMORY, 71, "out of memory")                                                  \
-    X(NO_OUTPUT, 73, "the output cannot be created")                                   \
-    X(IO, 74, "reading or writing failed, or the disk is full")                        \
-    X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                    \
-    X(INTERRUPTED, 130, "stopped by SIGINT")                                           \
-    X(CLOSED_PIPE, 141, "the reader of standard output went away")                     \
+#define CLI_EXIT_LIST(X)                                                                           \
+    X(OK, 0, "every record has its result")                                                        \
+    X(RECORDS, 1, "some records have no result; the output holds the others")                      \
+    X(USAGE, 64, "the command line is wrong")                                                      \
+    X(DATA, 65, "the input is malformed, or holds no record")                                      \
+    X(NO_INPUT, 66, "the input does not exist or cannot be opened")                                \
+    X(NO_DEVICE, 69, "the device is missing, unknown or failed")                                   \
+    X(INTERNAL, 70, "a fault of bioinfer itself")                                                  \
+    X(NO_MEMORY, 71, "out of memory")                                                              \
+    X(NO_OUTPUT, 73, "the output cannot be created")                                               \
+    X(IO, 74, "reading or writing failed, or the disk is full")                                    \
+    X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                                \
+    X(INTERRUPTED, 130, "stopped by SIGINT")                                                       \
+    X(CLOSED_PIPE, 141, "the reader of standard output went away")                                 \
     X(TERMINATED, 143, "stopped by SIGTERM")
 
 enum cli_exit {
@@ -75,9 +75,17 @@ enum cli_stage {
 
 /* ---- options ---- */
 
-enum cli_command { CLI_EMBED = 1, CLI_SCORE = 2, CLI_INFO = 4, CLI_DEVICES = 8,
-                   CLI_TRACKS = 16, CLI_ALIGN = 32, CLI_DESIGN = 64, CLI_MERGE = 128,
-                   CLI_MOLECULE = 256 };
+enum cli_command {
+    CLI_EMBED = 1,
+    CLI_SCORE = 2,
+    CLI_INFO = 4,
+    CLI_DEVICES = 8,
+    CLI_TRACKS = 16,
+    CLI_ALIGN = 32,
+    CLI_DESIGN = 64,
+    CLI_MERGE = 128,
+    CLI_MOLECULE = 256
+};
 
 #define CLI_MAX_LAYERS 256
 
@@ -88,9 +96,9 @@ enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
 struct cli_options {
     int argc; /* as given */
     char **argv;
-    int command;       /* enum cli_command */
-    const char *model; /* family name, NULL for info and devices */
-    const char *input; /* path, "-" = standard input; of merge: the output */
+    int command;                 /* enum cli_command */
+    const char *model;           /* family name, NULL for info and devices */
+    const char *input;           /* path, "-" = standard input; of merge: the output */
     const char **words, **parts; /* parts: of merge, within words */
     int n_parts;
     const char *weights, *device, *precision, *output, *format;
@@ -121,11 +129,10 @@ struct cli_options {
     const char **inputs; /* all of them; freed with the process */
     int n_inputs;
     unsigned design_include;
-    const char *rng, *chains, *chains_file, *fixed, *tied, *omit_aa, *omit, *bias,
-        *bias_residue, *pssm, *sequences, *buried, *interface_, *temperature, *noise,
-        *pssm_multi, *pssm_threshold;
-    bool pssm_bias, pssm_log_odds, conditional, conditional_backbone,
-        unconditional, no_ligand, side_chains;
+    const char *rng, *chains, *chains_file, *fixed, *tied, *omit_aa, *omit, *bias, *bias_residue,
+        *pssm, *sequences, *buried, *interface_, *temperature, *noise, *pssm_multi, *pssm_threshold;
+    bool pssm_bias, pssm_log_odds, conditional, conditional_backbone, unconditional, no_ligand,
+        side_chains;
     int64_t num_seq, batch;
     int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
 };
@@ -182,9 +189,9 @@ struct cli {
     bioinfer_session *session;
     struct bioinfer_model_info info;
     const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
-    const char *input_name; /* for messages */
-    bool kept;              /* a journal of this run is there to go on with */
-    uint64_t n_told;        /* records without a result, named or not */
+    const char *input_name;  /* for messages */
+    bool kept;               /* a journal of this run is there to go on with */
+    uint64_t n_told;         /* records without a result, named or not */
     bool told_nucleotides;
 };
 
@@ -202,8 +209,7 @@ void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
 /* Says err and returns the exit code for its status at this stage. */
-int cli_fail(struct cli *cli, enum cli_stage stage, int status,
-             const struct bioinfer_error *err);
+int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
 
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);
@@ -254,8 +260,7 @@ struct cli_output {
 };
 
 /* path NULL or "-" = standard output. */
-int cli_output_open(struct cli_output *out, const char *path,
-                    struct bioinfer_error *err);
+int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err);
 /* Failures are kept and returned by cli_output_finish. */
 void cli_output_write(struct cli_output *out, const char *text, size_t len);
 void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(2, 3);
@@ -366,15 +371,15 @@ struct cli_batch {
 
 struct cli_align_run {
     struct cli *cli;
-    bioinfer_aligner *aligner;    /* opened before the first pair is added */
-    struct cli_align_out *writer; /* so is this */
+    bioinfer_aligner *aligner;                     /* opened before the first pair is added */
+    struct cli_align_out *writer;                  /* so is this */
     struct cli_batch batches[CLI_BATCHES], *batch; /* the one that is filled */
-    uint64_t n_done, n_failed, n_residues; /* valid behind finish() */
+    uint64_t n_done, n_failed, n_residues;         /* valid behind finish() */
     double cells;
     bool told_sparse;
     pthread_t threads[2];
     int n_threads;
-    bool locked; /* the mutex and the condition exist */
+    bool locked;          /* the mutex and the condition exist */
     pthread_mutex_t lock; /* of all below, and the batches' stages */
     pthread_cond_t changed;
     uint64_t n_batches;
@@ -395,10 +400,10 @@ void cli_align_end(struct cli_align_run *run); /* frees all but the aligner; acc
 struct cli_align_out {
     struct cli_output *out;
     const bioinfer_aligner *aligner;
-    const char *format;  /* "tsv", "paf", "sam", "needle" */
-    const char *matrix;  /* for the header of needle */
+    const char *format;         /* "tsv", "paf", "sam", "needle" */
+    const char *matrix;         /* for the header of needle */
     double scale, open, extend; /* costs in points */
-    bool score_only, plain; /* plain: M instead of = and X */
+    bool score_only, plain;     /* plain: M instead of = and X */
     bool free_ends;
 };
 

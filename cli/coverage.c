@@ -23,8 +23,7 @@ int coverage_open(struct coverage *c, struct cli *cli)
         return CLI_EXIT_NO_OUTPUT;
     }
     if (stat(c->folder, &st) || !S_ISDIR(st.st_mode)) {
-        cli_say(cli, "%s: is a file; these formats write a folder, one file per track",
-                c->folder);
+        cli_say(cli, "%s: is a file; these formats write a folder, one file per track", c->folder);
         return CLI_EXIT_NO_OUTPUT;
     }
     return CLI_EXIT_OK;
@@ -95,8 +94,7 @@ static bool find_group(const struct coverage *c, size_t first, size_t *end, int6
 }
 
 /* Means over the windows of a group, in input order. NULL: no memory. */
-static float *merge(const struct coverage *c, size_t first, size_t end, int64_t n_bins,
-                    int track)
+static float *merge(const struct coverage *c, size_t first, size_t end, int64_t n_bins, int track)
 {
     float *values = calloc((size_t)n_bins, sizeof *values);
     int *count = calloc((size_t)n_bins, sizeof *count);
@@ -126,12 +124,10 @@ static void put_bedgraph(struct cli_output *out, const struct covered *v, int64_
 {
     for (int64_t b = 0, next; b < n; b = next) {
         int64_t end;
-        for (next = b + 1; next < n && !memcmp(&values[b], &values[next], sizeof *values);
-             next++)
+        for (next = b + 1; next < n && !memcmp(&values[b], &values[next], sizeof *values); next++)
             ;
         end = v->start + next * bin;
-        cli_output_printf(out, "%s\t%lld\t%lld\t%.9g\n", v->contig,
-                          (long long)(v->start + b * bin),
+        cli_output_printf(out, "%s\t%lld\t%lld\t%.9g\n", v->contig, (long long)(v->start + b * bin),
                           (long long)(end < v->length ? end : v->length), (double)values[b]);
     }
 }
@@ -181,9 +177,10 @@ int coverage_finish(struct coverage *c, struct cli *cli)
         int64_t n_bins;
         if (find_group(c, i, &end, &n_bins))
             continue;
-        cli_say(cli, "%s from %lld on: windows overlap, and not by whole bins of %lld bases: "
-                     "their values do not fit one file", c->of[i].contig,
-                (long long)c->of[i].start, (long long)c->bin_size);
+        cli_say(cli,
+                "%s from %lld on: windows overlap, and not by whole bins of %lld bases: "
+                "their values do not fit one file",
+                c->of[i].contig, (long long)c->of[i].start, (long long)c->bin_size);
         return CLI_EXIT_DATA;
     }
     for (int k = 0; !code && k < c->n_tracks; k++) {

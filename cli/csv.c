@@ -10,8 +10,8 @@
 
 #define MAX_SIZE ((size_t)1 << 30) /* of a table: 1 GiB */
 
-static int fail(struct bioinfer_error *err, int code, int status, const char *path,
-                long line, const char *what)
+static int fail(struct bioinfer_error *err, int code, int status, const char *path, long line,
+                const char *what)
 {
     err->status = status;
     if (line)
@@ -36,8 +36,7 @@ static int read_all(struct cli_csv *csv, const char *path, struct bioinfer_error
     }
     do {
         if (cap - csv->size < 2) {
-            char *grown =
-                cap < MAX_SIZE ? realloc(csv->data, cap ? 2 * cap : 65536) : NULL;
+            char *grown = cap < MAX_SIZE ? realloc(csv->data, cap ? 2 * cap : 65536) : NULL;
             if (!grown) {
                 code = fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, 0,
                             "the table is too large");
@@ -178,8 +177,7 @@ static int find_rows(struct cli_csv *csv, const char *path, const char *column,
             row.value = NULL; /* a short row: reported with its line by the caller */
         if (!add_row(csv, &row)) {
             free(row.value);
-            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, row.line,
-                        "no memory");
+            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, row.line, "no memory");
         }
     }
     if (!csv->header.text)

@@ -56,9 +56,9 @@ static bool ends_in(const char *text, const char *suffix)
 /* Gives the length of the name without a suffix of structures. */
 static size_t stem_length(const char *name)
 {
-    static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF",
-                                           ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz",
-                                           ".PDB.gz", ".CIF.gz"};
+    static const char *const suffixes[] = {".pdb",    ".ent",      ".cif",    ".mmcif",
+                                           ".PDB",    ".CIF",      ".pdb.gz", ".ent.gz",
+                                           ".cif.gz", ".mmcif.gz", ".PDB.gz", ".CIF.gz"};
 
     for (size_t i = 0; i < CLI_COUNT(suffixes); i++)
         if (ends_in(name, suffixes[i]))
@@ -108,8 +108,10 @@ static int add_folder(struct cli *cli, struct paths *p, const char *path)
             code = CLI_EXIT_NO_MEMORY;
     closedir(folder);
     if (!code && p->n == first) {
-        cli_say(cli, "%s: no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz "
-                     "behind that", path);
+        cli_say(cli,
+                "%s: no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz "
+                "behind that",
+                path);
         code = CLI_EXIT_DATA;
     } else if (!code && skipped.n && !cli->options->quiet) {
         cli_say(cli, "warning: %s: %zu skipped, not named as structures: %s", path, skipped.n,
@@ -180,7 +182,7 @@ static bool none_there(const struct paths *p)
 
 enum format { FASTA, TABLE, ARRAYS };
 
-enum { CHUNK = 4096 }; /* structures that are handed to the library together */
+enum { CHUNK = 4096 };                    /* structures that are handed to the library together */
 static const size_t PIECE_SIZE = 1 << 20; /* text that is gathered before it is kept */
 
 struct chunk {
@@ -192,15 +194,15 @@ struct chunk {
 struct run {
     struct cli *cli;
     enum format format;
-    bioinfer_job *job;       /* NULL: results go to `out` or `writer` ... */
-    struct cli_output out;   /* ... otherwise this gathers text of one structure */
+    bioinfer_job *job;     /* NULL: results go to `out` or `writer` ... */
+    struct cli_output out; /* ... otherwise this gathers text of one structure */
     bioinfer_writer *writer;
     struct bioinfer_job_stats stats;
     const struct paths *paths;
-    struct chunk *chunk;      /* the structures at hand */
-    struct cli_unit unit;     /* the structure whose results come in ... */
-    char *name;               /* ... and its name, NULL = there is none */
-    uint32_t piece;           /* the next of it */
+    struct chunk *chunk;  /* the structures at hand */
+    struct cli_unit unit; /* the structure whose results come in ... */
+    char *name;           /* ... and its name, NULL = there is none */
+    uint32_t piece;       /* the next of it */
     enum cli_stage stage;
     uint64_t n_structures, n_failed, n_sequences, n_residues, last;
     bool any;
@@ -285,14 +287,20 @@ static int put_arrays(struct run *run, const struct bioinfer_design_result *r,
     const unsigned include = run->cli->options->design_include;
     float scores[3] = {r->score, r->global_score, r->recovery}, *codes;
     struct bioinfer_array arrays[6];
-    struct bioinfer_result v = {.ordinal = r->ordinal, .id = r->name, .length = r->length,
-                                .message = "", .arrays = arrays, .n_layers_kept = 1};
+    struct bioinfer_result v = {.ordinal = r->ordinal,
+                                .id = r->name,
+                                .length = r->length,
+                                .message = "",
+                                .arrays = arrays,
+                                .n_layers_kept = 1};
     char id[1024];
     int n = 0, st;
 
-#define ADD(name, values, dims, rows, columns)                                         \
-    arrays[n++] = (struct bioinfer_array){.kind = name, .layer = -1, .n_dims = dims,   \
-                                          .shape = {rows, columns}, .data = values}
+#define ADD(name, values, dims, rows, columns)                                                     \
+    arrays[n++] = (struct bioinfer_array)                                                          \
+    {                                                                                              \
+        .kind = name, .layer = -1, .n_dims = dims, .shape = {rows, columns}, .data = values        \
+    }
     if (!r->is_native && !r->sequence_id)
         snprintf(id, sizeof id, "%.400s_T%g_%d", r->name, r->temperature, r->sample);
     else
@@ -437,8 +445,8 @@ static int next_structure(void *user, struct bioinfer_record *record, struct bio
     path = run->paths->of[run->n_read++];
     base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     snprintf(run->id, sizeof run->id, "%.*s", (int)stem_length(base), base);
-    *record = (struct bioinfer_record){.id = run->id, .description = "", .message = "",
-                                       .sequence = path, .length = strlen(path)};
+    *record = (struct bioinfer_record){
+        .id = run->id, .description = "", .message = "", .sequence = path, .length = strlen(path)};
     return 1;
 }
 
@@ -478,9 +486,9 @@ static int run_job(struct run *run, bioinfer_design *design, struct bioinfer_err
         run->last = UINT64_MAX;
         if (st < 0)
             run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE : CLI_AT_READ;
-        if (st < 0 || (c->n && ((st = bioinfer_design_run(design, c->paths, c->n, take_result, run,
-                                                          err)) ||
-                                (st = end_structure(run, err)))))
+        if (st < 0 ||
+            (c->n && ((st = bioinfer_design_run(design, c->paths, c->n, take_result, run, err)) ||
+                      (st = end_structure(run, err)))))
             return st;
         next += c->n;
     } while (c->n || held != UINT64_MAX);
@@ -568,7 +576,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
         cli_say(cli, "--sequences needs --score-only");
         return false;
     }
-    p->mode = o->score_only            ? BIOINFER_DESIGN_SCORE
+    p->mode = o->score_only             ? BIOINFER_DESIGN_SCORE
               : o->conditional          ? BIOINFER_DESIGN_CONDITIONAL
               : o->conditional_backbone ? BIOINFER_DESIGN_CONDITIONAL_BACKBONE
               : o->unconditional        ? BIOINFER_DESIGN_UNCONDITIONAL
@@ -603,8 +611,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     p->no_rules = o->no_rules[0] ? o->no_rules : NULL;
     p->progress = cli_progress_tick;
     p->progress_user = cli;
-    return p->n_temperatures >= 0 &&
-           take_number("backbone-noise", o->noise, &p->backbone_noise) &&
+    return p->n_temperatures >= 0 && take_number("backbone-noise", o->noise, &p->backbone_noise) &&
            take_number("pssm-multi", o->pssm_multi, &p->pssm_multi) &&
            take_number("pssm-threshold", o->pssm_threshold, &p->pssm_threshold);
 }
@@ -626,11 +633,9 @@ static void say_summary(struct run *run)
         return;
     cli_say(run->cli, "%llu structures, %llu %s in %.2f s, model %s from %s, %s %s%s%s",
             (unsigned long long)(run->n_structures - run->n_failed),
-            (unsigned long long)run->n_sequences,
-            cli->options->score_only ? "scores" : "sequences", seconds, cli->info.name,
-            cli->info.path,
-            cli->info.device, cli->info.kernels, cli->options->output ? " -> " : "",
-            cli->options->output ? cli->options->output : "");
+            (unsigned long long)run->n_sequences, cli->options->score_only ? "scores" : "sequences",
+            seconds, cli->info.name, cli->info.path, cli->info.device, cli->info.kernels,
+            cli->options->output ? " -> " : "", cli->options->output ? cli->options->output : "");
     if (run->job)
         cli_job_say_shard(run->cli, &run->stats, cli->options->output);
 }
@@ -658,12 +663,12 @@ static void describe_options(const struct run *run, const struct bioinfer_design
     static const char *const formats[] = {"fasta", "tsv", "arrays"};
     const struct cli_options *o = run->cli->options;
 
-    cli_output_printf(text, "format=%s include=%u mode=%d rng=%s seed=%llu rng-skip=%lld "
-                            "num-seq=%d batch=%d temperature=", formats[run->format],
-                      o->design_include, p->mode, o->rng ? o->rng : "native",
+    cli_output_printf(text,
+                      "format=%s include=%u mode=%d rng=%s seed=%llu rng-skip=%lld "
+                      "num-seq=%d batch=%d temperature=",
+                      formats[run->format], o->design_include, p->mode, o->rng ? o->rng : "native",
                       (unsigned long long)(p->seed ? p->seed : 37), (long long)p->rng_skip,
-                      p->n_sequences ? p->n_sequences : 1,
-                      p->batch ? p->batch : 1);
+                      p->n_sequences ? p->n_sequences : 1, p->batch ? p->batch : 1);
     for (int i = 0; i < p->n_temperatures; i++)
         cli_output_printf(text, "%s%.17g", i ? "," : "", p->temperatures[i]);
     cli_output_printf(text, "%s backbone-noise=%.17g chains=%s homooligomer=%d omit-aa=%s",
@@ -671,9 +676,10 @@ static void describe_options(const struct run *run, const struct bioinfer_design
                       p->homooligomer, p->omit_aa ? p->omit_aa : "X");
     cli_output_printf(text, " pssm-multi=%.17g pssm-threshold=%.17g pssm-bias=%d pssm-log-odds=%d",
                       p->pssm_multi, p->pssm_threshold, p->pssm_bias, p->pssm_log_odds);
-    cli_output_printf(text, " no-ligand=%d side-chain-context=%d transmembrane=%d buried=%s "
-                            "interface=%s max-length=%lld no-rule=%s", p->no_ligand, p->side_chains,
-                      p->transmembrane, p->buried ? p->buried : "",
+    cli_output_printf(text,
+                      " no-ligand=%d side-chain-context=%d transmembrane=%d buried=%s "
+                      "interface=%s max-length=%lld no-rule=%s",
+                      p->no_ligand, p->side_chains, p->transmembrane, p->buried ? p->buried : "",
                       p->interface_ ? p->interface_ : "", (long long)p->max_length, o->no_rules);
     cli_output_write(text, "", 1);
 }
@@ -722,9 +728,9 @@ static int open_output(struct run *run, struct bioinfer_error *err)
         .suffix_duplicates = cli->options->dup_ids && !strcmp(cli->options->dup_ids, "suffix"),
         .model = cli->info.name);
 
-    return run->format == ARRAYS ? bioinfer_writer_open(&run->writer, cli->ctx,
-                                                        cli->options->output, &params, err)
-                                 : cli_output_open(&run->out, cli->options->output, err);
+    return run->format == ARRAYS
+               ? bioinfer_writer_open(&run->writer, cli->ctx, cli->options->output, &params, err)
+               : cli_output_open(&run->out, cli->options->output, err);
 }
 
 static int finish(struct run *run)
@@ -747,7 +753,8 @@ int cli_design(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct paths paths = {0};
     struct run run = {.cli = cli, .stage = CLI_AT_RUN, .paths = &paths};
-    struct bioinfer_design_params params = BIOINFER_PARAMS(struct bioinfer_design_params, .mode = 0);
+    struct bioinfer_design_params params = BIOINFER_PARAMS(struct bioinfer_design_params,
+                                                           .mode = 0);
     bioinfer_design *design = NULL;
     struct bioinfer_error err = {0};
     double temperatures[64];
@@ -761,8 +768,9 @@ int cli_design(struct cli *cli)
         (code = cli_open_model(cli)))
         goto out;
     if ((st = bioinfer_design_new(&design, cli->model, &params, &err))) {
-        code = cli_fail(cli, st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED ? CLI_AT_CONFIG
-                                                                                  : CLI_AT_INPUT,
+        code = cli_fail(cli,
+                        st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED ? CLI_AT_CONFIG
+                                                                             : CLI_AT_INPUT,
                         st, &err);
         goto out;
     }

@@ -26,8 +26,8 @@ static bool same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
 
-    return !stat(a, &sa) && !stat(b, &sb) && S_ISREG(sa.st_mode) &&
-           sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+    return !stat(a, &sa) && !stat(b, &sb) && S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev &&
+           sa.st_ino == sb.st_ino;
 }
 
 /* The path of the output as a new string, "-" = standard output. NULL: said why. */
@@ -76,8 +76,7 @@ static bool is_mine(const struct cli_options *o, const struct bioinfer_record *r
     return !o->n_shards || record->ordinal % (uint64_t)o->n_shards == (uint64_t)o->shard - 1;
 }
 
-static int next_record(void *user, struct bioinfer_record *record,
-                       struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct run *run = user;
     struct cli *cli = run->cli;
@@ -93,8 +92,7 @@ static int next_record(void *user, struct bioinfer_record *record,
     return st;
 }
 
-static int take_result(void *user, const struct bioinfer_result *result,
-                       struct bioinfer_error *err)
+static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct run *run = user;
     struct bioinfer_job_stats *stats = &run->stats;
@@ -135,8 +133,7 @@ static int take_result(void *user, const struct bioinfer_result *result,
 }
 
 /* What the session computes: all records, or those that the job hands out. */
-static int take_record(void *user, struct bioinfer_record *record,
-                       struct bioinfer_error *err)
+static int take_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct run *run = user;
     struct cli_progress *p = &run->cli->progress;
@@ -144,11 +141,11 @@ static int take_record(void *user, struct bioinfer_record *record,
 
     if (st > 0 && !record->status)
         run->job_residues += record->length;
-    p->skipped_residues =
-        p->read_residues > run->job_residues ? p->read_residues - run->job_residues : 0;
+    p->skipped_residues = p->read_residues > run->job_residues
+                              ? p->read_residues - run->job_residues
+                              : 0;
     if (st < 0 && run->stage == CLI_AT_RUN)
-        run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE
-                                                                  : CLI_AT_READ;
+        run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE : CLI_AT_READ;
     return st;
 }
 
@@ -173,8 +170,8 @@ static void say_summary(const struct run *run, const char *path)
             "%s, %s %s %s%s%s",
             (unsigned long long)(stats->records - stats->failed), extra,
             (unsigned long long)stats->residues, seconds,
-            (double)stats->residues / (seconds > 0 ? seconds : 1), cli->info.name,
-            cli->info.path, cli->info.device, cli->info.kernels, cli->info.precision,
+            (double)stats->residues / (seconds > 0 ? seconds : 1), cli->info.name, cli->info.path,
+            cli->info.device, cli->info.kernels, cli->info.precision,
             strcmp(path, "-") ? " -> " : "", strcmp(path, "-") ? path : "");
     if (run->job)
         cli_job_say_shard(run->cli, stats, path);
@@ -198,8 +195,8 @@ static int dump(struct cli *cli)
     }
     cli_output_open(&out, NULL, &err);
     st = bioinfer_session_dump(cli->session, (int64_t)record.length,
-                               !o->dump_graph || strcmp(o->dump_graph, "plain"),
-                               o->trace_rules, cli_output_callback, &out, &err);
+                               !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
+                               cli_output_callback, &out, &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_RUN, st, &err);
     st = cli_output_finish(&out, &err);
@@ -214,8 +211,7 @@ unsigned cli_include(const struct cli_options *o)
 }
 
 /* All options that change results and are not part of the model's fingerprint. */
-static void describe_options(const struct cli_options *o, unsigned include, char *text,
-                             size_t size)
+static void describe_options(const struct cli_options *o, unsigned include, char *text, size_t size)
 {
     size_t used = 0;
 
@@ -223,13 +219,11 @@ static void describe_options(const struct cli_options *o, unsigned include, char
     for (unsigned bit = 1; bit && bit <= include; bit <<= 1)
         if (include & bit && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     text[used - 1] == '=' ? "" : ",",
-                                     bioinfer_include_name(bit));
+                                     text[used - 1] == '=' ? "" : ",", bioinfer_include_name(bit));
     if (used < size)
         used += (size_t)snprintf(text + used, size - used, " layers=%s", o->n_layers ? "" : "-1");
     for (int i = 0; i < o->n_layers && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "",
-                                 o->layers[i]);
+        used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", o->layers[i]);
     if (used < size)
         used += (size_t)snprintf(text + used, size - used,
                                  " max-length=%lld raw-residues=%d no-rule=%s",

@@ -117,13 +117,17 @@ static bool check_parts(struct cli_options *o, const struct format *named,
         return false;
     }
     if (meant) {
-        cli_say(NULL, "--part-records: %s names one file; parts go to a folder, as in "
-                      "-o out.parts --format %s", o->output, meant->name);
+        cli_say(NULL,
+                "--part-records: %s names one file; parts go to a folder, as in "
+                "-o out.parts --format %s",
+                o->output, meant->name);
         return false;
     }
     if (named && named->folder) {
-        cli_say(NULL, "--part-records: %s is a folder of files itself; expected npz, npy, "
-                      "safetensors, h5, jsonl or tsv", named->name);
+        cli_say(NULL,
+                "--part-records: %s is a folder of files itself; expected npz, npy, "
+                "safetensors, h5, jsonl or tsv",
+                named->name);
         return false;
     }
     if (!named)

@@ -52,8 +52,7 @@ int cli_devices(struct cli *cli)
             break;
         usable = usable || device.usable;
         cli_output_printf(&out, "%s\t%s\t%.1f\t%.1f\t%s%s%s\n", device.name,
-                          device.usable ? "yes" : "no",
-                          (double)device.memory_size / (1 << 30),
+                          device.usable ? "yes" : "no", (double)device.memory_size / (1 << 30),
                           (double)device.memory_free / (1 << 30), device.description,
                           device.usable || !*device.description ? "" : ": ",
                           device.usable ? "" : device.reason);

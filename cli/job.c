@@ -9,7 +9,7 @@
 
 static int resume_of(const char *how)
 {
-    return !how                   ? BIOINFER_RESUME_NO
+    return !how                    ? BIOINFER_RESUME_NO
            : !strcmp(how, "force") ? BIOINFER_RESUME_FORCE
            : !strcmp(how, "no")    ? BIOINFER_RESUME_RESTART
                                    : BIOINFER_RESUME_MATCH;
@@ -35,8 +35,7 @@ struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *tas
     const struct cli_options *o = cli->options;
     struct bioinfer_job_params params = BIOINFER_PARAMS(
         struct bioinfer_job_params, .task = task, .input = o->input, .resume = resume_of(o->resume),
-        .shard = o->shard, .n_shards = o->n_shards, .no_dedup = 1,
-        .part_records = o->part_records);
+        .shard = o->shard, .n_shards = o->n_shards, .no_dedup = 1, .part_records = o->part_records);
 
     return params;
 }
@@ -50,8 +49,7 @@ bool cli_job_needs_file(struct cli *cli, const char *path)
 {
     if (!cli_job_wanted(cli->options) || (path && strcmp(path, "-")))
         return true;
-    cli_say(cli, "--%s needs a file: name it with -o",
-            cli->options->n_shards ? "shard" : "resume");
+    cli_say(cli, "--%s needs a file: name it with -o", cli->options->n_shards ? "shard" : "resume");
     return false;
 }
 
@@ -61,9 +59,14 @@ int cli_job_put(bioinfer_job *job, const struct cli_unit *unit, uint32_t piece, 
                 struct cli_output *text, struct bioinfer_error *err)
 {
     struct bioinfer_text of = {"text", text ? text->text : NULL, text ? text->n_text : 0};
-    struct bioinfer_result result = {.ordinal = unit->ordinal, .id = unit->id,
-                                     .length = unit->length, .message = "", .piece = piece,
-                                     .more = more, .n_texts = of.length != 0, .texts = &of};
+    struct bioinfer_result result = {.ordinal = unit->ordinal,
+                                     .id = unit->id,
+                                     .length = unit->length,
+                                     .message = "",
+                                     .piece = piece,
+                                     .more = more,
+                                     .n_texts = of.length != 0,
+                                     .texts = &of};
     int st;
 
     if (text && text->status) {
@@ -84,16 +87,14 @@ int cli_job_put(bioinfer_job *job, const struct cli_unit *unit, uint32_t piece, 
 /* ---- how a run ends ---- */
 
 /* "3 too_long, 1 empty" */
-static void list_statuses(const struct bioinfer_job_stats *stats, char *text,
-                          size_t size)
+static void list_statuses(const struct bioinfer_job_stats *stats, char *text, size_t size)
 {
     size_t used = 0;
 
     *text = '\0';
     for (unsigned s = 1; s < CLI_COUNT(stats->by_status); s++)
         if (stats->by_status[s] && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%llu %s",
-                                     used ? ", " : "",
+            used += (size_t)snprintf(text + used, size - used, "%s%llu %s", used ? ", " : "",
                                      (unsigned long long)stats->by_status[s],
                                      bioinfer_status_name(-(int)s));
 }
@@ -105,16 +106,15 @@ void cli_job_say_failed(struct cli *cli, const char *what, const struct bioinfer
 
     list_statuses(stats, text, sizeof text);
     cli_say(cli, "%llu of %llu %s have no result: %s%s%s%s", (unsigned long long)stats->failed,
-            (unsigned long long)stats->records, what, text, path ? "; see " : "",
-            path ? path : "", path ? ".manifest.tsv" : "");
+            (unsigned long long)stats->records, what, text, path ? "; see " : "", path ? path : "",
+            path ? ".manifest.tsv" : "");
 }
 
 /* Is this an end that is nobody's mistake, so that going on later makes sense? */
 static bool is_passing(int status)
 {
-    return status == BIOINFER_CANCELLED || status == BIOINFER_IO ||
-           status == BIOINFER_NO_SPACE || status == BIOINFER_NOMEM ||
-           status == BIOINFER_DEVICE || status == BIOINFER_DEVICE_LOST;
+    return status == BIOINFER_CANCELLED || status == BIOINFER_IO || status == BIOINFER_NO_SPACE ||
+           status == BIOINFER_NOMEM || status == BIOINFER_DEVICE || status == BIOINFER_DEVICE_LOST;
 }
 
 bool cli_job_keeps(bioinfer_job *job, struct bioinfer_job_stats *stats, int status)
@@ -134,8 +134,10 @@ void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, b
     cli_say(cli, "%s keeps %llu records; --resume goes on with them", stats->folder,
             (unsigned long long)stats->committed);
     if (all && !cli->options->n_shards && !cli->options->part_records)
-        cli_say(cli, "it is complete: 'bioinfer merge FILE %s' makes an output of it under any "
-                     "name, in any format", stats->folder);
+        cli_say(cli,
+                "it is complete: 'bioinfer merge FILE %s' makes an output of it under any "
+                "name, in any format",
+                stats->folder);
 }
 
 void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path)
@@ -201,12 +203,13 @@ int cli_merge(struct cli *cli)
     if ((code = cli_open_context(cli)))
         return code;
     allow_many_files();
-    st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params,
-                            &stats, &err);
+    st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params, &stats,
+                            &err);
     if (st)
-        return cli_fail(cli, st == BIOINFER_IO        ? CLI_AT_WRITE
-                             : st == BIOINFER_INVALID ? CLI_AT_CREATE
-                                                      : CLI_AT_INPUT,
+        return cli_fail(cli,
+                        st == BIOINFER_IO        ? CLI_AT_WRITE
+                        : st == BIOINFER_INVALID ? CLI_AT_CREATE
+                                                 : CLI_AT_INPUT,
                         st, &err);
     if (!o->quiet)
         cli_say(cli, "%llu records, %llu residues -> %s",

@@ -130,9 +130,8 @@ static int exit_of(enum cli_stage stage, int status)
     case CLI_AT_CONFIG:
         return status == BIOINFER_LIMIT ? CLI_EXIT_NO_MEMORY : CLI_EXIT_USAGE;
     case CLI_AT_CREATE:
-        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED
-                   ? CLI_EXIT_USAGE
-                   : CLI_EXIT_NO_OUTPUT;
+        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED ? CLI_EXIT_USAGE
+                                                                            : CLI_EXIT_NO_OUTPUT;
     case CLI_AT_READ:
         return status == BIOINFER_IO ? CLI_EXIT_IO : CLI_EXIT_DATA;
     case CLI_AT_RUN:
@@ -141,11 +140,9 @@ static int exit_of(enum cli_stage stage, int status)
                : status <= BIOINFER_EMPTY ? CLI_EXIT_DATA
                                           : CLI_EXIT_INTERNAL;
     case CLI_AT_WRITE: /* INVALID: this format cannot hold what --include asks for */
-        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED
-                   ? CLI_EXIT_USAGE
-               : status == BIOINFER_IO || status == BIOINFER_NOT_FOUND
-                   ? CLI_EXIT_IO
-                   : CLI_EXIT_DATA;
+        return status == BIOINFER_INVALID || status == BIOINFER_UNSUPPORTED ? CLI_EXIT_USAGE
+               : status == BIOINFER_IO || status == BIOINFER_NOT_FOUND      ? CLI_EXIT_IO
+                                                                            : CLI_EXIT_DATA;
     }
     return CLI_EXIT_INTERNAL;
 }
@@ -187,22 +184,19 @@ static void say_again(struct cli *cli, const char *options)
         cli_say(cli, "the same command with %s makes them differ", options);
 }
 
-int cli_fail(struct cli *cli, enum cli_stage stage, int status,
-             const struct bioinfer_error *err)
+int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err)
 {
     const char *text = err && err->text[0] ? err->text : bioinfer_status_name(status);
     const char *resume = cli->options->resume;
     int code = exit_of(stage, status);
 
     if (status == BIOINFER_CANCELLED)
-        cli_say(cli, "stopped by %s",
-                stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
+        cli_say(cli, "stopped by %s", stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
         cli_say(cli, "%s", text);
     if (status == BIOINFER_DUPLICATE_ID)
-        say_again(cli, cli->kept && (!resume || !strcmp(resume, "no"))
-                           ? "--dup-ids suffix --resume"
-                           : "--dup-ids suffix");
+        say_again(cli, cli->kept && (!resume || !strcmp(resume, "no")) ? "--dup-ids suffix --resume"
+                                                                       : "--dup-ids suffix");
     return code;
 }
 
@@ -219,9 +213,9 @@ static void on_log(void *user, int level, const char *text)
 int cli_open_context(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
-    struct bioinfer_context_params params =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .log = on_log, .log_user = cli,
-                        .n_threads = (int)o->threads, .cpu_mask = o->cpu_mask);
+    struct bioinfer_context_params params = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .log = on_log, .log_user = cli,
+        .n_threads = (int)o->threads, .cpu_mask = o->cpu_mask);
     struct bioinfer_error err = {0};
     int st = bioinfer_context_new(&cli->ctx, &params, &err);
 
@@ -243,8 +237,10 @@ int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bio
     if (st > 0 && !record->status && !cli->told_nucleotides && !cli->options->quiet &&
         looks_like_nucleotides(record)) {
         cli->told_nucleotides = true;
-        cli_say(cli, "warning: %s, %s: all letters are A, C, G, T, U or N, as of nucleotides; they "
-                "are taken for amino acids", cli->input_name, record->id);
+        cli_say(cli,
+                "warning: %s, %s: all letters are A, C, G, T, U or N, as of nucleotides; they "
+                "are taken for amino acids",
+                cli->input_name, record->id);
     }
     return st;
 }
@@ -252,11 +248,10 @@ int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bio
 int cli_open_reader(struct cli *cli, uint64_t longest)
 {
     const struct cli_options *o = cli->options;
-    struct bioinfer_reader_params params =
-        BIOINFER_PARAMS(struct bioinfer_reader_params,
-                        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW
-                                                    : BIOINFER_RESIDUES_DEFAULT,
-                        .max_length = longest);
+    struct bioinfer_reader_params params = BIOINFER_PARAMS(
+        struct bioinfer_reader_params,
+        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT,
+        .max_length = longest);
     struct bioinfer_error err = {0};
     int st;
 
@@ -320,9 +315,8 @@ int cli_open_model(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct bioinfer_model_params params = BIOINFER_PARAMS(
         struct bioinfer_model_params, .family = o->model, .device = o->device,
-        .precision = o->precision, .check_weights = o->check_weights,
-        .window = o->window, .positions = o->positions,
-        .rope_frequencies = o->rope_frequencies,
+        .precision = o->precision, .check_weights = o->check_weights, .window = o->window,
+        .positions = o->positions, .rope_frequencies = o->rope_frequencies,
         .strict_pickle = o->strict_pickle, .verify = o->verify,
         .head = o->command == CLI_EMBED ? o->head : NULL);
     struct bioinfer_error err = {0};
@@ -347,10 +341,9 @@ int cli_open_session(struct cli *cli, unsigned include, cli_tick tick)
     const struct cli_options *o = cli->options;
     struct bioinfer_session_params params = BIOINFER_PARAMS(
         struct bioinfer_session_params, .include = include, .layers = o->layers,
-        .n_layers = o->n_layers, .batch_tokens = o->batch_tokens,
-        .max_length = o->max_length, .raw_residues = o->raw_residues,
-        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = tick,
-        .progress_user = cli);
+        .n_layers = o->n_layers, .batch_tokens = o->batch_tokens, .max_length = o->max_length,
+        .raw_residues = o->raw_residues, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
+        .progress = tick, .progress_user = cli);
     struct bioinfer_error err = {0};
     int st = bioinfer_session_new(&cli->session, cli->model, &params, &err);
 

@@ -366,8 +366,7 @@ static bool parse_rule(struct cli_options *o, const char *value)
     size_t have = strlen(o->no_rules), len = strlen(value);
 
     if (!len || have + len + 2 > sizeof o->no_rules) {
-        cli_say(NULL,
-                len ? "--no-rule: too many names" : "--no-rule: the name is empty");
+        cli_say(NULL, len ? "--no-rule: too many names" : "--no-rule: the name is empty");
         return false;
     }
     if (have)
@@ -384,8 +383,8 @@ static bool parse_shard(struct cli_options *o, const char *value)
 
     if (slash && (size_t)(slash - value) < sizeof part)
         memcpy(part, value, (size_t)(slash - value));
-    if (!slash || !parse_integer(part, &i) || !parse_integer(slash + 1, &n) || i < 1 ||
-        n < i || n > 1 << 20) {
+    if (!slash || !parse_integer(part, &i) || !parse_integer(slash + 1, &n) || i < 1 || n < i ||
+        n > 1 << 20) {
         cli_say(NULL, "--shard: '%s' is not I/N with I from 1 to N", value);
         return false;
     }
@@ -394,8 +393,7 @@ static bool parse_shard(struct cli_options *o, const char *value)
     return true;
 }
 
-static bool set_value(struct cli_options *o, const struct option *opt,
-                      const char *value)
+static bool set_value(struct cli_options *o, const struct option *opt, const char *value)
 {
     void *field = (char *)o + opt->field;
     int64_t n;
@@ -407,8 +405,7 @@ static bool set_value(struct cli_options *o, const struct option *opt,
     case CHOICE:
     case OPTIONAL:
         if (!is_choice(opt->choices, value)) {
-            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value,
-                    opt->choices);
+            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value, opt->choices);
             return false;
         }
         *(const char **)field = value;
@@ -422,8 +419,7 @@ static bool set_value(struct cli_options *o, const struct option *opt,
         return true;
     case COUNT:
     case OFFSET:
-        if (!parse_integer(value, &n) || n > INT_MAX ||
-            n < (opt->type == COUNT ? 1 : -INT_MAX)) {
+        if (!parse_integer(value, &n) || n > INT_MAX || n < (opt->type == COUNT ? 1 : -INT_MAX)) {
             cli_say(NULL, "--%s: '%s' is not a %snumber up to %d", opt->name, value,
                     opt->type == COUNT ? "positive " : "", INT_MAX);
             return false;
@@ -488,9 +484,8 @@ struct words {
     const struct option *odd; /* the option that narrowed `allowed` last */
 };
 
-static bool take_option(struct cli_options *o, struct words *w,
-                        const struct option *opt, const char *value, int argc,
-                        char **argv, int *i)
+static bool take_option(struct cli_options *o, struct words *w, const struct option *opt,
+                        const char *value, int argc, char **argv, int *i)
 {
     if (opt->type == FLAG && value) {
         cli_say(NULL, "--%s takes no value", opt->name);
@@ -512,8 +507,7 @@ static bool take_option(struct cli_options *o, struct words *w,
     return set_value(o, opt, value);
 }
 
-static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv,
-                         int *i)
+static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv, int *i)
 {
     for (const char *c = argv[*i] + 1; *c; c++) {
         const struct option *opt = NULL;
@@ -573,8 +567,10 @@ static bool unknown_model(const char *word)
         cli_consider(&n, commands[i].name);
     for (int i = 0; (name = bioinfer_family_name(i)); i++) {
         if (cli_names_weights(word, name)) {
-            cli_say(NULL, "unknown model or command '%s'; it is a name of weights: bioinfer %s INPUT "
-                    "--weights %s%s", word, name, strchr(word, '/') ? "" : "ORG/", word);
+            cli_say(NULL,
+                    "unknown model or command '%s'; it is a name of weights: bioinfer %s INPUT "
+                    "--weights %s%s",
+                    word, name, strchr(word, '/') ? "" : "ORG/", word);
             return false;
         }
         cli_consider(&n, name);
@@ -585,10 +581,10 @@ static bool unknown_model(const char *word)
 /* The kind of families that a command runs; -1 = it runs none. */
 static int kind_of(int command)
 {
-    return command & BOTH           ? BIOINFER_FAMILY_SEQUENCES
-           : command == CLI_TRACKS  ? BIOINFER_FAMILY_TRACKS
-           : command == CLI_DESIGN  ? BIOINFER_FAMILY_DESIGN
-                                    : -1;
+    return command & BOTH          ? BIOINFER_FAMILY_SEQUENCES
+           : command == CLI_TRACKS ? BIOINFER_FAMILY_TRACKS
+           : command == CLI_DESIGN ? BIOINFER_FAMILY_DESIGN
+                                   : -1;
 }
 
 /* Whose help is asked for: of the command, or of the one that runs the model. */
@@ -663,8 +659,9 @@ static bool place_words(struct cli_options *o, struct words *w)
         if (!named && o->model && designs(o->model))
             o->command = CLI_DESIGN;
         if (o->model && designs(o->model) != (o->command == CLI_DESIGN)) {
-            cli_say(NULL, designs(o->model) ? "%s takes structures: bioinfer design %s"
-                                            : "%s designs no sequences: bioinfer %s",
+            cli_say(NULL,
+                    designs(o->model) ? "%s takes structures: bioinfer design %s"
+                                      : "%s designs no sequences: bioinfer %s",
                     o->model, o->model);
             return false;
         }
@@ -683,16 +680,16 @@ static bool place_words(struct cli_options *o, struct words *w)
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
         else
-            cli_say(NULL, "something is missing; usage: %s",
-                    command_of(o->command)->usage);
+            cli_say(NULL, "something is missing; usage: %s", command_of(o->command)->usage);
         return false;
     }
     o->input = wanted ? w->word[used] : NULL;
     o->inputs = w->word + used;
     o->n_inputs = wanted;
     if (o->command == CLI_DESIGN && o->raw_residues) {
-        cli_say(NULL, "--raw-residues is for sequences: a design reads structures, and takes those of "
-                      "--sequences as they stand anyway; leave it out");
+        cli_say(NULL,
+                "--raw-residues is for sequences: a design reads structures, and takes those of "
+                "--sequences as they stand anyway; leave it out");
         return false;
     }
     if (!(w->allowed & (unsigned)o->command)) {
@@ -725,8 +722,10 @@ static bool check_together(struct cli_options *o)
         return false;
     }
     if (o->n_shards && o->rng && strcmp(o->rng, "native")) {
-        cli_say(NULL, "--rng %s and --shard do not go together: PyTorch's numbers are drawn for "
-                      "one structure after the other", o->rng);
+        cli_say(NULL,
+                "--rng %s and --shard do not go together: PyTorch's numbers are drawn for "
+                "one structure after the other",
+                o->rng);
         return false;
     }
     if (o->mutation_col && !o->mutations) {
@@ -777,10 +776,9 @@ static void print_option(const struct option *opt)
     const char *line = opt->help, *end;
     int used;
 
-    used =
-        snprintf(left, sizeof left, "%c%c%s--%s%s%s", opt->letter ? '-' : ' ',
-                 opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ", opt->name,
-                 opt->arg && opt->arg[0] != '[' ? " " : "", opt->arg ? opt->arg : "");
+    used = snprintf(left, sizeof left, "%c%c%s--%s%s%s", opt->letter ? '-' : ' ',
+                    opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ", opt->name,
+                    opt->arg && opt->arg[0] != '[' ? " " : "", opt->arg ? opt->arg : "");
     if (used > 25)
         printf("  %s\n%29s", left, "");
     else

@@ -65,8 +65,7 @@ static int open_part(struct cli_output *out, const char *path)
     return error;
 }
 
-int cli_output_open(struct cli_output *out, const char *path,
-                    struct bioinfer_error *err)
+int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err)
 {
     int error;
 

@@ -27,20 +27,20 @@ extern char **environ;
 
 enum { MAX_WORKERS = 256, AHEAD = 2, PATIENCE = 6, KILLS = 5, MAX_ARRAYS = 4096, MAX_TEXTS = 16 };
 enum { FIRST_CHUNK = 16384, SMALLEST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 }; /* residues */
-enum { MAX_CHUNK = 16384 };  /* records */
-enum { ASIDE = 20 };         /* records in a row: then it is the device after all */
-enum { WATCHDOG = 600 };     /* seconds */
-enum { CONTENT = 33 };       /* characters of a fingerprint that do not depend on the device */
+enum { MAX_CHUNK = 16384 };                                                   /* records */
+enum { ASIDE = 20 };     /* records in a row: then it is the device after all */
+enum { WATCHDOG = 600 }; /* seconds */
+enum { CONTENT = 33 };   /* characters of a fingerprint that do not depend on the device */
 #define CHUNK_SECONDS 1.0
 
 struct record {
     uint64_t ordinal, length;
     int status;
     bool done;
-    int kills;      /* of workers that were computing it alone */
-    char *texts;    /* id, description, message, sequence, each with a NUL */
+    int kills;   /* of workers that were computing it alone */
+    char *texts; /* id, description, message, sequence, each with a NUL */
     size_t n_id, n_description, n_message;
-    void *held;     /* its packed result, until its turn comes */
+    void *held; /* its packed result, until its turn comes */
     uint64_t held_size;
 };
 
@@ -75,7 +75,7 @@ struct worker {
     int aside;      /* records set aside in a row, without a result between them */
     double heard, start_at;
     bool hung;
-    char why[sizeof ((struct cli_fault *)0)->text];
+    char why[sizeof((struct cli_fault *)0)->text];
 };
 
 struct cli_pool {
@@ -93,9 +93,9 @@ struct cli_pool {
     struct bioinfer_array arrays[MAX_ARRAYS];
     struct cli_hello hello;
     char fingerprint[256];
-    int status; /* what ends the run */
+    int status;    /* what ends the run */
     int exit_code; /* said by a worker */
-    char *said; /* by workers before they were ready: texts, a NUL behind each */
+    char *said;    /* by workers before they were ready: texts, a NUL behind each */
     size_t n_said;
     struct bioinfer_error err;
 };
@@ -149,8 +149,12 @@ static int add_record(struct cli_pool *p, struct chunk *c, const struct bioinfer
     if (!grow(&c->records, &c->cap, c->n + 1, sizeof *c->records) || !(at = malloc(total)))
         return no_memory(p);
     to = &c->records[c->n++];
-    *to = (struct record){.ordinal = r->ordinal, .length = r->length, .status = r->status,
-                          .texts = at, .n_id = n[0], .n_description = n[1],
+    *to = (struct record){.ordinal = r->ordinal,
+                          .length = r->length,
+                          .status = r->status,
+                          .texts = at,
+                          .n_id = n[0],
+                          .n_description = n[1],
                           .n_message = n[2]};
     for (int i = 0; i < 3; i++) {
         memcpy(at, texts[i], n[i]);
@@ -233,8 +237,7 @@ static int deliver_held(struct cli_pool *p)
     int st = 0;
 
     while (!st && (c = p->first)) {
-        while (!st && p->io->in_order && c->n_delivered < c->n &&
-               c->records[c->n_delivered].held) {
+        while (!st && p->io->in_order && c->n_delivered < c->n && c->records[c->n_delivered].held) {
             struct record *r = &c->records[c->n_delivered++];
             st = deliver(p, r, r->held, r->held_size);
             free(r->held);
@@ -253,8 +256,8 @@ static int deliver_held(struct cli_pool *p)
     return st;
 }
 
-static int take_bytes(struct cli_pool *p, struct chunk *c, struct record *r,
-                      const void *bytes, uint64_t size)
+static int take_bytes(struct cli_pool *p, struct chunk *c, struct record *r, const void *bytes,
+                      uint64_t size)
 {
     r->done = true;
     c->n_done++;
@@ -288,8 +291,10 @@ static bool put_chunk(struct worker *w, const struct chunk *c)
 
     for (size_t i = 0; ok && i < c->n; i++) {
         const struct record *r = &c->records[i];
-        struct cli_run_record one = {.ordinal = r->ordinal, .length = r->length,
-                                     .status = r->status, .n_id = r->n_id,
+        struct cli_run_record one = {.ordinal = r->ordinal,
+                                     .length = r->length,
+                                     .status = r->status,
+                                     .n_id = r->n_id,
                                      .n_description = r->n_description,
                                      .n_message = r->n_message};
         size_t n = r->n_id + r->n_description + r->n_message + r->length + 1;
@@ -348,8 +353,8 @@ static int spawn(struct cli_pool *p, struct worker *w)
             close(in[1]);
         if (out[0] >= 0)
             close(out[0]);
-        snprintf(p->err.text, sizeof p->err.text, "cannot start a worker for %s: %s",
-                 w->device, strerror(e));
+        snprintf(p->err.text, sizeof p->err.text, "cannot start a worker for %s: %s", w->device,
+                 strerror(e));
         return p->status = BIOINFER_DEVICE;
     }
     w->to = in[1];
@@ -380,20 +385,20 @@ static int check_hello(struct cli_pool *p, struct worker *w)
     if (strncmp(p->hello.fingerprint, h.fingerprint, CONTENT)) {
         snprintf(p->err.text, sizeof p->err.text,
                  "%s: the worker has read other weights than the workers before: did the file "
-                 "change?", w->device);
+                 "change?",
+                 w->device);
         return p->status = BIOINFER_MISMATCH;
     }
     if (strstr(p->fingerprint, h.fingerprint))
         return 0;
     if (p->io) { /* running: only what was there at the start may come back */
         snprintf(p->err.text, sizeof p->err.text,
-                 "%s: the new worker has another model or build than the one before",
-                 w->device);
+                 "%s: the new worker has another model or build than the one before", w->device);
         return p->status = BIOINFER_MISMATCH;
     }
     if (strlen(p->fingerprint) + strlen(h.fingerprint) + 2 < sizeof p->fingerprint)
-        sprintf(p->fingerprint + strlen(p->fingerprint), "%s%s",
-                p->fingerprint[0] ? "+" : "", h.fingerprint);
+        sprintf(p->fingerprint + strlen(p->fingerprint), "%s%s", p->fingerprint[0] ? "+" : "",
+                h.fingerprint);
     return 0;
 }
 
@@ -544,10 +549,10 @@ static int copy_piece(void *user, const void *bytes, size_t n)
     return 0;
 }
 
-static int set_aside(struct cli_pool *p, struct chunk *c, struct record *r,
-                     const struct worker *w)
+static int set_aside(struct cli_pool *p, struct chunk *c, struct record *r, const struct worker *w)
 {
-    struct bioinfer_result result = {.ordinal = r->ordinal, .id = r->texts,
+    struct bioinfer_result result = {.ordinal = r->ordinal,
+                                     .id = r->texts,
                                      .length = (int64_t)r->length,
                                      .status = BIOINFER_DEVICE};
     char text[512], *packed;
@@ -555,8 +560,10 @@ static int set_aside(struct cli_pool *p, struct chunk *c, struct record *r,
     struct copy out;
     int st;
 
-    snprintf(text, sizeof text, "record '%.60s': the worker of %s ended twice while "
-             "computing it: %.200s", r->texts, w->device, w->why);
+    snprintf(text, sizeof text,
+             "record '%.60s': the worker of %s ended twice while "
+             "computing it: %.200s",
+             r->texts, w->device, w->why);
     result.message = text;
     size = bioinfer_result_size(&result);
     if (!(packed = malloc(size)))
@@ -576,8 +583,7 @@ static void describe_end(struct worker *w, int how)
     else if (w->why[0])
         return;
     else if (WIFSIGNALED(how))
-        snprintf(w->why, sizeof w->why, "signal %d (%s)", WTERMSIG(how),
-                 strsignal(WTERMSIG(how)));
+        snprintf(w->why, sizeof w->why, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
     else
         snprintf(w->why, sizeof w->why, "exit status %d", WEXITSTATUS(how));
 }
@@ -627,8 +633,7 @@ static int worker_ended(struct cli_pool *p, struct worker *w)
         cli_say(p->cli, "%s is given up after %d failures in a row: %s", w->device, w->faults,
                 w->why);
     } else if (!p->cli->options->quiet) {
-        cli_say(p->cli, "warning: the worker of %s ended (%s) and is replaced", w->device,
-                w->why);
+        cli_say(p->cli, "warning: the worker of %s ended (%s) and is replaced", w->device, w->why);
     }
     w->start_at = cli_now() + delays[w->faults <= PATIENCE ? w->faults : PATIENCE];
     return st;
@@ -807,8 +812,7 @@ static int add_all(struct cli_pool *p)
         return CLI_EXIT_NO_DEVICE;
     }
     while (!code && fgets(line, sizeof line, f))
-        if ((tab = strchr(line, '\t')) && !strncmp(tab, "\tyes\t", 5) &&
-            strncmp(line, "cpu\t", 4))
+        if ((tab = strchr(line, '\t')) && !strncmp(tab, "\tyes\t", 5) && strncmp(line, "cpu\t", 4))
             code = add_workers(p, line, (size_t)(tab - line));
     fclose(f);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -879,11 +883,15 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli)
         st = BIOINFER_CANCELLED;
     if (st)
         return p->exit_code ? p->exit_code : cli_fail(cli, CLI_AT_MODEL, st, &p->err);
-    cli->info = (struct bioinfer_model_info){
-        .struct_size = sizeof cli->info, .family = p->hello.family, .name = p->hello.name,
-        .architecture = p->hello.architecture, .path = p->hello.path,
-        .device = p->n_workers > 1 ? "workers" : p->workers[0].device,
-        .kernels = p->hello.kernels, .precision = p->hello.precision};
+    cli->info = (struct bioinfer_model_info){.struct_size = sizeof cli->info,
+                                             .family = p->hello.family,
+                                             .name = p->hello.name,
+                                             .architecture = p->hello.architecture,
+                                             .path = p->hello.path,
+                                             .device = p->n_workers > 1 ? "workers"
+                                                                        : p->workers[0].device,
+                                             .kernels = p->hello.kernels,
+                                             .precision = p->hello.precision};
     cli->fingerprint = p->fingerprint;
     return CLI_EXIT_OK;
 }

@@ -66,13 +66,12 @@ static void draw(struct cli_progress *p, double now)
         snprintf(percent, sizeof percent, ", %d %%", (int)(100 * share));
     if (share > 0 && computed > 0) {
         long seconds = (long)(elapsed * (1 - share) / computed + 0.5);
-        snprintf(left, sizeof left, ", %ld:%02ld:%02ld left", seconds / 3600,
-                 seconds / 60 % 60, seconds % 60);
+        snprintf(left, sizeof left, ", %ld:%02ld:%02ld left", seconds / 3600, seconds / 60 % 60,
+                 seconds % 60);
     }
-    fprintf(stderr, "%s%llu records, %.0f residues/s%s%s%s",
-            p->terminal ? "\r\033[K" : "", (unsigned long long)p->records,
-            (double)p->residues / (elapsed > 1e-3 ? elapsed : 1e-3), percent, left,
-            p->terminal ? "" : "\n");
+    fprintf(stderr, "%s%llu records, %.0f residues/s%s%s%s", p->terminal ? "\r\033[K" : "",
+            (unsigned long long)p->records, (double)p->residues / (elapsed > 1e-3 ? elapsed : 1e-3),
+            percent, left, p->terminal ? "" : "\n");
     fflush(stderr);
     p->drawn = p->terminal;
     p->shown = now;
@@ -128,19 +127,17 @@ void cli_show_profile(struct cli *cli, const struct bioinfer_profile *of)
     cli_progress_clear(cli);
     for (int i = 0; i < p.n_ops; i++)
         total += p.ops[i].seconds;
-    fprintf(stderr, "%-18s %9s %10s %9s %8s %6s\n", "op", "launches", "ms", "GFLOP/s",
-            "GB/s", "%");
+    fprintf(stderr, "%-18s %9s %10s %9s %8s %6s\n", "op", "launches", "ms", "GFLOP/s", "GB/s", "%");
     for (int i = 0; i < p.n_ops; i++) {
         const struct bioinfer_op_profile *op = &p.ops[i];
         double s = op->seconds;
         if (s <= 0) { /* the device keeps no time of single operations */
-            fprintf(stderr, "%-18s %9llu %10s\n", op->op,
-                    (unsigned long long)op->launches, "-");
+            fprintf(stderr, "%-18s %9llu %10s\n", op->op, (unsigned long long)op->launches, "-");
             continue;
         }
         fprintf(stderr, "%-18s %9llu %10.2f %9.1f %8.1f %6.1f\n", op->op,
-                (unsigned long long)op->launches, 1e3 * op->seconds,
-                1e-9 * op->flops / s, 1e-9 * op->bytes / s, 100 * s / total);
+                (unsigned long long)op->launches, 1e3 * op->seconds, 1e-9 * op->flops / s,
+                1e-9 * op->bytes / s, 100 * s / total);
     }
     if (!getrusage(RUSAGE_SELF, &usage))
 #ifdef __APPLE__

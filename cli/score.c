@@ -70,12 +70,12 @@ static int give_record(struct score *s, const struct bioinfer_record *record, in
 
 /* A record that cannot be scored is named and counted; the run goes on unless --strict.
  */
-static int lose_record(struct score *s, const struct bioinfer_record *record,
-                       int status, const char *why)
+static int lose_record(struct score *s, const struct bioinfer_record *record, int status,
+                       const char *why)
 {
     s->n_failed++;
     cli_say_lost(s->cli, "%s: no result: %s%s%s", record->id, bioinfer_status_name(status),
-            why && *why ? ": " : "", why ? why : "");
+                 why && *why ? ": " : "", why ? why : "");
     if (!s->cli->options->strict)
         return give_record(s, record, status, why);
     cli_say(s->cli, "--strict: stopped, nothing written");
@@ -90,8 +90,7 @@ static bool is_record_status(int status)
 
 /* ---- without --mutations ---- */
 
-static void write_scan(struct score *s, const struct bioinfer_record *r,
-                       const float *logp)
+static void write_scan(struct score *s, const struct bioinfer_record *r, const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
 
@@ -101,8 +100,7 @@ static void write_scan(struct score *s, const struct bioinfer_record *r,
         for (const char *m = standard; *m; m++) {
             int wt = s->token[wild], mt = s->token[(unsigned char)*m];
             cli_output_field(&s->out, r->id);
-            cli_output_printf(&s->out, "\t%lld\t%c\t%c\t", (long long)i + s->offset,
-                              wild, *m);
+            cli_output_printf(&s->out, "\t%lld\t%c\t%c\t", (long long)i + s->offset, wild, *m);
             if (wt >= 0 && mt >= 0 && isfinite(row[mt] - row[wt]))
                 cli_output_printf(&s->out, "%.6f", (double)row[mt] - (double)row[wt]);
             cli_output_write(&s->out, "\n", 1);
@@ -111,8 +109,7 @@ static void write_scan(struct score *s, const struct bioinfer_record *r,
     s->n_values += r->length * (sizeof standard - 1);
 }
 
-static int write_pppl(struct score *s, const struct bioinfer_record *r,
-                      const float *logp)
+static int write_pppl(struct score *s, const struct bioinfer_record *r, const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
     double pll = 0;
@@ -124,8 +121,8 @@ static int write_pppl(struct score *s, const struct bioinfer_record *r,
     if (!isfinite(pll))
         return lose_record(s, r, BIOINFER_NONFINITE, NULL);
     cli_output_field(&s->out, r->id);
-    cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length,
-                      pll, exp(-pll / (double)r->length));
+    cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length, pll,
+                      exp(-pll / (double)r->length));
     s->n_values++;
     return give_record(s, r, 0, NULL);
 }
@@ -181,8 +178,8 @@ static const char *head_of(const struct score *s)
 static bool any_records(struct score *s)
 {
     s->stats.struct_size = sizeof s->stats;
-    return s->n_records || (s->job && !bioinfer_job_get_stats(s->job, &s->stats) &&
-                            s->stats.input_records);
+    return s->n_records ||
+           (s->job && !bioinfer_job_get_stats(s->job, &s->stats) && s->stats.input_records);
 }
 
 static int score_all(struct score *s)
@@ -204,9 +201,9 @@ static int score_all(struct score *s)
             break;
     }
     if (st < 0)
-        return cli_fail(s->cli, s->reading || (st != BIOINFER_NO_SPACE && st != BIOINFER_IO)
-                                    ? CLI_AT_READ
-                                    : CLI_AT_WRITE,
+        return cli_fail(s->cli,
+                        s->reading || (st != BIOINFER_NO_SPACE && st != BIOINFER_IO) ? CLI_AT_READ
+                                                                                     : CLI_AT_WRITE,
                         st, &err);
     if (!any_records(s)) {
         cli_say(s->cli, "%s: no records", s->cli->input_name);
@@ -252,10 +249,8 @@ static int read_wild_type(struct score *s, struct bioinfer_record *record, char 
     if ((st = bioinfer_reader_next(cli->reader, &more, &err)) < 0)
         return cli_fail(cli, CLI_AT_READ, st, &err);
     if (st) {
-        cli_say(
-            cli,
-            "%s: --mutations needs one wild type, the file has a second record '%s'",
-            cli->input_name, more.id);
+        cli_say(cli, "%s: --mutations needs one wild type, the file has a second record '%s'",
+                cli->input_name, more.id);
         return CLI_EXIT_DATA;
     }
     return CLI_EXIT_OK;
@@ -268,16 +263,15 @@ static int compare_positions(const void *a, const void *b)
 }
 
 /* The positions the table touches, ascending, each once: one masked pass for each. */
-static int collect_positions(const struct score *s, const struct cli_csv *csv,
-                             size_t length, int64_t **out, size_t *n_out)
+static int collect_positions(const struct score *s, const struct cli_csv *csv, size_t length,
+                             int64_t **out, size_t *n_out)
 {
     int64_t *all = NULL, *grown;
     size_t n = 0, cap = 0, kept = 0;
 
     for (size_t i = 0; i < csv->n_rows; i++) {
         const char *text = csv->rows[i].value;
-        int n_row =
-            text ? bioinfer_mutation_positions(text, s->offset, NULL, 0, NULL) : 0;
+        int n_row = text ? bioinfer_mutation_positions(text, s->offset, NULL, 0, NULL) : 0;
         if (n_row <= 0)
             continue;
         if (cap - n < (size_t)n_row) {
@@ -294,8 +288,7 @@ static int collect_positions(const struct score *s, const struct cli_csv *csv,
     if (n)
         qsort(all, n, sizeof *all, compare_positions);
     for (size_t i = 0; i < n; i++)
-        if (all[i] >= 0 && (uint64_t)all[i] < length &&
-            (!kept || all[kept - 1] != all[i]))
+        if (all[i] >= 0 && (uint64_t)all[i] < length && (!kept || all[kept - 1] != all[i]))
             all[kept++] = all[i];
     *out = all;
     *n_out = kept;
@@ -303,8 +296,7 @@ static int collect_positions(const struct score *s, const struct cli_csv *csv,
 }
 
 /* Do the wild-type letters of a mutation stand at its positions? */
-static bool fits(const char *mutation, int64_t offset,
-                 const struct bioinfer_record *record)
+static bool fits(const char *mutation, int64_t offset, const struct bioinfer_record *record)
 {
     int64_t position;
     char part[64];
@@ -315,9 +307,8 @@ static bool fits(const char *mutation, int64_t offset,
             return false;
         memcpy(part, mutation, n);
         part[n] = 0;
-        if (bioinfer_mutation_positions(part, offset, &position, 1, NULL) != 1 ||
-            position < 0 || (uint64_t)position >= record->length ||
-            record->sequence[position] != part[0])
+        if (bioinfer_mutation_positions(part, offset, &position, 1, NULL) != 1 || position < 0 ||
+            (uint64_t)position >= record->length || record->sequence[position] != part[0])
             return false;
         mutation = mutation[n] ? mutation + n + 1 : NULL;
     }
@@ -338,10 +329,8 @@ static void suggest_offset(struct score *s, const struct cli_csv *csv,
             n_fit_other += fits(csv->rows[i].value, other, record);
         }
     if (n_fit_other > n_fit)
-        cli_say(
-            s->cli,
-            "with --offset %d, %zu of %zu mutants would match the sequence (now %zu)",
-            (int)other, n_fit_other, n_values, n_fit);
+        cli_say(s->cli, "with --offset %d, %zu of %zu mutants would match the sequence (now %zu)",
+                (int)other, n_fit_other, n_values, n_fit);
 }
 
 /* *status gets that of the first row without a score. */
@@ -357,10 +346,9 @@ static int score_rows(struct score *s, struct cli_csv *csv, int *status,
         if (!row->len)
             continue;
         err = (struct bioinfer_error){.text = "the row has no such column"};
-        st = !row->value
-                 ? BIOINFER_FORMAT
-                 : bioinfer_score_mutation(s->cli->model, record, logp, row->value,
-                                           s->offset, &row->score, &err);
+        st = !row->value ? BIOINFER_FORMAT
+                         : bioinfer_score_mutation(s->cli->model, record, logp, row->value,
+                                                   s->offset, &row->score, &err);
         s->n_records++;
         row->scored = !st && isfinite(row->score);
         if (row->scored) {
@@ -370,8 +358,7 @@ static int score_rows(struct score *s, struct cli_csv *csv, int *status,
         s->n_failed++;
         if (!*status)
             *status = st ? st : BIOINFER_NONFINITE;
-        cli_say_lost(s->cli, "%s:%ld: %s", path, row->line,
-                     st ? err.text : "score is not finite");
+        cli_say_lost(s->cli, "%s:%ld: %s", path, row->line, st ? err.text : "score is not finite");
         if (s->cli->options->strict) {
             cli_say(s->cli, "--strict: stopped, nothing written");
             return CLI_EXIT_DATA;
@@ -385,8 +372,7 @@ static void write_rows(struct score *s, const struct cli_csv *csv)
     const char sep = csv->separator;
     const char *end = *csv->header.end ? csv->header.end : "\n";
 
-    cli_output_write(&s->out, csv->data,
-                     (size_t)(csv->header.text - csv->data)); /* BOM */
+    cli_output_write(&s->out, csv->data, (size_t)(csv->header.text - csv->data)); /* BOM */
     cli_output_write(&s->out, csv->header.text, csv->header.len);
     cli_output_write(&s->out, &sep, 1);
     cli_csv_cell(&s->out, sep, s->cli->info.name);
@@ -454,9 +440,8 @@ static int score_table(struct score *s, struct cli_csv *csv, const struct bioinf
     for (size_t i = 0; i < record->length * (size_t)cli->info.vocab_size; i++)
         logp[i] = NAN;
     cli->progress.expected = n_positions;
-    if (n_positions &&
-        (st = bioinfer_score_table(cli->session, record, s->method, positions,
-                                   n_positions, logp, &err))) {
+    if (n_positions && (st = bioinfer_score_table(cli->session, record, s->method, positions,
+                                                  n_positions, logp, &err))) {
         code = cli_fail(cli, CLI_AT_RUN, st, &err);
         goto out;
     }
@@ -501,17 +486,16 @@ static void say_summary(struct score *s)
 
     if (!cli->options->quiet)
         cli_say(cli, "%llu scores in %.2f s, model %s from %s, %s %s %s%s%s",
-                (unsigned long long)s->n_values, cli_now() - cli->progress.start,
-                cli->info.name, cli->info.path, cli->info.device, cli->info.kernels,
-                cli->info.precision, path ? " -> " : "", path ? path : "");
+                (unsigned long long)s->n_values, cli_now() - cli->progress.start, cli->info.name,
+                cli->info.path, cli->info.device, cli->info.kernels, cli->info.precision,
+                path ? " -> " : "", path ? path : "");
     if (s->job && !cli->options->quiet)
         cli_job_say_shard(cli, &s->stats, path);
     if (s->job && s->stats.failed)
         cli_job_say_failed(cli, "records", &s->stats, cli->options->n_shards ? NULL : path);
     else if (s->n_failed)
         cli_say(cli, "%llu of %llu %s have no score", (unsigned long long)s->n_failed,
-                (unsigned long long)s->n_records,
-                cli->options->mutations ? "mutants" : "records");
+                (unsigned long long)s->n_records, cli->options->mutations ? "mutants" : "records");
 }
 
 /* All that changes results and is no part of the model's fingerprint. */
@@ -520,9 +504,13 @@ static void describe_options(const struct score *s, char *text, size_t size)
     static const char *const names[] = {"", "masked-marginals", "wt-marginals", "pppl"};
     const struct cli_options *o = s->cli->options;
 
-    snprintf(text, size, "method=%s offset=%lld mutation-col=%s max-length=%lld raw-residues=%d "
-             "no-rule=%s", names[s->method], (long long)s->offset,
-             !o->mutations ? "" : o->mutation_col ? o->mutation_col : "mutant",
+    snprintf(text, size,
+             "method=%s offset=%lld mutation-col=%s max-length=%lld raw-residues=%d "
+             "no-rule=%s",
+             names[s->method], (long long)s->offset,
+             !o->mutations     ? ""
+             : o->mutation_col ? o->mutation_col
+                               : "mutant",
              (long long)o->max_length, o->raw_residues, o->no_rules);
 }
 
@@ -568,9 +556,8 @@ static int finish(struct score *s)
 int cli_score(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
-    struct score s = {.cli = cli,
-                      .method = method_of(o->method),
-                      .offset = o->has_offset ? o->offset : 1};
+    struct score s = {
+        .cli = cli, .method = method_of(o->method), .offset = o->has_offset ? o->offset : 1};
     struct bioinfer_error err = {0};
     struct cli_csv csv = {0};
     int code;
@@ -579,9 +566,8 @@ int cli_score(struct cli *cli)
         return CLI_EXIT_USAGE;
     if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)))
         goto out;
-    if (o->mutations &&
-        (code = cli_csv_read(&csv, o->mutations,
-                             o->mutation_col ? o->mutation_col : "mutant", &err))) {
+    if (o->mutations && (code = cli_csv_read(&csv, o->mutations,
+                                             o->mutation_col ? o->mutation_col : "mutant", &err))) {
         cli_say(cli, "%s", err.text);
         goto out;
     }

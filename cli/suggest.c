@@ -157,8 +157,8 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
         size_t *spare = last;
         next[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            next[j] =
-                smaller(smaller(row[j], next[j - 1]) + 1, row[j - 1] + (a[i - 1] != b[j - 1]));
+            next[j] = smaller(smaller(row[j], next[j - 1]) + 1,
+                              row[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 next[j] = smaller(next[j], last[j - 2] + 1);
         }

@@ -129,8 +129,7 @@ int targets_read(struct targets *t, const char *path, int n_tracks)
         return CLI_EXIT_NO_INPUT;
     }
     text = calloc((size_t)size + 1, 1);
-    ok = text && fread(text, 1, (size_t)size, f) == (size_t)size &&
-         strlen(text) == (size_t)size;
+    ok = text && fread(text, 1, (size_t)size, f) == (size_t)size && strlen(text) == (size_t)size;
     fclose(f);
     if (!ok)
         cli_say(NULL, "%s: not text", path);
@@ -198,8 +197,7 @@ static bool is_range(const char *part, long *first, long *last)
     return !*end;
 }
 
-static int select_part(struct selection *s, const char *part, const struct targets *t,
-                       int n_tracks)
+static int select_part(struct selection *s, const char *part, const struct targets *t, int n_tracks)
 {
     long first, last;
     int before = s->n;
@@ -215,8 +213,7 @@ static int select_part(struct selection *s, const char *part, const struct targe
         return CLI_EXIT_OK;
     }
     if (!t->of) {
-        cli_say(NULL, "--tracks: '%s' is no number; names need the table: --targets FILE",
-                part);
+        cli_say(NULL, "--tracks: '%s' is no number; names need the table: --targets FILE", part);
         return CLI_EXIT_USAGE;
     }
     for (int i = 0; i < t->n; i++)
@@ -231,8 +228,7 @@ static int select_part(struct selection *s, const char *part, const struct targe
     return CLI_EXIT_OK;
 }
 
-int selection_read(struct selection *s, const char *list, const struct targets *t,
-                   int n_tracks)
+int selection_read(struct selection *s, const char *list, const struct targets *t, int n_tracks)
 {
     int code = CLI_EXIT_OK;
     char *copy, *part, *rest;

@@ -14,8 +14,9 @@
 enum {
     MAX_SHIFTS = 64,
     MAX_TEXT = 1020,
-    LEAST = 8, AT_ONCE = 64,  /* changed windows; fewer where ... */
-    MOST_VALUES = 256 << 20   /* ... their values take more bytes */
+    LEAST = 8,
+    AT_ONCE = 64,           /* changed windows; fewer where ... */
+    MOST_VALUES = 256 << 20 /* ... their values take more bytes */
 };
 
 enum stat { SAD, SAR, REF, ALT, N_STATS };
@@ -53,9 +54,10 @@ struct run {
     int n_stats;
     enum bioinfer_tracks_sums sums; /* what there is of a window, rather than tracks */
     bool to_table, to_coverage, variants;
-    char *reference, *changed[AT_ONCE]; /* [window]; changed: where there is a reference, else none */
-    char (*texts)[MAX_TEXT];            /* [2 AT_ONCE] why a changed window has no values */
-    float *values, *others;             /* [n_rows, n_tracks], of the reference; others: of each changed */
+    char *reference,
+        *changed[AT_ONCE];   /* [window]; changed: where there is a reference, else none */
+    char (*texts)[MAX_TEXT]; /* [2 AT_ONCE] why a changed window has no values */
+    float *values, *others;  /* [n_rows, n_tracks], of the reference; others: of each changed */
     int at_once;
     struct flight flights[BIOINFER_STARTED]; /* a ring of most_flights */
     int most_flights, n_flights, oldest;
@@ -70,8 +72,8 @@ static int read_shifts(struct run *run, const char *list)
     while (list && *list) {
         char *end;
         long v = strtol(list, &end, 10);
-        if (end == list || (*end && *end != ',') || run->n_shifts == MAX_SHIFTS ||
-            v < -1000000 || v > 1000000) {
+        if (end == list || (*end && *end != ',') || run->n_shifts == MAX_SHIFTS || v < -1000000 ||
+            v > 1000000) {
             cli_say(NULL, "--shifts: '%s' is no list of up to %d numbers", list, MAX_SHIFTS);
             return CLI_EXIT_USAGE;
         }
@@ -123,8 +125,7 @@ static int open_session(struct run *run)
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(
         struct bioinfer_tracks_params, .head = o->head, .shifts = run->shifts,
         .n_shifts = run->n_shifts, .reverse_complement = o->rc,
-        .no_rules = o->no_rules[0] ? o->no_rules : NULL,
-        .keep = o->ism || run->variants);
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .keep = o->ism || run->variants);
     struct bioinfer_error err = {0};
     const char *head;
     int n_tracks = 0, code, st;
@@ -133,8 +134,7 @@ static int open_session(struct run *run)
     for (int i = 0; (head = bioinfer_model_head(run->cli->model, i, &n_tracks)); i++)
         if (!o->head || !strcmp(head, o->head))
             break;
-    if (head && o->targets &&
-        (code = targets_read(&run->targets, o->targets, n_tracks)))
+    if (head && o->targets && (code = targets_read(&run->targets, o->targets, n_tracks)))
         return code;
     if (head && (code = selection_read(&run->chosen, o->tracks, &run->targets, n_tracks)))
         return code;
@@ -154,8 +154,8 @@ static int open_session(struct run *run)
     if (!o->ism)
         run->most_flights = run->variants ? run->info.n_pairs_at_once : run->info.n_at_once;
     for (int i = 0; i < run->most_flights; i++)
-        if (!(run->flights[i].values = calloc((size_t)(run->variants ? 2 * run->n_values : run->n_values),
-                                              sizeof(float))))
+        if (!(run->flights[i].values = calloc(
+                  (size_t)(run->variants ? 2 * run->n_values : run->n_values), sizeof(float))))
             return CLI_EXIT_NO_MEMORY;
     if (!p.keep)
         return CLI_EXIT_OK;
@@ -218,15 +218,16 @@ static int check_options(struct run *run)
         return CLI_EXIT_USAGE;
     }
     if (!run->variants && (is(o->format, "tsv") || is(o->format, "npy"))) {
-        cli_say(run->cli, "%s holds %s, and --format %s takes variants; tracks go to npz, h5, "
-                          "safetensors, jsonl, bedgraph or bigwig", name, holds, o->format);
+        cli_say(run->cli,
+                "%s holds %s, and --format %s takes variants; tracks go to npz, h5, "
+                "safetensors, jsonl, bedgraph or bigwig",
+                name, holds, o->format);
         return CLI_EXIT_USAGE;
     }
     run->to_coverage = coverage;
     run->to_table = run->variants && (!o->format || is(o->format, "tsv")) &&
                     (o->format || !o->output || !strcmp(o->output, "-") ||
-                     (strlen(o->output) > 4 &&
-                      !strcmp(o->output + strlen(o->output) - 4, ".tsv")));
+                     (strlen(o->output) > 4 && !strcmp(o->output + strlen(o->output) - 4, ".tsv")));
     if (!run->to_table && !o->output) {
         cli_say(run->cli, "name the output with -o");
         return CLI_EXIT_USAGE;
@@ -257,9 +258,12 @@ static int open_output(struct run *run)
     int st;
 
     if (run->to_coverage) {
-        run->coverage = (struct coverage){
-            .bigwig = is(o->format, "bigwig"), .folder = o->output, .n_tracks = run->chosen.n,
-            .tracks = run->chosen.of, .targets = &run->targets, .bin_size = run->info.bin_size};
+        run->coverage = (struct coverage){.bigwig = is(o->format, "bigwig"),
+                                          .folder = o->output,
+                                          .n_tracks = run->chosen.n,
+                                          .tracks = run->chosen.of,
+                                          .targets = &run->targets,
+                                          .bin_size = run->info.bin_size};
         return coverage_open(&run->coverage, cli);
     }
     if (run->to_table) {
@@ -278,10 +282,15 @@ static int open_output(struct run *run)
 static int put_result(struct run *run, const char *id, uint64_t ordinal, int status,
                       const char *message, const struct bioinfer_array *arrays, int n)
 {
-    struct bioinfer_result r = {.ordinal = ordinal, .id = id, .length = run->info.window,
-                                .status = status, .message = status ? message : "",
-                                .n_arrays = status ? 0 : n, .arrays = arrays,
-                                .n_layers_kept = 1, .n_kinds = n};
+    struct bioinfer_result r = {.ordinal = ordinal,
+                                .id = id,
+                                .length = run->info.window,
+                                .status = status,
+                                .message = status ? message : "",
+                                .n_arrays = status ? 0 : n,
+                                .arrays = arrays,
+                                .n_layers_kept = 1,
+                                .n_kinds = n};
     struct bioinfer_error err = {0};
     int st;
 
@@ -295,8 +304,7 @@ static int put_result(struct run *run, const char *id, uint64_t ordinal, int sta
         }
     }
     run->cli->progress.records = run->n_records;
-    if (cli_progress_tick(run->cli, run->n_records,
-                          run->n_records * (uint64_t)run->info.window))
+    if (cli_progress_tick(run->cli, run->n_records, run->n_records * (uint64_t)run->info.window))
         return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
     if (!run->writer)
         return CLI_EXIT_OK;
@@ -313,8 +321,11 @@ static bool is_of_record(int st)
 static int put_tracks(struct run *run, const char *id, uint64_t ordinal, int status,
                       const char *message, const float *values)
 {
-    struct bioinfer_array a = {.kind = "tracks", .layer = -1, .n_dims = 2,
-                               .shape = {run->info.n_bins, run->info.n_tracks}, .data = values};
+    struct bioinfer_array a = {.kind = "tracks",
+                               .layer = -1,
+                               .n_dims = 2,
+                               .shape = {run->info.n_bins, run->info.n_tracks},
+                               .data = values};
 
     return put_result(run, id, ordinal, status, message, &a, 1);
 }
@@ -363,7 +374,8 @@ static void free_scored(struct scored *y)
 
 /* values: of the reference window; other: of the changed one. Of several variants at a time by several threads;
  * false: no memory. */
-static bool make_scored(const struct run *run, const float *values, const float *other, struct scored *y)
+static bool make_scored(const struct run *run, const float *values, const float *other,
+                        struct scored *y)
 {
     enum { MOST_DIGITS = 24 };
     const int n = run->info.n_tracks;
@@ -375,7 +387,8 @@ static bool make_scored(const struct run *run, const float *values, const float 
         for (int k = 0; k < n; k++)
             y->scores[s * n + k] = (float)score(run, values, other, run->stats[s], k);
     for (int k = 0; run->to_table && k < n * run->n_stats; k++)
-        y->n_text += (size_t)snprintf(y->text + y->n_text, MOST_DIGITS, "\t%.9g", (double)y->scores[k]);
+        y->n_text += (size_t)snprintf(y->text + y->n_text, MOST_DIGITS, "\t%.9g",
+                                      (double)y->scores[k]);
     return true;
 }
 
@@ -387,8 +400,11 @@ static int put_variant(struct run *run, const struct bioinfer_locus *l, const st
     const int n = run->info.n_tracks;
 
     for (int s = 0; y && s < run->n_stats; s++)
-        arrays[s] = (struct bioinfer_array){.kind = stat_names[run->stats[s]], .layer = -1,
-                                            .n_dims = 1, .shape = {n}, .data = y->scores + s * n};
+        arrays[s] = (struct bioinfer_array){.kind = stat_names[run->stats[s]],
+                                            .layer = -1,
+                                            .n_dims = 1,
+                                            .shape = {n},
+                                            .data = y->scores + s * n};
     if (run->to_table) {
         cli_output_printf(&run->table, "%s\t%lld\t%s\t%s\t%s\t%s", l->chrom,
                           (long long)l->start + 1, l->name, l->reference, l->alternative,
@@ -431,9 +447,9 @@ static int finish_flight(struct run *run)
         code = put_variant(run, &f->variant.l, st ? NULL : &y, st, err.text);
     else if (!(code = put_tracks(run, f->id, f->ordinal, st, err.text, f->values)) && !st &&
              run->to_coverage)
-        code = coverage_put(&run->coverage, f->contig, bioinfer_genome_length(run->genome, f->contig),
-                            f->start + run->info.first_bin * run->info.bin_size,
-                            run->info.n_bins, f->values);
+        code = coverage_put(
+            &run->coverage, f->contig, bioinfer_genome_length(run->genome, f->contig),
+            f->start + run->info.first_bin * run->info.bin_size, run->info.n_bins, f->values);
     free_scored(&y);
     free_flight(f);
     return code;
@@ -482,8 +498,10 @@ static int start_window(struct run *run, const char *sequence, const char *id, u
     f->start = start;
     if (!(f->id = strdup(id)) || !(f->contig = strdup(contig)))
         return CLI_EXIT_NO_MEMORY;
-    return started(run, bioinfer_tracks_start(run->tracks, sequence, (size_t)run->info.window, f->values,
-                                              &err), &err);
+    return started(
+        run,
+        bioinfer_tracks_start(run->tracks, sequence, (size_t)run->info.window, f->values, &err),
+        &err);
 }
 
 static int run_records(struct run *run)
@@ -502,9 +520,10 @@ static int run_records(struct run *run)
             continue;
         }
         if (r.length != (size_t)run->info.window) {
-            snprintf(text, sizeof text, "%zu bases, a window has %lld (--window takes "
-                     "others; --genome reads windows around intervals)", r.length,
-                     (long long)run->info.window);
+            snprintf(text, sizeof text,
+                     "%zu bases, a window has %lld (--window takes "
+                     "others; --genome reads windows around intervals)",
+                     r.length, (long long)run->info.window);
             code = put_failed(run, r.id, r.ordinal, BIOINFER_INVALID, text);
             continue;
         }
@@ -564,8 +583,7 @@ static bool keep_variant(struct group *g, const struct bioinfer_locus *l)
 {
     const char *from[] = {l->chrom, l->name, l->reference, l->alternative, l->message};
     struct variant v = {.l = *l};
-    const char **to[] = {&v.l.chrom, &v.l.name, &v.l.reference, &v.l.alternative,
-                         &v.l.message};
+    const char **to[] = {&v.l.chrom, &v.l.name, &v.l.reference, &v.l.alternative, &v.l.message};
     size_t size = 0;
     char *p;
 
@@ -599,9 +617,11 @@ static int check_reference(struct run *run, const struct bioinfer_locus *l, int6
 
     for (size_t i = 0; i < n; i++)
         if ((l->reference[i] | 0x20) != (bases[i] | 0x20)) {
-            snprintf(text, MAX_TEXT, "line %llu: REF is %.40s, the genome has %.*s at "
-                     "%.60s:%lld", (unsigned long long)l->line, l->reference,
-                     n < 40 ? (int)n : 40, bases, l->chrom, (long long)l->start + 1);
+            snprintf(text, MAX_TEXT,
+                     "line %llu: REF is %.40s, the genome has %.*s at "
+                     "%.60s:%lld",
+                     (unsigned long long)l->line, l->reference, n < 40 ? (int)n : 40, bases,
+                     l->chrom, (long long)l->start + 1);
             return BIOINFER_MISMATCH;
         }
     return 0;
@@ -628,9 +648,8 @@ static int make_changed(struct run *run, const struct bioinfer_locus *l, int64_t
     memset(changed + at + new + kept, 'N', (size_t)(left - kept));
     if (start + window >= bioinfer_genome_length(run->genome, l->chrom))
         return 0;
-    return bioinfer_genome_read(run->genome, l->chrom, start + window,
-                                start + window + left - kept, changed + at + new + kept,
-                                err);
+    return bioinfer_genome_read(run->genome, l->chrom, start + window, start + window + left - kept,
+                                changed + at + new + kept, err);
 }
 
 /* The first n changed windows; statuses: of each, with words. */
@@ -665,8 +684,8 @@ struct scoring {
 static void score_one(void *user, int at)
 {
     struct scoring *s = user;
-    if (!s->ran[at] && !make_scored(s->run, s->run->values,
-                                    s->run->others + at * s->run->n_values, &s->scored[at]))
+    if (!s->ran[at] && !make_scored(s->run, s->run->values, s->run->others + at * s->run->n_values,
+                                    &s->scored[at]))
         s->failed = true;
 }
 
@@ -674,7 +693,7 @@ static void score_one(void *user, int at)
 static int run_some(struct run *run, const struct variant *of, int n, int64_t start, int st,
                     const char *why)
 {
-    char (*texts)[MAX_TEXT] = run->texts, (*ran_texts)[MAX_TEXT] = run->texts + AT_ONCE;
+    char(*texts)[MAX_TEXT] = run->texts, (*ran_texts)[MAX_TEXT] = run->texts + AT_ONCE;
     int statuses[AT_ONCE] = {0}, ran[AT_ONCE] = {0}, place[AT_ONCE], n_ran = 0;
     struct scored scored[AT_ONCE] = {{0}};
     struct scoring scoring = {run, ran, scored, false};
@@ -687,8 +706,8 @@ static int run_some(struct run *run, const struct variant *of, int n, int64_t st
         snprintf(texts[i], MAX_TEXT, "%.1000s", why);
         if (!st)
             statuses[i] = check_reference(run, &of[i].l, start, texts[i]);
-        if (!statuses[i] && (statuses[i] = make_changed(run, &of[i].l, start,
-                                                        run->changed[n_ran], &e)))
+        if (!statuses[i] &&
+            (statuses[i] = make_changed(run, &of[i].l, start, run->changed[n_ran], &e)))
             return run_failed(run, statuses[i], &e);
         place[i] = n_ran;
         n_ran += !statuses[i];
@@ -725,8 +744,10 @@ static int start_variant(struct run *run, struct variant *v)
     f = next_flight(run);
     f->variant = *v;
     v->text = NULL;
-    return started(run, bioinfer_tracks_start_pair(run->tracks, run->reference, run->changed[0],
-                                                   (size_t)run->info.window, f->values, &err), &err);
+    return started(run,
+                   bioinfer_tracks_start_pair(run->tracks, run->reference, run->changed[0],
+                                              (size_t)run->info.window, f->values, &err),
+                   &err);
 }
 
 /* One window for all variants of the group, which are on one contig. */
@@ -745,8 +766,8 @@ static int run_group(struct run *run, struct group *g)
     if (g->n) {
         if ((code = finish_flights(run)))
             return code;
-        st = read_window(run, g->of[0].l.chrom,
-                         (g->of[0].l.start + g->of[g->n - 1].l.start) / 2, &start, &err);
+        st = read_window(run, g->of[0].l.chrom, (g->of[0].l.start + g->of[g->n - 1].l.start) / 2,
+                         &start, &err);
         if (!st)
             st = bioinfer_tracks_run(run->tracks, run->reference, window, BIOINFER_REFERENCE,
                                      run->values, &err);
@@ -787,8 +808,10 @@ static int run_variants(struct run *run)
         if (!bad)
             bad = check_place(run->genome, &l, text, MAX_TEXT);
         if (!bad && l.end - l.start > run->info.window / 4) {
-            snprintf(text, sizeof text, "line %llu: REF of %lld bases, more than a quarter of "
-                     "a window", (unsigned long long)l.line, (long long)(l.end - l.start));
+            snprintf(text, sizeof text,
+                     "line %llu: REF of %lld bases, more than a quarter of "
+                     "a window",
+                     (unsigned long long)l.line, (long long)(l.end - l.start));
             bad = BIOINFER_TOO_LONG;
         }
         if (g.n && (bad || !cluster || strcmp(g.of[0].l.chrom, l.chrom) ||
@@ -822,8 +845,8 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
     int n_waiting = 0, st = l->status, code = CLI_EXIT_OK;
 
     if (st)
-        return put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message,
-                          NULL, 1);
+        return put_result(run, l->name[0] ? l->name : l->chrom, l->ordinal, st, l->message, NULL,
+                          1);
     st = check_place(run->genome, l, text, MAX_TEXT);
     if (!st && (n < 1 || n > run->info.window)) {
         snprintf(text, sizeof text, "line %llu: %lld bases, expected 1 to %lld",
@@ -850,16 +873,15 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
         }
         if (n_waiting < run->at_once && i + 1 < 4 * n)
             continue;
-        st = n_waiting ? bioinfer_tracks_run_changed(run->tracks,
-                                                     (const char *const *)run->changed, n_waiting,
-                                                     window, run->others, &err)
+        st = n_waiting ? bioinfer_tracks_run_changed(run->tracks, (const char *const *)run->changed,
+                                                     n_waiting, window, run->others, &err)
                        : 0;
         for (int w = 0; w < n_waiting; w++) {
             const int64_t place = l->start - start + waiting[w] / 4;
             run->changed[w][place] = run->reference[place];
             for (int k = 0; !st && k < tracks; k++)
-                scores[waiting[w] * tracks + k] =
-                    (float)score(run, run->values, run->others + w * run->n_values, SAD, k);
+                scores[waiting[w] * tracks + k] = (float)score(
+                    run, run->values, run->others + w * run->n_values, SAD, k);
         }
         n_waiting = 0;
         if (!st && cli_progress_tick(run->cli, run->n_records, (uint64_t)i)) {
@@ -867,9 +889,8 @@ static int run_ism(struct run *run, const struct bioinfer_locus *l)
             return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
         }
     }
-    code = st && !is_of_record(st)
-               ? run_failed(run, st, &err)
-               : put_result(run, l->name, l->ordinal, st, err.text, &a, 1);
+    code = st && !is_of_record(st) ? run_failed(run, st, &err)
+                                   : put_result(run, l->name, l->ordinal, st, err.text, &a, 1);
     free(scores);
     return code;
 }
@@ -937,11 +958,10 @@ static void say_summary(struct run *run)
     cli_say(run->cli,
             "%llu results in %.2f s: %llu whole windows, %llu by %llu changed tokens; model %s "
             "from %s, head %s, %s %s %s",
-            (unsigned long long)(run->n_records - run->n_failed),
-            cli_now() - cli->progress.start, (unsigned long long)run->info.n_whole,
-            (unsigned long long)run->info.n_cut, (unsigned long long)run->info.cut_tokens,
-            cli->info.name, cli->info.path, run->info.head, cli->info.device,
-            cli->info.kernels, cli->info.precision);
+            (unsigned long long)(run->n_records - run->n_failed), cli_now() - cli->progress.start,
+            (unsigned long long)run->info.n_whole, (unsigned long long)run->info.n_cut,
+            (unsigned long long)run->info.cut_tokens, cli->info.name, cli->info.path,
+            run->info.head, cli->info.device, cli->info.kernels, cli->info.precision);
 }
 
 int cli_tracks(struct cli *cli)
@@ -962,9 +982,7 @@ int cli_tracks(struct cli *cli)
     if ((code = open_output(&run)))
         goto out;
     cli_progress_start(cli);
-    code = !run.loci      ? run_records(&run)
-           : run.variants ? run_variants(&run)
-                          : run_intervals(&run);
+    code = !run.loci ? run_records(&run) : run.variants ? run_variants(&run) : run_intervals(&run);
     cli_progress_end(cli);
     if (code)
         goto out;
@@ -982,8 +1000,8 @@ int cli_tracks(struct cli *cli)
             cli_show_profile(cli, &profile);
     }
     if (run.n_failed) {
-        cli_say(cli, "%llu of %llu records have no result",
-                (unsigned long long)run.n_failed, (unsigned long long)run.n_records);
+        cli_say(cli, "%llu of %llu records have no result", (unsigned long long)run.n_failed,
+                (unsigned long long)run.n_records);
         code = CLI_EXIT_RECORDS;
     }
 out:

@@ -31,8 +31,7 @@ struct selection {
 };
 
 /* list NULL = all. */
-int selection_read(struct selection *s, const char *list, const struct targets *t,
-                   int n_tracks);
+int selection_read(struct selection *s, const char *list, const struct targets *t, int n_tracks);
 void track_name(char *name, size_t size, const struct targets *t, int track);
 
 /* ---- places.c ---- */

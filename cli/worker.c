@@ -80,8 +80,7 @@ static void flush_out(void)
     worker.buffered = 0;
 }
 
-static void send_frame(enum cli_frame_type type, uint32_t number, const void *bytes,
-                       size_t n)
+static void send_frame(enum cli_frame_type type, uint32_t number, const void *bytes, size_t n)
 {
     struct cli_frame frame = {.type = (uint32_t)type, .number = number, .size = n};
 
@@ -172,8 +171,7 @@ struct cursor {
     uint64_t left;
 };
 
-static int next_record(void *user, struct bioinfer_record *record,
-                       struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct cursor *c = user;
     struct cli_run_record head;
@@ -196,11 +194,9 @@ static int next_record(void *user, struct bioinfer_record *record,
     return 1;
 }
 
-static int send_result(void *user, const struct bioinfer_result *result,
-                       struct bioinfer_error *err)
+static int send_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
-    struct cli_frame frame = {.type = CLI_RESULT,
-                              .size = bioinfer_result_size(result)};
+    struct cli_frame frame = {.type = CLI_RESULT, .size = bioinfer_result_size(result)};
     int st;
 
     (void)user;

@@ -59,7 +59,7 @@ struct cli_run_record {
 
 struct cli_fault {
     int32_t stage, status; /* stage -1: the message was said, status is an exit code */
-    char text[sizeof ((struct bioinfer_error *)0)->text];
+    char text[sizeof((struct bioinfer_error *)0)->text];
 };
 
 /* ---- worker.c ---- */
@@ -86,8 +86,7 @@ struct cli_pool_io {
  * fills cli->info. Returns an exit code. */
 int cli_pool_open(struct cli_pool **pool, struct cli *cli);
 /* Computes all records of io->source. */
-int cli_pool_run(struct cli_pool *pool, const struct cli_pool_io *io,
-                 struct bioinfer_error *err);
+int cli_pool_run(struct cli_pool *pool, const struct cli_pool_io *io, struct bioinfer_error *err);
 /* Lets the workers print their profile and leave. */
 void cli_pool_close(struct cli_pool **pool);
 /* Do these options ask for worker processes? */

@@ -25,11 +25,11 @@ enum {
     MOST_LENGTH = 1 << 30, /* residues */
     MOST_SCORE = 10000000, /* of match and mismatch: 10000, in thousandths; */
     MOST_OPEN = 2 * MOST_SCORE,
-    SCRATCH = 64 << 20, /* bytes of many() that a group may ask for, */
-    FLAGS = 12 << 20,   /* and of its flags, which should stay in a cache */
+    SCRATCH = 64 << 20,    /* bytes of many() that a group may ask for, */
+    FLAGS = 12 << 20,      /* and of its flags, which should stay in a cache */
     LEAST_PAIRS = 1 << 13, /* of a batch for a GPU, where there are more to follow */
     SHARED_WORK = 1 << 15, /* residues from which several threads encode them */
-    AHEAD = 8, /* sequences on their way to the cache */
+    AHEAD = 8,             /* sequences on their way to the cache */
     FEEDERS = 4 /* threads that encode scores' pairs as fast as a GPU takes them: more would keep
                  * cores from those who read and write files beside them */
 };
@@ -55,7 +55,7 @@ struct bioinfer_aligner {
     struct bi_align_plan plan;
     const struct bi_align_kernels *coders; /* whose encode() is used */
     int n_feeders;
-    uint32_t used; /* a bit for each code of the pairs encoded last */
+    uint32_t used;       /* a bit for each code of the pairs encoded last */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
     bool traceback;
     struct worker *workers; /* n_threads */
@@ -63,9 +63,9 @@ struct bioinfer_aligner {
     size_t codes_cap;
     struct bi_align_input *inputs;
     size_t inputs_cap;
-    uint32_t *order;            /* of places, as the CPU takes them */
-    uint32_t *pair;             /* by place: which pair's inputs these are */
-    uint32_t *sides;            /* by place: two sequences */
+    uint32_t *order; /* of places, as the CPU takes them */
+    uint32_t *pair;  /* by place: which pair's inputs these are */
+    uint32_t *sides; /* by place: two sequences */
     size_t order_cap, pair_cap, sides_cap;
     struct sequence *sequences;
     size_t n_sequences, sequences_cap;
@@ -125,8 +125,10 @@ static int check_costs(const struct bioinfer_align_params *p, const struct bi_al
                        struct bioinfer_error *err)
 {
     if (p->free_gaps && (p->gap_open || p->gap_extend))
-        return bi_fail(err, BIOINFER_INVALID, "alignment: free_gaps with gap_open %d and "
-                       "gap_extend %d, expected 0", p->gap_open, p->gap_extend);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "alignment: free_gaps with gap_open %d and "
+                       "gap_extend %d, expected 0",
+                       p->gap_open, p->gap_extend);
     if (s->open < 0 || s->open > MOST_OPEN || s->extend < 0)
         return bi_fail(err, BIOINFER_INVALID,
                        "alignment: gap_open is %d and gap_extend %d, expected 0 to %d", s->open,
@@ -134,15 +136,16 @@ static int check_costs(const struct bioinfer_align_params *p, const struct bi_al
     if (s->extend > s->open)
         return bi_fail(err, BIOINFER_INVALID,
                        "alignment: gap_extend is %d, expected at most gap_open, %d: a gap would "
-                       "cost more than two side by side", s->extend, s->open);
+                       "cost more than two side by side",
+                       s->extend, s->open);
     return 0;
 }
 
 static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_params *p,
                         struct bioinfer_error *err)
 {
-    struct bi_align_scoring s = {.open = 11, .extend = 1, .free_ends = p->free_ends,
-                                 .ties = p->ties};
+    struct bi_align_scoring s = {
+        .open = 11, .extend = 1, .free_ends = p->free_ends, .ties = p->ties};
     int32_t most;
     int st;
 
@@ -209,12 +212,14 @@ static void say_width(const struct bioinfer_aligner *a)
     const struct bi_align_kernels *k = a->plan.kernels;
 
     if (a->gpu && !bi_align_gpu_is_narrow(a->gpu))
-        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING, "these costs need numbers of 32 bits, which "
+        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING,
+               "these costs need numbers of 32 bits, which "
                "takes several times as long as 16: in their common unit, every score and two "
                "gap_extend together must be -128 to 127, gap_open at most 4000; costs of fewer "
                "digits avoid it");
     if (!a->gpu && (!k || k->bits > 8))
-        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING, "these costs need numbers of %d bits, which "
+        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING,
+               "these costs need numbers of %d bits, which "
                "takes %s as long as 8: in their common unit, three gap_open and the largest score "
                "are %lld together, expected at most 255; costs of fewer digits avoid it",
                k ? 16 : 64, k ? "several times" : "tens of times",
@@ -228,11 +233,11 @@ static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_para
     const struct bi_align_scoring *s = &a->plan.scoring;
 
     if (ops == &bi_backend_reference || ops == &bi_backend_null)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment does not run on device %s",
-                       ops->name);
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment does not run on device %s", ops->name);
     a->high = high_score(s);
     if (3 * (int64_t)s->open + a->high > 1 << 24)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "costs of so many digits are too large for a "
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "costs of so many digits are too large for a "
                        "GPU: use --device cpu");
     if (!a->traceback && a->n_feeders > FEEDERS) /* paths take more than codes do */
         a->n_feeders = FEEDERS;
@@ -246,8 +251,8 @@ int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
 }
 
 int bi_aligner_new_on(bioinfer_aligner **out, bioinfer_context *ctx,
-                      const struct bioinfer_align_params *params,
-                      const struct bi_backend_ops *ops, struct bioinfer_error *err)
+                      const struct bioinfer_align_params *params, const struct bi_backend_ops *ops,
+                      struct bioinfer_error *err)
 {
     struct bioinfer_align_params p = {0};
     struct bioinfer_aligner *a = NULL;
@@ -408,12 +413,14 @@ static void say_bad(struct bioinfer_aligner *a, struct bioinfer_alignment *resul
         pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
                     c > 32 && c < 127 ? "residue %zu of the %s is '%c', no nucleotide: match and "
                                         "mismatch are of these; proteins take a matrix"
-                                      : "residue %zu of the %s is byte 0x%02x", k + 1, side, c);
+                                      : "residue %zu of the %s is byte 0x%02x",
+                    k + 1, side, c);
     else
         pair_failed(a, results, i, BIOINFER_BAD_RESIDUE,
                     c > 32 && c < 127 ? "residue %zu of the %s is '%c', which matrix %.40s has not"
                                       : "residue %zu of the %s is byte 0x%02x, which matrix %.40s "
-                                        "has not", k + 1, side, c, a->matrix.name);
+                                        "has not",
+                    k + 1, side, c, a->matrix.name);
 }
 
 /* The place of a sequence in the list, which neighbouring pairs on one side may share. */
@@ -439,15 +446,17 @@ static bool within(struct bioinfer_aligner *a, size_t i, const struct bioinfer_a
 
     if (in.n > BI_ALIGN_GPU_LENGTH || in.m > BI_ALIGN_GPU_LENGTH ||
         (in.n + in.m) * most > BI_ALIGN_GPU_SCORE) {
-        pair_failed(a, results, i, BIOINFER_LIMIT, "%lld x %lld residues: the score may pass "
-                    "32 bits, use --device cpu", (long long)in.n, (long long)in.m);
+        pair_failed(a, results, i, BIOINFER_LIMIT,
+                    "%lld x %lld residues: the score may pass "
+                    "32 bits, use --device cpu",
+                    (long long)in.n, (long long)in.m);
         return false;
     }
     if (a->traceback && (least = bi_align_gpu_least(a->gpu, &in)) > a->plan.memory_limit) {
         pair_failed(a, results, i, BIOINFER_LIMIT,
                     "the traceback of %lld x %lld residues needs %llu MiB, the limit is %llu; "
-                    "--device cpu needs less", (long long)in.n, (long long)in.m,
-                    (unsigned long long)(least >> 20),
+                    "--device cpu needs less",
+                    (long long)in.n, (long long)in.m, (unsigned long long)(least >> 20),
                     (unsigned long long)(a->plan.memory_limit >> 20));
         return false;
     }
@@ -604,17 +613,23 @@ static int score_group(struct bioinfer_aligner *a, struct worker *w, const uint3
 {
     const struct bi_align_plan *p = &a->plan;
     const struct bi_env *env = &a->ctx->env;
-    const uint64_t flags =
-        a->traceback ? (uint64_t)(size->rows * size->columns * p->kernels->lanes) : 0;
+    const uint64_t flags = a->traceback ? (uint64_t)(size->rows * size->columns * p->kernels->lanes)
+                                        : 0;
     int st;
 
-    *many = (struct bi_align_many){
-        .n_pairs = (int32_t)n,
-        .table = p->kernels->bits == 8 ? (const void *)p->table8_t : p->table16_t,
-        .symmetric = p->symmetric, .letters = p->scoring.n_letters, .used = a->used, .open = p->scoring.open, .extend = p->scoring.extend,
-        .kind = p->kind, .left = p->left, .top = p->top,
-        .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
-        .free_column = p->scoring.free_ends & BIOINFER_FREE_QUERY_END};
+    *many = (struct bi_align_many){.n_pairs = (int32_t)n,
+                                   .table = p->kernels->bits == 8 ? (const void *)p->table8_t
+                                                                  : p->table16_t,
+                                   .symmetric = p->symmetric,
+                                   .letters = p->scoring.n_letters,
+                                   .used = a->used,
+                                   .open = p->scoring.open,
+                                   .extend = p->scoring.extend,
+                                   .kind = p->kind,
+                                   .left = p->left,
+                                   .top = p->top,
+                                   .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
+                                   .free_column = p->scoring.free_ends & BIOINFER_FREE_QUERY_END};
     if ((st = bi_align_buffer_need(env, &w->work.scratch, size->scratch, err)) ||
         (st = bi_align_buffer_need(env, &w->work.flags, flags, err)))
         return st;
@@ -660,8 +675,8 @@ static void count(const struct bioinfer_aligner *a, const struct bi_align_input 
 
 /* The path of the worker as the result of place i. */
 static int put_path(struct bioinfer_aligner *a, size_t i, const struct worker *w,
-                    const struct bi_align_walk *begin, const struct bi_align_end *end,
-                    bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err)
+                    const struct bi_align_walk *begin, const struct bi_align_end *end, bool sparse,
+                    struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
     uint32_t *cigar = bi_calloc(&a->ctx->env, w->path.n + 1, sizeof *cigar);
 
@@ -727,8 +742,7 @@ static void put_one(struct bioinfer_aligner *a, struct worker *w, size_t i,
     w->path.n = 0;
     w->path.failed = false;
     while (walk.i && walk.j)
-        bi_align_step(s, in, many->flags[corner + walk.i * row + walk.j * lanes], &walk,
-                      &w->path);
+        bi_align_step(s, in, many->flags[corner + walk.i * row + walk.j * lanes], &walk, &w->path);
     bi_align_border(s, &walk, &w->path);
     bi_align_path_finish(&w->path);
     st = w->path.failed ? bi_fail(&err, BIOINFER_NOMEM, "path of an alignment")
@@ -777,8 +791,7 @@ static void run_claims(void *user, const struct bi_share *share)
 static void run_job(struct bioinfer_aligner *a, size_t from, size_t n, size_t group,
                     struct bioinfer_alignment *results)
 {
-    struct job job = {.a = a, .results = results, .order = a->order + from, .n = n,
-                      .group = group};
+    struct job job = {.a = a, .results = results, .order = a->order + from, .n = n, .group = group};
     const size_t claims = (n + group - 1) / group;
     const int n_threads = claims < (size_t)a->ctx->n_threads ? (int)claims : a->ctx->n_threads;
 
@@ -847,8 +860,8 @@ static size_t part_size(const struct bioinfer_aligner *a, const struct bioinfer_
     return i - first;
 }
 
-static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                      int slot, struct part *part, struct bioinfer_alignment *results,
+static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, int slot,
+                      struct part *part, struct bioinfer_alignment *results,
                       struct bioinfer_error *err)
 {
     uint64_t size;
@@ -859,8 +872,8 @@ static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pa
     if ((st = list_pairs(a, pairs, part->first, part->n, results, &part->n_sound, &size, err)) ||
         !part->n_sound)
         return st;
-    if ((st = bi_align_gpu_begin(a->gpu, slot, a->inputs + part->first, part->n_sound, size,
-                                 &codes, err)))
+    if ((st = bi_align_gpu_begin(a->gpu, slot, a->inputs + part->first, part->n_sound, size, &codes,
+                                 err)))
         return st;
     used = encode_pairs(a, part->first, part->n_sound, codes, results);
     return bi_align_gpu_submit(a->gpu, slot, a->inputs + part->first, used, err);

@@ -16,8 +16,8 @@
 #include "engine.h"
 
 enum {
-    HIGH_16 = 32000,  /* numbers of 16 bits stay below it */
-    COMPANY = 256     /* pairs from which even large ones fill the device two to a job */
+    HIGH_16 = 32000, /* numbers of 16 bits stay below it */
+    COMPANY = 256    /* pairs from which even large ones fill the device two to a job */
 };
 static const uint64_t most_flags = (uint64_t)2 << 30; /* bytes on the device at a time */
 
@@ -28,16 +28,11 @@ struct shape {
     enum { SCORES, ENDS, TRACE } makes;
 };
 static const struct shape shapes[] = {
-    {"align_8x8_l8", 8, 8, 8, SCORES},
-    {"align_16x16_l8", 16, 16, 8, SCORES},
-    {"align_32x13_l8", 32, 13, 8, SCORES},
-    {"align_16x8_l22", 16, 8, 22, SCORES},
-    {"align_16x16_l22", 16, 16, 22, SCORES},
-    {"align_32x13_l22", 32, 13, 22, SCORES},
-    {"align_16x16_l32", 16, 16, 32, SCORES},
-    {"align_ends_16x16_l8", 16, 16, 8, ENDS},
-    {"align_ends_16x16_l32", 16, 16, 32, ENDS},
-    {"align_trace_16x8_l8", 16, 8, 8, TRACE},
+    {"align_8x8_l8", 8, 8, 8, SCORES},          {"align_16x16_l8", 16, 16, 8, SCORES},
+    {"align_32x13_l8", 32, 13, 8, SCORES},      {"align_16x8_l22", 16, 8, 22, SCORES},
+    {"align_16x16_l22", 16, 16, 22, SCORES},    {"align_32x13_l22", 32, 13, 22, SCORES},
+    {"align_16x16_l32", 16, 16, 32, SCORES},    {"align_ends_16x16_l8", 16, 16, 8, ENDS},
+    {"align_ends_16x16_l32", 16, 16, 32, ENDS}, {"align_trace_16x8_l8", 16, 8, 8, TRACE},
     {"align_trace_16x8_l32", 16, 8, 32, TRACE}};
 enum { N_SHAPES = BI_COUNT(shapes), LONG = N_SHAPES, LONG_TRACE, WALK, N_ENTRIES };
 
@@ -46,7 +41,7 @@ struct place { /* one pair in the order of the launches */
     uint32_t pair, shape;
 };
 
-struct batch { /* one slot */
+struct batch {                    /* one slot */
     unsigned char *host, *result; /* pinned */
     uint64_t host_size, result_size;
     struct bi_buffer input, output;
@@ -235,8 +230,8 @@ static uint64_t kept_rows(const struct bi_align_input *in)
 /* Strips of a pair whose flags are there at a time: all of them where that is allowed. */
 static int64_t strips_at_a_time(const struct bi_align_gpu *g, const struct bi_align_input *in)
 {
-    const uint64_t limit =
-        g->plan->memory_limit < g->flags_budget ? g->plan->memory_limit : g->flags_budget;
+    const uint64_t limit = g->plan->memory_limit < g->flags_budget ? g->plan->memory_limit
+                                                                   : g->flags_budget;
     const int64_t strips = parts(in->n, BI_ALIGN_LONG_HEIGHT);
     const uint64_t one = long_flags(in) / (uint64_t)strips, kept = kept_rows(in);
 
@@ -285,8 +280,8 @@ static uint32_t best_shape(int makes, int64_t n, int64_t m, int letters)
         const struct shape *s = &shapes[i];
         const int64_t strips = parts(n, s->lanes * s->rows);
         /* letters first: they decide how many blocks fit a multiprocessor */
-        const int64_t cost =
-            strips * (m + s->lanes - 1) * s->lanes * (10 * s->rows + 50) * (s->letters + 64);
+        const int64_t cost = strips * (m + s->lanes - 1) * s->lanes * (10 * s->rows + 50) *
+                             (s->letters + 64);
         if ((int)s->makes == makes && letters <= s->letters && cost < least) {
             least = cost;
             best = i;
@@ -385,7 +380,9 @@ int bi_align_gpu_begin(struct bi_align_gpu *g, int slot, const struct bi_align_i
 static struct bi_align_rules make_rules(const struct bi_align_gpu *g, int32_t corner)
 {
     const struct bi_align_scoring *s = &g->plan->scoring;
-    struct bi_align_rules r = {.gap = s->open - s->extend, .extend = s->extend, .corner = corner,
+    struct bi_align_rules r = {.gap = s->open - s->extend,
+                               .extend = s->extend,
+                               .corner = corner,
                                .left = corner - (s->open - s->extend),
                                .top = corner - (s->open - s->extend),
                                .free_row = !!(s->free_ends & BIOINFER_FREE_TARGET_END),
@@ -450,10 +447,14 @@ static void add_trail(struct batch *b, const struct block *at, const struct bi_a
     struct bi_align_trail *trails = (struct bi_align_trail *)(b->host + at->trails);
 
     b->moves[pair] = t->moves;
-    trails[t->n_trails++] = (struct bi_align_trail){
-        .query = (uint32_t)(in->query - b->host), .target = (uint32_t)(in->target - b->host),
-        .out = (int32_t)pair, .m = (int32_t)in->m, .height_log = log_of(height),
-        .rows_log = log_of(rows), .flags = flags, .moves = t->moves};
+    trails[t->n_trails++] = (struct bi_align_trail){.query = (uint32_t)(in->query - b->host),
+                                                    .target = (uint32_t)(in->target - b->host),
+                                                    .out = (int32_t)pair,
+                                                    .m = (int32_t)in->m,
+                                                    .height_log = log_of(height),
+                                                    .rows_log = log_of(rows),
+                                                    .flags = flags,
+                                                    .moves = t->moves};
     t->moves += (uint64_t)parts(in->n + in->m, 16);
 }
 
@@ -474,8 +475,10 @@ static void make_jobs(struct bi_align_gpu *g, struct batch *b, const struct bloc
         *job = (struct bi_align_job){
             .query = {(uint32_t)(a->query - b->host), (uint32_t)(c->query - b->host)},
             .target = {(uint32_t)(a->target - b->host), (uint32_t)(c->target - b->host)},
-            .n = {(int32_t)a->n, (int32_t)c->n}, .m = (int32_t)a->m,
-            .out = {(int32_t)x->pair, (int32_t)y->pair}, .flags = {t->flags, t->flags},
+            .n = {(int32_t)a->n, (int32_t)c->n},
+            .m = (int32_t)a->m,
+            .out = {(int32_t)x->pair, (int32_t)y->pair},
+            .flags = {t->flags, t->flags},
             .border = t->border};
         t->of_shape[x->shape]++;
         i += y == x ? 1 : 2;
@@ -484,8 +487,7 @@ static void make_jobs(struct bi_align_gpu *g, struct batch *b, const struct bloc
         if (!g->trace)
             continue;
         /* both halves go through the strips of the longer one */
-        const uint64_t size =
-            bi_align_flags_size(a->n > c->n ? a->n : c->n, a->m, height, s->rows);
+        const uint64_t size = bi_align_flags_size(a->n > c->n ? a->n : c->n, a->m, height, s->rows);
         add_trail(b, at, a, x->pair, height, s->rows, t->flags, t);
         t->flags += size;
         if (y == x)
@@ -509,20 +511,24 @@ static void make_longs(struct bi_align_gpu *g, struct batch *b, const struct blo
     for (size_t i = 0; i < b->n_long; i++) {
         const struct bi_align_input *in = &inputs[places[i].pair];
         const int64_t strips = parts(in->n, BI_ALIGN_LONG_HEIGHT);
-        longs[i] = (struct bi_align_long){
-            .query = (uint32_t)(in->query - b->host), .target = (uint32_t)(in->target - b->host),
-            .n = (int32_t)in->n, .m = (int32_t)in->m, .out = (int32_t)places[i].pair,
-            .strips = (int32_t)strips, .border_step = b->sparse ? in->m : 0, .border = t->border,
-            .progress = progress, .flags = t->flags};
+        longs[i] = (struct bi_align_long){.query = (uint32_t)(in->query - b->host),
+                                          .target = (uint32_t)(in->target - b->host),
+                                          .n = (int32_t)in->n,
+                                          .m = (int32_t)in->m,
+                                          .out = (int32_t)places[i].pair,
+                                          .strips = (int32_t)strips,
+                                          .border_step = b->sparse ? in->m : 0,
+                                          .border = t->border,
+                                          .progress = progress,
+                                          .flags = t->flags};
         t->border += (uint64_t)in->m * (uint64_t)(b->sparse ? strips : 1);
         progress += (uint64_t)strips;
         if (!g->trace)
             continue;
-        add_trail(b, at, in, places[i].pair, BI_ALIGN_LONG_HEIGHT, BI_ALIGN_LONG_ROWS, t->flags,
-                  t);
-        t->flags += b->sparse ? long_flags(in) / (uint64_t)strips *
-                                    (uint64_t)strips_at_a_time(g, in)
-                              : long_flags(in);
+        add_trail(b, at, in, places[i].pair, BI_ALIGN_LONG_HEIGHT, BI_ALIGN_LONG_ROWS, t->flags, t);
+        t->flags += b->sparse
+                        ? long_flags(in) / (uint64_t)strips * (uint64_t)strips_at_a_time(g, in)
+                        : long_flags(in);
     }
 }
 
@@ -549,8 +555,7 @@ static int add_launch(struct bi_align_gpu *g, struct batch *b, int entry, const 
 {
     int st;
 
-    if (!g->entries[entry].function &&
-        (st = g->ops->module(g->device, &g->entries[entry], 1, err)))
+    if (!g->entries[entry].function && (st = g->ops->module(g->device, &g->entries[entry], 1, err)))
         return st;
     if (!bi_grow(g->env, &b->launches, &b->launches_cap, b->n_launches + 1, sizeof *b->launches))
         return bi_fail(err, BIOINFER_NOMEM, "launches of alignments");
@@ -590,24 +595,32 @@ static int make_launches(struct bi_align_gpu *g, struct batch *b, const struct b
 {
     const char *in = b->input.ptr;
     char *out = b->output.ptr;
-    struct bi_align_params p = {
-        .codes = (const uint8_t *)in, .map = (const uint8_t *)in + at->map,
-        .table = (const int8_t *)in + at->table8, .found = (struct bi_align_found *)out,
-        .jobs = (const struct bi_align_job *)(in + at->jobs), .border = g->border.ptr,
-        .flags = g->flags.ptr, .rules = make_rules(g, g->corner)};
-    struct bi_align_long_params l = {
-        .codes = p.codes, .table = (const int32_t *)(in + at->table32),
-        .pairs = (const struct bi_align_long *)(in + at->longs),
-        .tasks = (const int32_t *)(in + at->tasks), .found = p.found, .border = p.border,
-        .progress = (int32_t *)((char *)b->input.ptr + at->zeros),
-        .column = (struct bi_align_found *)(p.border + 2 * t->border), .flags = p.flags,
-        .rules = make_rules(g, 0)};
-    struct bi_align_walk_params w = {
-        .codes = p.codes, .flags = p.flags, .found = p.found,
-        .trails = (const struct bi_align_trail *)(in + at->trails),
-        .walked = (struct bi_align_walked *)(out + b->walked_at),
-        .moves = (uint32_t *)(out + b->moves_at), .n_trails = (int32_t)t->n_trails,
-        .ties = g->plan->scoring.ties};
+    struct bi_align_params p = {.codes = (const uint8_t *)in,
+                                .map = (const uint8_t *)in + at->map,
+                                .table = (const int8_t *)in + at->table8,
+                                .found = (struct bi_align_found *)out,
+                                .jobs = (const struct bi_align_job *)(in + at->jobs),
+                                .border = g->border.ptr,
+                                .flags = g->flags.ptr,
+                                .rules = make_rules(g, g->corner)};
+    struct bi_align_long_params l = {.codes = p.codes,
+                                     .table = (const int32_t *)(in + at->table32),
+                                     .pairs = (const struct bi_align_long *)(in + at->longs),
+                                     .tasks = (const int32_t *)(in + at->tasks),
+                                     .found = p.found,
+                                     .border = p.border,
+                                     .progress = (int32_t *)((char *)b->input.ptr + at->zeros),
+                                     .column = (struct bi_align_found *)(p.border + 2 * t->border),
+                                     .flags = p.flags,
+                                     .rules = make_rules(g, 0)};
+    struct bi_align_walk_params w = {.codes = p.codes,
+                                     .flags = p.flags,
+                                     .found = p.found,
+                                     .trails = (const struct bi_align_trail *)(in + at->trails),
+                                     .walked = (struct bi_align_walked *)(out + b->walked_at),
+                                     .moves = (uint32_t *)(out + b->moves_at),
+                                     .n_trails = (int32_t)t->n_trails,
+                                     .ties = g->plan->scoring.ties};
     int st = 0;
 
     p.rules.letters = letters;
@@ -748,8 +761,8 @@ void bi_align_gpu_path(const struct bi_align_gpu *g, int slot, size_t i,
         w = (struct bi_align_walked){.i = (int32_t)end.i, .j = (int32_t)end.j};
     for (int32_t k = 0; k < w.n_moves; k++) {
         const int move = (int)(moves[k / 16] >> k % 16 * 2 & 3);
-        const int op = move == BI_ALIGN_MOVE_F   ? BI_CIGAR_I
-                       : move == BI_ALIGN_MOVE_E ? BI_CIGAR_D
+        const int op = move == BI_ALIGN_MOVE_F                        ? BI_CIGAR_I
+                       : move == BI_ALIGN_MOVE_E                      ? BI_CIGAR_D
                        : in->query[row - 1] == in->target[column - 1] ? BI_CIGAR_EQ
                                                                       : BI_CIGAR_X;
         bi_align_path_push(path, op, 1);

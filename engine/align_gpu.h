@@ -54,7 +54,7 @@ void bi_align_gpu_close(struct bi_align_gpu **gpu); /* NULL-safe */
 
 /* bioinfer_aligner_new() on a given GPU backend; for those that only tests link. */
 int bi_aligner_new_on(bioinfer_aligner **out, bioinfer_context *ctx,
-                      const struct bioinfer_align_params *params,
-                      const struct bi_backend_ops *ops, struct bioinfer_error *err);
+                      const struct bioinfer_align_params *params, const struct bi_backend_ops *ops,
+                      struct bioinfer_error *err);
 
 #endif

@@ -17,9 +17,9 @@
 #include "../base/team.h"
 
 enum {
-    WINDOW = 1024,     /* steps between two kept states */
-    DIRECT = 1 << 20,  /* bytes of flags that are kept whole on the way down */
-    SHARED = 1 << 26   /* cells from which a pair goes to several threads */
+    WINDOW = 1024,    /* steps between two kept states */
+    DIRECT = 1 << 20, /* bytes of flags that are kept whole on the way down */
+    SHARED = 1 << 26  /* cells from which a pair goes to several threads */
 };
 
 /* ---- plan ---- */
@@ -39,7 +39,7 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
         }
     const int64_t most = 3 * (int64_t)s->open + high;
     p->kernels = most < 256 ? kernels(8) : most < 65536 ? kernels(16) : NULL;
-    p->kind = s->open == s->extend           ? BI_ALIGN_LINEAR
+    p->kind = s->open == s->extend            ? BI_ALIGN_LINEAR
               : low >= -(s->open + s->extend) ? BI_ALIGN_AFFINE
                                               : BI_ALIGN_STEEP;
     p->symmetric = !asymmetric;
@@ -53,8 +53,7 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
             const int32_t s2 = s->score[a][b] + 2 * s->open;
             const uint16_t v = (uint16_t)(s2 > 0 ? s2 : 0);
             p->table16[a * BI_ALIGN_LETTERS + b] = p->table16_t[b * BI_ALIGN_LETTERS + a] = v;
-            p->table8[a * BI_ALIGN_LETTERS + b] = p->table8_t[b * BI_ALIGN_LETTERS + a] =
-                (uint8_t)v;
+            p->table8[a * BI_ALIGN_LETTERS + b] = p->table8_t[b * BI_ALIGN_LETTERS + a] = (uint8_t)v;
         }
 }
 
@@ -91,13 +90,13 @@ struct pair {
     const struct bi_align_kernels *k;
     const struct bi_align_input *in;
     struct bi_align_work *work;
-    int64_t lane;              /* bytes of one */
-    int64_t rows, pad;         /* of a strip; pad rows in front of the first */
-    int64_t n_strips, steps;   /* of a strip, in whole blocks */
-    int64_t stride, row_size;  /* lanes */
-    int64_t group;             /* strips between two kept rows */
-    int64_t windows;           /* kept states of a strip */
-    bool direct, dense;        /* flags kept whole; rows of all strips kept */
+    int64_t lane;             /* bytes of one */
+    int64_t rows, pad;        /* of a strip; pad rows in front of the first */
+    int64_t n_strips, steps;  /* of a strip, in whole blocks */
+    int64_t stride, row_size; /* lanes */
+    int64_t group;            /* strips between two kept rows */
+    int64_t windows;          /* kept states of a strip */
+    bool direct, dense;       /* flags kept whole; rows of all strips kept */
 };
 
 static int64_t round_up(int64_t x, int64_t to)
@@ -188,21 +187,29 @@ static void run_strip(const struct pair *p, int64_t strip, int64_t first, int64_
     const int64_t pad = strip ? 0 : p->pad;
     const struct bi_align_strip a = {
         .query = p->in->query + strip * p->rows - p->pad, /* the pads are not read */
-        .rows = (int32_t)p->rows, .pad = (int32_t)pad,
-        .profile = (const char *)p->work->profile.ptr + p->rows * p->lane, .stride = p->stride,
-        .m = p->in->m, .first = first, .last = last,
-        .gap = p->plan->scoring.open - p->plan->scoring.extend, .kind = p->plan->kind,
-        .v_in = in, .x_in = (const char *)in + p->row_size * p->lane,
-        .v_out = out, .x_out = (char *)out + p->row_size * p->lane,
-        .state = state, .flags = flags};
+        .rows = (int32_t)p->rows,
+        .pad = (int32_t)pad,
+        .profile = (const char *)p->work->profile.ptr + p->rows * p->lane,
+        .stride = p->stride,
+        .m = p->in->m,
+        .first = first,
+        .last = last,
+        .gap = p->plan->scoring.open - p->plan->scoring.extend,
+        .kind = p->plan->kind,
+        .v_in = in,
+        .x_in = (const char *)in + p->row_size * p->lane,
+        .v_out = out,
+        .x_out = (char *)out + p->row_size * p->lane,
+        .state = state,
+        .flags = flags};
     p->k->strip(&a);
 }
 
 /* ---- down ---- */
 
 /* Strip `strip`, whole, from row slot `from` to row slot `to`, keeping states when `keep`. */
-static void whole_strip(const struct pair *p, int64_t strip, int64_t from, int64_t to,
-                        int64_t keep, void *state, void *side)
+static void whole_strip(const struct pair *p, int64_t strip, int64_t from, int64_t to, int64_t keep,
+                        void *state, void *side)
 {
     uint8_t *flags = p->direct ? (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows : NULL;
     start_state(p, strip, state);
@@ -288,8 +295,8 @@ static struct bi_align_end find_end(const struct pair *p, const void *v, const v
         up += get(p, side, i - 1 + p->pad) - s->open;
         bi_align_offer(&column, up, i, m);
     }
-    return bi_align_or_nothing(
-        s, n, m, bi_align_best_end(s, (struct bi_align_end){h, n, m}, row, column));
+    return bi_align_or_nothing(s, n, m,
+                               bi_align_best_end(s, (struct bi_align_end){h, n, m}, row, column));
 }
 
 /* ---- back ---- */
@@ -314,9 +321,8 @@ static int64_t strip_of(const struct pair *p, int64_t i)
 
 /* Through strip `strip`, whose row and states are in slots `row` and `slot`. `waste` takes the
  * row below, known already. */
-static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t slot,
-                       void *waste, void *state, struct bi_align_walk *walk,
-                       struct bi_align_path *path)
+static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t slot, void *waste,
+                       void *state, struct bi_align_walk *walk, struct bi_align_path *path)
 {
     const int64_t base = strip * p->rows - p->pad;
     uint8_t *flags = p->work->flags.ptr;
@@ -431,7 +437,8 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
     if (!p.k && path && (uint64_t)in->n > plan->memory_limit / (uint64_t)in->m)
         return bi_fail(err, BIOINFER_LIMIT,
                        "the traceback of %lld x %lld residues needs %llu MiB, as these costs take "
-                       "more than 16 bits; the limit is %llu", (long long)in->n, (long long)in->m,
+                       "more than 16 bits; the limit is %llu",
+                       (long long)in->n, (long long)in->m,
                        (unsigned long long)(((uint64_t)in->n * (uint64_t)in->m >> 20) + 1),
                        (unsigned long long)(plan->memory_limit >> 20));
     if (!p.k)
@@ -448,20 +455,21 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
     }
     const bool shared = n_threads > 1 && !*sparse && !p.direct && p.n_strips > 1 &&
                         in->n > SHARED / in->m;
-    const uint64_t flags = !path ? 0 : p.direct ? (uint64_t)(p.n_strips * p.steps * p.rows)
-                                                : (uint64_t)(WINDOW * p.rows);
+    const uint64_t flags = !path      ? 0
+                           : p.direct ? (uint64_t)(p.n_strips * p.steps * p.rows)
+                                      : (uint64_t)(WINDOW * p.rows);
     const int64_t states = shared ? n_threads : 1, state_size = 4 * p.rows * p.lane;
     const int64_t side_size = free_column ? p.n_strips * p.rows * p.lane : 0;
-    if ((st = bi_align_buffer_need(env, &work->rows,
-                                   (uint64_t)(slots * 2 * p.row_size * p.lane), err)) ||
-        (st = bi_align_buffer_need(env, &work->corners,
-                                   (uint64_t)(kept * p.windows * state_size), err)) ||
+    if ((st = bi_align_buffer_need(env, &work->rows, (uint64_t)(slots * 2 * p.row_size * p.lane),
+                                   err)) ||
+        (st = bi_align_buffer_need(env, &work->corners, (uint64_t)(kept * p.windows * state_size),
+                                   err)) ||
         (st = bi_align_buffer_need(env, &work->flags, flags, err)) ||
-        (st = bi_align_buffer_need(
-             env, &work->state,
-             (uint64_t)(states * state_size + 2 * p.row_size * p.lane + side_size +
-                        (shared ? p.n_strips * (int64_t)sizeof *done : 0)),
-             err)))
+        (st = bi_align_buffer_need(env, &work->state,
+                                   (uint64_t)(states * state_size + 2 * p.row_size * p.lane +
+                                              side_size +
+                                              (shared ? p.n_strips * (int64_t)sizeof *done : 0)),
+                                   err)))
         return st;
     waste = work->state.ptr;
     done = (void *)(waste + 2 * p.row_size * p.lane);

@@ -46,8 +46,7 @@ void bioinfer_records_free(struct bioinfer_records **records)
         bi_fasta_many_free(records);
 }
 
-int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
-                           struct bioinfer_error *err)
+int bioinfer_reader_source(void *reader, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     return bioinfer_reader_next(reader, record, err);
 }
@@ -139,8 +138,8 @@ int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *ctx, const cha
     return bi_bigwig_open(out, &ctx->env, path, err);
 }
 
-int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig, int64_t length,
-                        int64_t start, int64_t bin_size, const float *values, int64_t n,
+int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig, int64_t length, int64_t start,
+                        int64_t bin_size, const float *values, int64_t n,
                         struct bioinfer_error *err)
 {
     if (!bigwig || !contig || (!values && n))
@@ -263,8 +262,7 @@ int bioinfer_job_source(void *job, struct bioinfer_record *record, struct bioinf
     return bi_job_source(job, record, err);
 }
 
-int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
-                      struct bioinfer_error *err)
+int bioinfer_job_sink(void *job, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     if (!job || !result)
         return bi_fail(err, BIOINFER_INVALID, "job and result must be given");
@@ -282,22 +280,19 @@ int bioinfer_job_run(bioinfer_job *job, bioinfer_session *session, struct bioinf
     if (!job || !session)
         return bi_fail(err, BIOINFER_INVALID, "job and session must be given");
     do
-        st = bioinfer_session_run(session, bioinfer_job_source, job, bioinfer_job_sink, job,
-                                  err);
+        st = bioinfer_session_run(session, bioinfer_job_source, job, bioinfer_job_sink, job, err);
     while (!st && bioinfer_job_pending(job));
     return st;
 }
 
 int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err)
 {
-    return job ? bi_job_commit(job, err)
-               : bi_fail(err, BIOINFER_INVALID, "job must be given");
+    return job ? bi_job_commit(job, err) : bi_fail(err, BIOINFER_INVALID, "job must be given");
 }
 
 int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err)
 {
-    return job ? bi_job_finish(job, err)
-               : bi_fail(err, BIOINFER_INVALID, "job must be given");
+    return job ? bi_job_finish(job, err) : bi_fail(err, BIOINFER_INVALID, "job must be given");
 }
 
 int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *stats)

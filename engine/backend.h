@@ -49,9 +49,9 @@ struct bi_program {
     struct bi_launch *launches;
     int n_launches;
     int64_t max_rows, max_seqs, longest; /* of the bucket: sizes scratch and grids */
-    bool loops; /* some launches are of a loop: they run counts->n_steps times */
-    double *seconds;           /* per launch, added up when timing is on; else NULL */
-    void *prepared;            /* the backend's own, made by prepare(), gone with release() */
+    bool loops;      /* some launches are of a loop: they run counts->n_steps times */
+    double *seconds; /* per launch, added up when timing is on; else NULL */
+    void *prepared;  /* the backend's own, made by prepare(), gone with release() */
 };
 
 struct bi_backend_ops {
@@ -84,13 +84,11 @@ struct bi_backend_ops {
     /* Resolves entry names of launches to functions. */
     int (*module)(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);
-    int (*queue_new)(struct bi_queue **out, struct bi_device *device,
-                     struct bioinfer_error *err);
+    int (*queue_new)(struct bi_queue **out, struct bi_device *device, struct bioinfer_error *err);
     void (*queue_free)(struct bi_queue **queue); /* NULL-safe */
     /* Readies a queue for a program (scratch); may allocate. Called when a plan is compiled
      * or bound anew, never between runs. */
-    int (*prepare)(struct bi_queue *queue, struct bi_program *program,
-                   struct bioinfer_error *err);
+    int (*prepare)(struct bi_queue *queue, struct bi_program *program, struct bioinfer_error *err);
     /* Forgets what prepare() made. NULL = nothing to do. */
     void (*release)(struct bi_queue *queue, struct bi_program *program);
     /* A batch is upload, submit, download, in this order, for one of BI_SLOTS slots; programs

@@ -45,8 +45,8 @@ out:
     return st;
 }
 
-int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused, bool trace,
-                 int (*write)(void *user, const char *text, size_t len), void *user,
+int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused,
+                 bool trace, int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err)
 {
     struct bi_buf text = {.env = model->base.env};
@@ -113,12 +113,11 @@ struct weights {
 
 static bool is_weight(const struct bi_plan *plan, const struct bi_node *node, int k)
 {
-    return node->in[k] != BI_NONE &&
-           plan->memory.slots[node->in[k]].place == BI_PLACE_WEIGHT;
+    return node->in[k] != BI_NONE && plan->memory.slots[node->in[k]].place == BI_PLACE_WEIGHT;
 }
 
-static int load_weights(const struct bi_plan *plan, struct bioinfer_model *model,
-                        struct weights *w, struct bioinfer_error *err)
+static int load_weights(const struct bi_plan *plan, struct bioinfer_model *model, struct weights *w,
+                        struct bioinfer_error *err)
 {
     const struct bi_env *env = model->base.env;
     const struct bi_graph *g = plan->graph;

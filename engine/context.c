@@ -21,8 +21,8 @@ const char *bioinfer_version(void)
 const char *bioinfer_status_name(int status)
 {
     switch (status) {
-#define BIOINFER_X(name, value, word)                                                    \
-    case value:                                                                          \
+#define BIOINFER_X(name, value, word)                                                              \
+    case value:                                                                                    \
         return word;
         BIOINFER_STATUS_LIST(BIOINFER_X)
 #undef BIOINFER_X
@@ -44,8 +44,10 @@ int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
                        given);
     for (size_t i = size; i < given; i++)
         if (bytes[i])
-            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: a field of a newer version is set "
-                           "(struct_size %zu, this library knows %zu)", what, given, size);
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s: a field of a newer version is set "
+                           "(struct_size %zu, this library knows %zu)",
+                           what, given, size);
     memcpy(dst, src, given < size ? given : size);
     return 0;
 }
@@ -129,7 +131,8 @@ int bioinfer_context_threads(const bioinfer_context *context)
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err)
 {
     if (ctx->pid != getpid())
-        return bi_fail(err, BIOINFER_FORKED, "this process was forked from the one that made the "
+        return bi_fail(err, BIOINFER_FORKED,
+                       "this process was forked from the one that made the "
                        "context; make a new context, or start children by exec");
     return 0;
 }
@@ -263,8 +266,10 @@ int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char 
         if (n == strlen(bi_backend(i)->name) && !memcmp(bi_backend(i)->name, device, n))
             *out = bi_backend(i);
     if (!*out)
-        return bi_fail(err, BIOINFER_DEVICE, "device '%.40s': this build has no such backend; it "
-                       "has cpu, cuda and hip", device);
+        return bi_fail(err, BIOINFER_DEVICE,
+                       "device '%.40s': this build has no such backend; it "
+                       "has cpu, cuda and hip",
+                       device);
     return 0;
 }
 
@@ -368,8 +373,10 @@ static int check_all(struct bioinfer_model *m, struct bioinfer_error *err)
 static int open_head(struct bioinfer_model *m, const char *path, struct bioinfer_error *err)
 {
     if (!m->base.def->build)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: heads are for sequences of residues, %s "
-                       "takes windows of DNA", path, m->base.def->name);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: heads are for sequences of residues, %s "
+                       "takes windows of DNA",
+                       path, m->base.def->name);
     return bi_head_open(&m->base, path, err);
 }
 
@@ -380,8 +387,8 @@ int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char 
 }
 
 int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *path,
-                     const struct bioinfer_model_params *params,
-                     const struct bi_backend_ops *ops, struct bioinfer_error *err)
+                     const struct bioinfer_model_params *params, const struct bi_backend_ops *ops,
+                     struct bioinfer_error *err)
 {
     struct bioinfer_model_params p = {0};
     struct bi_model_options options;
@@ -400,7 +407,9 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     m->ctx = ctx;
     m->ops = ops;
     options = (struct bi_model_options){
-        .family = p.family, .window = p.window, .positions = p.positions,
+        .family = p.family,
+        .window = p.window,
+        .positions = p.positions,
         .rope_frequencies = p.rope_frequencies,
         .checkpoint = {.strict_pickle = p.strict_pickle != 0, .verify = p.verify != 0}};
     if ((st = bi_find_weights(&m->path, &ctx->env, path, p.family, err)) ||
@@ -409,12 +418,13 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
         (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
-        (st = p.head ? open_head(m, p.head, err) : 0) ||
-        (st = bi_store_new(m, err)))
+        (st = p.head ? open_head(m, p.head, err) : 0) || (st = bi_store_new(m, err)))
         goto out;
     if ((head = bi_model_task_head(&m->base, &n_head)))
-        bi_log(&ctx->env, BIOINFER_LOG_INFO, "%s: not used: %s and %zu more of a task's own "
-               "head; what is computed is the model below it", m->path, head, n_head - 1);
+        bi_log(&ctx->env, BIOINFER_LOG_INFO,
+               "%s: not used: %s and %zu more of a task's own "
+               "head; what is computed is the model below it",
+               m->path, head, n_head - 1);
     if (m->base.def->build_design) /* chains of decisions are exact in float32 only */
         m->half = false;
     if (p.check_weights && (st = check_all(m, err)))
@@ -504,8 +514,10 @@ static int probe(const bioinfer_context *ctx, const struct bi_backend_ops *ops, 
                  struct bioinfer_device *d)
 {
     int n_devices = 0;
-    struct bi_device_params p = {.ordinal = ordinal, .n_threads = ctx->n_threads,
-                                 .cpu_mask = ctx->cpu_mask, .n_devices = &n_devices};
+    struct bi_device_params p = {.ordinal = ordinal,
+                                 .n_threads = ctx->n_threads,
+                                 .cpu_mask = ctx->cpu_mask,
+                                 .n_devices = &n_devices};
     struct bioinfer_error err = {0};
     struct bi_device *dev = NULL;
     struct bi_caps caps;

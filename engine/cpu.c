@@ -99,11 +99,11 @@ static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = device->kernels->name,
                              .weight_panel = device->kernels->panel(),
-                             .gate_block = (int32_t)device->kernels->panel() / 2, .runs = true,
+                             .gate_block = (int32_t)device->kernels->panel() / 2,
+                             .runs = true,
                              .no_rules = "embedding_windows"}; /* windows take no memory */
     bi_cpu_description(caps->description, sizeof caps->description - 16);
-    snprintf(caps->description + strlen(caps->description), 16, ", %d threads",
-             device->n_threads);
+    snprintf(caps->description + strlen(caps->description), 16, ", %d threads", device->n_threads);
     caps->memory_free = memory_available(&caps->memory_size);
 }
 
@@ -126,8 +126,9 @@ static int cpu_host_alloc(struct bi_device *device, void **ptr, uint64_t size,
                           struct bioinfer_error *err)
 {
     *ptr = bi_zalloc(device->env, (size_t)size);
-    return *ptr ? 0 : bi_fail(err, BIOINFER_NOMEM, "%llu bytes of memory for a batch",
-                              (unsigned long long)size);
+    return *ptr ? 0
+                : bi_fail(err, BIOINFER_NOMEM, "%llu bytes of memory for a batch",
+                          (unsigned long long)size);
 }
 
 static void cpu_host_free(struct bi_device *device, void *ptr)
@@ -135,16 +136,16 @@ static void cpu_host_free(struct bi_device *device, void *ptr)
     bi_free(device->env, ptr);
 }
 
-static uint64_t cpu_weight_size(const struct bi_device *device, enum bi_layout layout,
-                                int64_t n, int64_t k)
+static uint64_t cpu_weight_size(const struct bi_device *device, enum bi_layout layout, int64_t n,
+                                int64_t k)
 {
     return layout == BI_LAYOUT_LINEAR ? device->kernels->pack_size(n, k)
                                       : (uint64_t)n * (uint64_t)k * sizeof(float);
 }
 
-static int cpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout,
-                            int64_t n, int64_t k, int64_t first, int64_t rows,
-                            const float *src, struct bioinfer_error *err)
+static int cpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
+                            int64_t k, int64_t first, int64_t rows, const float *src,
+                            struct bioinfer_error *err)
 {
     (void)err;
     if (layout == BI_LAYOUT_LINEAR)
@@ -192,8 +193,7 @@ static void cpu_queue_free(struct bi_queue **queue)
     *queue = NULL;
 }
 
-static int cpu_prepare(struct bi_queue *q, struct bi_program *program,
-                       struct bioinfer_error *err)
+static int cpu_prepare(struct bi_queue *q, struct bi_program *program, struct bioinfer_error *err)
 {
     const struct bi_env *env = q->device->env;
     size_t need = BI_ALIGN;
@@ -211,15 +211,14 @@ static int cpu_prepare(struct bi_queue *q, struct bi_program *program,
     if (need > q->scratch_size) {
         void *scratch = bi_calloc(env, (size_t)q->device->n_threads, need);
         if (!scratch)
-            return bi_fail(err, BIOINFER_NOMEM, "%zu bytes of scratch for each of %d threads",
-                           need, q->device->n_threads);
+            return bi_fail(err, BIOINFER_NOMEM, "%zu bytes of scratch for each of %d threads", need,
+                           q->device->n_threads);
         bi_free(env, q->scratch);
         q->scratch = scratch;
         q->scratch_size = need;
     }
     if (program->n_launches > q->n_counters) {
-        struct counter *counters =
-            bi_calloc(env, (size_t)program->n_launches, sizeof *counters);
+        struct counter *counters = bi_calloc(env, (size_t)program->n_launches, sizeof *counters);
         int64_t *tasks = bi_calloc(env, (size_t)program->n_launches, sizeof *tasks);
         if (!counters || !tasks) {
             bi_free(env, counters);
@@ -235,8 +234,8 @@ static int cpu_prepare(struct bi_queue *q, struct bi_program *program,
     return 0;
 }
 
-static int cpu_copy(struct bi_queue *queue, int slot, void *dst, const void *src,
-                    uint64_t size, struct bioinfer_error *err)
+static int cpu_copy(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
+                    struct bioinfer_error *err)
 {
     (void)queue;
     (void)slot;
@@ -264,8 +263,8 @@ static void run_launches(struct bi_queue *q, const struct bi_program *program, i
         const struct bi_launch *l = &program->launches[i];
         const struct bi_cpu_entry *e = l->function;
         int64_t task, n = q->tasks[i];
-        while ((task = atomic_fetch_add_explicit(&q->counters[i].next, 1,
-                                                 memory_order_relaxed)) < n)
+        while ((task = atomic_fetch_add_explicit(&q->counters[i].next, 1, memory_order_relaxed)) <
+               n)
             e->run(l->params, task, n, scratch);
         bi_team_barrier(share);
         if (loop && !share->thread)
@@ -326,10 +325,23 @@ static int cpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err
 }
 
 const struct bi_backend_ops bi_backend_cpu = {
-    .abi = BI_BACKEND_ABI, .name = "cpu", .open = cpu_open, .close = cpu_close,
-    .caps = cpu_caps, .alloc = cpu_alloc, .free = cpu_free, .host_alloc = cpu_host_alloc,
-    .host_free = cpu_host_free, .weight_size = cpu_weight_size, .weight_write = cpu_weight_write,
-    .module = cpu_module, .queue_new = cpu_queue_new,
-    .queue_free = cpu_queue_free, .prepare = cpu_prepare, .upload = cpu_copy,
-    .submit = cpu_submit, .download = cpu_copy, .wait = cpu_wait,
+    .abi = BI_BACKEND_ABI,
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .caps = cpu_caps,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
+    .weight_size = cpu_weight_size,
+    .weight_write = cpu_weight_write,
+    .module = cpu_module,
+    .queue_new = cpu_queue_new,
+    .queue_free = cpu_queue_free,
+    .prepare = cpu_prepare,
+    .upload = cpu_copy,
+    .submit = cpu_submit,
+    .download = cpu_copy,
+    .wait = cpu_wait,
 };

@@ -14,58 +14,67 @@ typedef int cu_device;
 typedef unsigned long long cu_ptr;
 
 enum { /* attributes and flags that matter here */
-    CU_ATTRIBUTE_UNITS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76,
-    CU_FUNCTION_SHARED = 8, CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1,
-    CU_HOST_PORTABLE = 1, CU_EVENT_NO_TIMES = 2,
-    CU_LAUNCH_EARLY = 6 /* programmatic stream serialization */, CU_TENSOR_FLOAT16 = 6,
-    CU_SWIZZLE_32B = 1, CU_SWIZZLE_64B = 2, CU_SWIZZLE_128B = 3, CU_PROMOTE_L2_256B = 3
+       CU_ATTRIBUTE_UNITS = 16,
+       CU_ATTRIBUTE_MAJOR = 75,
+       CU_ATTRIBUTE_MINOR = 76,
+       CU_FUNCTION_SHARED = 8,
+       CU_STREAM_NON_BLOCKING = 1,
+       CU_CAPTURE_THREAD_LOCAL = 1,
+       CU_HOST_PORTABLE = 1,
+       CU_EVENT_NO_TIMES = 2,
+       CU_LAUNCH_EARLY = 6 /* programmatic stream serialization */,
+       CU_TENSOR_FLOAT16 = 6,
+       CU_SWIZZLE_32B = 1,
+       CU_SWIZZLE_64B = 2,
+       CU_SWIZZLE_128B = 3,
+       CU_PROMOTE_L2_256B = 3
 };
 
 /* X(name, parameters): every symbol used */
-#define CUDA_SYMBOLS(X)                                                                  \
-    X(cuInit, (unsigned))                                                                \
-    X(cuDeviceGetCount, (int *))                                                         \
-    X(cuDeviceGet, (cu_device *, int))                                                   \
-    X(cuDeviceGetName, (char *, int, cu_device))                                         \
-    X(cuDeviceGetAttribute, (int *, int, cu_device))                                     \
-    X(cuDevicePrimaryCtxRetain, (void **, cu_device))                                    \
-    X(cuDevicePrimaryCtxRelease_v2, (cu_device))                                         \
-    X(cuCtxPushCurrent_v2, (void *))                                                     \
-    X(cuCtxPopCurrent_v2, (void **))                                                     \
-    X(cuMemGetInfo_v2, (size_t *, size_t *))                                             \
-    X(cuMemAlloc_v2, (cu_ptr *, size_t))                                                 \
-    X(cuMemFree_v2, (cu_ptr))                                                            \
-    X(cuMemHostAlloc, (void **, size_t, unsigned))                                       \
-    X(cuMemFreeHost, (void *))                                                           \
-    X(cuMemcpyHtoDAsync_v2, (cu_ptr, const void *, size_t, void *))                      \
-    X(cuMemcpyDtoHAsync_v2, (void *, cu_ptr, size_t, void *))                            \
-    X(cuModuleLoadData, (void **, const void *))                                         \
-    X(cuModuleUnload, (void *))                                                          \
-    X(cuModuleGetFunction, (void **, void *, const char *))                              \
-    X(cuFuncSetAttribute, (void *, int, int))                                            \
-    X(cuStreamCreate, (void **, unsigned))                                               \
-    X(cuStreamDestroy_v2, (void *))                                                      \
-    X(cuStreamSynchronize, (void *))                                                     \
-    X(cuStreamWaitEvent, (void *, void *, unsigned))                                     \
-    X(cuEventCreate, (void **, unsigned))                                                \
-    X(cuEventDestroy_v2, (void *))                                                       \
-    X(cuEventRecord, (void *, void *))                                                   \
-    X(cuEventSynchronize, (void *))                                                      \
-    X(cuEventElapsedTime, (float *, void *, void *))                                     \
-    X(cuStreamBeginCapture_v2, (void *, int))                                            \
-    X(cuStreamEndCapture, (void *, void **))                                             \
-    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                \
-    X(cuGraphLaunch, (void *, void *))                                                   \
-    X(cuGraphDestroy, (void *))                                                          \
-    X(cuGraphExecDestroy, (void *))                                                      \
-    X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                       unsigned, void *, void **, void **))                              \
+#define CUDA_SYMBOLS(X)                                                                            \
+    X(cuInit, (unsigned))                                                                          \
+    X(cuDeviceGetCount, (int *))                                                                   \
+    X(cuDeviceGet, (cu_device *, int))                                                             \
+    X(cuDeviceGetName, (char *, int, cu_device))                                                   \
+    X(cuDeviceGetAttribute, (int *, int, cu_device))                                               \
+    X(cuDevicePrimaryCtxRetain, (void **, cu_device))                                              \
+    X(cuDevicePrimaryCtxRelease_v2, (cu_device))                                                   \
+    X(cuCtxPushCurrent_v2, (void *))                                                               \
+    X(cuCtxPopCurrent_v2, (void **))                                                               \
+    X(cuMemGetInfo_v2, (size_t *, size_t *))                                                       \
+    X(cuMemAlloc_v2, (cu_ptr *, size_t))                                                           \
+    X(cuMemFree_v2, (cu_ptr))                                                                      \
+    X(cuMemHostAlloc, (void **, size_t, unsigned))                                                 \
+    X(cuMemFreeHost, (void *))                                                                     \
+    X(cuMemcpyHtoDAsync_v2, (cu_ptr, const void *, size_t, void *))                                \
+    X(cuMemcpyDtoHAsync_v2, (void *, cu_ptr, size_t, void *))                                      \
+    X(cuModuleLoadData, (void **, const void *))                                                   \
+    X(cuModuleUnload, (void *))                                                                    \
+    X(cuModuleGetFunction, (void **, void *, const char *))                                        \
+    X(cuFuncSetAttribute, (void *, int, int))                                                      \
+    X(cuStreamCreate, (void **, unsigned))                                                         \
+    X(cuStreamDestroy_v2, (void *))                                                                \
+    X(cuStreamSynchronize, (void *))                                                               \
+    X(cuStreamWaitEvent, (void *, void *, unsigned))                                               \
+    X(cuEventCreate, (void **, unsigned))                                                          \
+    X(cuEventDestroy_v2, (void *))                                                                 \
+    X(cuEventRecord, (void *, void *))                                                             \
+    X(cuEventSynchronize, (void *))                                                                \
+    X(cuEventElapsedTime, (float *, void *, void *))                                               \
+    X(cuStreamBeginCapture_v2, (void *, int))                                                      \
+    X(cuStreamEndCapture, (void *, void **))                                                       \
+    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                          \
+    X(cuGraphLaunch, (void *, void *))                                                             \
+    X(cuGraphDestroy, (void *))                                                                    \
+    X(cuGraphExecDestroy, (void *))                                                                \
+    X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
+                       unsigned, void *, void **, void **))                                        \
     X(cuGetErrorName, (cu_result, const char **))
 
 /* Absent from drivers before 12.3; Hopper's own kernels need them. */
-#define CUDA_HOPPER_SYMBOLS(X)                                                           \
+#define CUDA_HOPPER_SYMBOLS(X)                                                                     \
     X(cuTensorMapEncodeTiled, (void *, int, unsigned, void *, const uint64_t *, const uint64_t *,  \
-                               const uint32_t *, const uint32_t *, int, int, int, int))  \
+                               const uint32_t *, const uint32_t *, int, int, int, int))            \
     X(cuLaunchKernelEx, (const struct cu_launch *, void *, void **, void **))
 
 struct cu_launch_attribute {
@@ -86,7 +95,7 @@ struct cuda {
     cu_device device;
     void *context;
     bool retained, hopper;
-#define X(name, params) cu_result (*name) params;
+#define X(name, params) cu_result(*name) params;
     CUDA_SYMBOLS(X)
     CUDA_HOPPER_SYMBOLS(X)
 #undef X
@@ -111,13 +120,14 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
                      struct bi_gpu_facts *facts, struct bioinfer_error *err)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};
-    static const struct bi_driver_library library = {.names = names, .driver = "cuda", .vendor = "NVIDIA"};
+    static const struct bi_driver_library library = {
+        .names = names, .driver = "cuda", .vendor = "NVIDIA"};
     static const struct bi_driver_symbol symbols[] = {
 #define X(name, params) {#name, offsetof(struct cuda, name), true},
         CUDA_SYMBOLS(X)
 #undef X
 #define X(name, params) {#name, offsetof(struct cuda, name), false},
-        CUDA_HOPPER_SYMBOLS(X)
+            CUDA_HOPPER_SYMBOLS(X)
 #undef X
     };
     struct cuda *c = bi_zalloc(env, sizeof *c);
@@ -150,8 +160,10 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     if (code)
         goto fail;
     if (major < 8) {
-        st = bi_fail(err, BIOINFER_UNSUPPORTED, "cuda:%d: %s has compute capability %d.%d; kernels "
-                     "need 8.0 or newer", ordinal, name, major, minor);
+        st = bi_fail(err, BIOINFER_UNSUPPORTED,
+                     "cuda:%d: %s has compute capability %d.%d; kernels "
+                     "need 8.0 or newer",
+                     ordinal, name, major, minor);
         goto out;
     }
     c->hopper = major == 9 && minor == 0 && c->cuTensorMapEncodeTiled && c->cuLaunchKernelEx;
@@ -230,8 +242,8 @@ static void cuda_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
     ((struct cuda *)gpu)->cuModuleUnload(module);
 }
 
-static int cuda_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name,
-                         int shared_size, bi_gpu_handle *function)
+static int cuda_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name, int shared_size,
+                         bi_gpu_handle *function)
 {
     struct cuda *c = gpu;
     int code = c->cuModuleGetFunction(function, module, name);
@@ -268,8 +280,12 @@ static int cuda_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fu
 {
     struct cuda *c = gpu;
     struct cu_launch_attribute early = {.id = CU_LAUNCH_EARLY, .value = {1}};
-    struct cu_launch how = {{(unsigned)grid[0], (unsigned)grid[1], 1}, {(unsigned)block, 1, 1},
-                            (unsigned)shared_size, stream, &early, 1};
+    struct cu_launch how = {{(unsigned)grid[0], (unsigned)grid[1], 1},
+                            {(unsigned)block, 1, 1},
+                            (unsigned)shared_size,
+                            stream,
+                            &early,
+                            1};
     if (c->hopper)
         return c->cuLaunchKernelEx(&how, function, (void *[]){params}, NULL);
     return c->cuLaunchKernel(function, how.grid[0], how.grid[1], 1, how.block[0], 1, 1,
@@ -277,12 +293,11 @@ static int cuda_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fu
 }
 
 static int cuda_tensor_map(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base,
-                           int64_t rows, int64_t columns, int64_t ld, int box_rows,
-                           int box_columns)
+                           int64_t rows, int64_t columns, int64_t ld, int box_rows, int box_columns)
 {
     const uint64_t sizes[] = {(uint64_t)columns, (uint64_t)rows}, strides[] = {(uint64_t)ld * 2};
     const uint32_t box[] = {(uint32_t)box_columns, (uint32_t)box_rows}, steps[] = {1, 1};
-    const int swizzle = box_columns == 64 ? CU_SWIZZLE_128B
+    const int swizzle = box_columns == 64   ? CU_SWIZZLE_128B
                         : box_columns == 32 ? CU_SWIZZLE_64B
                                             : CU_SWIZZLE_32B;
     return ((struct cuda *)gpu)

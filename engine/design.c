@@ -27,9 +27,10 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
 {
     struct bioinfer_design_params *p = &d->params;
     const struct bi_design_facts *f = &d->model->base.design;
-    const char **texts[] = {&p->chains, &p->chains_file, &p->fixed_file, &p->tied_file,
-                            &p->omit_file, &p->bias_file, &p->bias_residue_file, &p->pssm_file,
-                            &p->omit_aa, &p->sequences, &p->buried, &p->interface_, &p->no_rules};
+    const char **texts[] = {
+        &p->chains,    &p->chains_file,       &p->fixed_file, &p->tied_file, &p->omit_file,
+        &p->bias_file, &p->bias_residue_file, &p->pssm_file,  &p->omit_aa,   &p->sequences,
+        &p->buried,    &p->interface_,        &p->no_rules};
     int st = 0;
     for (size_t i = 0; !st && i < BI_COUNT(texts); i++)
         st = keep(d, texts[i], err);
@@ -42,11 +43,15 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
                        p->n_sequences, p->batch);
     if (p->batch > BI_DESIGN_BATCH)
-        return bi_fail(err, BIOINFER_INVALID, "design: batches of %d sequences: at most %d share a "
-                       "draw", p->batch, BI_DESIGN_BATCH);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "design: batches of %d sequences: at most %d share a "
+                       "draw",
+                       p->batch, BI_DESIGN_BATCH);
     if (p->n_temperatures && p->n_sequences > INT32_MAX / p->n_temperatures)
-        return bi_fail(err, BIOINFER_INVALID, "design: %d sequences at each of %d temperatures: at "
-                       "most %d in all", p->n_sequences, p->n_temperatures, INT32_MAX);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "design: %d sequences at each of %d temperatures: at "
+                       "most %d in all",
+                       p->n_sequences, p->n_temperatures, INT32_MAX);
     if (!(p->backbone_noise >= 0 && p->backbone_noise < 1000))
         return bi_fail(err, BIOINFER_INVALID, "design: backbone noise of %g angstrom",
                        p->backbone_noise);
@@ -59,9 +64,11 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
     if (p->no_ligand && p->side_chains)
         return bi_fail(err, BIOINFER_INVALID, "design: side chains around residues, and no ligand");
     if (p->transmembrane < 0 || p->transmembrane > 2)
-        return bi_fail(err, BIOINFER_INVALID, "design: label %d, expected 0 to 2", p->transmembrane);
+        return bi_fail(err, BIOINFER_INVALID, "design: label %d, expected 0 to 2",
+                       p->transmembrane);
     if (p->tied_file && p->homooligomer)
-        return bi_fail(err, BIOINFER_INVALID, "design: tied positions from a file and of a "
+        return bi_fail(err, BIOINFER_INVALID,
+                       "design: tied positions from a file and of a "
                        "homo-oligomer");
     if (p->chains && p->chains_file)
         return bi_fail(err, BIOINFER_INVALID, "design: chains by name and from a file");
@@ -111,8 +118,7 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
     /* not const: weights that are loaded fill its store, under a lock */
     d->model = (struct bioinfer_model *)(uintptr_t)model;
     if ((st = bi_params_copy(&d->params, sizeof d->params, params, "design params", err)) ||
-        (st = check_params(d, err)) ||
-        (st = bi_side_files_read(&d->side, d->env, &d->params, err)))
+        (st = check_params(d, err)) || (st = bi_side_files_read(&d->side, d->env, &d->params, err)))
         goto out;
     batch_tokens = model->caps.half ? 16384 : 2048;
     if (model->base.design.ligand_atoms) /* a residue has hundreds of pairs of atoms */
@@ -313,18 +319,27 @@ int32_t bi_design_program(const struct bioinfer_design *d)
     return (int32_t)passes[d->params.mode] << 1;
 }
 
-static const char *const design_made[] = {
-    "x", "mask", "number", "chain", "label", "start", "atoms", "atom_mask", "element", "token",
-    "codes", "rank", "plan", "weight", "sampled_mask", "noise", "terms", "sample_start",
-    "sample_first", "temperature", "grid", "cells"};
+static const char *const design_made[] = {"x",       "mask",         "number",       "chain",
+                                          "label",   "start",        "atoms",        "atom_mask",
+                                          "element", "token",        "codes",        "rank",
+                                          "plan",    "weight",       "sampled_mask", "noise",
+                                          "terms",   "sample_start", "sample_first", "temperature",
+                                          "grid",    "cells"};
 
 static const struct bi_task_def design_def = {
-    .name = "design", .unit_size = sizeof(struct bi_design_unit),
-    .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16, .n_samples = 1,
-                 .n_sampled = 16},
-    .made = design_made, .n_made = BI_COUNT(design_made), .read = design_read,
-    .load = bi_design_load, .recipe = bi_design_recipe, .fill = bi_design_fill,
-    .collect = bi_design_collect, .next = design_next, .result = design_result,
+    .name = "design",
+    .unit_size = sizeof(struct bi_design_unit),
+    .smallest =
+        {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16, .n_samples = 1, .n_sampled = 16},
+    .made = design_made,
+    .n_made = BI_COUNT(design_made),
+    .read = design_read,
+    .load = bi_design_load,
+    .recipe = bi_design_recipe,
+    .fill = bi_design_fill,
+    .collect = bi_design_collect,
+    .next = design_next,
+    .result = design_result,
     .drop = design_drop};
 
 /* ---- public calls ---- */

@@ -43,9 +43,9 @@ struct bi_entry {
     int status;
     char message[1020];
     int64_t n;
-    float *x; /* [n, 12], CA-only [n, 9] */
+    float *x;                          /* [n, 12], CA-only [n, 9] */
     float (*backbone)[BI_BACKBONE][3]; /* as read, missing ones zero */
-    float *mask, *designed, *open; /* all atoms there; of a designed chain; not fixed */
+    float *mask, *designed, *open;     /* all atoms there; of a designed chain; not fixed */
     int32_t *number, *chain, *codes, *label;
     /* [n, M] with ligand context: the atoms nearest to each C-beta; mask 0 behind the last */
     float (*atoms)[3], *atom_mask;
@@ -55,9 +55,9 @@ struct bi_entry {
     struct bi_tie *ties;
     size_t n_ties;
     /* what changes the distribution at a token; NULL = nothing */
-    float *omit;       /* [n, 21] */
-    float *bias;       /* [n, 21] */
-    float *pssm_scale; /* [n] */
+    float *omit;                  /* [n, 21] */
+    float *bias;                  /* [n, 21] */
+    float *pssm_scale;            /* [n] */
     float *pssm_bias, *pssm_odds; /* [n, 21] */
     struct bi_walk walk;
 };
@@ -79,8 +79,8 @@ struct bi_notes {
     uint64_t n[BI_NOTES];
 };
 
-void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt, ...)
-    BI_PRINTF(4, 5);
+void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt,
+             ...) BI_PRINTF(4, 5);
 /* Says how many more there were, and begins again. */
 void bi_notes_end(struct bi_notes *notes, const struct bi_env *env);
 /* Says whether the k neighbours of some residue depend on the order of equally near ones, which
@@ -112,25 +112,31 @@ enum {
     BI_DESIGN_BATCH_TOKENS = 1 << 22 /* most residues of those */
 };
 
-enum bi_job_kind { BI_JOB_NATIVE, BI_JOB_SAMPLE, BI_JOB_SCORE, BI_JOB_CONDITION, BI_JOB_UNCONDITIONAL };
+enum bi_job_kind {
+    BI_JOB_NATIVE,
+    BI_JOB_SAMPLE,
+    BI_JOB_SCORE,
+    BI_JOB_CONDITION,
+    BI_JOB_UNCONDITIONAL
+};
 
 struct bi_job {
     enum bi_job_kind kind;
     struct bi_entry *entry;
-    const float *x;      /* coordinates of its structure: jobs of equal x share an encoder */
-    const float *again;  /* of its second scoring, NULL = none */
+    const float *x;     /* coordinates of its structure: jobs of equal x share an encoder */
+    const float *again; /* of its second scoring, NULL = none */
     double temperature;
-    int number;          /* from 1 */
+    int number;           /* from 1 */
     const char *sequence; /* SCORE: the name of a sequence given; NULL = that of the file */
-    int32_t position;    /* CONDITION */
-    const float *keys;   /* CONDITION: |r| */
-    int32_t *order;      /* tokens as they are decided */
+    int32_t position;     /* CONDITION */
+    const float *keys;    /* CONDITION: |r| */
+    int32_t *order;       /* tokens as they are decided */
     struct bi_step *plan;
     float *weight;
     double *noise;
-    int32_t *codes;      /* given, or what came out */
-    float *logits;       /* [n, 21]; CONDITION: [21] */
-    float *drawn_from;   /* [n, 21] logits of the draws where they are not `logits` */
+    int32_t *codes;    /* given, or what came out */
+    float *logits;     /* [n, 21]; CONDITION: [21] */
+    float *drawn_from; /* [n, 21] logits of the draws where they are not `logits` */
 };
 
 struct bi_order_key {
@@ -187,9 +193,9 @@ struct bioinfer_design {
     struct bi_random random;
     double *temperatures;
     int n_temperatures, n_batches, copies;
-    struct bi_design_cells cells;     /* for the batch that is packed */
+    struct bi_design_cells cells; /* for the batch that is packed */
     struct bi_design_filling filling;
-    struct bi_design_graph graph;     /* the last recipe points to it */
+    struct bi_design_graph graph; /* the last recipe points to it */
     /* for one run */
     const char *const *paths;
     size_t n_paths, at;

@@ -28,10 +28,11 @@ static int64_t terms_of(const struct bi_item *before, const struct bi_item *item
 void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, int32_t number,
                     struct bi_item *item)
 {
-    static const enum bi_design_pass passes[] = {
-        [BI_JOB_NATIVE] = BI_PASS_SAMPLE, [BI_JOB_SAMPLE] = BI_PASS_SAMPLE,
-        [BI_JOB_SCORE] = BI_PASS_SCORE, [BI_JOB_CONDITION] = BI_PASS_SCORE,
-        [BI_JOB_UNCONDITIONAL] = BI_PASS_UNCONDITIONAL};
+    static const enum bi_design_pass passes[] = {[BI_JOB_NATIVE] = BI_PASS_SAMPLE,
+                                                 [BI_JOB_SAMPLE] = BI_PASS_SAMPLE,
+                                                 [BI_JOB_SCORE] = BI_PASS_SCORE,
+                                                 [BI_JOB_CONDITION] = BI_PASS_SCORE,
+                                                 [BI_JOB_UNCONDITIONAL] = BI_PASS_UNCONDITIONAL};
     const struct bi_design_facts *f = &d->model->base.design;
     const struct bi_job *j = &u->jobs.of[number];
     const int32_t n = (int32_t)j->entry->n, k = f->k, atoms = f->ligand_atoms;
@@ -39,13 +40,24 @@ void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, i
     /* tied positions are scored again in the same program, unless other coordinates follow */
     const bool rescore = pass == BI_PASS_SAMPLE && j->entry->n_ties &&
                          !(d->params.backbone_noise > 0);
-    *item = (struct bi_item){
-        .unit = &u->unit, .number = number, .program = (int32_t)pass << 1 | rescore, .weight = n,
-        .part = u->again ? j->again : j->x,
-        .part_size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = n * k,
-                      .n_atoms = n * atoms, .n_pairs = n * atoms * atoms},
-        .size = {.n_rows = n, .longest = n, .n_samples = 1, .n_sampled = n, .n_sample_edges = k,
-                 .n_sampled_edges = n * k, .n_steps = n}};
+    *item = (struct bi_item){.unit = &u->unit,
+                             .number = number,
+                             .program = (int32_t)pass << 1 | rescore,
+                             .weight = n,
+                             .part = u->again ? j->again : j->x,
+                             .part_size = {.n_tokens = n,
+                                           .n_seqs = 1,
+                                           .longest = n,
+                                           .n_edges = n * k,
+                                           .n_atoms = n * atoms,
+                                           .n_pairs = n * atoms * atoms},
+                             .size = {.n_rows = n,
+                                      .longest = n,
+                                      .n_samples = 1,
+                                      .n_sampled = n,
+                                      .n_sample_edges = k,
+                                      .n_sampled_edges = n * k,
+                                      .n_steps = n}};
 }
 
 int64_t bi_design_load(const struct bi_counts *c)
@@ -169,16 +181,22 @@ int bi_design_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_reci
     for (size_t i = 0; i < b->n_items; i++)
         n_terms += terms_of(i ? b->items[i - 1] : NULL, b->items[i]);
     d->graph.model = &d->model->base;
-    *s = (struct bi_design_shape){
-        .n_tokens = c->n_tokens, .n_structures = c->n_seqs, .longest = c->longest,
-        .n_samples = c->n_samples, .n_sampled = c->n_sampled, .n_terms = bi_bucket(n_terms),
-        .n_cells = b->n_items ? bi_bucket(d->cells.n) : 1,
-        .pass = (enum bi_design_pass)(program >> 1), .rescore = program & 1};
+    *s = (struct bi_design_shape){.n_tokens = c->n_tokens,
+                                  .n_structures = c->n_seqs,
+                                  .longest = c->longest,
+                                  .n_samples = c->n_samples,
+                                  .n_sampled = c->n_sampled,
+                                  .n_terms = bi_bucket(n_terms),
+                                  .n_cells = b->n_items ? bi_bucket(d->cells.n) : 1,
+                                  .pass = (enum bi_design_pass)(program >> 1),
+                                  .rescore = program & 1};
     *recipe = (struct bi_recipe){
         .key = {{(uint64_t)s->n_tokens, (uint64_t)s->n_structures, (uint64_t)s->longest,
                  (uint64_t)s->n_samples, (uint64_t)s->n_sampled, (uint64_t)s->n_terms,
                  (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore}},
-        .build = build_graph, .user = &d->graph, .no_rules = d->params.no_rules};
+        .build = build_graph,
+        .user = &d->graph,
+        .no_rules = d->params.no_rules};
     return st;
 }
 
@@ -199,7 +217,7 @@ static void fill_structure(const struct bi_batch_place *place, const struct bi_i
     memcpy(numbers + token, e->number, n * sizeof *numbers);
     memcpy(chain + token, e->chain, n * sizeof *chain);
     if (m) {
-        float (*atoms)[3] = bi_batch_input(place, "atoms");
+        float(*atoms)[3] = bi_batch_input(place, "atoms");
         memcpy(atoms + (size_t)token * m, e->atoms, n * m * sizeof *atoms);
         memcpy((float *)bi_batch_input(place, "atom_mask") + (size_t)token * m, e->atom_mask,
                n * m * sizeof *e->atom_mask);

@@ -15,8 +15,14 @@
 /* ---- orders and plans ---- */
 
 /* What the numbers of our own generator are for. */
-enum stream { STREAM_NATIVE_ORDER = 1, STREAM_ORDER, STREAM_DRAW, STREAM_NOISE, STREAM_NOISE_AGAIN,
-              STREAM_NATIVE_NOISE };
+enum stream {
+    STREAM_NATIVE_ORDER = 1,
+    STREAM_ORDER,
+    STREAM_DRAW,
+    STREAM_NOISE,
+    STREAM_NOISE_AGAIN,
+    STREAM_NATIVE_NOISE
+};
 
 int bi_compare_order(const void *a, const void *b)
 {
@@ -94,8 +100,11 @@ static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t 
             bool there = e->mask[token] != 0;
             if (!there && masked < 0)
                 masked = token;
-            j->plan[t] = (struct bi_step){.position = token, .code = -1,
-                                          .runs = !there ? 0 : masked >= 0 ? 2 : 1};
+            j->plan[t] = (struct bi_step){.position = token,
+                                          .code = -1,
+                                          .runs = !there        ? 0
+                                                  : masked >= 0 ? 2
+                                                                : 1};
             j->weight[t] = 1;
         }
         code = masked >= 0 ? e->codes[masked] : bi_is_open(e, last) != 0 ? -1 : e->codes[last];
@@ -114,7 +123,7 @@ static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t 
 /* ---- jobs ---- */
 
 int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, size_t n,
-                   struct bioinfer_error *err)
+                      struct bioinfer_error *err)
 {
     if (!bi_grow(d->env, &jobs->keys, &jobs->cap_keys, n, sizeof *jobs->keys) ||
         !bi_grow(d->env, &jobs->normal, &jobs->cap_normal, n, sizeof *jobs->normal))
@@ -123,7 +132,7 @@ int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, siz
 }
 
 static struct bi_job *new_job(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
-                           enum bi_job_kind kind, struct bioinfer_error *err)
+                              enum bi_job_kind kind, struct bioinfer_error *err)
 {
     struct bi_arena *a = &jobs->arena;
     size_t n = (size_t)e->n;
@@ -146,7 +155,8 @@ static struct bi_job *new_job(struct bioinfer_design *d, struct bi_jobs *jobs, s
             j->noise = bi_arena_calloc(a, n * BI_SYMBOLS, sizeof *j->noise);
     }
     if (!j->logits || (keeps && kind != BI_JOB_UNCONDITIONAL && !j->order) ||
-        ((kind == BI_JOB_NATIVE || kind == BI_JOB_SAMPLE) && (!j->plan || !j->weight || !j->codes)) ||
+        ((kind == BI_JOB_NATIVE || kind == BI_JOB_SAMPLE) &&
+         (!j->plan || !j->weight || !j->codes)) ||
         (kind == BI_JOB_SAMPLE && !j->noise)) {
         bi_fail(err, BIOINFER_NOMEM, "%s: a sequence of %zu residues", e->name, n);
         return NULL;
@@ -163,7 +173,7 @@ static float *noisy(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_e
     int atoms = d->model->base.design.ca_only ? 1 : BI_BACKBONE;
     size_t n = (size_t)e->n, width = d->model->base.design.ca_only ? 9 : 12;
     float *x, *r;
-    float (*moved)[BI_BACKBONE][3];
+    float(*moved)[BI_BACKBONE][3];
     *st = 0;
     if (!(d->params.backbone_noise > 0))
         return NULL;
@@ -188,7 +198,7 @@ static float *noisy(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_e
                                         (float)d->params.backbone_noise *
                                             mine[(i * (size_t)atoms + (size_t)a) * 3 + (size_t)k];
                 }
-        bi_entry_coordinates(e, atoms == 1, (const float (*)[BI_BACKBONE][3])moved,
+        bi_entry_coordinates(e, atoms == 1, (const float(*)[BI_BACKBONE][3])moved,
                              x + (size_t)c * n * width);
     }
     bi_free(d->env, r);
@@ -198,8 +208,7 @@ static float *noisy(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_e
 
 /* The keys |r| of `copies` orders: PyTorch draws them together. */
 static int draw_normals(struct bioinfer_design *d, struct bi_jobs *jobs, const struct bi_entry *e,
-                        int copies, enum stream stream, uint32_t sample,
-                        struct bioinfer_error *err)
+                        int copies, enum stream stream, uint32_t sample, struct bioinfer_error *err)
 {
     size_t n = (size_t)e->n * (size_t)copies;
     int st = bi_design_scratch(d, jobs, n, err);
@@ -211,7 +220,6 @@ static int draw_normals(struct bioinfer_design *d, struct bi_jobs *jobs, const s
         jobs->normal[i] = (float)bi_random_normal_at(&d->random, stream, sample, (uint32_t)i);
     return 0;
 }
-
 
 /* Jobs that decode a known sequence: `copies` orders of one draw, the batch-th of the sequence. */
 static int known_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
@@ -371,11 +379,15 @@ static int given_codes(struct bi_entry *e, const struct bioinfer_record *r,
         if (r->sequence[i] == '/')
             continue;
         if (!p || !*p)
-            return bi_fail(err, BIOINFER_BAD_RESIDUE, "sequence '%.60s': residue %zu is '%c', "
-                           "expected one of %s", r->id, i + 1, r->sequence[i], letters);
+            return bi_fail(err, BIOINFER_BAD_RESIDUE,
+                           "sequence '%.60s': residue %zu is '%c', "
+                           "expected one of %s",
+                           r->id, i + 1, r->sequence[i], letters);
         if (at == e->n)
-            return bi_fail(err, BIOINFER_TOO_LONG, "sequence '%.60s' has more than the %lld "
-                           "residues of %s", r->id, (long long)e->n, e->name);
+            return bi_fail(err, BIOINFER_TOO_LONG,
+                           "sequence '%.60s' has more than the %lld "
+                           "residues of %s",
+                           r->id, (long long)e->n, e->name);
         codes[at++] = (int32_t)(p - letters);
     }
     return 0;
@@ -396,8 +408,8 @@ static int next_sequence(struct bioinfer_design *d, struct bi_entry *e, struct b
     }
     if (!w->codes && !(w->codes = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *w->codes)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: sequence", e->name);
-    if (!w->reader && (st = bioinfer_reader_open(&w->reader, d->model->ctx, d->params.sequences,
-                                                 &params, err)))
+    if (!w->reader &&
+        (st = bioinfer_reader_open(&w->reader, d->model->ctx, d->params.sequences, &params, err)))
         return st;
     st = bioinfer_reader_next(w->reader, &r, err);
     w->done = st == 0;
@@ -476,9 +488,10 @@ static int begin_walk(struct bioinfer_design *d, struct bi_entry *e, struct bioi
 {
     struct bi_walk *w = &e->walk;
     if (d->copies * e->n > BI_DESIGN_BATCH_TOKENS)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: a batch of %d sequences of %lld residues: those that "
-                       "share a draw have at most %d residues together", e->name, d->copies,
-                       (long long)e->n, BI_DESIGN_BATCH_TOKENS);
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "%s: a batch of %d sequences of %lld residues: those that "
+                       "share a draw have at most %d residues together",
+                       e->name, d->copies, (long long)e->n, BI_DESIGN_BATCH_TOKENS);
     if (!(w->open = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *w->open)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: mask", e->name);
     for (int64_t i = 0; i < e->n; i++)

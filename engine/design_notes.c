@@ -19,7 +19,8 @@ static const struct {
     [BI_NOTE_TIES] = {10, "have neighbours that are chosen among equally near ones"},
 };
 
-void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt, ...)
+void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt,
+             ...)
 {
     char text[512];
     va_list args;
@@ -77,16 +78,20 @@ void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct
     for (int64_t i = 0; i < e->n; i++)
         n_there += e->mask[i] != 0;
     if (e->n > k && n_there <= k && n_there < e->n) {
-        bi_note(notes, env, BI_NOTE_TIES, "%s: only %" PRId64 " of %" PRId64 " residues have their "
-                "atoms, and each takes %d neighbours: equally far masked ones fill up in file order, "
-                "where PyTorch takes others, so scores and designs differ from the reference's",
-                e->name, n_there, e->n, k);
+        bi_note(
+            notes, env, BI_NOTE_TIES,
+            "%s: only %" PRId64 " of %" PRId64 " residues have their "
+            "atoms, and each takes %d neighbours: equally far masked ones fill up in file order, "
+            "where PyTorch takes others, so scores and designs differ from the reference's",
+            e->name, n_there, e->n, k);
         return;
     }
     for (int64_t i = 0; i < e->n && e->n > k && e->n <= TIES_UP_TO && !noise; i++)
         n_tied += e->mask[i] != 0 && is_tied(e, i, k);
     if (n_tied)
-        bi_note(notes, env, BI_NOTE_TIES, "%s: the last of the %d neighbours of %" PRId64 " residues is "
+        bi_note(notes, env, BI_NOTE_TIES,
+                "%s: the last of the %d neighbours of %" PRId64 " residues is "
                 "as near as the next: the earlier one in the file is taken, where PyTorch may take "
-                "the other, so scores and designs can differ from the reference's", e->name, k, n_tied);
+                "the other, so scores and designs can differ from the reference's",
+                e->name, k, n_tied);
 }

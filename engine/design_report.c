@@ -21,8 +21,8 @@ static void put_decimals(struct bi_buf *out, float x)
         bi_buf_puts(out, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
         return;
     }
-    bi_buf_printf(out, "%s%lld.%04lld", signbit(x) && v != 0 ? "-" : "",
-                  (long long)fabs(v) / 10000, (long long)fabs(v) % 10000);
+    bi_buf_printf(out, "%s%lld.%04lld", signbit(x) && v != 0 ? "-" : "", (long long)fabs(v) / 10000,
+                  (long long)fabs(v) % 10000);
 }
 
 /* As Python writes a float: 0.1, 1.0, 1e-06. */
@@ -74,7 +74,8 @@ static void fill_probs(const struct bioinfer_design *d, const struct bi_job *j, 
             for (int64_t i = t - s->group + 1; i <= t; i++)
                 z += j->weight[i] *
                      (logits[(int64_t)j->plan[i].position * BI_SYMBOLS + c] /
-                      (float)j->temperature) / (float)s->group;
+                      (float)j->temperature) /
+                     (float)s->group;
             q[c] = (double)z + terms[c];
         }
         largest = q[0];
@@ -93,7 +94,8 @@ static void fill_probs(const struct bioinfer_design *d, const struct bi_job *j, 
             for (int c = 0; c < BI_SYMBOLS; c++)
                 probs[(int64_t)j->plan[i].position * BI_SYMBOLS + c] =
                     (float)(bi_entry_has_terms(e) && (d->params.pssm_log_odds || e->omit)
-                                ? q[c] / sum : q[c]);
+                                ? q[c] / sum
+                                : q[c]);
     }
 }
 
@@ -174,11 +176,18 @@ static int report_job(struct bi_report *r, const struct bi_job *j, int copies,
                       struct bioinfer_error *err)
 {
     struct bi_entry *e = j->entry;
-    struct bioinfer_design_result v = {
-        .ordinal = e->ordinal, .name = e->name, .message = "", .length = e->n,
-        .is_native = j->kind != BI_JOB_SAMPLE && !j->sequence, .sequence_id = j->sequence,
-        .sample = j->number, .temperature = j->temperature,
-        .codes = j->codes, .mask = e->mask, .design_mask = r->mask, .log_probs = r->log_probs};
+    struct bioinfer_design_result v = {.ordinal = e->ordinal,
+                                       .name = e->name,
+                                       .message = "",
+                                       .length = e->n,
+                                       .is_native = j->kind != BI_JOB_SAMPLE && !j->sequence,
+                                       .sequence_id = j->sequence,
+                                       .sample = j->number,
+                                       .temperature = j->temperature,
+                                       .codes = j->codes,
+                                       .mask = e->mask,
+                                       .design_mask = r->mask,
+                                       .log_probs = r->log_probs};
     double score = 0, global_score = 0, same = 0, open = 0;
     for (int64_t i = 0; i < e->n; i++) {
         r->mask[i] = bi_is_open(e, i);
@@ -218,10 +227,16 @@ static int report_conditions(struct bi_report *r, const struct bi_job *j, size_t
                              struct bioinfer_error *err)
 {
     struct bi_entry *e = j->entry;
-    struct bioinfer_design_result v = {
-        .ordinal = e->ordinal, .name = e->name, .message = "", .length = e->n, .is_native = 1,
-        .sample = j->number, .codes = e->codes, .mask = e->mask, .design_mask = r->mask,
-        .log_probs = r->log_probs};
+    struct bioinfer_design_result v = {.ordinal = e->ordinal,
+                                       .name = e->name,
+                                       .message = "",
+                                       .length = e->n,
+                                       .is_native = 1,
+                                       .sample = j->number,
+                                       .codes = e->codes,
+                                       .mask = e->mask,
+                                       .design_mask = r->mask,
+                                       .log_probs = r->log_probs};
     memset(r->log_probs, 0, (size_t)e->n * BI_SYMBOLS * sizeof *r->log_probs);
     for (int64_t i = 0; i < e->n; i++)
         r->mask[i] = bi_is_open(e, i);
@@ -247,7 +262,7 @@ static bool finite_job(const struct bi_job *j)
 
 /* All results of one structure, or the one that says why there are none. */
 int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,
-                        struct bioinfer_error *err)
+                     struct bioinfer_error *err)
 {
     const struct bi_env *env = r->d->env;
     size_t rows = (size_t)e->n * BI_SYMBOLS;
@@ -258,9 +273,13 @@ int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_jo
             snprintf(e->message, sizeof e->message, "%s: a logit is not finite", e->name);
         }
     if (e->status) {
-        struct bioinfer_design_result v = {.ordinal = e->ordinal, .name = e->name,
-                                           .status = e->status, .message = e->message,
-                                           .header = "", .sequence = "", .chain_order = ""};
+        struct bioinfer_design_result v = {.ordinal = e->ordinal,
+                                           .name = e->name,
+                                           .status = e->status,
+                                           .message = e->message,
+                                           .header = "",
+                                           .sequence = "",
+                                           .chain_order = ""};
         return r->sink(r->user, &v, err);
     }
     if (!bi_grow(env, &r->log_probs, &r->cap_log_probs, rows, sizeof *r->log_probs) ||
@@ -268,8 +287,8 @@ int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_jo
         !bi_grow(env, &r->mask, &r->cap_mask, (size_t)e->n, sizeof *r->mask))
         return bi_fail(err, BIOINFER_NOMEM, "%s: results", e->name);
     for (size_t i = 0, end; !st && i < n; i = end) {
-        for (end = i + 1; end < n && jobs[i].kind == BI_JOB_CONDITION &&
-                          jobs[end].number == jobs[i].number;)
+        for (end = i + 1;
+             end < n && jobs[i].kind == BI_JOB_CONDITION && jobs[end].number == jobs[i].number;)
             end++;
         if (jobs[i].kind == BI_JOB_CONDITION) {
             st = report_conditions(r, jobs + i, end - i, err);
@@ -281,4 +300,3 @@ int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_jo
     }
     return st;
 }
-

@@ -31,24 +31,25 @@ int bi_driver_load(void **library, void *table, const struct bi_driver_library *
 int bi_driver_describe(const char *api, int code, char *text, size_t size);
 
 enum { /* codes that have a meaning here */
-    BI_DRIVER_NO_MEMORY = 2, BI_DRIVER_NO_DEVICE = 100, BI_DRIVER_INVALID_DEVICE = 101
+       BI_DRIVER_NO_MEMORY = 2,
+       BI_DRIVER_NO_DEVICE = 100,
+       BI_DRIVER_INVALID_DEVICE = 101
 };
 
 /* The driver table of functions called <prefix>_<member>. */
-#define BI_GPU_DRIVER(prefix)                                                            \
-    .name = #prefix, .open = prefix##_open, .close = prefix##_close,                     \
-    .enter = prefix##_enter, .leave = prefix##_leave, .alloc = prefix##_alloc,           \
-    .free = prefix##_free, .host_alloc = prefix##_host_alloc,                            \
-    .host_free = prefix##_host_free, .module_load = prefix##_module_load,                \
-    .module_unload = prefix##_module_unload, .function = prefix##_function,              \
-    .stream_new = prefix##_stream_new, .stream_free = prefix##_stream_free,              \
-    .copy_in = prefix##_copy_in, .copy_out = prefix##_copy_out,                          \
-    .launch = prefix##_launch, .capture_begin = prefix##_capture_begin,                  \
-    .capture_end = prefix##_capture_end, .graph_launch = prefix##_graph_launch,          \
-    .graph_free = prefix##_graph_free, .wait = prefix##_wait,                            \
-    .event_new = prefix##_event_new, .event_free = prefix##_event_free,                  \
-    .event_record = prefix##_event_record, .event_wait = prefix##_event_wait,            \
-    .stream_wait = prefix##_stream_wait, .event_seconds = prefix##_event_seconds,        \
+#define BI_GPU_DRIVER(prefix)                                                                      \
+    .name = #prefix, .open = prefix##_open, .close = prefix##_close, .enter = prefix##_enter,      \
+    .leave = prefix##_leave, .alloc = prefix##_alloc, .free = prefix##_free,                       \
+    .host_alloc = prefix##_host_alloc, .host_free = prefix##_host_free,                            \
+    .module_load = prefix##_module_load, .module_unload = prefix##_module_unload,                  \
+    .function = prefix##_function, .stream_new = prefix##_stream_new,                              \
+    .stream_free = prefix##_stream_free, .copy_in = prefix##_copy_in,                              \
+    .copy_out = prefix##_copy_out, .launch = prefix##_launch,                                      \
+    .capture_begin = prefix##_capture_begin, .capture_end = prefix##_capture_end,                  \
+    .graph_launch = prefix##_graph_launch, .graph_free = prefix##_graph_free,                      \
+    .wait = prefix##_wait, .event_new = prefix##_event_new, .event_free = prefix##_event_free,     \
+    .event_record = prefix##_event_record, .event_wait = prefix##_event_wait,                      \
+    .stream_wait = prefix##_stream_wait, .event_seconds = prefix##_event_seconds,                  \
     .describe = prefix##_describe, .needs_images = true
 
 #endif

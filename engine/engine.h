@@ -58,7 +58,7 @@ struct bi_store {
     bool ready; /* the lock exists */
     struct bi_store_entry *entries;
     size_t n, cap;
-    _Atomic uint64_t size; /* bytes loaded; read by sessions while others load */
+    _Atomic uint64_t size;      /* bytes loaded; read by sessions while others load */
     struct bi_weight_sum *sums; /* of each weight of the model */
     struct bi_checksum_keys keys;
     void (*checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,
@@ -75,7 +75,7 @@ struct bioinfer_model {
     struct bi_store store; /* filled on demand; everything else is immutable after open */
     struct bi_caps caps;
     char *path;
-    char *name; /* as the weights are called */
+    char *name;                            /* as the weights are called */
     char fingerprint[BI_FINGERPRINT_SIZE]; /* "" until somebody asks; under the store's lock */
     bool check_weights;
     bool half; /* operands of matrix products in float16 */
@@ -84,8 +84,8 @@ struct bioinfer_model {
 /* bioinfer_model_open() on a given backend; NULL = the one params name. For backends that only
  * tests link, such as the host emulation. */
 int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *path,
-                     const struct bioinfer_model_params *params,
-                     const struct bi_backend_ops *ops, struct bioinfer_error *err);
+                     const struct bioinfer_model_params *params, const struct bi_backend_ops *ops,
+                     struct bioinfer_error *err);
 
 int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err);
 void bi_store_free(struct bioinfer_model *model);

@@ -52,11 +52,19 @@ static bool by_twos(const void *base, int64_t ld, size_t size)
 
 /* Kinds of Hopper's linears, and what the names of their entries end with. */
 enum hopper_kind {
-    HOPPER_F16, HOPPER_F32, HOPPER_ROTATED, HOPPER_GATED, HOPPER_NORMED, HOPPER_PAIRED, HOPPER_POOLED_F16,
-    HOPPER_POOLED_F32, HOPPER_KINDS
+    HOPPER_F16,
+    HOPPER_F32,
+    HOPPER_ROTATED,
+    HOPPER_GATED,
+    HOPPER_NORMED,
+    HOPPER_PAIRED,
+    HOPPER_POOLED_F16,
+    HOPPER_POOLED_F32,
+    HOPPER_KINDS
 };
-static const char *const hopper_kinds[HOPPER_KINDS] = {"f16",        "f32",        "rotated_f16", "gated_f16",
-                                                       "normed_f16", "paired_f16", "pooled_f16",  "pooled_f32"};
+static const char *const hopper_kinds[HOPPER_KINDS] = {"f16",        "f32",        "rotated_f16",
+                                                       "gated_f16",  "normed_f16", "paired_f16",
+                                                       "pooled_f16", "pooled_f32"};
 
 /* A tile of Hopper's linears, as in the names of entries, and what it takes, in nanoseconds measured on an
  * H200: a launch, 64 of k for the first round of tiles over the chip, and for each round more; 0: a block
@@ -69,17 +77,18 @@ struct hopper_tile {
     unsigned kinds;
 };
 
-static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linear_params *p, int64_t units)
+static int64_t hopper_time(const struct hopper_tile *tile, const struct bi_linear_params *p,
+                           int64_t units)
 {
-    const int64_t count =
-        bi_gpu_blocks(p->rows, tile->rows) * (int64_t)bi_gpu_blocks(p->n, tile->columns);
+    const int64_t count = bi_gpu_blocks(p->rows, tile->rows) *
+                          (int64_t)bi_gpu_blocks(p->n, tile->columns);
     const int64_t rounds = (count + units - 1) / units, slices = bi_gpu_blocks(p->k, 64);
     if (tile->more)
         return tile->launch + slices * (tile->slice + (rounds - 1) * tile->more);
     /* what all blocks ask of the cache at once, bytes a nanosecond: less of rows far apart, and with a
      * short ring */
     const bool large = tile->rows > 64;
-    const int64_t rate = tile->rows > 128                         ? 10600
+    const int64_t rate = tile->rows > 128                     ? 10600
                          : tile->columns == 32 || p->k < 1280 ? 10000
                          : large                              ? (p->k < 2560 ? 10000 : 8000)
                                                               : (p->k < 2560 ? 6500 : 5000);
@@ -109,27 +118,34 @@ static const char *hopper_tile(const struct bi_gpu_facts *facts, const struct bi
         POOLS = 1 << HOPPER_POOLED_F16 | 1 << HOPPER_POOLED_F32,
         LARGE = 1 << HOPPER_F16 | 1 << HOPPER_NORMED | 1 << HOPPER_PAIRED
     };
-    static const struct hopper_tile tiles[] = {
-        {"", 128, 128, 4500, 300, 400, ALL},        {"small_", 64, 64, 2900, 160, 205, ALL},
-        {"128x64_", 128, 64, 3400, 225, 0, TURNS},  {"64x64_", 64, 64, 2400, 140, 0, TURNS},
-        {"32x64_", 32, 64, 2000, 138, 0, TURNS},    {"32x32_", 32, 32, 1750, 136, 0, PLAIN},
-        {"192x96_", 192, 96, 3600, 340, 0, PLAIN | POOLS},
-        {"192x192_", 192, 192, 4200, 870, 0, LARGE}};
+    static const struct hopper_tile tiles[] = {{"", 128, 128, 4500, 300, 400, ALL},
+                                               {"small_", 64, 64, 2900, 160, 205, ALL},
+                                               {"128x64_", 128, 64, 3400, 225, 0, TURNS},
+                                               {"64x64_", 64, 64, 2400, 140, 0, TURNS},
+                                               {"32x64_", 32, 64, 2000, 138, 0, TURNS},
+                                               {"32x32_", 32, 32, 1750, 136, 0, PLAIN},
+                                               {"192x96_", 192, 96, 3600, 340, 0, PLAIN | POOLS},
+                                               {"192x192_", 192, 192, 4200, 870, 0, LARGE}};
     const struct bi_linear_params *p = (const void *)l->params;
     const size_t size = l->out_dtype[0] == BI_F16 ? 2 : 4;
-    const size_t line = ((uintptr_t)p->y | (size_t)p->n * size | (size_t)p->ldy * size) % 16; /* large tiles: 0 */
-    const bool again = p->more_x || !p->y; /* a residual made again: tiles that are one to a block cannot */
-    const bool twos = !again && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) && by_twos(p->bias, 0, 4) &&
-                      by_twos(p->residual, p->ldr, size) && by_twos(p->table, 0, 4);
+    const size_t line = ((uintptr_t)p->y | (size_t)p->n * size | (size_t)p->ldy * size) %
+                        16; /* large tiles: 0 */
+    const bool again = p->more_x ||
+                       !p->y; /* a residual made again: tiles that are one to a block cannot */
+    const bool twos = !again && p->n % 2 == 0 && by_twos(p->y, p->ldy, size) &&
+                      by_twos(p->bias, 0, 4) && by_twos(p->residual, p->ldr, size) &&
+                      by_twos(p->table, 0, 4);
     /* those of 128 x 128 go to memory in boxes */
     const bool boxes = kind > HOPPER_F32 ||
                        (!line && p->n % 8 == 0 && (uintptr_t)p->bias % 16 == 0 &&
-                        (!p->residual || ((uintptr_t)p->residual | (size_t)p->ldr * size) % 16 == 0));
+                        (!p->residual ||
+                         ((uintptr_t)p->residual | (size_t)p->ldr * size) % 16 == 0));
     const char *name = "small_";
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < BI_COUNT(tiles); i++) {
         const int64_t t = hopper_time(&tiles[i], p, facts->n_units);
-        const bool takes = tiles[i].more ? *tiles[i].name || boxes : twos && (tiles[i].rows <= 128 || !line);
+        const bool takes = tiles[i].more ? *tiles[i].name || boxes
+                                         : twos && (tiles[i].rows <= 128 || !line);
         if (tiles[i].kinds & 1u << kind && takes && t < best) {
             best = t;
             name = tiles[i].name;
@@ -158,8 +174,8 @@ static bool hopper_entry(const struct bi_gpu_facts *facts, const struct bi_launc
                                       : p->also  ? HOPPER_PAIRED
                                       : half     ? HOPPER_F16
                                                  : HOPPER_F32;
-        snprintf(name, size, "linear_sm90_%s%s", p->twin ? twin_tile(facts, p) : hopper_tile(facts, l, kind),
-                 hopper_kinds[kind]);
+        snprintf(name, size, "linear_sm90_%s%s",
+                 p->twin ? twin_tile(facts, p) : hopper_tile(facts, l, kind), hopper_kinds[kind]);
         return mappable(p->x, p->ldx) && mappable(p->w, p->k) && (gates || plain) &&
                (!p->more_x || (mappable(p->more_x, p->ldm) && mappable(p->more_w, p->more_k)));
     }
@@ -205,9 +221,13 @@ void bi_gpu_entry_name(const struct bi_gpu_facts *facts, const struct bi_launch 
     } else if (!strcmp(l->entry, "layernorm")) {
         const struct bi_layernorm_params *p = (const void *)l->params;
         const enum bi_dtype y = l->out_dtype[p->sum ? 1 : 0];
-        const bool wide = l->in_dtype[0] == BI_F32 && y == BI_F16 && p->width > 1280 && p->width <= 1536;
-        snprintf(name, size, "layernorm_%s%s_%s", p->table ? "rotated_" : wide ? "wide_" : "", in,
-                 dtype_suffix(y));
+        const bool wide = l->in_dtype[0] == BI_F32 && y == BI_F16 && p->width > 1280 &&
+                          p->width <= 1536;
+        snprintf(name, size, "layernorm_%s%s_%s",
+                 p->table ? "rotated_"
+                 : wide   ? "wide_"
+                          : "",
+                 in, dtype_suffix(y));
     } else if (!strcmp(l->entry, "halves") ||
                (l->in_dtype[0] == BI_F32 && l->out_dtype[0] == BI_F16 &&
                 (!strcmp(l->entry, "rope") || !strcmp(l->entry, "select_rows")))) {

@@ -187,8 +187,7 @@ static int find_plan(struct bi_exec *x, const struct bi_recipe *recipe, struct b
         uint64_t used = q ? q->used : 0;
         if (q && !memcmp(&q->key, &recipe->key, sizeof q->key))
             p = q;
-        if (!in_use(x, q) &&
-            (oldest < 0 || (x->plans[oldest] && used < x->plans[oldest]->used)))
+        if (!in_use(x, q) && (oldest < 0 || (x->plans[oldest] && used < x->plans[oldest]->used)))
             oldest = i;
     }
     if (!p) {
@@ -216,8 +215,8 @@ static struct bi_exec_slot *free_slot(struct bi_exec *x)
     return NULL;
 }
 
-int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch,
-                  struct bi_exec_slot **slot, struct bioinfer_error *err)
+int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct bi_exec_slot **slot,
+                  struct bioinfer_error *err)
 {
     struct bi_exec_slot *s = free_slot(x);
     struct bi_program *program;
@@ -272,8 +271,8 @@ int bi_exec_submit(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_er
     const struct bi_backend_ops *ops = x->model->ops;
     const struct bi_plan *p = s->plan;
     int st;
-    if ((st = ops->upload(x->queue, s->index, s->device_input.ptr, s->input,
-                          p->memory.input_size, err)) ||
+    if ((st = ops->upload(x->queue, s->index, s->device_input.ptr, s->input, p->memory.input_size,
+                          err)) ||
         (st = ops->submit(x->queue, s->index, &p->programs[s->index], &s->counts, err)) ||
         (st = ops->download(x->queue, s->index, s->output, s->device_output.ptr,
                             p->memory.output_size, err))) {

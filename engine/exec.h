@@ -44,8 +44,8 @@ struct bi_recipe {
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err);
 /* Hands out that graph as text, or the rules that fired. */
-int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused, bool trace,
-                 int (*write)(void *user, const char *text, size_t len), void *user,
+int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused,
+                 bool trace, int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
 
 struct bi_plan_input {
@@ -57,9 +57,9 @@ struct bi_plan {
     struct bi_plan_key key;
     struct bi_graph *graph;
     struct bi_memory_plan memory;
-    struct bi_program programs[BI_SLOTS]; /* one for the buffers of each slot */
-    uint64_t bound[BI_SLOTS];             /* to that generation of them, 0 = never */
-    enum bi_op_kind *op_of;               /* per launch: op for the profile */
+    struct bi_program programs[BI_SLOTS];        /* one for the buffers of each slot */
+    uint64_t bound[BI_SLOTS];                    /* to that generation of them, 0 = never */
+    enum bi_op_kind *op_of;                      /* per launch: op for the profile */
     struct bi_plan_input inputs[BI_EXEC_INPUTS]; /* those the graph uses */
     int n_inputs;
     uint64_t used; /* for the cache */

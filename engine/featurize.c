@@ -85,8 +85,10 @@ static int take_bias(struct bi_side_files *side, const char *path, const struct 
         else if (j->key_len == 1 && j->key[0] && strchr(alphabet, j->key[0]))
             side->bias_all[code_of(j->key[0])] = value;
         else /* as in the reference */
-            bi_log(side->arena.env, BIOINFER_LOG_WARNING, "%s: the bias of '%s' is ignored: it is none "
-                   "of %s", path, bi_quote(j->key, j->key_len).text, alphabet);
+            bi_log(side->arena.env, BIOINFER_LOG_WARNING,
+                   "%s: the bias of '%s' is ignored: it is none "
+                   "of %s",
+                   path, bi_quote(j->key, j->key_len).text, alphabet);
     return st;
 }
 
@@ -125,9 +127,9 @@ void bi_side_files_free(struct bi_side_files *side)
 static int check_type(const struct bi_json *json, enum bi_json_type type, const char *name,
                       const char *what, const char *expected, struct bioinfer_error *err)
 {
-    return json->type == type ? 0
-                              : bi_fail(err, BIOINFER_FORMAT, "%s: %s: expected %s", name, what,
-                                        expected);
+    return json->type == type
+               ? 0
+               : bi_fail(err, BIOINFER_FORMAT, "%s: %s: expected %s", name, what, expected);
 }
 
 /* Gives what a side file says of one structure, an object of chains or a list; where several
@@ -141,8 +143,8 @@ static int side_of(const struct bi_json **out, const struct bi_json *file, const
         if (bi_json_get(j, name))
             *out = bi_json_get(j, name);
     if (file && !*out)
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: the file of %s has no entry of this name", name,
-                       what);
+        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: the file of %s has no entry of this name",
+                       name, what);
     return *out ? check_type(*out, type, name, what,
                              type == BI_JSON_OBJECT ? "an object of chains" : "a list", err)
                 : 0;
@@ -199,8 +201,8 @@ static bool has_chain(const struct bi_backbone *b, const char *id, size_t n)
 
 /* Which chains are designed, which are context, and in which order they come. */
 static int choose_chains(struct bi_entry *e, const struct bi_backbone *b,
-                         const struct bioinfer_design_params *p,
-                         const struct bi_side_files *side, struct bioinfer_error *err)
+                         const struct bioinfer_design_params *p, const struct bi_side_files *side,
+                         struct bioinfer_error *err)
 {
     const struct bi_json *json;
     int st = side_of(&json, side->chains, e->name, "chains", BI_JSON_ARRAY, err);
@@ -286,8 +288,8 @@ static int label_tokens(struct bi_entry *e, const struct bi_backbone *b, const c
                     c = &b->chains[i];
             for (size_t i = 0; c && i < c->n; i++) {
                 const struct bi_residue *r = &c->residues[i];
-                snprintf(name, sizeof name, "%s%" PRId32 "%.*s", c->id, r->number,
-                         r->icode != ' ', &r->icode);
+                snprintf(name, sizeof name, "%s%" PRId32 "%.*s", c->id, r->number, r->icode != ' ',
+                         &r->icode);
                 if (strlen(name) == k && !memcmp(name, at, k)) {
                     e->label[e->segments[s].begin + (int64_t)i] = label;
                     found = true;
@@ -304,8 +306,8 @@ static int label_tokens(struct bi_entry *e, const struct bi_backbone *b, const c
 }
 
 static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
-                       const struct bioinfer_model *model,
-                       const struct bioinfer_design_params *p, struct bioinfer_error *err)
+                       const struct bioinfer_model *model, const struct bioinfer_design_params *p,
+                       struct bioinfer_error *err)
 {
     bool ca_only = model->base.design.ca_only;
     const bool run_py = model->base.design.run_py;
@@ -321,8 +323,8 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
     e->chain = bi_arena_calloc(&e->arena, n, sizeof *e->chain);
     e->codes = bi_arena_calloc(&e->arena, n, sizeof *e->codes);
     e->label = bi_arena_calloc(&e->arena, n, sizeof *e->label);
-    if (!e->x || !e->backbone || !e->mask || !e->designed || !e->open || !e->number ||
-        !e->chain || !e->codes || !e->label)
+    if (!e->x || !e->backbone || !e->mask || !e->designed || !e->open || !e->number || !e->chain ||
+        !e->codes || !e->label)
         return bi_fail(err, BIOINFER_NOMEM, "%s: %zu residues", e->name, n);
     for (size_t s = 0; s < e->n_segments; s++) {
         struct bi_segment *segment = &e->segments[s];
@@ -341,7 +343,7 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
             e->label[at] = p->transmembrane;
         }
     }
-    bi_entry_coordinates(e, ca_only, (const float (*)[BI_BACKBONE][3])e->backbone, e->x);
+    bi_entry_coordinates(e, ca_only, (const float(*)[BI_BACKBONE][3])e->backbone, e->x);
     if ((st = label_tokens(e, b, p->interface_, 1, err)) == 0)
         st = label_tokens(e, b, p->buried, 2, err);
     return st;
@@ -409,7 +411,8 @@ static const struct bi_residue *find_residue(const struct bi_chain *c, int32_t n
             high = middle;
     }
     return low < c->n && c->residues[low].number == number && c->residues[low].icode == icode
-               ? &c->residues[low] : NULL;
+               ? &c->residues[low]
+               : NULL;
 }
 
 static void add_side_atom(const struct bi_entry *e, const struct bi_backbone *b,
@@ -417,7 +420,10 @@ static void add_side_atom(const struct bi_entry *e, const struct bi_backbone *b,
 {
     static const char names[] = " CG CG1 CG2 OG OG1 SG CD CD1 CD2 ND1 ND2 OD1 OD2 SD CE CE1 CE2 "
                                 "CE3 NE NE1 NE2 OE1 OE2 CH2 NH1 NH2 OH CZ CZ2 CZ3 NZ ";
-    const int32_t element = a->name[0] == 'C' ? 6 : a->name[0] == 'N' ? 7 : a->name[0] == 'O' ? 8 : 16;
+    const int32_t element = a->name[0] == 'C'   ? 6
+                            : a->name[0] == 'N' ? 7
+                            : a->name[0] == 'O' ? 8
+                                                : 16;
     char name[16];
     snprintf(name, sizeof name, " %s ", a->name);
     if (!strstr(names, name))
@@ -484,11 +490,15 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
     if ((st = bi_ligand_build(&ligand, s, err)))
         return st;
     if (!ligand.n)
-        bi_note(notes, model->base.env, BI_NOTE_NO_LIGAND, "%s: no ligand atoms: the weights have a "
-                "context for them that stays empty", e->name);
+        bi_note(notes, model->base.env, BI_NOTE_NO_LIGAND,
+                "%s: no ligand atoms: the weights have a "
+                "context for them that stays empty",
+                e->name);
     else
-        bi_log(model->base.env, BIOINFER_LOG_INFO, "%s: %zu ligand atoms (%zu hydrogens and %zu of "
-               "unknown elements left out)", e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
+        bi_log(model->base.env, BIOINFER_LOG_INFO,
+               "%s: %zu ligand atoms (%zu hydrogens and %zu of "
+               "unknown elements left out)",
+               e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
     if (p->side_chains && !(sides = bi_calloc(model->base.env, (size_t)e->n, sizeof *sides))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: side chains", e->name);
         goto out;
@@ -501,7 +511,7 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
         int64_t around[SIDE_NEIGHBORS];
         if (e->mask[t] == 0)
             continue;
-        place_cb((const float (*)[3])e->backbone[t], near.point);
+        place_cb((const float(*)[3])e->backbone[t], near.point);
         for (int i = sides ? nearest_residues(e, t, around) : 0; i-- > 0;)
             for (int k = 0; k < sides[around[i]].n; k++)
                 if (e->designed[around[i]] * e->open[around[i]] == 0)
@@ -537,9 +547,11 @@ static int token_of(const struct bi_entry *e, const struct bi_segment *s,
 {
     uint64_t v;
     if (!bi_json_u64(position, &v) || v < 1 || v > (uint64_t)s->n)
-        return bi_fail(err, BIOINFER_INVALID, "%s: %s: chain %s: position '%.20s', expected 1 to "
-                       "%lld (residues of the chain, gaps counted)", e->name, what, s->id,
-                       position && position->text ? position->text : "?", (long long)s->n);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: %s: chain %s: position '%.20s', expected 1 to "
+                       "%lld (residues of the chain, gaps counted)",
+                       e->name, what, s->id, position && position->text ? position->text : "?",
+                       (long long)s->n);
     *token = s->begin + (int64_t)v - 1;
     return 0;
 }
@@ -585,8 +597,8 @@ static int apply_omit(struct bi_entry *e, const struct bi_json *json, struct bio
             const struct bi_json *positions = pair->first;
             const char *letters = positions ? bi_json_string(positions->next) : NULL;
             if (!letters || positions->type != BI_JSON_ARRAY)
-                return bi_fail(err, BIOINFER_FORMAT, "%s: omit: expected [[positions], \"letters\"]",
-                               e->name);
+                return bi_fail(err, BIOINFER_FORMAT,
+                               "%s: omit: expected [[positions], \"letters\"]", e->name);
             for (const struct bi_json *j = positions->first; j; j = j->next) {
                 int64_t at;
                 if ((st = token_of(e, s, j, "omit", &at, err)))
@@ -619,8 +631,8 @@ static int read_numbers(const struct bi_entry *e, const struct bi_segment *s,
                            e->name, what, s->id, (long long)row + 1, columns);
     }
     if (row != s->n)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: chain %s: %lld rows, expected %lld", e->name,
-                       what, s->id, (long long)row, (long long)s->n);
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: chain %s: %lld rows, expected %lld",
+                       e->name, what, s->id, (long long)row, (long long)s->n);
     return 0;
 }
 
@@ -647,8 +659,9 @@ static int apply_pssm(struct bi_entry *e, const struct bi_json *json, struct bio
         return bi_fail(err, BIOINFER_NOMEM, "%s: PSSM", e->name);
     for (const struct bi_json *c = json->first; !st && c; c = c->next) {
         const struct bi_segment *s = segment_of(e, c->key);
-        if (s && !(st = read_numbers(e, s, bi_json_get(c, "pssm_coef"), "pssm_coef", 1,
-                                     e->pssm_scale, err)) &&
+        if (s &&
+            !(st = read_numbers(e, s, bi_json_get(c, "pssm_coef"), "pssm_coef", 1, e->pssm_scale,
+                                err)) &&
             !(st = read_numbers(e, s, bi_json_get(c, "pssm_bias"), "pssm_bias", BI_SYMBOLS,
                                 e->pssm_bias, err)))
             st = read_numbers(e, s, bi_json_get(c, "pssm_log_odds"), "pssm_log_odds", BI_SYMBOLS,
@@ -689,10 +702,11 @@ static int tie_equal_chains(struct bi_entry *e, struct bioinfer_error *err)
         designed++;
     for (size_t s = 1; s < designed; s++)
         if (e->segments[s].n != e->segments[0].n)
-            return bi_fail(err, BIOINFER_MISMATCH, "%s: chains %s and %s of a homo-oligomer have "
-                           "%lld and %lld residues (gaps counted)", e->name, e->segments[0].id,
-                           e->segments[s].id, (long long)e->segments[0].n,
-                           (long long)e->segments[s].n);
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: chains %s and %s of a homo-oligomer have "
+                           "%lld and %lld residues (gaps counted)",
+                           e->name, e->segments[0].id, e->segments[s].id,
+                           (long long)e->segments[0].n, (long long)e->segments[s].n);
     for (int64_t i = 0; !st && designed && i < e->segments[0].n; i++) {
         int32_t *tokens;
         float *weights;
@@ -734,8 +748,10 @@ static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bio
                 if ((st = token_of(e, s, p, "tied positions", &at, err)))
                     return st;
                 if (weighted && !bi_json_double(w, &weight))
-                    return bi_fail(err, BIOINFER_FORMAT, "%s: tied positions: chain %s: a position "
-                                   "without a weight", e->name, s->id);
+                    return bi_fail(err, BIOINFER_FORMAT,
+                                   "%s: tied positions: chain %s: a position "
+                                   "without a weight",
+                                   e->name, s->id);
                 tokens[n] = (int32_t)at;
                 weights[n++] = (float)weight;
             }
@@ -749,9 +765,8 @@ static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bio
 
 static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
                        struct bi_backbone *b, const struct bioinfer_model *model,
-                       const struct bioinfer_design_params *p,
-                       const struct bi_side_files *side, struct bi_notes *notes,
-                       struct bioinfer_error *err)
+                       const struct bioinfer_design_params *p, const struct bi_side_files *side,
+                       struct bi_notes *notes, struct bioinfer_error *err)
 {
     const struct bi_json *json;
     struct bi_buf said = {.env = model->base.env};
@@ -766,13 +781,15 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         bi_note(notes, model->base.env, BI_NOTE_READ, "%s: %s", e->name, bi_buf_text(&said));
     bi_buf_free(&said);
     if (b->n_other && !ligand)
-        bi_note(notes, model->base.env, BI_NOTE_UNSEEN, "%s: %zu residues that are neither protein "
-                "nor water are not seen: these weights have no ligand context", e->name, b->n_other);
+        bi_note(notes, model->base.env, BI_NOTE_UNSEEN,
+                "%s: %zu residues that are neither protein "
+                "nor water are not seen: these weights have no ligand context",
+                e->name, b->n_other);
     if ((st = choose_chains(e, b, p, side, err)))
         return st;
     if (p->max_length > 0 && e->n > p->max_length)
-        return bi_fail(err, BIOINFER_TOO_LONG, "%s: %lld residues, at most %lld are allowed", e->name,
-                       (long long)e->n, (long long)p->max_length);
+        return bi_fail(err, BIOINFER_TOO_LONG, "%s: %lld residues, at most %lld are allowed",
+                       e->name, (long long)e->n, (long long)p->max_length);
     if ((st = fill_tokens(e, b, model, p, err)) ||
         (st = side_of(&json, side->fixed, e->name, "fixed positions", BI_JSON_OBJECT, err)) ||
         (st = apply_fixed(e, json, err)) ||
@@ -784,8 +801,7 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         (st = side_of(&json, side->pssm, e->name, "PSSM", BI_JSON_OBJECT, err)) ||
         (st = apply_pssm(e, json, err)) ||
         (st = side_of(&json, side->tied, e->name, "tied positions", BI_JSON_ARRAY, err)) ||
-        (st = apply_ties(e, json, err)) ||
-        (p->homooligomer && (st = tie_equal_chains(e, err))))
+        (st = apply_ties(e, json, err)) || (p->homooligomer && (st = tie_equal_chains(e, err))))
         return st;
     for (int64_t i = 0; i < e->n; i++)
         n_usable += e->mask[i] != 0;

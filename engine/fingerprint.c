@@ -45,7 +45,8 @@ static int add_graph(struct pair *to, const struct bi_model *m, struct bioinfer_
 {
     const struct bi_shape shape = {16, 1, 16, 0};
     const struct bi_wants wants = {.include = m->can_include | (m->head ? BIOINFER_HEAD : 0),
-                                   .layers = &m->n_layers, .n_layers = 1};
+                                   .layers = &m->n_layers,
+                                   .n_layers = 1};
     const int32_t probe[] = {0, m->mask_id < 0 ? 1 : m->mask_id, 1, 2, 3, 4, 5, 6};
     struct bi_buf text = {.env = m->env};
     struct bi_graph *g = NULL;
@@ -63,8 +64,7 @@ static int add_graph(struct pair *to, const struct bi_model *m, struct bioinfer_
         bi_buf_printf(&text, "%s\n", m->tokens[i]);
     for (int c = 0; c < 128; c++)
         bi_buf_printf(&text, " %d", m->def->residue_token(m, (char)c));
-    bi_buf_printf(&text, " %d %d %d %" PRId64, m->n_prefix, m->n_suffix, m->mask_id,
-                  m->max_tokens);
+    bi_buf_printf(&text, " %d %d %d %" PRId64, m->n_prefix, m->n_suffix, m->mask_id, m->max_tokens);
     if (m->def->token_scale) {
         m->def->token_scale(m, probe, BI_COUNT(probe), scale);
         add(to, scale, sizeof scale);
@@ -79,8 +79,7 @@ out:
     return st;
 }
 
-static int add_content(struct pair *to, const struct bioinfer_model *m,
-                       struct bioinfer_error *err)
+static int add_content(struct pair *to, const struct bioinfer_model *m, struct bioinfer_error *err)
 {
     const struct bi_model *base = &m->base;
     char text[200];
@@ -91,10 +90,10 @@ static int add_content(struct pair *to, const struct bioinfer_model *m,
     for (size_t i = 0; i < base->n_weights; i++) {
         const struct bi_weight *w = &base->weights[i];
         const struct bi_weight_sum *s = &m->store.sums[i];
-        const uint64_t facts[] = {
-            (uint64_t)w->rank, (uint64_t)w->shape[0], w->rank == 2 ? (uint64_t)w->shape[1] : 1,
-            atomic_load_explicit(&s->sum[0], memory_order_relaxed),
-            atomic_load_explicit(&s->sum[1], memory_order_relaxed)};
+        const uint64_t facts[] = {(uint64_t)w->rank, (uint64_t)w->shape[0],
+                                  w->rank == 2 ? (uint64_t)w->shape[1] : 1,
+                                  atomic_load_explicit(&s->sum[0], memory_order_relaxed),
+                                  atomic_load_explicit(&s->sum[1], memory_order_relaxed)};
         add_text(to, w->name);
         add(to, facts, sizeof facts);
     }
@@ -115,8 +114,7 @@ int bioinfer_model_fingerprint(bioinfer_model *m, const char **text, struct bioi
     if ((st = bi_context_check(m->ctx, err)))
         return st;
     pthread_mutex_lock(&m->store.lock);
-    if (!*m->fingerprint && !(st = bi_store_sum(m, err)) &&
-        !(st = add_content(&content, m, err))) {
+    if (!*m->fingerprint && !(st = bi_store_sum(m, err)) && !(st = add_content(&content, m, err))) {
         snprintf(facts, sizeof facts, "%s %s %s %s", bioinfer_version(), m->ops->name,
                  m->caps.kernels, m->half ? "fp16" : "fp32");
         add_text(&build, facts);

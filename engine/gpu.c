@@ -152,10 +152,16 @@ void bi_gpu_close(struct bi_device **device)
 
 void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
 {
-    *caps = (struct bi_caps){.kernels = d->facts.arch[0], .memory_size = d->facts.memory_size,
-                             .memory_free = d->facts.memory_free, .weight_panel = 1,
-                             .gate_block = 16, .runs = true, .half = true, .async = true,
-                             .rotates = d->facts.hopper, .follows = d->facts.hopper,
+    *caps = (struct bi_caps){.kernels = d->facts.arch[0],
+                             .memory_size = d->facts.memory_size,
+                             .memory_free = d->facts.memory_free,
+                             .weight_panel = 1,
+                             .gate_block = 16,
+                             .runs = true,
+                             .half = true,
+                             .async = true,
+                             .rotates = d->facts.hopper,
+                             .follows = d->facts.hopper,
                              .no_rules = "norm_pool"}; /* rows in parallel */
     snprintf(caps->description, sizeof caps->description, "%s", d->facts.description);
 }
@@ -229,8 +235,7 @@ static size_t size_in(enum bi_layout layout, size_t k)
     }
 }
 
-uint64_t bi_gpu_weight_size(const struct bi_device *d, enum bi_layout layout, int64_t n,
-                            int64_t k)
+uint64_t bi_gpu_weight_size(const struct bi_device *d, enum bi_layout layout, int64_t n, int64_t k)
 {
     (void)d;
     return (uint64_t)n * size_in(layout, (size_t)k);
@@ -347,7 +352,8 @@ static int write_piece(struct bi_device *d, char *dst, const float *src, size_t 
     else
         memcpy(s->host, src, count * sizeof *src);
     code = d->driver->copy_in(d->gpu, d->weights, dst, s->host,
-                              by_rows(layout) ? count / k * size_in(layout, k) : size_in(layout, count));
+                              by_rows(layout) ? count / k * size_in(layout, k)
+                                              : size_in(layout, count));
     if (!code)
         code = d->driver->event_record(d->gpu, s->copied, d->weights);
     if (code) {
@@ -359,9 +365,8 @@ static int write_piece(struct bi_device *d, char *dst, const float *src, size_t 
     return st;
 }
 
-int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, int64_t n,
-                        int64_t k, int64_t first, int64_t rows, const float *src,
-                        struct bioinfer_error *err)
+int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, int64_t n, int64_t k,
+                        int64_t first, int64_t rows, const float *src, struct bioinfer_error *err)
 {
     int was = 0;
     const size_t unit = by_rows(layout) ? (size_t)k : 1, unit_size = size_in(layout, unit);
@@ -371,8 +376,10 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
     int st;
     (void)n;
     if (!most)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "a weight of %lld columns: a row is more than the %d bytes that "
-                       "are staged", (long long)k, STAGING_SIZE);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "a weight of %lld columns: a row is more than the %d bytes that "
+                       "are staged",
+                       (long long)k, STAGING_SIZE);
     st = enter(d, &was, "upload of weights", err);
     if (st)
         return st;
@@ -437,8 +444,10 @@ static int load_module(struct bi_device *d, struct loaded *m, struct bioinfer_er
     int st = 0;
     if (d->driver->needs_images) {
         if (!blob)
-            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: this build has no kernels for it "
-                           "(%s)%s", d->driver->name, d->facts.arch[0], name,
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s: %s: this build has no kernels for it "
+                           "(%s)%s",
+                           d->driver->name, d->facts.arch[0], name,
                            bi_gpu_blobs[0].arch ? "" : ": it was made without clang-19");
         size = (uLongf)blob->raw_size;
         if (!(image = bi_alloc(d->env, size + 1)))
@@ -499,17 +508,18 @@ static void load_some(void *user, int thread, int64_t first, int64_t end)
 static int load_modules(struct bi_device *d, const struct bi_launch *launches, int n,
                         struct bioinfer_error *err)
 {
-    struct loading loading = {.device = d, .modules = d->modules + d->n_modules,
-                              .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct loading loading = {
+        .device = d, .modules = d->modules + d->n_modules, .lock = PTHREAD_MUTEX_INITIALIZER};
     size_t end = d->n_modules, kept = end;
     for (int i = 0; i < n; i++) {
         const struct bi_gpu_entry *e = launches[i].function;
         for (const struct bi_gpu_entry *last = e + bi_gpu_parts(e); e < last; e++)
             if (!find_module(d, e, end)) {
-                const struct bi_gpu_blob *b =
-                    d->driver->needs_images ? bi_gpu_find_blob(&d->facts, e) : NULL;
-                d->modules[end++] =
-                    (struct loaded){.blob = b, .module = e->module, .entry = b ? b->entry : NULL};
+                const struct bi_gpu_blob *b = d->driver->needs_images
+                                                  ? bi_gpu_find_blob(&d->facts, e)
+                                                  : NULL;
+                d->modules[end++] = (struct loaded){
+                    .blob = b, .module = e->module, .entry = b ? b->entry : NULL};
             }
     }
     bi_team_for(d->env, d->n_threads, (int64_t)(end - d->n_modules), 1, load_some, &loading);
@@ -527,16 +537,20 @@ static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bio
     if (!strcmp(l->entry, "rel_attention")) {
         const struct bi_rel_attention_params *p = (const void *)l->params;
         if (p->value_dim > 192 || (l->in_dtype[0] == BI_F16 && p->key_dim > 64))
-            return bi_fail(err, BIOINFER_UNSUPPORTED, "heads of %d and %d: GPU kernels with "
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "heads of %d and %d: GPU kernels with "
                            "relative positions take keys up to 64 and values up to 192; use "
-                           "--device cpu", p->key_dim, p->value_dim);
+                           "--device cpu",
+                           p->key_dim, p->value_dim);
     }
     bi_gpu_entry_name(&d->facts, l, name, sizeof name);
     while (i < BI_COUNT(entries) && strcmp(entries[i].name, name))
         i++;
     if (i == BI_COUNT(entries))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: there is no GPU kernel %s yet: use "
-                       "--device cpu", d->driver->name, name);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: there is no GPU kernel %s yet: use "
+                       "--device cpu",
+                       d->driver->name, name);
     l->function = &entries[i];
     return 0;
 }
@@ -548,8 +562,7 @@ static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
     int code = 0;
     for (const struct bi_gpu_entry *end = e + bi_gpu_parts(e); e < end; e++) {
         bi_gpu_handle *f = &d->functions[e - entries];
-        if (!*f && (code = d->driver->function(d->gpu,
-                                               find_module(d, e, d->n_modules)->handle,
+        if (!*f && (code = d->driver->function(d->gpu, find_module(d, e, d->n_modules)->handle,
                                                e->name, e->shared, f)))
             return failed(d, code, e->name, err);
     }
@@ -758,14 +771,14 @@ static struct bi_counts bucket_of(const struct bi_program *program)
 static bool stays(const struct bi_gpu_entry *e)
 {
     return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90") ||
-           !strcmp(e->module, "linear_twin_sm90") ||
-           !strcmp(e->module, "attention_sm90") || !strcmp(e->module, "rel_attention_sm90");
+           !strcmp(e->module, "linear_twin_sm90") || !strcmp(e->module, "attention_sm90") ||
+           !strcmp(e->module, "rel_attention_sm90");
 }
 
 /* Even and odd rows of float16, in boxes of `box` rows and 64 columns. */
-static int maps_of_twos(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const void *x, int64_t rows,
-                        int64_t columns, int64_t ld, int box, struct bi_tensor_map *even,
-                        struct bi_tensor_map *odd)
+static int maps_of_twos(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const void *x,
+                        int64_t rows, int64_t columns, int64_t ld, int box,
+                        struct bi_tensor_map *even, struct bi_tensor_map *odd)
 {
     const char *second = (const char *)x + ld * 2;
     int code = v->tensor_map(gpu, even, x, (rows + 1) / 2, columns, 2 * ld, box, 64);
@@ -773,8 +786,9 @@ static int maps_of_twos(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const 
 }
 
 /* Maps behind those of x and w (linear_sm90_kinds.h), mostly boxes that a warp reads and writes at once. */
-static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const struct bi_linear_params *p,
-                         bool half, int m, int n, struct bi_tensor_map *maps)
+static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
+                         const struct bi_linear_params *p, bool half, int m, int n,
+                         struct bi_tensor_map *maps)
 {
     const bool pairs = p->also && !p->scale, small = m == 64;
     const int wide = half || p->odd ? 1 : 2; /* in units of two bytes */
@@ -784,28 +798,32 @@ static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const
     const char *y = (const char *)p->y + (p->odd ? p->pad * p->ldy * 2 : 0);
     int code = 0;
     if (p->more_x) { /* tiles as of x and w, which an entry has of m rows and n columns */
-        if ((code = small ? v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)
-                          : maps_of_twos(v, gpu, p->more_x, p->rows, p->more_k, p->ldm, 64, &maps[0], &maps[5])) ||
+        if ((code = small
+                        ? v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)
+                        : maps_of_twos(v, gpu, p->more_x, p->rows, p->more_k, p->ldm, 64, &maps[0],
+                                       &maps[5])) ||
             (code = v->tensor_map(gpu, &maps[3], p->more_w, p->n, p->more_k, p->more_k, n, 64)))
             return code;
     } else if (added) {
-        code = v->tensor_map(gpu, &maps[0], added, p->rows, wide * p->n, wide * (p->odd ? p->ldo : p->ldr), 16, 64);
+        code = v->tensor_map(gpu, &maps[0], added, p->rows, wide * p->n,
+                             wide * (p->odd ? p->ldo : p->ldr), 16, 64);
     }
     if (!code && p->y && (half || !p->odd))
         code = v->tensor_map(gpu, &maps[1], y, rows, wide * p->n, wide * p->ldy, box, 64);
-    return code || !also ? code
-                         : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
+    return code || !also
+               ? code
+               : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
 }
 
 /* Even and odd rows of x, as for tiles of 128 pairs, and w in tiles of n columns. */
-static int twin_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const struct bi_linear_params *p, int n,
-                     struct bi_tensor_map *maps)
+static int twin_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
+                     const struct bi_linear_params *p, int n, struct bi_tensor_map *maps)
 {
     const int64_t channels = p->k / BI_TWIN_TAPS, width = BI_TWIN_PRODUCTS * channels;
     int code = followed_maps(v, gpu, p, true, 128, n, &maps[2]);
     if (!code)
-        code = maps_of_twos(v, gpu, p->x, p->rows + BI_TWIN_TAPS - 1, channels, p->ldx, 128 + BI_TWIN_TAPS / 2,
-                            &maps[0], &maps[6]);
+        code = maps_of_twos(v, gpu, p->x, p->rows + BI_TWIN_TAPS - 1, channels, p->ldx,
+                            128 + BI_TWIN_TAPS / 2, &maps[0], &maps[6]);
     return code ? code : v->tensor_map(gpu, &maps[1], p->w, p->n, width, width, n, 64);
 }
 
@@ -816,18 +834,19 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     struct bi_tensor_map *maps = out;
     int code = 0;
     memset(maps, 0, e->head);
-    memcpy((char *)out + e->head, params, e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head
-                                                                             : BI_PARAMS_SIZE);
+    memcpy((char *)out + e->head, params,
+           e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head : BI_PARAMS_SIZE);
     if (!strncmp(e->name, "linear_sm90", 11)) {
         const struct bi_linear_params *p = params;
         int m = strstr(e->name, "_small") ? 64 : 128, n = m; /* as its entry copies */
-        const int32_t channels = BI_LINEAR_CHANNELS(p); /* of a tap */
+        const int32_t channels = BI_LINEAR_CHANNELS(p);      /* of a tap */
         sscanf(e->name, "linear_sm90_%dx%d", &m, &n);
         if (p->twin)
             return twin_maps(v, gpu, p, n, maps);
         const int64_t x_rows = p->rows + p->k / channels - 1;
         const bool twos = p->also && !p->scale && m == 128;
-        if (!(code = twos ? maps_of_twos(v, gpu, p->x, x_rows, channels, p->ldx, 64, &maps[0], &maps[6])
+        if (!(code = twos ? maps_of_twos(v, gpu, p->x, x_rows, channels, p->ldx, 64, &maps[0],
+                                         &maps[6])
                           : v->tensor_map(gpu, &maps[0], p->x, x_rows, channels, p->ldx, m, 64)))
             code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, n, 64);
         if (!code && !strcmp(e->module, "linear_followed_sm90"))
@@ -853,8 +872,8 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
     return code;
 }
 
-void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
-                 const void *params, const struct bi_counts *bucket, int32_t grid[2])
+void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e, const void *params,
+                 const struct bi_counts *bucket, int32_t grid[2])
 {
     grid[0] = grid[1] = 1;
     e->grid(params, bucket, grid);

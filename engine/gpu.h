@@ -12,10 +12,10 @@ typedef void *bi_gpu_handle;
 struct bi_gpu_facts {
     char description[96];
     uint64_t memory_size, memory_free;
-    int n_devices;               /* the driver has, also when open() fails then; 0 = there is no driver */
-    int n_units;                 /* streaming multiprocessors, compute units */
-    const char *arch[4];         /* blobs it can load, best first; NULL ends */
-    bool hopper;                 /* sm_90a is the first: tensor maps, and launches that begin early */
+    int n_devices;       /* the driver has, also when open() fails then; 0 = there is no driver */
+    int n_units;         /* streaming multiprocessors, compute units */
+    const char *arch[4]; /* blobs it can load, best first; NULL ends */
+    bool hopper;         /* sm_90a is the first: tensor maps, and launches that begin early */
 };
 
 struct bi_gpu_driver {
@@ -63,8 +63,7 @@ struct bi_gpu_driver {
     int (*event_record)(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream);
     int (*event_wait)(bi_gpu_handle gpu, bi_gpu_handle event); /* the host waits */
     int (*stream_wait)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event);
-    int (*event_seconds)(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
-                         double *seconds);
+    int (*event_seconds)(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to, double *seconds);
     /* NOMEM, DEVICE_LOST (every later call fails) or DEVICE; words into text. */
     int (*describe)(int code, char *text, size_t size);
     bool needs_images; /* modules come from the blobs of the library */
@@ -83,8 +82,8 @@ const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
 
 /* The grid of an entry for the sizes of a bucket. Blocks of Hopper's linears go through the tiles:
  * there are at most as many as multiprocessors. */
-void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e,
-                 const void *params, const struct bi_counts *bucket, int32_t grid[2]);
+void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e, const void *params,
+                 const struct bi_counts *bucket, int32_t grid[2]);
 
 /* The params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out: e->size
  * bytes, 64-byte aligned. n_tokens: of the bucket. */
@@ -117,28 +116,25 @@ int bi_gpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layo
 int bi_gpu_weight_flush(struct bi_device *device, struct bioinfer_error *err);
 int bi_gpu_module(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);
-int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *device,
-                     struct bioinfer_error *err);
+int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *device, struct bioinfer_error *err);
 void bi_gpu_queue_free(struct bi_queue **queue);
-int bi_gpu_prepare(struct bi_queue *queue, struct bi_program *program,
-                   struct bioinfer_error *err);
+int bi_gpu_prepare(struct bi_queue *queue, struct bi_program *program, struct bioinfer_error *err);
 void bi_gpu_release(struct bi_queue *queue, struct bi_program *program);
 int bi_gpu_upload(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
                   struct bioinfer_error *err);
 int bi_gpu_submit(struct bi_queue *queue, int slot, const struct bi_program *program,
                   const struct bi_counts *counts, struct bioinfer_error *err);
-int bi_gpu_download(struct bi_queue *queue, int slot, void *dst, const void *src,
-                    uint64_t size, struct bioinfer_error *err);
+int bi_gpu_download(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
+                    struct bioinfer_error *err);
 int bi_gpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 
-#define BI_GPU_OPS                                                                       \
-    .abi = BI_BACKEND_ABI, .close = bi_gpu_close, .caps = bi_gpu_caps,                   \
-    .alloc = bi_gpu_alloc, .free = bi_gpu_free, .host_alloc = bi_gpu_host_alloc,         \
-    .host_free = bi_gpu_host_free, .weight_size = bi_gpu_weight_size,                    \
-    .weight_write = bi_gpu_weight_write, .weight_flush = bi_gpu_weight_flush,            \
-    .module = bi_gpu_module, .queue_new = bi_gpu_queue_new,                              \
-    .queue_free = bi_gpu_queue_free, .prepare = bi_gpu_prepare,                          \
-    .release = bi_gpu_release, .upload = bi_gpu_upload, .submit = bi_gpu_submit,         \
-    .download = bi_gpu_download, .wait = bi_gpu_wait
+#define BI_GPU_OPS                                                                                 \
+    .abi = BI_BACKEND_ABI, .close = bi_gpu_close, .caps = bi_gpu_caps, .alloc = bi_gpu_alloc,      \
+    .free = bi_gpu_free, .host_alloc = bi_gpu_host_alloc, .host_free = bi_gpu_host_free,           \
+    .weight_size = bi_gpu_weight_size, .weight_write = bi_gpu_weight_write,                        \
+    .weight_flush = bi_gpu_weight_flush, .module = bi_gpu_module, .queue_new = bi_gpu_queue_new,   \
+    .queue_free = bi_gpu_queue_free, .prepare = bi_gpu_prepare, .release = bi_gpu_release,         \
+    .upload = bi_gpu_upload, .submit = bi_gpu_submit, .download = bi_gpu_download,                 \
+    .wait = bi_gpu_wait
 
 #endif

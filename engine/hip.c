@@ -14,47 +14,54 @@
 typedef int hip_result;
 
 enum {
-    HIP_HOST_TO_DEVICE = 1, HIP_DEVICE_TO_HOST = 2, HIP_ATTRIBUTE_UNITS = 63,
-    HIP_STREAM_NON_BLOCKING = 1, HIP_EVENT_NO_TIMES = 2, HIP_HOST_PORTABLE = 1,
+    HIP_HOST_TO_DEVICE = 1,
+    HIP_DEVICE_TO_HOST = 2,
+    HIP_ATTRIBUTE_UNITS = 63,
+    HIP_STREAM_NON_BLOCKING = 1,
+    HIP_EVENT_NO_TIMES = 2,
+    HIP_HOST_PORTABLE = 1,
     HIP_CAPTURE_THREAD_LOCAL = 1,
     /* hipDeviceProp_t is 792 bytes in ROCm 5, 1,472 in 6 and 7; only the name of the
      * architecture is read from it */
-    HIP_PROPERTIES_SIZE = 4096, HIP_ARCH_AT_5 = 396, HIP_ARCH_AT_6 = 1160, HIP_ARCH_SIZE = 256
+    HIP_PROPERTIES_SIZE = 4096,
+    HIP_ARCH_AT_5 = 396,
+    HIP_ARCH_AT_6 = 1160,
+    HIP_ARCH_SIZE = 256
 };
 
 /* X(name, parameters): every symbol used */
-#define HIP_SYMBOLS(X)                                                                   \
-    X(hipInit, (unsigned))                                                               \
-    X(hipGetDeviceCount, (int *))                                                        \
-    X(hipGetDevice, (int *))                                                             \
-    X(hipSetDevice, (int))                                                               \
-    X(hipDeviceGetName, (char *, int, int))                                              \
-    X(hipDeviceGetAttribute, (int *, int, int))                                          \
-    X(hipMemGetInfo, (size_t *, size_t *))                                               \
-    X(hipMalloc, (void **, size_t))                                                      \
-    X(hipFree, (void *))                                                                 \
-    X(hipHostMalloc, (void **, size_t, unsigned))                                        \
-    X(hipHostFree, (void *))                                                             \
-    X(hipMemcpyAsync, (void *, const void *, size_t, int, void *))                       \
-    X(hipModuleLoadData, (void **, const void *))                                        \
-    X(hipModuleUnload, (void *))                                                         \
-    X(hipModuleGetFunction, (void **, void *, const char *))                             \
-    X(hipModuleLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned,  \
-                              unsigned, unsigned, void *, void **, void **))             \
-    X(hipStreamCreateWithFlags, (void **, unsigned))                                     \
-    X(hipStreamDestroy, (void *))                                                        \
-    X(hipStreamSynchronize, (void *))                                                    \
-    X(hipStreamWaitEvent, (void *, void *, unsigned))                                    \
-    X(hipEventCreateWithFlags, (void **, unsigned))                                      \
-    X(hipEventDestroy, (void *))                                                         \
-    X(hipEventRecord, (void *, void *))                                                  \
-    X(hipEventSynchronize, (void *))                                                     \
-    X(hipEventElapsedTime, (float *, void *, void *))                                    \
-    X(hipStreamBeginCapture, (void *, int))                                              \
-    X(hipStreamEndCapture, (void *, void **))                                            \
-    X(hipGraphInstantiate, (void **, void *, void **, char *, size_t))                   \
-    X(hipGraphLaunch, (void *, void *))                                                  \
-    X(hipGraphDestroy, (void *))                                                         \
+#define HIP_SYMBOLS(X)                                                                             \
+    X(hipInit, (unsigned))                                                                         \
+    X(hipGetDeviceCount, (int *))                                                                  \
+    X(hipGetDevice, (int *))                                                                       \
+    X(hipSetDevice, (int))                                                                         \
+    X(hipDeviceGetName, (char *, int, int))                                                        \
+    X(hipDeviceGetAttribute, (int *, int, int))                                                    \
+    X(hipMemGetInfo, (size_t *, size_t *))                                                         \
+    X(hipMalloc, (void **, size_t))                                                                \
+    X(hipFree, (void *))                                                                           \
+    X(hipHostMalloc, (void **, size_t, unsigned))                                                  \
+    X(hipHostFree, (void *))                                                                       \
+    X(hipMemcpyAsync, (void *, const void *, size_t, int, void *))                                 \
+    X(hipModuleLoadData, (void **, const void *))                                                  \
+    X(hipModuleUnload, (void *))                                                                   \
+    X(hipModuleGetFunction, (void **, void *, const char *))                                       \
+    X(hipModuleLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
+                              unsigned, void *, void **, void **))                                 \
+    X(hipStreamCreateWithFlags, (void **, unsigned))                                               \
+    X(hipStreamDestroy, (void *))                                                                  \
+    X(hipStreamSynchronize, (void *))                                                              \
+    X(hipStreamWaitEvent, (void *, void *, unsigned))                                              \
+    X(hipEventCreateWithFlags, (void **, unsigned))                                                \
+    X(hipEventDestroy, (void *))                                                                   \
+    X(hipEventRecord, (void *, void *))                                                            \
+    X(hipEventSynchronize, (void *))                                                               \
+    X(hipEventElapsedTime, (float *, void *, void *))                                              \
+    X(hipStreamBeginCapture, (void *, int))                                                        \
+    X(hipStreamEndCapture, (void *, void **))                                                      \
+    X(hipGraphInstantiate, (void **, void *, void **, char *, size_t))                             \
+    X(hipGraphLaunch, (void *, void *))                                                            \
+    X(hipGraphDestroy, (void *))                                                                   \
     X(hipGraphExecDestroy, (void *))
 
 struct hip {
@@ -62,7 +69,7 @@ struct hip {
     void *library; /* never closed: threads of the runtime go on running in it */
     int device;
     char arch[HIP_ARCH_SIZE];
-#define X(name, params) hip_result (*name) params;
+#define X(name, params) hip_result(*name) params;
     HIP_SYMBOLS(X)
 #undef X
 };
@@ -126,8 +133,8 @@ static int find_arch(const struct hip *h, int ordinal, const char *name, struct 
     for (const struct bi_gpu_blob *b = bi_gpu_blobs; b->arch; b++)
         if (!strncmp(b->arch, "gfx", 3) && !strstr(list, b->arch))
             snprintf(list + strlen(list), sizeof list - strlen(list), " %s", b->arch);
-    return bi_fail(err, BIOINFER_UNSUPPORTED, "hip:%d: %s is '%.40s'; this build has kernels for:%s",
-                   ordinal, name, h->arch,
+    return bi_fail(err, BIOINFER_UNSUPPORTED,
+                   "hip:%d: %s is '%.40s'; this build has kernels for:%s", ordinal, name, h->arch,
                    *list ? list : " none (it was made without clang-19)");
 }
 
@@ -142,12 +149,12 @@ static const char *rocm_folder(char *room, size_t size)
 static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
                     struct bi_gpu_facts *facts, struct bioinfer_error *err)
 {
-    static const char *const names[] = {"libamdhip64.so.6", "libamdhip64.so.7",
-                                        "libamdhip64.so.5", "libamdhip64.so", NULL};
+    static const char *const names[] = {"libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so.5",
+                                        "libamdhip64.so", NULL};
     char rocm[1024];
     const char *const folders[] = {rocm_folder(rocm, sizeof rocm), "/opt/rocm/lib", NULL};
-    const struct bi_driver_library library = {.names = names, .folders = folders, .driver = "hip",
-                                              .vendor = "AMD"};
+    const struct bi_driver_library library = {
+        .names = names, .folders = folders, .driver = "hip", .vendor = "AMD"};
     static const struct bi_driver_symbol symbols[] = {
 #define X(name, params) {#name, offsetof(struct hip, name), true},
         HIP_SYMBOLS(X)
@@ -187,11 +194,12 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     return 0;
 fail:
     st = hip_describe(code, words, sizeof words);
-    st = bi_fail(err, st, "hip:%d: %s%s", ordinal, words,
-                 code == BI_DRIVER_NO_DEVICE
-                     ? ": /dev/kfd must be there and open to this user, who is usually to be a member of the "
-                       "group render"
-                     : "");
+    st = bi_fail(
+        err, st, "hip:%d: %s%s", ordinal, words,
+        code == BI_DRIVER_NO_DEVICE
+            ? ": /dev/kfd must be there and open to this user, who is usually to be a member of the "
+              "group render"
+            : "");
 out:
     hip_close(h);
     return st;
@@ -246,8 +254,8 @@ static void hip_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
 }
 
 /* Kernels declare their shared memory: nothing to raise, nothing to grant. */
-static int hip_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name,
-                        int shared_size, bi_gpu_handle *function)
+static int hip_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name, int shared_size,
+                        bi_gpu_handle *function)
 {
     (void)shared_size;
     return ((struct hip *)gpu)->hipModuleGetFunction(function, module, name);
@@ -258,8 +266,8 @@ static int hip_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fun
 {
     (void)shared_size;
     return ((struct hip *)gpu)
-        ->hipModuleLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], 1,
-                                (unsigned)block, 1, 1, 0, stream, (void *[]){params}, NULL);
+        ->hipModuleLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], 1, (unsigned)block,
+                                1, 1, 0, stream, (void *[]){params}, NULL);
 }
 
 static int hip_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
@@ -275,15 +283,13 @@ static void hip_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
 static int hip_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
                        uint64_t size)
 {
-    return ((struct hip *)gpu)
-        ->hipMemcpyAsync(dst, src, (size_t)size, HIP_HOST_TO_DEVICE, stream);
+    return ((struct hip *)gpu)->hipMemcpyAsync(dst, src, (size_t)size, HIP_HOST_TO_DEVICE, stream);
 }
 
 static int hip_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
                         uint64_t size)
 {
-    return ((struct hip *)gpu)
-        ->hipMemcpyAsync(dst, src, (size_t)size, HIP_DEVICE_TO_HOST, stream);
+    return ((struct hip *)gpu)->hipMemcpyAsync(dst, src, (size_t)size, HIP_DEVICE_TO_HOST, stream);
 }
 
 static int hip_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)

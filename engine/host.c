@@ -48,8 +48,8 @@ static void host_close(struct bi_device **device)
 
 static void host_caps(const struct bi_device *device, struct bi_caps *caps)
 {
-    *caps = (struct bi_caps){.kernels = device->runs ? "reference" : "none", .weight_panel = 1,
-                             .runs = device->runs};
+    *caps = (struct bi_caps){
+        .kernels = device->runs ? "reference" : "none", .weight_panel = 1, .runs = device->runs};
 }
 
 static int host_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
@@ -81,17 +81,17 @@ static void host_host_free(struct bi_device *device, void *ptr)
     bi_free(device->env, ptr);
 }
 
-static uint64_t host_weight_size(const struct bi_device *device, enum bi_layout layout,
-                                 int64_t n, int64_t k)
+static uint64_t host_weight_size(const struct bi_device *device, enum bi_layout layout, int64_t n,
+                                 int64_t k)
 {
     (void)device;
     (void)layout;
     return (uint64_t)n * (uint64_t)k * sizeof(float);
 }
 
-static int host_weight_write(struct bi_device *device, void *dst, enum bi_layout layout,
-                             int64_t n, int64_t k, int64_t first, int64_t rows,
-                             const float *src, struct bioinfer_error *err)
+static int host_weight_write(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
+                             int64_t k, int64_t first, int64_t rows, const float *src,
+                             struct bioinfer_error *err)
 {
     (void)device;
     (void)layout;
@@ -138,8 +138,8 @@ static int host_prepare(struct bi_queue *queue, struct bi_program *program,
     return 0;
 }
 
-static int host_copy(struct bi_queue *queue, int slot, void *dst, const void *src,
-                     uint64_t size, struct bioinfer_error *err)
+static int host_copy(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
+                     struct bioinfer_error *err)
 {
     (void)queue;
     (void)slot;
@@ -173,14 +173,13 @@ static int host_wait(struct bi_queue *queue, int slot, struct bioinfer_error *er
     return 0;
 }
 
-#define HOST_OPS                                                                         \
-    .abi = BI_BACKEND_ABI, .close = host_close, .caps = host_caps, .alloc = host_alloc,  \
-    .free = host_free, .host_alloc = host_host_alloc, .host_free = host_host_free,       \
-    .weight_size = host_weight_size, .weight_write = host_weight_write,                  \
-    .module = host_module,                                                               \
-    .queue_new = host_queue_new, .queue_free = host_queue_free, .prepare = host_prepare, \
+#define HOST_OPS                                                                                   \
+    .abi = BI_BACKEND_ABI, .close = host_close, .caps = host_caps, .alloc = host_alloc,            \
+    .free = host_free, .host_alloc = host_host_alloc, .host_free = host_host_free,                 \
+    .weight_size = host_weight_size, .weight_write = host_weight_write, .module = host_module,     \
+    .queue_new = host_queue_new, .queue_free = host_queue_free, .prepare = host_prepare,           \
     .upload = host_copy, .submit = host_submit, .download = host_copy, .wait = host_wait
 
-const struct bi_backend_ops bi_backend_reference = {.name = "reference",
-                                                    .open = reference_open, HOST_OPS};
+const struct bi_backend_ops bi_backend_reference = {
+    .name = "reference", .open = reference_open, HOST_OPS};
 const struct bi_backend_ops bi_backend_null = {.name = "null", .open = null_open, HOST_OPS};

@@ -239,8 +239,7 @@ static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err
  * units before it. */
 static void read_window(struct run *r, struct window *w, int64_t limit, struct bioinfer_error *err)
 {
-    while (r->more > 0 && w->n < WINDOW_UNITS && w->load < limit &&
-           w->result_size < WINDOW_RESULTS)
+    while (r->more > 0 && w->n < WINDOW_UNITS && w->load < limit && w->result_size < WINDOW_RESULTS)
         r->more = read_unit(r, w, err);
 }
 
@@ -266,8 +265,10 @@ static int32_t bucket(int32_t n)
 
 static struct bi_counts capacity_of(const struct bi_counts *c)
 {
-    return (struct bi_counts){.n_tokens = bucket(c->n_tokens), .n_seqs = bucket(c->n_seqs),
-                              .n_rows = bucket(c->n_rows), .longest = bucket(c->longest),
+    return (struct bi_counts){.n_tokens = bucket(c->n_tokens),
+                              .n_seqs = bucket(c->n_seqs),
+                              .n_rows = bucket(c->n_rows),
+                              .longest = bucket(c->longest),
                               .n_samples = bucket(c->n_samples),
                               .n_sampled = bucket(c->n_sampled)};
 }
@@ -322,8 +323,10 @@ static int pack(const struct bi_task *t, const struct bi_exec_slot *slot,
     for (int k = 0; k < t->def->n_made; k++)
         n_known += bi_exec_input(slot, t->def->made[k]) != NULL;
     if (n_known != slot->plan->n_inputs)
-        return bi_fail(err, BIOINFER_INTERNAL, "%s: the graph has an input that task %s does not "
-                       "know", t->model->base.def->name, t->def->name);
+        return bi_fail(err, BIOINFER_INTERNAL,
+                       "%s: the graph has an input that task %s does not "
+                       "know",
+                       t->model->base.def->name, t->def->name);
     for (size_t i = 0; t->def->fill && i < n; i++) {
         place.index = (int64_t)i;
         place.part_begins = part_begins(before(order, i), order[i]);

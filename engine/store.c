@@ -51,8 +51,10 @@ static int check_finite(const struct bioinfer_model *model, const char *name, co
 {
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
-            return bi_fail(err, BIOINFER_NONFINITE, "%s: weight %s holds a value that is not "
-                           "finite", model->path, name);
+            return bi_fail(err, BIOINFER_NONFINITE,
+                           "%s: weight %s holds a value that is not "
+                           "finite",
+                           model->path, name);
     return 0;
 }
 
@@ -199,12 +201,12 @@ static int load_piece(struct bioinfer_model *model, const struct piece *p, float
     if (!e)
         return read_summed(model, p->weight, p->first, p->rows, rows, err);
     n = p->value->shape[0];
-    st = e->gate_block ? read_gated(model, p->value, e->sums, e->gate_block, p->first, p->rows,
-                                    k, rows, err)
-                       : read_rows(model, p->value, e->sums, p->first, p->rows, k, rows, err);
-    return st ? st : model->ops->weight_write(model->device, p->entry->buffer.ptr,
-                                              p->entry->layout, n, k, p->first, p->rows, rows,
-                                              err);
+    st = e->gate_block
+             ? read_gated(model, p->value, e->sums, e->gate_block, p->first, p->rows, k, rows, err)
+             : read_rows(model, p->value, e->sums, p->first, p->rows, k, rows, err);
+    return st ? st
+              : model->ops->weight_write(model->device, p->entry->buffer.ptr, p->entry->layout, n,
+                                         k, p->first, p->rows, rows, err);
 }
 
 struct loading {
@@ -231,8 +233,7 @@ static void load_one(struct loading *l, int64_t i, float *rows)
         return;
     st = rows ? load_piece(l->model, &l->pieces[i], rows, &mine)
               : bi_fail(&mine, BIOINFER_NOMEM, "%s: rows of %s", l->model->path,
-                        l->pieces[i].entry ? l->pieces[i].value->name
-                                           : l->pieces[i].weight->name);
+                        l->pieces[i].entry ? l->pieces[i].value->name : l->pieces[i].weight->name);
     if (!st)
         return;
     pthread_mutex_lock(&l->lock);
@@ -261,8 +262,8 @@ static void load_some(void *user, const struct bi_share *share)
 static int load_pieces(struct bioinfer_model *model, const struct piece *pieces, int64_t n,
                        struct bioinfer_error *err)
 {
-    struct loading l = {.model = model, .pieces = pieces, .n = n, .worst_at = n,
-                        .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct loading l = {
+        .model = model, .pieces = pieces, .n = n, .worst_at = n, .lock = PTHREAD_MUTEX_INITIALIZER};
     for (int64_t i = 0; i < n; i++) {
         int64_t size = pieces[i].rows * pieces[i].width;
         l.largest = size > l.largest ? size : l.largest;
@@ -283,9 +284,9 @@ static struct bi_store_entry *find(const struct bi_store *s, const struct bi_wei
 {
     const struct bi_value *v = need->value;
     for (size_t i = 0; i < s->n; i++)
-        if (s->entries[i].layout == need->layout &&
-            s->entries[i].gate_block == need->gate_block && s->entries[i].n_parts == v->n_parts &&
-            s->entries[i].width == width_of(v) && same_rows(&s->entries[i], v) &&
+        if (s->entries[i].layout == need->layout && s->entries[i].gate_block == need->gate_block &&
+            s->entries[i].n_parts == v->n_parts && s->entries[i].width == width_of(v) &&
+            same_rows(&s->entries[i], v) &&
             !memcmp(s->entries[i].columns, v->columns, sizeof v->columns) &&
             !memcmp(s->entries[i].parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
             return &s->entries[i];
@@ -299,8 +300,10 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
     struct bi_store *s = &model->store;
     for (size_t i = 0; i < n; i++) {
         const struct bi_value *v = needs[i].value;
-        struct bi_store_entry e = {.n_parts = v->n_parts, .layout = needs[i].layout,
-                                   .gate_block = needs[i].gate_block, .value = v};
+        struct bi_store_entry e = {.n_parts = v->n_parts,
+                                   .layout = needs[i].layout,
+                                   .gate_block = needs[i].gate_block,
+                                   .value = v};
         int st;
         if (find(s, &needs[i]))
             continue;
@@ -315,9 +318,10 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
                 return bi_fail(err, BIOINFER_NOMEM, "%s: rows of %s", model->path, v->name);
             memcpy(e.rows, v->rows, (size_t)e.n_rows * sizeof *e.rows);
         }
-        if ((st = model->ops->alloc(model->device, &e.buffer,
-                                    model->ops->weight_size(model->device, e.layout, v->shape[0],
-                                                            width_of(v)), err))) {
+        if ((st = model->ops->alloc(
+                 model->device, &e.buffer,
+                 model->ops->weight_size(model->device, e.layout, v->shape[0], width_of(v)),
+                 err))) {
             bi_free(model->base.env, e.rows);
             return st;
         }

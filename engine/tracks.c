@@ -17,12 +17,13 @@
 
 enum {
     MAX_SHIFTS = 64,
-    CUT_STEP = 8, /* tokens of a cut window: few plans */
-    AT_ONCE = 16, /* changed windows in a program, a power of two */
+    CUT_STEP = 8,                           /* tokens of a cut window: few plans */
+    AT_ONCE = 16,                           /* changed windows in a program, a power of two */
     TOGETHER = BIOINFER_STARTED / BI_SLOTS, /* whole ones, the same */
-    ENOUGH_TOKENS = 12288,  /* rows that fill a GPU */
-    MOST_OUTPUT = 64 << 20, /* bytes of tracks of several: more is no faster, as they must be brought out */
-    MANY_VALUES = 1 << 18    /* of a window, that several threads bring in */
+    ENOUGH_TOKENS = 12288,                  /* rows that fill a GPU */
+    MOST_OUTPUT =
+        64 << 20, /* bytes of tracks of several: more is no faster, as they must be brought out */
+    MANY_VALUES = 1 << 18 /* of a window, that several threads bring in */
 };
 
 /* The reference as one view sees it. */
@@ -47,8 +48,8 @@ struct company {
 struct waiting {
     struct company all;
     struct cut cuts[AT_ONCE];
-    int32_t *bases;          /* [AT_ONCE][usual cut]; NULL = there is no company */
-    int most;                /* in one program; 1: memory does not do for several */
+    int32_t *bases; /* [AT_ONCE][usual cut]; NULL = there is no company */
+    int most;       /* in one program; 1: memory does not do for several */
     struct company running;
     struct bi_exec_slot *slot; /* of them, NULL = there are none */
 };
@@ -81,12 +82,13 @@ struct group {
 struct started {
     struct window of[BIOINFER_STARTED];
     int oldest, n;
-    struct group runs[BI_SLOTS], waiting; /* waiting: bases of view i are those of window i of s->bases */
+    struct group runs[BI_SLOTS],
+        waiting; /* waiting: bases of view i are those of window i of s->bases */
     int n_runs;
-    int most; /* views in a program, a power of two; 1: there is no gain, or not the memory */
-    int most_pairs;      /* views of pairs, the same; 0: none */
-    int room_pairs;      /* what it was at first: half the windows of s->bases */
-    int32_t *cut_bases;  /* [most_pairs][usual cut] of those that wait */
+    int most;       /* views in a program, a power of two; 1: there is no gain, or not the memory */
+    int most_pairs; /* views of pairs, the same; 0: none */
+    int room_pairs; /* what it was at first: half the windows of s->bases */
+    int32_t *cut_bases; /* [most_pairs][usual cut] of those that wait */
 };
 
 /* A slot's input block holds the features of a view's reference for a plan. */
@@ -102,12 +104,12 @@ struct bioinfer_tracks {
     const struct bi_env *env;
     struct bi_exec *exec;
     int head, n_tracks, n_views, n_shifts;
-    int sums; /* enum bioinfer_tracks_sums */
+    int sums;                /* enum bioinfer_tracks_sums */
     int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
-    bool all_tracks;     /* as many as the head has: they are put in order here, else only the
+    bool all_tracks;         /* as many as the head has: they are put in order here, else only the
                           * wanted rows of the head's weight are on the device */
-    bool other_pairs;    /* pairs differ from tracks */
-    bool in_order[2];    /* tracks, and pairs, are 0, 1, 2 ... */
+    bool other_pairs;        /* pairs differ from tracks */
+    bool in_order[2];        /* tracks, and pairs, are 0, 1, 2 ... */
     int shifts[MAX_SHIFTS];
     bool both_strands, quarter;
     char *no_rules;
@@ -118,7 +120,7 @@ struct bioinfer_tracks {
     struct held held[BI_SLOTS];
     struct waiting waiting;
     struct started started;
-    int32_t *bases;     /* [started.most][window] of those that wait, or [window] of the view at hand */
+    int32_t *bases; /* [started.most][window] of those that wait, or [window] of the view at hand */
     uint64_t n_whole, n_cut, cut_tokens;
     atomic_flag busy;
 };
@@ -176,9 +178,10 @@ static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_p
         s->tracks[i] = track;
         s->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;
         if (s->pairs[i] < 0 || s->pairs[i] >= all)
-            return bi_fail(err, BIOINFER_INVALID, "track %d: the other strand's is %d, head %s has "
-                           "tracks 0 to %d", track, s->pairs[i], s->t->heads[s->head].name,
-                           all - 1);
+            return bi_fail(err, BIOINFER_INVALID,
+                           "track %d: the other strand's is %d, head %s has "
+                           "tracks 0 to %d",
+                           track, s->pairs[i], s->t->heads[s->head].name, all - 1);
         s->other_pairs |= s->pairs[i] != track;
         s->in_order[0] &= track == i;
         s->in_order[1] &= s->pairs[i] == i;
@@ -191,13 +194,13 @@ static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_pa
 {
     s->n_shifts = p->n_shifts ? p->n_shifts : 1;
     if (p->n_shifts < 0 || p->n_shifts > MAX_SHIFTS || (p->n_shifts && !p->shifts))
-        return bi_fail(err, BIOINFER_INVALID, "shifts: %d of them, expected up to %d",
-                       p->n_shifts, MAX_SHIFTS);
+        return bi_fail(err, BIOINFER_INVALID, "shifts: %d of them, expected up to %d", p->n_shifts,
+                       MAX_SHIFTS);
     for (int i = 0; i < p->n_shifts; i++) {
         s->shifts[i] = p->shifts[i];
         if (s->shifts[i] <= -s->t->window || s->shifts[i] >= s->t->window)
-            return bi_fail(err, BIOINFER_INVALID, "shift %d: a window has %lld bases",
-                           s->shifts[i], (long long)s->t->window);
+            return bi_fail(err, BIOINFER_INVALID, "shift %d: a window has %lld bases", s->shifts[i],
+                           (long long)s->t->window);
     }
     s->both_strands = p->reverse_complement != 0;
     s->quarter = p->quarter != 0;
@@ -207,8 +210,8 @@ static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_pa
         return bi_fail(err, BIOINFER_INVALID, "tracks: sums %d, expected up to %d", p->sums,
                        BIOINFER_SUMS_AND_LOGS);
     if (p->sums == BIOINFER_SUMS_AND_LOGS && s->n_views > 1)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: sums of logarithms are of one window, %d make a mean",
-                       s->n_views);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "tracks: sums of logarithms are of one window, %d make a mean", s->n_views);
     return 0;
 }
 
@@ -298,7 +301,8 @@ int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
     s->started.most = most_together(s);
     s->started.most_pairs = s->started.room_pairs = s->started.most / 2;
     if ((p.no_rules && !(s->no_rules = bi_strdup(s->env, p.no_rules))) ||
-        !(s->bases = bi_calloc(s->env, (size_t)(s->started.most * s->t->window), sizeof *s->bases)) ||
+        !(s->bases = bi_calloc(s->env, (size_t)(s->started.most * s->t->window),
+                               sizeof *s->bases)) ||
         (s->started.most_pairs &&
          !(s->started.cut_bases = bi_calloc(s->env, (size_t)(s->started.most_pairs * s->usual),
                                             (size_t)s->t->token_size * sizeof(int32_t))))) {
@@ -361,8 +365,8 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 }
 
 /* Bases [from, to) of a view, to bases[0]. What moves in at the end of a shifted window is no base. */
-static void read_part(const struct bioinfer_tracks *s, const char *sequence, int view,
-                      int64_t from, int64_t to, int32_t *bases)
+static void read_part(const struct bioinfer_tracks *s, const char *sequence, int view, int64_t from,
+                      int64_t to, int32_t *bases)
 {
     const int64_t n = s->t->window, shift = s->shifts[view % s->n_shifts];
     const int64_t first = clamp(shift, from, to), end = clamp(n + shift, from, to);
@@ -410,8 +414,11 @@ static const int32_t *tracks_of(const struct bioinfer_tracks *s, int view)
 static struct bi_tracks_shape shape_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
                                        int view, int64_t n_tokens, int64_t n_windows)
 {
-    return (struct bi_tracks_shape){.part = part, .n_tokens = n_tokens, .n_windows = n_windows,
-                                    .head = s->head, .n_tracks = s->n_tracks,
+    return (struct bi_tracks_shape){.part = part,
+                                    .n_tokens = n_tokens,
+                                    .n_windows = n_windows,
+                                    .head = s->head,
+                                    .n_tracks = s->n_tracks,
                                     .tracks = s->all_tracks ? NULL : tracks_of(s, view),
                                     .sums = s->sums};
 }
@@ -429,9 +436,12 @@ static int begin_some(struct bioinfer_tracks *s, enum bi_tracks_part part, int v
 {
     struct graph_of of = {&s->model->base, shape_of(s, part, view, n_tokens, n_windows)};
     const int32_t all = (int32_t)(n_tokens * n_windows);
-    struct bi_recipe recipe = { /* the head is that of the session */
+    struct bi_recipe recipe = {
+        /* the head is that of the session */
         .key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n_windows, other_tracks(s, view)}},
-        .build = build_graph, .user = &of, .no_rules = s->no_rules};
+        .build = build_graph,
+        .user = &of,
+        .no_rules = s->no_rules};
     struct bi_exec_batch b = {.recipe = &recipe,
                               .counts = {.n_tokens = all, .n_seqs = 1, .longest = all}};
     int st = bi_exec_begin(s->exec, &b, slot, err);
@@ -525,7 +535,8 @@ static bool add_tracks_of(const struct bioinfer_tracks *s, const struct bi_exec_
                           int view, int at, float *values)
 {
     const int64_t n = s->t->n_bins;
-    const int32_t *which = s->all_tracks && !s->in_order[reversed(s, view)] ? tracks_of(s, view) : NULL;
+    const int32_t *which = s->all_tracks && !s->in_order[reversed(s, view)] ? tracks_of(s, view)
+                                                                            : NULL;
     const int n_threads = n_values_of(s) < MANY_VALUES ? 1 : s->model->ctx->n_threads;
     int64_t ld;
     const float *from = bi_exec_output(slot, &slot->plan->graph->outputs[0], &ld);
@@ -614,7 +625,8 @@ static void fill_kept(const struct bioinfer_tracks *s, const struct bi_exec_slot
 }
 
 /* Of the tokens that a cut computes those that change, in window `at` of a program; -1: the others. */
-static void fill_changes(const struct bioinfer_tracks *s, const struct cut *c, int64_t at, int32_t *row)
+static void fill_changes(const struct bioinfer_tracks *s, const struct cut *c, int64_t at,
+                         int32_t *row)
 {
     for (int64_t k = 0; k < s->usual; k++) {
         const int64_t token = c->first + k;
@@ -626,8 +638,8 @@ static void fill_changes(const struct bioinfer_tracks *s, const struct cut *c, i
 /* ---- what differs ---- */
 
 /* Letters first ... last of the window are others than the reference's; false: none is. */
-static bool find_letters(const struct bioinfer_tracks *s, const char *reference, const char *sequence,
-                         int64_t *first, int64_t *last)
+static bool find_letters(const struct bioinfer_tracks *s, const char *reference,
+                         const char *sequence, int64_t *first, int64_t *last)
 {
     enum { STEP = 512 };
     int64_t low = 0, high = s->t->window; /* equal in front of low and from high on */
@@ -764,7 +776,8 @@ static int submit_some(struct bioinfer_tracks *s, int first, int n, struct bioin
     const int n_windows = filled_up(n);
     int st;
     memcpy(g.of, on->waiting.of + first, (size_t)n * sizeof *g.of);
-    while ((st = begin_some(s, part, g.of[0].view, n_tokens, n_windows, &g.slot, err)) > 0 && on->n_runs)
+    while ((st = begin_some(s, part, g.of[0].view, n_tokens, n_windows, &g.slot, err)) > 0 &&
+           on->n_runs)
         if ((st = views_in(s, err)))
             return st;
     if ((n > 1 || g.pairs) && (st == BIOINFER_NOMEM || st == BIOINFER_TOO_LONG))
@@ -790,8 +803,8 @@ static int submit_apart(struct bioinfer_tracks *s, int at, struct bioinfer_error
     const int other = at + on->room_pairs;
     int st;
     memcpy(s->bases + other * window, s->bases + at * window, (size_t)window * sizeof *s->bases);
-    memcpy(s->bases + other * window + g->of[at].cut.first * s->t->token_size, on->cut_bases + at * size,
-           (size_t)size * sizeof *s->bases);
+    memcpy(s->bases + other * window + g->of[at].cut.first * s->t->token_size,
+           on->cut_bases + at * size, (size_t)size * sizeof *s->bases);
     g->of[other] = g->of[at];
     g->of[other].changed = true;
     g->of[at].window->n_left++;
@@ -855,7 +868,9 @@ static int add_view(struct bioinfer_tracks *s, struct window *w, int view, bool 
 static int submit_full(struct bioinfer_tracks *s, struct bioinfer_error *err)
 {
     struct started *on = &s->started;
-    return ++on->waiting.n >= (on->waiting.pairs ? on->most_pairs : on->most) ? submit_waiting(s, err) : 0;
+    return ++on->waiting.n >= (on->waiting.pairs ? on->most_pairs : on->most)
+               ? submit_waiting(s, err)
+               : 0;
 }
 
 /* With one view; its values are added to those there, of a pair to those of the changed window. */
@@ -968,8 +983,7 @@ out:
  * row is what it would be alone, to the bit; neighbours in "bases" are edges like those of any cut. */
 
 /* What is the same for all windows of a view and a plan. */
-static void fill_held(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view,
-                      int n_windows)
+static void fill_held(struct bioinfer_tracks *s, struct bi_exec_slot *slot, int view, int n_windows)
 {
     const struct bi_tracks *t = s->t;
     struct held *h = &s->held[slot->index];
@@ -1135,7 +1149,8 @@ static int set_out_pair(struct bioinfer_tracks *s, const char *reference, const 
     const int64_t token_size = s->t->token_size;
     int st = 0;
     for (int v = 0; !st && v < s->n_views; v++) {
-        struct cut c = cut_around(s->t, s->t->window / 2, s->t->window / 2); /* where nothing differs */
+        struct cut c = cut_around(s->t, s->t->window / 2,
+                                  s->t->window / 2); /* where nothing differs */
         find_cut(s, reference, changed, v, &c);
         if (!on->most_pairs || !is_usual(s, &c)) {
             st = set_out_apart(s, w, reference, changed, v, 2 * c.n <= s->t->n_tokens, err);
@@ -1216,8 +1231,9 @@ static int enter(bioinfer_tracks *s, size_t length, int most, struct bioinfer_er
     if (atomic_flag_test_and_set(&s->busy))
         return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
     if (s->started.n > most) {
-        st = bi_fail(err, BIOINFER_MISUSE, "tracks: %d windows are on their way, expected at most %d",
-                     s->started.n, most);
+        st = bi_fail(err, BIOINFER_MISUSE,
+                     "tracks: %d windows are on their way, expected at most %d", s->started.n,
+                     most);
         atomic_flag_clear(&s->busy);
     }
     return st;
@@ -1244,7 +1260,8 @@ static void leave(bioinfer_tracks *s, int st, int n, float *tracks, double begun
     if (!st && s->n_views > 1)
         take_mean(s, n, tracks);
     s->waiting.slot = NULL;
-    if (st && !(s->started.n && st == BIOINFER_NONFINITE)) { /* a window of its own: the others go on */
+    if (st &&
+        !(s->started.n && st == BIOINFER_NONFINITE)) { /* a window of its own: the others go on */
         bi_exec_abandon(s->exec);
         s->started.n = s->started.n_runs = s->started.waiting.n = 0;
     }
@@ -1261,8 +1278,7 @@ int bioinfer_tracks_run(bioinfer_tracks *s, const char *sequence, size_t length,
     double begun = bi_now();
     if (!s || !sequence || !tracks)
         return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequence and result must be given");
-    if (mode < BIOINFER_WINDOW || mode > BIOINFER_CHANGED ||
-        (mode != BIOINFER_WINDOW && !s->kept))
+    if (mode < BIOINFER_WINDOW || mode > BIOINFER_CHANGED || (mode != BIOINFER_WINDOW && !s->kept))
         return bi_fail(err, BIOINFER_INVALID, "tracks: mode %d takes a session that keeps", mode);
     if ((st = enter(s, length, 0, err)))
         return st;
@@ -1303,7 +1319,8 @@ int bioinfer_tracks_start_pair(bioinfer_tracks *s, const char *reference, const 
     int st;
     double begun = bi_now();
     if (!s || !reference || !changed || !tracks)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequences and result must be given");
+        return bi_fail(err, BIOINFER_INVALID,
+                       "tracks: session, sequences and result must be given");
     if ((st = enter(s, length, BIOINFER_STARTED - 1, err)))
         return st;
     clear_values(s, 2, tracks);
@@ -1340,7 +1357,8 @@ int bioinfer_tracks_run_changed(bioinfer_tracks *s, const char *const *sequences
     int st;
     double begun = bi_now();
     if (!s || n < 1 || n > 1 << 20 || !sequences || !tracks)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: session, sequences and results must be given");
+        return bi_fail(err, BIOINFER_INVALID,
+                       "tracks: session, sequences and results must be given");
     for (int i = 0; i < n; i++)
         if (!sequences[i])
             return bi_fail(err, BIOINFER_INVALID, "tracks: sequence %d of %d is missing", i, n);

@@ -36,8 +36,8 @@ int main(int argc, char **argv)
     bioinfer_session *session = NULL;
     bioinfer_reader *reader = NULL;
     struct bioinfer_error err = {0};
-    struct bioinfer_session_params params =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = BIOINFER_MEAN);
+    struct bioinfer_session_params params = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                            .include = BIOINFER_MEAN);
     long n_failed = 0;
     int st;
 
@@ -50,8 +50,8 @@ int main(int argc, char **argv)
         (st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
         (st = bioinfer_session_new(&session, model, &params, &err)) ||
         (st = bioinfer_reader_open(&reader, ctx, argv[2], NULL, &err)) ||
-        (st = bioinfer_session_run(session, bioinfer_reader_source, reader, print_result,
-                                   &n_failed, &err)))
+        (st = bioinfer_session_run(session, bioinfer_reader_source, reader, print_result, &n_failed,
+                                   &err)))
         fprintf(stderr, "embed_fasta: %s: %s\n", bioinfer_status_name(st), err.text);
     bioinfer_reader_close(&reader);
     bioinfer_session_free(&session);

@@ -37,8 +37,7 @@ struct worker {
 /* Makes the record the worker's own. */
 static int keep(struct worker *w, struct bioinfer_record *record)
 {
-    size_t id = strlen(record->id) + 1,
-           message = record->message ? strlen(record->message) : 0;
+    size_t id = strlen(record->id) + 1, message = record->message ? strlen(record->message) : 0;
     size_t size = id + message + 1 + record->length;
 
     if (size > w->n_copy) {
@@ -59,8 +58,7 @@ static int keep(struct worker *w, struct bioinfer_record *record)
     return 1;
 }
 
-static int next_record(void *user, struct bioinfer_record *record,
-                       struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct worker *w = user;
     struct shared *s = w->shared;
@@ -80,8 +78,7 @@ static int next_record(void *user, struct bioinfer_record *record,
     return st;
 }
 
-static int take_result(void *user, const struct bioinfer_result *result,
-                       struct bioinfer_error *err)
+static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct shared *s = ((struct worker *)user)->shared;
 
@@ -89,8 +86,7 @@ static int take_result(void *user, const struct bioinfer_result *result,
     pthread_mutex_lock(&s->sink_lock);
     if (result->status) {
         s->n_failed++;
-        printf("%llu\t%s\t%s\n", (unsigned long long)result->ordinal, result->id,
-               result->message);
+        printf("%llu\t%s\t%s\n", (unsigned long long)result->ordinal, result->id, result->message);
     } else {
         s->n_done++;
         printf("%llu\t%s\t%.6f\n", (unsigned long long)result->ordinal, result->id,
@@ -113,15 +109,14 @@ static int at_end(struct shared *s)
 static void *work(void *user)
 {
     struct worker *w = user;
-    struct bioinfer_session_params params =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = BIOINFER_MEAN);
+    struct bioinfer_session_params params = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                            .include = BIOINFER_MEAN);
     bioinfer_session *session = NULL;
 
     w->status = bioinfer_session_new(&session, w->shared->model, &params, &w->err);
     while (!w->status && !at_end(w->shared)) {
         w->left = CHUNK;
-        w->status =
-            bioinfer_session_run(session, next_record, w, take_result, w, &w->err);
+        w->status = bioinfer_session_run(session, next_record, w, take_result, w, &w->err);
     }
     bioinfer_session_free(&session);
     free(w->copy);
@@ -134,8 +129,8 @@ int main(int argc, char **argv)
     struct shared s = {.reader_lock = PTHREAD_MUTEX_INITIALIZER,
                        .sink_lock = PTHREAD_MUTEX_INITIALIZER};
     /* one computing thread for each session: the sessions run side by side */
-    struct bioinfer_context_params params =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1);
+    struct bioinfer_context_params params = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                            .n_threads = 1);
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
     struct bioinfer_error err = {0};
@@ -164,8 +159,8 @@ int main(int argc, char **argv)
             fprintf(stderr, "stream_threads: %s\n", workers[i].err.text);
         }
     }
-    fprintf(stderr, "%lu results, %lu records without one, %d threads\n", s.n_done,
-            s.n_failed, n_started);
+    fprintf(stderr, "%lu results, %lu records without one, %d threads\n", s.n_done, s.n_failed,
+            n_started);
     if (!n_started || s.n_failed)
         st = st ? st : BIOINFER_INTERNAL;
 out:

@@ -16,12 +16,14 @@
 
 static const char *act_name(const struct bi_node *n)
 {
-    static const char *const linear[] = {
-        [BI_ACT_GELU] = "gelu", [BI_ACT_RELU] = "relu", [BI_ACT_SILU] = "silu",
-        [BI_ACT_GELU_TANH] = "gelu_tanh"};
-    static const char *const norm[] = {
-        [BI_NORM_ACT_QUICK_GELU] = "quick_gelu", [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
-        [BI_NORM_ACT_RELU] = "relu", [BI_NORM_ACT_SOFTPLUS] = "softplus"};
+    static const char *const linear[] = {[BI_ACT_GELU] = "gelu",
+                                         [BI_ACT_RELU] = "relu",
+                                         [BI_ACT_SILU] = "silu",
+                                         [BI_ACT_GELU_TANH] = "gelu_tanh"};
+    static const char *const norm[] = {[BI_NORM_ACT_QUICK_GELU] = "quick_gelu",
+                                       [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
+                                       [BI_NORM_ACT_RELU] = "relu",
+                                       [BI_NORM_ACT_SOFTPLUS] = "softplus"};
     return n->op == BI_OP_NORM_ACT ? norm[n->attr.act] : linear[n->attr.act];
 }
 
@@ -30,10 +32,10 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     const struct bi_attr *a = &n->attr;
     const char *sep = " {";
     struct bi_buf b = {.env = out->env};
-#define ATTR(cond, fmt, value)                                                           \
-    if (cond) {                                                                          \
-        bi_buf_printf(&b, "%s" fmt, sep, value);                                         \
-        sep = ", ";                                                                      \
+#define ATTR(cond, fmt, value)                                                                     \
+    if (cond) {                                                                                    \
+        bi_buf_printf(&b, "%s" fmt, sep, value);                                                   \
+        sep = ", ";                                                                                \
     }
     ATTR(a->act, "act=%s", act_name(n))
     ATTR(a->gated, "gated=%d", a->gated)
@@ -50,8 +52,8 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
     ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || a->first, "first=%d", a->first)
     ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || n->op == BI_OP_ROPE_TABLE ||
-             (n->op == BI_OP_LINEAR && a->n), "n=%d",
-         a->n)
+             (n->op == BI_OP_LINEAR && a->n),
+         "n=%d", a->n)
     ATTR(a->taps, "taps=%d", a->taps)
     ATTR(a->pad, "pad=%d", a->pad)
     ATTR(a->k, "k=%d", a->k)
@@ -116,8 +118,7 @@ void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out)
         bi_buf_puts(out, ")");
         attrs(n, out);
         for (int k = 0; k < bi_op_n_out(n->op); k++)
-            bi_buf_printf(out, "%s%s", k ? ", " : " : ",
-                          bi_shape_text(&g->values[n->out[k]]).text);
+            bi_buf_printf(out, "%s%s", k ? ", " : " : ", bi_shape_text(&g->values[n->out[k]]).text);
         bi_buf_putc(out, '\n');
     }
     for (size_t i = 0; i < g->n_outputs; i++)

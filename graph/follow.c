@@ -19,7 +19,9 @@
  * fewer, wider ones are too few rows to fill a chip. Of shapes of weights alone, as rows of whole and of changed
  * windows get the same bits. */
 enum { TWIN_COLUMNS = 1280, TWIN_CHANNELS = 64 };
-enum { MADE_AGAIN = 6 }; /* times as many columns: 1/6 more products for a value that is written and read */
+enum {
+    MADE_AGAIN = 6
+}; /* times as many columns: 1/6 more products for a value that is written and read */
 
 static const struct bi_node *producer(const struct bi_graph *g, bi_value_id id)
 {
@@ -30,7 +32,7 @@ static const struct bi_node *producer(const struct bi_graph *g, bi_value_id id)
 /* A product of nothing but x, w and a bias, or a residual where that may be, of values of a type
  * and with rows that matrix units take whole. */
 static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, enum bi_dtype x_type,
-                               enum bi_dtype y_type, bool residual)
+                                     enum bi_dtype y_type, bool residual)
 {
     const struct bi_node *n = producer(g, y);
     const struct bi_node *before;
@@ -98,8 +100,9 @@ static void overlap_windows(struct bi_graph *g, size_t i, enum bi_dtype dtype)
 static bool is_twin(const struct bi_graph *g, const struct bi_node *y, enum bi_dtype dtype)
 {
     const struct bi_node *x = producer(g, y->in[0]);
-    return dtype == BI_F16 && x && x->op == BI_OP_WINDOWS && x->attr.taps == BI_TWIN_TAPS && x->attr.n % 2 == 0 &&
-           g->values[x->in[0]].shape[1] >= TWIN_CHANNELS && g->values[y->in[1]].shape[0] <= TWIN_COLUMNS;
+    return dtype == BI_F16 && x && x->op == BI_OP_WINDOWS && x->attr.taps == BI_TWIN_TAPS &&
+           x->attr.n % 2 == 0 && g->values[x->in[0]].shape[1] >= TWIN_CHANNELS &&
+           g->values[y->in[1]].shape[0] <= TWIN_COLUMNS;
 }
 
 static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
@@ -112,8 +115,9 @@ static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         return;
     a.twin = is_twin(g, y, dtype);
     g->phase = y->phase;
-    if (bi_node_add(g, BI_OP_LINEAR_NORM, (const bi_value_id[]){y->in[0], y->in[1], y->in[2],
-                                                                n.in[1], n.in[2]}, 5, &a) == BI_NONE)
+    if (bi_node_add(g, BI_OP_LINEAR_NORM,
+                    (const bi_value_id[]){y->in[0], y->in[1], y->in[2], n.in[1], n.in[2]}, 5,
+                    &a) == BI_NONE)
         return;
     replace(g, i, 1);
     replace(g, (size_t)g->values[n.in[0]].node, 0);
@@ -129,7 +133,8 @@ static size_t norm_after(const struct bi_graph *g, bi_value_id y, enum bi_dtype 
 }
 
 /* Is value r, a residual of rows of x, better made again? The product that it is of. */
-static const struct bi_node *made_again(const struct bi_graph *g, bi_value_id r, bi_value_id x, enum bi_dtype dtype)
+static const struct bi_node *made_again(const struct bi_graph *g, bi_value_id r, bi_value_id x,
+                                        enum bi_dtype dtype)
 {
     const struct bi_node *n = producer(g, r);
     if (!n || n->op != BI_OP_LINEAR_NORM || r != n->out[0] || g->values[r].n_uses != 1 ||
@@ -165,14 +170,18 @@ static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         end = norm;
     }
     const struct bi_node *again = made_again(g, y->in[3], y->in[0], dtype);
-    const bi_value_id in[] = {y->in[0], y->in[1], y->in[2], again ? BI_NONE : y->in[3],
-                              again ? again->in[0] : BI_NONE, again ? again->in[1] : BI_NONE,
+    const bi_value_id in[] = {y->in[0],
+                              y->in[1],
+                              y->in[2],
+                              again ? BI_NONE : y->in[3],
+                              again ? again->in[0] : BI_NONE,
+                              again ? again->in[1] : BI_NONE,
                               again ? again->in[2] : BI_NONE};
     odd = bi_node_add(g, BI_OP_LINEAR_PAIRS, in, 7, &pairs);
     if (odd != BI_NONE &&
         bi_node_add(g, BI_OP_LINEAR_POOL,
-                    (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift},
-                    5, &a) != BI_NONE)
+                    (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift}, 5,
+                    &a) != BI_NONE)
         replace(g, end, 0);
 }
 

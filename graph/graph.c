@@ -58,8 +58,8 @@ static bi_value_id value_add(struct bi_graph *g, const struct bi_value *value)
 {
     if (g->status)
         return BI_NONE;
-    if (g->n_values >= INT32_MAX || !bi_grow(g->arena.env, &g->values, &g->cap_values,
-                                             g->n_values + 1, sizeof *g->values))
+    if (g->n_values >= INT32_MAX ||
+        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: values");
     g->values[g->n_values] = *value;
     return (bi_value_id)g->n_values++;
@@ -73,11 +73,15 @@ static const char *keep(struct bi_graph *g, const char *name)
     return copy;
 }
 
-bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
-                     enum bi_axis axis, int64_t n)
+bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, enum bi_axis axis,
+                     int64_t n)
 {
-    struct bi_value v = {.kind = BI_VALUE_INPUT, .dtype = dtype, .rank = 1, .axis = axis,
-                         .shape = {n, 1, 1, 1}, .node = BI_NONE};
+    struct bi_value v = {.kind = BI_VALUE_INPUT,
+                         .dtype = dtype,
+                         .rank = 1,
+                         .axis = axis,
+                         .shape = {n, 1, 1, 1},
+                         .node = BI_NONE};
     v.name = keep(g, name);
     return value_add(g, &v);
 }
@@ -85,8 +89,12 @@ bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
 bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width)
 {
-    struct bi_value v = {.kind = BI_VALUE_INPUT, .dtype = BI_F32, .rank = 2, .axis = axis,
-                         .shape = {n, width, 1, 1}, .node = BI_NONE};
+    struct bi_value v = {.kind = BI_VALUE_INPUT,
+                         .dtype = BI_F32,
+                         .rank = 2,
+                         .axis = axis,
+                         .shape = {n, width, 1, 1},
+                         .node = BI_NONE};
     v.name = keep(g, name);
     return value_add(g, &v);
 }
@@ -126,8 +134,12 @@ void bi_phase_next(struct bi_graph *g)
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape)
 {
-    struct bi_value v = {.kind = BI_VALUE_WEIGHT, .dtype = BI_F32, .rank = rank,
-                         .shape = {1, 1, 1, 1}, .node = BI_NONE, .n_parts = 1,
+    struct bi_value v = {.kind = BI_VALUE_WEIGHT,
+                         .dtype = BI_F32,
+                         .rank = rank,
+                         .shape = {1, 1, 1, 1},
+                         .node = BI_NONE,
+                         .n_parts = 1,
                          .parts = {index}};
     for (size_t i = 0; i < g->n_values; i++) /* one value per weight */
         if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
@@ -155,8 +167,8 @@ bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, 
     v.columns[0] = (int32_t)first;
     v.name = bi_arena_printf(&g->arena, "%s[:, %d:%d]", g->values[w].name, (int)first,
                              (int)(first + n));
-    if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
-                            sizeof *g->values))
+    if (!v.name ||
+        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: columns of a weight");
     g->values[g->n_values] = v;
     return (bi_value_id)g->n_values++;
@@ -175,8 +187,8 @@ bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i)
     memset(v.columns + 1, 0, sizeof v.columns - sizeof v.columns[0]);
     v.n_parts = 1;
     v.name = bi_arena_printf(&g->arena, "part %d of %s", i + 1, g->values[w].name);
-    if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
-                            sizeof *g->values))
+    if (!v.name ||
+        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: part of a weight");
     g->values[g->n_values] = v;
     return (bi_value_id)g->n_values++;
@@ -230,13 +242,13 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
         return BI_NONE;
     for (int i = 0; i < bi_op_n_in(op); i++)
         if (node.in[i] == BI_NONE && bi_ops[op]->required >> i & 1)
-            return bi_graph_fail(g, BIOINFER_INTERNAL, "%s: input %d is missing",
-                                 bi_ops[op]->name, i);
+            return bi_graph_fail(g, BIOINFER_INTERNAL, "%s: input %d is missing", bi_ops[op]->name,
+                                 i);
     if (!bi_grow(g->arena.env, &g->nodes, &g->cap_nodes, g->n_nodes + 1, sizeof *g->nodes))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: nodes");
     for (int i = 0; i < bi_op_n_out(op); i++) {
-        struct bi_value v = {.kind = BI_VALUE_NODE, .dtype = BI_F32,
-                             .node = (int32_t)g->n_nodes, .slot = i};
+        struct bi_value v = {
+            .kind = BI_VALUE_NODE, .dtype = BI_F32, .node = (int32_t)g->n_nodes, .slot = i};
         if ((node.out[i] = value_add(g, &v)) == BI_NONE)
             return BI_NONE;
     }
@@ -248,8 +260,14 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
 
 /* ---- plain ops ---- */
 
-#define IN(...) (const bi_value_id[]){__VA_ARGS__}, (int)(sizeof((bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id))
-#define ATTR(...) &(const struct bi_attr){__VA_ARGS__}
+#define IN(...)                                                                                    \
+    (const bi_value_id[]){__VA_ARGS__},                                                            \
+        (int)(sizeof((bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id))
+#define ATTR(...)                                                                                  \
+    &(const struct bi_attr)                                                                        \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids)
 {
@@ -311,8 +329,7 @@ bi_value_id bi_positions(struct bi_graph *g, bi_value_id table, bi_value_id star
     return bi_node_add(g, BI_OP_POSITIONS, IN(table, start), ATTR(.first = first));
 }
 
-bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
-                         float eps)
+bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b, float eps)
 {
     return bi_node_add(g, BI_OP_LAYERNORM, IN(x, w, b), ATTR(.eps = eps));
 }
@@ -339,8 +356,7 @@ bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value
                       int32_t n_heads)
 {
     return bi_node_add(g, BI_OP_SCORES, IN(q, k, start),
-                       ATTR(.n_heads = n_heads, .head_dim = head_dim(g, q, n_heads),
-                            .scale = 1));
+                       ATTR(.n_heads = n_heads, .head_dim = head_dim(g, q, n_heads), .scale = 1));
 }
 
 bi_value_id bi_sequence_windows(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t taps,
@@ -368,8 +384,8 @@ bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value
                        ATTR(.n_heads = n_heads, .head_dim = head_dim(g, v, n_heads)));
 }
 
-bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start,
-                         int32_t n_prefix, int32_t n_suffix)
+bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t n_prefix,
+                         int32_t n_suffix)
 {
     return bi_node_add(g, BI_OP_MEAN_POOL, IN(x, start),
                        ATTR(.n_prefix = n_prefix, .n_suffix = n_suffix));
@@ -383,14 +399,13 @@ bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_
                        ATTR(.n_heads = n_heads, .n_prefix = n_prefix, .n_suffix = n_suffix));
 }
 
-bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale,
-                        bi_value_id shift, int act, int32_t pad)
+bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi_value_id shift,
+                        int act, int32_t pad)
 {
     return bi_node_add(g, BI_OP_NORM_ACT, IN(x, scale, shift), ATTR(.act = act, .pad = pad));
 }
 
-bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n,
-                       int32_t taps)
+bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n, int32_t taps)
 {
     return bi_node_add(g, BI_OP_WINDOWS, IN(x),
                        ATTR(.first = first, .n = (int32_t)n, .taps = taps));
@@ -421,8 +436,7 @@ bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_
 {
     return bi_node_add(g, BI_OP_REL_ATTENTION, in, 6,
                        ATTR(.n_heads = n_heads, .head_dim = head_dim(g, in[1], n_heads),
-                            .first = first, .n = n_windows > 1 ? n_windows : 0,
-                            .scale = scale));
+                            .first = first, .n = n_windows > 1 ? n_windows : 0, .scale = scale));
 }
 
 bi_value_id bi_virtual_cb(struct bi_graph *g, bi_value_id x)
@@ -486,12 +500,12 @@ bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *a, int32_
 {
     return bi_node_add(g, BI_OP_EDGE_SUM,
                        IN(a->edge, a->self, a->other, a->late, a->rank, a->codes, a->table,
-                          a->index, a->row, a->token), ATTR(.k = k));
+                          a->index, a->row, a->token),
+                       ATTR(.k = k));
 }
 
-bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask,
-                            bi_value_id index, bi_value_id token, int32_t k, float factor,
-                            bi_value_id *weight)
+bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask, bi_value_id index,
+                            bi_value_id token, int32_t k, float factor, bi_value_id *weight)
 {
     bi_value_id id = bi_node_add(g, BI_OP_NEIGHBOR_SUM, IN(x, mask, index, token),
                                  ATTR(.k = k, .factor = factor));
@@ -517,8 +531,8 @@ bi_value_id bi_put_rows(struct bi_graph *g, bi_value_id x, bi_value_id y, bi_val
     return bi_node_add(g, BI_OP_PUT_ROWS, IN(x, y, row), NULL);
 }
 
-bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start,
-                         bi_value_id first, bi_value_id plan, struct bi_step_values *now)
+bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start, bi_value_id first,
+                         bi_value_id plan, struct bi_step_values *now)
 {
     bi_value_id id = bi_node_add(g, BI_OP_NEXT_STEP, IN(step, start, first, plan), NULL);
     now->row = other_output(g, id, 1);
@@ -528,8 +542,8 @@ bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start
 }
 
 bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, bi_value_id step,
-                    bi_value_id start, bi_value_id plan, bi_value_id weight,
-                    bi_value_id noise, bi_value_id temperature, bi_value_id terms)
+                    bi_value_id start, bi_value_id plan, bi_value_id weight, bi_value_id noise,
+                    bi_value_id temperature, bi_value_id terms)
 {
     return bi_node_add(g, BI_OP_DRAW,
                        IN(codes, logits, step, start, plan, weight, noise, temperature, terms),
@@ -707,9 +721,8 @@ static bool is_made(const struct bi_graph *g, bi_value_id id)
 {
     const struct bi_value *v = &g->values[id];
     return v->kind != BI_VALUE_NODE ||
-           (v->node >= 0 && (size_t)v->node < g->n_nodes && v->slot >= 0 &&
-            v->slot < BI_NODE_OUT && !g->nodes[v->node].dead &&
-            g->nodes[v->node].out[v->slot] == id);
+           (v->node >= 0 && (size_t)v->node < g->n_nodes && v->slot >= 0 && v->slot < BI_NODE_OUT &&
+            !g->nodes[v->node].dead && g->nodes[v->node].out[v->slot] == id);
 }
 
 static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err)
@@ -730,12 +743,12 @@ static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err
             continue;
         }
         if (k >= bi_op_n_in(node->op) || id < 0 || (size_t)id >= g->n_values)
-            return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s: input %d is value %d",
-                           at, name, k, id);
+            return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s: input %d is value %d", at,
+                           name, k, id);
         if (g->values[id].kind == BI_VALUE_NODE && g->values[id].node >= (int32_t)at)
             return bi_fail(err, BIOINFER_INTERNAL,
-                           "graph: node %zu: %s: input %d comes from node %d, which runs later",
-                           at, name, k, g->values[id].node);
+                           "graph: node %zu: %s: input %d comes from node %d, which runs later", at,
+                           name, k, g->values[id].node);
         if (!is_made(g, id))
             return bi_fail(err, BIOINFER_INTERNAL,
                            "graph: node %zu: %s: input %d is value %d, which no node makes", at,
@@ -755,8 +768,10 @@ static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err
     for (size_t i = at + 1; bi_ops[node->op]->in_place && i < g->n_nodes; i++)
         for (int k = 0; k < BI_NODE_IN; k++)
             if (g->nodes[i].in[k] == node->in[0])
-                return bi_fail(err, BIOINFER_INTERNAL, "graph: node %zu: %s overwrites what node "
-                               "%zu reads", at, name, i);
+                return bi_fail(err, BIOINFER_INTERNAL,
+                               "graph: node %zu: %s overwrites what node "
+                               "%zu reads",
+                               at, name, i);
     if ((st = bi_ops[node->op]->infer(g, node, err)))
         return st;
     for (int k = 0; k < bi_op_n_out(node->op); k++) {

@@ -45,9 +45,9 @@ struct bi_value {
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     const int32_t *rows; /* [shape[0]] those taken of the one part; NULL = all of all parts */
-    int32_t n_uses;    /* by nodes and outputs; kept by bi_graph_count_uses */
-    bool wide;         /* stays float32 when the graph is lowered */
-    bool exact;        /* products of it are near float32 then */
+    int32_t n_uses;      /* by nodes and outputs; kept by bi_graph_count_uses */
+    bool wide;           /* stays float32 when the graph is lowered */
+    bool exact;          /* products of it are near float32 then */
 };
 
 /* Attributes; an op uses those its line in ops.inc speaks of. */
@@ -60,21 +60,24 @@ struct bi_attr {
     int32_t groups;           /* LAYERNORM: parts of a row with norms of their own; 0 = 1 */
     int32_t n_heads, head_dim;
     int32_t n_prefix, n_suffix; /* special tokens around the residues */
-    int32_t first, n;         /* COLUMNS, WINDOWS; BIN_SUMS: n = bins of a window; ROPE_TABLE: n = rows; LINEAR: n =
+    int32_t first,
+        n; /* COLUMNS, WINDOWS; BIN_SUMS: n = bins of a window; ROPE_TABLE: n = rows; LINEAR: n =
                                * columns to rotate; POSITIONS: first;
                                * REL_ATTENTION: first, n = windows, 0 = 1 */
-    int32_t taps, pad;        /* WINDOWS: rows to a window; NORM_ACT, LINEAR_POOL: zero rows on
+    int32_t taps, pad; /* WINDOWS: rows to a window; NORM_ACT, LINEAR_POOL: zero rows on
                                * each side */
-    int32_t k;                /* neighbours of a residue: KNN and what reads its edges */
-    int32_t terms;            /* LINEAR, MATMUL: x is made by HALVES, of so many terms; BIN_SUMS: 1, with logarithms 2 */
-    int32_t twin;             /* LINEAR_NORM: w as linear_twin.h has it */
-    uint32_t half;            /* bit i: output i is float16 (bi_graph_lower) */
+    int32_t k;         /* neighbours of a residue: KNN and what reads its edges */
+    int32_t
+        terms; /* LINEAR, MATMUL: x is made by HALVES, of so many terms; BIN_SUMS: 1, with logarithms 2 */
+    int32_t twin;  /* LINEAR_NORM: w as linear_twin.h has it */
+    uint32_t half; /* bit i: output i is float16 (bi_graph_lower) */
 };
 
 struct bi_node {
     enum bi_op_kind op;
     bool dead;
-    int32_t phase; /* odd: a loop, see bi_loop_begin; nodes are in the order of phases, bi_phase_next */
+    int32_t
+        phase; /* odd: a loop, see bi_loop_begin; nodes are in the order of phases, bi_phase_next */
     bi_value_id in[BI_NODE_IN]; /* BI_NONE = left out */
     bi_value_id out[BI_NODE_OUT];
     struct bi_attr attr;
@@ -82,7 +85,7 @@ struct bi_node {
 
 struct bi_output {
     bi_value_id value;
-    int kind;  /* the model's: enum bi_output_kind of models/model.h */
+    int kind; /* the model's: enum bi_output_kind of models/model.h */
     int layer;
     const char *name; /* for the dump */
 };
@@ -90,11 +93,11 @@ struct bi_output {
 struct bi_graph {
     struct bi_arena arena;
     struct bi_value *values;
-    struct bi_node *nodes;     /* in execution order */
+    struct bi_node *nodes; /* in execution order */
     struct bi_output *outputs;
     size_t n_values, cap_values, n_nodes, cap_nodes, n_outputs, cap_outputs;
     int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
-    int32_t phase;                     /* of nodes that are added now */
+    int32_t phase;                             /* of nodes that are added now */
     int status;
     struct bioinfer_error error;
 };
@@ -105,11 +108,10 @@ void bi_graph_free(struct bi_graph **graph);
 /* The first error of a builder, 0 when there was none. */
 int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
 /* Records a builder's error (the first one stays) and returns BI_NONE. */
-bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...)
-    BI_PRINTF(3, 4);
+bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 
-bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype,
-                     enum bi_axis axis, int64_t n);
+bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, enum bi_axis axis,
+                     int64_t n);
 /* An input of float32 rows. */
 bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width);
@@ -165,15 +167,14 @@ bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id
                              bi_value_id start);
 bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start);
 bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value_id start);
-bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start,
-                         int32_t n_prefix, int32_t n_suffix);
+bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t n_prefix,
+                         int32_t n_suffix);
 bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_value_id start,
                         bi_value_id before, int32_t n_prefix, int32_t n_suffix);
 /* act: enum bi_norm_act; scale and shift may be BI_NONE; pad: zero rows on each side. */
-bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale,
-                        bi_value_id shift, int act, int32_t pad);
-bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n,
-                       int32_t taps);
+bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi_value_id shift,
+                        int act, int32_t pad);
+bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n, int32_t taps);
 /* logits BI_NONE: the larger of the two. */
 bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits);
 bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip);
@@ -185,12 +186,12 @@ bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_
 
 /* Graphs over residues: kernels/edges.h says what each computes. BI_NONE = left out. */
 struct bi_edge_args {
-    bi_value_id edge;       /* [E, D] what each edge adds */
-    bi_value_id self;       /* [R, D] what the row's own residue adds */
-    bi_value_id other;      /* [V, D] what the neighbour adds ... */
-    bi_value_id late;       /* [N, D] ... unless it comes later in the order `rank` */
-    bi_value_id rank;       /* [M] */
-    bi_value_id codes;      /* [M] with `table` [symbols + 1, D]: the neighbour's symbol adds */
+    bi_value_id edge;  /* [E, D] what each edge adds */
+    bi_value_id self;  /* [R, D] what the row's own residue adds */
+    bi_value_id other; /* [V, D] what the neighbour adds ... */
+    bi_value_id late;  /* [N, D] ... unless it comes later in the order `rank` */
+    bi_value_id rank;  /* [M] */
+    bi_value_id codes; /* [M] with `table` [symbols + 1, D]: the neighbour's symbol adds */
     bi_value_id table;
     bi_value_id index;      /* [N, k] neighbours, -1 = none; left out: all k are there */
     bi_value_id row, token; /* [R] the row's token of its sample, of its structure */
@@ -216,9 +217,8 @@ bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_
 bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *args, int32_t k);
 /* Sum over the neighbours of each row times factor, mask [N] of both ends or BI_NONE; *weight
  * [R]: the factors' own sum. */
-bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask,
-                            bi_value_id index, bi_value_id token, int32_t k, float factor,
-                            bi_value_id *weight);
+bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask, bi_value_id index,
+                            bi_value_id token, int32_t k, float factor, bi_value_id *weight);
 bi_value_id bi_row_bias(struct bi_graph *g, bi_value_id r, bi_value_id b, bi_value_id c);
 bi_value_id bi_fill(struct bi_graph *g, enum bi_dtype dtype, enum bi_axis axis, int64_t n,
                     int64_t width, float value);
@@ -228,12 +228,12 @@ bi_value_id bi_put_rows(struct bi_graph *g, bi_value_id x, bi_value_id y, bi_val
 struct bi_step_values {
     bi_value_id row, token, alive;
 };
-bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start,
-                         bi_value_id first, bi_value_id plan, struct bi_step_values *now);
+bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start, bi_value_id first,
+                         bi_value_id plan, struct bi_step_values *now);
 /* In place: codes [M] with what this step decides. */
 bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, bi_value_id step,
-                    bi_value_id start, bi_value_id plan, bi_value_id weight,
-                    bi_value_id noise, bi_value_id temperature, bi_value_id terms);
+                    bi_value_id start, bi_value_id plan, bi_value_id weight, bi_value_id noise,
+                    bi_value_id temperature, bi_value_id terms);
 
 /* ---- whole-graph functions ---- */
 

@@ -72,7 +72,7 @@ static bool picks_by_token(const struct bi_graph *g, const struct bi_node *n)
 /* Takes back marks that node n cannot live with; true when one was. */
 static bool restrict_node(const struct bi_graph *g, bool *half, const struct bi_node *n)
 {
-    int readable = 0; /* leading inputs that may be float16 */
+    int readable = 0;  /* leading inputs that may be float16 */
     int residual = -1; /* and one more */
     bool changed = false;
     switch (n->op) {
@@ -237,8 +237,8 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
     for (size_t i = 0; i < g->n_nodes; i++)
         for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++)
-            half[g->nodes[i].out[k]] =
-                may_make(&g->nodes[i], k) && !g->values[g->nodes[i].out[k]].wide;
+            half[g->nodes[i].out[k]] = may_make(&g->nodes[i], k) &&
+                                       !g->values[g->nodes[i].out[k]].wide;
     for (size_t i = 0; i < g->n_outputs; i++)
         half[g->outputs[i].value] = false;
     while (changed) { /* marks are only taken back, so this ends */

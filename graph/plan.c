@@ -30,8 +30,7 @@ static bool is_written(const struct bi_graph *g, bi_value_id id)
 {
     const struct bi_value *v = &g->values[id];
     return v->kind == BI_VALUE_NODE && (size_t)v->node < g->n_nodes &&
-           g->nodes[v->node].out[v->slot] == id &&
-           !bi_op_is_spared(g, &g->nodes[v->node], v->slot);
+           g->nodes[v->node].out[v->slot] == id && !bi_op_is_spared(g, &g->nodes[v->node], v->slot);
 }
 
 static int64_t row_length(const struct bi_value *v)
@@ -39,8 +38,7 @@ static int64_t row_length(const struct bi_value *v)
     return v->rank >= 2 ? bi_value_elements(v) / (v->shape[0] ? v->shape[0] : 1) : 1;
 }
 
-static int place(struct bi_memory_plan *plan, const struct bi_graph *g,
-                 struct bioinfer_error *err)
+static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct bioinfer_error *err)
 {
     uint64_t input = BI_ALIGN, output = 0, size; /* struct bi_counts opens the input block */
     _Static_assert(sizeof(struct bi_counts) <= BI_ALIGN, "counts fit the first line");
@@ -144,8 +142,7 @@ static bool overlap(const struct bi_slot *a, const struct bi_slot *b)
     return a->born <= b->dies && b->born <= a->dies;
 }
 
-static int assign(struct bi_memory_plan *plan, const struct bi_graph *g,
-                  struct bioinfer_error *err)
+static int assign(struct bi_memory_plan *plan, const struct bi_graph *g, struct bioinfer_error *err)
 {
     size_t n = 0, *order = bi_calloc(plan->env, g->n_values + 1, sizeof *order);
     uint64_t end = 0;
@@ -171,8 +168,7 @@ static int assign(struct bi_memory_plan *plan, const struct bi_graph *g,
             moved = false;
             for (size_t k = 0; k < i; k++) {
                 const struct bi_slot *o = &plan->slots[order[k]];
-                if (overlap(s, o) && offset < o->offset + o->size &&
-                    o->offset < offset + s->size) {
+                if (overlap(s, o) && offset < o->offset + o->size && o->offset < offset + s->size) {
                     offset = o->offset + o->size;
                     moved = true;
                 }

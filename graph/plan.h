@@ -8,15 +8,20 @@
 
 #include "graph.h"
 
-enum bi_place { BI_PLACE_NONE, BI_PLACE_WEIGHT, BI_PLACE_INPUT, BI_PLACE_ACTIVATION,
-                BI_PLACE_OUTPUT };
+enum bi_place {
+    BI_PLACE_NONE,
+    BI_PLACE_WEIGHT,
+    BI_PLACE_INPUT,
+    BI_PLACE_ACTIVATION,
+    BI_PLACE_OUTPUT
+};
 
 struct bi_slot {
     enum bi_place place;
     uint64_t offset; /* bytes in its block */
     uint64_t size;
-    int64_t ld;      /* elements between rows of a rank 2 value */
-    bi_value_id base; /* the value whose memory this is (views); itself otherwise */
+    int64_t ld;         /* elements between rows of a rank 2 value */
+    bi_value_id base;   /* the value whose memory this is (views); itself otherwise */
     int32_t born, dies; /* nodes between which it is alive */
 };
 

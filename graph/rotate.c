@@ -15,7 +15,8 @@ static bool read_by_attention_only(const struct bi_graph *g, const struct bi_nod
                     n->in[0] == attention->in[0] && n->in[1] == attention->in[1] &&
                     n->in[4] == attention->in[4];
         for (int k = pair ? 2 : 0; k < BI_NODE_IN; k++)
-            if (n->in[k] != BI_NONE && (n->in[k] == attention->in[0] || n->in[k] == attention->in[1]))
+            if (n->in[k] != BI_NONE &&
+                (n->in[k] == attention->in[0] || n->in[k] == attention->in[1]))
                 return false;
     }
     for (size_t i = 0; i < g->n_outputs; i++)
@@ -51,8 +52,8 @@ static struct bi_node *norm_of(const struct bi_graph *g, const struct bi_node *a
 {
     const struct bi_node *q = producer(g, attention->in[0], BI_OP_COLUMNS);
     const struct bi_node *k = producer(g, attention->in[1], BI_OP_COLUMNS);
-    struct bi_node *n =
-        q && k && q->in[0] == k->in[0] ? producer(g, q->in[0], BI_OP_LAYERNORM) : NULL;
+    struct bi_node *n = q && k && q->in[0] == k->in[0] ? producer(g, q->in[0], BI_OP_LAYERNORM)
+                                                       : NULL;
     int32_t width = attention->attr.n_heads * attention->attr.head_dim;
     if (!n || n->attr.groups != 2 || n->in[3] != BI_NONE || q->attr.first ||
         k->attr.first != width || g->values[n->in[0]].dtype != g->values[attention->in[0]].dtype)
@@ -91,8 +92,8 @@ int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
             struct bi_attr rope = {.n_heads = a.attr.n_heads, .head_dim = d, .half = a.attr.half};
             g->phase = a.phase;
             for (int k = 0; k < 2; k++) {
-                rotated[k] = bi_node_add(g, BI_OP_ROPE, (const bi_value_id[]){a.in[k], a.in[4],
-                                                                              a.in[3]}, 3, &rope);
+                rotated[k] = bi_node_add(
+                    g, BI_OP_ROPE, (const bi_value_id[]){a.in[k], a.in[4], a.in[3]}, 3, &rope);
                 if (rotated[k] == BI_NONE)
                     return bi_graph_status(g, err);
             }

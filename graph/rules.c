@@ -22,8 +22,8 @@ enum { ANYTHING = -2 }; /* op of a pattern: whatever is there, or nothing */
 enum { SHARED = 1 }; /* the value may have other uses: it is cheap, or replaced everywhere */
 
 struct pattern {
-    int op;        /* enum bi_op_kind, or -1: a variable, or ANYTHING */
-    int var;       /* variable: which one.  op: under which number its node is remembered */
+    int op;  /* enum bi_op_kind, or -1: a variable, or ANYTHING */
+    int var; /* variable: which one.  op: under which number its node is remembered */
     int flags;
     bool optional; /* variable: may be absent */
     const struct pattern *in[BI_NODE_IN];
@@ -111,8 +111,8 @@ static bool gates_fit(const struct bi_graph *g, const struct match *m)
     const struct bi_value *w = &g->values[m->var[W]], *w2 = &g->values[m->var[W2]];
     const struct bi_node *gate = m->node[1], *value = m->node[2]; /* or the other way round */
     return (gate->attr.act != BI_ACT_NONE) != (value->attr.act != BI_ACT_NONE) &&
-           !gate->attr.gated && !value->attr.gated &&
-           is_one(w) && is_one(w2) && w->shape[0] == w2->shape[0] && w->shape[0] % 16 == 0;
+           !gate->attr.gated && !value->attr.gated && is_one(w) && is_one(w2) &&
+           w->shape[0] == w2->shape[0] && w->shape[0] % 16 == 0;
 }
 
 /* An activation alone, in place of which the linear can do it. */
@@ -162,9 +162,8 @@ static bool stackable(const struct bi_graph *g, const struct match *m)
     for (int i = 0; i < 3; i++) {
         const struct bi_value *v = &g->values[m->var[w[i]]];
         const struct bi_node *n = m->node[1 + i];
-        if (!is_one(v) || n->attr.act != BI_ACT_NONE ||
-            n->attr.gated || n->in[3] != BI_NONE || (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE) ||
-            is_output(g, n->out[0]))
+        if (!is_one(v) || n->attr.act != BI_ACT_NONE || n->attr.gated || n->in[3] != BI_NONE ||
+            (m->var[b[i]] == BI_NONE) != (m->var[B] == BI_NONE) || is_output(g, n->out[0]))
             return false;
         if (m->var[b[i]] != BI_NONE && g->values[m->var[b[i]]].kind != BI_VALUE_WEIGHT)
             return false;
@@ -190,8 +189,7 @@ static bool norms_stackable(const struct bi_graph *g, const struct match *m)
     const struct bi_node *q = m->node[4], *k = m->node[5];
     const struct bi_value *w = &g->values[m->var[GAIN]], *w2 = &g->values[m->var[GAIN2]];
     return stackable(g, m) && q->attr.eps == k->attr.eps && q->attr.groups <= 1 &&
-           k->attr.groups <= 1 && is_one(w) && is_one(w2) &&
-           w->shape[0] == w2->shape[0];
+           k->attr.groups <= 1 && is_one(w) && is_one(w2) && w->shape[0] == w2->shape[0];
 }
 
 static bool one_group(const struct bi_graph *g, const struct match *m)
@@ -244,8 +242,7 @@ static bool message_fits(const struct bi_graph *g, const struct match *m)
     return linear->in[2] != BI_NONE && linear->in[3] == BI_NONE &&
            linear->attr.act == BI_ACT_GELU && edges->attr.act == BI_ACT_GELU &&
            w->kind == BI_VALUE_WEIGHT && w->shape[0] == w->shape[1] && w->shape[0] <= 128 &&
-           sum->in[2] == edges->in[7] && sum->in[3] == edges->in[9] &&
-           sum->attr.k == edges->attr.k;
+           sum->in[2] == edges->in[7] && sum->in[3] == edges->in[9] && sum->attr.k == edges->attr.k;
 }
 
 static bool no_act(const struct bi_graph *g, const struct match *m)
@@ -256,8 +253,8 @@ static bool no_act(const struct bi_graph *g, const struct match *m)
 
 /* ---- rewrites: build what replaces the root's first output ---- */
 
-#define NEW(g, op, attr, ...)                                                            \
-    bi_node_add(g, op, (const bi_value_id[]){__VA_ARGS__},                               \
+#define NEW(g, op, attr, ...)                                                                      \
+    bi_node_add(g, op, (const bi_value_id[]){__VA_ARGS__},                                         \
                 (int)(sizeof((const bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id)), attr)
 
 static bi_value_id to_embedding_scale(struct bi_graph *g, const struct match *m)
@@ -383,8 +380,8 @@ static bi_value_id stack(struct bi_graph *g, const bi_value_id *part, int n)
     v.name = bi_arena_printf(&g->arena, "%s + %s%s%s", g->values[part[0]].name,
                              g->values[part[1]].name, n > 2 ? " + " : "",
                              n > 2 ? g->values[part[2]].name : "");
-    if (!v.name || !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1,
-                            sizeof *g->values))
+    if (!v.name ||
+        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: stacked weight");
     g->values[g->n_values] = v;
     return (bi_value_id)g->n_values++;
@@ -424,8 +421,10 @@ static bi_value_id to_stacked(struct bi_graph *g, const struct match *m)
         return BI_NONE;
     for (int i = 0; i < 3; i++)
         bi_graph_replace(g, part[i], cut[i]);
-    return bi_node_add(g, root.op, (const bi_value_id[]){cut[0], cut[1], cut[2], root.in[3],
-                                                          root.in[4], root.in[5]}, 6, &root.attr);
+    return bi_node_add(
+        g, root.op,
+        (const bi_value_id[]){cut[0], cut[1], cut[2], root.in[3], root.in[4], root.in[5]}, 6,
+        &root.attr);
 }
 
 /* The same, and queries and keys side by side through one norm. */
@@ -439,8 +438,9 @@ static bi_value_id to_norms_stacked(struct bi_graph *g, const struct match *m)
     bi_value_id gain = stack(g, (const bi_value_id[]){m->var[GAIN], m->var[GAIN2]}, 2);
     bi_value_id norm = NEW(g, BI_OP_LAYERNORM, &a, columns(g, all, 0, 2 * d), gain);
     bi_value_id q = columns(g, norm, 0, d), k = columns(g, norm, d, d);
-    return bi_node_add(g, root.op, (const bi_value_id[]){q, k, value, root.in[3], root.in[4],
-                                                          root.in[5]}, 6, &root.attr);
+    return bi_node_add(g, root.op,
+                       (const bi_value_id[]){q, k, value, root.in[3], root.in[4], root.in[5]}, 6,
+                       &root.attr);
 }
 
 /* The same for attention with relative positions, whose values may be wider. */
@@ -464,8 +464,7 @@ static bi_value_id to_add_layernorm(struct bi_graph *g, const struct match *m)
 {
     struct bi_attr a = m->node[0]->attr;
     bi_value_id sum = m->node[1]->out[0];
-    bi_value_id fused = NEW(g, BI_OP_ADD_LAYERNORM, &a, m->var[X], m->var[R], m->var[W],
-                            m->var[B]);
+    bi_value_id fused = NEW(g, BI_OP_ADD_LAYERNORM, &a, m->var[X], m->var[R], m->var[W], m->var[B]);
     if (fused == BI_NONE)
         return BI_NONE;
     bi_graph_replace(g, sum, fused);
@@ -486,8 +485,7 @@ static bi_value_id to_edge_linear(struct bi_graph *g, const struct match *m)
 {
     int64_t d = g->values[m->var[X]].shape[1], c = g->values[m->var[R]].shape[1];
     bi_value_id w = m->var[W], edge, self, other;
-    struct bi_attr a = {.k = (int32_t)g->values[m->var[V]].shape[1],
-                        .act = m->node[0]->attr.act};
+    struct bi_attr a = {.k = (int32_t)g->values[m->var[V]].shape[1], .act = m->node[0]->attr.act};
     edge = NEW(g, BI_OP_LINEAR, NULL, m->var[R], bi_weight_columns(g, w, d, c), m->var[B]);
     self = NEW(g, BI_OP_LINEAR, NULL, m->var[X], bi_weight_columns(g, w, 0, d));
     other = NEW(g, BI_OP_LINEAR, NULL, m->var[X], bi_weight_columns(g, w, d + c, d));
@@ -509,7 +507,8 @@ static bi_value_id to_neighbor_sum_linear(struct bi_graph *g, const struct match
     struct bi_attr a = m->node[0]->attr;
     const struct bi_node *sum = m->node[0], *linear = m->node[1];
     bi_value_id s = NEW(g, BI_OP_NEIGHBOR_SUM, &a, linear->in[0], sum->in[1], sum->in[2],
-                        sum->in[3]), weight;
+                        sum->in[3]),
+                weight;
     if (s == BI_NONE)
         return BI_NONE;
     weight = g->nodes[g->n_nodes - 1].out[1];
@@ -561,8 +560,8 @@ static const struct rule rules[] = {
      OP_(MUL, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W)), OP_(LINEAR, 2, 0, VAR(X), VAR(W2))),
      gates_fit, to_linear_gated},
     {"embedding_windows",
-     OP_(WINDOWS, 0, 0, OP_(NORM_ACT, 1, 0, OP_(EMBEDDING, 2, 0, VAR(W), VAR(X)))),
-     windows_of_ids, to_embedding_windows},
+     OP_(WINDOWS, 0, 0, OP_(NORM_ACT, 1, 0, OP_(EMBEDDING, 2, 0, VAR(W), VAR(X)))), windows_of_ids,
+     to_embedding_windows},
     {"half_pool", OP_(PAIR_POOL, 0, 0, VAR(X), OP_(MATMUL, 1, 0, VAR(X), VAR(W))), NULL,
      to_half_pool},
     {"linear_residual", OP_(ADD, 0, 0, OP_(LINEAR, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(R)),
@@ -585,15 +584,13 @@ static const struct rule rules[] = {
      NULL, to_attention_contacts},
     {"attention_rope",
      OP_(ATTENTION, 0, 0, ROPED(1, X), ROPED(2, R), VAR(V), VAR(START), NULL, OPT(BIAS)),
-     not_rotated,
-     to_attention_rope},
+     not_rotated, to_attention_rope},
     {"attention_scale",
      OP_(ATTENTION, 0, 0, OP_(SCALE, 1, SHARED, VAR(X)), VAR(R), VAR(V), VAR(START), OPT(TABLE),
          OPT(BIAS)),
      NULL, to_attention_scale},
     {"contacts_rope",
-     OP_(ATTENTION_CONTACTS, 0, 0, ROPED(1, X), ROPED(2, R), VAR(W), VAR(START), NULL,
-         OPT(BEFORE)),
+     OP_(ATTENTION_CONTACTS, 0, 0, ROPED(1, X), ROPED(2, R), VAR(W), VAR(START), NULL, OPT(BEFORE)),
      NULL, to_contacts_rope},
     {"contacts_scale",
      OP_(ATTENTION_CONTACTS, 0, 0, OP_(SCALE, 1, SHARED, VAR(X)), VAR(R), VAR(W), VAR(START),
@@ -605,9 +602,8 @@ static const struct rule rules[] = {
          OP_(LINEAR, 3, SHARED, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE), OPT(BIAS)),
      stackable, to_stacked},
     {"rel_qkv_stack",
-     OP_(REL_ATTENTION, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)),
-         OP_(MATMUL, 2, 0, VAR(X), VAR(W2)), OP_(MATMUL, 3, 0, VAR(X), VAR(W3)), VAR(R), VAR(B),
-         VAR(V)),
+     OP_(REL_ATTENTION, 0, 0, OP_(MATMUL, 1, 0, VAR(X), VAR(W)), OP_(MATMUL, 2, 0, VAR(X), VAR(W2)),
+         OP_(MATMUL, 3, 0, VAR(X), VAR(W3)), VAR(R), VAR(B), VAR(V)),
      rel_stackable, to_rel_stacked},
     {"qk_norm_stack",
      OP_(ATTENTION, 0, 0,
@@ -615,27 +611,27 @@ static const struct rule rules[] = {
          OP_(LAYERNORM, 5, 0, OP_(LINEAR, 2, 0, VAR(X), VAR(W2), OPT(B2)), VAR(GAIN2)),
          OP_(LINEAR, 3, 0, VAR(X), VAR(W3), OPT(B3)), VAR(START), OPT(TABLE), OPT(BIAS)),
      norms_stackable, to_norms_stacked},
-    {"norm_pool",
-     OP_(MEAN_POOL, 0, 0, OP_(LAYERNORM, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(START)),
+    {"norm_pool", OP_(MEAN_POOL, 0, 0, OP_(LAYERNORM, 1, 0, VAR(X), VAR(W), OPT(B)), VAR(START)),
      one_group, to_norm_pool},
-    {"rmsnorm_pool",
-     OP_(MEAN_POOL, 0, 0, OP_(RMSNORM, 1, 0, VAR(X), VAR(W)), VAR(START)), NULL, to_norm_pool},
+    {"rmsnorm_pool", OP_(MEAN_POOL, 0, 0, OP_(RMSNORM, 1, 0, VAR(X), VAR(W)), VAR(START)), NULL,
+     to_norm_pool},
     {"edge_linear",
      OP_(LINEAR, 0, 0, OP_(EDGE_CONCAT, 1, SHARED, VAR(X), VAR(R), VAR(V)), VAR(W), OPT(B)),
      concat_is_split, to_edge_linear},
-    {"edge_sum_gelu", OP_(GELU, 0, 0, OP_(EDGE_SUM, 1, 0, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY,
-                                          ANY, ANY)), no_act, to_edge_sum_gelu},
+    {"edge_sum_gelu",
+     OP_(GELU, 0, 0, OP_(EDGE_SUM, 1, 0, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY)), no_act,
+     to_edge_sum_gelu},
     {"neighbor_sum_linear",
      OP_(NEIGHBOR_SUM, 0, 0, OP_(LINEAR, 1, 0, ANY, ANY, ANY), ANY, ANY, ANY), plain_linear,
      to_neighbor_sum_linear},
     {"edge_message",
      OP_(NEIGHBOR_SUM, 0, 0,
          OP_(LINEAR, 1, 0, OP_(EDGE_SUM, 2, 0, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY),
-             ANY, ANY), ANY, ANY, ANY),
+             ANY, ANY),
+         ANY, ANY, ANY),
      message_fits, to_edge_message},
-    {"add_layernorm",
-     OP_(LAYERNORM, 0, 0, OP_(ADD, 1, SHARED, VAR(X), VAR(R)), VAR(W), VAR(B)), same_shape,
-     to_add_layernorm},
+    {"add_layernorm", OP_(LAYERNORM, 0, 0, OP_(ADD, 1, SHARED, VAR(X), VAR(R)), VAR(W), VAR(B)),
+     same_shape, to_add_layernorm},
 };
 
 _Static_assert(BI_COUNT(rules) <= BI_RULE_MAX, "enlarge BI_RULE_MAX");
@@ -717,8 +713,7 @@ static int parse_skip(const char *skip, bool *off, struct bioinfer_error *err)
                 (strlen(rules[i].name) == n && !memcmp(skip, rules[i].name, n)))
                 known = off[i] = true;
         if (!known)
-            return bi_fail(err, BIOINFER_INVALID, "no fusion rule is called '%.*s'", (int)n,
-                           skip);
+            return bi_fail(err, BIOINFER_INVALID, "no fusion rule is called '%.*s'", (int)n, skip);
         skip += n + (skip[n] == ',');
     }
     return 0;

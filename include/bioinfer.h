@@ -39,30 +39,30 @@ extern "C" {
 #define BIOINFER_VERSION_PATCH 0
 
 /* X(NAME, value, word): word is what jsonl/tsv outputs and messages call it */
-#define BIOINFER_STATUS_LIST(X)                                                          \
-    X(OK, 0, "ok")                                                                       \
-    X(INVALID, -1, "invalid_argument")     /* a caller's argument or option */           \
-    X(NOMEM, -2, "oom")                    /* host or device memory */                   \
-    X(IO, -3, "io_error")                  /* the system refused a read or write */      \
-    X(FORMAT, -4, "bad_format")            /* a file is not what it claims to be */      \
-    X(UNSUPPORTED, -5, "unsupported")      /* well-formed, but not for this build */     \
-    X(NOT_FOUND, -6, "not_found")          /* file, model, tensor or device */           \
-    X(MISMATCH, -7, "mismatch")            /* weights do not fit the configuration */    \
-    X(LIMIT, -8, "limit")                  /* beyond a stated limit */                   \
-    X(DEVICE, -9, "device_error")                                                        \
-    X(DEVICE_LOST, -10, "device_lost")     /* an error that its device does not survive */\
-    X(CANCELLED, -11, "cancelled")                                                       \
-    X(FORKED, -12, "forked")                                                             \
-    X(MISUSE, -13, "misuse")               /* calls in the wrong order */                \
-    X(INTERNAL, -14, "internal_error")                                                   \
-    X(NO_SPACE, -15, "no_space")           /* disk full or quota */                      \
-    X(CLOSED_PIPE, -16, "closed_pipe")                                                   \
-    X(EMPTY, -20, "empty")                 /* a record without residues */               \
-    X(TOO_LONG, -21, "too_long")           /* a record beyond --max-length or memory */  \
-    X(BAD_RESIDUE, -22, "bad_residue")     /* a character the model has no token for */  \
-    X(NONFINITE, -23, "nan")               /* a result is not finite */                  \
-    X(DUPLICATE_ID, -24, "duplicate_id")                                                 \
-    X(OUT_OF_RANGE, -25, "out_of_range")   /* a value beyond what float16 can hold */
+#define BIOINFER_STATUS_LIST(X)                                                                    \
+    X(OK, 0, "ok")                                                                                 \
+    X(INVALID, -1, "invalid_argument") /* a caller's argument or option */                         \
+    X(NOMEM, -2, "oom")                /* host or device memory */                                 \
+    X(IO, -3, "io_error")              /* the system refused a read or write */                    \
+    X(FORMAT, -4, "bad_format")        /* a file is not what it claims to be */                    \
+    X(UNSUPPORTED, -5, "unsupported")  /* well-formed, but not for this build */                   \
+    X(NOT_FOUND, -6, "not_found")      /* file, model, tensor or device */                         \
+    X(MISMATCH, -7, "mismatch")        /* weights do not fit the configuration */                  \
+    X(LIMIT, -8, "limit")              /* beyond a stated limit */                                 \
+    X(DEVICE, -9, "device_error")                                                                  \
+    X(DEVICE_LOST, -10, "device_lost") /* an error that its device does not survive */             \
+    X(CANCELLED, -11, "cancelled")                                                                 \
+    X(FORKED, -12, "forked")                                                                       \
+    X(MISUSE, -13, "misuse") /* calls in the wrong order */                                        \
+    X(INTERNAL, -14, "internal_error")                                                             \
+    X(NO_SPACE, -15, "no_space") /* disk full or quota */                                          \
+    X(CLOSED_PIPE, -16, "closed_pipe")                                                             \
+    X(EMPTY, -20, "empty")             /* a record without residues */                             \
+    X(TOO_LONG, -21, "too_long")       /* a record beyond --max-length or memory */                \
+    X(BAD_RESIDUE, -22, "bad_residue") /* a character the model has no token for */                \
+    X(NONFINITE, -23, "nan")           /* a result is not finite */                                \
+    X(DUPLICATE_ID, -24, "duplicate_id")                                                           \
+    X(OUT_OF_RANGE, -25, "out_of_range") /* a value beyond what float16 can hold */
 
 /* After DEVICE_LOST every call that needs the device returns DEVICE_LOST at once, without
  * asking the driver; sessions and models are closed as always, which neither waits nor fails.
@@ -164,8 +164,7 @@ struct bioinfer_model_params {
  * looked up in the user's Hugging Face cache; never the network. path NULL = the family's
  * usual default (then `family` is needed), which for "tiny" is the model installed with
  * bioinfer. The error text of NOT_FOUND names the command that fetches the weights. */
-BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx,
-                                     const char *path,
+BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
 BIOINFER_API void bioinfer_model_close(bioinfer_model **model); /* NULL-safe */
@@ -206,8 +205,11 @@ BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int i
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
 /* What a family takes: sequences (sessions), windows of DNA (tracks), structures (designs). */
-enum bioinfer_family_kind { BIOINFER_FAMILY_SEQUENCES, BIOINFER_FAMILY_TRACKS,
-                            BIOINFER_FAMILY_DESIGN };
+enum bioinfer_family_kind {
+    BIOINFER_FAMILY_SEQUENCES,
+    BIOINFER_FAMILY_TRACKS,
+    BIOINFER_FAMILY_DESIGN
+};
 BIOINFER_API int bioinfer_family_kind(int index);
 
 /* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
@@ -224,8 +226,7 @@ BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path,
  * themselves only. EMPTY: there is none. */
 BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,
                                         int (*write)(void *user, const char *text, size_t len),
-                                        void *user, uint64_t *n_failed,
-                                        struct bioinfer_error *err);
+                                        void *user, uint64_t *n_failed, struct bioinfer_error *err);
 
 /* ---- 4 records and readers ------------------------------------------------------ */
 
@@ -249,23 +250,21 @@ enum bioinfer_residue_policy {
 
 struct bioinfer_reader_params {
     size_t struct_size;
-    int residues;          /* enum bioinfer_residue_policy */
-    int no_ratio_limit;    /* non-zero: do not stop at a suspicious compression ratio */
-    uint64_t max_length;   /* residues of one record; 0 = 100,000,000 */
-    int n_threads;         /* for plain files and BGZF; 0 and 1: the caller's alone */
+    int residues;        /* enum bioinfer_residue_policy */
+    int no_ratio_limit;  /* non-zero: do not stop at a suspicious compression ratio */
+    uint64_t max_length; /* residues of one record; 0 = 100,000,000 */
+    int n_threads;       /* for plain files and BGZF; 0 and 1: the caller's alone */
 };
 
 typedef struct bioinfer_reader bioinfer_reader;
 
 /* FASTA from a file, plain, gzip or BGZF; "-" reads standard input. */
 BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx,
-                                      const char *path,
-                                      const struct bioinfer_reader_params *params,
+                                      const char *path, const struct bioinfer_reader_params *params,
                                       struct bioinfer_error *err);
 /* 1 = *record is the next one (valid until the next call), 0 = end, < 0 = status.
  * An unusable record comes with its status set; the reader goes on behind it. */
-BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader,
-                                      struct bioinfer_record *record,
+BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record,
                                       struct bioinfer_error *err);
 /* Records that follow each other, some hundred KiB of them; bioinfer_reader_next() goes on behind
  * them. They stay valid until they are freed, by any thread, before the context is. */
@@ -291,8 +290,8 @@ BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
 /* One named float32 array of a result, row-major. */
 struct bioinfer_array {
-    const char *kind;  /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions" */
-    int layer;         /* 0 = embedding ... n_layers; -1 = not of a layer */
+    const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions" */
+    int layer;        /* 0 = embedding ... n_layers; -1 = not of a layer */
     int n_dims;
     int64_t shape[4];
     const float *data; /* valid during the callback */
@@ -301,16 +300,16 @@ struct bioinfer_array {
 /* One named text of a result, such as the finished rows of a table. */
 struct bioinfer_text {
     const char *name;
-    const char *text;  /* valid during the callback; no NUL behind it */
+    const char *text; /* valid during the callback; no NUL behind it */
     size_t length;
 };
 
 struct bioinfer_result {
     uint64_t ordinal;
     const char *id;
-    int64_t length;                      /* residues */
-    int status;                          /* 0, or why there are no arrays */
-    const char *message;                 /* "" when status is 0 */
+    int64_t length;      /* residues */
+    int status;          /* 0, or why there are no arrays */
+    const char *message; /* "" when status is 0 */
     int n_arrays;
     const struct bioinfer_array *arrays; /* in the order asked for */
     int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
@@ -318,8 +317,8 @@ struct bioinfer_result {
     const char *description;             /* rest of the header line; NULL = not known here */
     const char *labels; /* the head's best class: a name, or for residues one letter each, names
                          * with blanks between where they are longer; NULL = no head */
-    uint32_t piece; /* a record may give its result in pieces, 0, 1, ...: ... */
-    int more;       /* ... non-zero: pieces of this record follow; 0: this one is the last */
+    uint32_t piece;     /* a record may give its result in pieces, 0, 1, ...: ... */
+    int more;           /* ... non-zero: pieces of this record follow; 0: this one is the last */
     int n_texts;
     const struct bioinfer_text *texts;
 };
@@ -343,15 +342,15 @@ enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* of a record that a session takes */
 
 struct bioinfer_session_params {
     size_t struct_size;
-    unsigned include;       /* of enum bioinfer_include; 0 = the family's default */
-    const int *layers;      /* whose embeddings: 0 .. n_layers, negative from the end */
-    int n_layers;           /* 0 = the last */
-    int64_t batch_tokens;   /* tokens of a packed batch; 0 = from the model's size */
-    int64_t max_length;     /* residues; longer records get TOO_LONG; 0 = what fits into memory,
+    unsigned include;     /* of enum bioinfer_include; 0 = the family's default */
+    const int *layers;    /* whose embeddings: 0 .. n_layers, negative from the end */
+    int n_layers;         /* 0 = the last */
+    int64_t batch_tokens; /* tokens of a packed batch; 0 = from the model's size */
+    int64_t max_length;   /* residues; longer records get TOO_LONG; 0 = what fits into memory,
                              * BIOINFER_MAX_RESIDUES at most */
-    int64_t memory_limit;   /* bytes of activations; 0 = from the free memory */
-    int raw_residues;       /* letters without a token are an error instead of X */
-    const char *no_rules;   /* fusion rules not to apply: "name,name", "all" */
+    int64_t memory_limit; /* bytes of activations; 0 = from the free memory */
+    int raw_residues;     /* letters without a token are an error instead of X */
+    const char *no_rules; /* fusion rules not to apply: "name,name", "all" */
     /* Called between batches, on the caller's thread; non-zero return cancels. */
     int (*progress)(void *user, uint64_t records, uint64_t residues);
     void *progress_user;
@@ -383,26 +382,26 @@ BIOINFER_API int bioinfer_session_run(bioinfer_session *session, bioinfer_source
 /* The same over an array of records. */
 BIOINFER_API int bioinfer_session_run_records(bioinfer_session *session,
                                               const struct bioinfer_record *records,
-                                              size_t n_records, bioinfer_sink sink,
-                                              void *sink_user, struct bioinfer_error *err);
+                                              size_t n_records, bioinfer_sink sink, void *sink_user,
+                                              struct bioinfer_error *err);
 
 struct bioinfer_op_profile {
-    const char *op;     /* "linear", "attention", ... */
+    const char *op; /* "linear", "attention", ... */
     uint64_t launches;
     double seconds;
-    double flops;       /* multiply and add count as two */
+    double flops; /* multiply and add count as two */
     double bytes;
 };
 
 struct bioinfer_profile {
     size_t struct_size;
     uint64_t records, residues, tokens, batches;
-    uint64_t plans;                        /* compiled plans */
+    uint64_t plans; /* compiled plans */
     uint64_t uploads, submits, downloads;
-    uint64_t allocations;                  /* of batch buffers; a plan run again makes none */
-    uint64_t weight_size;                  /* bytes of packed weights */
-    uint64_t activation_size;              /* bytes of the largest activation block */
-    double seconds;                        /* inside bioinfer_session_run */
+    uint64_t allocations;     /* of batch buffers; a plan run again makes none */
+    uint64_t weight_size;     /* bytes of packed weights */
+    uint64_t activation_size; /* bytes of the largest activation block */
+    double seconds;           /* inside bioinfer_session_run */
     int n_ops;
     const struct bioinfer_op_profile *ops; /* valid until the next run */
     uint64_t io_size;                      /* bytes of the largest inputs and outputs of a batch */
@@ -414,8 +413,8 @@ BIOINFER_API int bioinfer_session_get_profile(bioinfer_session *session,
 
 /* Writes the graph of one sequence of n_residues as text, before (fused = 0) or after the
  * rules; trace != 0 lists the rules that fired instead. */
-BIOINFER_API int bioinfer_session_dump(bioinfer_session *session, int64_t n_residues,
-                                       int fused, int trace,
+BIOINFER_API int bioinfer_session_dump(bioinfer_session *session, int64_t n_residues, int fused,
+                                       int trace,
                                        int (*write)(void *user, const char *text, size_t len),
                                        void *user, struct bioinfer_error *err);
 
@@ -425,17 +424,17 @@ typedef struct bioinfer_writer bioinfer_writer;
 
 struct bioinfer_writer_params {
     size_t struct_size;
-    const char *format;        /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv",
+    const char *format;      /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv",
                                 * "esm-pt" (a folder of fair-esm's .pt files);
                                 * NULL = by the suffix of path */
-    int suffix_duplicates;     /* non-zero: a repeated id gets _2, _3, ... */
-    int json_floats;           /* non-zero: jsonl numbers as text instead of base64 */
-    const char *model;         /* written as metadata where the format has a place */
-    const char *fingerprint;   /* of bioinfer_model_fingerprint() */
-    int prottrans_names;       /* non-zero: names in h5 as the script of ProtTrans makes them */
-    const char *dtype;         /* numbers of arrays: "f32" (NULL), or "f16", rounded to the nearest,
+    int suffix_duplicates;   /* non-zero: a repeated id gets _2, _3, ... */
+    int json_floats;         /* non-zero: jsonl numbers as text instead of base64 */
+    const char *model;       /* written as metadata where the format has a place */
+    const char *fingerprint; /* of bioinfer_model_fingerprint() */
+    int prottrans_names;     /* non-zero: names in h5 as the script of ProtTrans makes them */
+    const char *dtype;       /* numbers of arrays: "f32" (NULL), or "f16", rounded to the nearest,
                                 * ties to even; "f16" in npz, npy, safetensors and h5 alone */
-    const char *layout;        /* "records" (NULL): arrays of each record by its id; "matrix": one
+    const char *layout;      /* "records" (NULL): arrays of each record by its id; "matrix": one
                                 * array "embeddings" [N, D] of the vectors of all records that have
                                 * a result, in input order, and "ids" of its rows; npz, safetensors
                                 * and h5; npy is always so, with the ids in PATH.ids.txt */
@@ -444,8 +443,7 @@ struct bioinfer_writer_params {
 /* path "-" is standard output (jsonl and tsv only). Files appear under their final name
  * only when finish() has succeeded. */
 BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx,
-                                      const char *path,
-                                      const struct bioinfer_writer_params *params,
+                                      const char *path, const struct bioinfer_writer_params *params,
                                       struct bioinfer_error *err);
 /* A bioinfer_sink: pass it to bioinfer_session_run with user = the writer. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
@@ -479,10 +477,10 @@ BIOINFER_API const char *bioinfer_writer_format(int index);
 typedef struct bioinfer_job bioinfer_job;
 
 enum bioinfer_resume {
-    BIOINFER_RESUME_NO,      /* an unfinished job of that output is an error */
-    BIOINFER_RESUME_MATCH,   /* go on with it; another model, options or input are an error */
-    BIOINFER_RESUME_FORCE,   /* go on with it, as long as the records are the same */
-    BIOINFER_RESUME_RESTART  /* forget it */
+    BIOINFER_RESUME_NO,     /* an unfinished job of that output is an error */
+    BIOINFER_RESUME_MATCH,  /* go on with it; another model, options or input are an error */
+    BIOINFER_RESUME_FORCE,  /* go on with it, as long as the records are the same */
+    BIOINFER_RESUME_RESTART /* forget it */
 };
 
 /* A file beside the input that decides results, by what the task takes it for: "genome" ... */
@@ -517,8 +515,7 @@ BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, co
                                    const struct bioinfer_job_params *params,
                                    struct bioinfer_error *err);
 /* Reads records from `source` and hands out those that are still to be computed. */
-BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source,
-                                          void *user);
+BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *user);
 /* Before the first record is taken: tells of the records to come, from the first on, in order. What the
  * output cannot hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this output
  * holds anything, and no more need be told. */
@@ -544,18 +541,17 @@ BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *e
 
 struct bioinfer_job_stats {
     size_t struct_size;
-    uint64_t records;        /* with a result or a reason why there is none */
-    uint64_t failed;         /* of these, without a result */
-    uint64_t resumed;        /* of these, from an earlier run */
-    uint64_t copied;         /* of these, not computed: same sequence as another one */
-    uint64_t residues;       /* computed by this run */
-    uint64_t committed;      /* records that the journal would keep now */
-    uint64_t input_records;  /* read so far */
-    uint64_t by_status[32];  /* records by -status */
-    const char *folder;      /* where the journal is */
+    uint64_t records;       /* with a result or a reason why there is none */
+    uint64_t failed;        /* of these, without a result */
+    uint64_t resumed;       /* of these, from an earlier run */
+    uint64_t copied;        /* of these, not computed: same sequence as another one */
+    uint64_t residues;      /* computed by this run */
+    uint64_t committed;     /* records that the journal would keep now */
+    uint64_t input_records; /* read so far */
+    uint64_t by_status[32]; /* records by -status */
+    const char *folder;     /* where the journal is */
 };
-BIOINFER_API int bioinfer_job_get_stats(const bioinfer_job *job,
-                                        struct bioinfer_job_stats *stats);
+BIOINFER_API int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *stats);
 /* Removes the journal; nothing of the job is left. */
 BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
 /* Ends without finish: what was committed stays in the journal. NULL-safe. */
@@ -569,8 +565,7 @@ BIOINFER_API void bioinfer_job_close(bioinfer_job **job);
 BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
                                     const char *const *parts, size_t n_parts,
                                     const struct bioinfer_writer_params *writer,
-                                    struct bioinfer_job_stats *stats,
-                                    struct bioinfer_error *err);
+                                    struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
 /* A result as bytes, to hand it to another process of the same machine: `write` takes them
  * piece by piece, bioinfer_result_size() in all (a multiple of 8). unpack() fills *result
@@ -582,9 +577,8 @@ BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
                                       void *user, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
                                         struct bioinfer_array *arrays, int n_arrays,
-                                        struct bioinfer_text *texts, int n_texts,
-                                        const void *bytes, uint64_t size,
-                                        struct bioinfer_error *err);
+                                        struct bioinfer_text *texts, int n_texts, const void *bytes,
+                                        uint64_t size, struct bioinfer_error *err);
 
 /* ---- 9 scoring -------------------------------------------------------------------------- */
 
@@ -608,8 +602,7 @@ BIOINFER_API int bioinfer_score_table(bioinfer_session *session,
 BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
                                          const struct bioinfer_record *record,
                                          const float *log_probs, const char *mutation,
-                                         int64_t offset, double *score,
-                                         struct bioinfer_error *err);
+                                         int64_t offset, double *score, struct bioinfer_error *err);
 /* The 0-based positions a mutation string touches: returns their number, or a status.
  * Writes at most n_max. */
 BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
@@ -620,23 +613,22 @@ BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offse
 
 /* Models of DNA windows have heads ("human"), each with so many tracks: name of head `index`,
  * NULL past the end. n_tracks may be NULL. */
-BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index,
-                                             int *n_tracks);
+BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index, int *n_tracks);
 
 struct bioinfer_tracks_params {
     size_t struct_size;
-    const char *head;         /* NULL = the first */
-    const int *tracks;        /* of the head, from 0, in the order wanted */
-    int n_tracks;             /* 0 = all */
-    const int *shifts;        /* the mean over windows moved right by so many bases, where ... */
-    int n_shifts;             /* ... what moves in is no base; 0 = the window as it is */
-    int reverse_complement;   /* non-zero: the mean over both strands, bins turned back */
-    const int *strand_pairs;  /* [tracks of the head] a track's other strand; NULL = itself */
-    int quarter;              /* non-zero: '.' is a quarter of each base, else no base */
-    int keep;                 /* non-zero: keep what REFERENCE makes, for CHANGED */
-    int64_t memory_limit;     /* bytes of activations; 0 = from the free memory */
-    const char *no_rules;     /* as in bioinfer_session_params */
-    int sums;                 /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
+    const char *head;        /* NULL = the first */
+    const int *tracks;       /* of the head, from 0, in the order wanted */
+    int n_tracks;            /* 0 = all */
+    const int *shifts;       /* the mean over windows moved right by so many bases, where ... */
+    int n_shifts;            /* ... what moves in is no base; 0 = the window as it is */
+    int reverse_complement;  /* non-zero: the mean over both strands, bins turned back */
+    const int *strand_pairs; /* [tracks of the head] a track's other strand; NULL = itself */
+    int quarter;             /* non-zero: '.' is a quarter of each base, else no base */
+    int keep;                /* non-zero: keep what REFERENCE makes, for CHANGED */
+    int64_t memory_limit;    /* bytes of activations; 0 = from the free memory */
+    const char *no_rules;    /* as in bioinfer_session_params */
+    int sums; /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
                                * device: all that variants take, and little to bring back and to add up */
 };
 
@@ -644,7 +636,7 @@ struct bioinfer_tracks_params {
  * rows: (double)row0 + row1. */
 enum bioinfer_tracks_sums {
     BIOINFER_NO_SUMS,
-    BIOINFER_SUMS,         /* of the values of all bins: 2 rows */
+    BIOINFER_SUMS, /* of the values of all bins: 2 rows */
     BIOINFER_SUMS_AND_LOGS /* behind them of log2(1 + value): 4 rows; of one strand and no more than one shift */
 };
 
@@ -663,10 +655,10 @@ struct bioinfer_tracks_info {
     int64_t first_bin; /* bins of the window in front of the first that is given */
     int64_t n_bins;
     int n_tracks, n_head_tracks;
-    int64_t n_tokens;  /* of the transformer */
+    int64_t n_tokens; /* of the transformer */
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
-    int n_at_once; /* windows to start before the first is finished: more gain nothing */
+    int n_at_once;       /* windows to start before the first is finished: more gain nothing */
     int n_pairs_at_once; /* the same of pairs */
     int64_t n_rows;      /* of a window's values: n_bins, or 2 or 4 of sums */
 };
@@ -681,9 +673,8 @@ enum bioinfer_tracks_mode {
 };
 /* sequence: `window` letters; ACGT in either case, anything else is no base (zeros). tracks:
  * caller-owned, [n_rows, n_tracks]. */
-BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequence,
-                                     size_t length, int mode, float *values,
-                                     struct bioinfer_error *err);
+BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequence, size_t length,
+                                     int mode, float *values, struct bioinfer_error *err);
 /* The same in two halves, so that the device has the next window while the caller makes use of the last:
  * start takes a window (mode BIOINFER_WINDOW), of which BIOINFER_STARTED may be started; values is the
  * session's until finish, which waits for the one that was started first and says which it was (values may
@@ -729,22 +720,21 @@ BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, i
 BIOINFER_API int64_t bioinfer_genome_length(const bioinfer_genome *genome, const char *contig);
 /* Bases [start, end), 0-based, as they stand, 'N' off the ends of the contig; a range wholly off
  * it is INVALID. */
-BIOINFER_API int bioinfer_genome_read(bioinfer_genome *genome, const char *contig,
-                                      int64_t start, int64_t end, char *bases,
-                                      struct bioinfer_error *err);
+BIOINFER_API int bioinfer_genome_read(bioinfer_genome *genome, const char *contig, int64_t start,
+                                      int64_t end, char *bases, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_genome_close(bioinfer_genome **genome);
 
 /* An interval of BED or one alternative allele of a VCF line. */
 struct bioinfer_locus {
     const char *chrom;
-    const char *name;        /* the fourth column or ID; made from the place where that is '.' */
-    int64_t start, end;      /* 0-based, half-open; a variant: of its reference allele */
-    char strand;             /* '+', '-', '.' */
-    const char *reference;   /* "" for intervals */
+    const char *name;      /* the fourth column or ID; made from the place where that is '.' */
+    int64_t start, end;    /* 0-based, half-open; a variant: of its reference allele */
+    char strand;           /* '+', '-', '.' */
+    const char *reference; /* "" for intervals */
     const char *alternative;
-    uint64_t ordinal, line;  /* from 0 and from 1 */
-    int status;              /* not 0: this one cannot be used ... */
-    const char *message;     /* ... because */
+    uint64_t ordinal, line; /* from 0 and from 1 */
+    int status;             /* not 0: this one cannot be used ... */
+    const char *message;    /* ... because */
 };
 typedef struct bioinfer_loci bioinfer_loci;
 /* BED or VCF by content, plain, gzip or BGZF; "-" reads standard input. */
@@ -763,10 +753,9 @@ BIOINFER_API int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *c
                                       const char *path, struct bioinfer_error *err);
 /* n values from base `start` on of a contig of `length` bases; in any order, no bin twice. A
  * last bin may reach beyond the contig; one that begins beyond it is INVALID. */
-BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig,
-                                     int64_t length, int64_t start, int64_t bin_size,
-                                     const float *values, int64_t n,
-                                     struct bioinfer_error *err);
+BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig, int64_t length,
+                                     int64_t start, int64_t bin_size, const float *values,
+                                     int64_t n, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without finish: no file */
 
@@ -780,7 +769,7 @@ struct bioinfer_device {
     char name[16];         /* what --device takes: "cpu" */
     char description[128]; /* "AMD EPYC, 2 threads, avx512" */
     int usable;
-    char reason[160];      /* when not usable */
+    char reason[160]; /* when not usable */
     uint64_t memory_size, memory_free;
 };
 /* Device number `index`, from 0; NOT_FOUND past the end. Absent drivers are listed with
@@ -811,23 +800,23 @@ enum bioinfer_align_ties {
 
 struct bioinfer_align_params {
     size_t struct_size;
-    const char *matrix;  /* a built-in matrix (bioinfer_align_matrix) or a file in NCBI's
+    const char *matrix;    /* a built-in matrix (bioinfer_align_matrix) or a file in NCBI's
                           * layout; NULL = match and mismatch of nucleotides, whose codes
                           * of several (N, R, ...) match nothing */
-    int match, mismatch; /* without a matrix; both 0 = 5 and -4 */
-    int gap_open;        /* cost of a gap's first residue; 0 = 11 and 1 for both gaps */
-    int gap_extend;      /* of every further one: 0 ... gap_open. Were it more, a gap would cost
+    int match, mismatch;   /* without a matrix; both 0 = 5 and -4 */
+    int gap_open;          /* cost of a gap's first residue; 0 = 11 and 1 for both gaps */
+    int gap_extend;        /* of every further one: 0 ... gap_open. Were it more, a gap would cost
                           * more than two side by side, and its length say nothing of its cost */
-    int scale;           /* every score of the matrix is multiplied by it, so that costs may be
+    int scale;             /* every score of the matrix is multiplied by it, so that costs may be
                           * given in fractions of a point; 0 = 1 */
-    unsigned free_ends;  /* of enum bioinfer_align_end; 0 = global */
-    int ties;            /* enum bioinfer_align_ties */
-    int traceback;       /* non-zero: cigar and counts, not the score alone */
+    unsigned free_ends;    /* of enum bioinfer_align_end; 0 = global */
+    int ties;              /* enum bioinfer_align_ties */
+    int traceback;         /* non-zero: cigar and counts, not the score alone */
     uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
                           * which takes longer; 0 = 1 GiB */
-    const char *device;  /* "cpu" (default; "auto" is the CPU, too: alignments take a GPU only
+    const char *device;    /* "cpu" (default; "auto" is the CPU, too: alignments take a GPU only
                           * when it is named), "cuda:0", ... */
-    int free_gaps;       /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With match
+    int free_gaps;         /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With match
                           * 1 and mismatch 0 the score is the longest common subsequence's length */
 };
 
@@ -865,11 +854,11 @@ BIOINFER_API int bioinfer_aligner_run(bioinfer_aligner *aligner,
 /* What a GPU did since the aligner was made; zeros on the CPU. */
 struct bioinfer_align_profile {
     size_t struct_size;
-    uint64_t batches, jobs;  /* uploads; units of work in them, of one or two pairs */
+    uint64_t batches, jobs; /* uploads; units of work in them, of one or two pairs */
     uint64_t bytes_in, bytes_out;
-    double kernel_seconds;   /* on the device, when set_profile turned them on */
-    double prepare_seconds;  /* sorting and packing on the host */
-    double wait_seconds;     /* the host waited for the device */
+    double kernel_seconds;  /* on the device, when set_profile turned them on */
+    double prepare_seconds; /* sorting and packing on the host */
+    double wait_seconds;    /* the host waited for the device */
 };
 BIOINFER_API void bioinfer_aligner_set_profile(bioinfer_aligner *aligner, int on);
 BIOINFER_API int bioinfer_aligner_get_profile(bioinfer_aligner *aligner,
@@ -901,56 +890,56 @@ enum bioinfer_rng {
  * error. Strings need live only during bioinfer_design_new(). */
 struct bioinfer_design_params {
     size_t struct_size;
-    int mode;                    /* enum bioinfer_design_mode */
-    int rng;                     /* enum bioinfer_rng */
-    uint64_t seed;               /* 0 = 37, as the command */
-    int64_t rng_skip;            /* numbers PyTorch gives away while it makes the model; -1 =
+    int mode;                   /* enum bioinfer_design_mode */
+    int rng;                    /* enum bioinfer_rng */
+    uint64_t seed;              /* 0 = 37, as the command */
+    int64_t rng_skip;           /* numbers PyTorch gives away while it makes the model; -1 =
                                   * none, 0 = as many as the weights ask for */
-    int n_sequences;             /* per structure and temperature; 0 = 1 */
-    int batch;                   /* sequences that share a draw of PyTorch's; 0 = 1 */
-    const double *temperatures;  /* NULL = 0.1 alone */
+    int n_sequences;            /* per structure and temperature; 0 = 1 */
+    int batch;                  /* sequences that share a draw of PyTorch's; 0 = 1 */
+    const double *temperatures; /* NULL = 0.1 alone */
     int n_temperatures;
-    double backbone_noise;       /* angstrom */
-    const char *chains;          /* "A,B": those to design; NULL = all */
+    double backbone_noise; /* angstrom */
+    const char *chains;    /* "A,B": those to design; NULL = all */
     const char *chains_file, *fixed_file, *tied_file, *omit_file, *bias_file, *bias_residue_file,
         *pssm_file;
-    int homooligomer;            /* non-zero: equal positions of the designed chains are tied */
-    const char *omit_aa;         /* NULL = "X" */
+    int homooligomer;    /* non-zero: equal positions of the designed chains are tied */
+    const char *omit_aa; /* NULL = "X" */
     double pssm_multi, pssm_threshold;
     int pssm_bias, pssm_log_odds;
-    const char *sequences;       /* SCORE: FASTA of sequences beside the native one, '/' in them */
+    const char *sequences; /* SCORE: FASTA of sequences beside the native one, '/' in them */
     const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
-    int transmembrane;           /* membrane weights: label of all residues not named */
-    int64_t batch_tokens;        /* residues of a batch; 0 = from the device */
-    int64_t max_length;          /* residues; longer structures get TOO_LONG; 0 = what fits */
-    int64_t memory_limit;        /* bytes of activations; 0 = from the free memory */
+    int transmembrane;               /* membrane weights: label of all residues not named */
+    int64_t batch_tokens;            /* residues of a batch; 0 = from the device */
+    int64_t max_length;              /* residues; longer structures get TOO_LONG; 0 = what fits */
+    int64_t memory_limit;            /* bytes of activations; 0 = from the free memory */
     const char *no_rules;
     int (*progress)(void *user, uint64_t structures, uint64_t residues);
     void *progress_user;
-    int no_ligand;               /* non-zero: weights with ligand context see no ligand */
-    int side_chains;             /* non-zero: those weights see side chains that are not designed */
+    int no_ligand;   /* non-zero: weights with ligand context see no ligand */
+    int side_chains; /* non-zero: those weights see side chains that are not designed */
 };
 
 /* One sequence of a structure. Arrays are those of all tokens of the structure, designed chains
  * first, and valid during the callback. */
 struct bioinfer_design_result {
-    uint64_t ordinal;        /* of the structure */
+    uint64_t ordinal; /* of the structure */
     const char *name;
-    int status;              /* not 0: this structure has no results, and why */
+    int status; /* not 0: this structure has no results, and why */
     const char *message;
-    const char *header;      /* as the reference writes it, without '>' */
-    const char *sequence;    /* designed chains by name, '/' between */
-    int is_native;           /* the sequence of the file */
-    int sample;              /* from 1, counted per temperature, or per sequence that is scored */
+    const char *header;   /* as the reference writes it, without '>' */
+    const char *sequence; /* designed chains by name, '/' between */
+    int is_native;        /* the sequence of the file */
+    int sample;           /* from 1, counted per temperature, or per sequence that is scored */
     double temperature;
     float score, global_score, recovery;
-    int64_t length;          /* tokens */
-    const char *chain_order; /* "A B" */
-    const int32_t *codes;    /* [length] of ACDEFGHIKLMNPQRSTVWYX */
-    const float *log_probs;  /* [length, 21] */
-    const float *probs;      /* [length, 21] drawn from; NULL when nothing was drawn */
+    int64_t length;                  /* tokens */
+    const char *chain_order;         /* "A B" */
+    const int32_t *codes;            /* [length] of ACDEFGHIKLMNPQRSTVWYX */
+    const float *log_probs;          /* [length, 21] */
+    const float *probs;              /* [length, 21] drawn from; NULL when nothing was drawn */
     const float *mask, *design_mask; /* [length] */
-    const char *sequence_id; /* SCORE: of a sequence given, its name; NULL = none was */
+    const char *sequence_id;         /* SCORE: of a sequence given, its name; NULL = none was */
 };
 
 typedef struct bioinfer_design bioinfer_design;

@@ -14,13 +14,14 @@ int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, 
 {
     size_t have = part->n_where;
     if (index > at && index - at > MOST_AHEAD)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is of place %llu, which no run has got to by then",
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: record %llu is of place %llu, which no run has got to by then",
                        part->journal.log.path, (unsigned long long)at, (unsigned long long)index);
     if (index >= have) {
         if (index >= SIZE_MAX / 8 ||
             !bi_grow(env, &part->where, &part->cap_where, (size_t)index + 1, sizeof *part->where))
-            return bi_fail(err, BIOINFER_NOMEM, "%s: table of %llu records",
-                           part->journal.log.path, (unsigned long long)index);
+            return bi_fail(err, BIOINFER_NOMEM, "%s: table of %llu records", part->journal.log.path,
+                           (unsigned long long)index);
         part->n_where = (size_t)index + 1;
         memset(part->where + have, 0, (part->n_where - have) * sizeof *part->where);
     }
@@ -93,8 +94,8 @@ static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
     if (st)
         return st;
     if (index >= part->n_where || !part->where[index])
-        return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is missing",
-                       part->journal.log.path, (unsigned long long)ordinal);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is missing", part->journal.log.path,
+                       (unsigned long long)ordinal);
     return read_record(s, part, part->where[index] - 1, buf, record, err);
 }
 
@@ -260,8 +261,8 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
 }
 
 /* Everything to its final place. */
-static int move_all(const struct bi_build *b, const struct bioinfer_writer *w,
-                    const char *manifest, struct bioinfer_error *err)
+static int move_all(const struct bi_build *b, const struct bioinfer_writer *w, const char *manifest,
+                    struct bioinfer_error *err)
 {
     struct bi_buf side_from = {.env = b->env}, side = {.env = b->env}, list = {.env = b->env};
     const struct bi_env *env = b->env;
@@ -319,8 +320,11 @@ static int make_room(const struct bi_build *b, char **out, struct bioinfer_error
 
 int bi_build(struct bi_build *b, struct bioinfer_error *err)
 {
-    struct builder s = {.b = b, .manifest = BI_OUT_NONE, .payload.env = b->env,
-                        .twin.env = b->env, .row.env = b->env};
+    struct builder s = {.b = b,
+                        .manifest = BI_OUT_NONE,
+                        .payload.env = b->env,
+                        .twin.env = b->env,
+                        .row.env = b->env};
     char *path = NULL, *manifest = bi_job_path(b->env, b->folder, "manifest");
     static const char head[] = "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n";
     int st;
@@ -340,8 +344,7 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
     s.manifest.sync = BI_SYNC_CONTENTS;
     for (uint64_t k = 0; k < b->n_records && !st; k++)
         st = put_one(&s, k, err);
-    if (!st && !(st = bi_out_finish(&s.manifest, err)) &&
-        !(st = bi_writer_finish(s.writer, err)))
+    if (!st && !(st = bi_out_finish(&s.manifest, err)) && !(st = bi_writer_finish(s.writer, err)))
         st = move_all(b, s.writer, manifest, err);
 out:
     bi_writer_close(&s.writer);

@@ -56,13 +56,14 @@ static int check_ours(const struct bi_env *env, const char *folder, struct bioin
     if ((st = bi_folder_list(env, folder, look_at, &s, err)))
         return st;
     return s.others && !s.ours
-               ? bi_fail(err, BIOINFER_IO, "%s: this folder is in the way: it holds files and no job; "
-                         "move it away", folder)
+               ? bi_fail(err, BIOINFER_IO,
+                         "%s: this folder is in the way: it holds files and no job; "
+                         "move it away",
+                         folder)
                : 0;
 }
 
-int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
-                struct bioinfer_error *err)
+int bi_job_lock(int *fd, const struct bi_env *env, const char *folder, struct bioinfer_error *err)
 {
     char *path = bi_job_path(env, folder, "lock");
     int st = BIOINFER_NOT_FOUND;

@@ -93,15 +93,16 @@ static void put_inputs(struct bi_buf *out, const struct bi_identity *id)
         bi_put_json(out, in->role);
         bi_buf_puts(out, ", \"path\": ");
         bi_put_json(out, in->path);
-        bi_buf_printf(out, ",\n     \"size\": %" PRIu64 ", \"time\": \"%" PRId64
+        bi_buf_printf(out,
+                      ",\n     \"size\": %" PRIu64 ", \"time\": \"%" PRId64
                       "\", \"hash\": \"%016" PRIx64 "%016" PRIx64 "\"}",
                       in->facts.size, in->facts.mtime, in->facts.hash[0], in->facts.hash[1]);
     }
     bi_buf_puts(out, "\n  ],\n");
 }
 
-int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
-                      const char *folder, struct bioinfer_error *err)
+int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, const char *folder,
+                      struct bioinfer_error *err)
 {
     struct bi_buf text = {.env = env};
     struct bi_out out = BI_OUT_NONE;
@@ -238,8 +239,10 @@ static int differ(struct bioinfer_error *err, const char *folder, const char *wh
         same--;
     have += same;
     want += same;
-    return bi_fail(err, BIOINFER_MISMATCH, "%s: this journal is of another job: %s was '%.60s', "
-                   "now '%.60s'", folder, what, have, want);
+    return bi_fail(err, BIOINFER_MISMATCH,
+                   "%s: this journal is of another job: %s was '%.60s', "
+                   "now '%.60s'",
+                   folder, what, have, want);
 }
 
 /* An input that both have: between shards its path and time may differ. */
@@ -287,8 +290,8 @@ static int compare_inputs(const struct bi_identity *have, const struct bi_identi
     return st;
 }
 
-int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want,
-                        bool shards, const char *folder, struct bioinfer_error *err)
+int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want, bool shards,
+                        const char *folder, struct bioinfer_error *err)
 {
     const struct {
         const char *what, *have, *want;
@@ -309,8 +312,7 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
     if ((st = compare_inputs(have, want, shards, folder, err)))
         return st;
     if (have->dedup != want->dedup)
-        return differ(err, folder, "dedup", have->dedup ? "on" : "off",
-                      want->dedup ? "on" : "off");
+        return differ(err, folder, "dedup", have->dedup ? "on" : "off", want->dedup ? "on" : "off");
     if (have->n_shards != want->n_shards || (!shards && have->shard != want->shard)) {
         snprintf(a, sizeof a, "%" PRIu64 "/%" PRIu64, have->shard, have->n_shards);
         snprintf(b, sizeof b, "%" PRIu64 "/%" PRIu64, want->shard, want->n_shards);

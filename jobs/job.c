@@ -45,8 +45,7 @@ static uint64_t n_own(const struct bioinfer_job *job)
     return job->n_read / job->n_shards + (job->n_read % job->n_shards > job->shard);
 }
 
-static int take_record(void *user, const struct bi_journal_record *r,
-                       struct bioinfer_error *err)
+static int take_record(void *user, const struct bi_journal_record *r, struct bioinfer_error *err)
 {
     struct bioinfer_job *job = user;
     if (r->flags & BI_JOURNAL_END) {
@@ -70,8 +69,7 @@ static int take_record(void *user, const struct bi_journal_record *r,
     job->stats.failed += r->status != 0;
     job->stats.copied += (r->flags & BI_JOURNAL_COPY) != 0;
     job->stats.by_status[-(unsigned)r->status % BI_COUNT(job->stats.by_status)]++;
-    return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards,
-                       job->part.journal.n, err);
+    return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, job->part.journal.n, err);
 }
 
 /* Files of the folder. Their paths are made in memory taken when the job was opened: what is
@@ -115,7 +113,8 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
     if (resume == BIOINFER_RESUME_NO)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: an unfinished job is there: --resume goes on with it, --resume=no "
-                       "starts again", job->folder);
+                       "starts again",
+                       job->folder);
     if (!(st = bi_identity_read(&have, job->env, job->folder, err))) {
         st = bi_identity_compare(&have, &job->identity, false, job->folder, err);
         if (st && resume == BIOINFER_RESUME_FORCE) {
@@ -137,7 +136,8 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
     if (!st && n_lost)
         bi_log(job->env, BIOINFER_LOG_WARNING,
                "%s: the journal is damaged after %" PRIu64 " records: %" PRIu64
-               " behind them are computed again", job->folder, job->part.journal.n, n_lost);
+               " behind them are computed again",
+               job->folder, job->part.journal.n, n_lost);
     job->n_kept = job->stats.records;
     return st;
 }
@@ -169,8 +169,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     *out = NULL;
     if (params->n_shards < 0 || params->shard < (params->n_shards ? 1 : 0) ||
         params->shard > params->n_shards)
-        return bi_fail(err, BIOINFER_INVALID, "shard %d of %d: expected 1 to N of N",
-                       params->shard, params->n_shards);
+        return bi_fail(err, BIOINFER_INVALID, "shard %d of %d: expected 1 to N of N", params->shard,
+                       params->n_shards);
     if (!strcmp(path, "-"))
         return bi_fail(err, BIOINFER_INVALID, "a job needs a file, not standard output");
     if (params->part_records < 0)
@@ -215,8 +215,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     if ((st = find_earlier(job, params->resume, err)) || (st = recover(job, err)))
         goto out;
     if (is_folder && bi_path_exists(path)) { /* who made it is not known: it is never replaced */
-        st = bi_fail(err, BIOINFER_IO, "%s: output is there already; move it away, or name another one",
-                     path);
+        st = bi_fail(err, BIOINFER_IO,
+                     "%s: output is there already; move it away, or name another one", path);
         goto out;
     }
     *out = job;
@@ -229,8 +229,8 @@ out:
 /* ---- 2 flights ---- */
 
 /* One piece of memory: there may be very many, of very short records. */
-static struct bi_flight *flight_new(const struct bi_env *env,
-                                    const struct bioinfer_record *r, bool sequence)
+static struct bi_flight *flight_new(const struct bi_env *env, const struct bioinfer_record *r,
+                                    bool sequence)
 {
     const char *description = r->description ? r->description : "";
     size_t n_id = strlen(r->id) + 1, n_description = strlen(description) + 1;
@@ -242,7 +242,10 @@ static struct bi_flight *flight_new(const struct bi_env *env,
         !(f = bi_alloc(env, (size_t)size)))
         return NULL;
     at = (char *)(f + 1);
-    *f = (struct bi_flight){.ordinal = r->ordinal, .length = r->length, .size = size, .id = at,
+    *f = (struct bi_flight){.ordinal = r->ordinal,
+                            .length = r->length,
+                            .size = size,
+                            .id = at,
                             .description = at + n_id};
     memcpy(f->id, r->id, n_id);
     memcpy(f->description, description, n_description);
@@ -331,8 +334,7 @@ static uint64_t hash_file(const struct bioinfer_job *job, const struct bioinfer_
 
 /* hash[0] is of the record, hash[1] of it and of all records before it, whoever computes them: so
  * each record of a journal says what the whole input was up to there. */
-static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r,
-                        uint64_t hash[2])
+static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r, uint64_t hash[2])
 {
     uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)-(unsigned)r->status);
     if (r->description)
@@ -353,9 +355,9 @@ static int check_done(struct bioinfer_job *job, const struct bioinfer_record *r,
     if (!st && (have.hash[0] != hash[0] || (have.hash[1] != hash[1] && !job->force)))
         st = bi_fail(err, BIOINFER_MISMATCH,
                      "%s: record %" PRIu64 " ('%.60s') is not the one that this journal holds: "
-                     "it is of another %s", job->folder, r->ordinal, r->id,
-                     have.hash[0] != hash[0] ? "input"
-                                             : "job, or the input has changed before it");
+                     "it is of another %s",
+                     job->folder, r->ordinal, r->id,
+                     have.hash[0] != hash[0] ? "input" : "job, or the input has changed before it");
     return st;
 }
 
@@ -366,7 +368,9 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
 static int put_copy(struct bioinfer_job *job, const struct bi_flight *f, uint64_t first,
                     struct bioinfer_error *err)
 {
-    struct bioinfer_result r = {.ordinal = f->ordinal, .id = f->id, .message = "",
+    struct bioinfer_result r = {.ordinal = f->ordinal,
+                                .id = f->id,
+                                .message = "",
                                 .length = (int64_t)f->length,
                                 .description = f->description};
     return put_record(job, &r, f, first + 1, err);
@@ -444,9 +448,12 @@ static int next_retry(struct bioinfer_job *job, struct bioinfer_record *r,
                       struct bioinfer_error *err)
 {
     struct bi_flight *f = job->retry;
-    *r = (struct bioinfer_record){.id = f->id, .description = f->description,
-                                  .sequence = f->sequence, .length = f->length,
-                                  .ordinal = f->ordinal, .message = ""};
+    *r = (struct bioinfer_record){.id = f->id,
+                                  .description = f->description,
+                                  .sequence = f->sequence,
+                                  .length = f->length,
+                                  .ordinal = f->ordinal,
+                                  .message = ""};
     job->retry = f->next;
     f->next = NULL;
     job->handed = f; /* what *r points to */
@@ -457,8 +464,8 @@ static int next_retry(struct bioinfer_job *job, struct bioinfer_record *r,
 static int reserve(struct bioinfer_job *job, const struct bioinfer_record *r,
                    struct bioinfer_error *err)
 {
-    struct bioinfer_result name = {.ordinal = r->ordinal, .id = r->id ? r->id : "",
-                                   .description = r->description};
+    struct bioinfer_result name = {
+        .ordinal = r->ordinal, .id = r->id ? r->id : "", .description = r->description};
     return r->status ? 0 : bi_writer_reserve(job->writer, &name, err);
 }
 
@@ -547,10 +554,12 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
                       const struct bi_flight *f, uint64_t copy_of, struct bioinfer_error *err)
 {
     struct bi_journal *j = &job->part.journal;
-    struct bi_journal_record record = {
-        .ordinal = r->ordinal, .status = r->status, .hash = {f->hash[0], f->hash[1]},
-        .flags = (uint64_t)r->piece << 32 | (copy_of ? BI_JOURNAL_COPY : 0) |
-                 (r->more ? 0 : BI_JOURNAL_LAST)};
+    struct bi_journal_record record = {.ordinal = r->ordinal,
+                                       .status = r->status,
+                                       .hash = {f->hash[0], f->hash[1]},
+                                       .flags = (uint64_t)r->piece << 32 |
+                                                (copy_of ? BI_JOURNAL_COPY : 0) |
+                                                (r->more ? 0 : BI_JOURNAL_LAST)};
     uint64_t prefix[2] = {r->status ? 0 : f->same_as, r->piece ? f->previous : copy_of};
     struct piece_writer writer = {j, err};
     int st;
@@ -593,14 +602,16 @@ static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f
 {
     if (!f)
         return bi_fail(err, BIOINFER_MISUSE,
-                       "job: a result of record %" PRIu64 ", which was not handed out",
-                       r->ordinal);
+                       "job: a result of record %" PRIu64 ", which was not handed out", r->ordinal);
     if (r->piece != f->n_pieces || (r->more && r->piece == UINT32_MAX))
-        return bi_fail(err, BIOINFER_MISUSE, "job: piece %" PRIu32 " of record %" PRIu64
-                       ", expected %" PRIu32, r->piece, r->ordinal, f->n_pieces);
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: piece %" PRIu32 " of record %" PRIu64 ", expected %" PRIu32, r->piece,
+                       r->ordinal, f->n_pieces);
     if (r->more && (r->status || job->dedup))
-        return bi_fail(err, BIOINFER_MISUSE, "job: record %" PRIu64 ": a piece that is not the "
-                       "last %s", r->ordinal, r->status ? "has a status" : "of a job with dedup");
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: record %" PRIu64 ": a piece that is not the "
+                       "last %s",
+                       r->ordinal, r->status ? "has a status" : "of a job with dedup");
     return 0;
 }
 
@@ -650,19 +661,22 @@ static int check_all(const struct bioinfer_job *job, struct bioinfer_error *err)
     if (!job->ended && !job->complete)
         return bi_fail(err, BIOINFER_MISUSE, "job: finish before the end of the input");
     if (job->part.n_set < n_own(job))
-        return bi_fail(err, BIOINFER_MISUSE, "job: %" PRIu64 " of %" PRIu64
-                       " records have neither result nor reason", n_own(job) - job->part.n_set,
-                       n_own(job));
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: %" PRIu64 " of %" PRIu64 " records have neither result nor reason",
+                       n_own(job) - job->part.n_set, n_own(job));
     if (job->part.n_set > n_own(job))
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: the journal holds more records than the "
-                       "input has: it is of another input", job->folder);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: the journal holds more records than the "
+                       "input has: it is of another input",
+                       job->folder);
     return 0;
 }
 
 static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
 {
     struct bi_journal *j = &job->part.journal;
-    struct bi_journal_record end = {.ordinal = job->n_read, .flags = BI_JOURNAL_END,
+    struct bi_journal_record end = {.ordinal = job->n_read,
+                                    .flags = BI_JOURNAL_END,
                                     .hash = {job->input_hash, job->identity_hash}};
     int st = 0;
     if (!job->complete) {
@@ -671,18 +685,23 @@ static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
     }
     /* what follows syncs the output itself: a power loss until then costs seconds of work, and a
      * job that was too short for a commit leaves nothing to go on with */
-    if (!st && !(st = job->fresh && job->unsaid && !job->is_shard
-                          ? bi_journal_commit(j, false, err)
-                          : commit(job, job->is_shard, err)))
+    if (!st &&
+        !(st = job->fresh && job->unsaid && !job->is_shard ? bi_journal_commit(j, false, err)
+                                                           : commit(job, job->is_shard, err)))
         job->complete = true;
     return st;
 }
 
 int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
 {
-    struct bi_build b = {.env = job->env, .path = job->path, .folder = job->folder,
-                         .parts = &job->part, .n_parts = 1, .n_records = job->n_read,
-                         .text_head = job->identity.text_head, .arrays = &job->built.arrays};
+    struct bi_build b = {.env = job->env,
+                         .path = job->path,
+                         .folder = job->folder,
+                         .parts = &job->part,
+                         .n_parts = 1,
+                         .n_records = job->n_read,
+                         .text_head = job->identity.text_head,
+                         .arrays = &job->built.arrays};
     int st = check_all(job, err);
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;

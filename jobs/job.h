@@ -38,8 +38,7 @@ enum { BI_JOB_PREFIX = 16 }; /* bytes of a payload in front of the packed result
 char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
 /* Makes the folder of a job and takes its lock. IO when another job holds it, or when there is
  * a folder of that name which is no job's. */
-int bi_job_lock(int *fd, const struct bi_env *env, const char *folder,
-                struct bioinfer_error *err);
+int bi_job_lock(int *fd, const struct bi_env *env, const char *folder, struct bioinfer_error *err);
 /* Removes the files of a job, and its folder when nothing else is in it. Best effort. */
 void bi_job_clear(const struct bi_env *env, const char *folder);
 
@@ -47,7 +46,7 @@ void bi_job_clear(const struct bi_env *env, const char *folder);
 
 /* A file that decides results, or a folder of them, by what the task takes it for. */
 struct bi_input_fact {
-    const char *role, *path; /* "input", "genome", "mutations", ... */
+    const char *role, *path;    /* "input", "genome", "mutations", ... */
     struct bi_file_facts facts; /* zeros = not a file */
 };
 
@@ -64,15 +63,15 @@ struct bi_identity {
 /* Facts of the inputs are taken here. */
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err);
-int bi_identity_write(const struct bi_identity *id, const struct bi_env *env,
-                      const char *folder, struct bioinfer_error *err);
+int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, const char *folder,
+                      struct bioinfer_error *err);
 /* NOT_FOUND when the folder has no job.json. */
 int bi_identity_read(struct bi_identity *id, const struct bi_env *env, const char *folder,
                      struct bioinfer_error *err);
 /* MISMATCH naming the first difference. Between shards the shard itself, and path and time
  * of the inputs, may differ. */
-int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want,
-                        bool shards, const char *folder, struct bioinfer_error *err);
+int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want, bool shards,
+                        const char *folder, struct bioinfer_error *err);
 /* A hash of what decides results. */
 uint64_t bi_identity_hash(const struct bi_identity *id);
 void bi_identity_free(struct bi_identity *id);
@@ -94,8 +93,8 @@ int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, 
 
 struct bi_build {
     const struct bi_env *env;
-    const char *path;   /* of the output */
-    const char *folder; /* where its files grow, on the same file system */
+    const char *path;      /* of the output */
+    const char *folder;    /* where its files grow, on the same file system */
     struct bi_part *parts; /* ordinal k is in parts[k % n_parts] */
     uint64_t n_parts, n_records;
     uint64_t max_open, n_open, oldest; /* journals open at once, 0 = all; one to be parked next */
@@ -124,10 +123,10 @@ struct bi_flight {
     struct bi_flight *next;
     struct bi_flight *copies; /* records with the same sequence */
     uint64_t ordinal, same_as, hash[2];
-    uint32_t n_pieces; /* that are in the journal */
-    uint64_t previous; /* number of the journal's record that holds the last of them */
+    uint32_t n_pieces;      /* that are in the journal */
+    uint64_t previous;      /* number of the journal's record that holds the last of them */
     char *id, *description; /* behind this struct, in the same piece of memory */
-    char *sequence; /* of copies alone: needed when the twin fails */
+    char *sequence;         /* of copies alone: needed when the twin fails */
     size_t length;
     uint64_t size; /* of that piece */
 };
@@ -145,15 +144,15 @@ struct bioinfer_job {
     struct bi_part part;
     uint64_t shard, n_shards; /* shard from 0 */
     bool is_shard, force, dedup, files, ended;
-    bool unsaid;    /* job.json is to be written before the next commit */
-    bool fresh;     /* began with this run */
-    bool complete;  /* the journal holds everything */
+    bool unsaid;   /* job.json is to be written before the next commit */
+    bool fresh;    /* began with this run */
+    bool complete; /* the journal holds everything */
     bool discarded;
     bioinfer_source source;
     void *source_user;
     uint64_t n_read;
-    uint64_t n_expected; /* records whose names were reserved before they are read */
-    uint64_t input_hash; /* of all records read */
+    uint64_t n_expected;      /* records whose names were reserved before they are read */
+    uint64_t input_hash;      /* of all records read */
     struct bi_seen sequences; /* a = first ordinal + 1, b = first of this shard + 1 */
     struct bi_flight *flights[BI_FLIGHTS];
     struct bi_flight *retry;  /* copies of what has failed: to be computed */

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNK = 1 << 20, GROUP_RECORDS = 1 << 16 }; /* records in a group at most: they are in memory */
+enum {
+    CHUNK = 1 << 20,
+    GROUP_RECORDS = 1 << 16
+}; /* records in a group at most: they are in memory */
 static const uint64_t GROUP_SIZE = 256u << 20; /* bytes of payload in a group at most */
 static const uint32_t MAGIC = 0x324A4942;      /* "BIJ2" */
 
@@ -100,10 +103,13 @@ static bool decode(const struct bi_journal *j, const uint8_t p[BI_JOURNAL_RECORD
 {
     if (bi_le32(p) != MAGIC || bi_le32(p + 4) != j->sum(0, p + 8, BI_JOURNAL_RECORD - 8))
         return false;
-    *r = (struct bi_journal_record){
-        .ordinal = bi_le64(p + 8), .offset = bi_le64(p + 16), .size = bi_le64(p + 24),
-        .crc = bi_le32(p + 32), .status = (int32_t)bi_le32(p + 36), .flags = bi_le64(p + 40),
-        .hash = {bi_le64(p + 48), bi_le64(p + 56)}};
+    *r = (struct bi_journal_record){.ordinal = bi_le64(p + 8),
+                                    .offset = bi_le64(p + 16),
+                                    .size = bi_le64(p + 24),
+                                    .crc = bi_le32(p + 32),
+                                    .status = (int32_t)bi_le32(p + 36),
+                                    .flags = bi_le64(p + 40),
+                                    .hash = {bi_le64(p + 48), bi_le64(p + 56)}};
     return true;
 }
 
@@ -184,8 +190,7 @@ int bi_journal_fail(struct bi_journal *j, int st, const struct bioinfer_error *w
     return j->why.status;
 }
 
-int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n,
-                     struct bioinfer_error *err)
+int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n, struct bioinfer_error *err)
 {
     struct bioinfer_error why = {0};
     int st;
@@ -196,8 +201,7 @@ int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n,
     return st ? bi_journal_fail(j, st, &why, err) : 0;
 }
 
-int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
-                   struct bioinfer_error *err)
+int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r, struct bioinfer_error *err)
 {
     if (!bi_grow(j->env, &j->group, &j->cap_group, j->n_group + 1, sizeof *j->group))
         return bi_fail(err, BIOINFER_NOMEM, "%s: group of records", j->log.path);
@@ -251,8 +255,8 @@ bool bi_journal_due(const struct bi_journal *j, double *begun)
     if (!j->n_group)
         return false;
     *begun = now();
-    return *begun - j->committed_at >= j->interval ||
-           j->n_group >= GROUP_RECORDS || j->data.size - j->data_committed >= GROUP_SIZE;
+    return *begun - j->committed_at >= j->interval || j->n_group >= GROUP_RECORDS ||
+           j->data.size - j->data_committed >= GROUP_SIZE;
 }
 
 void bi_journal_space(struct bi_journal *j, double begun)

@@ -39,13 +39,13 @@ struct bi_journal {
     struct bi_append data, log;
     struct bi_journal_record *group; /* added since the last commit */
     size_t n_group, cap_group;
-    uint64_t n;                      /* records, the group included */
-    uint64_t data_committed;         /* sizes at the last commit */
+    uint64_t n;              /* records, the group included */
+    uint64_t data_committed; /* sizes at the last commit */
     bi_crc32c sum;
-    uint32_t crc;                    /* of the payload being written */
+    uint32_t crc; /* of the payload being written */
     bool failed;
-    struct bioinfer_error why;       /* of the first failure: all that comes later is told it too */
-    double interval, committed_at;   /* seconds */
+    struct bioinfer_error why;     /* of the first failure: all that comes later is told it too */
+    double interval, committed_at; /* seconds */
 };
 
 #define BI_JOURNAL_NONE ((struct bi_journal){.data = {.fd = -1}, .log = {.fd = -1}})
@@ -61,10 +61,8 @@ int bi_journal_recover(struct bi_journal *j, bool cut,
                        void *user, uint64_t *n_lost, struct bioinfer_error *err);
 /* A payload: begin, any number of writes, end. What was begun and not ended is no record. */
 void bi_journal_begin(struct bi_journal *j, struct bi_journal_record *r);
-int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n,
-                     struct bioinfer_error *err);
-int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r,
-                   struct bioinfer_error *err);
+int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n, struct bioinfer_error *err);
+int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r, struct bioinfer_error *err);
 /* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
  * both files are cut to the last commit, and whatever is asked later fails for the same reason. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);

@@ -54,8 +54,8 @@ static int look_at(void *user, const char *name)
     char *path;
     int st;
     if (strncmp(name, s->base, n) || strncmp(name + n, ".part-", 6) ||
-        !strstr(name + n + 6, "-of-") || strspn(name + n + 6, "0123456789-of") !=
-                                             strlen(name + n + 6))
+        !strstr(name + n + 6, "-of-") ||
+        strspn(name + n + 6, "0123456789-of") != strlen(name + n + 6))
         return 0;
     if (!(path = bi_job_path(s->m->env, s->folder, name)))
         return bi_fail(s->err, BIOINFER_NOMEM, "%s: parts", s->m->path);
@@ -77,13 +77,12 @@ static int find_parts(struct merge *m, struct bioinfer_error *err)
     st = bi_folder_list(m->env, folder, look_at, &s, err);
     bi_free(m->env, folder);
     if (!st && !m->n_parts)
-        st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: there is no %s.part-1-of-N beside it",
-                     m->path, m->path);
+        st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: there is no %s.part-1-of-N beside it", m->path,
+                     m->path);
     return st;
 }
 
-static int take_record(void *user, const struct bi_journal_record *r,
-                       struct bioinfer_error *err)
+static int take_record(void *user, const struct bi_journal_record *r, struct bioinfer_error *err)
 {
     struct merge *m = user;
     if (r->flags & BI_JOURNAL_END) { /* of several, after a resume, the last counts */
@@ -93,8 +92,7 @@ static int take_record(void *user, const struct bi_journal_record *r,
     }
     if (r->ordinal % m->n_shards != m->shard)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: shard %llu holds record %llu of another",
-                       m->folder, (unsigned long long)m->shard + 1,
-                       (unsigned long long)r->ordinal);
+                       m->folder, (unsigned long long)m->shard + 1, (unsigned long long)r->ordinal);
     if (!(r->flags & BI_JOURNAL_LAST))
         return 0;
     return bi_part_add(m->part, m->env, r->ordinal / m->n_shards, m->part->journal.n, err);
@@ -167,8 +165,8 @@ static int check_input(struct merge *m, struct bioinfer_error *err)
                        (unsigned long long)m->n_records);
     if (m->n_records != UINT64_MAX && m->input_hash != m->end.hash[0])
         return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: its input had other records than that of %s, though as many",
-                       m->folder, m->read_folder);
+                       "%s: its input had other records than that of %s, though as many", m->folder,
+                       m->read_folder);
     m->n_records = m->end.ordinal;
     m->input_hash = m->end.hash[0];
     m->read_folder = m->folder;
@@ -258,8 +256,10 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     b.params.fingerprint = m.first.fingerprint;
     b.text_head = m.first.text_head;
     if (b.text_head && params && params->format) {
-        st = bi_fail(err, BIOINFER_INVALID, "%s: the parts hold finished text: it can be merged "
-                     "into no other format, %s is asked for", path, params->format);
+        st = bi_fail(err, BIOINFER_INVALID,
+                     "%s: the parts hold finished text: it can be merged "
+                     "into no other format, %s is asked for",
+                     path, params->format);
         goto out;
     }
     if ((st = b.text_head ? bi_writer_of_texts(&writer, env, path, b.text_head, err)

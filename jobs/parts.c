@@ -33,8 +33,8 @@ struct open_part {
     struct open_part *next;
     struct bi_parts *all;
     struct bioinfer_job *job;
-    uint64_t k, n; /* number; records handed to its job */
-    bool read;     /* all its records were */
+    uint64_t k, n;       /* number; records handed to its job */
+    bool read;           /* all its records were */
     uint64_t input_hash; /* covers all records up to its end */
     struct bi_buf first_id, last_id;
 };
@@ -45,7 +45,7 @@ struct bi_parts {
     char *folder;
     struct bioinfer_job_params params; /* for the job of a part */
     struct bioinfer_writer_params writer;
-    struct bioinfer_writer *names; /* not started: names of the records of one part */
+    struct bioinfer_writer *names;    /* not started: names of the records of one part */
     uint64_t n_part, shard, n_shards; /* records of a part; shard from 0 */
     bool is_shard, ended, blocked;
     int lock, n_open;
@@ -176,17 +176,20 @@ static int describe(struct bi_parts *s, struct open_part *p, struct bioinfer_err
     struct bi_buf text = {.env = s->env}, side = {.env = s->env};
     char name[NAME_SIZE];
     int st;
-    bi_buf_printf(&text, "{\"part\": %" PRIu64 ", \"first\": %" PRIu64 ", \"records\": %" PRIu64
+    bi_buf_printf(&text,
+                  "{\"part\": %" PRIu64 ", \"first\": %" PRIu64 ", \"records\": %" PRIu64
                   ", \"failed\": %" PRIu64 ", \"residues\": %" PRIu64 ", \"copied\": %" PRIu64
-                  ", \"first_id\": ", p->k, p->k * s->n_part, p->n, p->n - job->built.n_good,
-                  job->built.n_residues, job->built.n_copied);
+                  ", \"first_id\": ",
+                  p->k, p->k * s->n_part, p->n, p->n - job->built.n_good, job->built.n_residues,
+                  job->built.n_copied);
     bi_put_json(&text, bi_buf_text(&p->first_id));
     bi_buf_puts(&text, ", \"last_id\": ");
     bi_put_json(&text, bi_buf_text(&p->last_id));
-    bi_buf_printf(&text, ", \"arrays\": [%.*s], \"input\": \"%016" PRIx64 "\", \"job\": \"%016"
-                  PRIx64 "\", \"files\": [", (int)job->built.arrays.size,
-                  job->built.arrays.size ? job->built.arrays.data : "", p->input_hash,
-                  s->identity_hash);
+    bi_buf_printf(&text,
+                  ", \"arrays\": [%.*s], \"input\": \"%016" PRIx64 "\", \"job\": \"%016" PRIx64
+                  "\", \"files\": [",
+                  (int)job->built.arrays.size, job->built.arrays.size ? job->built.arrays.data : "",
+                  p->input_hash, s->identity_hash);
     st = put_file(s, &text, file, err);
     if (!st && job->writer->ops->side_path) {
         job->writer->ops->side_path(&side, file);
@@ -304,13 +307,14 @@ static int find_earlier(struct bi_parts *s, int resume, struct bioinfer_error *e
     char name[NAME_SIZE];
     int st = bi_folder_list(s->env, s->folder, look_at, &search, err);
     if (!st && search.found && resume == BIOINFER_RESUME_NO)
-        st = bi_fail(err, BIOINFER_MISMATCH, "%s: parts are there already: --resume goes on with "
-                     "them, --resume=no starts again", s->folder);
+        st = bi_fail(err, BIOINFER_MISMATCH,
+                     "%s: parts are there already: --resume goes on with "
+                     "them, --resume=no starts again",
+                     s->folder);
     if (st)
         return st;
     /* these say that all is done */
-    snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".json", s->shard + 1,
-             s->n_shards);
+    snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".json", s->shard + 1, s->n_shards);
     return remove_in(s, "index.json") || remove_in(s, name)
                ? bi_fail(err, BIOINFER_NOMEM, "%s: path", s->folder)
                : 0;
@@ -323,8 +327,7 @@ static int take_folder(struct bi_parts *s, struct bioinfer_error *err)
     int st = bi_folder_make(s->env, s->folder, err);
     if (st)
         return st;
-    snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".lock", s->shard + 1,
-             s->n_shards);
+    snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".lock", s->shard + 1, s->n_shards);
     if (!(path = path_of(s, name, err)))
         return BIOINFER_NOMEM;
     if ((st = bi_lock_take(&s->lock, s->env, path, err)) == BIOINFER_MISUSE)
@@ -399,9 +402,8 @@ int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
         bi_seen_free(&s->names->names);
         s->names->n_reserved = s->names->reserved_size = 0;
     }
-    return k % s->n_shards == s->shard && !record->status
-               ? bi_writer_reserve(s->names, &name, err)
-               : 0;
+    return k % s->n_shards == s->shard && !record->status ? bi_writer_reserve(s->names, &name, err)
+                                                          : 0;
 }
 
 /* The next record of the input: 1, 0 at its end. Everything that it is counts in the hash. */
@@ -455,8 +457,10 @@ static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error
     int st = done ? read_part(s, k, &d, &arena, &root, &text, err) : 0;
     bi_arena_reset(&arena);
     if (!st && done && d.job != s->identity_hash)
-        st = bi_fail(err, BIOINFER_MISMATCH, "%s: part %" PRIu64 " is of another model, of other "
-                     "options, or of another format", s->folder, k);
+        st = bi_fail(err, BIOINFER_MISMATCH,
+                     "%s: part %" PRIu64 " is of another model, of other "
+                     "options, or of another format",
+                     s->folder, k);
     if (st)
         return st;
     while (n < s->n_part) {
@@ -468,8 +472,10 @@ static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error
     if (st < 0 || !done)
         return st < 0 ? st : 0;
     if (d.n != n || d.input != s->input_hash)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: part %" PRIu64 " is of another input, or the "
-                       "input has changed up to record %" PRIu64, s->folder, k, s->n_read);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: part %" PRIu64 " is of another input, or the "
+                       "input has changed up to record %" PRIu64,
+                       s->folder, k, s->n_read);
     s->closed.records += d.n;
     s->closed.resumed += d.n;
     s->closed.failed += d.failed;
@@ -494,7 +500,7 @@ static int open_part(struct bi_parts *s, uint64_t k, struct bioinfer_error *err)
     p->input_hash = s->input_hash;
     /* a journal beside a part that is not done is ours: its job says whether it is the same */
     s->params.resume = s->params.resume == BIOINFER_RESUME_NO ? BIOINFER_RESUME_MATCH
-                                                               : s->params.resume;
+                                                              : s->params.resume;
     st = bi_job_open(&p->job, s->env, path, &s->params, err);
     bi_free(s->env, path);
     if (st) {
@@ -568,8 +574,8 @@ static int finish_part(struct bi_parts *s, struct open_part *p, struct bioinfer_
         return 0;
     if (p->n && p->job->complete && p->job->n_read != p->n)
         return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: its input had %" PRIu64 " records, now %" PRIu64,
-                       p->job->folder, p->job->n_read, p->n);
+                       "%s: its input had %" PRIu64 " records, now %" PRIu64, p->job->folder,
+                       p->job->n_read, p->n);
     /* an input that ends where a part does has no part behind it */
     if (p->n && ((st = bi_job_build(p->job, err)) || (st = describe(s, p, err))))
         return st;
@@ -580,8 +586,7 @@ static int finish_part(struct bi_parts *s, struct open_part *p, struct bioinfer_
 }
 
 /* A record of an open part: its own, or one that failed elsewhere and is computed after all. */
-static int hand_out(struct open_part *p, struct bioinfer_record *record,
-                    struct bioinfer_error *err)
+static int hand_out(struct open_part *p, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     int st = bi_job_source(p->job, record, err);
     if (st == 1)
@@ -688,11 +693,11 @@ static int write_shard(const struct bi_parts *s, struct bioinfer_error *err)
         bi_buf_printf(&text, ", \"%s\": ", texts[i][0]);
         bi_put_json(&text, texts[i][1]);
     }
-    bi_buf_printf(&text, ", \"part_records\": %" PRIu64 ", \"input_records\": %" PRIu64
-                  ", \"input\": \"%016" PRIx64 "\", \"job\": \"%016" PRIx64 "\"}\n", s->n_part,
-                  s->n_read, s->input_hash, s->identity_hash);
-    snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".json", s->shard + 1,
-             s->n_shards);
+    bi_buf_printf(&text,
+                  ", \"part_records\": %" PRIu64 ", \"input_records\": %" PRIu64
+                  ", \"input\": \"%016" PRIx64 "\", \"job\": \"%016" PRIx64 "\"}\n",
+                  s->n_part, s->n_read, s->input_hash, s->identity_hash);
+    snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".json", s->shard + 1, s->n_shards);
     st = write_text(s, name, &text, err);
     bi_buf_free(&text);
     return st;
@@ -702,7 +707,8 @@ int bi_parts_finish(struct bi_parts *s, struct bioinfer_error *err)
 {
     int st;
     if (s->open || !s->ended)
-        return bi_fail(err, BIOINFER_MISUSE, "job: finish before the end of the input, or of its "
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: finish before the end of the input, or of its "
                        "results");
     if ((st = write_shard(s, err)) || s->is_shard)
         return st;
@@ -782,9 +788,10 @@ static int check_shards(struct shards *m, struct bi_arena *arena, const char **h
         if ((st = read_text(s, i == 1 ? arena : &own, name, &root, &text, err))) {
             bi_arena_reset(&own);
             return st == BIOINFER_NOT_FOUND
-                       ? bi_fail(err, BIOINFER_MISMATCH, "%s: shard %" PRIu64 " of %" PRIu64
-                                 " is not finished; run it again with --resume", s->folder, i,
-                                 m->n_shards)
+                       ? bi_fail(err, BIOINFER_MISMATCH,
+                                 "%s: shard %" PRIu64 " of %" PRIu64
+                                 " is not finished; run it again with --resume",
+                                 s->folder, i, m->n_shards)
                        : st;
         }
         if (!bi_json_u64(bi_json_get(root, "input_records"), &records) ||
@@ -794,11 +801,15 @@ static int check_shards(struct shards *m, struct bi_arena *arena, const char **h
             st = bi_fail(err, BIOINFER_FORMAT, "%s/%s: a field is missing or wrong", s->folder,
                          name);
         else if (i > 1 && (job != s->identity_hash || size != s->n_part))
-            st = bi_fail(err, BIOINFER_MISMATCH, "%s/%s: it is of another model, of other options "
-                         "or of another format than shard 1", s->folder, name);
+            st = bi_fail(err, BIOINFER_MISMATCH,
+                         "%s/%s: it is of another model, of other options "
+                         "or of another format than shard 1",
+                         s->folder, name);
         else if (i > 1 && (records != s->n_read || input != *input_hash))
-            st = bi_fail(err, BIOINFER_MISMATCH, "%s/%s: its input is another one than that of "
-                         "shard 1", s->folder, name);
+            st = bi_fail(err, BIOINFER_MISMATCH,
+                         "%s/%s: its input is another one than that of "
+                         "shard 1",
+                         s->folder, name);
         bi_arena_reset(&own);
         if (st)
             return st;
@@ -819,8 +830,8 @@ static int check_files(const struct bi_parts *s, const struct bi_json *root, uin
 {
     const struct bi_json *files = bi_json_get(root, "files");
     int st = files && files->first ? 0
-                                   : bi_fail(err, BIOINFER_FORMAT, "%s: part %" PRIu64
-                                             " names no files", s->folder, k);
+                                   : bi_fail(err, BIOINFER_FORMAT,
+                                             "%s: part %" PRIu64 " names no files", s->folder, k);
     for (const struct bi_json *f = st ? NULL : files->first; f && !st; f = f->next) {
         const char *name = bi_json_string(bi_json_get(f, "name"));
         struct bi_file file = BI_FILE_NONE;
@@ -895,11 +906,15 @@ int bi_parts_merge(const struct bi_env *env, const char *folder, struct bioinfer
     int st = s.folder ? bi_folder_list(env, folder, count_shard, &m, err)
                       : bi_fail(err, BIOINFER_NOMEM, "%s: path", folder);
     if (!st && !m.n_shards)
-        st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: no shard of a partitioned output is finished "
-                     "in it", folder);
+        st = bi_fail(err, BIOINFER_NOT_FOUND,
+                     "%s: no shard of a partitioned output is finished "
+                     "in it",
+                     folder);
     if (!st && m.other[0])
-        st = bi_fail(err, BIOINFER_MISMATCH, "%s: shards of different numbers of shards are there, "
-                     "as %s", folder, m.other);
+        st = bi_fail(err, BIOINFER_MISMATCH,
+                     "%s: shards of different numbers of shards are there, "
+                     "as %s",
+                     folder, m.other);
     if (st || (st = check_shards(&m, &arena, &head, &input_hash, err)))
         goto out;
     if (!(path = path_of(&s, "index.json", err))) {

@@ -70,13 +70,13 @@ struct bi_align_found {
 
 /* What all of them know of the scoring. */
 struct bi_align_rules {
-    int32_t gap, extend;          /* o - e, e */
-    int32_t corner;               /* H'[0][0], added to all others, too */
-    int32_t left, left_step;      /* H'[i][0] = left + left_step i, i >= 1 */
-    int32_t top, top_step;        /* H'[0][j] */
+    int32_t gap, extend;           /* o - e, e */
+    int32_t corner;                /* H'[0][0], added to all others, too */
+    int32_t left, left_step;       /* H'[i][0] = left + left_step i, i >= 1 */
+    int32_t top, top_step;         /* H'[0][j] */
     int32_t free_row, free_column; /* the best of the last row, column counts */
-    int32_t corner_first;         /* of equal ends the corner comes before the others */
-    int32_t letters;              /* of targets, numbered by map */
+    int32_t corner_first;          /* of equal ends the corner comes before the others */
+    int32_t letters;               /* of targets, numbered by map */
 };
 
 struct bi_align_params {
@@ -85,8 +85,8 @@ struct bi_align_params {
     const int8_t *table;             /* [code of query][number of target's letter]: S + 2 e */
     const struct bi_align_job *jobs; /* [n_jobs] */
     struct bi_align_found *found;
-    int32_t *border;                 /* [column][H', F'] that one strip hands on to the next */
-    uint8_t *flags;                  /* of each pair [strip][step][row of strip], below */
+    int32_t *border; /* [column][H', F'] that one strip hands on to the next */
+    uint8_t *flags;  /* of each pair [strip][step][row of strip], below */
     int32_t n_jobs;
     struct bi_align_rules rules;
 };
@@ -99,9 +99,9 @@ static inline uint64_t bi_align_flags_size(int64_t n, int64_t m, int32_t height,
 }
 
 enum {
-    BI_ALIGN_GPU_THREADS = 64,  /* of a block */
-    BI_ALIGN_LONG_ROWS = 4,     /* of a lane of align_long; */
-    BI_ALIGN_LONG_HEIGHT = 128  /* of its strips */
+    BI_ALIGN_GPU_THREADS = 64, /* of a block */
+    BI_ALIGN_LONG_ROWS = 4,    /* of a lane of align_long; */
+    BI_ALIGN_LONG_HEIGHT = 128 /* of its strips */
 };
 
 /* A pair whose strips are waves of many blocks; a strip waits for columns of the one above. */
@@ -109,24 +109,24 @@ struct bi_align_long {
     uint32_t query, target;
     int32_t n, m, out;
     int32_t strips, pad;
-    int64_t border_step;         /* columns from what one strip hands on to the next one's */
-    uint64_t border, progress;   /* places of strip 0's: columns in border; counts in progress */
+    int64_t border_step;       /* columns from what one strip hands on to the next one's */
+    uint64_t border, progress; /* places of strip 0's: columns in border; counts in progress */
     uint64_t flags;
 };
 
 struct bi_align_long_params {
     const uint8_t *codes;
-    const int32_t *table;              /* [code of query][code of target]: S + 2 e */
+    const int32_t *table; /* [code of query][code of target]: S + 2 e */
     const struct bi_align_long *pairs;
-    const int32_t *tasks;              /* [n_tasks][pair, strip], a strip behind the one above */
+    const int32_t *tasks; /* [n_tasks][pair, strip], a strip behind the one above */
     struct bi_align_found *found;
-    int32_t *border;                   /* [column][H', F'] */
-    int32_t *progress;                 /* columns done of each strip; [0] counts tasks: zeros */
-    struct bi_align_found *column;     /* as progress: the best of the last column so far */
-    uint8_t *flags;                    /* NULL: none */
+    int32_t *border;               /* [column][H', F'] */
+    int32_t *progress;             /* columns done of each strip; [0] counts tasks: zeros */
+    struct bi_align_found *column; /* as progress: the best of the last column so far */
+    uint8_t *flags;                /* NULL: none */
     int32_t n_tasks;
-    int32_t first_strip;               /* whose flags come first */
-    int32_t again;                     /* borders are all there: nobody waits, nobody writes */
+    int32_t first_strip; /* whose flags come first */
+    int32_t again;       /* borders are all there: nobody waits, nobody writes */
     struct bi_align_rules rules;
 };
 
@@ -136,8 +136,8 @@ enum bi_align_ties { BI_ALIGN_TIES_PARASAIL, BI_ALIGN_TIES_EMBOSS, BI_ALIGN_TIES
 /* A path through flags, from its end: 2 bits a move, 16 in a word, the first lowest. */
 enum bi_align_move { BI_ALIGN_MOVE_DIAGONAL, BI_ALIGN_MOVE_F, BI_ALIGN_MOVE_E };
 struct bi_align_trail {
-    uint32_t query, target;       /* offsets into codes */
-    int32_t out;                  /* place in found and walked */
+    uint32_t query, target; /* offsets into codes */
+    int32_t out;            /* place in found and walked */
     int32_t m;
     int32_t height_log, rows_log; /* of the strips that made the flags, as powers of two */
     uint64_t flags, moves;        /* flags: of the strip below row `floor` on; a place in moves */
@@ -150,10 +150,10 @@ struct bi_align_walk_params {
     const uint8_t *codes, *flags;
     const struct bi_align_trail *trails; /* [n_trails] */
     const struct bi_align_found *found;
-    struct bi_align_walked *walked;      /* in, too, when it resumes */
+    struct bi_align_walked *walked; /* in, too, when it resumes */
     uint32_t *moves;
-    int32_t n_trails, ties;              /* enum bi_align_ties */
-    int32_t floor, resumes;              /* stops at row `floor` or column 0; begins at found */
+    int32_t n_trails, ties; /* enum bi_align_ties */
+    int32_t floor, resumes; /* stops at row `floor` or column 0; begins at found */
 };
 
 #endif

@@ -56,7 +56,8 @@ template <typename T> DEV T all_of(int x)
 /* One cell: the diagonal's H', then this row's; e and f become those of the next column and row.
  * Returns with `trace` what enum bi_align_flag says, inverted, in the low byte of each number:
  * ways that do not give H', gaps that are opened rather than extended. */
-template <bool trace, typename T> DEV u32 align_cell(T &diagonal, T &h, T &e, T &f, T s, T minus_gap)
+template <bool trace, typename T>
+DEV u32 align_cell(T &diagonal, T &h, T &e, T &f, T s, T minus_gap)
 {
     const T p = larger(diagonal + s, e), one = all_of<T>(1), none = all_of<T>(0);
     const T h_new = larger(p, f);
@@ -97,12 +98,12 @@ DEV struct bi_align_found best_end(const struct bi_align_rules &rules, struct bi
 {
     struct bi_align_found best = corner;
 
-    if (rules.free_row && (row.score > best.score || (row.score == best.score && row.j < corner.j &&
-                                                      !rules.corner_first)))
+    if (rules.free_row && (row.score > best.score ||
+                           (row.score == best.score && row.j < corner.j && !rules.corner_first)))
         best = row;
-    if (rules.free_column && (column.score > best.score ||
-                              (column.score == best.score && best.j == corner.j &&
-                               best.i == corner.i && !rules.corner_first)))
+    if (rules.free_column &&
+        (column.score > best.score || (column.score == best.score && best.j == corner.j &&
+                                       best.i == corner.i && !rules.corner_first)))
         best = column;
     return best;
 }
@@ -118,8 +119,7 @@ template <int lanes> DEV struct bi_align_found lanes_best(struct bi_align_found 
 {
 #pragma GCC unroll 6
     for (int m = lanes / 2; m; m /= 2) {
-        const int score = shuffle_xor(x.score, m), i = shuffle_xor(x.i, m),
-                  j = shuffle_xor(x.j, m);
+        const int score = shuffle_xor(x.score, m), i = shuffle_xor(x.i, m), j = shuffle_xor(x.j, m);
         offer(x, score, i, j);
     }
     return x;
@@ -170,8 +170,7 @@ DEV void make_profile(const struct bi_align_params &p, int8_t (*of)[lanes * row_
             high[0] = permute<0x7362>(x[0], x[1]);
             high[1] = permute<0x7362>(x[2], x[3]);
             const u32 y[4] = {permute<0x5410>(low[0], low[1]), permute<0x7632>(low[0], low[1]),
-                              permute<0x5410>(high[0], high[1]),
-                              permute<0x7632>(high[0], high[1])};
+                              permute<0x5410>(high[0], high[1]), permute<0x7632>(high[0], high[1])};
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
                 if (letters % 4 == 0 || a + k < letters)
@@ -262,9 +261,12 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
             f = lane ? f_up : f_new;
 
             if (s > lane && s - lane <= job.m) {
-                const char *const of = (const char *)shared.of[group][0][0] + lane * row_bytes<rows>;
+                const char *const of = (const char *)shared.of[group][0][0] +
+                                       lane * row_bytes<rows>;
                 const score_bytes<rows> a = *(const score_bytes<rows> *)(of + (letter & 0xffff)),
-                    b = *(const score_bytes<rows> *)(of + sizeof shared.of[0][0] + (letter >> 16));
+                                        b = *(const score_bytes<rows> *)(of +
+                                                                         sizeof shared.of[0][0] +
+                                                                         (letter >> 16));
                 u32 flags[rows];
 #pragma GCC unroll 16
                 for (int r = 0; r < rows; r++) {
@@ -283,8 +285,8 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
                         x.of[k] = permute<0x5410>(c, d);
                         y.of[k] = permute<0x7632>(c, d);
                     }
-                    const int64_t place =
-                        ((int64_t)strip * (job.m + lanes - 1) + s - 1) * height + lane * rows;
+                    const int64_t place = ((int64_t)strip * (job.m + lanes - 1) + s - 1) * height +
+                                          lane * rows;
                     *(flag_bytes<rows> *)(p.flags + job.flags[0] + place) = x;
                     *(flag_bytes<rows> *)(p.flags + job.flags[1] + place) = y;
                 }
@@ -307,7 +309,8 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
                 }
             }
         }
-        const int above_rows = anew(top); /* comparisons with it are not kept from the first rows on */
+        const int above_rows = anew(
+            top); /* comparisons with it are not kept from the first rows on */
 #pragma GCC unroll 16
         for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
@@ -335,8 +338,8 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
 }
 
 /* align_<lanes>x<rows>_l<letters><suffix> */
-#define ALIGN(name, lanes, rows, letters, ends, trace, size, blocks)                                    \
-    KERNEL(name, struct bi_align_params, BI_ALIGN_GPU_THREADS, blocks)                                  \
+#define ALIGN(name, lanes, rows, letters, ends, trace, size, blocks)                               \
+    KERNEL(name, struct bi_align_params, BI_ALIGN_GPU_THREADS, blocks)                             \
     {                                                                                              \
         typedef align_shared<lanes, rows, letters> shared_t;                                       \
         SHARED(shared_t, shared, size);                                                            \

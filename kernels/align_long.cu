@@ -36,9 +36,11 @@ DEV void long_strip(const struct bi_align_long_params &p, const struct long_tabl
     const int32_t *const above = p.border + 2 * (pair.border + (strip - 1) * pair.border_step);
     int32_t *const below = p.border + 2 * (pair.border + strip * pair.border_step);
     int32_t *const progress = p.progress + pair.progress + strip;
-    uint8_t *const flags =
-        p.flags + pair.flags + (int64_t)(strip - p.first_strip) * steps * LONG_HEIGHT + lane * LONG_ROWS;
-    int h[LONG_ROWS], e[LONG_ROWS], code[LONG_ROWS], f = 0, up = border_left(rules, top), letter = 0;
+    uint8_t *const flags = p.flags + pair.flags +
+                           (int64_t)(strip - p.first_strip) * steps * LONG_HEIGHT +
+                           lane * LONG_ROWS;
+    int h[LONG_ROWS], e[LONG_ROWS], code[LONG_ROWS], f = 0, up = border_left(rules, top),
+                                                     letter = 0;
     int h_in = 0, f_in = 0, letter_in = 0;
     struct bi_align_found row = no_place(), column = no_place(), corner = no_place();
 

@@ -27,8 +27,8 @@ DEV void load_window(struct flag_window &w, const uint8_t *flags, const struct b
     w.step = s - (WINDOW_STEPS - 1);
     if (w.step + lane >= 0) {
         const int64_t steps = t.m + (height >> t.rows_log) - 1;
-        const uint8_t *const at =
-            flags + t.flags + ((strip * steps + w.step + lane) << t.height_log) + w.row;
+        const uint8_t *const at = flags + t.flags +
+                                  ((strip * steps + w.step + lane) << t.height_log) + w.row;
         x = *(const quad *)at;
         y = *(const quad *)(at + 16);
     }

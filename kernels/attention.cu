@@ -63,8 +63,7 @@ DEV void read_rotated(const head_rows &h, f16 *to, int ld)
     }
 }
 
-template <int rows, int width, int threads>
-DEV void read_rows(const head_rows &h, f16 *to, int ld)
+template <int rows, int width, int threads> DEV void read_rows(const head_rows &h, f16 *to, int ld)
 {
     const u64 all = (u64)h.base | (u64)h.ld * 2 | (u64)h.d * 2;
     if (all % 16 == 0 && !h.table)
@@ -82,7 +81,7 @@ enum { Q_ROWS = 64, THREADS = 128 };
 template <int D> struct attention_tiles {
     enum { KEYS = D < 128 ? 64 : 32, LD = D + 8 };
     union {
-        f16 q[Q_ROWS * LD]; /* before the first keys */
+        f16 q[Q_ROWS * LD];    /* before the first keys */
         f16 kv[2 * KEYS * LD]; /* keys, values */
     };
 };
@@ -131,10 +130,10 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
         const int64_t at = q.start + j0;
         const int keys = q.length - j0;
         barrier(); /* the last keys and values are used up */
-        read_rows<KEYS, D, THREADS>(
-            head_rows{(const f16 *)p.k + at * p.ldk + column, p.ldk,
-                      p.table ? p.table + (int64_t)j0 * d : p.table, keys, d},
-            sk, LD);
+        read_rows<KEYS, D, THREADS>(head_rows{(const f16 *)p.k + at * p.ldk + column, p.ldk,
+                                              p.table ? p.table + (int64_t)j0 * d : p.table, keys,
+                                              d},
+                                    sk, LD);
         read_rows<KEYS, D, THREADS>(
             head_rows{(const f16 *)p.v + at * p.ldv + column, p.ldv, nullptr, keys, d}, sv, LD);
         barrier();

@@ -24,9 +24,10 @@ template <int D> DEV void attention_f32(const struct bi_attention_params &p)
     for (int j0 = 0; j0 < q.length; j0 += PAIR_ROWS) {
         const int64_t at = q.start + j0;
         const int keys = q.length - j0;
-        pair_scores score = multiply_pairs<float>(
-            s, x, head_rows{p.k + at * p.ldk + column, p.ldk,
-                            p.table ? p.table + j0 * d : p.table, keys, (int)d});
+        pair_scores score = multiply_pairs<float>(s, x,
+                                                  head_rows{p.k + at * p.ldk + column, p.ldk,
+                                                            p.table ? p.table + j0 * d : p.table,
+                                                            keys, (int)d});
         float high = max;
 #pragma GCC unroll 4
         for (int c = 0; c < PAIR_OF; c++) {

@@ -275,10 +275,10 @@ DEV void attention(const struct bi_attention_params &p, const tensor_map *maps)
     }
 }
 
-#define ATTENTION(name, D, GROUPS, RINGS, UP, DOWN)                                      \
-    KERNEL_EARLY(name, struct bi_attention_sm90_params, 128 * (GROUPS * RINGS + 1), 1)   \
-    {                                                                                    \
-        attention<D, GROUPS, RINGS, UP, DOWN>(p.attention, MAPS(name));                  \
+#define ATTENTION(name, D, GROUPS, RINGS, UP, DOWN)                                                \
+    KERNEL_EARLY(name, struct bi_attention_sm90_params, 128 * (GROUPS * RINGS + 1), 1)             \
+    {                                                                                              \
+        attention<D, GROUPS, RINGS, UP, DOWN>(p.attention, MAPS(name));                            \
     }
 ATTENTION(attention_sm90_d16_f16, 16, 1, 3, 160, 32)
 ATTENTION(attention_sm90_d32_f16, 32, 1, 3, 160, 32)

@@ -41,7 +41,8 @@ DEV void put_sum(float *y, int64_t ldy, double sum)
 
 /* Of one column, every BIN_SLICES-th row from `first` on; rows that are not there are zeros, and add none. */
 template <bool LOGS>
-DEV void add_bins(const struct bi_bin_sums_params &p, const float *x, int first, double &sum, double &logs)
+DEV void add_bins(const struct bi_bin_sums_params &p, const float *x, int first, double &sum,
+                  double &logs)
 {
     for (int64_t r = first; r < p.bins; r += BIN_SLICES * BIN_ROWS) {
         float v[BIN_ROWS];

@@ -182,8 +182,9 @@ template <typename T, typename products> struct computed_maps : products {
                 rows(p, t, back ? p.q : p.k, back ? p.ldq : p.ldk, h, column0), x);
 #pragma GCC unroll 64
             for (int e = 0; e < products::OF; e++)
-                of[e] += exp_(x[e] * p.scale - s.log[back ? products::ROWS + products::column(e)
-                                                     : products::row(e)]);
+                of[e] += exp_(
+                    x[e] * p.scale -
+                    s.log[back ? products::ROWS + products::column(e) : products::row(e)]);
         }
     }
 };
@@ -349,18 +350,18 @@ KERNEL(then_contacts_tiles_f32, struct bi_contacts_params, 256, 2)
     contact_tiles<stored_maps>(p);
 }
 
-#define PARTS(name, threads, blocks, ...)                                                \
-    KERNEL(attention_contacts_##name, struct bi_attention_contacts_params, threads, blocks)\
-    {                                                                                    \
-        contact_logs<computed_maps<__VA_ARGS__>>(p);                                     \
-    }                                                                                    \
-    KERNEL(then_contact_sums_##name, struct bi_attention_contacts_params, threads, blocks)\
-    {                                                                                    \
-        contact_sums<computed_maps<__VA_ARGS__>>(p);                                     \
-    }                                                                                    \
-    KERNEL(then_contact_tiles_##name, struct bi_attention_contacts_params, threads, blocks)\
-    {                                                                                    \
-        contact_tiles<computed_maps<__VA_ARGS__>>(p);                                    \
+#define PARTS(name, threads, blocks, ...)                                                          \
+    KERNEL(attention_contacts_##name, struct bi_attention_contacts_params, threads, blocks)        \
+    {                                                                                              \
+        contact_logs<computed_maps<__VA_ARGS__>>(p);                                               \
+    }                                                                                              \
+    KERNEL(then_contact_sums_##name, struct bi_attention_contacts_params, threads, blocks)         \
+    {                                                                                              \
+        contact_sums<computed_maps<__VA_ARGS__>>(p);                                               \
+    }                                                                                              \
+    KERNEL(then_contact_tiles_##name, struct bi_attention_contacts_params, threads, blocks)        \
+    {                                                                                              \
+        contact_tiles<computed_maps<__VA_ARGS__>>(p);                                              \
     }
 PARTS(f32, 256, 2, float, core_products<float>)
 PARTS(f16, 256, 2, f16, core_products<f16>)

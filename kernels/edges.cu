@@ -7,7 +7,13 @@
 #include "edges.h"
 #include "linear.h"
 
-enum { EDGE_THREADS = 256, KNN_THREADS = 64, MESSAGE_WIDTH = 128, MESSAGE_SLICE = 16, MESSAGE_LD = MESSAGE_WIDTH + 4 };
+enum {
+    EDGE_THREADS = 256,
+    KNN_THREADS = 64,
+    MESSAGE_WIDTH = 128,
+    MESSAGE_SLICE = 16,
+    MESSAGE_LD = MESSAGE_WIDTH + 4
+};
 
 DEV int64_t my_element()
 {
@@ -266,7 +272,8 @@ DEV vector3 bond_of(const struct bi_orientation_params &p, int64_t t)
     return unit_vector(u);
 }
 
-DEV local_frame frame_of(const struct bi_orientation_params &p, int32_t t, int32_t begin, int32_t end)
+DEV local_frame frame_of(const struct bi_orientation_params &p, int32_t t, int32_t begin,
+                         int32_t end)
 {
     local_frame f = {};
     if (t < begin + 1 || t > end - 3)
@@ -444,8 +451,8 @@ DEV void look_up_edge(message_tile &s, const struct bi_edge_message_params &p, i
 }
 
 /* z of columns c ... c + 3 (whole) or of c alone; as edge_term sums. */
-DEV f32x4 message_term(const message_tile &s, const struct bi_edge_terms &e, int64_t r, int n, int c,
-                       bool whole)
+DEV f32x4 message_term(const message_tile &s, const struct bi_edge_terms &e, int64_t r, int n,
+                       int c, bool whole)
 {
     const int64_t token = e.token ? e.token[r] : r;
     const float *edge = e.edge + (token * e.k + n) * e.width + c, *self = e.self + r * e.width + c;
@@ -474,7 +481,9 @@ DEV f32x4 message_term(const message_tile &s, const struct bi_edge_terms &e, int
 DEV void fill_messages(message_tile &s, const struct bi_edge_terms &e, int64_t r, int edges)
 {
     const bool whole = e.width == MESSAGE_WIDTH &&
-                       ((u64)e.edge | (u64)e.self | (u64)e.other | (u64)e.late | (u64)e.table) % 16 == 0;
+                       ((u64)e.edge | (u64)e.self | (u64)e.other | (u64)e.late | (u64)e.table) %
+                               16 ==
+                           0;
     const int step = whole ? 4 : 1, row = MESSAGE_WIDTH / step;
 #pragma GCC unroll 2
     for (int at = thread_id(); at < edges * row; at += EDGE_THREADS) {

@@ -9,8 +9,12 @@
 
 #include "counts.h"
 
-enum { BI_NEIGHBORS_MAX = 64, BI_ATOMS_MAX = 8, BI_RBF_BINS = 16,
-       BI_ATOM_FEATURES = 5 * BI_RBF_BINS + 4 };
+enum {
+    BI_NEIGHBORS_MAX = 64,
+    BI_ATOMS_MAX = 8,
+    BI_RBF_BINS = 16,
+    BI_ATOM_FEATURES = 5 * BI_RBF_BINS + 4
+};
 
 /* y = [x | c-beta]: of x [rows, 12] = N, CA, C, O the ideal C-beta is
  *   -0.58273431 a + 0.56802827 b - 0.54067466 c + CA,  b = CA - N, c = C - CA, a = b x c. */

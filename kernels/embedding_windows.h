@@ -16,7 +16,12 @@ struct bi_embedding_windows_params {
 };
 
 /* Threads that a GPU gives to a row of so many columns, for four of them at a time. */
-#define BI_EMBEDDING_WINDOWS_LANES(columns)                                              \
-    ((columns) > 64 ? 32 : (columns) > 32 ? 16 : (columns) > 16 ? 8 : (columns) > 8 ? 4 : (columns) > 4 ? 2 : 1)
+#define BI_EMBEDDING_WINDOWS_LANES(columns)                                                        \
+    ((columns) > 64   ? 32                                                                         \
+     : (columns) > 32 ? 16                                                                         \
+     : (columns) > 16 ? 8                                                                          \
+     : (columns) > 8  ? 4                                                                          \
+     : (columns) > 4  ? 2                                                                          \
+                      : 1)
 
 #endif

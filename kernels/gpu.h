@@ -63,12 +63,12 @@
 #include "emu/emu.h"
 #define DEV static inline
 #define METHOD inline
-#define KERNEL(name, type, threads, blocks)                                              \
-    static void name##_body(const type &p);                                              \
-    static void name(const void *params)                                                 \
-    {                                                                                    \
-        name##_body(*(const type *)params);                                              \
-    }                                                                                    \
+#define KERNEL(name, type, threads, blocks)                                                        \
+    static void name##_body(const type &p);                                                        \
+    static void name(const void *params)                                                           \
+    {                                                                                              \
+        name##_body(*(const type *)params);                                                        \
+    }                                                                                              \
     static void name##_body(const type &p)
 #define KERNEL_EARLY KERNEL
 #include "counts.h"
@@ -78,19 +78,19 @@
 #if defined ON_NVIDIA
 #define BOUNDS(threads, blocks) __attribute__((launch_bounds(threads, blocks)))
 #else /* two waves on each of the four units, so at most 256 registers, unless memory forbids */
-#define BOUNDS(threads, blocks)                                                          \
-    __attribute__((amdgpu_flat_work_group_size(threads, threads),                        \
+#define BOUNDS(threads, blocks)                                                                    \
+    __attribute__((amdgpu_flat_work_group_size(threads, threads),                                  \
                    amdgpu_waves_per_eu((blocks) < 2 ? 1 : 2)))
 #endif
-#define KERNEL_EARLY(name, type, threads, blocks)                                        \
+#define KERNEL_EARLY(name, type, threads, blocks)                                                  \
     extern "C" __attribute__((global)) BOUNDS(threads, blocks) void name(const type p)
-#define KERNEL(name, type, threads, blocks)                                              \
-    DEV void name##_body(const type &p);                                                 \
-    KERNEL_EARLY(name, type, threads, blocks)                                            \
-    {                                                                                    \
-        wait_for_inputs();                                                               \
-        name##_body(p);                                                                  \
-    }                                                                                    \
+#define KERNEL(name, type, threads, blocks)                                                        \
+    DEV void name##_body(const type &p);                                                           \
+    KERNEL_EARLY(name, type, threads, blocks)                                                      \
+    {                                                                                              \
+        wait_for_inputs();                                                                         \
+        name##_body(p);                                                                            \
+    }                                                                                              \
     DEV void name##_body(const type &p)
 #include <stdint.h>
 #pragma clang force_cuda_host_device begin
@@ -103,7 +103,8 @@
 DEV void wait_for_inputs()
 {
     asm volatile("griddepcontrol.launch_dependents;\n"
-                 "griddepcontrol.wait;" ::: "memory");
+                 "griddepcontrol.wait;" ::
+                     : "memory");
 }
 #else
 DEV void wait_for_inputs()
@@ -258,8 +259,9 @@ template <u32 select> DEV u32 permute(u32 a, u32 b)
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(x) : "r"(a), "r"(b), "n"(select));
     return x;
 #elif defined ON_AMD
-    return __builtin_amdgcn_perm(b, a, (select & 7) | (select & 0x70) << 4 |
-                                           (select & 0x700) << 8 | (select & 0x7000) << 12);
+    return __builtin_amdgcn_perm(b, a,
+                                 (select & 7) | (select & 0x70) << 4 | (select & 0x700) << 8 |
+                                     (select & 0x7000) << 12);
 #else
     const u64 both = (u64)b << 32 | a;
     u32 x = 0;
@@ -451,16 +453,16 @@ DEV int32_t claim(int32_t *from)
  * given with the launch on NVIDIA, where a kernel may not declare more than 48 KiB. */
 #if defined ON_NVIDIA
 extern __attribute__((shared)) __attribute__((aligned(1024))) char bi_dynamic[];
-#define SHARED(type, name, size)                                                         \
-    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
+#define SHARED(type, name, size)                                                                   \
+    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                          \
     type &name = *(type *)bi_dynamic
 #elif defined ON_AMD
-#define SHARED(type, name, size)                                                         \
-    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
+#define SHARED(type, name, size)                                                                   \
+    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                          \
     static __attribute__((shared)) __attribute__((aligned(128))) type name
 #else
-#define SHARED(type, name, size)                                                         \
-    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                \
+#define SHARED(type, name, size)                                                                   \
+    static_assert(sizeof(type) <= (size), "gpu_entries.h promises less");                          \
     type &name = *(type *)bi_emu_shared(sizeof(type))
 #endif
 
@@ -735,8 +737,7 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
     for (int h = 0; h < 2; h++)
         asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
             "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+f"(d.of[4 * h]), "+f"(d.of[4 * h + 1]), "+f"(d.of[4 * h + 2]),
-              "+f"(d.of[4 * h + 3])
+            : "+f"(d.of[4 * h]), "+f"(d.of[4 * h + 1]), "+f"(d.of[4 * h + 2]), "+f"(d.of[4 * h + 3])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[2 * h]), "r"(b[2 * h + 1]));
 }
 #elif defined ON_AMD
@@ -744,8 +745,8 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
 {
 #if defined MAP_CDNA
     typedef __fp16 h4 __attribute__((vector_size(8)));
-    const f32x4 r = __builtin_amdgcn_mfma_f32_16x16x16f16(bits<h4>(w), bits<h4>(x),
-                                                          bits<f32x4>(d), 0, 0, 0);
+    const f32x4 r = __builtin_amdgcn_mfma_f32_16x16x16f16(bits<h4>(w), bits<h4>(x), bits<f32x4>(d),
+                                                          0, 0, 0);
 #else
     const f32x8 r = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(w, x, bits<f32x8>(d));
 #endif
@@ -770,8 +771,7 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
         mine.x[i] = as_taken(x[i], flushes);
         mine.w[i] = as_taken(w[i], flushes);
     }
-    const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine,
-                                                          sizeof mine, 0);
+    const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine, sizeof mine, 0);
     static thread_local struct where { /* of each element of X and W: lane, index */
         unsigned char x[16][16][2], w[16][16][2];
         bool known;

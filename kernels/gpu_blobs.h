@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct bi_gpu_blob {
-    const char *arch;   /* "sm_80", "sm_90a": PTX, ends with a NUL; "gfx942": a code object */
+    const char *arch; /* "sm_80", "sm_90a": PTX, ends with a NUL; "gfx942": a code object */
     const char *module, *entry; /* as in gpu_entries.h; NULL = all of the module's */
     const unsigned char *data;  /* zlib stream */
     size_t size, raw_size;      /* compressed, and after decompression */

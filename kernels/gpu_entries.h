@@ -206,13 +206,13 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
 }
 
 /* Eight rows to a block. */
-#define BI_GPU_ROWS_GRID(op)                                                             \
-    static inline void bi_gpu_grid_##op(const void *params, const struct bi_counts *bucket,  \
-                                        int32_t grid[2])                                 \
-    {                                                                                    \
-        (void)bucket;                                                                    \
-        grid[0] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->rows, 8);     \
-        grid[1] = 1;                                                                     \
+#define BI_GPU_ROWS_GRID(op)                                                                       \
+    static inline void bi_gpu_grid_##op(const void *params, const struct bi_counts *bucket,        \
+                                        int32_t grid[2])                                           \
+    {                                                                                              \
+        (void)bucket;                                                                              \
+        grid[0] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->rows, 8);               \
+        grid[1] = 1;                                                                               \
     }
 BI_GPU_ROWS_GRID(add)
 BI_GPU_ROWS_GRID(embedding)
@@ -227,7 +227,8 @@ BI_GPU_ROWS_GRID(pair_pool)
 BI_GPU_ROWS_GRID(upsample)
 BI_GPU_ROWS_GRID(depthwise)
 
-static inline void bi_gpu_grid_bin_sums(const void *params, const struct bi_counts *bucket, int32_t grid[2])
+static inline void bi_gpu_grid_bin_sums(const void *params, const struct bi_counts *bucket,
+                                        int32_t grid[2])
 {
     const struct bi_bin_sums_params *p = (const struct bi_bin_sums_params *)params;
     (void)bucket;
@@ -235,43 +236,42 @@ static inline void bi_gpu_grid_bin_sums(const void *params, const struct bi_coun
     grid[1] = p->n_windows;
 }
 
-#define BI_GPU_REL_GRID(name, rows_of_block)                                             \
-    static inline void bi_gpu_grid_##name(const void *params,                            \
-                                          const struct bi_counts *bucket, int32_t grid[2])   \
-    {                                                                                    \
-        const struct bi_rel_attention_params *p =                                        \
-            (const struct bi_rel_attention_params *)params;                              \
-        (void)bucket;                                                                    \
-        grid[0] = bi_gpu_blocks(p->n_queries, rows_of_block);                            \
-        grid[1] = p->n_heads * p->n_windows;                                             \
+#define BI_GPU_REL_GRID(name, rows_of_block)                                                       \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket,      \
+                                          int32_t grid[2])                                         \
+    {                                                                                              \
+        const struct bi_rel_attention_params *p = (const struct bi_rel_attention_params *)params;  \
+        (void)bucket;                                                                              \
+        grid[0] = bi_gpu_blocks(p->n_queries, rows_of_block);                                      \
+        grid[1] = p->n_heads * p->n_windows;                                                       \
     }
 BI_GPU_REL_GRID(rel_attention_f16, 64)
 BI_GPU_REL_GRID(rel_attention_f32, 32)
 
 /* One number of so many to a thread. */
-#define BI_GPU_NUMBERS_GRID(op, numbers)                                                 \
-    static inline void bi_gpu_grid_##op(const void *params, const struct bi_counts *bucket,  \
-                                        int32_t grid[2])                                 \
-    {                                                                                    \
-        const struct bi_##op##_params *p = (const struct bi_##op##_params *)params;      \
-        (void)bucket;                                                                    \
-        grid[0] = bi_gpu_blocks(numbers, 256);                                           \
-        grid[1] = 1;                                                                     \
+#define BI_GPU_NUMBERS_GRID(op, numbers)                                                           \
+    static inline void bi_gpu_grid_##op(const void *params, const struct bi_counts *bucket,        \
+                                        int32_t grid[2])                                           \
+    {                                                                                              \
+        const struct bi_##op##_params *p = (const struct bi_##op##_params *)params;                \
+        (void)bucket;                                                                              \
+        grid[0] = bi_gpu_blocks(numbers, 256);                                                     \
+        grid[1] = 1;                                                                               \
     }
 BI_GPU_NUMBERS_GRID(virtual_cb, p->rows)
 BI_GPU_NUMBERS_GRID(knn, p->rows * 256)
-BI_GPU_NUMBERS_GRID(rbf, p->rows *p->k *p->n_pairs)
-BI_GPU_NUMBERS_GRID(relative, p->rows *p->k *p->width)
-BI_GPU_NUMBERS_GRID(orientation, p->rows *p->k)
-BI_GPU_NUMBERS_GRID(edge_concat, p->rows *p->k *(2 * p->width + p->edge_width))
-BI_GPU_NUMBERS_GRID(edge_sum, p->rows *p->terms.k *p->terms.width)
-BI_GPU_NUMBERS_GRID(neighbor_sum, p->rows *p->width)
-BI_GPU_NUMBERS_GRID(row_bias, p->rows *p->width)
+BI_GPU_NUMBERS_GRID(rbf, p->rows * p->k * p->n_pairs)
+BI_GPU_NUMBERS_GRID(relative, p->rows * p->k * p->width)
+BI_GPU_NUMBERS_GRID(orientation, p->rows * p->k)
+BI_GPU_NUMBERS_GRID(edge_concat, p->rows * p->k * (2 * p->width + p->edge_width))
+BI_GPU_NUMBERS_GRID(edge_sum, p->rows * p->terms.k * p->terms.width)
+BI_GPU_NUMBERS_GRID(neighbor_sum, p->rows * p->width)
+BI_GPU_NUMBERS_GRID(row_bias, p->rows * p->width)
 BI_GPU_NUMBERS_GRID(edge_message, p->rows * 256)
 BI_GPU_NUMBERS_GRID(atom_features, p->rows)
 BI_GPU_NUMBERS_GRID(atom_pairs, p->rows)
-BI_GPU_NUMBERS_GRID(fill, p->rows *p->width)
-BI_GPU_NUMBERS_GRID(put_rows, p->rows *p->width)
+BI_GPU_NUMBERS_GRID(fill, p->rows * p->width)
+BI_GPU_NUMBERS_GRID(put_rows, p->rows * p->width)
 BI_GPU_NUMBERS_GRID(next_step, p->rows * 0 + 1)
 BI_GPU_NUMBERS_GRID(draw, p->rows * 256)
 
@@ -306,14 +306,14 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
 }
 
 /* Tiles of y. */
-#define BI_GPU_LINEAR_GRID(name, M, N)                                                   \
-    static inline void bi_gpu_grid_##name(const void *params,                            \
-                                          const struct bi_counts *bucket, int32_t grid[2])   \
-    {                                                                                    \
-        const struct bi_linear_params *p = (const struct bi_linear_params *)params;      \
-        (void)bucket;                                                                    \
-        grid[0] = bi_gpu_blocks(p->rows, M) * bi_gpu_blocks(p->n, N);                    \
-        grid[1] = 1;                                                                     \
+#define BI_GPU_LINEAR_GRID(name, M, N)                                                             \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket,      \
+                                          int32_t grid[2])                                         \
+    {                                                                                              \
+        const struct bi_linear_params *p = (const struct bi_linear_params *)params;                \
+        (void)bucket;                                                                              \
+        grid[0] = bi_gpu_blocks(p->rows, M) * bi_gpu_blocks(p->n, N);                              \
+        grid[1] = 1;                                                                               \
     }
 BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
@@ -327,12 +327,12 @@ BI_GPU_LINEAR_GRID(linear_32x32, 32, 32)
 BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
 
 /* Tiles of each sequence (gpu_tiles.h), by heads. */
-#define BI_GPU_TILES_GRID(name, op, rows)                                                \
-    static inline void bi_gpu_grid_##name(const void *params,                            \
-                                          const struct bi_counts *bucket, int32_t grid[2])   \
-    {                                                                                    \
-        grid[0] = bi_gpu_blocks(bucket->n_tokens, rows) + bucket->n_seqs;                \
-        grid[1] = ((const struct bi_##op##_params *)params)->n_heads;                    \
+#define BI_GPU_TILES_GRID(name, op, rows)                                                          \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket,      \
+                                          int32_t grid[2])                                         \
+    {                                                                                              \
+        grid[0] = bi_gpu_blocks(bucket->n_tokens, rows) + bucket->n_seqs;                          \
+        grid[1] = ((const struct bi_##op##_params *)params)->n_heads;                              \
     }
 BI_GPU_TILES_GRID(attention, attention, 64)
 BI_GPU_TILES_GRID(attention_f32, attention, 32)
@@ -367,15 +367,14 @@ static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *
 }
 
 /* A block takes the jobs of as many groups of lanes as it has. */
-#define BI_GPU_ALIGN_GRID(lanes)                                                             \
-    static inline void bi_gpu_grid_align##lanes(const void *params,                          \
-                                                const struct bi_counts *bucket,              \
-                                                int32_t grid[2])                             \
-    {                                                                                        \
-        (void)bucket;                                                                        \
-        grid[0] = bi_gpu_blocks(((const struct bi_align_params *)params)->n_jobs,            \
-                                BI_ALIGN_GPU_THREADS / lanes);                               \
-        grid[1] = 1;                                                                         \
+#define BI_GPU_ALIGN_GRID(lanes)                                                                   \
+    static inline void bi_gpu_grid_align##lanes(const void *params,                                \
+                                                const struct bi_counts *bucket, int32_t grid[2])   \
+    {                                                                                              \
+        (void)bucket;                                                                              \
+        grid[0] = bi_gpu_blocks(((const struct bi_align_params *)params)->n_jobs,                  \
+                                BI_ALIGN_GPU_THREADS / lanes);                                     \
+        grid[1] = 1;                                                                               \
     }
 BI_GPU_ALIGN_GRID(8)
 BI_GPU_ALIGN_GRID(16)
@@ -399,12 +398,12 @@ static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_co
 }
 
 /* Tiles of rows; tiles of columns of y. */
-#define BI_GPU_CONTACT_TILES_GRID(name, op, size)                                        \
-    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket, \
-                                          int32_t grid[2])                               \
-    {                                                                                    \
-        grid[0] = bi_gpu_blocks(bucket->n_tokens, size) + bucket->n_seqs;                \
-        grid[1] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->ldy, size);   \
+#define BI_GPU_CONTACT_TILES_GRID(name, op, size)                                                  \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket,      \
+                                          int32_t grid[2])                                         \
+    {                                                                                              \
+        grid[0] = bi_gpu_blocks(bucket->n_tokens, size) + bucket->n_seqs;                          \
+        grid[1] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->ldy, size);             \
     }
 BI_GPU_CONTACT_TILES_GRID(contacts_tiles, contacts, 32)
 BI_GPU_CONTACT_TILES_GRID(contact_tiles32, attention_contacts, 32)
@@ -419,7 +418,7 @@ static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_cou
 }
 
 /* An element of a table of struct bi_gpu_entry. */
-#define BI_GPU_ENTRY(name, module, params, threads, shared, grid)                        \
+#define BI_GPU_ENTRY(name, module, params, threads, shared, grid)                                  \
     {#name, #module, threads, shared, bi_gpu_grid_##grid, 0, 0},
 
 #endif

@@ -28,13 +28,13 @@
 #include "rel_attention_sm90.h"
 
 /* Tiles of all heads. */
-#define BI_GPU_ALL_TILES_GRID(name, rows)                                                \
-    static inline void bi_gpu_grid_##name(const void *params,                            \
-                                          const struct bi_counts *bucket, int32_t grid[2])   \
-    {                                                                                    \
-        grid[0] = (bi_gpu_blocks(bucket->n_tokens, rows) + bucket->n_seqs) *             \
-                  ((const struct bi_attention_params *)params)->n_heads;                 \
-        grid[1] = 1;                                                                     \
+#define BI_GPU_ALL_TILES_GRID(name, rows)                                                          \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket,      \
+                                          int32_t grid[2])                                         \
+    {                                                                                              \
+        grid[0] = (bi_gpu_blocks(bucket->n_tokens, rows) + bucket->n_seqs) *                       \
+                  ((const struct bi_attention_params *)params)->n_heads;                           \
+        grid[1] = 1;                                                                               \
     }
 BI_GPU_ALL_TILES_GRID(attention_sm90, 64)
 BI_GPU_ALL_TILES_GRID(attention_sm90_wide, 128)
@@ -92,9 +92,13 @@ static inline void bi_gpu_grid_rel_attention_sm90(const void *params,
     E(rel_attention_sm90_f16,        rel_attention_sm90, rel_attention, 384, 205472, rel_attention_sm90)
 /* clang-format on */
 
-#define BI_GPU_ENTRY_SM90(name, module, params, threads, shared, grid)                   \
-    {#name, #module, threads, shared, bi_gpu_grid_##grid,                                \
-     offsetof(struct bi_##params##_sm90_params, params),                                 \
+#define BI_GPU_ENTRY_SM90(name, module, params, threads, shared, grid)                             \
+    {#name,                                                                                        \
+     #module,                                                                                      \
+     threads,                                                                                      \
+     shared,                                                                                       \
+     bi_gpu_grid_##grid,                                                                           \
+     offsetof(struct bi_##params##_sm90_params, params),                                           \
      sizeof(struct bi_##params##_sm90_params)},
 
 #endif

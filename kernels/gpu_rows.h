@@ -72,22 +72,21 @@ struct moments {
 
 /* each(use) calls use(c, columns c ... c + 3) for those of this thread, in order. whole: width is a
  * multiple of 4. */
-template <typename F>
-DEV moments row_moments(F each, int width, bool whole, float eps, bool rms)
+template <typename F> DEV moments row_moments(F each, int width, bool whole, float eps, bool rms)
 {
     f32x4 sum = {0, 0, 0, 0}, square = {0, 0, 0, 0};
     if (!rms)
-        each([&](int c, const f32x4 &v) ALWAYS_INLINE { sum += c < width ? v : f32x4{0, 0, 0, 0}; });
-    const float mean =
-        rms ? 0 : lanes_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)width;
+        each([&](int c, const f32x4 &v)
+                 ALWAYS_INLINE { sum += c < width ? v : f32x4{0, 0, 0, 0}; });
+    const float mean = rms ? 0 : lanes_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)width;
     each([&](int c, const f32x4 &v) ALWAYS_INLINE {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
             if (whole ? c < width : c + i < width)
                 square[i] = fma_(v[i] - mean, v[i] - mean, square[i]);
     });
-    const float variance =
-        lanes_sum((square[0] + square[1]) + (square[2] + square[3])) / (float)width;
+    const float variance = lanes_sum((square[0] + square[1]) + (square[2] + square[3])) /
+                           (float)width;
     return moments{mean, 1.0f / __builtin_sqrtf(variance + eps)};
 }
 

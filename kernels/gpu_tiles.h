@@ -27,8 +27,8 @@ template <typename F> DEV int last_at_most(int n, int64_t x, F key)
     return low;
 }
 
-template <int rows> DEV tile find_tile(const struct bi_counts *counts, const int32_t *start,
-                                       int block)
+template <int rows>
+DEV tile find_tile(const struct bi_counts *counts, const int32_t *start, int block)
 {
     if (counts->n_seqs < 1)
         return tile{0, 0, 0};
@@ -40,9 +40,9 @@ template <int rows> DEV tile find_tile(const struct bi_counts *counts, const int
 
 /* The same by all threads of a block at once: one look at memory instead of one after another.
  * found: in shared memory; ends with a barrier. */
-template <int rows, int threads> DEV tile find_tile_at_once(const struct bi_counts *counts,
-                                                             const int32_t *start, int block,
-                                                             int *found)
+template <int rows, int threads>
+DEV tile find_tile_at_once(const struct bi_counts *counts, const int32_t *start, int block,
+                           int *found)
 {
     const int n = counts->n_seqs;
     for (int s = thread_id(); s < n; s += threads)

@@ -71,7 +71,10 @@ template <typename X, typename Y> DEV f32x4 source(const rows<X, Y> &r, int c)
     return v;
 }
 
-enum { HELD = 1280, HELD_WIDE = 1536 }; /* widest row that is held; apart, as the others would take an eighth longer */
+enum {
+    HELD = 1280,
+    HELD_WIDE = 1536
+}; /* widest row that is held; apart, as the others would take an eighth longer */
 
 template <int WIDEST> struct held_scales {
     scales of[WIDEST / 4];
@@ -148,8 +151,8 @@ DEV void norm_any(const struct bi_layernorm_params &p, const rows<X, Y> &r)
         f32x4 y = normed(load4(x, c, r.width, r.whole), m, scales_at(r, c));
         if (TURNS) {
             const int o = c ^ p.head_dim / 2;
-            y = turned<false>(y, normed(load4(x, o, r.width, r.whole), m, scales_at(r, o)), r.turn, c,
-                       p.head_dim);
+            y = turned<false>(y, normed(load4(x, o, r.width, r.whole), m, scales_at(r, o)), r.turn,
+                              c, p.head_dim);
         }
         store4(r.y, c, r.width, r.whole, y);
         if (r.copy)
@@ -166,9 +169,9 @@ DEV void norm_rows(const struct bi_layernorm_params &p, bool whole, int groups, 
         const bool in = at < live;
         const int64_t row = in ? at / groups : 0;
         const int first = (int)(at % groups) * p.width; /* column of the part */
-        const float *turn =
-            TURNS ? p.table + (row - p.start[sequence_of(p.counts, p.start, row)]) * p.head_dim
-                  : nullptr;
+        const float *turn = TURNS ? p.table + (row - p.start[sequence_of(p.counts, p.start, row)]) *
+                                                  p.head_dim
+                                  : nullptr;
         one(rows<X, Y>{(const X *)p.x + row * p.ldx + first, p.add ? p.add + row * p.lda : nullptr,
                        p.w + first, p.b ? p.b + first : nullptr,
                        p.add ? p.sum + row * p.lds : nullptr, (Y *)p.y + row * p.ldy + first,
@@ -189,9 +192,8 @@ DEV void norm(const struct bi_layernorm_params &p)
     SHARED(held_scales<WIDEST>, s, sizeof(held_scales<WIDEST>));
     if (!whole || p.width > WIDEST) {
         wait_for_inputs();
-        norm_rows<TURNS, X, Y>(p, whole, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {
-            norm_any<TURNS>(p, r);
-        });
+        norm_rows<TURNS, X, Y>(p, whole, groups,
+                               [&](const rows<X, Y> &r) ALWAYS_INLINE { norm_any<TURNS>(p, r); });
     } else if (TURNS || groups > 1) {
         wait_for_inputs();
         norm_rows<TURNS, X, Y>(p, true, groups, [&](const rows<X, Y> &r) ALWAYS_INLINE {

@@ -221,7 +221,8 @@ DEV void finish_gated(const struct bi_linear_params &p, const sums<size> &d, int
 
 /* ---- the kernel ---- */
 
-template <int size, typename Y, bool gated = false> DEV void linear(const struct bi_linear_params &p)
+template <int size, typename Y, bool gated = false>
+DEV void linear(const struct bi_linear_params &p)
 {
     typedef shape<size> S;
     SHARED(typename S::stages, s, sizeof(typename S::stages));

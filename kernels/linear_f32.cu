@@ -95,8 +95,9 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
             if (p.gated) { /* blocks of 16: the value of a gate is 4 threads further */
                 const float value = shuffle_xor(d[i][j], 4);
                 if (column % 32 < 16 && m < rows && n < p.n)
-                    p.y[m * p.ldy + n0 / 2 + (n - n0) / 32 * 16 + n % 16] =
-                        linear_act(d[i][j], p.act) * value;
+                    p.y[m * p.ldy + n0 / 2 + (n - n0) / 32 * 16 + n % 16] = linear_act(d[i][j],
+                                                                                       p.act) *
+                                                                            value;
                 continue;
             }
             if (m >= rows || n >= p.n)

@@ -41,12 +41,20 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     /* boxes, each for the MT times 16 rows. NORMED: y and its norm. PLAIN, PAIRED: the residual of each part, where
      * its results go too. POOLED: the differences of a part, and the odd rows of each part, where its results go
      * too */
-    enum { PARTS = N / STAGED, NORMS = kind == NORMED || kind == TWIN,
-           /* sums 0 are of even rows, sums 1 of the odd ones behind them: a thread has both of a pair */
-           TWOS = kind == TWIN || (kind == PAIRED && MT == 2),
-           WIDE = kind == PLAIN && sizeof(Y) == 4 /* boxes are of 32 columns, PARTS times as many */,
-           BARRIERS = NORMS ? 0 : WIDE ? PARTS * MT : PARTS, APART = TWOS ? 16 : 64 /* rows of sums 0 and 1 */,
-           BOXES = NORMS ? 2 : kind == POOLED ? 1 + PARTS : PARTS };
+    enum {
+        PARTS = N / STAGED,
+        NORMS = kind == NORMED || kind == TWIN,
+        /* sums 0 are of even rows, sums 1 of the odd ones behind them: a thread has both of a pair */
+        TWOS = kind == TWIN || (kind == PAIRED && MT == 2),
+        WIDE = kind == PLAIN && sizeof(Y) == 4 /* boxes are of 32 columns, PARTS times as many */,
+        BARRIERS = NORMS  ? 0
+                   : WIDE ? PARTS * MT
+                          : PARTS,
+        APART = TWOS ? 16 : 64 /* rows of sums 0 and 1 */,
+        BOXES = NORMS            ? 2
+                : kind == POOLED ? 1 + PARTS
+                                 : PARTS
+    };
     struct room { /* of a warp */
         f16 box[BOXES][MT][BOX];
     };
@@ -67,11 +75,15 @@ template <int MT, int N, int kind, typename Y> struct finisher {
 
     METHOD finisher(const struct bi_linear_params &params, const tensor_map *all_maps, room &own,
                     u64 *barriers, struct shared &of_warpgroup, int64_t live)
-        : p(params), maps(all_maps), box(own.box), landed(barriers), of_all(of_warpgroup), rows(live)
+        : p(params), maps(all_maps), box(own.box), landed(barriers), of_all(of_warpgroup),
+          rows(live)
     {
     }
 
-    static METHOD void init(struct shared &s) { barrier_init(&s.landed, 1); }
+    static METHOD void init(struct shared &s)
+    {
+        barrier_init(&s.landed, 1);
+    }
 
     /* One lane: what is added to part i, or its differences. */
     METHOD void ask(int map, int i, f16 (&to)[MT][BOX]) const
@@ -86,7 +98,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     {
         u64 *const at = &landed[half * MT + m];
         barrier_expect(at, BOX * 2);
-        copy_tile(box[half][m], &maps[MAP_ADDED], 2 * (n0 + i * STAGED) + half * STAGED, m0 + m * 64, at);
+        copy_tile(box[half][m], &maps[MAP_ADDED], 2 * (n0 + i * STAGED) + half * STAGED,
+                  m0 + m * 64, at);
     }
 
     /* One thread of the warpgroup, when all of it are done with the tile before. */
@@ -133,7 +146,9 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             }
         }
     }
-    METHOD void prepare() {}
+    METHOD void prepare()
+    {
+    }
 
     /* What is the same for all rows of 16 columns: of group 8 h, columns + 2 (lane % 4). */
     struct terms {
@@ -223,7 +238,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             u32x4 to_y, to_also;
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
-                const two s = sum(d[m], g, k), bias = t.bias[k / 2], x = {s.a + bias.a, s.b + bias.b};
+                const two s = sum(d[m], g, k), bias = t.bias[k / 2],
+                          x = {s.a + bias.a, s.b + bias.b};
                 to_y[k] = packed(x);
                 to_also[k] = packed(norm_act<quick>(x, t.scale[k / 2], t.shift[k / 2]));
             }
@@ -241,7 +257,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
 
     METHOD two acted(const two &v) const
     {
-        return p.act == BI_ACT_GELU   ? (WIDE ? two{gelu(v.a), gelu(v.b)} : two{gelu_half(v.a), gelu_half(v.b)})
+        return p.act == BI_ACT_GELU
+                   ? (WIDE ? two{gelu(v.a), gelu(v.b)} : two{gelu_half(v.a), gelu_half(v.b)})
                : p.act == BI_ACT_RELU ? two{relu(v.a), relu(v.b)}
                                       : v;
     }
@@ -265,8 +282,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
 #pragma GCC unroll 1
         for (int r = lane / 8; row + r < rows; r += 4)
             if (at < p.n * size)
-                *(u32x4 *)((f16 *)p.y + (row + r) * p.ldy * size + at) =
-                    *(const u32x4 *)(from + r * STAGED + (lane % 8 ^ r % 8) * 8);
+                *(u32x4 *)((f16 *)p.y + (row + r) * p.ldy * size +
+                           at) = *(const u32x4 *)(from + r * STAGED + (lane % 8 ^ r % 8) * 8);
         if (lane == 0)
             stores_commit(); /* of none, to be counted as others are */
     }
@@ -314,8 +331,10 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                     barrier_wait(&landed[half * MT + m], i % 2);
 #pragma GCC unroll 8
                 for (int k = 0; k < 8; k++) { /* columns 8 (k / 2) of the box, rows 8 (k % 2) */
-                    float *const at = to + k % 2 * 8 * 32 + (k / 2 * 2 + lane % 4 / 2 ^ lane / 4) * 4;
-                    const two s = sum(d[m], 2 * half + k / 4, k % 4), bias = t[k / 4].bias[k % 4 / 2];
+                    float *const at = to + k % 2 * 8 * 32 +
+                                      (k / 2 * 2 + lane % 4 / 2 ^ lane / 4) * 4;
+                    const two s = sum(d[m], 2 * half + k / 4, k % 4),
+                              bias = t[k / 4].bias[k % 4 / 2];
                     two v = acted(two{s.a + bias.a, s.b + bias.b});
                     if (p.residual) {
                         const two more = load_two(at);
@@ -334,7 +353,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
 
     METHOD void paired(int i, float (&d)[MT][N / 2])
     {
-        const int lane = lane_id(), row = lane % 8 / 2 + lane % 2 * 4; /* a pair of which a lane has the address */
+        const int lane = lane_id(),
+                  row = lane % 8 / 2 + lane % 2 * 4; /* a pair of which a lane has the address */
         if (p.residual)
             barrier_wait(&landed[i], n_done % 2);
         else
@@ -376,7 +396,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
 #pragma GCC unroll 8
             for (int j = 0; j < STAGED / 8; j++) {
                 two odd, difference;
-                make_pair(sum(d[m], j / 2, j % 2 * 2), sum(d[m], j / 2, j % 2 * 2 + 1), lane & 4, odd, difference);
+                make_pair(sum(d[m], j / 2, j % 2 * 2), sum(d[m], j / 2, j % 2 * 2 + 1), lane & 4,
+                          odd, difference);
                 to_odd[j % 4] = packed(odd);
                 to_also[j % 4] = packed(difference);
                 if (j % 4 == 3) {
@@ -401,8 +422,10 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                 const u32x4 odd = matrices(place_in(box[1 + i][m], g));
 #pragma GCC unroll 4
                 for (int k = 0; k < 4; k++) {
-                    const two s = sum(d[m], g, k), by = unpacked(difference[k]), on = unpacked(odd[k]);
-                    set(d[m], g, k, two{fma_(by.a, share(s.a), on.a), fma_(by.b, share(s.b), on.b)});
+                    const two s = sum(d[m], g, k), by = unpacked(difference[k]),
+                              on = unpacked(odd[k]);
+                    set(d[m], g, k,
+                        two{fma_(by.a, share(s.a), on.a), fma_(by.b, share(s.b), on.b)});
                 }
             }
         wave_barrier(); /* the boxes are read */
@@ -414,7 +437,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             for (int k = 0; k < 4; k++) {
                 two x = sum(d[m], g, k);
                 if (mode)
-                    x = norm_act<mode == 2>(x, t.scale[k / 2], t.shift[k / 2]);
+                    x = norm_act < mode == 2 > (x, t.scale[k / 2], t.shift[k / 2]);
                 to_y[k] = packed(x);
                 const int64_t row = m0 + m * 64 + lane_id() / 4 + k % 2 * 8;
                 const int n = n0 + i * STAGED + 16 * g + k / 2 * 8 + lane_id() % 4 * 2;

@@ -29,7 +29,7 @@
 
 template <int M, int N, int STAGES, typename F> struct ring {
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
-    typename F::room room[8]; /* per warp that multiplies */
+    typename F::room room[8];     /* per warp that multiplies */
     typename F::shared shared[2]; /* per warpgroup that does */
     u64 full[STAGES], empty[STAGES], turn[2], landed[8][F::BARRIERS];
 };
@@ -73,7 +73,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
             const bool weights = thread_id() == 32;
             int at = 0;
             u32 phase = 1; /* the ring is empty */
-            if (!weights) /* weights are no inputs */
+            if (!weights)  /* weights are no inputs */
                 wait_for_inputs();
             for (int i = block_x(); i < tiles; i += blocks_x()) {
                 const place to = place_of<M, N>(i, tiles_m, tiles_n);
@@ -82,10 +82,13 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                     barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
                     /* of the product that is made again; behind the channels are the next tap's, and zeros of x */
                     const bool more = kind == PAIRED && k >= own_slices;
-                    const int column = more ? (k - own_slices) * SLICE : weights ? tap * channels + c : c;
+                    const int column = more      ? (k - own_slices) * SLICE
+                                       : weights ? tap * channels + c
+                                                 : c;
                     const int row = weights ? to.n0 : more ? to.m0 : to.m0 + tap;
                     if (weights)
-                        copy_tile(s.w[at], &maps[more ? MAP_MORE_W : MAP_W], column, row, &s.full[at]);
+                        copy_tile(s.w[at], &maps[more ? MAP_MORE_W : MAP_W], column, row,
+                                  &s.full[at]);
                     else if (finisher::TWOS)
                         for (int odd = 0; odd < 2; odd++)
                             copy_tile(s.x[at] + odd * 64 * SLICE,
@@ -93,7 +96,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                                                             : (more ? MAP_ADDED : MAP_X)],
                                       column, (row + odd) / 2, &s.full[at]);
                     else
-                        copy_tile(s.x[at], &maps[more ? MAP_ADDED : MAP_X], column, row, &s.full[at]);
+                        copy_tile(s.x[at], &maps[more ? MAP_ADDED : MAP_X], column, row,
+                                  &s.full[at]);
                     c += SLICE;
                     if (c >= channels) {
                         c = 0;
@@ -158,10 +162,10 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
 }
 
 #ifndef LINEAR_FOLLOWED
-#define LINEAR(name, MT, N, STAGES, kind, Y)                                             \
-    KERNEL_EARLY(name, struct bi_linear_sm90_params, 384, 1)                             \
-    {                                                                                    \
-        linear<MT, N, STAGES, kind, Y>(p.linear, MAPS(name));                         \
+#define LINEAR(name, MT, N, STAGES, kind, Y)                                                       \
+    KERNEL_EARLY(name, struct bi_linear_sm90_params, 384, 1)                                       \
+    {                                                                                              \
+        linear<MT, N, STAGES, kind, Y>(p.linear, MAPS(name));                                      \
     }
 LINEAR(linear_sm90_rotated_f16, 2, 128, 6, ROTATED, f16)
 LINEAR(linear_sm90_gated_f16, 2, 128, 6, GATED, f16)
@@ -170,10 +174,10 @@ LINEAR(linear_sm90_small_f32, 1, 64, 12, PLAIN, float)
 LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
 #else /* linear_followed_sm90.cu */
-#define LINEAR(name, MT, N, STAGES, kind, Y)                                             \
-    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                    \
-    {                                                                                    \
-        linear<MT, N, STAGES, kind, Y>(p.linear_followed, MAPS(name));                   \
+#define LINEAR(name, MT, N, STAGES, kind, Y)                                                       \
+    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                              \
+    {                                                                                              \
+        linear<MT, N, STAGES, kind, Y>(p.linear_followed, MAPS(name));                             \
     }
 LINEAR(linear_sm90_f16, 2, 128, 5, PLAIN, f16)
 LINEAR(linear_sm90_f32, 2, 128, 5, PLAIN, float)

@@ -56,7 +56,10 @@ struct two {
 template <typename T> struct raw {
     typedef T vector __attribute__((vector_size(2 * sizeof(T))));
     vector of;
-    METHOD two floats() const { return two{(float)of[0], (float)of[1]}; }
+    METHOD two floats() const
+    {
+        return two{(float)of[0], (float)of[1]};
+    }
 };
 
 template <typename T> DEV raw<T> hold_two(const T *from)

@@ -166,8 +166,7 @@ template <int MT, int N, int kind, typename Y> DEV void announce(const target &t
 }
 
 /* Rows 4 h ... 4 h + 3 of the eight; what is the same for all of them with the last. */
-template <int kind, typename Y>
-DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
+template <int kind, typename Y> DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
 {
     const struct bi_linear_params &p = t.p;
     const int lane = lane_id(), n = n0 + lane % 16 * RUN;
@@ -303,7 +302,9 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     struct shared { /* by a warpgroup */
         char none[0];
     };
-    static METHOD void init(struct shared &) {}
+    static METHOD void init(struct shared &)
+    {
+    }
     const struct bi_linear_params &p;
     room &own;
     int64_t rows;
@@ -312,12 +313,12 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     struct turns turns;
     struct addends addends;
 
-    METHOD finisher(const struct bi_linear_params &params, const tensor_map *, room &own_room, u64 *,
-                    struct shared &, int64_t live)
+    METHOD finisher(const struct bi_linear_params &params, const tensor_map *, room &own_room,
+                    u64 *, struct shared &, int64_t live)
         : p(params), own(own_room), rows(live), t{params, own_room.y, 0, live, 0, false}
     {
-        const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.bias / 4 | (u64)p.residual / sizeof(Y) | (u64)p.ldy |
-                          (u64)p.ldr;
+        const u64 bases = (u64)p.y / sizeof(Y) | (u64)p.bias / 4 | (u64)p.residual / sizeof(Y) |
+                          (u64)p.ldy | (u64)p.ldr;
         t.whole = (bases | (u64)p.n) % RUN == 0;
     }
     /* A tile whose products begin; m0: the first of the warp's rows. */
@@ -369,7 +370,9 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             }
         }
     }
-    METHOD void end() {}
+    METHOD void end()
+    {
+    }
 };
 
 #endif

@@ -16,8 +16,11 @@
 
 /* More than one warpgroup has a multiprocessor to itself. */
 template <int M, int N> struct small_memory {
-    enum { WARPGROUPS = (M + 63) / 64, RING = (WARPGROUPS < 3 ? WARPGROUPS * 96 : 226) << 10,
-           STAGES = RING / ((M + N) * SLICE * 2) };
+    enum {
+        WARPGROUPS = (M + 63) / 64,
+        RING = (WARPGROUPS < 3 ? WARPGROUPS * 96 : 226) << 10,
+        STAGES = RING / ((M + N) * SLICE * 2)
+    };
     f16 x[STAGES][M * SLICE], w[STAGES][N * SLICE];
     u64 full[STAGES], empty[STAGES];
 };
@@ -134,14 +137,12 @@ DEV void finish_sums(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
             return two{fma_(d.a, share(x.a), odd.a), fma_(d.b, share(x.b), odd.b)};
         });
         if (p.scale)
-            each([&](const two &x, int, int j) ALWAYS_INLINE {
-                return norm_act(x, a.scale[j], a.shift[j], p.then);
-            });
+            each([&](const two &x, int, int j)
+                     ALWAYS_INLINE { return norm_act(x, a.scale[j], a.shift[j], p.then); });
         return;
     }
-    each([&](const two &x, int, int j) ALWAYS_INLINE {
-        return two{x.a + a.bias[j].a, x.b + a.bias[j].b};
-    });
+    each([&](const two &x, int, int j)
+             ALWAYS_INLINE { return two{x.a + a.bias[j].a, x.b + a.bias[j].b}; });
     if (kind == PLAIN && p.act == BI_ACT_GELU)
         each([&](const two &x, int, int) ALWAYS_INLINE {
             return sizeof(Y) == 2 ? two{gelu_half(x.a), gelu_half(x.b)} : two{gelu(x.a), gelu(x.b)};
@@ -165,12 +166,15 @@ template <int N, int kind, typename Y> struct lines {
 /* Values of y of columns n + 8 j of a row of ld, and what is beside it, for rows from row0 on. PAIRED: all
  * lanes of the warp. */
 template <int kind, int N, typename Y, int PARTS, int GROUP, typename T>
-DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
-                    const struct bi_linear_params &p, int row0, int n)
+DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP],
+                    const added<PARTS, GROUP, T> &a, const struct bi_linear_params &p, int row0,
+                    int n)
 {
     typedef lines<N, kind, Y> lines_t;
-    const bool upper = lane_id() & 4; /* PAIRED: row 2 i is a lane's, 2 i + 1 that of the lane 4 further */
-    const int pair = (row0 + 8 * upper) / 2; /* of either a pair: of the first rows, of the others */
+    const bool upper = lane_id() &
+                       4; /* PAIRED: row 2 i is a lane's, 2 i + 1 that of the lane 4 further */
+    const int pair = (row0 + 8 * upper) /
+                     2; /* of either a pair: of the first rows, of the others */
 #pragma GCC unroll 16
     for (int j = 0; j < GROUP; j++) {
         if (kind == PAIRED) {
@@ -200,7 +204,8 @@ DEV void write_rows(Y *to, int64_t ld, const Y *from, int n_rows, int n0, int wi
     for (int i = lane_id(); i < n_rows * RUNS; i += 32) {
         const int row = i / RUNS, c = i % RUNS * RUN;
         if (n0 + c < width)
-            *(line *)(to + row * ld + n0 + c) = from ? *(const line *)(from + row * LD + c) : line{};
+            *(line *)(to + row * ld + n0 + c) = from ? *(const line *)(from + row * LD + c)
+                                                     : line{};
     }
 }
 
@@ -222,7 +227,8 @@ DEV void write_staged(const lines<N, kind, Y> &from, const struct bi_linear_para
     write_rows<N, LD>(y + (kind == POOLED ? p.pad + m0 : m0) * p.ldy, p.ldy, from.y, left, n0, p.n);
     if (kind == NORMED)
         write_rows<N, LD>((Y *)p.also + m0 * p.lda, p.lda, from.also, left, n0, p.n);
-    for (int64_t m = m0; m < m0 + left && kind == POOLED; m++) { /* by who has the rows next to the edge */
+    for (int64_t m = m0; m < m0 + left && kind == POOLED;
+         m++) { /* by who has the rows next to the edge */
         if (m < p.pad)
             write_rows<N, LD>(y + m * p.ldy, p.ldy, (const Y *)nullptr, 1, n0, p.n);
         if (m >= rows - p.pad)
@@ -232,8 +238,8 @@ DEV void write_staged(const lines<N, kind, Y> &from, const struct bi_linear_para
 
 /* Values of y of columns n + 8 j, to memory. */
 template <typename Y, int PARTS, int GROUP>
-DEV void put(const two (&v)[PARTS][GROUP], const struct bi_linear_params &p, int64_t row0, int64_t rows,
-             int n)
+DEV void put(const two (&v)[PARTS][GROUP], const struct bi_linear_params &p, int64_t row0,
+             int64_t rows, int n)
 {
 #pragma GCC unroll 2
     for (int h = 0; h < PARTS; h++) {
@@ -254,9 +260,15 @@ template <int M, int N, int kind, typename Y>
 DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
 {
     typedef small_memory<M, N> memory;
-    enum { STAGES = memory::STAGES, PAIRS = N / 8, PARTS = M < 64 ? 1 : 2,
-           MULTIPLY = 128 * memory::WARPGROUPS /* threads */,
-           GROUP = N > 128 ? 2 : N > 96 || kind > ROTATED ? 4 : PAIRS /* finished at once */ };
+    enum {
+        STAGES = memory::STAGES,
+        PAIRS = N / 8,
+        PARTS = M < 64 ? 1 : 2,
+        MULTIPLY = 128 * memory::WARPGROUPS /* threads */,
+        GROUP = N > 128                    ? 2
+                : N > 96 || kind > ROTATED ? 4
+                                           : PAIRS /* finished at once */
+    };
     SHARED(memory, s, sizeof(memory));
     const int tiles_n = (p.n + N - 1) / N, n0 = block_x() % tiles_n * N;
     const int64_t m0 = (int64_t)(block_x() / tiles_n) * M;
@@ -283,14 +295,16 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
         const int first = slices < STAGES ? slices : STAGES;
         spot<STAGES> r = {0, 1};
         int w_tap = 0, w_c = 0, x_tap = 0, x_c = 0;
-        const auto ask_w = [&](int at) ALWAYS_INLINE { /* behind the channels: zeros of x */
-            barrier_expect(&s.full[at], (M + N) * SLICE * 2);
-            copy_tile(s.w[at], &maps[MAP_W], w_tap * channels + w_c, n0, &s.full[at]);
-            if ((w_c += SLICE) >= channels) {
-                w_c = 0;
-                w_tap++;
-            }
-        };
+        const auto ask_w = [&](int at)
+                               ALWAYS_INLINE { /* behind the channels: zeros of x */
+                                               barrier_expect(&s.full[at], (M + N) * SLICE * 2);
+                                               copy_tile(s.w[at], &maps[MAP_W],
+                                                         w_tap * channels + w_c, n0, &s.full[at]);
+                                               if ((w_c += SLICE) >= channels) {
+                                                   w_c = 0;
+                                                   w_tap++;
+                                               }
+                               };
         const auto ask_x = [&](int at) ALWAYS_INLINE {
             copy_tile(s.x[at], &maps[MAP_X], x_c, (int)m0 + x_tap, &s.full[at]);
             if ((x_c += SLICE) >= channels) {
@@ -409,11 +423,14 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     }
 }
 
-#define SMALL_LINEAR(name, M, N, kind, Y)                                                \
-    KERNEL_EARLY(name, struct bi_linear_sm90_params, M > 128 ? 512 : M > 64 ? 288 : 160, \
-                 M > 64 ? 1 : 2)                                                         \
-    {                                                                                    \
-        small_linear<M, N, kind, Y>(p.linear, MAPS(name));                               \
+#define SMALL_LINEAR(name, M, N, kind, Y)                                                          \
+    KERNEL_EARLY(name, struct bi_linear_sm90_params,                                               \
+                 M > 128  ? 512                                                                    \
+                 : M > 64 ? 288                                                                    \
+                          : 160,                                                                   \
+                 M > 64 ? 1 : 2)                                                                   \
+    {                                                                                              \
+        small_linear<M, N, kind, Y>(p.linear, MAPS(name));                                         \
     }
 #ifndef LINEAR_WIDE
 SMALL_LINEAR(linear_sm90_128x64_f16, 128, 64, PLAIN, f16)

@@ -12,7 +12,8 @@
 #include "linear.h"
 
 /* The eight of channel c of a row of w, [5][channels], in the order in which they are multiplied. */
-static inline void bi_twin_taps(const float *row, int64_t channels, int64_t c, float eight[BI_TWIN_PRODUCTS])
+static inline void bi_twin_taps(const float *row, int64_t channels, int64_t c,
+                                float eight[BI_TWIN_PRODUCTS])
 {
     float h[BI_TWIN_TAPS];
     for (int i = 0; i < BI_TWIN_TAPS; i++)

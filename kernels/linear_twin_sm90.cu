@@ -18,7 +18,7 @@ enum { M = 128 /* pairs */, ROWS = M + 2 /* of e, of o, that a tile reads */ };
 template <int N, int SLOTS> struct ring {
     f16 rows[2][2][(ROWS + 7) / 8 * 8 * SLICE]; /* e and o, of 64 channels */
     f16 w[SLOTS][N * SLICE];
-    typename finisher<2, N, TWIN, f16>::room room[8]; /* per warp that multiplies */
+    typename finisher<2, N, TWIN, f16>::room room[8];     /* per warp that multiplies */
     typename finisher<2, N, TWIN, f16>::shared shared[2]; /* per warpgroup that does */
     u64 rows_full[2], rows_empty[2], full[SLOTS], empty[SLOTS];
 };
@@ -29,7 +29,8 @@ DEV void add_rows(u32x4 (&sum)[SLICE / 16], f16 *a, int a_row, f16 *b, int b_row
     const int lane = lane_id() % 16;
 #pragma GCC unroll 4
     for (int k = 0; k < SLICE / 16; k++) {
-        const u32x4 x = matrices(place_in(a, a_row + lane, k)), y = matrices(place_in(b, b_row + lane, k));
+        const u32x4 x = matrices(place_in(a, a_row + lane, k)),
+                    y = matrices(place_in(b, b_row + lane, k));
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
             sum[k][i] = bits<u32>(bits<f16x2>(x[i]) + bits<f16x2>(y[i]));
@@ -80,7 +81,7 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
     if (warpgroup == 0) {
         registers_down<24>();
         if (thread_id() == 0) { /* one warp for x, one for w */
-            spot<2> r{0, 1}; /* the ring is empty */
+            spot<2> r{0, 1};    /* the ring is empty */
             wait_for_inputs();
             for (int i = block_x(); i < tiles; i += blocks_x()) {
                 const place to = place_of<M, N>(i, tiles_m, tiles_n);
@@ -102,7 +103,8 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
                         barrier_wait(&s.empty[r.at], r.phase);
                         barrier_expect(&s.full[r.at], N * SLICE * 2);
                         /* behind the channels are the next product's, and zeros of x */
-                        copy_tile(s.w[r.at], &maps[MAP_W], i_w * channels + c, to.n0, &s.full[r.at]);
+                        copy_tile(s.w[r.at], &maps[MAP_W], i_w * channels + c, to.n0,
+                                  &s.full[r.at]);
                         r.next();
                     }
             }
@@ -150,7 +152,8 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
                         add_rows(sum, even, warp_row + 2, odd, warp_row + 1);
                     on(false);
                     barrier_wait(&s.full[w.at], w.phase);
-                    step(d[half], half ? odd + (row0 + 2) * SLICE : even + row0 * SLICE, s.w[w.at], true);
+                    step(d[half], half ? odd + (row0 + 2) * SLICE : even + row0 * SLICE, s.w[w.at],
+                         true);
                     on(false);
                 }
                 last_rows = r.at;
@@ -172,10 +175,10 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
     }
 }
 
-#define LINEAR(name, N, SLOTS)                                                           \
-    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                    \
-    {                                                                                    \
-        twin<N, SLOTS>(p.linear_followed, MAPS(name));                                   \
+#define LINEAR(name, N, SLOTS)                                                                     \
+    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                              \
+    {                                                                                              \
+        twin<N, SLOTS>(p.linear_followed, MAPS(name));                                             \
     }
 LINEAR(linear_sm90_twin_normed_f16, 128, 5)
 LINEAR(linear_sm90_small_twin_normed_f16, 64, 10)

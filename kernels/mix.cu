@@ -12,15 +12,16 @@ template <typename T> DEV void mix(const struct bi_mix_params &p)
         return;
     const int row = q.first + pair_row();
     const int64_t column = (int64_t)block_y() * p.head_dim;
-    const head_rows maps = {p.p + (q.start + q.first) * p.ldp + block_y() * p.ldh, p.ldp,
-                            nullptr, q.length - q.first, q.length};
+    const head_rows maps = {p.p + (q.start + q.first) * p.ldp + block_y() * p.ldh, p.ldp, nullptr,
+                            q.length - q.first, q.length};
     for (int first = 0; first < p.head_dim; first += PAIR_PART) {
         pair_values o = {};
         for (int j0 = 0; j0 < q.length; j0 += PAIR_ROWS) {
             barrier(); /* the last weights are used up */
             read_plain<PAIR_ROWS, PAIR_ROWS, PAIR_THREADS, float>(maps, j0, s.p, PAIR_ROWS + 1);
-            mix_pairs<T>(s, head_rows{(const T *)p.v + (q.start + j0) * p.ldv + column, p.ldv,
-                                      nullptr, q.length - j0, p.head_dim},
+            mix_pairs<T>(s,
+                         head_rows{(const T *)p.v + (q.start + j0) * p.ldv + column, p.ldv, nullptr,
+                                   q.length - j0, p.head_dim},
                          first, o);
         }
         T *y = (T *)p.y + (q.start + row) * p.ldy + column + first;

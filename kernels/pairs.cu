@@ -95,7 +95,7 @@ template <typename X, typename Y> DEV void pair_pool(const struct bi_pair_pool_p
         }
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
-            y[i] = l                            ? b[i] + (a[i] - b[i]) * gate<Y>(z[i])
+            y[i] = l                             ? b[i] + (a[i] - b[i]) * gate<Y>(z[i])
                    : a[i] > b[i] || a[i] != a[i] ? a[i]
                                                  : b[i]; /* NaN in either stays */
         store4((Y *)p.y + r * p.ldy, c, p.width, whole, y);

@@ -14,8 +14,13 @@
 #include "rel_attention.h"
 
 enum {
-    REL_ROWS = 64, REL_KEYS = 32, REL_THREADS = 128, REL_D = 64, REL_E = 192,
-    REL_LD = REL_D + 8, REL_LE = REL_E + 8,
+    REL_ROWS = 64,
+    REL_KEYS = 32,
+    REL_THREADS = 128,
+    REL_D = 64,
+    REL_E = 192,
+    REL_LD = REL_D + 8,
+    REL_LE = REL_E + 8,
     REL_BAND = REL_ROWS + REL_KEYS, /* rows of r that a block meets, and one */
     REL_PART = 16 + REL_KEYS,       /* that 16 queries meet, and one */
     REL_WAVES = REL_THREADS / WAVE
@@ -60,8 +65,7 @@ DEV void rel_read_queries(const struct bi_rel_attention_params &p, int64_t colum
         const int row = at / REL_D, i = at % REL_D;
         float u = 0, w = 0;
         if (first + row < p.n_queries && i < p.key_dim) {
-            const float q =
-                (float)((const f16 *)p.q)[(first + row) * p.ldq + column + i] * p.scale;
+            const float q = (float)((const f16 *)p.q)[(first + row) * p.ldq + column + i] * p.scale;
             u = q + p.u[column + i];
             w = q + p.w[column + i];
         }
@@ -87,7 +91,10 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
 {
     enum {
         MT = REL_ROWS / 16 / REL_WAVES, /* 16-row parts of a wave */
-        NT = REL_KEYS / 16, KT = REL_D / 16, ET = REL_E / 16, BT = REL_PART / 16
+        NT = REL_KEYS / 16,
+        KT = REL_D / 16,
+        ET = REL_E / 16,
+        BT = REL_PART / 16
     };
     SHARED(rel_tiles, s, sizeof(rel_tiles));
     const int first = block_x() * REL_ROWS, row0 = wave_id() * MT * 16;
@@ -192,8 +199,7 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
 #pragma GCC unroll 12
                 for (int k = 0; k < ET; k++) {
                     in_order();
-                    multiply(o[m][k], weights,
-                             frag_w_t(s.v + n * 16 * REL_LE + k * 16, REL_LE));
+                    multiply(o[m][k], weights, frag_w_t(s.v + n * 16 * REL_LE + k * 16, REL_LE));
                 }
             }
         }
@@ -201,7 +207,8 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
 
     /* through shared memory, so that whole rows are written */
     f16 *const out = s.u;
-    static_assert(__builtin_offsetof(rel_tiles, along) >= REL_ROWS * REL_LE * sizeof(f16), "room for y");
+    static_assert(__builtin_offsetof(rel_tiles, along) >= REL_ROWS * REL_LE * sizeof(f16),
+                  "room for y");
     barrier(); /* the last tile is used up */
 #pragma GCC unroll 4
     for (int m = 0; m < MT; m++) {
@@ -242,8 +249,14 @@ KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
 
 /* ---- f32 ---- */
 
-enum { REL32 = 32, REL32_THREADS = 256, REL32_PART = 64, REL32_LD = REL32_PART + 1,
-       REL32_OF = REL32 / 8, REL32_PARTS = REL_E / REL32_PART };
+enum {
+    REL32 = 32,
+    REL32_THREADS = 256,
+    REL32_PART = 64,
+    REL32_LD = REL32_PART + 1,
+    REL32_OF = REL32 / 8,
+    REL32_PARTS = REL_E / REL32_PART
+};
 
 struct rel_f32_tiles {
     float u[REL32 * REL32_LD], w[REL32 * REL32_LD], k[REL32 * REL32_LD];
@@ -277,8 +290,8 @@ DEV void rel_attend_f32(const struct bi_rel_attention_params &p)
                 }
                 s.u[i * REL32_LD + c] = u;
                 s.w[i * REL32_LD + c] = w;
-                s.k[i * REL32_LD + c] =
-                    there && j0 + i < p.n ? p.k[(j0 + i) * p.ldk + kc + c0 + c] : 0;
+                s.k[i * REL32_LD + c] = there && j0 + i < p.n ? p.k[(j0 + i) * p.ldk + kc + c0 + c]
+                                                              : 0;
             }
             for (int at = thread_id(); at < (2 * REL32 - 1) * REL32_PART; at += REL32_THREADS) {
                 const int i = at / REL32_PART, c = at % REL32_PART;
@@ -292,8 +305,8 @@ DEV void rel_attend_f32(const struct bi_rel_attention_params &p)
                 for (int e = 0; e < REL32_OF; e++) {
                     const int j = lane + 8 * e;
                     x[e] = fma_(s.u[row * REL32_LD + c], s.k[j * REL32_LD + c], x[e]);
-                    x[e] = fma_(s.w[row * REL32_LD + c],
-                                s.r[(REL32 - 1 - row + j) * REL32_LD + c], x[e]);
+                    x[e] = fma_(s.w[row * REL32_LD + c], s.r[(REL32 - 1 - row + j) * REL32_LD + c],
+                                x[e]);
                 }
         }
         float high = max;
@@ -317,8 +330,9 @@ DEV void rel_attend_f32(const struct bi_rel_attention_params &p)
             barrier(); /* weights are there, what was in k is used up */
             for (int at = thread_id(); at < REL32 * REL32_PART; at += REL32_THREADS) {
                 const int i = at / REL32_PART, c = part * REL32_PART + at % REL32_PART;
-                s.k[i * REL32_LD + at % REL32_PART] =
-                    j0 + i < p.n && c < p.value_dim ? p.v[(j0 + i) * p.ldv + ec + c] : 0;
+                s.k[i * REL32_LD + at % REL32_PART] = j0 + i < p.n && c < p.value_dim
+                                                          ? p.v[(j0 + i) * p.ldv + ec + c]
+                                                          : 0;
             }
             barrier();
 #pragma GCC unroll 8
@@ -327,8 +341,8 @@ DEV void rel_attend_f32(const struct bi_rel_attention_params &p)
             for (int j = 0; j < REL32; j++)
 #pragma GCC unroll 8
                 for (int e = 0; e < REL32_PART / 8; e++)
-                    o[part][e] = fma_(s.p[row * (REL32 + 1) + j],
-                                      s.k[j * REL32_LD + lane + 8 * e], o[part][e]);
+                    o[part][e] = fma_(s.p[row * (REL32 + 1) + j], s.k[j * REL32_LD + lane + 8 * e],
+                                      o[part][e]);
         }
     }
     sum = lanes_sum<8>(sum);

@@ -24,8 +24,16 @@
 #include "rel_attention_sm90.h"
 
 enum {
-    GROUPS = 2, ROWS = 64, TILE = GROUPS * ROWS, KEYS = 64, D = 64, WIDE = 192, RING = 2 * KEYS,
-    K_STAGES = 2, V_STAGES = 3, R_STAGES = 4,
+    GROUPS = 2,
+    ROWS = 64,
+    TILE = GROUPS * ROWS,
+    KEYS = 64,
+    D = 64,
+    WIDE = 192,
+    RING = 2 * KEYS,
+    K_STAGES = 2,
+    V_STAGES = 3,
+    R_STAGES = 4,
     LEAD = 2,             /* boxes of r before the one with the first keys */
     PITCH = WIDE * 2 + 16 /* bytes of a row on its way out: other banks than the next */
 };
@@ -133,7 +141,8 @@ DEV int query_of(int thread)
 
 /* The thread's share of its warpgroup's queries with either bias, in units of log 2, as the matrix
  * unit takes them. */
-DEV void read_queries(const tiles &s, int group, float scale, u32x4 (&qu)[D / 16], u32x4 (&qw)[D / 16])
+DEV void read_queries(const tiles &s, int group, float scale, u32x4 (&qu)[D / 16],
+                      u32x4 (&qw)[D / 16])
 {
     const int thread = anew(thread_id() % 128), row = group * ROWS + query_of(thread);
     const int n0 = thread % 4 * 2;
@@ -153,8 +162,8 @@ DEV void read_queries(const tiles &s, int group, float scale, u32x4 (&qu)[D / 16
 
 /* Where a thread writes and reads in the rings, in bytes: a row of them begins at a multiple of 512. */
 struct along {
-    u32 row;   /* its first row; the other is 8 rows on. Bits 5 and 6 permute chunks of 8 keys */
-    u32 key;   /* of its first number of the step's keys */
+    u32 row; /* its first row; the other is 8 rows on. Bits 5 and 6 permute chunks of 8 keys */
+    u32 key; /* of its first number of the step's keys */
     u32 to[2]; /* the key to which its products of column 0 and 1 go, multiples of the ring too much */
 };
 
@@ -164,7 +173,8 @@ DEV void put_along(tiles &s, along &at, const float (&d)[KEYS / 2])
     for (int m = 0; m <= KEYS / 8; m++)
 #pragma GCC unroll 2
         for (int e = 0; e < 2; e++) {
-            float *to = (float *)((char *)s.along + (((at.to[e] + m * 32) & (RING * 4 - 1)) ^ at.row));
+            float *to = (float *)((char *)s.along +
+                                  (((at.to[e] + m * 32) & (RING * 4 - 1)) ^ at.row));
             if (m < KEYS / 8)
                 to[0] = d[4 * m + e];
             if (m > 0)
@@ -180,8 +190,9 @@ DEV void add_along(const tiles &s, along &at, float (&x)[KEYS / 2])
     for (int j = 0; j < KEYS / 8; j++)
 #pragma GCC unroll 2
         for (int r = 0; r < 2; r++) {
-            const f32x2 v = *(const f32x2 *)((const char *)s.along + ((at.row ^ at.key) ^ j % 4 * 32) +
-                                             j / 4 * 128 + r * 8 * RING * 4);
+            const f32x2 v = *(const f32x2 *)((const char *)s.along +
+                                             ((at.row ^ at.key) ^ j % 4 * 32) + j / 4 * 128 +
+                                             r * 8 * RING * 4);
             x[4 * j + 2 * r] += v[0];
             x[4 * j + 2 * r + 1] += v[1];
         }
@@ -281,8 +292,8 @@ DEV void put_rows(const struct bi_rel_attention_params &p, const place &here, in
         const float rest = reciprocal(row_sum(sum[r]));
 #pragma GCC unroll 24
         for (int j = 0; j < WIDE / 8; j++)
-            *(u32 *)(rows + (lane / 4 + 8 * r) * PITCH + j * 16 + lane % 4 * 4) =
-                two_f16(o[4 * j + 2 * r] * rest, o[4 * j + 2 * r + 1] * rest);
+            *(u32 *)(rows + (lane / 4 + 8 * r) * PITCH + j * 16 +
+                     lane % 4 * 4) = two_f16(o[4 * j + 2 * r] * rest, o[4 * j + 2 * r + 1] * rest);
     }
     wave_barrier();
     const int at = here.first + group * ROWS + query_of(thread / 32 * 32);
@@ -291,7 +302,8 @@ DEV void put_rows(const struct bi_rel_attention_params &p, const place &here, in
     for (int i = 0; i < 16; i++) {
         const int query = query_of(i % 8 * 4) + i / 8 * 8;
         if (lane < CHUNKS && at + query < p.n_queries)
-            *(u32x4 *)(y + query * p.ldy + lane * 8) = *(const u32x4 *)(rows + i * PITCH + lane * 16);
+            *(u32x4 *)(y + query * p.ldy + lane * 8) = *(const u32x4 *)(rows + i * PITCH +
+                                                                        lane * 16);
     }
 }
 
@@ -366,8 +378,8 @@ DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
             /* asked here, the answer is there in time */
             const turn<V_STAGES> v1 = {v.count + 1};
             const bool last = keys <= KEYS;
-            const int there =
-                is_full(s.values, v1) & (last | (is_full(s.keys, k) & is_full(s.relative, b)));
+            const int there = is_full(s.values, v1) &
+                              (last | (is_full(s.keys, k) & is_full(s.relative, b)));
             const bool raised = raise(x, keys, top, sum, shrink);
             weigh(x, top, sum);
             computed(x);

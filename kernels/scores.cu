@@ -17,8 +17,9 @@ template <typename T> DEV void scores(const struct bi_scores_params &p)
                          q.length - q.first, p.head_dim};
     for (int j0 = 0; j0 < q.length; j0 += PAIR_ROWS) {
         const pair_scores d = multiply_pairs<T>(
-            s, x, head_rows{(const T *)p.k + (q.start + j0) * p.ldk + column, p.ldk, nullptr,
-                            q.length - j0, p.head_dim});
+            s, x,
+            head_rows{(const T *)p.k + (q.start + j0) * p.ldk + column, p.ldk, nullptr,
+                      q.length - j0, p.head_dim});
 #pragma GCC unroll 4
         for (int c = 0; c < PAIR_OF; c++)
             if (row < q.length && j0 + pair_column(c) < q.length)

@@ -12,8 +12,7 @@ template <typename T, typename Y> DEV void select(const struct bi_select_rows_pa
     Y *y = (Y *)p.y;
     const bool whole = fours(x, p.ldx) && fours(y, p.ldy);
     for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
-        store4(y + r * p.ldy, c, p.width, whole,
-               load4(x + p.index[r] * p.ldx, c, p.width, whole));
+        store4(y + r * p.ldy, c, p.width, whole, load4(x + p.index[r] * p.ldx, c, p.width, whole));
 }
 
 KERNEL(select_rows_f32, struct bi_select_rows_params, ROW_THREADS, 4)

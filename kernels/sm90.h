@@ -68,16 +68,16 @@ DEV int barrier_is_over(u64 *b, u32 parity)
 
 /* The tensor maps at the head of a kernel's parameters, where the copy engine reads them; only in
  * the body of the kernel itself. */
-#define MAPS(kernel)                                                                     \
-    ({                                                                                   \
-        const tensor_map *maps_;                                                         \
-        asm("{\n"                                                                        \
-            ".reg .b64 at;\n"                                                            \
-            "mov.b64 at, " #kernel "_param_0;\n"                                         \
-            "cvta.param.u64 %0, at;\n"                                                   \
-            "}"                                                                          \
-            : "=l"(maps_));                                                              \
-        maps_;                                                                           \
+#define MAPS(kernel)                                                                               \
+    ({                                                                                             \
+        const tensor_map *maps_;                                                                   \
+        asm("{\n"                                                                                  \
+            ".reg .b64 at;\n"                                                                      \
+            "mov.b64 at, " #kernel "_param_0;\n"                                                   \
+            "cvta.param.u64 %0, at;\n"                                                             \
+            "}"                                                                                    \
+            : "=l"(maps_));                                                                        \
+        maps_;                                                                                     \
     })
 DEV void map_prefetch(const tensor_map *m)
 {
@@ -103,17 +103,18 @@ DEV void copy_in(void *to, const void *from, int bytes, u64 *b)
 /* Has the box brought to the cache of all multiprocessors. */
 DEV void prefetch_tile(const tensor_map *m, int column, int row)
 {
-    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(m), "r"(column),
-                 "r"(row)
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(m),
+                 "r"(column), "r"(row)
                  : "memory");
 }
 /* Shared memory to the box of map m at (column, row); what lies outside the tensor is not written. Who
  * wrote it has called fence_async(). A thread's stores are groups by stores_commit(). */
 DEV void store_tile(const tensor_map *m, int column, int row, const void *from)
 {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(m),
-                 "r"(column), "r"(row), "r"(shared_address(from))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(m),
+        "r"(column), "r"(row), "r"(shared_address(from))
+        : "memory");
 }
 DEV void stores_commit()
 {
@@ -132,7 +133,8 @@ DEV void stores_done()
 /* The inverse of matrices() of gpu.h: four of 8 x 8, lane l with the address of row l % 8 of matrix l / 8. */
 DEV void put_matrices(void *row, u32x4 m)
 {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                     shared_address(row)),
                  "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3])
                  : "memory");
 }
@@ -194,7 +196,10 @@ template <int width = 128, int apart = 16> DEV u64 descriptor(const void *tile)
 {
     return (u64)((shared_address(tile) & 0x3ffff) >> 4) | (u64)(apart / 16) << 16 |
            (u64)(width / 2) << 32 |
-           (width == 128 ? 1ull : width == 64 ? 2ull : 3ull) << 62;
+           (width == 128  ? 1ull
+            : width == 64 ? 2ull
+                          : 3ull)
+               << 62;
 }
 DEV void products_begin()
 {
@@ -214,38 +219,39 @@ template <int n> DEV void products_wait()
 #define BI_D8 BI_D4(0), BI_D4(4)
 #define BI_D16 BI_D8, BI_D4(8), BI_D4(12)
 #define BI_D32 BI_D16, BI_D4(16), BI_D4(20), BI_D4(24), BI_D4(28)
-#define BI_D64                                                                           \
+#define BI_D64                                                                                     \
     BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44), BI_D4(48), BI_D4(52), BI_D4(56), BI_D4(60)
 #define BI_D48 BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44)
-#define BI_D96                                                                           \
+#define BI_D96                                                                                     \
     BI_D64, BI_D4(64), BI_D4(68), BI_D4(72), BI_D4(76), BI_D4(80), BI_D4(84), BI_D4(88), BI_D4(92)
-#define BI_D128                                                                          \
-    BI_D96, BI_D4(96), BI_D4(100), BI_D4(104), BI_D4(108), BI_D4(112), BI_D4(116), BI_D4(120), BI_D4(124)
+#define BI_D128                                                                                    \
+    BI_D96, BI_D4(96), BI_D4(100), BI_D4(104), BI_D4(108), BI_D4(112), BI_D4(116), BI_D4(120),     \
+        BI_D4(124)
 #define BI_N8 "%0,%1,%2,%3,%4,%5,%6,%7"
 #define BI_N16 BI_N8 ",%8,%9,%10,%11,%12,%13,%14,%15"
-#define BI_N32                                                                           \
-    BI_N16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
-#define BI_N64                                                                           \
+#define BI_N32 BI_N16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define BI_N64                                                                                     \
     BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52," \
            "%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
 #define BI_N48 BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
-#define BI_N96                                                                           \
+#define BI_N96                                                                                     \
     BI_N64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84," \
            "%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
 
-#define BI_N128                                                                          \
-    BI_N96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114," \
-           "%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define BI_N128                                                                                    \
+    BI_N96                                                                                         \
+    ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114," \
+    "%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
 /* d (+)= X W^T over 16 of k: X [64, 16] and W [N, 16] in shared memory; more: add to d. */
-#define BI_PRODUCT(N, count, x, w, on)                                                   \
-    DEV void product(float (&d)[count], u64 dx, u64 dw, int more)                        \
-    {                                                                                    \
-        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" on ", 0;\n"                    \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count  \
-                     "}, %" x ", %" w ", p, 1, 1, 0, 0;\n}\n"                            \
-                     : BI_D##count                                                       \
-                     : "l"(dx), "l"(dw), "r"(more));                                     \
+#define BI_PRODUCT(N, count, x, w, on)                                                             \
+    DEV void product(float(&d)[count], u64 dx, u64 dw, int more)                                   \
+    {                                                                                              \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" on ", 0;\n"                              \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count        \
+                     "}, %" x ", %" w ", p, 1, 1, 0, 0;\n}\n"                                      \
+                     : BI_D##count                                                                 \
+                     : "l"(dx), "l"(dw), "r"(more));                                               \
     }
 BI_PRODUCT(32, 16, "16", "17", "18")
 BI_PRODUCT(64, 32, "32", "33", "34")
@@ -256,26 +262,26 @@ BI_PRODUCT(256, 128, "128", "129", "130")
 
 /* The same with X in registers: x is 8 f16 of a thread, as in frag of NVIDIA's map, for the rows of
  * its own warp. */
-#define BI_PRODUCT_R(N, count, a, b, c, e, w, on)                                        \
-    DEV void product(float (&d)[count], u32x4 x, u64 dw, int more)                       \
-    {                                                                                    \
-        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" on ", 0;\n"                    \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count  \
-                     "}, {%" a ", %" b ", %" c ", %" e "}, %" w ", p, 1, 1, 0;\n}\n"     \
-                     : BI_D##count                                                       \
-                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw), "r"(more));  \
+#define BI_PRODUCT_R(N, count, a, b, c, e, w, on)                                                  \
+    DEV void product(float(&d)[count], u32x4 x, u64 dw, int more)                                  \
+    {                                                                                              \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" on ", 0;\n"                              \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count        \
+                     "}, {%" a ", %" b ", %" c ", %" e "}, %" w ", p, 1, 1, 0;\n}\n"               \
+                     : BI_D##count                                                                 \
+                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw), "r"(more));            \
     }
 BI_PRODUCT_R(64, 32, "32", "33", "34", "35", "36", "37")
 BI_PRODUCT_R(128, 64, "64", "65", "66", "67", "68", "69")
 
 /* And with W stored "k, then row". */
-#define BI_PRODUCT_T(N, count, a, b, c, e, w)                                            \
-    DEV void product_t(float (&d)[count], u32x4 x, u64 dw)                               \
-    {                                                                                    \
-        asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count  \
-                     "}, {%" a ", %" b ", %" c ", %" e "}, %" w ", 1, 1, 1, 1;\n"        \
-                     : BI_D##count                                                       \
-                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw));             \
+#define BI_PRODUCT_T(N, count, a, b, c, e, w)                                                      \
+    DEV void product_t(float(&d)[count], u32x4 x, u64 dw)                                          \
+    {                                                                                              \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" BI_N##count        \
+                     "}, {%" a ", %" b ", %" c ", %" e "}, %" w ", 1, 1, 1, 1;\n"                  \
+                     : BI_D##count                                                                 \
+                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw));                       \
     }
 BI_PRODUCT_T(16, 8, "8", "9", "10", "11", "12")
 BI_PRODUCT_T(32, 16, "16", "17", "18", "19", "20")

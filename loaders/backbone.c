@@ -77,16 +77,15 @@ static bool is_mse(const struct bi_atom *a)
 static bool belongs(const struct bi_atom *a, const struct bi_structure *s,
                     enum bi_backbone_rules rules)
 {
-    return rules == BI_RULES_LIGAND ? bi_is_read(a, s) && bi_is_protein(a)
-                                        : !a->het || is_mse(a);
+    return rules == BI_RULES_LIGAND ? bi_is_read(a, s) && bi_is_protein(a) : !a->het || is_mse(a);
 }
 
 /* Is it an atom that the rules read past, and of what is neither protein nor water? */
 static bool is_other(const struct bi_atom *a, const struct bi_structure *s,
                      enum bi_backbone_rules rules)
 {
-    return !bi_is_water(a) && (rules == BI_RULES_GAPS ? a->het && !is_mse(a)
-                                                      : bi_is_read(a, s) && !bi_is_protein(a));
+    return !bi_is_water(a) &&
+           (rules == BI_RULES_GAPS ? a->het && !is_mse(a) : bi_is_read(a, s) && !bi_is_protein(a));
 }
 
 /* Entries [0, n) without the residues that have no CA; the number that stay. */
@@ -118,9 +117,10 @@ static int fill_chain(struct bi_backbone *b, struct bi_chain *chain, const struc
     if (!gaps)
         span = (int64_t)numbers;
     if (span + (int64_t)(groups - numbers) > BI_MAX_RESIDUES)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: chain %s: residue numbers %d to %d; absent ones "
-                       "count as gaps, and a chain has at most %d residues", name, chain->id,
-                       e[0].atom->number, e[n - 1].atom->number, BI_MAX_RESIDUES);
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "%s: chain %s: residue numbers %d to %d; absent ones "
+                       "count as gaps, and a chain has at most %d residues",
+                       name, chain->id, e[0].atom->number, e[n - 1].atom->number, BI_MAX_RESIDUES);
     chain->n = (size_t)span + groups - numbers;
     if (!(chain->residues = bi_calloc(b->env, chain->n, sizeof *chain->residues)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: chain %s of %zu residues", name, chain->id,
@@ -189,7 +189,7 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
     enum { MAX_CHAINS = 4096 };
     struct bi_backbone b = {.env = s->env, .n_models = s->n_models};
     bool any = s->format && !strcmp(s->format, "mmCIF");
-    char (*ids)[8] = NULL;
+    char(*ids)[8] = NULL;
     size_t n_ids = 0, cap = 0, n_residues = 0;
     struct entry *e = bi_calloc(s->env, s->n_atoms + 1, sizeof *e);
     int st = e ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: %zu atoms", s->name, s->n_atoms);
@@ -229,8 +229,10 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
     for (size_t k = 0; k < b.n_chains; k++)
         n_residues += b.chains[k].n;
     if (!st && !b.n_chains)
-        st = bi_fail(err, BIOINFER_EMPTY, "%s: no protein chain with a name (%zu residues without "
-                     "one, %zu of neither protein nor water)", s->name, b.n_unnamed, b.n_other);
+        st = bi_fail(err, BIOINFER_EMPTY,
+                     "%s: no protein chain with a name (%zu residues without "
+                     "one, %zu of neither protein nor water)",
+                     s->name, b.n_unnamed, b.n_other);
     if (!st && n_residues > BI_MAX_RESIDUES)
         st = bi_fail(err, BIOINFER_LIMIT, "%s: %zu residues, at most %d", s->name, n_residues,
                      BI_MAX_RESIDUES);
@@ -255,11 +257,11 @@ void bi_backbone_free(struct bi_backbone *b)
 void bi_backbone_describe(const struct bi_backbone *b, struct bi_buf *out)
 {
     const char *sep = "";
-#define SAY(n, ...)                                                                      \
-    if (n) {                                                                             \
-        bi_buf_puts(out, sep);                                                           \
-        bi_buf_printf(out, __VA_ARGS__);                                                 \
-        sep = "; ";                                                                      \
+#define SAY(n, ...)                                                                                \
+    if (n) {                                                                                       \
+        bi_buf_puts(out, sep);                                                                     \
+        bi_buf_printf(out, __VA_ARGS__);                                                           \
+        sep = "; ";                                                                                \
     }
     SAY(b->n_missing, "%zu residues lack a backbone atom and are masked (first %s)", b->n_missing,
         b->first_missing)

@@ -8,9 +8,9 @@
 #include "gunzip.h"
 
 enum {
-    MEMBER = 1 << 16,    /* most bytes of a member, and of its data */
+    MEMBER = 1 << 16,     /* most bytes of a member, and of its data */
     SMALLEST_MEMBER = 28, /* an empty one */
-    MEMBERS = 8,         /* in a batch, for each thread */
+    MEMBERS = 8,          /* in a batch, for each thread */
     MOST_THREADS = 32
 };
 

@@ -18,10 +18,7 @@ static const struct {
     size_t n;
     const char *what;
 } refused[] = {
-#define MAGIC(bytes, what)                                                             \
-    {                                                                                  \
-        bytes, sizeof(bytes) - 1, what                                                 \
-    }
+#define MAGIC(bytes, what) {bytes, sizeof(bytes) - 1, what}
     MAGIC("\x93NUMPY", "a NumPy array (.npy)"),
     MAGIC("GGUF", "GGUF; bioinfer reads safetensors and PyTorch checkpoints"),
     MAGIC("FUGG", "byte-swapped GGUF"),
@@ -35,8 +32,7 @@ static const struct {
     MAGIC("ARROW1", "an Arrow IPC file"),
     MAGIC("\x26\xFC\x8F\x88", "bigWig"),
     MAGIC("\x88\x8F\xFC\x26", "bigWig"),
-    MAGIC("version https://git-lfs",
-          "a git-lfs pointer; fetch the real file with 'git lfs pull'"),
+    MAGIC("version https://git-lfs", "a git-lfs pointer; fetch the real file with 'git lfs pull'"),
     MAGIC("<!DOCTYPE", "an HTML page, not a download"),
     MAGIC("<html", "an HTML page, not a download"),
     MAGIC(">", "FASTA, not weights"),
@@ -47,17 +43,14 @@ static const struct {
 #undef MAGIC
 };
 
-static const char torch_magic[] =
-    "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19\x2E";
+static const char torch_magic[] = "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19\x2E";
 
-static int look_for_hdf5(const struct bi_file *f, bool *found,
-                         struct bioinfer_error *err)
+static int look_for_hdf5(const struct bi_file *f, bool *found, struct bioinfer_error *err)
 {
     uint8_t sign[8];
     int st = 0;
     *found = false;
-    for (uint64_t at = 0;
-         !st && !*found && bi_range_ok(at, sizeof sign, f->size) && at <= 1 << 20;
+    for (uint64_t at = 0; !st && !*found && bi_range_ok(at, sizeof sign, f->size) && at <= 1 << 20;
          at = at ? at * 2 : 512)
         if (!(st = bi_file_read(f, at, sign, sizeof sign, err)))
             *found = !memcmp(sign, "\x89HDF\r\n\x1A\n", sizeof sign);
@@ -70,19 +63,16 @@ static int safetensors_likeness(const struct bi_file *f, const uint8_t *head, si
 {
     uint64_t length = n >= 8 ? bi_le64(head) : 0;
     bool text = n > 8 && head[8] && strchr("{ \t\r\n", head[8]);
-    return text +
-           (length && length <= BI_MAX_HEADER && bi_range_ok(8, length, f->size));
+    return text + (length && length <= BI_MAX_HEADER && bi_range_ok(8, length, f->size));
 }
 
-static int fail_kind(const struct bi_file *f, struct bioinfer_error *err,
-                     const char *what)
+static int fail_kind(const struct bi_file *f, struct bioinfer_error *err, const char *what)
 {
     return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this is %s", f->path, what);
 }
 
 /* *format = name of the container, or a status that names what the file is instead. */
-static int sniff(const struct bi_file *f, const char **format,
-                 struct bioinfer_error *err)
+static int sniff(const struct bi_file *f, const char **format, struct bioinfer_error *err)
 {
     uint8_t head[265] = {0};
     size_t n = f->size < sizeof head ? (size_t)f->size : sizeof head;
@@ -118,17 +108,15 @@ static int sniff(const struct bi_file *f, const char **format,
     if (n >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
         return fail_kind(f, err, "a plain Python pickle, not a PyTorch checkpoint");
     if (n < 8)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: %zu bytes are too few for a weight file", f->path, n);
-    return bi_fail(
-        err, BIOINFER_FORMAT,
-        "%s: neither safetensors nor a PyTorch checkpoint (it begins %02X %02X %02X "
-        "%02X)",
-        f->path, head[0], head[1], head[2], head[3]);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: %zu bytes are too few for a weight file", f->path,
+                       n);
+    return bi_fail(err, BIOINFER_FORMAT,
+                   "%s: neither safetensors nor a PyTorch checkpoint (it begins %02X %02X %02X "
+                   "%02X)",
+                   f->path, head[0], head[1], head[2], head[3]);
 }
 
-int bi_weights_read(struct bi_reader *r, int file, const char *want,
-                    struct bioinfer_error *err)
+int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err)
 {
     const struct bi_file *f = &r->cp->files[file];
     const char *format;
@@ -136,8 +124,8 @@ int bi_weights_read(struct bi_reader *r, int file, const char *want,
     if (st)
         return st;
     if (want && strncmp(format, want, strlen(want)))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: expected %s by its name, got %s",
-                       f->path, want, format);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: expected %s by its name, got %s", f->path, want,
+                       format);
     if (!r->cp->format)
         r->cp->format = format;
     if (!strcmp(format, "safetensors"))
@@ -150,12 +138,10 @@ int bi_weights_read(struct bi_reader *r, int file, const char *want,
 
 /* ---- opening and closing ---- */
 
-int bi_reader_add_file(struct bi_reader *r, struct bi_file *f,
-                       struct bioinfer_error *err)
+int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err)
 {
     struct bi_checkpoint *cp = r->cp;
-    if (!bi_grow(cp->env, &cp->files, &r->file_cap, (size_t)cp->n_files + 1,
-                 sizeof *cp->files)) {
+    if (!bi_grow(cp->env, &cp->files, &r->file_cap, (size_t)cp->n_files + 1, sizeof *cp->files)) {
         int st = bi_fail(err, BIOINFER_NOMEM, "%s: file table", f->path);
         bi_file_close(f);
         return st;
@@ -166,8 +152,7 @@ int bi_reader_add_file(struct bi_reader *r, struct bi_file *f,
 }
 
 static int reader_new(struct bi_reader *r, const struct bi_env *env, const char *path,
-                      const struct bi_checkpoint_options *options,
-                      struct bioinfer_error *err)
+                      const struct bi_checkpoint_options *options, struct bioinfer_error *err)
 {
     struct bi_checkpoint *cp = bi_zalloc(env, sizeof *cp);
     *r = (struct bi_reader){.meta_names.env = env, .ignored.env = env};
@@ -221,8 +206,7 @@ static int read_single(struct bi_reader *r, struct bi_folder *folder, const char
     int st = bi_file_open(&f, r->cp->env, path, err);
     if (st || (st = bi_reader_add_file(r, &f, err)))
         return st;
-    if (!(folder->path =
-              slash ? n ? bi_arena_strndup(&r->cp->arena, path, n) : "/" : "."))
+    if (!(folder->path = slash ? n ? bi_arena_strndup(&r->cp->arena, path, n) : "/" : "."))
         return bi_fail(err, BIOINFER_NOMEM, "%s: path", path);
     if ((st = bi_weights_read(r, 0, NULL, err)))
         return st;
@@ -234,13 +218,11 @@ static int read_single(struct bi_reader *r, struct bi_folder *folder, const char
     }
     if ((st = bi_hf_read_config(r, err)))
         return st;
-    return strncmp(r->cp->format, "pytorch", 7) ? 0
-                                                : bi_hf_read_contact_head(r, name, err);
+    return strncmp(r->cp->format, "pytorch", 7) ? 0 : bi_hf_read_contact_head(r, name, err);
 }
 
-int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env,
-                       const char *path, const struct bi_checkpoint_options *options,
-                       struct bioinfer_error *err)
+int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env, const char *path,
+                       const struct bi_checkpoint_options *options, struct bioinfer_error *err)
 {
     struct bi_folder folder = {0};
     struct bi_reader r;
@@ -275,8 +257,7 @@ int bi_checkpoint_open_memory(struct bi_checkpoint **out, const struct bi_env *e
     return reader_finish(&r, out, st, err);
 }
 
-int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out,
-                                     const struct bi_env *env,
+int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out, const struct bi_env *env,
                                      const struct bi_named_bytes *files, size_t n_files,
                                      const struct bi_checkpoint_options *options,
                                      struct bioinfer_error *err)
@@ -308,15 +289,13 @@ void bi_checkpoint_close(struct bi_checkpoint **cp)
 
 /* ---- finding ---- */
 
-const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp,
-                                           const char *name)
+const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name)
 {
     uint64_t i;
     return bi_map_find(&cp->by_name, name, strlen(name), &i) ? &cp->tensors[i] : NULL;
 }
 
-const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp,
-                                         const char *key)
+const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key)
 {
     for (size_t i = 0; i < cp->n_meta; i++)
         if (!strcmp(cp->meta[i].key, key))
@@ -369,8 +348,8 @@ static int check_crc(const struct bi_checkpoint *cp, const struct bi_tensor *t,
 }
 
 /* n elements that lie packed from byte `offset`. */
-static int read_packed(const struct bi_file *f, enum bi_dtype dtype, uint64_t offset,
-                       uint64_t n, float *dst, struct bioinfer_error *err)
+static int read_packed(const struct bi_file *f, enum bi_dtype dtype, uint64_t offset, uint64_t n,
+                       float *dst, struct bioinfer_error *err)
 {
     size_t size = bi_dtype_bits(dtype) / 8, chunk = CHUNK_SIZE / size;
     uint8_t *buffer;
@@ -394,9 +373,8 @@ static int read_packed(const struct bi_file *f, enum bi_dtype dtype, uint64_t of
 /* Elements from anywhere. The bytes between the first and the last element that the
  * range of outermost rows can touch are read at once when they are few enough,
  * otherwise through a window that moves. */
-static int read_strided(const struct bi_file *f, const struct bi_tensor *t,
-                        uint64_t first, uint64_t n, float *dst,
-                        struct bioinfer_error *err)
+static int read_strided(const struct bi_file *f, const struct bi_tensor *t, uint64_t first,
+                        uint64_t n, float *dst, struct bioinfer_error *err)
 {
     uint64_t index[BI_MAX_RANK] = {0}, size = bi_dtype_bits(t->dtype) / 8, rest = first;
     uint64_t rows = 1, low, high, inner = 0, at = 0, window_begin = 0, window_end = 0;
@@ -424,9 +402,8 @@ static int read_strided(const struct bi_file *f, const struct bi_tensor *t,
         uint64_t byte = at * size;
         if (byte < window_begin || byte + size > window_end) {
             window_begin = window_size == (high - low) * size ? low * size : byte;
-            window_end = high * size - window_begin < window_size
-                             ? high * size
-                             : window_begin + window_size;
+            window_end = high * size - window_begin < window_size ? high * size
+                                                                  : window_begin + window_size;
             if ((st = bi_file_read(f, t->offset + window_begin, window,
                                    (size_t)(window_end - window_begin), err)))
                 break;
@@ -445,19 +422,16 @@ static int read_strided(const struct bi_file *f, const struct bi_tensor *t,
 }
 
 int bi_tensor_read_f32(const struct bi_checkpoint *cp, const struct bi_tensor *tensor,
-                       uint64_t first, uint64_t n, float *dst,
-                       struct bioinfer_error *err)
+                       uint64_t first, uint64_t n, float *dst, struct bioinfer_error *err)
 {
     const struct bi_file *f = &cp->files[tensor->file];
     int st;
     if (!bi_dtype_is_loadable(tensor->dtype))
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: tensor '%s': %s values cannot be used", f->path,
-                       tensor->name, bi_dtype_name(tensor->dtype));
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: tensor '%s': %s values cannot be used",
+                       f->path, tensor->name, bi_dtype_name(tensor->dtype));
     if (!bi_range_ok(first, n, tensor->n_elements))
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: tensor '%s': elements [%llu, +%llu) of %llu", f->path,
-                       tensor->name, (unsigned long long)first, (unsigned long long)n,
+        return bi_fail(err, BIOINFER_INVALID, "%s: tensor '%s': elements [%llu, +%llu) of %llu",
+                       f->path, tensor->name, (unsigned long long)first, (unsigned long long)n,
                        (unsigned long long)tensor->n_elements);
     if (!n)
         return 0;
@@ -465,8 +439,8 @@ int bi_tensor_read_f32(const struct bi_checkpoint *cp, const struct bi_tensor *t
         return st;
     if (tensor->contiguous)
         return read_packed(f, tensor->dtype,
-                           tensor->offset + first * (bi_dtype_bits(tensor->dtype) / 8),
-                           n, dst, err);
+                           tensor->offset + first * (bi_dtype_bits(tensor->dtype) / 8), n, dst,
+                           err);
     return read_strided(f, tensor, first, n, dst, err);
 }
 
@@ -513,8 +487,7 @@ int bi_checkpoint_print(const struct bi_checkpoint *cp, struct bi_buf *out)
     for (size_t i = 0; i < cp->n_tensors; i++)
         if (!bi_add_size(elements, cp->tensors[i].n_elements, &elements))
             elements = UINT64_MAX;
-    bi_buf_printf(out, "path: %s\nformat: %s\nfiles: %d\n", cp->path, cp->format,
-                  cp->n_files);
+    bi_buf_printf(out, "path: %s\nformat: %s\nfiles: %d\n", cp->path, cp->format, cp->n_files);
     for (int i = 0; i < cp->n_files; i++)
         bi_buf_printf(out, "  %s (%llu bytes)\n", cp->files[i].path,
                       (unsigned long long)cp->files[i].size);

@@ -23,12 +23,12 @@ struct bi_tensor {
     uint64_t shape[BI_MAX_RANK];
     uint64_t stride[BI_MAX_RANK]; /* in elements */
     uint64_t n_elements;
-    bool contiguous;              /* row-major without gaps */
-    int file;                     /* index into bi_checkpoint.files */
-    uint64_t offset;              /* in the file, of element [0, ..., 0] */
-    uint32_t crc;                 /* of the zip record it lies in ... */
+    bool contiguous;                     /* row-major without gaps */
+    int file;                            /* index into bi_checkpoint.files */
+    uint64_t offset;                     /* in the file, of element [0, ..., 0] */
+    uint32_t crc;                        /* of the zip record it lies in ... */
     uint64_t record_offset, record_size; /* ... 0 size: no CRC to check */
-    size_t record;                /* number of that record, for crc_checked */
+    size_t record;                       /* number of that record, for crc_checked */
 };
 
 /* A value of the checkpoint's own configuration (fair-esm `cfg`), flattened:
@@ -44,19 +44,19 @@ struct bi_meta {
 struct bi_checkpoint {
     const struct bi_env *env;
     struct bi_arena arena;
-    const char *path;           /* file or folder as found */
-    const char *format;         /* "safetensors", "pytorch zip", "pytorch legacy" */
+    const char *path;   /* file or folder as found */
+    const char *format; /* "safetensors", "pytorch zip", "pytorch legacy" */
     struct bi_file *files;
     int n_files;
-    struct bi_tensor *tensors;  /* in file order */
+    struct bi_tensor *tensors; /* in file order */
     size_t n_tensors;
     struct bi_map by_name;
-    const struct bi_json *config;   /* config.json of the folder, NULL without */
-    const char *vocab;              /* vocab.txt as text, NULL without */
-    struct bi_vocab pieces;         /* of spiece.model, else of tokenizer.json; n = 0 without */
-    const struct bi_meta *meta;     /* pickle values (non-tensors), safetensors metadata */
+    const struct bi_json *config; /* config.json of the folder, NULL without */
+    const char *vocab;            /* vocab.txt as text, NULL without */
+    struct bi_vocab pieces;       /* of spiece.model, else of tokenizer.json; n = 0 without */
+    const struct bi_meta *meta;   /* pickle values (non-tensors), safetensors metadata */
     size_t n_meta;
-    bool verify;                    /* options.verify */
+    bool verify; /* options.verify */
     size_t n_records;
     _Atomic unsigned char *crc_checked; /* [n_records]: CRC found right */
 };
@@ -80,9 +80,8 @@ struct bi_named_bytes {
  * are there. A fair-esm contact head `<stem>-contact-regression.pt` beside the file is
  * merged. State dicts nested under "model", "state_dict" or "model_state_dict" are
  * entered, and their names are used without that prefix. */
-int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env,
-                       const char *path, const struct bi_checkpoint_options *options,
-                       struct bioinfer_error *err);
+int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env, const char *path,
+                       const struct bi_checkpoint_options *options, struct bioinfer_error *err);
 /* One weight file given as bytes (fuzzing, tests); they must outlive the checkpoint. */
 int bi_checkpoint_open_memory(struct bi_checkpoint **out, const struct bi_env *env,
                               const char *name, const void *bytes, size_t size,

@@ -21,9 +21,7 @@ enum {
     MANY_TEXT = 1 << 19,  /* bytes of a block that is not a thread's */
     MANY_RECORDS = 1 << 14
 };
-enum {
-    SNIFF_SIZE = 1 << 16
-}; /* no LF in these first bytes: lines may end with CR alone */
+enum { SNIFF_SIZE = 1 << 16 }; /* no LF in these first bytes: lines may end with CR alone */
 
 struct bioinfer_reader {
     const struct bi_env *env;
@@ -64,7 +62,7 @@ struct bioinfer_reader {
     struct bi_records_pool *pool;
     struct bi_fasta_ahead *ahead;
     bool ahead_tried;
-    uint64_t at; /* with `ahead`: byte of the file where the next record begins */
+    uint64_t at;              /* with `ahead`: byte of the file where the next record begins */
     struct bi_records *given; /* a block that next() gives one by one */
     size_t n_given;
 };
@@ -81,8 +79,7 @@ static int fill(struct bioinfer_reader *r)
         r->end -= r->pos;
         r->pos = 0;
     }
-    if ((st = bi_gunzip_read(&r->in, r->win + r->end, WINDOW_SIZE - r->end, &got,
-                             &r->failed)))
+    if ((st = bi_gunzip_read(&r->in, r->win + r->end, WINDOW_SIZE - r->end, &got, &r->failed)))
         return st;
     r->eof = !got;
     r->end += got;
@@ -209,18 +206,16 @@ static int not_fasta(struct bioinfer_reader *r, const struct piece *x, size_t at
     size_t n = x->n - at, shown = 0;
     char hex[16] = "";
     if (p[0] == '@')
-        return bi_fail(
-            &r->failed, BIOINFER_UNSUPPORTED,
-            "%s: line %llu starts with '@': FASTQ; convert it first: seqtk seq -A %s",
-            r->path, (unsigned long long)x->line, r->path);
+        return bi_fail(&r->failed, BIOINFER_UNSUPPORTED,
+                       "%s: line %llu starts with '@': FASTQ; convert it first: seqtk seq -A %s",
+                       r->path, (unsigned long long)x->line, r->path);
     while (shown < n && shown < 20 && p[shown] < 0x80 && !is_control(p[shown]))
         shown++;
     if (shown == n || shown >= 8)
-        return bi_fail(
-            &r->failed, BIOINFER_FORMAT,
-            "%s: line %llu: residues before the first '>' (got '%.*s'%s): not FASTA",
-            r->path, (unsigned long long)x->line, (int)shown, (const char *)p,
-            shown < n ? " ..." : "");
+        return bi_fail(&r->failed, BIOINFER_FORMAT,
+                       "%s: line %llu: residues before the first '>' (got '%.*s'%s): not FASTA",
+                       r->path, (unsigned long long)x->line, (int)shown, (const char *)p,
+                       shown < n ? " ..." : "");
     for (size_t i = 0; i < n && i < 4; i++)
         snprintf(hex + 3 * i, sizeof hex - 3 * i, " %02X", p[i]);
     return bi_fail(&r->failed, BIOINFER_FORMAT,
@@ -264,8 +259,8 @@ static void spoil(struct bioinfer_reader *r, int status, uint64_t line, uint64_t
     if (r->bad)
         return;
     r->bad = status;
-    snprintf(r->message, sizeof r->message, "%s: record '%.60s%s' (line %llu", r->path,
-             id, strlen(id) > 60 ? "..." : "", (unsigned long long)line);
+    snprintf(r->message, sizeof r->message, "%s: record '%.60s%s' (line %llu", r->path, id,
+             strlen(id) > 60 ? "..." : "", (unsigned long long)line);
     n = strlen(r->message);
     if (column)
         snprintf(r->message + n, sizeof r->message - n, ", column %llu",
@@ -329,24 +324,19 @@ static int read_header(struct bioinfer_reader *r, struct bioinfer_record *record
         record->description = p;
     }
     r->made_id[0] = '\0';
-    memmove(r->header, id,
-            strlen(id) + 1); /* its end stays in front of the description */
+    memmove(r->header, id, strlen(id) + 1); /* its end stays in front of the description */
     if (!r->header[0]) {
-        snprintf(r->made_id, sizeof r->made_id, "seq_%llu",
-                 (unsigned long long)r->ordinal);
+        snprintf(r->made_id, sizeof r->made_id, "seq_%llu", (unsigned long long)r->ordinal);
         if (!r->made_any_id)
-            bi_log(r->env, BIOINFER_LOG_WARNING,
-                   "%s: line %llu: record without an id is called %s", r->path,
-                   (unsigned long long)line, r->made_id);
+            bi_log(r->env, BIOINFER_LOG_WARNING, "%s: line %llu: record without an id is called %s",
+                   r->path, (unsigned long long)line, r->made_id);
         r->made_any_id = true;
     }
     record->id = record_id(r);
     if (cut)
-        spoil(r, BIOINFER_LIMIT, line, 0, "header line of more than %d bytes",
-              BI_FASTA_HEADER);
+        spoil(r, BIOINFER_LIMIT, line, 0, "header line of more than %d bytes", BI_FASTA_HEADER);
     else if (control_at)
-        spoil(r, BIOINFER_FORMAT, line, control_at, "control byte 0x%02X in the header",
-              control);
+        spoil(r, BIOINFER_FORMAT, line, control_at, "control byte 0x%02X in the header", control);
     return 0;
 }
 
@@ -398,9 +388,8 @@ static void bad_character(struct bioinfer_reader *r, unsigned char c, uint64_t l
                           uint64_t column)
 {
     if (c == '*')
-        spoil(
-            r, BIOINFER_BAD_RESIDUE, line, column,
-            "character '*' (0x2A) inside the sequence: only one at its end is allowed");
+        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
+              "character '*' (0x2A) inside the sequence: only one at its end is allowed");
     else if (c >= '0' && c <= '9')
         spoil(r, BIOINFER_BAD_RESIDUE, line, column,
               "character '%c' (0x%02X) is not a residue: numbered sequences are not "
@@ -411,13 +400,12 @@ static void bad_character(struct bioinfer_reader *r, unsigned char c, uint64_t l
               "character '<' (0x3C) is not a residue: symbols such as <mask> are read "
               "with raw residues only");
     else if (is_control(c))
-        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
-              "control byte 0x%02X in the sequence", c);
+        spoil(r, BIOINFER_BAD_RESIDUE, line, column, "control byte 0x%02X in the sequence", c);
     else if (c >= 0x80)
         spoil(r, BIOINFER_BAD_RESIDUE, line, column, "byte 0x%02X is not a residue", c);
     else
-        spoil(r, BIOINFER_BAD_RESIDUE, line, column,
-              "character '%c' (0x%02X) is not a residue", c, c);
+        spoil(r, BIOINFER_BAD_RESIDUE, line, column, "character '%c' (0x%02X) is not a residue", c,
+              c);
 }
 
 static bool add_residue(struct bioinfer_reader *r, char c, uint64_t line, uint64_t column)
@@ -482,9 +470,8 @@ static int take(struct bioinfer_reader *r, const struct piece *x)
     if (r->bad || !x->n)
         return 0;
     if (!bi_grow(r->env, &r->seq, &r->seq_cap, r->n + (size_t)add + 2, 1)) /* a '*' may wait */
-        return bi_fail(&r->failed, BIOINFER_NOMEM,
-                       "%s: line %llu: a sequence of %llu residues", r->path,
-                       (unsigned long long)x->line, (unsigned long long)(r->n + add));
+        return bi_fail(&r->failed, BIOINFER_NOMEM, "%s: line %llu: a sequence of %llu residues",
+                       r->path, (unsigned long long)x->line, (unsigned long long)(r->n + add));
     if (add == x->n && !r->star && copy_letters(r->seq + r->n, x->text, x->n, &lower) &&
         !(lower && r->raw)) {
         if (lower) {
@@ -510,11 +497,10 @@ static void report(struct bioinfer_reader *r)
                "%s: %llu lower-case residues in %llu records were upper-cased", r->path,
                (unsigned long long)r->counts.lower, (unsigned long long)r->counts.lower_records);
     if (r->counts.gaps)
-        bi_log(r->env, BIOINFER_LOG_WARNING, "%s: %llu gap characters were removed",
-               r->path, (unsigned long long)r->counts.gaps);
+        bi_log(r->env, BIOINFER_LOG_WARNING, "%s: %llu gap characters were removed", r->path,
+               (unsigned long long)r->counts.gaps);
     if (r->counts.stops)
-        bi_log(r->env, BIOINFER_LOG_INFO,
-               "%s: a final '*' was removed from %llu records", r->path,
+        bi_log(r->env, BIOINFER_LOG_INFO, "%s: a final '*' was removed from %llu records", r->path,
                (unsigned long long)r->counts.stops);
 }
 
@@ -535,8 +521,7 @@ static int find_record(struct bioinfer_reader *r)
             return st;
     }
     if (!r->ordinal)
-        return bi_fail(&r->failed, BIOINFER_FORMAT, "%s: no FASTA records (%s)",
-                       r->path,
+        return bi_fail(&r->failed, BIOINFER_FORMAT, "%s: no FASTA records (%s)", r->path,
                        r->line > 1 ? "only blank lines and comments" : "file is empty");
     return 0;
 }
@@ -746,8 +731,7 @@ void bi_fasta_many_free(struct bioinfer_records **records)
 /* ---- 7 open and close -------------------------------------------------------- */
 
 static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
-                       struct bi_stream *stream,
-                       const struct bioinfer_reader_params *params,
+                       struct bi_stream *stream, const struct bioinfer_reader_params *params,
                        struct bioinfer_error *err)
 {
     struct bioinfer_reader *r = bi_zalloc(env, sizeof *r);
@@ -779,14 +763,13 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
             r->in.ratio_limit = 0;
         r->stops = params->residues == BIOINFER_RESIDUES_STOPS;
         if (params->residues != BIOINFER_RESIDUES_DEFAULT && !r->raw && !r->stops) {
-            st = bi_fail(err, BIOINFER_INVALID,
-                         "%s: residues: got policy %d, expected 0 to 3", r->path,
-                         params->residues);
+            st = bi_fail(err, BIOINFER_INVALID, "%s: residues: got policy %d, expected 0 to 3",
+                         r->path, params->residues);
             goto out;
         }
         if (params->n_threads < 0 || params->n_threads > 4096) {
-            st = bi_fail(err, BIOINFER_INVALID, "%s: n_threads is %d, expected 0 to 4096",
-                         r->path, params->n_threads);
+            st = bi_fail(err, BIOINFER_INVALID, "%s: n_threads is %d, expected 0 to 4096", r->path,
+                         params->n_threads);
             goto out;
         }
     }
@@ -803,9 +786,8 @@ out:
     return st;
 }
 
-int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env,
-                  const char *path, const struct bioinfer_reader_params *params,
-                  struct bioinfer_error *err)
+int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
+                  const struct bioinfer_reader_params *params, struct bioinfer_error *err)
 {
     struct bi_stream stream;
     int st = bi_stream_open(&stream, env, path, err);
@@ -813,10 +795,9 @@ int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env,
     return st ? st : open_stream(out, env, &stream, params, err);
 }
 
-int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env,
-                         const char *name, const void *bytes, size_t size,
-                         const struct bioinfer_reader_params *params,
-                         struct bioinfer_error *err)
+int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env, const char *name,
+                         const void *bytes, size_t size,
+                         const struct bioinfer_reader_params *params, struct bioinfer_error *err)
 {
     struct bi_stream stream;
     int st = bi_stream_from_memory(&stream, env, name, bytes, size, err);

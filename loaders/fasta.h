@@ -15,18 +15,14 @@
 
 #include "../base/base.h"
 
-enum { BI_FASTA_HEADER = 65536 }; /* bytes of a header line, '>' included */
-enum {
-    BI_FASTA_MAX_LENGTH = 100000000
-}; /* residues of a record unless told otherwise */
+enum { BI_FASTA_HEADER = 65536 };         /* bytes of a header line, '>' included */
+enum { BI_FASTA_MAX_LENGTH = 100000000 }; /* residues of a record unless told otherwise */
 
-int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env,
-                  const char *path, const struct bioinfer_reader_params *params,
-                  struct bioinfer_error *err);
-int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env,
-                         const char *name, const void *bytes, size_t size,
-                         const struct bioinfer_reader_params *params,
-                         struct bioinfer_error *err);
+int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
+                  const struct bioinfer_reader_params *params, struct bioinfer_error *err);
+int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env, const char *name,
+                         const void *bytes, size_t size,
+                         const struct bioinfer_reader_params *params, struct bioinfer_error *err);
 /* As bioinfer_reader_next(): 1 record, 0 end, < 0 status. */
 int bi_fasta_next(struct bioinfer_reader *reader, struct bioinfer_record *record,
                   struct bioinfer_error *err);
@@ -34,8 +30,7 @@ int bi_fasta_next(struct bioinfer_reader *reader, struct bioinfer_record *record
 int bi_fasta_next_many(struct bioinfer_reader *reader, struct bioinfer_records **records,
                        struct bioinfer_error *err);
 void bi_fasta_many_free(struct bioinfer_records **records);
-void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done,
-                       uint64_t *total);
+void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done, uint64_t *total);
 void bi_fasta_close(struct bioinfer_reader **reader);
 
 /* Tests only: most bytes of one read, and the compression ratio that is refused (0 =

@@ -33,7 +33,7 @@ struct bi_fasta_ahead {
     bool alone; /* no thread is started: the caller reads blocks with the first worker */
     struct place *places;
     uint64_t n_places;
-    bool locked; /* the mutex and the conditions exist */
+    bool locked;          /* the mutex and the conditions exist */
     pthread_mutex_t lock; /* of all below, and of places */
     pthread_cond_t ready, room;
     uint64_t claimed, taken; /* blocks; the next ones */
@@ -132,8 +132,8 @@ static void *work(void *arg)
 
 void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
                          const struct bi_stream *stream, uint64_t start,
-                         const struct bioinfer_reader_params *params, size_t block_size,
-                         bool alone, struct bi_records_pool *pool)
+                         const struct bioinfer_reader_params *params, size_t block_size, bool alone,
+                         struct bi_records_pool *pool)
 {
     const uint64_t n_blocks = stream->size > start ? (stream->size - start) / block_size : 0;
     struct bi_fasta_ahead *a;
@@ -141,9 +141,13 @@ void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
     *out = NULL;
     if (n_blocks < 2 || !(a = bi_zalloc(env, sizeof *a)))
         return; /* small files are read before threads have started */
-    *a = (struct bi_fasta_ahead){.env = env, .stream = stream, .pool = pool, .start = start,
-                                 .block_size = block_size, .n_blocks = n_blocks};
-    a->n_workers = alone                                      ? 1
+    *a = (struct bi_fasta_ahead){.env = env,
+                                 .stream = stream,
+                                 .pool = pool,
+                                 .start = start,
+                                 .block_size = block_size,
+                                 .n_blocks = n_blocks};
+    a->n_workers = alone                                    ? 1
                    : (uint64_t)params->n_threads < n_blocks ? params->n_threads
                                                             : (int)n_blocks;
     a->n_places = RING * (uint64_t)a->n_workers;

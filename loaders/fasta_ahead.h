@@ -31,8 +31,8 @@ struct bi_fasta_ahead;
  * Nothing is read with *out NULL, for want of threads or memory. */
 void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
                          const struct bi_stream *stream, uint64_t start,
-                         const struct bioinfer_reader_params *params, size_t block_size,
-                         bool alone, struct bi_records_pool *pool);
+                         const struct bioinfer_reader_params *params, size_t block_size, bool alone,
+                         struct bi_records_pool *pool);
 /* The block that begins at byte `at`; false: there is none, the record there is the caller's. */
 bool bi_fasta_ahead_take(struct bi_fasta_ahead *ahead, uint64_t at, struct bi_fasta_block *block);
 void bi_fasta_ahead_close(struct bi_fasta_ahead **ahead); /* NULL-safe */

@@ -12,10 +12,10 @@
 #include "gunzip.h"
 
 enum {
-    BLOCK_SIZE = 65536,          /* most bytes of a block, compressed or not */
-    NAME_LINE = 1024,            /* most bytes of a header that are looked at */
-    HEADER_SIZE = 18,            /* of a block with the one extra field bgzip writes */
-    INDEX_SIZE = 256 << 20       /* most bytes of an index */
+    BLOCK_SIZE = 65536,    /* most bytes of a block, compressed or not */
+    NAME_LINE = 1024,      /* most bytes of a header that are looked at */
+    HEADER_SIZE = 18,      /* of a block with the one extra field bgzip writes */
+    INDEX_SIZE = 256 << 20 /* most bytes of an index */
 };
 
 struct contig {
@@ -38,7 +38,7 @@ struct bioinfer_genome {
     bool packed;
     struct block *blocks;
     size_t n_blocks;
-    size_t at;               /* block in `plain`; SIZE_MAX = none */
+    size_t at; /* block in `plain`; SIZE_MAX = none */
     size_t plain_size;
     uint8_t *raw, *plain;
 };
@@ -79,8 +79,10 @@ static int add_contig(struct bioinfer_genome *g, const char *line, const char *e
     uint64_t size;
     int st;
     if (!tab || tab == line)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: line %lld: expected name, length, offset, bases "
-                       "and bytes of a line between tabs", path, (long long)number);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: line %lld: expected name, length, offset, bases "
+                       "and bytes of a line between tabs",
+                       path, (long long)number);
     p = tab + 1;
     if (!take_number(&p, end, &c.length) || !take_number(&p, end, &c.offset) ||
         !take_number(&p, end, &c.line_bases) || !take_number(&p, end, &c.line_width))
@@ -89,7 +91,8 @@ static int add_contig(struct bioinfer_genome *g, const char *line, const char *e
     if (c.line_bases < 1 || c.line_width < c.line_bases || c.line_width - c.line_bases > 2 ||
         (c.line_width == c.line_bases && c.length > c.line_bases) || !extent(&c, &size) ||
         (!g->packed && size > g->file.size))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: line %lld: %lld bases from byte %lld in lines of "
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: line %lld: %lld bases from byte %lld in lines of "
                        "%lld are not in %s (%llu bytes): index it again with samtools faidx",
                        path, (long long)number, (long long)c.length, (long long)c.offset,
                        (long long)c.line_bases, g->file.path, (unsigned long long)g->file.size);
@@ -186,8 +189,10 @@ static int read_gzi(struct bioinfer_genome *g, const char *path, struct bioinfer
     if (!name)
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
     if (!bi_path_exists(name))
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no index of blocks %s: make it with: bgzip -r "
-                       "%s", path, name, path);
+        return bi_fail(err, BIOINFER_NOT_FOUND,
+                       "%s: no index of blocks %s: make it with: bgzip -r "
+                       "%s",
+                       path, name, path);
     st = bi_file_open(&f, g->env, name, err);
     if (!st)
         st = take_gzi(g, &f, err);
@@ -206,8 +211,10 @@ static bool is_block(const uint8_t *h)
  * < 0 = no memory. */
 static int inflate_block(struct bioinfer_genome *g, size_t packed, size_t want, uint32_t crc)
 {
-    z_stream z = {.next_in = g->raw + HEADER_SIZE, .avail_in = (uInt)packed,
-                  .next_out = g->plain, .avail_out = BLOCK_SIZE,
+    z_stream z = {.next_in = g->raw + HEADER_SIZE,
+                  .avail_in = (uInt)packed,
+                  .next_out = g->plain,
+                  .avail_out = BLOCK_SIZE,
                   BI_Z_ENV(g->env)};
     int end;
     if (inflateInit2(&z, -15) != Z_OK)
@@ -235,8 +242,10 @@ static int load_block(struct bioinfer_genome *g, size_t at, struct bioinfer_erro
         return st;
     size = (size_t)bi_le16(g->raw + 16) + 1;
     if (!is_block(g->raw) || size < HEADER_SIZE + 8 || size > left)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: no bgzip block at byte %llu: index it again with "
-                       "bgzip -r", g->file.path, (unsigned long long)b->packed);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: no bgzip block at byte %llu: index it again with "
+                       "bgzip -r",
+                       g->file.path, (unsigned long long)b->packed);
     if ((st = bi_file_read(&g->file, b->packed, g->raw, size, err)))
         return st;
     plain = bi_le32(g->raw + size - 4);
@@ -247,8 +256,10 @@ static int load_block(struct bioinfer_genome *g, size_t at, struct bioinfer_erro
     if (st < 0)
         return bi_fail(err, st, "%s: decompressor", g->file.path);
     if (!st)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: the block at byte %llu is damaged or not the one "
-                       "of the index", g->file.path, (unsigned long long)b->packed);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: the block at byte %llu is damaged or not the one "
+                       "of the index",
+                       g->file.path, (unsigned long long)b->packed);
     g->plain_size = plain;
     g->at = at;
     return 0;
@@ -309,14 +320,16 @@ static int find_header(struct bioinfer_genome *g, struct contig *c, struct bioin
     if (at || n == (uint64_t)c->offset) /* a whole line */
         c->found = c->found && n - at > length + 1 && line[at] == '>' &&
                    !memcmp(line + at + 1, c->name, length) && line[at + 1 + length] <= ' ';
-    return c->found ? 0 : bi_fail(err, BIOINFER_FORMAT, "%s: no line >%.80s in front of byte %lld: "
-                                  "index it again with samtools faidx", g->file.path, c->name,
-                                  (long long)c->offset);
+    return c->found ? 0
+                    : bi_fail(err, BIOINFER_FORMAT,
+                              "%s: no line >%.80s in front of byte %lld: "
+                              "index it again with samtools faidx",
+                              g->file.path, c->name, (long long)c->offset);
 }
 
 /* Bases first ... end - 1 of one contig, line ends taken out. */
-static int read_bases(struct bioinfer_genome *g, const struct contig *c, int64_t first,
-                      int64_t end, char *to, struct bioinfer_error *err)
+static int read_bases(struct bioinfer_genome *g, const struct contig *c, int64_t first, int64_t end,
+                      char *to, struct bioinfer_error *err)
 {
     uint8_t raw[4096];
     uint64_t at = place(c, first), last = place(c, end - 1) + 1;
@@ -340,8 +353,10 @@ static int read_bases(struct bioinfer_genome *g, const struct contig *c, int64_t
     }
     return 0;
 bad:
-    return bi_fail(err, BIOINFER_FORMAT, "%s: %.80s: the lines are not those of the index: index it "
-                   "again with samtools faidx", g->file.path, c->name);
+    return bi_fail(err, BIOINFER_FORMAT,
+                   "%s: %.80s: the lines are not those of the index: index it "
+                   "again with samtools faidx",
+                   g->file.path, c->name);
 }
 
 /* ---- public ---- */
@@ -351,13 +366,15 @@ static int look_at_file(struct bioinfer_genome *g, struct bioinfer_error *err)
 {
     uint8_t head[HEADER_SIZE] = {0};
     const char *path = g->file.path;
-    int st = bi_file_read(&g->file, 0, head, g->file.size < HEADER_SIZE ? (size_t)g->file.size
-                                                                   : HEADER_SIZE, err);
+    int st = bi_file_read(&g->file, 0, head,
+                          g->file.size < HEADER_SIZE ? (size_t)g->file.size : HEADER_SIZE, err);
     if (st || head[0] != 0x1F || head[1] != 0x8B)
         return st;
     if (!is_block(head))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: gzip without blocks cannot be read at a "
-                       "position: gunzip it, or compress it with bgzip", path);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: gzip without blocks cannot be read at a "
+                       "position: gunzip it, or compress it with bgzip",
+                       path);
     g->packed = true;
     g->raw = bi_calloc(g->env, BLOCK_SIZE, 1);
     g->plain = bi_calloc(g->env, BLOCK_SIZE, 1);
@@ -452,8 +469,10 @@ int bi_genome_read(struct bioinfer_genome *g, const char *name, int64_t start, i
         return bi_fail(err, BIOINFER_INVALID, "%s has no contig '%.80s'", g->file.path, name);
     c = &g->contigs[at];
     if (start >= end || start >= c->length || end <= 0)
-        return bi_fail(err, BIOINFER_INVALID, "%.80s:%lld-%lld: off the contig, which has %lld "
-                       "bases", name, (long long)start, (long long)end, (long long)c->length);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%.80s:%lld-%lld: off the contig, which has %lld "
+                       "bases",
+                       name, (long long)start, (long long)end, (long long)c->length);
     first = start < 0 ? 0 : start;
     last = end > c->length ? c->length : end;
     if (!c->found && (st = find_header(g, c, err)))

@@ -28,8 +28,7 @@ void bi_z_free(void *env, void *ptr)
     bi_free(env, ptr);
 }
 
-int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
-                   struct bioinfer_error *err)
+int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err)
 {
     *g = (struct bi_gunzip){.env = stream->env,
                             .stream = *stream,
@@ -87,8 +86,8 @@ static int need(struct bi_gunzip *g, size_t n, struct bioinfer_error *err)
         int st;
         if (g->late.status)
             return bi_fail(err, g->late.status, "%s", g->late.text);
-        st = bi_stream_read(&g->stream, g->in + g->end,
-                            min_size(g->in_size - g->end, g->chunk), &got, err);
+        st = bi_stream_read(&g->stream, g->in + g->end, min_size(g->in_size - g->end, g->chunk),
+                            &got, err);
         if (st)
             return st;
         if (!got)
@@ -190,10 +189,9 @@ static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
     if (g->end - g->pos == 1 && g->in[g->pos] == 0x1F)
         return truncated(g, err);
     if (!is_gzip_magic(g))
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: trailing garbage after the gzip data at offset %llu (byte 0x%02X)",
-            g->stream.path, (unsigned long long)consumed(g), g->in[g->pos]);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: trailing garbage after the gzip data at offset %llu (byte 0x%02X)",
+                       g->stream.path, (unsigned long long)consumed(g), g->in[g->pos]);
     inflateReset(&s->z);
     s->in_member = s->fresh = true;
     s->member_out = 0;
@@ -279,21 +277,19 @@ static int inflate_some(struct bi_gunzip *g, uint8_t *dst, size_t n, size_t *got
         } else if (z == Z_MEM_ERROR) {
             return bi_fail(err, BIOINFER_NOMEM, "%s: decompressor", g->stream.path);
         } else if (z != Z_OK && z != Z_BUF_ERROR) {
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: bad gzip data near offset %llu: %s", g->stream.path,
-                           (unsigned long long)consumed(g),
+            return bi_fail(err, BIOINFER_FORMAT, "%s: bad gzip data near offset %llu: %s",
+                           g->stream.path, (unsigned long long)consumed(g),
                            s->z.msg ? s->z.msg : "damaged");
         } else if (!in_size && !*got) {
             return truncated(g, err);
         }
         if (g->ratio_limit && g->total_out > 1u << 20 &&
             g->total_out / g->ratio_limit > consumed(g))
-            return bi_fail(
-                err, BIOINFER_LIMIT,
-                "%s: %llu bytes inflate to more than %llu times as many: refused "
-                "as a decompression bomb (no_ratio_limit allows it)",
-                g->stream.path, (unsigned long long)consumed(g),
-                (unsigned long long)g->ratio_limit);
+            return bi_fail(err, BIOINFER_LIMIT,
+                           "%s: %llu bytes inflate to more than %llu times as many: refused "
+                           "as a decompression bomb (no_ratio_limit allows it)",
+                           g->stream.path, (unsigned long long)consumed(g),
+                           (unsigned long long)g->ratio_limit);
     }
     return 0;
 }

@@ -19,7 +19,7 @@ struct bi_gunzip {
     struct bi_gunzip_state *state; /* zlib's, NULL for plain bytes */
     uint8_t *in;                   /* bytes as stored: in[pos, end) are not yet used */
     size_t pos, end, in_size;
-    int n_threads; /* inflate BGZF, set before the first read; 0 and 1: the caller's alone */
+    int n_threads;        /* inflate BGZF, set before the first read; 0 and 1: the caller's alone */
     struct bi_bgzf *bgzf; /* NULL: it is */
     uint64_t total_out;
     uint64_t ratio_limit; /* 0 = none */
@@ -30,16 +30,14 @@ struct bi_gunzip {
 };
 
 /* Takes the stream over: it is closed with the gunzip, also when this fails. */
-int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream,
-                   struct bioinfer_error *err);
+int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err);
 /* Up to n > 0 bytes; *got = 0 at the end. */
 int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
 /* Of plain bytes with a known size: reads on at this one. */
 int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *err);
-bool bi_gunzip_is_compressed(
-    const struct bi_gunzip *g);            /* known after the first read */
-void bi_gunzip_close(struct bi_gunzip *g); /* safe on a zeroed struct */
+bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* known after the first read */
+void bi_gunzip_close(struct bi_gunzip *g);               /* safe on a zeroed struct */
 
 /* zalloc, zfree and opaque of a z_stream whose memory comes from an environment. */
 void *bi_z_alloc(void *env, unsigned n, unsigned size);

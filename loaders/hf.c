@@ -20,8 +20,8 @@ static const char *label(const struct bi_reader *r)
 }
 
 /* *found = false, and no error, when the folder has no such file. */
-static int open_in_folder(struct bi_reader *r, const char *name, struct bi_file *f,
-                          bool *found, struct bioinfer_error *err)
+static int open_in_folder(struct bi_reader *r, const char *name, struct bi_file *f, bool *found,
+                          struct bioinfer_error *err)
 {
     const struct bi_folder *folder = r->folder;
     const struct bi_env *env = r->cp->env;
@@ -49,9 +49,8 @@ static int open_in_folder(struct bi_reader *r, const char *name, struct bi_file 
 
 /* A small text file; *text is freed by the caller, NULL when there is no such file. The
  * name to use in messages goes to *path (arena). */
-static int slurp_in_folder(struct bi_reader *r, const char *name, uint64_t cap,
-                           char **text, size_t *size, const char **path,
-                           struct bioinfer_error *err)
+static int slurp_in_folder(struct bi_reader *r, const char *name, uint64_t cap, char **text,
+                           size_t *size, const char **path, struct bioinfer_error *err)
 {
     struct bi_file f = BI_FILE_NONE;
     bool found;
@@ -64,8 +63,8 @@ static int slurp_in_folder(struct bi_reader *r, const char *name, uint64_t cap,
         goto out;
     }
     if (f.size > cap) {
-        st = bi_fail(err, BIOINFER_LIMIT, "%s: %llu bytes, at most %llu are read",
-                     f.path, (unsigned long long)f.size, (unsigned long long)cap);
+        st = bi_fail(err, BIOINFER_LIMIT, "%s: %llu bytes, at most %llu are read", f.path,
+                     (unsigned long long)f.size, (unsigned long long)cap);
         goto out;
     }
     if (!(*text = bi_alloc(r->cp->env, (size_t)f.size + 1))) {
@@ -86,8 +85,8 @@ out:
 }
 
 /* Opens a weight file of the folder and reads it. */
-static int read_weights(struct bi_reader *r, const char *name, const char *want,
-                        bool *found, struct bioinfer_error *err)
+static int read_weights(struct bi_reader *r, const char *name, const char *want, bool *found,
+                        struct bioinfer_error *err)
 {
     struct bi_file f = BI_FILE_NONE;
     int st = open_in_folder(r, name, &f, found, err);
@@ -100,16 +99,14 @@ static int read_weights(struct bi_reader *r, const char *name, const char *want,
 
 /* ---- config.json and vocab.txt ---- */
 
-static int read_json(struct bi_reader *r, const char *name, uint64_t cap,
-                     struct bi_json **out, const char **path,
-                     struct bioinfer_error *err)
+static int read_json(struct bi_reader *r, const char *name, uint64_t cap, struct bi_json **out,
+                     const char **path, struct bioinfer_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     int st = slurp_in_folder(r, name, cap, &text, &size, path, err);
     *out = NULL;
-    if (!st && text &&
-        !(st = bi_json_parse(out, &r->cp->arena, *path, text, size, err)) &&
+    if (!st && text && !(st = bi_json_parse(out, &r->cp->arena, *path, text, size, err)) &&
         (*out)->type != BI_JSON_OBJECT)
         st = bi_fail(err, BIOINFER_FORMAT, "%s: expected a JSON object", *path);
     bi_free(r->cp->env, text);
@@ -118,8 +115,8 @@ static int read_json(struct bi_reader *r, const char *name, uint64_t cap,
 
 /* One token per line, id = line number; two lines with one token would make ids
  * ambiguous. */
-static int check_vocab(struct bi_reader *r, const char *path, const char *text,
-                       size_t size, struct bioinfer_error *err)
+static int check_vocab(struct bi_reader *r, const char *path, const char *text, size_t size,
+                       struct bioinfer_error *err)
 {
     struct bi_map seen = {.env = r->cp->env};
     uint64_t line = 0, other;
@@ -133,9 +130,8 @@ static int check_vocab(struct bi_reader *r, const char *path, const char *text,
             n--;
         st = bi_map_add(&seen, text + i, n, line, &other);
         if (!st)
-            st = bi_fail(err, BIOINFER_FORMAT,
-                         "%s: line %llu: token '%s' is also on line %llu", path,
-                         (unsigned long long)line + 1, bi_quote(text + i, n).text,
+            st = bi_fail(err, BIOINFER_FORMAT, "%s: line %llu: token '%s' is also on line %llu",
+                         path, (unsigned long long)line + 1, bi_quote(text + i, n).text,
                          (unsigned long long)other + 1);
         else if (st < 0)
             st = bi_fail(err, BIOINFER_NOMEM, "%s: tokens", path);
@@ -157,8 +153,7 @@ static int read_added(struct bi_reader *r, struct bioinfer_error *err)
         if (!st && json && !bi_json_get(json, "added_tokens_decoder"))
             return 0;
     }
-    return st || !json ? st
-                       : bi_vocab_added(&r->cp->pieces, &r->cp->arena, path, json, err);
+    return st || !json ? st : bi_vocab_added(&r->cp->pieces, &r->cp->arena, path, json, err);
 }
 
 /* spiece.model and what was added to it, else tokenizer.json */
@@ -172,8 +167,8 @@ static int read_pieces(struct bi_reader *r, struct bioinfer_error *err)
     if (!st && bytes) {
         st = bi_vocab_spiece(&r->cp->pieces, &r->cp->arena, path, bytes, size, err);
         st = st ? st : read_added(r, err);
-    } else if (!st &&
-               !(st = read_json(r, "tokenizer.json", MAX_VOCAB_SIZE, &json, &path, err)) && json) {
+    } else if (!st && !(st = read_json(r, "tokenizer.json", MAX_VOCAB_SIZE, &json, &path, err)) &&
+               json) {
         st = bi_vocab_tokenizer(&r->cp->pieces, &r->cp->arena, path, json, err);
     }
     bi_free(r->cp->env, bytes);
@@ -192,9 +187,7 @@ int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err)
     r->cp->config = config;
     if ((st = read_pieces(r, err)))
         return st;
-    if ((st = slurp_in_folder(r, "vocab.txt", MAX_VOCAB_SIZE, &text, &size, &path,
-                              err)) ||
-        !text)
+    if ((st = slurp_in_folder(r, "vocab.txt", MAX_VOCAB_SIZE, &text, &size, &path, err)) || !text)
         return st;
     if (!(st = check_vocab(r, path, text, size, err)) &&
         !(r->cp->vocab = bi_arena_strndup(&r->cp->arena, text, size)))
@@ -214,14 +207,13 @@ struct index {
 };
 
 /* A plain name in the folder, ending as weights of this kind do. */
-static int check_shard_name(const struct index *ix, const struct bi_json *v,
-                            const char *suffix, struct bioinfer_error *err)
+static int check_shard_name(const struct index *ix, const struct bi_json *v, const char *suffix,
+                            struct bioinfer_error *err)
 {
     size_t n = strlen(suffix);
     const char *why = NULL;
     if (v->type != BI_JSON_STRING)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: weight_map: '%s': expected a file name", ix->path,
+        return bi_fail(err, BIOINFER_FORMAT, "%s: weight_map: '%s': expected a file name", ix->path,
                        bi_quote(v->key, v->key_len).text);
     if (memchr(v->text, '\0', v->text_len))
         why = "NUL in the name";
@@ -248,10 +240,8 @@ static int fill_index(struct bi_reader *r, struct index *ix, const struct bi_jso
         int st = check_shard_name(ix, v, suffix, err);
         if (st)
             return st;
-        if ((st = bi_map_add(&ix->shard_numbers, v->text, v->text_len, shard, &shard)) >
-            0) {
-            if (!bi_grow(r->cp->env, &ix->shards, &ix->cap, ix->n_shards + 1,
-                         sizeof *ix->shards))
+        if ((st = bi_map_add(&ix->shard_numbers, v->text, v->text_len, shard, &shard)) > 0) {
+            if (!bi_grow(r->cp->env, &ix->shards, &ix->cap, ix->n_shards + 1, sizeof *ix->shards))
                 st = BIOINFER_NOMEM;
             else
                 ix->shards[ix->n_shards++] = v->text;
@@ -270,9 +260,8 @@ static int fail_missing(const struct bi_reader *r, const struct index *ix,
 {
     for (const struct bi_json *v = map->first; v; v = v->next)
         if (!bi_map_find(&r->cp->by_name, v->key, v->key_len, NULL))
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: tensor '%s' is not in its shard '%s'", ix->path,
-                           bi_quote(v->key, v->key_len).text,
+            return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s' is not in its shard '%s'",
+                           ix->path, bi_quote(v->key, v->key_len).text,
                            bi_quote(v->text, v->text_len).text);
     return 0;
 }
@@ -290,8 +279,8 @@ static int read_sharded(struct bi_reader *r, const char *index_name, const char 
         goto out;
     map = bi_json_get(json, "weight_map");
     if (!map || map->type != BI_JSON_OBJECT || !map->n) {
-        st = bi_fail(err, BIOINFER_FORMAT,
-                     "%s: expected an object 'weight_map' with tensors", ix.path);
+        st = bi_fail(err, BIOINFER_FORMAT, "%s: expected an object 'weight_map' with tensors",
+                     ix.path);
         goto out;
     }
     if ((st = fill_index(r, &ix, map, suffix, err)))
@@ -303,8 +292,8 @@ static int read_sharded(struct bi_reader *r, const char *index_name, const char 
         r->shard = i;
         st = read_weights(r, ix.shards[i], want, &there, err);
         if (!st && !there)
-            st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: shard '%s' is not in the folder",
-                         ix.path, bi_quote(ix.shards[i], strlen(ix.shards[i])).text);
+            st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: shard '%s' is not in the folder", ix.path,
+                         bi_quote(ix.shards[i], strlen(ix.shards[i])).text);
     }
     if (!st && r->n_found < map->n)
         st = fail_missing(r, &ix, map, err);
@@ -321,18 +310,17 @@ out:
 
 int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err)
 {
-    static const char *const others[] = {"tf_model.h5", "flax_model.msgpack",
-                                         "rust_model.ot", "model.onnx"};
+    static const char *const others[] = {"tf_model.h5", "flax_model.msgpack", "rust_model.ot",
+                                         "model.onnx"};
     bool found = false;
     int st = read_weights(r, "model.safetensors", "safetensors", &found, err);
     if (!st && !found)
-        st = read_sharded(r, "model.safetensors.index.json", ".safetensors",
-                          "safetensors", &found, err);
+        st = read_sharded(r, "model.safetensors.index.json", ".safetensors", "safetensors", &found,
+                          err);
     if (!st && !found)
         st = read_weights(r, "pytorch_model.bin", "pytorch", &found, err);
     if (!st && !found)
-        st = read_sharded(r, "pytorch_model.bin.index.json", ".bin", "pytorch", &found,
-                          err);
+        st = read_sharded(r, "pytorch_model.bin.index.json", ".bin", "pytorch", &found, err);
     if (!st && !found) {
         const char *other = "";
         for (size_t i = 0; i < BI_COUNT(others) && !st && !found; i++) {
@@ -351,8 +339,7 @@ int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err)
     return st ? st : bi_hf_read_config(r, err);
 }
 
-int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name,
-                            struct bioinfer_error *err)
+int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name, struct bioinfer_error *err)
 {
     static const char suffix[] = ".pt", head[] = "-contact-regression.pt";
     size_t n = strlen(file_name), k = sizeof suffix - 1;
@@ -360,8 +347,7 @@ int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name,
     char *name;
     if (n <= k || strcmp(file_name + n - k, suffix))
         return 0;
-    if (!(name =
-              bi_arena_printf(&r->cp->arena, "%.*s%s", (int)(n - k), file_name, head)))
+    if (!(name = bi_arena_printf(&r->cp->arena, "%.*s%s", (int)(n - k), file_name, head)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: path", file_name);
     return read_weights(r, name, "pytorch", &found, err);
 }

@@ -14,13 +14,12 @@
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
 }
 
 /* n bytes of names between `slashes` slashes; no name begins with a dot or a dash. */
-static bool is_path_of_names(const char *text, size_t n, int min_slashes,
-                             int max_slashes)
+static bool is_path_of_names(const char *text, size_t n, int min_slashes, int max_slashes)
 {
     int slashes = 0;
     for (size_t i = 0; i < n; i++) {
@@ -73,14 +72,15 @@ int bi_hub_check_link(const struct bi_env *env, const char *path, const char *ro
     size_t n = strlen(root);
     int st = bi_path_real(&real, env, path, err);
     if (!st && strcmp(root, "/") && (strncmp(real, root, n) || real[n] != '/'))
-        st = bi_fail(err, BIOINFER_INVALID, "%s: link leads out of its folder, to %s; give that "
-                     "file itself, copy it here, or link the whole folder", path, real);
+        st = bi_fail(err, BIOINFER_INVALID,
+                     "%s: link leads out of its folder, to %s; give that "
+                     "file itself, copy it here, or link the whole folder",
+                     path, real);
     bi_free(env, real);
     return st;
 }
 
-int bi_hub_root(char **out, const struct bi_env *env, const char *path,
-                struct bioinfer_error *err)
+int bi_hub_root(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err)
 {
     char *real, *commit, *snapshots, *model;
     int st = bi_path_real(&real, env, path, err);
@@ -106,8 +106,8 @@ int bi_hub_root(char **out, const struct bi_env *env, const char *path,
 }
 
 /* Reads refs/<revision>; *commit stays NULL when there is no such ref. */
-static int read_ref(char **commit, const struct bi_env *env, const char *path,
-                    const char *root, struct bioinfer_error *err)
+static int read_ref(char **commit, const struct bi_env *env, const char *path, const char *root,
+                    struct bioinfer_error *err)
 {
     char *text = NULL;
     size_t n = 0, used = 0;
@@ -119,8 +119,7 @@ static int read_ref(char **commit, const struct bi_env *env, const char *path,
         return st;
     while (used < n && is_name_char(text[used]))
         used++;
-    if (!used || text[0] == '.' ||
-        (used < n && strspn(text + used, "\r\n") != n - used)) {
+    if (!used || text[0] == '.' || (used < n && strspn(text + used, "\r\n") != n - used)) {
         bi_free(env, text);
         return bi_fail(err, BIOINFER_FORMAT, "%s: expected a commit id", path);
     }
@@ -149,8 +148,7 @@ static int find_snapshot(char **out, const struct bi_env *env, const char *folde
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", folder);
         goto out;
     }
-    if (!bi_path_is_folder(snapshot) ||
-        (st = bi_hub_check_link(env, snapshot, root, err)))
+    if (!bi_path_is_folder(snapshot) || (st = bi_hub_check_link(env, snapshot, root, err)))
         goto out;
     *out = snapshot;
     snapshot = NULL;
@@ -176,8 +174,7 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
             return bi_fail(err, BIOINFER_NOMEM, "%s: path", name);
         return 0;
     }
-    if (!is_path_of_names(name, n, 1, 1) ||
-        !is_path_of_names(revision, strlen(revision), 0, 8))
+    if (!is_path_of_names(name, n, 1, 1) || !is_path_of_names(revision, strlen(revision), 0, 8))
         return bi_fail(
             err, BIOINFER_NOT_FOUND,
             "%s: no such file or folder, and neither a hub name (org/name, org/name@revision) nor tiny",
@@ -199,15 +196,13 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
         goto out;
     }
     org[slash - name] = '/';
-    if (bi_path_is_folder(folder) &&
-        (st = find_snapshot(&found, env, folder, revision, err)))
+    if (bi_path_is_folder(folder) && (st = find_snapshot(&found, env, folder, revision, err)))
         goto out;
     if (!found)
         st = bi_fail(err, BIOINFER_NOT_FOUND,
                      "%s: no such file, and not in the hub cache; fetch it with\n"
                      "  hf download %s%s%s\nlooked for revision %s in %s",
-                     name, org, at ? " --revision " : "", at ? revision : "", revision,
-                     folder);
+                     name, org, at ? " --revision " : "", at ? revision : "", revision, folder);
     else
         *out = found;
 out:

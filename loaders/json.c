@@ -15,8 +15,8 @@
 
 /* Two members of one name make a document ambiguous. Small objects are compared in
  * pairs, others through a map, so that the work stays linear. */
-static int check_keys(const struct bi_arena *arena, const char *name,
-                      const struct bi_json *object, struct bioinfer_error *err)
+static int check_keys(const struct bi_arena *arena, const char *name, const struct bi_json *object,
+                      struct bioinfer_error *err)
 {
     struct bi_map seen = {.env = arena->env};
     const struct bi_json *twice = NULL;
@@ -37,8 +37,7 @@ static int check_keys(const struct bi_arena *arena, const char *name,
             return bi_fail(err, BIOINFER_NOMEM, "%s: %zu names", name, object->n);
     }
     if (twice)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: name '%s' appears twice in one object", name,
+        return bi_fail(err, BIOINFER_FORMAT, "%s: name '%s' appears twice in one object", name,
                        bi_quote(twice->key, twice->key_len).text);
     return 0;
 }
@@ -50,8 +49,8 @@ static const enum bi_json_type types[] = {
     [BI_TOKEN_OBJECT] = BI_JSON_OBJECT,
 };
 
-int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name,
-                  const char *text, size_t size, struct bioinfer_error *err)
+int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name, const char *text,
+                  size_t size, struct bioinfer_error *err)
 {
     struct {
         struct bi_json *node, *last;
@@ -78,8 +77,7 @@ int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name
             break;
         if (scan.token == BI_TOKEN_ARRAY_END || scan.token == BI_TOKEN_OBJECT_END) {
             node = open[--depth].node;
-            if (node->type == BI_JSON_OBJECT &&
-                (st = check_keys(arena, name, node, err)))
+            if (node->type == BI_JSON_OBJECT && (st = check_keys(arena, name, node, err)))
                 return st;
             continue;
         }
@@ -138,8 +136,7 @@ bool bi_text_u64(const char *text, size_t n, uint64_t *out)
 
 bool bi_json_u64(const struct bi_json *json, uint64_t *out)
 {
-    return json && json->type == BI_JSON_NUMBER &&
-           bi_text_u64(json->text, json->text_len, out);
+    return json && json->type == BI_JSON_NUMBER && bi_text_u64(json->text, json->text_len, out);
 }
 
 /* strtod() reads the decimal point of the process's locale, so it gets none: 1.25e-3

@@ -8,26 +8,33 @@
 
 #include "../base/arena.h"
 
-enum bi_json_type { BI_JSON_NULL, BI_JSON_FALSE, BI_JSON_TRUE, BI_JSON_NUMBER, BI_JSON_STRING,
-                    BI_JSON_ARRAY, BI_JSON_OBJECT };
+enum bi_json_type {
+    BI_JSON_NULL,
+    BI_JSON_FALSE,
+    BI_JSON_TRUE,
+    BI_JSON_NUMBER,
+    BI_JSON_STRING,
+    BI_JSON_ARRAY,
+    BI_JSON_OBJECT
+};
 
 struct bi_json {
     enum bi_json_type type;
-    const char *key;    /* member of an object: its name (NUL-terminated) */
+    const char *key; /* member of an object: its name (NUL-terminated) */
     uint32_t key_len;
-    uint32_t text_len;  /* of string or number */
-    const char *text;   /* string (decoded) or number as it stands; NUL-terminated */
-    size_t n;           /* items or members */
+    uint32_t text_len;            /* of string or number */
+    const char *text;             /* string (decoded) or number as it stands; NUL-terminated */
+    size_t n;                     /* items or members */
     struct bi_json *first, *next; /* children in file order; sibling */
 };
 
 /* Parses text[0, size). `name` is for messages. The tree lives in the arena. */
-int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name,
-                  const char *text, size_t size, struct bioinfer_error *err);
+int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name, const char *text,
+                  size_t size, struct bioinfer_error *err);
 /* A member of an object by name; NULL when absent or json is no object (or NULL). */
 const struct bi_json *bi_json_get(const struct bi_json *json, const char *key);
 /* Convert: false when json is NULL, of another type or out of range (*out untouched). */
-bool bi_json_u64(const struct bi_json *json, uint64_t *out); /* plain decimal digits only */
+bool bi_json_u64(const struct bi_json *json, uint64_t *out);  /* plain decimal digits only */
 bool bi_json_double(const struct bi_json *json, double *out); /* locale-free */
 bool bi_json_bool(const struct bi_json *json, bool *out);
 const char *bi_json_string(const struct bi_json *json); /* NULL unless a string */

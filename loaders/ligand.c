@@ -16,17 +16,17 @@ static bool named(const char *name, const char *const *names, size_t n)
 bool bi_is_protein(const struct bi_atom *a)
 {
     static const char *const names[] = {
-        "ALA", "ARG", "ASN", "ASP", "CYS", "GLN", "GLU", "GLY", "HIS", "ILE", "LEU", "LYS",
-        "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL", "ASX", "GLX", "XAA", "XLE",
-        "SEC", "MSE", "HID", "HIE", "HIP", "HSD", "HSE", "HSP", "CYX", "CME", "CSB", "CSO",
-        "MEN", "PHD", "PTR", "SEP", "TPO"};
+        "ALA", "ARG", "ASN", "ASP", "CYS", "GLN", "GLU", "GLY", "HIS", "ILE", "LEU",
+        "LYS", "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL", "ASX", "GLX",
+        "XAA", "XLE", "SEC", "MSE", "HID", "HIE", "HIP", "HSD", "HSE", "HSP", "CYX",
+        "CME", "CSB", "CSO", "MEN", "PHD", "PTR", "SEP", "TPO"};
     return named(a->residue, names, BI_COUNT(names));
 }
 
 bool bi_is_water(const struct bi_atom *a)
 {
-    static const char *const names[] = {"HOH", "DOD", "WAT", "H2O", "OH2", "TIP", "TIP2", "TIP3",
-                                        "TIP4"};
+    static const char *const names[] = {"HOH", "DOD",  "WAT",  "H2O", "OH2",
+                                        "TIP", "TIP2", "TIP3", "TIP4"};
     return named(a->residue, names, BI_COUNT(names));
 }
 

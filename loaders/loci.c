@@ -19,7 +19,7 @@ struct bioinfer_loci {
     bool at_end, variants, started;
     char *line; /* at hand: NUL-terminated in the buffer */
     size_t length;
-    int64_t number;  /* of that line, from 1 */
+    int64_t number; /* of that line, from 1 */
     uint64_t ordinal;
     /* VCF: what is left of the line's alleles, its ID, and whether they are several */
     char *alleles;
@@ -72,8 +72,10 @@ static int next_line(struct bioinfer_loci *l, struct bioinfer_error *err)
             if (l->length && l->line[l->length - 1] == '\r')
                 l->length--;
             if (memchr(l->line, '\0', l->length))
-                return bi_fail(err, BIOINFER_FORMAT, "%s: line %lld: a NUL byte: this is neither "
-                               "BED nor VCF", l->path, (long long)l->number);
+                return bi_fail(err, BIOINFER_FORMAT,
+                               "%s: line %lld: a NUL byte: this is neither "
+                               "BED nor VCF",
+                               l->path, (long long)l->number);
             l->line[l->length] = '\0';
             return 1;
         }
@@ -125,8 +127,7 @@ static int cut(char *line, char **field)
 static int unusable(struct bioinfer_loci *l, int status, const char *what, const char *value)
 {
     snprintf(l->message, sizeof l->message, "%.800s: line %lld: %s%s%.60s%s", l->path,
-             (long long)l->number, what, value ? " '" : "", value ? value : "",
-             value ? "'" : "");
+             (long long)l->number, what, value ? " '" : "", value ? value : "", value ? "'" : "");
     l->of.status = status;
     l->of.message = l->message;
     return 1;
@@ -134,8 +135,12 @@ static int unusable(struct bioinfer_loci *l, int status, const char *what, const
 
 static void begin_locus(struct bioinfer_loci *l)
 {
-    l->of = (struct bioinfer_locus){.chrom = "", .name = "", .reference = "", .alternative = "",
-                                    .message = "", .line = (uint64_t)l->number,
+    l->of = (struct bioinfer_locus){.chrom = "",
+                                    .name = "",
+                                    .reference = "",
+                                    .alternative = "",
+                                    .message = "",
+                                    .line = (uint64_t)l->number,
                                     .ordinal = l->ordinal++};
 }
 
@@ -294,8 +299,7 @@ bool bi_loci_are_variants(const struct bioinfer_loci *l)
     return l->variants;
 }
 
-int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus,
-                 struct bioinfer_error *err)
+int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus, struct bioinfer_error *err)
 {
     int st = l->variants ? next_variant(l, err) : next_interval(l, err);
     if (st == 1)

@@ -19,8 +19,7 @@ int bi_loci_open_memory(struct bioinfer_loci **out, const struct bi_env *env, co
 /* Known after open: variants, not intervals. */
 bool bi_loci_are_variants(const struct bioinfer_loci *l);
 /* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
-int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus,
-                 struct bioinfer_error *err);
+int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus, struct bioinfer_error *err);
 void bi_loci_close(struct bioinfer_loci **loci);
 
 #endif

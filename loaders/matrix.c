@@ -162,8 +162,8 @@ static bool parse_score(const char *word, size_t n, int32_t *score)
 
 static bool is_letter(const char *word, size_t n)
 {
-    return n == 1 && ((*word >= 'A' && *word <= 'Z') || (*word >= 'a' && *word <= 'z') ||
-                      *word == '*');
+    return n == 1 &&
+           ((*word >= 'A' && *word <= 'Z') || (*word >= 'a' && *word <= 'z') || *word == '*');
 }
 
 static int read_letters(struct bi_matrix *m, struct scan *s, struct bioinfer_error *err)
@@ -200,9 +200,8 @@ static int read_row(struct bi_matrix *m, struct scan *s, const char *at, const c
     letter = is_letter(word, n) ? memchr(m->letters, upper((unsigned char)*word), (size_t)m->n)
                                 : NULL;
     if (!letter)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s:%d: a row must begin with one of the letters %s", s->name, s->line,
-                       m->letters);
+        return bi_fail(err, BIOINFER_FORMAT, "%s:%d: a row must begin with one of the letters %s",
+                       s->name, s->line, m->letters);
     row = (int)(letter - m->letters);
     if (*seen >> row & 1)
         return bi_fail(err, BIOINFER_FORMAT, "%s:%d: row %c twice", s->name, s->line, *letter);
@@ -214,8 +213,7 @@ static int read_row(struct bi_matrix *m, struct scan *s, const char *at, const c
         if (!parse_score(word, n, &m->score[row][column]))
             return bi_fail(err, BIOINFER_FORMAT,
                            "%s:%d: row %c: score %d: expected a whole number from -%d to %d",
-                           s->name, s->line, *letter, column + 1, BI_MATRIX_SCORE,
-                           BI_MATRIX_SCORE);
+                           s->name, s->line, *letter, column + 1, BI_MATRIX_SCORE, BI_MATRIX_SCORE);
         column++;
     }
     if (column < m->n)
@@ -265,8 +263,8 @@ int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *na
                  tables[i].name);
     }
     if (!bi_path_exists(name))
-        return bi_fail(err, BIOINFER_NOT_FOUND,
-                       "matrix '%.60s': neither a file nor one of %s", name, known);
+        return bi_fail(err, BIOINFER_NOT_FOUND, "matrix '%.60s': neither a file nor one of %s",
+                       name, known);
     if ((st = bi_file_slurp(env, name, BI_MATRIX_FILE, &text, &size, err)))
         return st;
     st = bi_matrix_parse(m, name, text, size, err);

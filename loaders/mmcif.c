@@ -172,8 +172,10 @@ static int add_row(struct bi_structure *s, const struct lexer *x, const struct c
     copy(a.element, sizeof a.element, row[ELEMENT]);
     a.het = row[GROUP].n == 6 && !memcmp(row[GROUP].text, "HETATM", 6);
     if (chain.n >= sizeof a.chain)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: line %ld: chain '%s': names have at most %d "
-                       "characters", s->name, x->line, bi_quote(chain.text, chain.n).text,
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "%s: line %ld: chain '%s': names have at most %d "
+                       "characters",
+                       s->name, x->line, bi_quote(chain.text, chain.n).text,
                        (int)sizeof a.chain - 1);
     copy(a.chain, sizeof a.chain, chain);
     if (!whole(number, &a.number))
@@ -190,8 +192,8 @@ static int add_row(struct bi_structure *s, const struct lexer *x, const struct c
                            bi_quote(c.text ? c.text : "", c.n).text);
         a.x[i] = (float)v;
     }
-    if (row[OCCUPANCY].n && bi_parse_f64(row[OCCUPANCY].text, row[OCCUPANCY].n, &v) &&
-        v >= -1e6 && v <= 1e6)
+    if (row[OCCUPANCY].n && bi_parse_f64(row[OCCUPANCY].text, row[OCCUPANCY].n, &v) && v >= -1e6 &&
+        v <= 1e6)
         a.occupancy = (float)v;
     if (row[MODEL].n && (!whole(row[MODEL], &a.model) || a.model < 0))
         return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: model '%s'", s->name, x->line,
@@ -237,8 +239,10 @@ static int read_loop(struct bi_structure *s, struct lexer *x, struct bioinfer_er
         column[n++] = (int8_t)c;
     }
     if (!st && mine && !has_columns(have))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: _atom_site lacks a name, residue, "
-                       "chain, number or coordinate", s->name, x->line);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: line %ld: _atom_site lacks a name, residue, "
+                       "chain, number or coordinate",
+                       s->name, x->line);
     while (!st && x->kind == VALUE) {
         if (!n)
             return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: a loop without items", s->name,
@@ -258,8 +262,7 @@ static int read_loop(struct bi_structure *s, struct lexer *x, struct bioinfer_er
     return st;
 }
 
-int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
-                  struct bioinfer_error *err)
+int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err)
 {
     struct lexer x = {.name = s->name, .text = text, .size = size, .line = 1};
     struct cell row[N_COLUMNS] = {{0}};

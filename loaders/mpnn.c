@@ -12,9 +12,8 @@
 
 enum { MPNN_START = 12 };
 
-static int add_tensor(struct bi_reader *r, int file, const struct bi_json *t,
-                      enum bi_dtype dtype, uint64_t payload, struct bi_span *span,
-                      struct bioinfer_error *err)
+static int add_tensor(struct bi_reader *r, int file, const struct bi_json *t, enum bi_dtype dtype,
+                      uint64_t payload, struct bi_span *span, struct bioinfer_error *err)
 {
     const struct bi_file *f = &r->cp->files[file];
     const struct bi_json *shape = bi_json_get(t, "shape");
@@ -36,8 +35,8 @@ static int add_tensor(struct bi_reader *r, int file, const struct bi_json *t,
     if (!bi_mul_size(n, bi_dtype_bits(dtype) / 8, &size) ||
         !bi_range_ok(offset, size, f->size - payload))
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: tensor '%s': %llu elements at byte %llu of %llu bytes of data",
-                       f->path, bi_quote(t->key, t->key_len).text, (unsigned long long)n,
+                       "%s: tensor '%s': %llu elements at byte %llu of %llu bytes of data", f->path,
+                       bi_quote(t->key, t->key_len).text, (unsigned long long)n,
                        (unsigned long long)offset, (unsigned long long)(f->size - payload));
     v.offset = payload + offset;
     *span = (struct bi_span){offset, offset + size, 0};
@@ -66,8 +65,7 @@ static int add_tensors(struct bi_reader *r, int file, const struct bi_json *tens
     return st;
 }
 
-static int add_header(struct bi_reader *r, const struct bi_json *header,
-                      struct bioinfer_error *err)
+static int add_header(struct bi_reader *r, const struct bi_json *header, struct bioinfer_error *err)
 {
     struct bi_arena *arena = &r->cp->arena;
     int st = 0;
@@ -113,12 +111,15 @@ int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err)
         return st;
     n = bi_le32(start + 8);
     if (bi_le32(start + 4) != 1)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: version %lu of the .mpnn container, "
-                       "expected 1", f->path, (unsigned long)bi_le32(start + 4));
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: version %lu of the .mpnn container, "
+                       "expected 1",
+                       f->path, (unsigned long)bi_le32(start + 4));
     if (n > BI_MAX_HEADER || !bi_range_ok(MPNN_START, n, f->size))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: a header of %llu bytes, file has %llu behind "
-                       "its length", f->path, (unsigned long long)n,
-                       (unsigned long long)(f->size - MPNN_START));
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: a header of %llu bytes, file has %llu behind "
+                       "its length",
+                       f->path, (unsigned long long)n, (unsigned long long)(f->size - MPNN_START));
     if (!(text = bi_alloc(r->cp->env, (size_t)n + 1)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: header of %llu bytes", f->path,
                        (unsigned long long)n);
@@ -133,8 +134,10 @@ int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err)
         ;
     tensors = bi_json_get(header, "tensors");
     if (d == BI_COUNT(dtypes) || !tensors || tensors->type != BI_JSON_OBJECT) {
-        st = bi_fail(err, BIOINFER_FORMAT, "%s: header: expected a dtype (float16, bfloat16, "
-                     "float32) and tensors", f->path);
+        st = bi_fail(err, BIOINFER_FORMAT,
+                     "%s: header: expected a dtype (float16, bfloat16, "
+                     "float32) and tensors",
+                     f->path);
         goto out;
     }
     if (!(st = add_header(r, header, err)))

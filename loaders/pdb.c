@@ -9,8 +9,7 @@
 
 /* ---- opening ---- */
 
-int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
-                     struct bioinfer_error *err)
+int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom, struct bioinfer_error *err)
 {
     if (s->n_atoms >= BI_MAX_ATOMS)
         return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d atoms", s->name, BI_MAX_ATOMS);
@@ -86,9 +85,8 @@ static void cut_suffix(char *name, const char *const *suffixes, size_t n)
         }
 }
 
-int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
-                             const char *name, const char *text, size_t size,
-                             struct bioinfer_error *err)
+int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
+                             const char *text, size_t size, struct bioinfer_error *err)
 {
     static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF"};
     static const char *const packed[] = {".gz", ".GZ"};
@@ -190,8 +188,7 @@ static bool is_letter(char c)
 static int read_atom(struct bi_structure *s, const struct line *l, bool het, int32_t model,
                      struct bioinfer_error *err)
 {
-    struct bi_atom a = {.het = het, .model = model, .icode = ' ', .altloc = ' ',
-                        .occupancy = 1};
+    struct bi_atom a = {.het = het, .model = model, .icode = ' ', .altloc = ' ', .occupancy = 1};
     size_t n;
     const char *t = columns(l, 13, 16, &n);
     double v;
@@ -222,8 +219,7 @@ static int read_atom(struct bi_structure *s, const struct line *l, bool het, int
     return bi_structure_add(s, &a, err);
 }
 
-int bi_pdb_read(struct bi_structure *s, const char *text, size_t size,
-                struct bioinfer_error *err)
+int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err)
 {
     struct line l = {.number = 0};
     int st = 0;

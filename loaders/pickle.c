@@ -83,8 +83,7 @@ static int take_line(struct bi_pickle_machine *m, char *dst, size_t *n)
         if (*p == '\n')
             break;
         if (*n == BI_PICKLE_MAX_LINE)
-            return bi_pickle_fail(m, BIOINFER_LIMIT,
-                                  "GLOBAL: a name longer than %d bytes",
+            return bi_pickle_fail(m, BIOINFER_LIMIT, "GLOBAL: a name longer than %d bytes",
                                   BI_PICKLE_MAX_LINE);
         dst[*n] = (char)*p;
     }
@@ -149,8 +148,7 @@ int bi_pickle_append(struct bi_pickle_machine *m, struct bi_pickle_list *list,
 {
     int st = 0;
     if (n > BI_PICKLE_MAX_ITEMS - m->n_items)
-        return bi_pickle_fail(m, BIOINFER_LIMIT, "more than %d items",
-                              BI_PICKLE_MAX_ITEMS);
+        return bi_pickle_fail(m, BIOINFER_LIMIT, "more than %d items", BI_PICKLE_MAX_ITEMS);
     m->n_items += n;
     list->n += n;
     while (n) {
@@ -178,8 +176,8 @@ int bi_pickle_append(struct bi_pickle_machine *m, struct bi_pickle_list *list,
     return 0;
 }
 
-static int new_tuple(struct bi_pickle_machine *m, const struct bi_pickle_value *values,
-                     size_t n, struct bi_pickle_value *out)
+static int new_tuple(struct bi_pickle_machine *m, const struct bi_pickle_value *values, size_t n,
+                     struct bi_pickle_value *out)
 {
     int st = bi_pickle_new_list(m, BI_PICKLE_TUPLE, out);
     return st ? st : bi_pickle_append(m, out->u.list, values, n, true);
@@ -200,8 +198,7 @@ bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text)
            v->u.text->n == strlen(text) && !memcmp(v->u.text->data, text, v->u.text->n);
 }
 
-const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict,
-                                            const char *key)
+const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, const char *key)
 {
     const struct bi_pickle_value *k, *v, *found = NULL;
     struct bi_pickle_iter it = {0};
@@ -226,8 +223,7 @@ static const char *const type_names[] = {
     [BI_PICKLE_OPAQUE] = "an object",
 };
 
-const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer,
-                               size_t size)
+const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size)
 {
     if (v->type != BI_PICKLE_OPAQUE && v->type != BI_PICKLE_SYMBOL)
         return type_names[v->type];
@@ -259,17 +255,15 @@ static size_t available(const struct bi_pickle_machine *m)
 int bi_pickle_need(struct bi_pickle_machine *m, size_t n)
 {
     if (available(m) < n)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "the stack has %zu of %zu values needed", available(m),
-                              n);
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "the stack has %zu of %zu values needed",
+                              available(m), n);
     return 0;
 }
 
 static int push_mark(struct bi_pickle_machine *m)
 {
     if (m->n_marks == BI_PICKLE_MAX_MARKS)
-        return bi_pickle_fail(m, BIOINFER_LIMIT, "more than %d marks",
-                              BI_PICKLE_MAX_MARKS);
+        return bi_pickle_fail(m, BIOINFER_LIMIT, "more than %d marks", BI_PICKLE_MAX_MARKS);
     if (!bi_grow(m->env, &m->marks, &m->mark_cap, m->n_marks + 1, sizeof *m->marks))
         return bi_pickle_no_memory(m);
     m->marks[m->n_marks++] = m->depth;
@@ -277,8 +271,7 @@ static int push_mark(struct bi_pickle_machine *m)
 }
 
 /* *n values lie above the last mark, from *values; the mark goes, the values stay. */
-static int pop_mark(struct bi_pickle_machine *m, const struct bi_pickle_value **values,
-                    size_t *n)
+static int pop_mark(struct bi_pickle_machine *m, const struct bi_pickle_value **values, size_t *n)
 {
     if (!m->n_marks)
         return bi_pickle_fail(m, BIOINFER_FORMAT, "no mark on the stack");
@@ -337,8 +330,8 @@ static int push_text(struct bi_pickle_machine *m, enum bi_pickle_type type, uint
                               type_names[type], (unsigned long long)n,
                               (unsigned long long)(m->end - m->at));
     if (n > BI_MAX_TEXT)
-        return bi_pickle_fail(m, BIOINFER_LIMIT, "%s of %llu bytes, at most %d",
-                              type_names[type], (unsigned long long)n, BI_MAX_TEXT);
+        return bi_pickle_fail(m, BIOINFER_LIMIT, "%s of %llu bytes, at most %d", type_names[type],
+                              (unsigned long long)n, BI_MAX_TEXT);
     if (!(text = bi_pickle_alloc(m, sizeof *text + (size_t)n + 1, &st)) ||
         (st = take_bytes(m, text->data, (size_t)n)))
         return st;
@@ -420,8 +413,8 @@ static int collect_mark(struct bi_pickle_machine *m, enum bi_pickle_type type)
 }
 
 /* APPEND(S), SETITEM(S), ADDITEMS: n values go into the container below them. */
-static int add_items(struct bi_pickle_machine *m, const struct bi_pickle_value *values,
-                     size_t n, const char *op, enum bi_pickle_type type)
+static int add_items(struct bi_pickle_machine *m, const struct bi_pickle_value *values, size_t n,
+                     const char *op, enum bi_pickle_type type)
 {
     char buffer[160];
     struct bi_pickle_value *target;
@@ -436,15 +429,13 @@ static int add_items(struct bi_pickle_machine *m, const struct bi_pickle_value *
     else if (target->type == BI_PICKLE_OPAQUE)
         st = 0; /* a dict or list of an unknown class: its items are lost with it */
     else
-        st = bi_pickle_fail(m, BIOINFER_FORMAT, "%s: expected %s, got %s", op,
-                            type_names[type],
+        st = bi_pickle_fail(m, BIOINFER_FORMAT, "%s: expected %s, got %s", op, type_names[type],
                             bi_pickle_describe(target, buffer, sizeof buffer));
     m->depth -= n;
     return st;
 }
 
-static int add_marked(struct bi_pickle_machine *m, const char *op,
-                      enum bi_pickle_type type)
+static int add_marked(struct bi_pickle_machine *m, const char *op, enum bi_pickle_type type)
 {
     const struct bi_pickle_value *values;
     size_t n;
@@ -452,8 +443,7 @@ static int add_marked(struct bi_pickle_machine *m, const char *op,
     return st ? st : add_items(m, values, n, op, type);
 }
 
-static int add_top(struct bi_pickle_machine *m, size_t n, const char *op,
-                   enum bi_pickle_type type)
+static int add_top(struct bi_pickle_machine *m, size_t n, const char *op, enum bi_pickle_type type)
 {
     int st = bi_pickle_need(m, n + 1);
     return st ? st : add_items(m, m->stack + m->depth - n, n, op, type);
@@ -479,19 +469,17 @@ static int stack_global(struct bi_pickle_machine *m)
     name = bi_pickle_top(m, 0);
     if (module->type != BI_PICKLE_STRING || name->type != BI_PICKLE_STRING ||
         module->u.text->n > BI_PICKLE_MAX_LINE || name->u.text->n > BI_PICKLE_MAX_LINE)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "STACK_GLOBAL: expected two short strings");
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "STACK_GLOBAL: expected two short strings");
     m->depth -= 2;
-    return bi_pickle_push_symbol(m, module->u.text->data, module->u.text->n,
-                                 name->u.text->data, name->u.text->n);
+    return bi_pickle_push_symbol(m, module->u.text->data, module->u.text->n, name->u.text->data,
+                                 name->u.text->n);
 }
 
 static int frame(struct bi_pickle_machine *m, uint64_t n)
 {
     if (n > m->end - m->at)
         return bi_pickle_fail(m, BIOINFER_FORMAT, "FRAME of %llu bytes, %llu are left",
-                              (unsigned long long)n,
-                              (unsigned long long)(m->end - m->at));
+                              (unsigned long long)n, (unsigned long long)(m->end - m->at));
     return 0;
 }
 
@@ -513,8 +501,7 @@ static int duplicate(struct bi_pickle_machine *m)
     return st ? st : bi_pickle_push(m, *bi_pickle_top(m, 0));
 }
 
-static int signed_size(struct bi_pickle_machine *m, uint32_t n,
-                       enum bi_pickle_type type)
+static int signed_size(struct bi_pickle_machine *m, uint32_t n, enum bi_pickle_type type)
 {
     if (n > INT32_MAX)
         return bi_pickle_fail(m, BIOINFER_FORMAT, "a negative length");
@@ -559,18 +546,14 @@ static int refuse(struct bi_pickle_machine *m, uint8_t op)
     static const struct {
         uint8_t op;
         const char *name;
-    } known[] = {{0x82, "EXT1"},        {0x83, "EXT2"},
-                 {0x84, "EXT4"},        {0x69, "INST"},
-                 {0x6F, "OBJ"},         {0x50, "PERSID"},
-                 {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
-                 {0x49, "INT"},         {0x4C, "LONG"},
-                 {0x46, "FLOAT"},       {0x53, "STRING"},
-                 {0x56, "UNICODE"},     {0x67, "GET"},
-                 {0x70, "PUT"}};
+    } known[] = {
+        {0x82, "EXT1"},    {0x83, "EXT2"},   {0x84, "EXT4"},        {0x69, "INST"},
+        {0x6F, "OBJ"},     {0x50, "PERSID"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
+        {0x49, "INT"},     {0x4C, "LONG"},   {0x46, "FLOAT"},       {0x53, "STRING"},
+        {0x56, "UNICODE"}, {0x67, "GET"},    {0x70, "PUT"}};
     for (size_t i = 0; i < BI_COUNT(known); i++)
         if (known[i].op == op)
-            return bi_pickle_fail(m, BIOINFER_UNSUPPORTED, "opcode %s is not read",
-                                  known[i].name);
+            return bi_pickle_fail(m, BIOINFER_UNSUPPORTED, "opcode %s is not read", known[i].name);
     return bi_pickle_fail(m, BIOINFER_FORMAT, "no opcode 0x%02X", op);
 }
 
@@ -701,36 +684,30 @@ static int run(struct bi_pickle_machine *m, struct bi_pickle_value *out)
     if (!(p = take(m, 2, &st)))
         return st;
     if (p[0] != 0x80)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "expected PROTO first, got byte 0x%02X", p[0]);
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "expected PROTO first, got byte 0x%02X", p[0]);
     if (p[1] < 2 || p[1] > 5)
-        return bi_pickle_fail(m, BIOINFER_UNSUPPORTED,
-                              "pickle protocol %u, 2 to 5 are read", p[1]);
+        return bi_pickle_fail(m, BIOINFER_UNSUPPORTED, "pickle protocol %u, 2 to 5 are read", p[1]);
     if (p[1] != 2)
         bi_log(m->env, BIOINFER_LOG_WARNING, "%s: pickle protocol %u, PyTorch writes 2",
                m->p->label, p[1]);
     while (!m->stopped) {
         m->op_at = m->at;
         if (++n_ops > BI_PICKLE_MAX_OPCODES)
-            return bi_pickle_fail(m, BIOINFER_LIMIT, "more than %d opcodes",
-                                  BI_PICKLE_MAX_OPCODES);
+            return bi_pickle_fail(m, BIOINFER_LIMIT, "more than %d opcodes", BI_PICKLE_MAX_OPCODES);
         if (!(p = take(m, 1, &st)) || (st = step(m, *p)))
             return st;
     }
     if (m->n_marks)
-        return bi_pickle_fail(m, BIOINFER_FORMAT, "STOP with %zu marks left",
-                              m->n_marks);
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "STOP with %zu marks left", m->n_marks);
     if (m->depth != 1)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "STOP with %zu values on the stack, expected 1",
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "STOP with %zu values on the stack, expected 1",
                               m->depth);
     *out = *bi_pickle_top(m, 0);
     return 0;
 }
 
-int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin,
-                   uint64_t end, uint64_t *stop, struct bi_pickle_value *out,
-                   struct bioinfer_error *err)
+int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin, uint64_t end,
+                   uint64_t *stop, struct bi_pickle_value *out, struct bioinfer_error *err)
 {
     struct bi_pickle_machine *m = bi_alloc(p->env, sizeof *m);
     int st;

@@ -47,8 +47,7 @@ struct bi_pickle_machine {
 
 /* ---- pickle.c ---- */
 
-int bi_pickle_fail(struct bi_pickle_machine *m, int status, const char *fmt, ...)
-    BI_PRINTF(3, 4);
+int bi_pickle_fail(struct bi_pickle_machine *m, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 int bi_pickle_no_memory(struct bi_pickle_machine *m);
 /* Arena memory within the bound that makes a small pickle unable to use much. */
 void *bi_pickle_alloc(struct bi_pickle_machine *m, size_t size, int *st);
@@ -64,8 +63,7 @@ int bi_pickle_push(struct bi_pickle_machine *m, struct bi_pickle_value v);
 /* Fails unless n values lie above the last mark. */
 int bi_pickle_need(struct bi_pickle_machine *m, size_t n);
 /* The value with `below` others above it; bi_pickle_need() comes first. */
-static inline struct bi_pickle_value *bi_pickle_top(struct bi_pickle_machine *m,
-                                                    size_t below)
+static inline struct bi_pickle_value *bi_pickle_top(struct bi_pickle_machine *m, size_t below)
 {
     return &m->stack[m->depth - 1 - below];
 }
@@ -74,8 +72,8 @@ static inline struct bi_pickle_value *bi_pickle_top(struct bi_pickle_machine *m,
 
 /* GLOBAL and STACK_GLOBAL: pushes a name, or the dtype it stands for. Both parts have
  * at most BI_PICKLE_MAX_LINE bytes. */
-int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module,
-                          size_t module_len, const char *name, size_t name_len);
+int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module, size_t module_len,
+                          const char *name, size_t name_len);
 /* BINPERSID: ('storage', class, key, location, n[, view]) becomes a storage. */
 int bi_pickle_persistent_id(struct bi_pickle_machine *m);
 /* REDUCE and NEWOBJ: callee, args -> result. `extra` values lie above (NEWOBJ_EX). */

@@ -116,11 +116,10 @@ static const struct symbol {
 
 static const struct {
     const char *from, *to;
-} renames[] = {
-    {"__builtin__", "builtins"},
-    {"copy_reg", "copyreg"},
-    {"torch.tensor", "torch._tensor"},
-    {"torch.cuda", "torch"}}; /* storages of a GPU; see bi_pickle_push_symbol() */
+} renames[] = {{"__builtin__", "builtins"},
+               {"copy_reg", "copyreg"},
+               {"torch.tensor", "torch._tensor"},
+               {"torch.cuda", "torch"}}; /* storages of a GPU; see bi_pickle_push_symbol() */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -128,8 +127,8 @@ static bool ends_with(const char *text, const char *end)
     return n >= k && !strcmp(text + n - k, end);
 }
 
-int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module,
-                          size_t module_len, const char *name, size_t name_len)
+int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module, size_t module_len,
+                          const char *name, size_t name_len)
 {
     char text[2 * BI_PICKLE_MAX_LINE + 2];
     struct bi_pickle_symbol *s;
@@ -139,8 +138,7 @@ int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module,
     if (memchr(module, '\0', module_len) || memchr(name, '\0', name_len))
         return bi_pickle_fail(m, BIOINFER_FORMAT, "NUL in a name");
     for (size_t i = 0; i < BI_COUNT(renames); i++)
-        if (strlen(renames[i].from) == module_len &&
-            !memcmp(renames[i].from, module, module_len) &&
+        if (strlen(renames[i].from) == module_len && !memcmp(renames[i].from, module, module_len) &&
             (strcmp(renames[i].from, "torch.cuda") ||
              (name_len > 7 && !memcmp(name + name_len - 7, "Storage", 7)))) {
             module = renames[i].to;
@@ -198,13 +196,12 @@ static const struct bi_pickle_value *items(const struct bi_pickle_value *tuple)
 
 /* ---- storages and tensors ---- */
 
-struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p,
-                                                 const char *key, size_t n)
+struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p, const char *key,
+                                                 size_t n)
 {
     uint64_t at;
-    return bi_map_find(&p->storages, key, n, &at)
-               ? (struct bi_pickle_storage *)(uintptr_t)at
-               : NULL;
+    return bi_map_find(&p->storages, key, n, &at) ? (struct bi_pickle_storage *)(uintptr_t)at
+                                                  : NULL;
 }
 
 static bool is_quantised(const struct bi_pickle_symbol *s)
@@ -213,8 +210,7 @@ static bool is_quantised(const struct bi_pickle_symbol *s)
 }
 
 static int new_storage(struct bi_pickle_machine *m, const struct symbol *s,
-                       const struct bi_pickle_text *key, int64_t n,
-                       struct bi_pickle_storage **out)
+                       const struct bi_pickle_text *key, int64_t n, struct bi_pickle_storage **out)
 {
     struct bi_pickle_storage *t, *old = bi_pickle_find_storage(m->p, key->data, key->n);
     uint64_t bytes, size = bi_dtype_bits(s->dtype) / 8;
@@ -229,8 +225,7 @@ static int new_storage(struct bi_pickle_machine *m, const struct symbol *s,
         return 0;
     }
     if (!bi_mul_size((uint64_t)n, size, &bytes))
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "storage '%s': size overflows 64 bits",
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "storage '%s': size overflows 64 bits",
                               bi_quote(key->data, key->n).text);
     if (!(t = bi_pickle_alloc(m, sizeof *t, &st)))
         return st;
@@ -240,8 +235,7 @@ static int new_storage(struct bi_pickle_machine *m, const struct symbol *s,
     t->untyped = s->meaning == UNTYPED_STORAGE;
     t->n = (uint64_t)n;
     t->element_size = size;
-    if (bi_map_add(&m->p->storages, key->data, key->n, (uint64_t)(uintptr_t)t, NULL) <
-        0)
+    if (bi_map_add(&m->p->storages, key->data, key->n, (uint64_t)(uintptr_t)t, NULL) < 0)
         return bi_pickle_no_memory(m);
     *out = t;
     return 0;
@@ -258,8 +252,7 @@ int bi_pickle_persistent_id(struct bi_pickle_machine *m)
         return st;
     id = bi_pickle_top(m, 0);
     if (id->type != BI_PICKLE_TUPLE || !id->u.list->n)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "persistent id: expected a tuple, got %s",
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: expected a tuple, got %s",
                               bi_pickle_describe(id, buffer, sizeof buffer));
     n = id->u.list->n;
     v = items(id);
@@ -268,37 +261,29 @@ int bi_pickle_persistent_id(struct bi_pickle_machine *m)
                               "a whole pickled module with its source; "
                               "save its state_dict instead");
     if (!bi_pickle_is_text(&v[0], "storage"))
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "persistent id: expected 'storage' first");
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: expected 'storage' first");
     if (n != 5 && !(m->p->legacy && n == 6))
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "persistent id: expected %s members, got %zu",
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: expected %s members, got %zu",
                               m->p->legacy ? "5 or 6" : "5", n);
     if (v[1].type != BI_PICKLE_SYMBOL || v[1].u.symbol->meaning < 0)
-        return bi_pickle_fail(m, BIOINFER_UNSUPPORTED,
-                              "persistent id: storage class is %s",
+        return bi_pickle_fail(m, BIOINFER_UNSUPPORTED, "persistent id: storage class is %s",
                               bi_pickle_describe(&v[1], buffer, sizeof buffer));
     if (is_quantised(v[1].u.symbol))
-        return bi_pickle_fail(m, BIOINFER_UNSUPPORTED,
-                              "quantised tensors (%s) are not read",
+        return bi_pickle_fail(m, BIOINFER_UNSUPPORTED, "quantised tensors (%s) are not read",
                               v[1].u.symbol->name);
     if (!ends_with(v[1].u.symbol->name, "Storage"))
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "persistent id: %s is no storage class",
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: %s is no storage class",
                               v[1].u.symbol->name);
-    if (v[2].type != BI_PICKLE_STRING || !v[2].u.text->n ||
-        v[2].u.text->n > BI_MAX_NAME || memchr(v[2].u.text->data, '\0', v[2].u.text->n))
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "persistent id: expected a short string as key");
+    if (v[2].type != BI_PICKLE_STRING || !v[2].u.text->n || v[2].u.text->n > BI_MAX_NAME ||
+        memchr(v[2].u.text->data, '\0', v[2].u.text->n))
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: expected a short string as key");
     if (v[4].type != BI_PICKLE_INT || v[4].u.i < 0)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "persistent id: expected a count of elements");
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: expected a count of elements");
     if (n == 6 && v[5].type != BI_PICKLE_NONE)
         return bi_pickle_fail(
             m, BIOINFER_UNSUPPORTED,
             "a storage that is a view of another one (a very old file; re-save it)");
-    if ((st = new_storage(m, &symbols[v[1].u.symbol->meaning], v[2].u.text, v[4].u.i,
-                          &storage)))
+    if ((st = new_storage(m, &symbols[v[1].u.symbol->meaning], v[2].u.text, v[4].u.i, &storage)))
         return st;
     *bi_pickle_top(m, 0) = bi_pickle_make(BI_PICKLE_STORAGE);
     bi_pickle_top(m, 0)->u.storage = storage;
@@ -306,22 +291,21 @@ int bi_pickle_persistent_id(struct bi_pickle_machine *m)
 }
 
 /* A tuple of non-negative ints. */
-static int read_dims(struct bi_pickle_machine *m, const struct bi_pickle_value *v,
-                     const char *what, uint64_t *out, int *rank)
+static int read_dims(struct bi_pickle_machine *m, const struct bi_pickle_value *v, const char *what,
+                     uint64_t *out, int *rank)
 {
     const struct bi_pickle_value *item;
     size_t n;
     if (v->type != BI_PICKLE_TUPLE && v->type != BI_PICKLE_LIST)
-        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: expected a tuple as %s",
-                              what);
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: expected a tuple as %s", what);
     if ((n = v->u.list->n) > BI_MAX_RANK)
-        return bi_pickle_fail(m, BIOINFER_LIMIT, "tensor: %zu dimensions, at most %d",
-                              n, BI_MAX_RANK);
+        return bi_pickle_fail(m, BIOINFER_LIMIT, "tensor: %zu dimensions, at most %d", n,
+                              BI_MAX_RANK);
     struct bi_pickle_iter it = {.chunk = v->u.list->first};
     for (*rank = 0; (item = bi_pickle_next(&it)); ++*rank) {
         if (item->type != BI_PICKLE_INT || item->u.i < 0)
-            return bi_pickle_fail(m, BIOINFER_FORMAT,
-                                  "tensor: %s: expected a whole number >= 0", what);
+            return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: %s: expected a whole number >= 0",
+                                  what);
         out[*rank] = (uint64_t)item->u.i;
     }
     return 0;
@@ -330,20 +314,17 @@ static int read_dims(struct bi_pickle_machine *m, const struct bi_pickle_value *
 /* Does the view stay inside its storage? */
 static int check_view(struct bi_pickle_machine *m, const struct bi_pickle_tensor *t)
 {
-    uint64_t have =
-        t->storage->n * t->storage->element_size / (bi_dtype_bits(t->dtype) / 8);
+    uint64_t have = t->storage->n * t->storage->element_size / (bi_dtype_bits(t->dtype) / 8);
     uint64_t last = t->offset, n = 1, step;
     bool fits = true;
     for (int i = 0; i < t->rank; i++)
         if (!bi_mul_size(n, t->shape[i], &n))
             return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: size overflows 64 bits");
     for (int i = 0; i < t->rank && n && fits; i++)
-        fits = bi_mul_size(t->shape[i] - 1, t->stride[i], &step) &&
-               bi_add_size(last, step, &last);
+        fits = bi_mul_size(t->shape[i] - 1, t->stride[i], &step) && bi_add_size(last, step, &last);
     if (n ? !fits || last >= have : t->offset > have)
         return bi_pickle_fail(
-            m, BIOINFER_FORMAT,
-            "tensor: its last element is %llu of a storage of %llu elements",
+            m, BIOINFER_FORMAT, "tensor: its last element is %llu of a storage of %llu elements",
             fits ? (unsigned long long)last : UINT64_MAX, (unsigned long long)have);
     return 0;
 }
@@ -359,19 +340,17 @@ static int new_tensor(struct bi_pickle_machine *m, const struct bi_pickle_value 
         return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: expected a storage first");
     t.storage = v[0].u.storage;
     if (t.storage->untyped && !dtype)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "tensor: an untyped storage without a dtype");
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: an untyped storage without a dtype");
     t.dtype = dtype ? *dtype : t.storage->dtype;
     if (v[1].type != BI_PICKLE_INT || v[1].u.i < 0)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "tensor: offset: expected a whole number >= 0");
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: offset: expected a whole number >= 0");
     t.offset = (uint64_t)v[1].u.i;
     if ((st = read_dims(m, &v[2], "size", t.shape, &t.rank)) ||
         (st = read_dims(m, &v[3], "stride", t.stride, &strides)))
         return st;
     if (strides != t.rank)
-        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: %d sizes and %d strides",
-                              t.rank, strides);
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: %d sizes and %d strides", t.rank,
+                              strides);
     if ((st = check_view(m, &t)))
         return st;
     *out = bi_pickle_make(BI_PICKLE_TENSOR);
@@ -389,18 +368,15 @@ static bool is_true(const struct bi_pickle_value *dict, const char *key)
 
 /* _rebuild_tensor*: checks the number of arguments, dtype and metadata. */
 static int rebuild(struct bi_pickle_machine *m, enum meaning meaning,
-                   const struct bi_pickle_value *v, size_t n,
-                   struct bi_pickle_value *out)
+                   const struct bi_pickle_value *v, size_t n, struct bi_pickle_value *out)
 {
     size_t min = meaning == REBUILD ? 4 : meaning == REBUILD_V2 ? 6 : 7;
     size_t max = meaning == REBUILD ? 4 : min + 1;
     if (n < min || n > max)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "tensor: expected %zu arguments, got %zu", min, n);
-    if (n > min && v[min].type == BI_PICKLE_DICT &&
-        v[min].u.list->n > BI_PICKLE_MAX_METADATA)
-        return bi_pickle_fail(m, BIOINFER_LIMIT, "tensor: %zu metadata items",
-                              v[min].u.list->n);
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: expected %zu arguments, got %zu", min,
+                              n);
+    if (n > min && v[min].type == BI_PICKLE_DICT && v[min].u.list->n > BI_PICKLE_MAX_METADATA)
+        return bi_pickle_fail(m, BIOINFER_LIMIT, "tensor: %zu metadata items", v[min].u.list->n);
     if (n > min && v[min].type == BI_PICKLE_DICT &&
         (is_true(&v[min], "conj") || is_true(&v[min], "neg")))
         return bi_pickle_fail(m, BIOINFER_UNSUPPORTED,
@@ -408,8 +384,7 @@ static int rebuild(struct bi_pickle_machine *m, enum meaning meaning,
     if (meaning != REBUILD_V3)
         return new_tensor(m, v, NULL, out);
     if (v[6].type != BI_PICKLE_DTYPE)
-        return bi_pickle_fail(m, BIOINFER_FORMAT,
-                              "tensor: expected a dtype as argument 7");
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: expected a dtype as argument 7");
     return new_tensor(m, v, &v[6].u.dtype, out);
 }
 
@@ -425,8 +400,8 @@ static int copy_container(struct bi_pickle_machine *m, enum bi_pickle_type type,
     int st = bi_pickle_new_list(m, type, out);
     if (st || !n)
         return st;
-    if (n > 1 || (v->type != BI_PICKLE_TUPLE && v->type != BI_PICKLE_LIST &&
-                  v->type != BI_PICKLE_SET)) {
+    if (n > 1 ||
+        (v->type != BI_PICKLE_TUPLE && v->type != BI_PICKLE_LIST && v->type != BI_PICKLE_SET)) {
         *out = make_opaque(s);
         return 0;
     }
@@ -442,17 +417,16 @@ static int copy_container(struct bi_pickle_machine *m, enum bi_pickle_type type,
 }
 
 /* dict(), dict(list of pairs), dict(dict); anything else is opaque. */
-static int copy_dict(struct bi_pickle_machine *m, const struct bi_pickle_value *v,
-                     size_t n, const struct bi_pickle_symbol *s,
-                     struct bi_pickle_value *out)
+static int copy_dict(struct bi_pickle_machine *m, const struct bi_pickle_value *v, size_t n,
+                     const struct bi_pickle_symbol *s, struct bi_pickle_value *out)
 {
     struct bi_pickle_iter it = {0};
     const struct bi_pickle_value *item;
     int st = bi_pickle_new_list(m, BI_PICKLE_DICT, out);
     if (st || !n)
         return st;
-    if (n > 1 || (v->type != BI_PICKLE_LIST && v->type != BI_PICKLE_TUPLE &&
-                  v->type != BI_PICKLE_DICT)) {
+    if (n > 1 ||
+        (v->type != BI_PICKLE_LIST && v->type != BI_PICKLE_TUPLE && v->type != BI_PICKLE_DICT)) {
         *out = make_opaque(s);
         return 0;
     }
@@ -473,9 +447,8 @@ static int copy_dict(struct bi_pickle_machine *m, const struct bi_pickle_value *
 }
 
 /* _codecs.encode(text, 'latin1'): every character is one byte. */
-static int encode(struct bi_pickle_machine *m, const struct bi_pickle_value *v,
-                  size_t n, const struct bi_pickle_symbol *s,
-                  struct bi_pickle_value *out)
+static int encode(struct bi_pickle_machine *m, const struct bi_pickle_value *v, size_t n,
+                  const struct bi_pickle_symbol *s, struct bi_pickle_value *out)
 {
     const struct bi_pickle_text *from;
     struct bi_pickle_text *to;
@@ -492,8 +465,7 @@ static int encode(struct bi_pickle_machine *m, const struct bi_pickle_value *v,
         if (c >= 0xC2 && c <= 0xC3 && i + 1 < from->n)
             c = (unsigned char)((c & 3) << 6 | ((unsigned char)from->data[++i] & 63));
         else if (c >= 0x80)
-            return bi_pickle_fail(m, BIOINFER_FORMAT,
-                                  "encode: a character above U+00FF");
+            return bi_pickle_fail(m, BIOINFER_FORMAT, "encode: a character above U+00FF");
         to->data[to->n++] = (char)c;
     }
     to->data[to->n] = '\0';
@@ -516,8 +488,7 @@ static int call(struct bi_pickle_machine *m, const struct bi_pickle_value *calle
     meaning = symbols[s->meaning].meaning;
     if (meaning == REBUILD_FROM_TYPE) { /* (func, type, args, state) = func(*args) */
         if (n != 4)
-            return bi_pickle_fail(m, BIOINFER_FORMAT,
-                                  "tensor: expected 4 arguments, got %zu", n);
+            return bi_pickle_fail(m, BIOINFER_FORMAT, "tensor: expected 4 arguments, got %zu", n);
         if (v[0].type != BI_PICKLE_SYMBOL || v[0].u.symbol->meaning < 0 ||
             v[2].type != BI_PICKLE_TUPLE)
             return 0;
@@ -576,14 +547,12 @@ int bi_pickle_reduce(struct bi_pickle_machine *m, size_t extra)
         return st;
     m->depth -= extra;
     if (bi_pickle_top(m, 0)->type != BI_PICKLE_TUPLE)
-        return bi_pickle_fail(
-            m, BIOINFER_FORMAT, "call: expected a tuple of arguments, got %s",
-            bi_pickle_describe(bi_pickle_top(m, 0), buffer, sizeof buffer));
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "call: expected a tuple of arguments, got %s",
+                              bi_pickle_describe(bi_pickle_top(m, 0), buffer, sizeof buffer));
     if (bi_pickle_top(m, 1)->type != BI_PICKLE_SYMBOL &&
         bi_pickle_top(m, 1)->type != BI_PICKLE_OPAQUE)
-        return bi_pickle_fail(
-            m, BIOINFER_FORMAT, "call: expected a function or class, got %s",
-            bi_pickle_describe(bi_pickle_top(m, 1), buffer, sizeof buffer));
+        return bi_pickle_fail(m, BIOINFER_FORMAT, "call: expected a function or class, got %s",
+                              bi_pickle_describe(bi_pickle_top(m, 1), buffer, sizeof buffer));
     if ((st = call(m, bi_pickle_top(m, 1), bi_pickle_top(m, 0), &out)))
         return st;
     m->depth--;

@@ -89,14 +89,12 @@ static const char *file_name(const struct bi_reader *r, int file)
     return r->cp->files[file].path;
 }
 
-static int check_name(const char *path, const char *name, size_t n,
-                      struct bioinfer_error *err)
+static int check_name(const char *path, const char *name, size_t n, struct bioinfer_error *err)
 {
     if (!n)
         return bi_fail(err, BIOINFER_FORMAT, "%s: tensor with an empty name", path);
     if (n > BI_MAX_NAME)
-        return bi_fail(err, BIOINFER_LIMIT,
-                       "%s: tensor '%s': name of %zu bytes, at most %d", path,
+        return bi_fail(err, BIOINFER_LIMIT, "%s: tensor '%s': name of %zu bytes, at most %d", path,
                        bi_quote(name, n).text, n, BI_MAX_NAME);
     if (memchr(name, '\0', n))
         return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': NUL in the name", path,
@@ -108,8 +106,8 @@ static int check_name(const char *path, const char *name, size_t n,
 }
 
 /* *take says whether the index wants this tensor from this shard. */
-static int check_index(struct bi_reader *r, const char *path, const char *name,
-                       size_t n, bool *take, struct bioinfer_error *err)
+static int check_index(struct bi_reader *r, const char *path, const char *name, size_t n,
+                       bool *take, struct bioinfer_error *err)
 {
     uint64_t shard;
     char *copy;
@@ -120,8 +118,7 @@ static int check_index(struct bi_reader *r, const char *path, const char *name,
     if (bi_map_find(r->weight_map, name, n, &shard)) {
         if (shard == r->shard)
             return 0;
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: tensor '%s': the index says it is in '%s'", path,
+        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': the index says it is in '%s'", path,
                        bi_quote(name, n).text,
                        bi_quote(r->shards[shard], strlen(r->shards[shard])).text);
     }
@@ -130,16 +127,15 @@ static int check_index(struct bi_reader *r, const char *path, const char *name,
         (st = bi_map_add(&r->ignored, copy, n, r->shard, NULL)) < 0)
         return bi_fail(err, BIOINFER_NOMEM, "%s: tensor names", path);
     if (!st)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': name appears twice",
-                       path, bi_quote(name, n).text);
-    bi_log(r->cp->env, BIOINFER_LOG_WARNING,
-           "%s: tensor '%s' is not in the index: ignored", path,
+        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': name appears twice", path,
+                       bi_quote(name, n).text);
+    bi_log(r->cp->env, BIOINFER_LOG_WARNING, "%s: tensor '%s' is not in the index: ignored", path,
            bi_quote(name, n).text);
     return 0;
 }
 
-int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor,
-                         const char *name, size_t name_len, struct bioinfer_error *err)
+int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor, const char *name,
+                         size_t name_len, struct bioinfer_error *err)
 {
     struct bi_checkpoint *cp = r->cp;
     const char *path = file_name(r, tensor->file);
@@ -150,20 +146,17 @@ int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor,
     if (st || (st = check_index(r, path, name, name_len, &take, err)) || !take)
         return st;
     if (cp->n_tensors >= BI_MAX_TENSORS)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d tensors", path,
-                       BI_MAX_TENSORS);
-    if (!bi_grow(cp->env, &cp->tensors, &r->tensor_cap, cp->n_tensors + 1,
-                 sizeof *cp->tensors) ||
+        return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d tensors", path, BI_MAX_TENSORS);
+    if (!bi_grow(cp->env, &cp->tensors, &r->tensor_cap, cp->n_tensors + 1, sizeof *cp->tensors) ||
         !(copy = bi_arena_strndup(&cp->arena, name, name_len)) ||
         (st = bi_map_add(&cp->by_name, copy, name_len, cp->n_tensors, &other)) < 0)
         return bi_fail(err, BIOINFER_NOMEM, "%s: tensor table", path);
     if (!st && cp->tensors[other].file == tensor->file)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': name appears twice",
-                       path, bi_quote(name, name_len).text);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': name appears twice", path,
+                       bi_quote(name, name_len).text);
     if (!st)
         return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': also in %s", path,
-                       bi_quote(name, name_len).text,
-                       file_name(r, cp->tensors[other].file));
+                       bi_quote(name, name_len).text, file_name(r, cp->tensors[other].file));
     cp->tensors[cp->n_tensors] = *tensor;
     cp->tensors[cp->n_tensors++].name = copy;
     r->n_found++;
@@ -172,8 +165,7 @@ int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor,
 
 /* ---- metadata ---- */
 
-int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta,
-                       struct bioinfer_error *err)
+int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta, struct bioinfer_error *err)
 {
     struct bi_checkpoint *cp = r->cp;
     uint64_t i = cp->n_meta;

@@ -42,13 +42,12 @@ struct bi_folder {
 
 /* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here.
  */
-int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor,
-                         const char *name, size_t name_len, struct bioinfer_error *err);
+int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor, const char *name,
+                         size_t name_len, struct bioinfer_error *err);
 /* A piece of metadata; the key is NUL-terminated and lives in the arena, as does text.
  * A later value of the same key replaces the earlier one; beyond BI_MAX_META: dropped.
  */
-int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta,
-                       struct bioinfer_error *err);
+int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta, struct bioinfer_error *err);
 /* Row-major strides, n_elements and contiguous from rank and shape; false: overflow. */
 bool bi_tensor_set_dense(struct bi_tensor *tensor);
 
@@ -59,10 +58,8 @@ int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err)
 int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 /* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept. */
-int bi_weights_read(struct bi_reader *r, int file, const char *want,
-                    struct bioinfer_error *err);
-int bi_reader_add_file(struct bi_reader *r, struct bi_file *f,
-                       struct bioinfer_error *err);
+int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err);
+int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err);
 
 /* ---- Hugging Face folders (hf.c) ---- */
 
@@ -71,11 +68,9 @@ int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err);
 /* config.json and vocab.txt when they are there. */
 int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err);
 /* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
-int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name,
-                            struct bioinfer_error *err);
+int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
 /* The folder that links of a model in `path` must stay in; *out is allocated. */
-int bi_hub_root(char **out, const struct bi_env *env, const char *path,
-                struct bioinfer_error *err);
+int bi_hub_root(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err);
 /* 0, or why the real place of `path` is not below the folder `root`. */
 int bi_hub_check_link(const struct bi_env *env, const char *path, const char *root,
                       struct bioinfer_error *err);

@@ -38,20 +38,20 @@ struct entry {
 static int fail_entry(const struct header *h, const struct entry *e, int status,
                       struct bioinfer_error *err, const char *what)
 {
-    return bi_fail(err, status, "%s: tensor '%s': %s", h->path,
-                   bi_quote(e->name, e->name_len).text, what);
+    return bi_fail(err, status, "%s: tensor '%s': %s", h->path, bi_quote(e->name, e->name_len).text,
+                   what);
 }
 
 static int fail_token(const struct header *h, const char *where, const char *expected,
                       struct bioinfer_error *err)
 {
-    return bi_fail(err, BIOINFER_FORMAT, "%s: header byte %zu: %s: expected %s, got %s",
-                   h->path, h->scan.at, where, expected, bi_token_name(h->scan.token));
+    return bi_fail(err, BIOINFER_FORMAT, "%s: header byte %zu: %s: expected %s, got %s", h->path,
+                   h->scan.at, where, expected, bi_token_name(h->scan.token));
 }
 
 /* Up to `max` non-negative whole numbers; the '[' was read. *n counts all of them. */
-static int read_numbers(struct header *h, const char *where, uint64_t *out, size_t max,
-                        size_t *n, struct bioinfer_error *err)
+static int read_numbers(struct header *h, const char *where, uint64_t *out, size_t max, size_t *n,
+                        struct bioinfer_error *err)
 {
     int st;
     *n = 0;
@@ -62,11 +62,10 @@ static int read_numbers(struct header *h, const char *where, uint64_t *out, size
         if (h->scan.token != BI_TOKEN_NUMBER)
             return fail_token(h, where, "a number", err);
         if (!bi_text_u64(h->scan.value, h->scan.value_len, &v))
-            return bi_fail(
-                err, BIOINFER_FORMAT,
-                "%s: header byte %zu: %s: expected a whole number below 2^64, got %s",
-                h->path, h->scan.at, where,
-                bi_quote(h->scan.value, h->scan.value_len).text);
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: header byte %zu: %s: expected a whole number below 2^64, got %s",
+                           h->path, h->scan.at, where,
+                           bi_quote(h->scan.value, h->scan.value_len).text);
         if (*n < max)
             out[*n] = v;
         ++*n;
@@ -80,8 +79,8 @@ static int read_dtype(struct header *h, struct entry *e, struct bioinfer_error *
         return fail_token(h, "dtype", "a string", err);
     e->tensor.dtype = bi_dtype_from_safetensors(h->scan.value, h->scan.value_len);
     if (e->tensor.dtype == BI_DTYPE_COUNT)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': unknown dtype '%s'",
-                       h->path, bi_quote(e->name, e->name_len).text,
+        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': unknown dtype '%s'", h->path,
+                       bi_quote(e->name, e->name_len).text,
                        bi_quote(h->scan.value, h->scan.value_len).text);
     return 0;
 }
@@ -91,8 +90,7 @@ static int read_shape(struct header *h, struct entry *e, struct bioinfer_error *
     size_t n;
     int st = read_numbers(h, "shape", e->tensor.shape, BI_MAX_RANK, &n, err);
     if (!st && n > BI_MAX_RANK)
-        return bi_fail(err, BIOINFER_LIMIT,
-                       "%s: tensor '%s': %zu dimensions, at most %d", h->path,
+        return bi_fail(err, BIOINFER_LIMIT, "%s: tensor '%s': %zu dimensions, at most %d", h->path,
                        bi_quote(e->name, e->name_len).text, n, BI_MAX_RANK);
     e->tensor.rank = (int)n;
     return st;
@@ -104,9 +102,8 @@ static int read_offsets(struct header *h, struct entry *e, struct bioinfer_error
     size_t n;
     int st = read_numbers(h, "data_offsets", v, 2, &n, err);
     if (!st && n != 2)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: tensor '%s': expected 2 data_offsets, got %zu", h->path,
-                       bi_quote(e->name, e->name_len).text, n);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': expected 2 data_offsets, got %zu",
+                       h->path, bi_quote(e->name, e->name_len).text, n);
     e->begin = v[0];
     e->end = v[1];
     return st;
@@ -118,29 +115,24 @@ static int read_entry(struct header *h, struct entry *e, struct bioinfer_error *
     static const struct {
         const char *key;
         int (*read)(struct header *h, struct entry *e, struct bioinfer_error *err);
-    } members[] = {
-        {"dtype", read_dtype}, {"shape", read_shape}, {"data_offsets", read_offsets}};
+    } members[] = {{"dtype", read_dtype}, {"shape", read_shape}, {"data_offsets", read_offsets}};
     int st;
-    while (!(st = bi_scan_next(&h->scan, err)) &&
-           h->scan.token != BI_TOKEN_OBJECT_END) {
+    while (!(st = bi_scan_next(&h->scan, err)) && h->scan.token != BI_TOKEN_OBJECT_END) {
         size_t i = 0;
-        while (i < BI_COUNT(members) &&
-               (strlen(members[i].key) != h->scan.key_len ||
-                memcmp(members[i].key, h->scan.key, h->scan.key_len)))
+        while (i < BI_COUNT(members) && (strlen(members[i].key) != h->scan.key_len ||
+                                         memcmp(members[i].key, h->scan.key, h->scan.key_len)))
             i++;
         if (i == BI_COUNT(members)) {
             if (!h->n_unknown++)
-                bi_log(h->r->cp->env, BIOINFER_LOG_WARNING,
-                       "%s: tensor '%s': unknown key '%s'", h->path,
-                       bi_quote(e->name, e->name_len).text,
+                bi_log(h->r->cp->env, BIOINFER_LOG_WARNING, "%s: tensor '%s': unknown key '%s'",
+                       h->path, bi_quote(e->name, e->name_len).text,
                        bi_quote(h->scan.key, h->scan.key_len).text);
             if ((st = bi_scan_skip(&h->scan, err)))
                 return st;
             continue;
         }
         if (e->has & 1u << i)
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: tensor '%s': key '%s' appears twice", h->path,
+            return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': key '%s' appears twice", h->path,
                            bi_quote(e->name, e->name_len).text, members[i].key);
         e->has |= 1u << i;
         if ((st = members[i].read(h, e, err)))
@@ -157,8 +149,7 @@ static int read_entry(struct header *h, struct entry *e, struct bioinfer_error *
 }
 
 /* Rules 7 to 9 of the reference: the shape's bytes are exactly the range's. */
-static int check_size(const struct header *h, struct entry *e,
-                      struct bioinfer_error *err)
+static int check_size(const struct header *h, struct entry *e, struct bioinfer_error *err)
 {
     uint64_t bits;
     if (!bi_tensor_set_dense(&e->tensor) ||
@@ -167,13 +158,11 @@ static int check_size(const struct header *h, struct entry *e,
     if (bits % 8)
         return fail_entry(h, e, BIOINFER_FORMAT, err, "not a whole number of bytes");
     if (e->end < e->begin || e->end - e->begin != bits / 8)
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: tensor '%s': expected %llu bytes by its shape, got data_offsets "
-            "[%llu, %llu]",
-            h->path, bi_quote(e->name, e->name_len).text,
-            (unsigned long long)(bits / 8), (unsigned long long)e->begin,
-            (unsigned long long)e->end);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: tensor '%s': expected %llu bytes by its shape, got data_offsets "
+                       "[%llu, %llu]",
+                       h->path, bi_quote(e->name, e->name_len).text, (unsigned long long)(bits / 8),
+                       (unsigned long long)e->begin, (unsigned long long)e->end);
     return 0;
 }
 
@@ -183,10 +172,8 @@ static int add_entry(struct header *h, struct entry *e, struct bioinfer_error *e
     if (st)
         return st;
     if (h->n_spans >= BI_MAX_TENSORS)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d tensors", h->path,
-                       BI_MAX_TENSORS);
-    if (!bi_grow(h->r->cp->env, &h->spans, &h->span_cap, h->n_spans + 1,
-                 sizeof *h->spans))
+        return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d tensors", h->path, BI_MAX_TENSORS);
+    if (!bi_grow(h->r->cp->env, &h->spans, &h->span_cap, h->n_spans + 1, sizeof *h->spans))
         return bi_fail(err, BIOINFER_NOMEM, "%s: tensor ranges", h->path);
     h->spans[h->n_spans] = (struct bi_span){e->begin, e->end, h->n_spans};
     h->n_spans++;
@@ -204,8 +191,7 @@ static int read_metadata(struct header *h, struct bioinfer_error *err)
     int st = 0;
     if (h->scan.token != BI_TOKEN_OBJECT)
         return fail_token(h, "__metadata__", "an object", err);
-    while (!st && !(st = bi_scan_next(&h->scan, err)) &&
-           h->scan.token != BI_TOKEN_OBJECT_END) {
+    while (!st && !(st = bi_scan_next(&h->scan, err)) && h->scan.token != BI_TOKEN_OBJECT_END) {
         struct bi_meta meta = {.type = BI_META_STRING};
         if (h->scan.token != BI_TOKEN_STRING) {
             st = fail_token(h, "__metadata__", "a string", err);
@@ -213,9 +199,8 @@ static int read_metadata(struct header *h, struct bioinfer_error *err)
         }
         if ((st = bi_map_add(&seen, h->scan.key, h->scan.key_len, 0, NULL)) <= 0) {
             st = st ? bi_fail(err, BIOINFER_NOMEM, "%s: metadata", h->path)
-                    : bi_fail(err, BIOINFER_FORMAT,
-                              "%s: __metadata__: key '%s' appears twice", h->path,
-                              bi_quote(h->scan.key, h->scan.key_len).text);
+                    : bi_fail(err, BIOINFER_FORMAT, "%s: __metadata__: key '%s' appears twice",
+                              h->path, bi_quote(h->scan.key, h->scan.key_len).text);
             break;
         }
         st = 0;
@@ -240,20 +225,18 @@ static int check_ranges(struct header *h, struct bioinfer_error *err)
     for (size_t i = 0; i < h->n_spans; i++) {
         const struct bi_span *s = &h->spans[i];
         if (s->begin != at)
-            return bi_fail(
-                err, BIOINFER_FORMAT,
-                "%s: invalid offset: tensor %zu of the header begins at %llu, expected "
-                "%llu (%s)",
-                h->path, s->index, (unsigned long long)s->begin, (unsigned long long)at,
-                s->begin < at ? "overlap" : "hole");
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: invalid offset: tensor %zu of the header begins at %llu, expected "
+                           "%llu (%s)",
+                           h->path, s->index, (unsigned long long)s->begin, (unsigned long long)at,
+                           s->begin < at ? "overlap" : "hole");
         at = s->end;
     }
     if (at != h->data_size)
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: incomplete buffer: tensors end at byte %llu of the data, the file has "
-            "%llu bytes of data",
-            h->path, (unsigned long long)at, (unsigned long long)h->data_size);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: incomplete buffer: tensors end at byte %llu of the data, the file has "
+                       "%llu bytes of data",
+                       h->path, (unsigned long long)at, (unsigned long long)h->data_size);
     return 0;
 }
 
@@ -265,19 +248,16 @@ static int read_header(struct header *h, struct bioinfer_error *err)
         return st;
     if (h->scan.token != BI_TOKEN_OBJECT)
         return fail_token(h, "header", "an object", err);
-    while (!(st = bi_scan_next(&h->scan, err)) &&
-           h->scan.token != BI_TOKEN_OBJECT_END) {
+    while (!(st = bi_scan_next(&h->scan, err)) && h->scan.token != BI_TOKEN_OBJECT_END) {
         struct entry e = {.name = h->scan.key, .name_len = h->scan.key_len};
         if (e.name_len == 12 && !memcmp(e.name, "__metadata__", 12)) {
             if (metadata)
-                return bi_fail(err, BIOINFER_FORMAT, "%s: __metadata__ appears twice",
-                               h->path);
+                return bi_fail(err, BIOINFER_FORMAT, "%s: __metadata__ appears twice", h->path);
             metadata = true;
             st = read_metadata(h, err);
         } else if (h->scan.token != BI_TOKEN_OBJECT) {
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: tensor '%s': expected an object, got %s", h->path,
-                           bi_quote(e.name, e.name_len).text,
+            return bi_fail(err, BIOINFER_FORMAT, "%s: tensor '%s': expected an object, got %s",
+                           h->path, bi_quote(e.name, e.name_len).text,
                            bi_token_name(h->scan.token));
         } else if (!(st = read_entry(h, &e, err))) {
             st = add_entry(h, &e, err);
@@ -297,22 +277,19 @@ int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *er
     uint64_t n;
     int st;
     if (f->size < 8)
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: header too small: expected 8 bytes of length, file has %llu", f->path,
-            (unsigned long long)f->size);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: header too small: expected 8 bytes of length, file has %llu", f->path,
+                       (unsigned long long)f->size);
     if ((st = bi_file_read(f, 0, start, sizeof start, err)))
         return st;
     n = bi_le64(start);
     if (n > BI_MAX_HEADER)
-        return bi_fail(err, BIOINFER_LIMIT,
-                       "%s: header too large: %llu bytes, at most %d", f->path,
+        return bi_fail(err, BIOINFER_LIMIT, "%s: header too large: %llu bytes, at most %d", f->path,
                        (unsigned long long)n, BI_MAX_HEADER);
     if (!bi_range_ok(8, n, f->size))
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: invalid header length: %llu bytes, file has %llu behind the length",
-            f->path, (unsigned long long)n, (unsigned long long)(f->size - 8));
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: invalid header length: %llu bytes, file has %llu behind the length",
+                       f->path, (unsigned long long)n, (unsigned long long)(f->size - 8));
     h.data_start = 8 + n;
     h.data_size = f->size - h.data_start;
     if (!(text = bi_alloc(r->cp->env, (size_t)n + 2)) ||

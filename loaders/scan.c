@@ -3,21 +3,13 @@
 
 #include <string.h>
 
-enum state {
-    WANT_VALUE,
-    WANT_VALUE_OR_END,
-    WANT_KEY,
-    WANT_KEY_OR_END,
-    WANT_COMMA,
-    WANT_NOTHING
-};
+enum state { WANT_VALUE, WANT_VALUE_OR_END, WANT_KEY, WANT_KEY_OR_END, WANT_COMMA, WANT_NOTHING };
 
 static const char *const token_names[] = {
-    [BI_TOKEN_END] = "the end",      [BI_TOKEN_NULL] = "null",
-    [BI_TOKEN_FALSE] = "false",      [BI_TOKEN_TRUE] = "true",
-    [BI_TOKEN_NUMBER] = "a number",  [BI_TOKEN_STRING] = "a string",
-    [BI_TOKEN_ARRAY] = "an array",   [BI_TOKEN_ARRAY_END] = "']'",
-    [BI_TOKEN_OBJECT] = "an object", [BI_TOKEN_OBJECT_END] = "'}'",
+    [BI_TOKEN_END] = "the end",    [BI_TOKEN_NULL] = "null",       [BI_TOKEN_FALSE] = "false",
+    [BI_TOKEN_TRUE] = "true",      [BI_TOKEN_NUMBER] = "a number", [BI_TOKEN_STRING] = "a string",
+    [BI_TOKEN_ARRAY] = "an array", [BI_TOKEN_ARRAY_END] = "']'",   [BI_TOKEN_OBJECT] = "an object",
+    [BI_TOKEN_OBJECT_END] = "'}'",
 };
 
 const char *bi_token_name(enum bi_token token)
@@ -32,12 +24,7 @@ const char *bi_token_name(enum bi_token token)
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
     unsigned char a = p[0], low = 0x80, high = 0xBF;
-    size_t n = a < 0x80   ? 1
-               : a < 0xC2 ? 0
-               : a < 0xE0 ? 2
-               : a < 0xF0 ? 3
-               : a < 0xF5 ? 4
-                          : 0;
+    size_t n = a < 0x80 ? 1 : a < 0xC2 ? 0 : a < 0xE0 ? 2 : a < 0xF0 ? 3 : a < 0xF5 ? 4 : 0;
     if (n > left || !n)
         return 0;
     if (a == 0xE0)
@@ -89,15 +76,14 @@ static int fail_at(const struct bi_scan *s, struct bioinfer_error *err, size_t a
                    const char *expected)
 {
     if (at >= s->size)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: byte %zu: expected %s, got the end of the text", s->name,
-                       at, expected);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: expected %s, got the end of the text",
+                       s->name, at, expected);
     unsigned char c = (unsigned char)s->text[at];
     if (c > 0x20 && c < 0x7F)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: expected %s, got '%c'",
-                       s->name, at, expected, c);
-    return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: expected %s, got byte 0x%02X",
-                   s->name, at, expected, c);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: expected %s, got '%c'", s->name, at,
+                       expected, c);
+    return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: expected %s, got byte 0x%02X", s->name, at,
+                   expected, c);
 }
 
 /* ---- tokens ---- */
@@ -121,8 +107,7 @@ static int hex4(const struct bi_scan *s, size_t at, uint32_t *out)
 
 /* The escape whose backslash is at *pos; *pos moves behind it. Decoded forms are never
  * longer than their escapes, so writing to *dst never overtakes reading. */
-static int read_escape(struct bi_scan *s, size_t *pos, char **dst,
-                       struct bioinfer_error *err)
+static int read_escape(struct bi_scan *s, size_t *pos, char **dst, struct bioinfer_error *err)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     size_t at = *pos;
@@ -142,21 +127,20 @@ static int read_escape(struct bi_scan *s, size_t *pos, char **dst,
     if (u >= 0xD800 && u < 0xDC00) {
         if (at + 7 >= s->size || s->text[at + 6] != '\\' || s->text[at + 7] != 'u' ||
             hex4(s, at + 8, &v) || v < 0xDC00 || v > 0xDFFF)
-            return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: lone surrogate U+%04X",
-                           s->name, at, (unsigned)u);
+            return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: lone surrogate U+%04X", s->name, at,
+                           (unsigned)u);
         u = 0x10000 + ((u - 0xD800) << 10) + (v - 0xDC00);
         *pos = at + 12;
     } else if (u >= 0xDC00 && u < 0xE000) {
-        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: lone surrogate U+%04X",
-                       s->name, at, (unsigned)u);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: lone surrogate U+%04X", s->name, at,
+                       (unsigned)u);
     }
     *dst = put_utf8(*dst, u);
     return 0;
 }
 
 /* The string whose opening quote is at pos. */
-static int read_string(struct bi_scan *s, const char **out, size_t *len,
-                       struct bioinfer_error *err)
+static int read_string(struct bi_scan *s, const char **out, size_t *len, struct bioinfer_error *err)
 {
     size_t start = s->pos + 1, i = start;
     char *dst = s->text + start;
@@ -203,8 +187,8 @@ static int read_number(struct bi_scan *s, struct bioinfer_error *err)
     if (j == i)
         return fail_at(s, err, i, "a value");
     if (s->text[i] == '0' && j > i + 1)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: number with a leading zero",
-                       s->name, start);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: number with a leading zero", s->name,
+                       start);
     i = j;
     if (i < s->size && s->text[i] == '.') {
         j = digits(s, i + 1);
@@ -262,8 +246,8 @@ static void value_done(struct bi_scan *s)
 static int open_container(struct bi_scan *s, bool object, struct bioinfer_error *err)
 {
     if (s->depth == BI_SCAN_MAX_DEPTH)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: byte %zu: nested deeper than %d",
-                       s->name, s->pos, BI_SCAN_MAX_DEPTH);
+        return bi_fail(err, BIOINFER_LIMIT, "%s: byte %zu: nested deeper than %d", s->name, s->pos,
+                       BI_SCAN_MAX_DEPTH);
     s->objects &= ~((uint64_t)1 << s->depth);
     s->objects |= (uint64_t)object << s->depth;
     s->depth++;
@@ -340,8 +324,7 @@ int bi_scan_next(struct bi_scan *s, struct bioinfer_error *err)
         skip_space(s);
         c = s->pos < s->size ? s->text[s->pos] : '\0';
     }
-    if ((s->state == WANT_KEY_OR_END && c == '}') ||
-        (s->state == WANT_VALUE_OR_END && c == ']')) {
+    if ((s->state == WANT_KEY_OR_END && c == '}') || (s->state == WANT_VALUE_OR_END && c == ']')) {
         s->at = s->pos;
         return close_container(s);
     }
@@ -374,13 +357,11 @@ int bi_scan_start(struct bi_scan *s, const char *name, char *text, size_t size,
                   struct bioinfer_error *err)
 {
     size_t bad = bi_utf8_check(text, size);
-    *s =
-        (struct bi_scan){.name = name, .text = text, .size = size, .state = WANT_VALUE};
+    *s = (struct bi_scan){.name = name, .text = text, .size = size, .state = WANT_VALUE};
     if (bad < size)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: not UTF-8 (byte 0x%02X)",
-                       name, bad, (unsigned char)text[bad]);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: not UTF-8 (byte 0x%02X)", name, bad,
+                       (unsigned char)text[bad]);
     if (size >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: byte 0: byte order mark before JSON",
-                       name);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: byte 0: byte order mark before JSON", name);
     return 0;
 }

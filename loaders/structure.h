@@ -34,14 +34,12 @@ struct bi_structure {
 int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
 /* The same of bytes in memory (fuzzing, tests). */
-int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
-                             const char *name, const char *text, size_t size,
-                             struct bioinfer_error *err);
+int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
+                             const char *text, size_t size, struct bioinfer_error *err);
 void bi_structure_close(struct bi_structure *structure); /* NULL-safe */
 
 /* The readers: text is NUL-terminated behind size bytes. */
-int bi_pdb_read(struct bi_structure *s, const char *text, size_t size,
-                struct bioinfer_error *err);
+int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err);
 int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
                   struct bioinfer_error *err);
 int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
@@ -54,7 +52,7 @@ enum bi_backbone_atom { BI_N, BI_CA, BI_C, BI_O, BI_BACKBONE };
 struct bi_residue {
     char letter; /* of the 20, or '-': gap or a name that is none of them */
     char icode;
-    bool gap;       /* its number does not occur in the file */
+    bool gap; /* its number does not occur in the file */
     int32_t number;
     float x[BI_BACKBONE][3]; /* NaN where missing */
 };

@@ -28,8 +28,7 @@ struct torch {
     size_t prefix_len;
 };
 
-static int fail(const struct torch *t, struct bioinfer_error *err, int status,
-                const char *what)
+static int fail(const struct torch *t, struct bioinfer_error *err, int status, const char *what)
 {
     return bi_fail(err, status, "%s: %s", t->path, what);
 }
@@ -37,26 +36,23 @@ static int fail(const struct torch *t, struct bioinfer_error *err, int status,
 /* ---- storages ---- */
 
 /* zip: the record of a storage; it must have exactly the bytes its id announces. */
-static int place_storage(struct torch *t, struct bi_pickle_storage *s,
-                         struct bioinfer_error *err)
+static int place_storage(struct torch *t, struct bi_pickle_storage *s, struct bioinfer_error *err)
 {
     const struct bi_zip_entry *e;
     char name[2 * BI_MAX_NAME + 16];
     int n;
     if (s->placed)
         return 0;
-    n = snprintf(name, sizeof name, "%.*sdata/%s", (int)t->prefix_len, t->prefix,
-                 s->key);
+    n = snprintf(name, sizeof name, "%.*sdata/%s", (int)t->prefix_len, t->prefix, s->key);
     e = n > 0 && (size_t)n < sizeof name ? bi_zip_find(&t->zip, name, (size_t)n) : NULL;
     if (!e)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: no record 'data/%s' for a storage",
-                       t->path, bi_quote(s->key, strlen(s->key)).text);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: no record 'data/%s' for a storage", t->path,
+                       bi_quote(s->key, strlen(s->key)).text);
     if (e->size != s->n * s->element_size)
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: record 'data/%s' has %llu bytes, expected %llu elements of %llu",
-            t->path, bi_quote(s->key, strlen(s->key)).text, (unsigned long long)e->size,
-            (unsigned long long)s->n, (unsigned long long)s->element_size);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: record 'data/%s' has %llu bytes, expected %llu elements of %llu",
+                       t->path, bi_quote(s->key, strlen(s->key)).text, (unsigned long long)e->size,
+                       (unsigned long long)s->n, (unsigned long long)s->element_size);
     s->placed = true;
     s->offset = e->data;
     s->size = e->size;
@@ -81,8 +77,7 @@ static bool is_dense(const struct bi_tensor *tensor)
 static int add_tensor(struct torch *t, const char *name, size_t name_len,
                       const struct bi_pickle_tensor *from, struct bioinfer_error *err)
 {
-    struct bi_tensor tensor = {
-        .dtype = from->dtype, .rank = from->rank, .file = t->file};
+    struct bi_tensor tensor = {.dtype = from->dtype, .rank = from->rank, .file = t->file};
     uint64_t size = bi_dtype_bits(from->dtype) / 8;
     struct bi_pickle_storage *s = from->storage;
     int st;
@@ -95,8 +90,7 @@ static int add_tensor(struct torch *t, const char *name, size_t name_len,
         tensor.stride[i] = from->stride[i];
         tensor.n_elements *= from->shape[i]; /* checked when the view was made */
     }
-    tensor.offset =
-        s->offset + from->offset * size; /* inside the storage, as the view is */
+    tensor.offset = s->offset + from->offset * size; /* inside the storage, as the view is */
     tensor.contiguous = !tensor.n_elements || is_dense(&tensor);
     if (t->zip.n_entries) {
         tensor.crc = s->crc;
@@ -130,9 +124,8 @@ static int find_state(struct torch *t, const struct bi_pickle_value *top,
     const struct bi_pickle_value *v;
     char buffer[160];
     if (top->type != BI_PICKLE_DICT)
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: top level is %s, expected a dict of tensors", t->path,
-                       bi_pickle_describe(top, buffer, sizeof buffer));
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: top level is %s, expected a dict of tensors",
+                       t->path, bi_pickle_describe(top, buffer, sizeof buffer));
     *state = top;
     *where = "";
     for (size_t i = 0; i < BI_COUNT(keys); i++)
@@ -145,9 +138,8 @@ static int find_state(struct torch *t, const struct bi_pickle_value *top,
         return 0;
     for (size_t i = 0; i < BI_COUNT(keys); i++)
         if ((v = bi_pickle_get(top, keys[i])) && v->type == BI_PICKLE_OPAQUE)
-            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: checkpoint value '%s' is %s",
-                           t->path, keys[i],
-                           bi_pickle_describe(v, buffer, sizeof buffer));
+            return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: checkpoint value '%s' is %s", t->path,
+                           keys[i], bi_pickle_describe(v, buffer, sizeof buffer));
     return 0;
 }
 
@@ -180,8 +172,8 @@ struct level {
 };
 
 /* *take = false: nothing to report for this value. */
-static int make_meta(struct torch *t, const struct bi_pickle_value *v,
-                     struct bi_meta *meta, bool *take, struct bioinfer_error *err)
+static int make_meta(struct torch *t, const struct bi_pickle_value *v, struct bi_meta *meta,
+                     bool *take, struct bioinfer_error *err)
 {
     struct bi_arena *arena = &t->r->cp->arena;
     const char *text = NULL;
@@ -245,13 +237,13 @@ static int add_metadata(struct torch *t, const struct bi_pickle_value *top,
         }
         if (++visits > MAX_META_VISITS)
             break;
-        if (key->type != BI_PICKLE_STRING || v->type == BI_PICKLE_TENSOR ||
-            !key->u.text->n || key->u.text->n + strlen(l->prefix) > BI_MAX_NAME ||
+        if (key->type != BI_PICKLE_STRING || v->type == BI_PICKLE_TENSOR || !key->u.text->n ||
+            key->u.text->n + strlen(l->prefix) > BI_MAX_NAME ||
             memchr(key->u.text->data, '\0', key->u.text->n) ||
             bi_utf8_check(key->u.text->data, key->u.text->n) < key->u.text->n)
             continue;
-        if (!(meta.key = bi_arena_printf(arena, "%s%s%s", l->prefix,
-                                         *l->prefix ? "." : "", key->u.text->data)))
+        if (!(meta.key = bi_arena_printf(arena, "%s%s%s", l->prefix, *l->prefix ? "." : "",
+                                         key->u.text->data)))
             return bi_fail(err, BIOINFER_NOMEM, "%s: metadata", t->path);
         if (v->type == BI_PICKLE_DICT || v->type == BI_PICKLE_OBJECT) {
             if (depth < MAX_META_DEPTH)
@@ -264,17 +256,14 @@ static int add_metadata(struct torch *t, const struct bi_pickle_value *top,
     return st;
 }
 
-static int add_all(struct torch *t, const struct bi_pickle_value *top,
-                   struct bioinfer_error *err)
+static int add_all(struct torch *t, const struct bi_pickle_value *top, struct bioinfer_error *err)
 {
     const struct bi_pickle_value *state;
     const char *where;
     int st;
-    if (top->type ==
-        BI_PICKLE_TENSOR) /* torch.save(tensor): it has no name of its own */
+    if (top->type == BI_PICKLE_TENSOR) /* torch.save(tensor): it has no name of its own */
         return add_tensor(t, "tensor", 6, top->u.tensor, err);
-    if ((st = find_state(t, top, &state, &where, err)) ||
-        (st = add_tensors(t, state, err)))
+    if ((st = find_state(t, top, &state, &where, err)) || (st = add_tensors(t, state, err)))
         return st;
     return add_metadata(t, top, err);
 }
@@ -285,8 +274,7 @@ static const struct bi_zip_entry *find_record(const struct torch *t, const char 
 {
     char full[BI_MAX_NAME + 64];
     int n = snprintf(full, sizeof full, "%.*s%s", (int)t->prefix_len, t->prefix, name);
-    return n > 0 && (size_t)n < sizeof full ? bi_zip_find(&t->zip, full, (size_t)n)
-                                            : NULL;
+    return n > 0 && (size_t)n < sizeof full ? bi_zip_find(&t->zip, full, (size_t)n) : NULL;
 }
 
 static bool has_suffix(const struct bi_zip_entry *e, const char *suffix)
@@ -302,9 +290,8 @@ static int find_prefix(struct torch *t, struct bioinfer_error *err)
     const char *slash;
     for (size_t i = 0; i < z->n_entries; i++)
         if (has_suffix(&z->entries[i], "/constants.pkl"))
-            return fail(
-                t, err, BIOINFER_UNSUPPORTED,
-                "this is a TorchScript archive (torch.jit.save); save its state_dict");
+            return fail(t, err, BIOINFER_UNSUPPORTED,
+                        "this is a TorchScript archive (torch.jit.save); save its state_dict");
     if (!z->n_entries)
         return fail(t, err, BIOINFER_FORMAT, "an empty zip archive");
     if (z->n_entries && has_suffix(&z->entries[0], ".npy"))
@@ -315,23 +302,22 @@ static int find_prefix(struct torch *t, struct bioinfer_error *err)
     if (t->prefix_len > BI_MAX_NAME)
         return fail(t, err, BIOINFER_LIMIT, "zip: folder name longer than 1024 bytes");
     if (!slash || !find_record(t, "data.pkl"))
-        return fail(
-            t, err, BIOINFER_UNSUPPORTED,
-            "a zip archive without a data.pkl record: not a PyTorch checkpoint");
+        return fail(t, err, BIOINFER_UNSUPPORTED,
+                    "a zip archive without a data.pkl record: not a PyTorch checkpoint");
     return 0;
 }
 
 /* The text of a small record; *n = 0 when there is none. */
-static int read_record(const struct torch *t, const char *name, char *text, size_t cap,
-                       size_t *n, struct bioinfer_error *err)
+static int read_record(const struct torch *t, const char *name, char *text, size_t cap, size_t *n,
+                       struct bioinfer_error *err)
 {
     const struct bi_zip_entry *e = find_record(t, name);
     *n = 0;
     if (!e)
         return 0;
     if (e->size > cap || !e->size)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: record '%s' has %llu bytes", t->path,
-                       name, (unsigned long long)e->size);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: record '%s' has %llu bytes", t->path, name,
+                       (unsigned long long)e->size);
     *n = (size_t)e->size;
     return bi_file_read(t->zip.file, e->data, text, *n, err);
 }
@@ -347,9 +333,8 @@ static int read_number(const struct torch *t, const char *name, uint64_t *v,
     if (text[n - 1] == '\n')
         n--;
     if (!bi_text_u64(text, n, v))
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: record '%s': expected a number, got '%s'", t->path, name,
-                       bi_quote(text, n).text);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: record '%s': expected a number, got '%s'",
+                       t->path, name, bi_quote(text, n).text);
     return 0;
 }
 
@@ -364,16 +349,14 @@ static int check_records(const struct torch *t, struct bioinfer_error *err)
     if (n == 3 && !memcmp(order, "big", 3))
         return fail(t, err, BIOINFER_UNSUPPORTED, "saved on a big-endian machine");
     if (n && (n != 6 || memcmp(order, "little", 6)))
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: record 'byteorder': expected 'little', got '%s'", t->path,
-                       bi_quote(order, n).text);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: record 'byteorder': expected 'little', got '%s'",
+                       t->path, bi_quote(order, n).text);
     if ((st = read_number(t, "version", &version, err)) ||
         (st = read_number(t, ".storage_alignment", &alignment, err)))
         return st;
     if (version < 1 || version > 10)
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: checkpoint version %llu, 1 to 10 are read", t->path,
-                       (unsigned long long)version);
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: checkpoint version %llu, 1 to 10 are read",
+                       t->path, (unsigned long long)version);
     return 0;
 }
 
@@ -386,8 +369,8 @@ static int check_pickle_crc(const struct torch *t, const struct bi_zip_entry *e,
     crc = e->crc; /* a fuzzer would hardly ever get past it */
 #endif
     if (!st && crc != e->crc)
-        st = bi_fail(err, BIOINFER_FORMAT, "%s: data.pkl: CRC is %08X, expected %08X",
-                     t->path, (unsigned)crc, (unsigned)e->crc);
+        st = bi_fail(err, BIOINFER_FORMAT, "%s: data.pkl: CRC is %08X, expected %08X", t->path,
+                     (unsigned)crc, (unsigned)e->crc);
     return st;
 }
 
@@ -417,17 +400,16 @@ int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err)
         goto out;
     e = find_record(&t, "data.pkl");
     if (e->size > MAX_PICKLE) {
-        st = bi_fail(err, BIOINFER_LIMIT, "%s: data.pkl has %llu bytes, at most %d",
-                     t.path, (unsigned long long)e->size, MAX_PICKLE);
+        st = bi_fail(err, BIOINFER_LIMIT, "%s: data.pkl has %llu bytes, at most %d", t.path,
+                     (unsigned long long)e->size, MAX_PICKLE);
         goto out;
     }
     if ((st = check_pickle_crc(&t, e, err)) ||
-        (st = bi_pickle_read(&t.pickle, f, e->data, e->data + e->size, &stop, &top,
-                             err)))
+        (st = bi_pickle_read(&t.pickle, f, e->data, e->data + e->size, &stop, &top, err)))
         goto out;
     if (stop < e->data + e->size)
-        bi_log(r->cp->env, BIOINFER_LOG_WARNING,
-               "%s: data.pkl: bytes after its end are ignored", t.path);
+        bi_log(r->cp->env, BIOINFER_LOG_WARNING, "%s: data.pkl: bytes after its end are ignored",
+               t.path);
     st = add_all(&t, &top, err);
 out:
     bi_pickle_free(&t.pickle);
@@ -439,18 +421,14 @@ out:
 
 /* {protocol_version: 1001, little_endian: True, ...} */
 static int check_system(const struct torch *t, const struct bi_pickle_value *protocol,
-                        const struct bi_pickle_value *system,
-                        struct bioinfer_error *err)
+                        const struct bi_pickle_value *system, struct bioinfer_error *err)
 {
     const struct bi_pickle_value *little;
     if (protocol->type != BI_PICKLE_INT || protocol->u.i != 1001)
-        return fail(t, err, BIOINFER_UNSUPPORTED,
-                    "legacy checkpoint: expected protocol 1001");
-    if (system->type != BI_PICKLE_DICT ||
-        !(little = bi_pickle_get(system, "little_endian")) ||
+        return fail(t, err, BIOINFER_UNSUPPORTED, "legacy checkpoint: expected protocol 1001");
+    if (system->type != BI_PICKLE_DICT || !(little = bi_pickle_get(system, "little_endian")) ||
         little->type != BI_PICKLE_BOOL)
-        return fail(t, err, BIOINFER_FORMAT,
-                    "legacy checkpoint: expected little_endian in a dict");
+        return fail(t, err, BIOINFER_FORMAT, "legacy checkpoint: expected little_endian in a dict");
     if (!little->u.i)
         return fail(t, err, BIOINFER_UNSUPPORTED, "saved on a big-endian machine");
     return 0;
@@ -458,8 +436,7 @@ static int check_system(const struct torch *t, const struct bi_pickle_value *pro
 
 /* Walks the raw storages behind the pickles; each key of the list has one. */
 static int place_storages(struct torch *t, const struct bi_file *f, uint64_t at,
-                          const struct bi_pickle_value *keys,
-                          struct bioinfer_error *err)
+                          const struct bi_pickle_value *keys, struct bioinfer_error *err)
 {
     struct bi_pickle_iter it = {.chunk = keys->u.list->first};
     const struct bi_pickle_value *key;
@@ -469,44 +446,39 @@ static int place_storages(struct torch *t, const struct bi_file *f, uint64_t at,
         uint8_t count[8];
         int st;
         if (key->type != BI_PICKLE_STRING)
-            return fail(t, err, BIOINFER_FORMAT,
-                        "legacy checkpoint: a storage key is no string");
+            return fail(t, err, BIOINFER_FORMAT, "legacy checkpoint: a storage key is no string");
         s = bi_pickle_find_storage(&t->pickle, key->u.text->data, key->u.text->n);
         if (!s)
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: storage '%s' is listed, but not used", t->path,
-                           bi_quote(key->u.text->data, key->u.text->n).text);
+            return bi_fail(err, BIOINFER_FORMAT, "%s: storage '%s' is listed, but not used",
+                           t->path, bi_quote(key->u.text->data, key->u.text->n).text);
         if (s->placed)
-            return bi_fail(err, BIOINFER_FORMAT, "%s: storage '%s' is listed twice",
-                           t->path, bi_quote(s->key, strlen(s->key)).text);
+            return bi_fail(err, BIOINFER_FORMAT, "%s: storage '%s' is listed twice", t->path,
+                           bi_quote(s->key, strlen(s->key)).text);
         if ((st = bi_file_read(f, at, count, sizeof count, err)))
             return st;
         if (bi_le64(count) != s->n)
             return bi_fail(err, BIOINFER_FORMAT,
                            "%s: storage '%s' has %llu elements, expected %llu", t->path,
                            bi_quote(s->key, strlen(s->key)).text,
-                           (unsigned long long)bi_le64(count),
-                           (unsigned long long)s->n);
+                           (unsigned long long)bi_le64(count), (unsigned long long)s->n);
         at += sizeof count;
         s->offset = at;
         s->size = s->n * s->element_size; /* checked when the storage was made */
         if (!bi_range_ok(at, s->size, f->size))
             return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: storage '%s' of %llu bytes at %llu, file has %llu",
-                           t->path, bi_quote(s->key, strlen(s->key)).text,
-                           (unsigned long long)s->size, (unsigned long long)at,
-                           (unsigned long long)f->size);
+                           "%s: storage '%s' of %llu bytes at %llu, file has %llu", t->path,
+                           bi_quote(s->key, strlen(s->key)).text, (unsigned long long)s->size,
+                           (unsigned long long)at, (unsigned long long)f->size);
         at += s->size;
         s->placed = true;
         n_placed++;
     }
     if (n_placed != t->pickle.storages.n_used)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: %zu storages are used, %zu are there",
-                       t->path, t->pickle.storages.n_used, n_placed);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: %zu storages are used, %zu are there", t->path,
+                       t->pickle.storages.n_used, n_placed);
     if (at < f->size)
-        bi_log(t->r->cp->env, BIOINFER_LOG_WARNING,
-               "%s: %llu bytes after the last storage", t->path,
-               (unsigned long long)(f->size - at));
+        bi_log(t->r->cp->env, BIOINFER_LOG_WARNING, "%s: %llu bytes after the last storage",
+               t->path, (unsigned long long)(f->size - at));
     return 0;
 }
 
@@ -525,8 +497,7 @@ int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *e
             st = check_system(&t, &v[PROTOCOL], &v[SYSTEM], err);
     }
     if (!st && v[KEYS].type != BI_PICKLE_LIST)
-        st = fail(&t, err, BIOINFER_FORMAT,
-                  "legacy checkpoint: expected a list of storage keys");
+        st = fail(&t, err, BIOINFER_FORMAT, "legacy checkpoint: expected a list of storage keys");
     if (!st && !(st = place_storages(&t, f, at, &v[KEYS], err)))
         st = add_all(&t, &v[OBJECTS], err);
     bi_pickle_free(&t.pickle);

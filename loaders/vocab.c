@@ -74,8 +74,11 @@ static bool is_text(const unsigned char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
         unsigned char c = s[i];
-        size_t more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2
-                      : c >= 0xf0 && c < 0xf5 ? 3 : 4;
+        size_t more = c < 0x80                ? 0
+                      : c >= 0xc2 && c < 0xe0 ? 1
+                      : c >= 0xe0 && c < 0xf0 ? 2
+                      : c >= 0xf0 && c < 0xf5 ? 3
+                                              : 4;
         if (!c || more == 4 || more >= n - i)
             return false;
         if ((c == 0xe0 && s[i + 1] < 0xa0) || (c == 0xed && s[i + 1] > 0x9f) ||
@@ -94,9 +97,10 @@ static int put(struct bi_vocab *v, struct bi_arena *arena, const char *name, uin
                const char *text, size_t n, struct bioinfer_error *err)
 {
     if (id >= BI_MAX_PIECES || n > BI_MAX_PIECE)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: piece %llu of %zu bytes: at most %d pieces of %d "
-                       "bytes are read", name, (unsigned long long)id, n, BI_MAX_PIECES,
-                       BI_MAX_PIECE);
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "%s: piece %llu of %zu bytes: at most %d pieces of %d "
+                       "bytes are read",
+                       name, (unsigned long long)id, n, BI_MAX_PIECES, BI_MAX_PIECE);
     if (id >= v->cap) { /* in an arena nothing is given back: grow by doubling */
         size_t cap = v->cap ? 2 * v->cap : 128;
         const char **pieces;
@@ -132,8 +136,10 @@ int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *na
         if (number != 1)
             continue;
         if (type != BYTES)
-            return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: a piece of wire type %d, expected "
-                           "%d", name, at, type, BYTES);
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: byte %zu: a piece of wire type %d, expected "
+                           "%d",
+                           name, at, type, BYTES);
         while (piece.at < piece.end) {
             if (!read_field(&piece, &number, &type, &value) || (number == 1 && type != BYTES))
                 return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: piece %zu is malformed", name,
@@ -144,13 +150,15 @@ int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *na
         if (!text.at || text.at == text.end || !is_text(text.at, (size_t)(text.end - text.at)))
             return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: piece %zu has no text in UTF-8",
                            name, at, v.n);
-        if ((st = put(&v, arena, name, v.n, (const char *)text.at,
-                      (size_t)(text.end - text.at), err)))
+        if ((st = put(&v, arena, name, v.n, (const char *)text.at, (size_t)(text.end - text.at),
+                      err)))
             return st;
     }
     if (!v.n)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: %zu bytes without a piece: not a SentencePiece "
-                       "model", name, size);
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: %zu bytes without a piece: not a SentencePiece "
+                       "model",
+                       name, size);
     *out = v;
     return 0;
 }
@@ -182,8 +190,10 @@ int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char 
     for (const struct bi_json *j = added ? added->first : NULL; !st && j; j = j->next) {
         const struct bi_json *content = bi_json_get(j, "content");
         if (!bi_json_u64(bi_json_get(j, "id"), &id) || !bi_json_string(content))
-            return bi_fail(err, BIOINFER_FORMAT, "%s: added_tokens: an entry without id and "
-                           "content", name);
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: added_tokens: an entry without id and "
+                           "content",
+                           name);
         st = put(&v, arena, name, id, content->text, content->text_len, err);
     }
     if (!st)

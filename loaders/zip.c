@@ -58,8 +58,7 @@ static int find_end(struct bi_zip *z, uint64_t *at, uint8_t end[END_SIZE],
     if (i == SIZE_MAX) {
         st = fail(z, err, "no end record (is the file complete?)");
     } else if (bi_le16(tail + i + 20) != size - i - END_SIZE) {
-        st =
-            fail(z, err, "the end record's comment does not reach the end of the file");
+        st = fail(z, err, "the end record's comment does not reach the end of the file");
     } else {
         memcpy(end, tail + i, END_SIZE);
         *at = f->size - size + i;
@@ -74,8 +73,8 @@ struct directory {
 };
 
 /* Replaces the 32-bit numbers by those of the ZIP64 end record, when there is one. */
-static int read_end64(struct bi_zip *z, uint64_t end_at, const uint8_t *end,
-                      struct directory *d, struct bioinfer_error *err)
+static int read_end64(struct bi_zip *z, uint64_t end_at, const uint8_t *end, struct directory *d,
+                      struct bioinfer_error *err)
 {
     uint8_t locator[LOCATOR_SIZE], end64[END64_SIZE];
     struct directory big;
@@ -83,8 +82,7 @@ static int read_end64(struct bi_zip *z, uint64_t end_at, const uint8_t *end,
     int st;
     if (end_at < LOCATOR_SIZE)
         return 0;
-    if ((st = bi_file_read(z->file, end_at - LOCATOR_SIZE, locator, sizeof locator,
-                           err)))
+    if ((st = bi_file_read(z->file, end_at - LOCATOR_SIZE, locator, sizeof locator, err)))
         return st;
     if (memcmp(locator, "PK\6\7", 4))
         return 0;
@@ -99,8 +97,7 @@ static int read_end64(struct bi_zip *z, uint64_t end_at, const uint8_t *end,
         return fail(z, err, "no ZIP64 end record where its locator says");
     if (bi_le32(end64 + 16) || bi_le32(end64 + 20))
         return fail(z, err, "more than one disk");
-    big = (struct directory){bi_le64(end64 + 32), bi_le64(end64 + 48),
-                             bi_le64(end64 + 40), at};
+    big = (struct directory){bi_le64(end64 + 32), bi_le64(end64 + 48), bi_le64(end64 + 40), at};
     if (bi_le64(end64 + 24) != big.n)
         return fail(z, err, "the two counts of records differ");
     if ((bi_le16(end + 10) != 0xFFFF && d->n != big.n) ||
@@ -122,24 +119,20 @@ static int read_end(struct bi_zip *z, struct directory *d, struct bioinfer_error
         return fail(z, err, "more than one disk");
     if (bi_le16(end + 8) != bi_le16(end + 10))
         return fail(z, err, "the two counts of records differ");
-    *d =
-        (struct directory){bi_le16(end + 10), bi_le32(end + 16), bi_le32(end + 12), at};
+    *d = (struct directory){bi_le16(end + 10), bi_le32(end + 16), bi_le32(end + 12), at};
     if ((st = read_end64(z, at, end, d, err)))
         return st;
-    if (!bi_range_ok(d->offset, d->size, z->file->size) ||
-        d->offset + d->size != d->end)
-        return bi_fail(
-            err, BIOINFER_FORMAT,
-            "%s: zip: directory of %llu bytes at %llu, expected to end at %llu",
-            z->file->path, (unsigned long long)d->size, (unsigned long long)d->offset,
-            (unsigned long long)d->end);
+    if (!bi_range_ok(d->offset, d->size, z->file->size) || d->offset + d->size != d->end)
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: zip: directory of %llu bytes at %llu, expected to end at %llu",
+                       z->file->path, (unsigned long long)d->size, (unsigned long long)d->offset,
+                       (unsigned long long)d->end);
     if (d->n > d->size / ENTRY_SIZE)
-        return bi_fail(
-            err, BIOINFER_FORMAT, "%s: zip: %llu records in a directory of %llu bytes",
-            z->file->path, (unsigned long long)d->n, (unsigned long long)d->size);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: zip: %llu records in a directory of %llu bytes",
+                       z->file->path, (unsigned long long)d->n, (unsigned long long)d->size);
     if (d->n > MAX_ENTRIES)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: zip: %llu records, at most %d",
-                       z->file->path, (unsigned long long)d->n, MAX_ENTRIES);
+        return bi_fail(err, BIOINFER_LIMIT, "%s: zip: %llu records, at most %d", z->file->path,
+                       (unsigned long long)d->n, MAX_ENTRIES);
     return 0;
 }
 
@@ -153,8 +146,7 @@ static int check_name(const struct bi_zip *z, const struct bi_zip_entry *e,
         why = "empty name";
     else if (memchr(name, '\0', e->name_len))
         why = "NUL in the name";
-    else if (name[0] == '/' || strchr(name, '\\') ||
-             (e->name_len > 1 && name[1] == ':'))
+    else if (name[0] == '/' || strchr(name, '\\') || (e->name_len > 1 && name[1] == ':'))
         why = "absolute name or backslash";
     else if (!strcmp(name, "..") || !strncmp(name, "../", 3) || strstr(name, "/../") ||
              (e->name_len > 2 && !strcmp(name + e->name_len - 3, "/..")))
@@ -164,8 +156,8 @@ static int check_name(const struct bi_zip *z, const struct bi_zip_entry *e,
 
 /* The ZIP64 extra field: those of size, stored size, header that did not fit, in order.
  */
-static int read_extra(const struct bi_zip *z, struct bi_zip_entry *e, const uint8_t *p,
-                      size_t n, struct bioinfer_error *err)
+static int read_extra(const struct bi_zip *z, struct bi_zip_entry *e, const uint8_t *p, size_t n,
+                      struct bioinfer_error *err)
 {
     uint64_t *const fields[] = {&e->size, &e->stored_size, &e->header};
     bool seen = false;
@@ -183,8 +175,7 @@ static int read_extra(const struct bi_zip *z, struct bi_zip_entry *e, const uint
                 if (*fields[i] != 0xFFFFFFFF)
                     continue;
                 if (len - used < 8)
-                    return fail_entry(z, e, BIOINFER_FORMAT, err,
-                                      "ZIP64 extra field too short");
+                    return fail_entry(z, e, BIOINFER_FORMAT, err, "ZIP64 extra field too short");
                 *fields[i] = bi_le64(p + used);
                 used += 8;
             }
@@ -194,8 +185,7 @@ static int read_extra(const struct bi_zip *z, struct bi_zip_entry *e, const uint
     }
     if (n)
         return fail_entry(z, e, BIOINFER_FORMAT, err, "extra field beyond its end");
-    if (!seen && (e->size == 0xFFFFFFFF || e->stored_size == 0xFFFFFFFF ||
-                  e->header == 0xFFFFFFFF))
+    if (!seen && (e->size == 0xFFFFFFFF || e->stored_size == 0xFFFFFFFF || e->header == 0xFFFFFFFF))
         return fail_entry(z, e, BIOINFER_FORMAT, err, "no ZIP64 extra field");
     return 0;
 }
@@ -208,16 +198,14 @@ static int read_entry(struct bi_zip *z, const uint8_t *p, size_t left, size_t *u
     size_t name_len, extra_len, comment_len;
     int st;
     if (left < ENTRY_SIZE || memcmp(p, "PK\1\2", 4))
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: zip: no directory entry for record %zu", z->file->path,
-                       z->n_entries);
+        return bi_fail(err, BIOINFER_FORMAT, "%s: zip: no directory entry for record %zu",
+                       z->file->path, z->n_entries);
     name_len = bi_le16(p + 28);
     extra_len = bi_le16(p + 30);
     comment_len = bi_le16(p + 32);
     *used = ENTRY_SIZE + name_len + extra_len + comment_len;
     if (*used > left)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: zip: directory entry %zu reaches beyond its end",
+        return bi_fail(err, BIOINFER_FORMAT, "%s: zip: directory entry %zu reaches beyond its end",
                        z->file->path, z->n_entries);
     *e = (struct bi_zip_entry){.flags = bi_le16(p + 8),
                                .method = bi_le16(p + 10),
@@ -226,8 +214,7 @@ static int read_entry(struct bi_zip *z, const uint8_t *p, size_t left, size_t *u
                                .size = bi_le32(p + 24),
                                .name_len = name_len,
                                .header = bi_le32(p + 42)};
-    if (!(e->name =
-              bi_arena_strndup(&z->arena, (const char *)p + ENTRY_SIZE, name_len)))
+    if (!(e->name = bi_arena_strndup(&z->arena, (const char *)p + ENTRY_SIZE, name_len)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: zip names", z->file->path);
     if ((st = check_name(z, e, err)))
         return st;
@@ -243,8 +230,7 @@ static int read_entry(struct bi_zip *z, const uint8_t *p, size_t left, size_t *u
     return 0;
 }
 
-int bi_zip_open(struct bi_zip *z, const struct bi_file *file,
-                struct bioinfer_error *err)
+int bi_zip_open(struct bi_zip *z, const struct bi_file *file, struct bioinfer_error *err)
 {
     struct directory d;
     uint8_t *text = NULL;
@@ -270,9 +256,8 @@ int bi_zip_open(struct bi_zip *z, const struct bi_file *file,
     }
     if (!st && at != d.size)
         st = bi_fail(err, BIOINFER_FORMAT,
-                     "%s: zip: %llu records take %zu bytes of a directory of %llu",
-                     file->path, (unsigned long long)d.n, at,
-                     (unsigned long long)d.size);
+                     "%s: zip: %llu records take %zu bytes of a directory of %llu", file->path,
+                     (unsigned long long)d.n, at, (unsigned long long)d.size);
 out:
     bi_free(z->env, text);
     return st;
@@ -294,30 +279,24 @@ static int check_local(struct bi_zip *z, struct bi_zip_entry *e, uint8_t *scratc
     if (e->flags & 0x2041)
         return fail_entry(z, e, BIOINFER_UNSUPPORTED, err, "encrypted");
     if (e->method)
-        return bi_fail(
-            err, BIOINFER_UNSUPPORTED,
-            "%s: zip record '%s': compressed (method %u); PyTorch stores its records",
-            z->file->path, bi_quote(e->name, e->name_len).text, e->method);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: zip record '%s': compressed (method %u); PyTorch stores its records",
+                       z->file->path, bi_quote(e->name, e->name_len).text, e->method);
     if (e->size != e->stored_size)
-        return fail_entry(z, e, BIOINFER_FORMAT, err,
-                          "stored, yet its two sizes differ");
+        return fail_entry(z, e, BIOINFER_FORMAT, err, "stored, yet its two sizes differ");
     if (!bi_range_ok(e->header, LOCAL_SIZE + (uint64_t)e->name_len, z->directory))
-        return fail_entry(z, e, BIOINFER_FORMAT, err,
-                          "local header outside the records");
+        return fail_entry(z, e, BIOINFER_FORMAT, err, "local header outside the records");
     if ((st = bi_file_read(z->file, e->header, scratch, LOCAL_SIZE + e->name_len, err)))
         return st;
     name_len = bi_le16(scratch + 26);
     if (memcmp(scratch, "PK\3\4", 4))
-        return fail_entry(z, e, BIOINFER_FORMAT, err,
-                          "no local header where the directory says");
+        return fail_entry(z, e, BIOINFER_FORMAT, err, "no local header where the directory says");
     if (name_len != e->name_len || memcmp(scratch + LOCAL_SIZE, e->name, name_len))
         return fail_entry(z, e, BIOINFER_FORMAT, err, "local header has another name");
     if (bi_le16(scratch + 8) != e->method || bi_le16(scratch + 6) & 0x2041 ||
-        !agrees(bi_le32(scratch + 14), e->crc) ||
-        !agrees(bi_le32(scratch + 18), e->stored_size) ||
+        !agrees(bi_le32(scratch + 14), e->crc) || !agrees(bi_le32(scratch + 18), e->stored_size) ||
         !agrees(bi_le32(scratch + 22), e->size))
-        return fail_entry(z, e, BIOINFER_FORMAT, err,
-                          "local header differs from the directory");
+        return fail_entry(z, e, BIOINFER_FORMAT, err, "local header differs from the directory");
     /* within z->directory, so none of the sums can overflow */
     e->data = e->header + LOCAL_SIZE + name_len + bi_le16(scratch + 28);
     if (!bi_range_ok(e->data, e->size, z->directory))
@@ -348,8 +327,7 @@ int bi_zip_check(struct bi_zip *z, struct bioinfer_error *err)
     return st;
 }
 
-const struct bi_zip_entry *bi_zip_find(const struct bi_zip *z, const char *name,
-                                       size_t n)
+const struct bi_zip_entry *bi_zip_find(const struct bi_zip *z, const char *name, size_t n)
 {
     uint64_t i;
     return bi_map_find(&z->by_name, name, n, &i) ? &z->entries[i] : NULL;

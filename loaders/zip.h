@@ -28,13 +28,11 @@ struct bi_zip {
 };
 
 /* Reads the central directory: names are unique and plain. */
-int bi_zip_open(struct bi_zip *zip, const struct bi_file *file,
-                struct bioinfer_error *err);
+int bi_zip_open(struct bi_zip *zip, const struct bi_file *file, struct bioinfer_error *err);
 /* Checks every record against its local header: stored, not encrypted, no overlaps. */
 int bi_zip_check(struct bi_zip *zip, struct bioinfer_error *err);
 /* NULL when there is no record of this name. */
-const struct bi_zip_entry *bi_zip_find(const struct bi_zip *zip, const char *name,
-                                       size_t n);
+const struct bi_zip_entry *bi_zip_find(const struct bi_zip *zip, const char *name, size_t n);
 void bi_zip_close(struct bi_zip *zip);
 
 #endif

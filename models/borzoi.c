@@ -69,15 +69,17 @@ static int open_point(const struct bi_tracks_source *s, struct bi_conv *conv, co
 {
     int st = open_block(s, conv, name, in, err);
     if (!st && (conv->taps != 1 || conv->out != out))
-        st = bi_fail(err, BIOINFER_MISMATCH, "%s: %s: %lld channels of %lld taps, expected %lld of "
-                     "1", s->model->cp->path, name, (long long)conv->out, (long long)conv->taps,
+        st = bi_fail(err, BIOINFER_MISMATCH,
+                     "%s: %s: %lld channels of %lld taps, expected %lld of "
+                     "1",
+                     s->model->cp->path, name, (long long)conv->out, (long long)conv->taps,
                      (long long)out);
     return st;
 }
 
 /* Depthwise [C, 1, taps] becomes [taps, C]. */
-static int open_separable(const struct bi_tracks_source *s, struct separable *y,
-                          const char *name, int64_t width, struct bioinfer_error *err)
+static int open_separable(const struct bi_tracks_source *s, struct separable *y, const char *name,
+                          int64_t width, struct bioinfer_error *err)
 {
     const struct bi_tensor *t;
     float *values, *turned;
@@ -88,8 +90,8 @@ static int open_separable(const struct bi_tracks_source *s, struct separable *y,
     if ((st = bi_tracks_need(s, &t, err, "%s", full)))
         return st;
     if (t->rank != 3 || t->shape[0] != (uint64_t)width || t->shape[1] != 1 || t->shape[2] != 3)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [%lld, 1, 3]",
-                       s->model->cp->path, full, (long long)width);
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [%lld, 1, 3]", s->model->cp->path,
+                       full, (long long)width);
     if ((st = bi_model_read(s->model, t, &values, err)))
         return st;
     if (!(turned = bi_arena_calloc(&s->model->arena, (size_t)width, 3 * sizeof *turned)))
@@ -118,8 +120,10 @@ static int open_positions(const struct bi_tracks_source *s, struct borzoi *b,
         return bi_fail(err, BIOINFER_INVALID, "%s: positions '%.60s': this family knows one kind",
                        m->cp->path, m->positions);
     if (width < 2 || width % 2)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %lld features of a position, expected an even "
-                       "number", m->cp->path, (long long)width);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %lld features of a position, expected an even "
+                       "number",
+                       m->cp->path, (long long)width);
     if (!(p = bi_arena_calloc(&m->arena, (size_t)(2 * n - 1), (size_t)width * sizeof *p)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: features of positions", m->cp->path);
     rate = (float)exp(log((double)n + 1) / (double)half);
@@ -153,8 +157,9 @@ static int open_heads(const struct bi_tracks_source *s, struct borzoi *b, int64_
             return st;
         t->heads[t->n_heads++] = (struct bi_tracks_head){names[i], (int)out};
     }
-    return t->n_heads ? 0 : bi_fail(err, BIOINFER_MISMATCH, "%s: no human_head and no mouse_head",
-                                    s->model->cp->path);
+    return t->n_heads ? 0
+                      : bi_fail(err, BIOINFER_MISMATCH, "%s: no human_head and no mouse_head",
+                                s->model->cp->path);
 }
 
 static int open_sizes(struct bi_model *m, const struct borzoi *b, struct bioinfer_error *err)
@@ -172,8 +177,10 @@ static int open_sizes(struct bi_model *m, const struct borzoi *b, struct bioinfe
     t->bin_size = (int64_t)1 << b->n_tower;
     all = 4 * t->n_tokens;
     if (bins > all && !m->window)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: bins_to_return is %lld, a window "
-                       "has %lld bins", m->cp->path, (long long)bins, (long long)all);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: bins_to_return is %lld, a window "
+                       "has %lld bins",
+                       m->cp->path, (long long)bins, (long long)all);
     t->n_bins = bins < all ? bins : all;
     t->first_bin = (all - t->n_bins) / 2;
     return 0;

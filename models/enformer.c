@@ -48,9 +48,11 @@ struct enformer {
     int head_w[BI_TRACKS_HEADS], head_b[BI_TRACKS_HEADS];
 };
 
-static const char *const aliases[][2] = {{"stem.", "_trunk.1."}, {"conv_tower.", "_trunk.2."},
+static const char *const aliases[][2] = {{"stem.", "_trunk.1."},
+                                         {"conv_tower.", "_trunk.2."},
                                          {"transformer.", "_trunk.4."},
-                                         {"final_pointwise.", "_trunk.6."}, {NULL, NULL}};
+                                         {"final_pointwise.", "_trunk.6."},
+                                         {NULL, NULL}};
 
 static const char *const prefixes[] = {"", "enformer."};
 
@@ -94,8 +96,7 @@ static int gamma_by_formula(float *half, int64_t width, int64_t k, int64_t n, bo
     for (int64_t a = 0; a < n; a++)
         for (int64_t i = 0; i < k; i++) {
             double start = (double)n / (double)k;
-            double mean = k > 1 ? start + (double)i * ((double)n - start) / (double)(k - 1)
-                                : start;
+            double mean = k > 1 ? start + (double)i * ((double)n - start) / (double)(k - 1) : start;
             p[a * k + i] = gamma_density(a, mean, (double)n / (2 * (double)k)) + 1e-8;
         }
     for (int64_t a = 0; a < n; a++)
@@ -110,8 +111,7 @@ static int gamma_by_formula(float *half, int64_t width, int64_t k, int64_t n, bo
 }
 
 /* The table beside the weights, where nobody said where it is. */
-static int table_path(const struct bi_model *m, char *path, size_t size,
-                      struct bioinfer_error *err)
+static int table_path(const struct bi_model *m, char *path, size_t size, struct bioinfer_error *err)
 {
     static const char *const names[] = {"tf_gammas.pt", "enformer_tf_gammas.pt"};
     const char *slash = strrchr(m->cp->path, '/');
@@ -123,15 +123,16 @@ static int table_path(const struct bi_model *m, char *path, size_t size,
         if (bi_path_exists(path))
             return 0;
     }
-    return bi_fail(err, BIOINFER_NOT_FOUND, "%s: windows of %d tokens need the gamma table: put "
+    return bi_fail(err, BIOINFER_NOT_FOUND,
+                   "%s: windows of %d tokens need the gamma table: put "
                    "tf_gammas.pt of the package enformer-pytorch beside the weights or name it as "
                    "positions; positions formula-tf or formula-pt do without",
                    m->cp->path, USUAL_TOKENS);
 }
 
 /* Columns of the table [2 n - 1, k], which is symmetric: its lower half by distance. */
-static int gamma_by_table(const struct bi_model *m, const char *path, float *half,
-                          int64_t width, int64_t k, int64_t n, struct bioinfer_error *err)
+static int gamma_by_table(const struct bi_model *m, const char *path, float *half, int64_t width,
+                          int64_t k, int64_t n, struct bioinfer_error *err)
 {
     struct bi_checkpoint_options options = {0};
     struct bi_checkpoint *cp = NULL;
@@ -140,8 +141,8 @@ static int gamma_by_table(const struct bi_model *m, const char *path, float *hal
     if (st)
         return st;
     t = cp->n_tensors == 1 ? &cp->tensors[0] : NULL;
-    if (!t || t->rank != 2 || t->shape[0] != (uint64_t)(2 * n - 1) ||
-        t->shape[1] != (uint64_t)k || !bi_dtype_is_loadable(t->dtype))
+    if (!t || t->rank != 2 || t->shape[0] != (uint64_t)(2 * n - 1) || t->shape[1] != (uint64_t)k ||
+        !bi_dtype_is_loadable(t->dtype))
         st = bi_fail(err, BIOINFER_MISMATCH, "%s: no table of positions [%lld, %lld] alone", path,
                      (long long)(2 * n - 1), (long long)k);
     for (int64_t a = 0; !st && a < n; a++)
@@ -161,8 +162,10 @@ static int make_positions(struct bi_model *m, int64_t n, int64_t width, float **
     char path[1024];
     int st;
     if (width < 6 || width % 6)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %lld features of a position, expected a "
-                       "multiple of 6", m->cp->path, (long long)width);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %lld features of a position, expected a "
+                       "multiple of 6",
+                       m->cp->path, (long long)width);
     half = bi_calloc(m->env, (size_t)n, (size_t)half_width * sizeof *half);
     p = bi_arena_calloc(&m->arena, (size_t)(2 * n - 1), (size_t)width * sizeof *p);
     if (!half || !p) {
@@ -221,9 +224,11 @@ static int open_stage(const struct bi_tracks_source *s, struct stage *y, const c
     if ((st = bi_tracks_conv(s, &y->point, norm, name, width, err)))
         return st;
     if (y->point.out != width || y->point.taps != 1)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: %lld channels of %lld taps, expected %lld "
-                       "of 1", s->model->cp->path, name, (long long)y->point.out,
-                       (long long)y->point.taps, (long long)width);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %s: %lld channels of %lld taps, expected %lld "
+                       "of 1",
+                       s->model->cp->path, name, (long long)y->point.out, (long long)y->point.taps,
+                       (long long)width);
     snprintf(name, sizeof name, "%s.2.to_attn_logits", at);
     return bi_tracks_matrix(s, &y->pool, name, &width, width, err);
 }
@@ -270,8 +275,9 @@ static int open_heads(const struct bi_tracks_source *s, struct enformer *e, int6
             e->head_b[k] = b;
         }
     }
-    return t->n_heads ? 0 : bi_fail(err, BIOINFER_MISMATCH, "%s: no head %s_heads.NAME.0.weight",
-                                    m->cp->path, s->prefix);
+    return t->n_heads ? 0
+                      : bi_fail(err, BIOINFER_MISMATCH, "%s: no head %s_heads.NAME.0.weight",
+                                m->cp->path, s->prefix);
 }
 
 /* Sizes that follow from the stages. */
@@ -292,15 +298,18 @@ static int open_sizes(struct bi_model *m, const struct enformer *e, struct bioin
     if (bi_json_double(target, &given) && given >= 1 && given <= 1 << 24)
         kept = (int64_t)given;
     else if (given != 0 && given != -1)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: target_length is '%.40s', expected "
-                       "-1 or a number of bins", m->cp->path, target->text);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: target_length is '%.40s', expected "
+                       "-1 or a number of bins",
+                       m->cp->path, target->text);
     else if (given == -1)
         kept = t->n_tokens;
     if (kept > t->n_tokens) { /* a shorter window than the weights were made for */
         if (!m->window)
-            return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: target_length is %lld, a "
-                           "window has %lld tokens", m->cp->path, (long long)kept,
-                           (long long)t->n_tokens);
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: config.json: target_length is %lld, a "
+                           "window has %lld tokens",
+                           m->cp->path, (long long)kept, (long long)t->n_tokens);
         kept = t->n_tokens;
     }
     t->n_bins = kept;
@@ -311,8 +320,8 @@ static int open_sizes(struct bi_model *m, const struct enformer *e, struct bioin
 static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
 {
     struct enformer *e = bi_arena_calloc(&m->arena, 1, sizeof *e);
-    struct bi_tracks_source s = {.model = m, .prefix = prefix_of(m->cp), .aliases = aliases,
-                                 .norm_eps = 1e-5};
+    struct bi_tracks_source s = {
+        .model = m, .prefix = prefix_of(m->cp), .aliases = aliases, .norm_eps = 1e-5};
     float *positions = NULL;
     int64_t width = 4;
     int st = 0;
@@ -353,8 +362,7 @@ static bi_value_id convolutions(const struct bi_model *m, struct bi_graph *g, co
     bi_value_id x = bi_embedding(g, bi_model_value(m, g, e->bases), bases);
     for (int i = 0; i < e->n_stages; i++) {
         const struct stage *y = &e->stage[i];
-        x = bi_tracks_conv_block(m, g, x, &y->wide,
-                                 i ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_NONE);
+        x = bi_tracks_conv_block(m, g, x, &y->wide, i ? BI_NORM_ACT_QUICK_GELU : BI_NORM_ACT_NONE);
         x = bi_add(g, x, bi_tracks_conv_block(m, g, x, &y->point, BI_NORM_ACT_QUICK_GELU));
         x = bi_pair_pool(g, x, bi_matmul(g, x, bi_model_value(m, g, y->pool)));
     }
@@ -366,7 +374,8 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
 {
     const struct enformer *e = m->config;
     const struct bi_tracks *t = &m->tracks;
-    const int64_t n_windows = shape->part == BI_TRACKS_PAIRS ? 2 * shape->n_windows : shape->n_windows;
+    const int64_t n_windows = shape->part == BI_TRACKS_PAIRS ? 2 * shape->n_windows
+                                                             : shape->n_windows;
     struct bi_tracks_kept crop = {t->first_bin, t->n_bins, 1, BI_NONE};
     if (n_windows > 1) {
         crop.n_windows = n_windows;

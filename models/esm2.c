@@ -31,9 +31,9 @@
 enum { VOCAB = 33, BOS = 0, PAD = 1, EOS = 2, UNK = 3, MASK = 32, MAX_LAYERS = 512 };
 
 static const char *const symbols[VOCAB] = {
-    "<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E", "R",
-    "T", "I", "D", "P", "K", "Q", "N", "F", "Y", "M", "H",
-    "W", "C", "X", "B", "U", "Z", "O", ".", "-", "<null_1>", "<mask>"};
+    "<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E",        "R",
+    "T",     "I",     "D",     "P",     "K", "Q", "N", "F", "Y", "M",        "H",
+    "W",     "C",     "X",     "B",     "U", "Z", "O", ".", "-", "<null_1>", "<mask>"};
 
 /* ---- configuration ---- */
 
@@ -89,21 +89,17 @@ static const struct name layer_names[] = {
      "layers.%d.self_attn.v_proj.weight", "encoder.layers.%d.self_attention.layernorm_qkv.weight",
      S_DD},
     {L_(q_b), "layers.%d.q.bias", "encoder.layer.%d.attention.self.query.bias",
-     "layers.%d.self_attn.q_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias",
-     S_D},
+     "layers.%d.self_attn.q_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias", S_D},
     {L_(k_b), "layers.%d.k.bias", "encoder.layer.%d.attention.self.key.bias",
-     "layers.%d.self_attn.k_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias",
-     S_D},
+     "layers.%d.self_attn.k_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias", S_D},
     {L_(v_b), "layers.%d.v.bias", "encoder.layer.%d.attention.self.value.bias",
-     "layers.%d.self_attn.v_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias",
-     S_D},
+     "layers.%d.self_attn.v_proj.bias", "encoder.layers.%d.self_attention.layernorm_qkv.bias", S_D},
     {L_(out_w), "layers.%d.out.weight", "encoder.layer.%d.attention.output.dense.weight",
      "layers.%d.self_attn.out_proj.weight", "encoder.layers.%d.self_attention.proj.weight", S_DD},
     {L_(out_b), "layers.%d.out.bias", "encoder.layer.%d.attention.output.dense.bias",
      "layers.%d.self_attn.out_proj.bias", "encoder.layers.%d.self_attention.proj.bias", S_D},
     {L_(norm2_w), "layers.%d.norm2.weight", "encoder.layer.%d.LayerNorm.weight",
-     "layers.%d.final_layer_norm.weight", "encoder.layers.%d.layernorm_mlp.layer_norm_weight",
-     S_D},
+     "layers.%d.final_layer_norm.weight", "encoder.layers.%d.layernorm_mlp.layer_norm_weight", S_D},
     {L_(norm2_b), "layers.%d.norm2.bias", "encoder.layer.%d.LayerNorm.bias",
      "layers.%d.final_layer_norm.bias", "encoder.layers.%d.layernorm_mlp.layer_norm_bias", S_D},
     {L_(fc1_w), "layers.%d.fc1.weight", "encoder.layer.%d.intermediate.dense.weight",
@@ -112,8 +108,8 @@ static const struct name layer_names[] = {
      "layers.%d.fc1.bias", "encoder.layers.%d.layernorm_mlp.fc1_bias", S_F},
     {L_(fc2_w), "layers.%d.fc2.weight", "encoder.layer.%d.output.dense.weight",
      "layers.%d.fc2.weight", "encoder.layers.%d.layernorm_mlp.fc2_weight", S_DF},
-    {L_(fc2_b), "layers.%d.fc2.bias", "encoder.layer.%d.output.dense.bias",
-     "layers.%d.fc2.bias", "encoder.layers.%d.layernorm_mlp.fc2_bias", S_D},
+    {L_(fc2_b), "layers.%d.fc2.bias", "encoder.layer.%d.output.dense.bias", "layers.%d.fc2.bias",
+     "encoder.layers.%d.layernorm_mlp.fc2_bias", S_D},
 };
 
 static const struct name trunk_names[] = {
@@ -130,8 +126,8 @@ static const struct name head_names[] = {
      "lm_head.dense.weight", S_DD},
     {M_(dense_b), "lm_head.dense.bias", "lm_head.dense.bias", "lm_head.dense.bias",
      "lm_head.dense.bias", S_D},
-    {M_(lm_norm_w), "lm_head.norm.weight", "lm_head.layer_norm.weight",
-     "lm_head.layer_norm.weight", "lm_head.decoder.layer_norm_weight", S_D},
+    {M_(lm_norm_w), "lm_head.norm.weight", "lm_head.layer_norm.weight", "lm_head.layer_norm.weight",
+     "lm_head.decoder.layer_norm_weight", S_D},
     {M_(lm_norm_b), "lm_head.norm.bias", "lm_head.layer_norm.bias", "lm_head.layer_norm.bias",
      "lm_head.decoder.layer_norm_bias", S_D},
     {M_(lm_b), "lm_head.bias", "lm_head.bias", "lm_head.bias", "lm_head.decoder.bias", S_V},
@@ -161,8 +157,7 @@ static int layout_of(const struct bi_checkpoint *cp)
             [TE] = "encoder.layers.0.self_attention.layernorm_qkv.weight"};
         snprintf(probe, sizeof probe, "%s%s", layouts[i].prefix, first[layouts[i].layout]);
         char bert[160]; /* BERT calls its embedding and its first layer alike */
-        snprintf(bert, sizeof bert, "%sembeddings.token_type_embeddings.weight",
-                 layouts[i].prefix);
+        snprintf(bert, sizeof bert, "%sembeddings.token_type_embeddings.weight", layouts[i].prefix);
         if ((bi_checkpoint_find(cp, layouts[i].embed) || bi_checkpoint_find(cp, probe)) &&
             !bi_checkpoint_find(cp, bert)) {
             const struct bi_json *type = bi_json_get(cp->config, "model_type");
@@ -190,11 +185,14 @@ static int bind(struct bi_model *model, const struct esm2 *e, const struct name 
                 const char *prefix, int layer, void *base, struct bioinfer_error *err)
 {
     const int64_t d = e->width, f = e->ffn;
-    const int64_t shapes[][2] = {[S_VD] = {VOCAB, d}, [S_D] = {d, 0},  [S_DD] = {d, d},
-                                 [S_FD] = {f, d},     [S_F] = {f, 0},  [S_DF] = {d, f},
-                                 [S_V] = {VOCAB, 0}};
-    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = prefix,
-                           .file = name_in(e, n), .rows = shapes[n->shape][0],
+    const int64_t shapes[][2] = {
+        [S_VD] = {VOCAB, d}, [S_D] = {d, 0},  [S_DD] = {d, d},   [S_FD] = {f, d},
+        [S_F] = {f, 0},      [S_DF] = {d, f}, [S_V] = {VOCAB, 0}};
+    struct bi_binding b = {.at = n->at,
+                           .canonical = n->canonical,
+                           .prefix = prefix,
+                           .file = name_in(e, n),
+                           .rows = shapes[n->shape][0],
                            .columns = shapes[n->shape][1]};
     if (e->layout == TE && (n->shape == S_VD || n->shape == S_V)) {
         b.row_block = b.row_step = VOCAB; /* padded to 64 symbols */
@@ -266,20 +264,24 @@ static bool by_transformers_5(const struct bi_model *model, const struct esm2 *e
     return e->layout == HF && version && strtol(version, NULL, 10) >= 5;
 }
 
-static int choose_frequencies(struct bi_model *model, const struct esm2 *e, bool stored, bool *exact,
-                              struct bioinfer_error *err)
+static int choose_frequencies(struct bi_model *model, const struct esm2 *e, bool stored,
+                              bool *exact, struct bioinfer_error *err)
 {
     const char *how = model->rope_frequencies ? model->rope_frequencies : "";
     if (!strcmp(how, "file") && !stored)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: the file stores no rotary frequencies; expected "
-                       "exact or rounded", model->cp->path);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: the file stores no rotary frequencies; expected "
+                       "exact or rounded",
+                       model->cp->path);
     if (*how && strcmp(how, "exact") && strcmp(how, "rounded") && strcmp(how, "file"))
-        return bi_fail(err, BIOINFER_INVALID, "rotary frequencies '%.20s': expected exact, rounded "
-                       "or file", how);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "rotary frequencies '%.20s': expected exact, rounded "
+                       "or file",
+                       how);
     *exact = *how ? !strcmp(how, "exact") : by_transformers_5(model, e);
     model->rope_used = !strcmp(how, "file") || (!*how && stored) ? "as the file stores them"
-                       : *exact ? "exact, in float32"
-                                : "rounded to float16";
+                       : *exact                                  ? "exact, in float32"
+                                                                 : "rounded to float16";
     return 0;
 }
 
@@ -302,8 +304,8 @@ static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer
             /* as PyTorch: a power in float32, and its reciprocal */
             float f = 1.0f / powf(10000.0f, (float)(2 * i) / (float)e->head_dim);
             values[i] = exact ? f
-                              : bi_f16_to_f32(bi_f32_to_f16((float)pow(
-                                    10000.0, -2.0 * (double)i / (double)e->head_dim)));
+                              : bi_f16_to_f32(bi_f32_to_f16(
+                                    (float)pow(10000.0, -2.0 * (double)i / (double)e->head_dim)));
         }
     }
     w.values = values;
@@ -313,8 +315,7 @@ static int bind_inv_freq(struct bi_model *model, struct esm2 *e, struct bioinfer
 
 static int bind_contacts(struct bi_model *model, struct esm2 *e, struct bioinfer_error *err)
 {
-    static const char *const names[] = {"esm.contact_head.regression.",
-                                        "contact_head.regression.",
+    static const char *const names[] = {"esm.contact_head.regression.", "contact_head.regression.",
                                         "encoder.contact_head.regression."};
     const struct bi_tensor *tw = NULL, *tb = NULL;
     uint64_t n = (uint64_t)(e->n_layers * e->n_heads);
@@ -338,7 +339,8 @@ static int bind_contacts(struct bi_model *model, struct esm2 *e, struct bioinfer
         return st;
     for (int l = 0; l < e->n_layers; l++) {
         struct bi_weight part = {.name = bi_arena_printf(&model->arena, "contacts.%d.weight", l),
-                                 .values = w + l * e->n_heads, .rank = 1,
+                                 .values = w + l * e->n_heads,
+                                 .rank = 1,
                                  .shape = {e->n_heads, 1}};
         if (!part.name)
             return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
@@ -346,8 +348,8 @@ static int bind_contacts(struct bi_model *model, struct esm2 *e, struct bioinfer
             return e->layers[l].contact_w;
     }
     e->contact_b = bi_model_weight(
-        model, &(struct bi_weight){.name = "contacts.bias", .values = b, .rank = 1,
-                                   .shape = {1, 1}}, err);
+        model,
+        &(struct bi_weight){.name = "contacts.bias", .values = b, .rank = 1, .shape = {1, 1}}, err);
     return e->contact_b < 0 ? e->contact_b : 0;
 }
 
@@ -365,7 +367,7 @@ static int bind_head(struct bi_model *model, struct esm2 *e, struct bioinfer_err
         st = bind(model, e, &head_names[i], e->lm_prefix, 0, e, err);
     e->lm_w = e->embed;
     if (!st) {
-        struct name tied = {M_(lm_w), "lm_head.weight", "lm_head.decoder.weight",
+        struct name tied = {M_(lm_w),         "lm_head.weight",         "lm_head.decoder.weight",
                             "lm_head.weight", "lm_head.decoder.weight", S_VD};
         snprintf(name, sizeof name, "%s%s", e->lm_prefix, name_in(e, &tied));
         if (bi_checkpoint_find(model->cp, name)) {
@@ -466,8 +468,9 @@ static int read_config(struct bi_model *model, struct esm2 *e, struct bioinfer_e
     if ((st = bi_config_int(model, "vocab_size", 1, 1000000, &value, err)) < 0)
         return st;
     if (value != VOCAB)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: vocab_size is %lld, expected %d",
-                       model->cp->path, (long long)value, VOCAB);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: config.json: vocab_size is %lld, expected %d", model->cp->path,
+                       (long long)value, VOCAB);
     if ((st = bi_config_int(model, "num_hidden_layers", 1, MAX_LAYERS, &layers, err)) < 0 ||
         (st = bi_config_int(model, "num_attention_heads", 1, 1024, &heads, err)) < 0 ||
         (st = bi_config_int(model, "intermediate_size", 1, 1 << 20, &ffn, err)) < 0)
@@ -491,8 +494,8 @@ static int read_config(struct bi_model *model, struct esm2 *e, struct bioinfer_e
         width / heads % 2 || width / heads > 256)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: %lld layers, %lld heads over width %lld: not a usable configuration "
-                       "(is config.json missing?)", model->cp->path, (long long)layers,
-                       (long long)heads, (long long)width);
+                       "(is config.json missing?)",
+                       model->cp->path, (long long)layers, (long long)heads, (long long)width);
     e->n_layers = layers;
     e->width = width;
     e->n_heads = heads;
@@ -505,9 +508,11 @@ static int read_config(struct bi_model *model, struct esm2 *e, struct bioinfer_e
 static const char *size_name(struct bi_model *model, const struct esm2 *e)
 {
     double m = (double)model->n_parameters / 1e6;
-    static const struct { int layers, width; const char *size; } known[] = {
-        {6, 320, "8M"},    {12, 480, "35M"},   {30, 640, "150M"},
-        {33, 1280, "650M"}, {36, 2560, "3B"},  {48, 5120, "15B"}};
+    static const struct {
+        int layers, width;
+        const char *size;
+    } known[] = {{6, 320, "8M"},     {12, 480, "35M"}, {30, 640, "150M"},
+                 {33, 1280, "650M"}, {36, 2560, "3B"}, {48, 5120, "15B"}};
     for (size_t i = 0; i < BI_COUNT(known); i++)
         if (known[i].layers == e->n_layers && known[i].width == e->width)
             return bi_arena_printf(&model->arena, "esm2_t%d_%s", (int)e->n_layers, known[i].size);
@@ -542,8 +547,8 @@ static int esm2_open(struct bi_model *model, struct bioinfer_error *err)
     model->n_prefix = model->n_suffix = 1;
     model->mask_id = MASK;
     model->default_include = BIOINFER_MEAN;
-    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS |
-                         BIOINFER_ATTENTIONS | (e->dense_w >= 0 ? BIOINFER_LOGITS : 0) |
+    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_ATTENTIONS |
+                         (e->dense_w >= 0 ? BIOINFER_LOGITS : 0) |
                          (e->contact_b >= 0 ? BIOINFER_CONTACTS : 0);
     if (!(model->name = size_name(model, e)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: name", model->cp->path);
@@ -580,12 +585,13 @@ static bi_value_id attend(struct builder *b, const struct layer *l, bi_value_id 
 {
     struct bi_graph *g = b->g;
     int32_t heads = (int32_t)b->e->n_heads;
-    bi_value_id q = bi_scale(g, linear(b, h, l->q_w, l->q_b),
-                             1 / sqrtf((float)b->e->head_dim));
+    bi_value_id q = bi_scale(g, linear(b, h, l->q_w, l->q_b), 1 / sqrtf((float)b->e->head_dim));
     bi_value_id k = linear(b, h, l->k_w, l->k_b), v = linear(b, h, l->v_w, l->v_b);
-    bi_value_id maps = bi_softmax(
-        g, bi_scores(g, bi_rope(g, q, b->table, b->start, heads),
-                     bi_rope(g, k, b->table, b->start, heads), b->start, heads), b->start);
+    bi_value_id maps = bi_softmax(g,
+                                  bi_scores(g, bi_rope(g, q, b->table, b->start, heads),
+                                            bi_rope(g, k, b->table, b->start, heads), b->start,
+                                            heads),
+                                  b->start);
     if (b->wants->include & BIOINFER_ATTENTIONS)
         bi_output(g, maps, BIOINFER_ATTENTIONS, layer, "attentions");
     if (b->wants->include & BIOINFER_CONTACTS)
@@ -627,8 +633,7 @@ static void esm2_build(const struct bi_model *model, struct bi_graph *g,
         bi_value_id h = x;
         if (!rows_only && wants->include & BI_WANT_ROW_LOGITS)
             h = bi_select_rows(g, h, rows);
-        h = norm(&b, bi_gelu(g, linear(&b, h, e->dense_w, e->dense_b)), e->lm_norm_w,
-                 e->lm_norm_b);
+        h = norm(&b, bi_gelu(g, linear(&b, h, e->dense_w, e->dense_b)), e->lm_norm_w, e->lm_norm_b);
         bi_output(g, linear(&b, h, e->lm_w, e->lm_b),
                   (int)(wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS)), -1, "logits");
     }

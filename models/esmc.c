@@ -124,10 +124,13 @@ static const struct name layer_names[] = {
 /* clang-format on */
 
 static const struct name trunk_names[] = {
-    {M_(embed), "embed.weight", {"embed.weight", "embed.weight", "embed_tokens.weight"}, S_VD, 0,
+    {M_(embed), "embed.weight", {"embed.weight", "embed.weight", "embed_tokens.weight"}, S_VD, 0, 0},
+    {M_(norm_w),
+     "norm.weight",
+     {"transformer.norm.weight", "transformer.norm.weight", "norm.weight"},
+     S_D,
+     0,
      0},
-    {M_(norm_w), "norm.weight",
-     {"transformer.norm.weight", "transformer.norm.weight", "norm.weight"}, S_D, 0, 0},
 };
 
 /* Without the trunk's prefix. */
@@ -187,10 +190,13 @@ static int bind(struct bi_model *model, const struct esmc *e, const struct name 
                 const char *prefix, int layer, void *base, struct bioinfer_error *err)
 {
     const int64_t shapes[][2] = {
-        [S_D] = {e->width, 0},        [S_DD] = {e->width, e->width}, [S_HD] = {e->ffn, e->width},
+        [S_D] = {e->width, 0},       [S_DD] = {e->width, e->width}, [S_HD] = {e->ffn, e->width},
         [S_DH] = {e->width, e->ffn}, [S_VD] = {ROWS, e->width},     [S_V] = {ROWS, 0}};
-    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = prefix,
-                           .file = n->file[e->layout], .rows = shapes[n->shape][0],
+    struct bi_binding b = {.at = n->at,
+                           .canonical = n->canonical,
+                           .prefix = prefix,
+                           .file = n->file[e->layout],
+                           .rows = shapes[n->shape][0],
                            .columns = shapes[n->shape][1]};
     if (n->parts && e->layout != SPLIT) {
         const char *file = bi_model_name(model, prefix, b.file, layer);
@@ -239,9 +245,11 @@ static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_e
     if ((st = config_number(model, "num_attention_heads", "n_heads", 1024, &heads, err)) < 0)
         return st;
     if (value != e->width || heads != e->width / HEAD_DIM)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: width %lld with %lld heads, the "
-                       "embedding is %lld wide (heads are %d wide)", model->cp->path,
-                       (long long)value, (long long)heads, (long long)e->width, HEAD_DIM);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: width %lld with %lld heads, the "
+                       "embedding is %lld wide (heads are %d wide)",
+                       model->cp->path, (long long)value, (long long)heads, (long long)e->width,
+                       HEAD_DIM);
     e->n_heads = heads;
     while (e->n_layers < MAX_LAYERS) { /* the layers that are there */
         name = bi_model_name(model, e->prefix, layer_names[0].file[e->layout], (int)e->n_layers);
@@ -262,14 +270,17 @@ static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_e
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
     down = bi_checkpoint_find(model->cp, name);
     if (!down || down->rank != 2 || down->shape[1] < 1 || down->shape[1] > 1 << 20)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: missing, or not [width, feed-forward width]",
-                       model->cp->path, name);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %s: missing, or not [width, feed-forward width]", model->cp->path,
+                       name);
     e->ffn = value = (int64_t)down->shape[1];
     if ((st = bi_config_int(model, "intermediate_size", 1, 1 << 20, &value, err)) < 0)
         return st;
     if (value != e->ffn)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: intermediate_size is %lld, %s has "
-                       "%lld columns", model->cp->path, (long long)value, name, (long long)e->ffn);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: intermediate_size is %lld, %s has "
+                       "%lld columns",
+                       model->cp->path, (long long)value, name, (long long)e->ffn);
     if (bi_json_bool(bi_json_get(model->cp->config, "scale_residue"), &flag) && !flag)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: scale_residue is false",
                        model->cp->path);
@@ -279,8 +290,8 @@ static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_e
 static int bind_inv_freq(struct bi_model *model, struct esmc *e, struct bioinfer_error *err)
 {
     float *values = bi_arena_calloc(&model->arena, HEAD_DIM / 2, sizeof *values);
-    struct bi_weight w = {.name = "inv_freq", .values = values, .rank = 1,
-                          .shape = {HEAD_DIM / 2, 1}};
+    struct bi_weight w = {
+        .name = "inv_freq", .values = values, .rank = 1, .shape = {HEAD_DIM / 2, 1}};
     if (!values)
         return bi_fail(err, BIOINFER_NOMEM, "%s: inv_freq", model->cp->path);
     for (int i = 0; i < HEAD_DIM / 2; i++)
@@ -320,8 +331,8 @@ static int esmc_open(struct bi_model *model, struct bioinfer_error *err)
     model->n_prefix = model->n_suffix = 1;
     model->mask_id = MASK;
     model->default_include = BIOINFER_MEAN;
-    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS |
-                         BIOINFER_ATTENTIONS | (e->dense_w >= 0 ? BIOINFER_LOGITS : 0);
+    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_ATTENTIONS |
+                         (e->dense_w >= 0 ? BIOINFER_LOGITS : 0);
     model->name = e->n_layers == 30 && e->width == 960    ? "esmc_300m"
                   : e->n_layers == 36 && e->width == 1152 ? "esmc_600m"
                   : e->n_layers == 80 && e->width == 2560
@@ -356,7 +367,8 @@ static bi_value_id norm(const struct builder *b, bi_value_id x, int w, int bias)
 }
 
 /* Queries, keys and values of rows h, normalised and scaled. */
-static void project(const struct builder *b, const struct layer *l, bi_value_id h, bi_value_id of[3])
+static void project(const struct builder *b, const struct layer *l, bi_value_id h,
+                    bi_value_id of[3])
 {
     of[0] = bi_scale(b->g, norm(b, matmul(b, h, l->q_w), l->q_norm, -1),
                      1 / sqrtf((float)HEAD_DIM));
@@ -382,9 +394,11 @@ static bi_value_id attend(const struct builder *b, const bi_value_id of[3], int 
     struct bi_graph *g = b->g;
     int32_t heads = (int32_t)b->e->n_heads;
     bi_value_id q = of[0], k = of[1], v = of[2];
-    bi_value_id maps = bi_softmax(
-        g, bi_scores(g, bi_rope(g, q, b->table, b->start, heads),
-                     bi_rope(g, k, b->table, b->start, heads), b->start, heads), b->start);
+    bi_value_id maps = bi_softmax(g,
+                                  bi_scores(g, bi_rope(g, q, b->table, b->start, heads),
+                                            bi_rope(g, k, b->table, b->start, heads), b->start,
+                                            heads),
+                                  b->start);
     if (b->wants->include & BIOINFER_ATTENTIONS)
         bi_output(g, maps, BIOINFER_ATTENTIONS, layer, "attentions");
     return bi_mix(g, maps, v, b->start);

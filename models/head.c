@@ -73,28 +73,34 @@ static int read_layer(const struct reader *r, const struct bi_json *json, int at
     float *values;
     int64_t out, taps;
     if (act < 0)
-        return bi_fail(r->err, BIOINFER_UNSUPPORTED, "%s: layer %d: act: expected relu, gelu or "
-                       "none", r->path, at);
+        return bi_fail(r->err, BIOINFER_UNSUPPORTED,
+                       "%s: layer %d: act: expected relu, gelu or "
+                       "none",
+                       r->path, at);
     if ((st = read_tensor(r, name, &t, &values)))
         return st;
     if (t->rank < 2 || t->rank > 4 || (t->rank == 4 && t->shape[3] != 1) || !t->shape[0] ||
         t->shape[0] > 65536 || t->shape[1] != (uint64_t)*width)
-        return bi_fail(r->err, BIOINFER_MISMATCH, "%s: %s: expected [out, %lld] or [out, %lld, "
-                       "taps]", r->path, name, (long long)*width, (long long)*width);
+        return bi_fail(r->err, BIOINFER_MISMATCH,
+                       "%s: %s: expected [out, %lld] or [out, %lld, "
+                       "taps]",
+                       r->path, name, (long long)*width, (long long)*width);
     out = (int64_t)t->shape[0];
     taps = t->rank > 2 ? (int64_t)t->shape[2] : 1;
     if (taps < 1 || taps > 255 || taps % 2 == 0 || (taps > 1 && r->head->mean))
-        return bi_fail(r->err, BIOINFER_UNSUPPORTED, "%s: %s: %lld taps: expected an odd number "
-                       "up to 255, and residues as input", r->path, name, (long long)taps);
+        return bi_fail(r->err, BIOINFER_UNSUPPORTED,
+                       "%s: %s: %lld taps: expected an odd number "
+                       "up to 255, and residues as input",
+                       r->path, name, (long long)taps);
     if (taps > 1 && (st = by_taps(r, &values, out, *width, taps)))
         return st;
     r->head->layers[at].taps = (int)taps;
-    r->head->layers[at].act = act == 1   ? BI_HEAD_RELU
-                              : act == 2 ? BI_HEAD_GELU
-                                         : BI_HEAD_LINEAR;
+    r->head->layers[at].act = act == 1 ? BI_HEAD_RELU : act == 2 ? BI_HEAD_GELU : BI_HEAD_LINEAR;
     r->head->layers[at].w = bi_model_weight(
-        r->model, &(struct bi_weight){.name = "head.weight", .values = values, .rank = 2,
-                                      .shape = {out, taps * *width}}, r->err);
+        r->model,
+        &(struct bi_weight){
+            .name = "head.weight", .values = values, .rank = 2, .shape = {out, taps * *width}},
+        r->err);
     r->head->layers[at].b = -1;
     *width = out;
     if (r->head->layers[at].w < 0)
@@ -107,8 +113,9 @@ static int read_layer(const struct reader *r, const struct bi_json *json, int at
         return bi_fail(r->err, BIOINFER_MISMATCH, "%s: %s: %llu elements, expected %lld", r->path,
                        bias, (unsigned long long)t->n_elements, (long long)out);
     r->head->layers[at].b = bi_model_weight(
-        r->model, &(struct bi_weight){.name = "head.bias", .values = values, .rank = 1,
-                                      .shape = {out, 1}}, r->err);
+        r->model,
+        &(struct bi_weight){.name = "head.bias", .values = values, .rank = 1, .shape = {out, 1}},
+        r->err);
     return r->head->layers[at].b < 0 ? r->head->layers[at].b : 0;
 }
 
@@ -126,8 +133,10 @@ static int read_classes(const struct reader *r, const struct bi_json *json, int6
     for (j = j->first; j; j = j->next) {
         const char *name = bi_json_string(j);
         if (!name || !*name || strpbrk(name, " \t\r\n"))
-            return bi_fail(r->err, BIOINFER_FORMAT, "%s: classes: name %d is empty, or holds white "
-                           "space", r->path, n);
+            return bi_fail(r->err, BIOINFER_FORMAT,
+                           "%s: classes: name %d is empty, or holds white "
+                           "space",
+                           r->path, n);
         r->head->one_letter &= !name[1];
         if (!(names[n++] = bi_arena_strndup(&r->model->arena, name, strlen(name))))
             return bi_fail(r->err, BIOINFER_NOMEM, "%s: classes", r->path);
@@ -148,8 +157,10 @@ static int read_head(const struct reader *r, const struct bi_json *json)
     uint64_t said = (uint64_t)width;
     bi_json_u64(bi_json_get(json, "width"), &said);
     if (said != (uint64_t)width)
-        return bi_fail(r->err, BIOINFER_MISMATCH, "%s: a head for embeddings of width %llu, %s has "
-                       "%d", r->path, (unsigned long long)said, r->model->name, r->model->width);
+        return bi_fail(r->err, BIOINFER_MISMATCH,
+                       "%s: a head for embeddings of width %llu, %s has "
+                       "%d",
+                       r->path, (unsigned long long)said, r->model->name, r->model->width);
     if (input < 0 || activation < 0)
         return bi_fail(r->err, BIOINFER_UNSUPPORTED, "%s: %s", r->path,
                        input < 0 ? "input: expected per-residue or mean"

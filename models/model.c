@@ -31,22 +31,27 @@ static int find_def(const struct bi_model_def **out, const char *family,
             return 0;
         }
         if (family)
-            return bi_fail(err, BIOINFER_MISMATCH, "%s: these are no %s weights (%zu tensors, "
-                           "the first is %s)", cp->path, family, cp->n_tensors,
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: these are no %s weights (%zu tensors, "
+                           "the first is %s)",
+                           cp->path, family, cp->n_tensors,
                            cp->n_tensors ? cp->tensors[0].name : "missing");
     }
     if (family)
         return bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family);
-    return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: weights of no known family (%zu tensors, the "
-                   "first is %s)", cp->path, cp->n_tensors,
-                   cp->n_tensors ? cp->tensors[0].name : "missing");
+    return bi_fail(err, BIOINFER_UNSUPPORTED,
+                   "%s: weights of no known family (%zu tensors, the "
+                   "first is %s)",
+                   cp->path, cp->n_tensors, cp->n_tensors ? cp->tensors[0].name : "missing");
 }
 
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err)
 {
     int st;
-    *model = (struct bi_model){.env = env, .arena = {.env = env}, .window = options->window,
+    *model = (struct bi_model){.env = env,
+                               .arena = {.env = env},
+                               .window = options->window,
                                .positions = options->positions,
                                .rope_frequencies = options->rope_frequencies};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
@@ -108,8 +113,7 @@ static int64_t channels_of(const struct bi_weight *w)
 static bool fits_convolution(const struct bi_tensor *t, const struct bi_weight *w)
 {
     return (t->rank == 3 || (t->rank == 4 && t->shape[3] == 1)) &&
-           t->shape[1] == (uint64_t)channels_of(w) &&
-           t->shape[2] == (uint64_t)w->taps;
+           t->shape[1] == (uint64_t)channels_of(w) && t->shape[2] == (uint64_t)w->taps;
 }
 
 int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
@@ -135,20 +139,20 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
             (!picked && last + 1 != tensor_rows(t, weight->rank))) {
             char got[80] = "[";
             for (int i = 0; i < t->rank; i++)
-                snprintf(got + strlen(got), sizeof got - strlen(got), "%s%" PRIu64,
-                         i ? ", " : "", t->shape[i]);
+                snprintf(got + strlen(got), sizeof got - strlen(got), "%s%" PRIu64, i ? ", " : "",
+                         t->shape[i]);
             if (weight->taps)
                 return bi_fail(err, BIOINFER_MISMATCH,
                                "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 ", %" PRId64
-                               "]", model->cp->files[t->file].path, t->name, got,
-                               weight->shape[0], channels_of(weight), weight->taps);
+                               "]",
+                               model->cp->files[t->file].path, t->name, got, weight->shape[0],
+                               channels_of(weight), weight->taps);
             if (weight->rank == 1)
                 return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 "]",
                                model->cp->files[t->file].path, t->name, got, weight->shape[0]);
-            return bi_fail(err, BIOINFER_MISMATCH,
-                           "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 "]",
-                           model->cp->files[t->file].path, t->name, got, weight->shape[0],
-                           weight->shape[1]);
+            return bi_fail(
+                err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 "]",
+                model->cp->files[t->file].path, t->name, got, weight->shape[0], weight->shape[1]);
         }
     }
     if (!bi_grow(model->env, &model->weights, &model->cap_weights, model->n_weights + 1,
@@ -175,8 +179,8 @@ static int read_convolution(const struct bi_model *model, const struct bi_weight
     const int64_t width = weight->shape[1], taps = weight->taps, step = width / taps;
     const int64_t channels = channels_of(weight), n_row = channels * taps;
     float *row = bi_calloc(model->env, (size_t)n_row, sizeof *row);
-    int st = row ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path,
-                               weight->name);
+    int st = row ? 0
+                 : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path, weight->name);
     for (int64_t r = 0; !st && r < n; r++, dst += width) {
         st = bi_tensor_read_f32(model->cp, weight->tensor, (uint64_t)((first + r) * n_row),
                                 (uint64_t)n_row, row, err);
@@ -223,8 +227,8 @@ int bi_model_read(struct bi_model *model, const struct bi_tensor *t, float **val
                   struct bioinfer_error *err)
 {
     if (!bi_dtype_is_loadable(t->dtype) || t->n_elements > 1 << 20)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size",
-                       model->cp->path, t->name);
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size", model->cp->path,
+                       t->name);
     if (!(*values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof **values)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
     return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, *values, err);
@@ -261,9 +265,12 @@ const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *
 int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer, void *base,
                   struct bioinfer_error *err)
 {
-    struct bi_weight w = {.rank = b->columns ? 2 : 1, .shape = {b->rows, b->columns ? b->columns : 1},
-                          .row_first = b->row_first, .row_block = b->row_block,
-                          .row_step = b->row_step, .factor = b->factor};
+    struct bi_weight w = {.rank = b->columns ? 2 : 1,
+                          .shape = {b->rows, b->columns ? b->columns : 1},
+                          .row_first = b->row_first,
+                          .row_block = b->row_block,
+                          .row_step = b->row_step,
+                          .factor = b->factor};
     const char *file = bi_model_name(model, b->prefix ? b->prefix : "", b->file, layer);
     int index = -1;
     w.name = bi_model_name(model, "", b->canonical, layer);
@@ -290,7 +297,8 @@ int bi_config_int(const struct bi_model *model, const char *key, int64_t min, in
     if (!bi_json_u64(j, &v) || v > (uint64_t)max || (int64_t)v < min)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: config.json: %s is '%.40s', expected a number from %" PRId64
-                       " to %" PRId64, model->cp->path, key, j->text ? j->text : "?", min, max);
+                       " to %" PRId64,
+                       model->cp->path, key, j->text ? j->text : "?", min, max);
     *out = (int64_t)v;
     return 1;
 }
@@ -303,8 +311,10 @@ int bi_config_eps(const struct bi_model *model, const char *key, float *out,
     if (!j || j->type == BI_JSON_NULL)
         return 0;
     if (!bi_json_double(j, &v) || !(v >= 0 && v < 1))
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: %s is '%.40s', expected a number "
-                       "from 0 to 1", model->cp->path, key, j->text ? j->text : "?");
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: %s is '%.40s', expected a number "
+                       "from 0 to 1",
+                       model->cp->path, key, j->text ? j->text : "?");
     *out = (float)v;
     return 1;
 }
@@ -315,15 +325,15 @@ bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type)
     return !text || !strcmp(text, type);
 }
 
-void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
-                        const struct bi_wants *w, bi_value_id x, bi_value_id start, int layer)
+void bi_model_represent(const struct bi_model *model, struct bi_graph *g, const struct bi_wants *w,
+                        bi_value_id x, bi_value_id start, int layer)
 {
     for (int i = 0; i < w->n_layers; i++) {
         if (w->layers[i] != layer)
             continue;
         if (w->include & BIOINFER_MEAN)
-            bi_output(g, bi_mean_pool(g, x, start, model->n_prefix, model->n_suffix),
-                      BIOINFER_MEAN, layer, "mean");
+            bi_output(g, bi_mean_pool(g, x, start, model->n_prefix, model->n_suffix), BIOINFER_MEAN,
+                      layer, "mean");
         if (w->include & BIOINFER_PER_RESIDUE)
             bi_output(g, x, BIOINFER_PER_RESIDUE, layer, "per-residue");
         if (w->include & BIOINFER_BOS)
@@ -351,6 +361,6 @@ int bi_model_bad_residue(const struct bioinfer_record *r, size_t i, struct bioin
 {
     char c = r->sequence[i];
     return bi_fail(err, BIOINFER_BAD_RESIDUE,
-                   "record '%.60s': residue %zu is '%c' (0x%02x), which has no token", r->id,
-                   i + 1, c >= 32 && c < 127 ? c : '?', (unsigned char)c);
+                   "record '%.60s': residue %zu is '%c' (0x%02x), which has no token", r->id, i + 1,
+                   c >= 32 && c < 127 ? c : '?', (unsigned char)c);
 }

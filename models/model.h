@@ -54,11 +54,11 @@ struct bi_design_shape {
 
 /* What a family that designs sequences for structures tells the engine. */
 struct bi_design_facts {
-    int k;              /* neighbours of a residue */
-    bool ca_only;       /* input "x" is [N, 9]: CA of the residue before, its own, the next */
-    bool labels;        /* input "label": a class per residue */
-    int ligand_atoms;   /* context atoms of a residue; 0 = none */
-    bool run_py;        /* LigandMPNN's run.py alone takes these weights: its parser, its draws */
+    int k;               /* neighbours of a residue */
+    bool ca_only;        /* input "x" is [N, 9]: CA of the residue before, its own, the next */
+    bool labels;         /* input "label": a class per residue */
+    int ligand_atoms;    /* context atoms of a residue; 0 = none */
+    bool run_py;         /* LigandMPNN's run.py alone takes these weights: its parser, its draws */
     int64_t torch_draws; /* numbers PyTorch's CPU generator gives away while the model is made */
     const char *variant; /* "v_48_020" */
 };
@@ -121,7 +121,7 @@ struct bi_tracks_head {
 /* Which graph: that of a part. */
 struct bi_tracks_shape {
     enum bi_tracks_part part;
-    int64_t n_tokens; /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED, PAIRS */
+    int64_t n_tokens;  /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED, PAIRS */
     int64_t n_windows; /* 1 but for WHOLE, CHANGED, PAIRS */
     int head;
     const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
@@ -146,8 +146,8 @@ struct bi_model {
     struct bi_checkpoint *cp;
     struct bi_weight *weights;
     size_t n_weights, cap_weights;
-    void *config;       /* the family's own */
-    const char *name;   /* "esm2_t6_8M", or from the folder */
+    void *config;              /* the family's own */
+    const char *name;          /* "esm2_t6_8M", or from the folder */
     const char *const *tokens; /* symbols by id */
     int n_layers, width, n_heads, head_dim, vocab_size;
     int n_prefix, n_suffix; /* special tokens around the residues */
@@ -162,7 +162,7 @@ struct bi_model {
     const char *rope_used;        /* which ones are computed with, in words; NULL = not rotary */
     struct bi_tracks tracks;
     const struct bi_head *head; /* NULL = none */
-    unsigned can_include;   /* kinds these weights can give */
+    unsigned can_include;       /* kinds these weights can give */
     unsigned default_include;
     struct bi_design_facts design;
 };
@@ -187,8 +187,7 @@ struct bi_model_def {
     void (*build_design)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_design_shape *shape);
     /* Values of input "scale" for the tokens of one sequence. */
-    void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n,
-                        float *scale);
+    void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
     /* Families that give tracks have this instead of build, encode and what follows them.
@@ -223,12 +222,12 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     struct bioinfer_error *err);
 /* One line of a family's table of weights. %d in a name is the layer. */
 struct bi_binding {
-    size_t at;             /* offset of the int that takes the weight's index */
+    size_t at; /* offset of the int that takes the weight's index */
     const char *canonical;
-    const char *prefix, *file; /* name in the file: prefix + file */
-    int64_t rows, columns; /* columns 0: rank 1 */
+    const char *prefix, *file;               /* name in the file: prefix + file */
+    int64_t rows, columns;                   /* columns 0: rank 1 */
     uint64_t row_first, row_block, row_step; /* as those of struct bi_weight; 0: the whole tensor */
-    bool optional;         /* the index is -1 when the file has none */
+    bool optional;                           /* the index is -1 when the file has none */
     float factor;
 };
 /* The tensor of that name, in either spelling of norms; NULL when the file has none. */

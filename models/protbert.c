@@ -29,8 +29,8 @@ enum { MAX_LAYERS = 512, MAX_POSITIONS = 1 << 20, TABLES = 6 };
 
 /* Of ProtBERT, whose vocab.txt may not be beside a single file. */
 static const char *const protbert_symbols[] = {
-    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "L", "A", "G", "V", "E", "S", "I", "K", "R",
-    "D", "T", "P", "N", "Q", "F", "Y", "M", "H", "C", "W", "X", "U", "B", "Z", "O"};
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "L", "A", "G", "V", "E", "S", "I", "K", "R", "D",
+    "T",     "P",     "N",     "Q",     "F",      "Y", "M", "H", "C", "W", "X", "U", "B", "Z", "O"};
 
 /* Indices of weights in the model's table. */
 struct layer {
@@ -136,11 +136,14 @@ static int bind(struct bi_model *model, const struct bert *e, const struct name 
                 const char *prefix, int layer, void *base, struct bioinfer_error *err)
 {
     const int64_t shapes[][2] = {
-        [S_D] = {e->width, 0},       [S_DD] = {e->width, e->width}, [S_FD] = {e->ffn, e->width},
-        [S_F] = {e->ffn, 0},         [S_DF] = {e->width, e->ffn},   [S_VD] = {e->vocab, e->width},
+        [S_D] = {e->width, 0}, [S_DD] = {e->width, e->width}, [S_FD] = {e->ffn, e->width},
+        [S_F] = {e->ffn, 0},   [S_DF] = {e->width, e->ffn},   [S_VD] = {e->vocab, e->width},
         [S_V] = {e->vocab, 0}};
-    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = prefix,
-                           .file = n->file, .rows = shapes[n->shape][0],
+    struct bi_binding b = {.at = n->at,
+                           .canonical = n->canonical,
+                           .prefix = prefix,
+                           .file = n->file,
+                           .rows = shapes[n->shape][0],
                            .columns = shapes[n->shape][1]};
     return bi_model_bind(model, &b, layer, base, err);
 }
@@ -167,8 +170,10 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
     fc1 = find(model, e, "encoder.layer.0.intermediate.dense.weight");
     if (!words || words->rank != 2 || words->shape[0] < 5 || words->shape[0] > 1 << 20 ||
         words->shape[1] < 1 || words->shape[1] > 65536)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %sembeddings.word_embeddings.weight: missing, "
-                       "or not [vocabulary, width]", model->cp->path, e->prefix);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %sembeddings.word_embeddings.weight: missing, "
+                       "or not [vocabulary, width]",
+                       model->cp->path, e->prefix);
     e->vocab = (int64_t)words->shape[0];
     e->width = (int64_t)words->shape[1];
     if (positions->rank != 2 || positions->shape[0] < 3 || positions->shape[0] > MAX_POSITIONS)
@@ -176,13 +181,16 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
                        positions->name, (long long)e->width);
     e->positions = (int64_t)positions->shape[0];
     if (!fc1 || fc1->rank != 2 || fc1->shape[0] < 1 || fc1->shape[0] > 1 << 20)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %sencoder.layer.0.intermediate.dense.weight: "
-                       "missing, or not [feed-forward width, width]", model->cp->path, e->prefix);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %sencoder.layer.0.intermediate.dense.weight: "
+                       "missing, or not [feed-forward width, width]",
+                       model->cp->path, e->prefix);
     e->ffn = (int64_t)fc1->shape[0];
     if ((act && strcmp(act, "gelu")) || (kind && strcmp(kind, "absolute")))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: hidden_act %s, position "
-                       "embeddings %s: expected gelu and absolute", model->cp->path,
-                       act ? act : "gelu", kind ? kind : "absolute");
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: config.json: hidden_act %s, position "
+                       "embeddings %s: expected gelu and absolute",
+                       model->cp->path, act ? act : "gelu", kind ? kind : "absolute");
     while (e->n_layers < MAX_LAYERS) {
         char name[64];
         snprintf(name, sizeof name, LAYER_ "output.dense.weight", (int)e->n_layers);
@@ -191,17 +199,23 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
         e->n_layers++;
     }
     e->eps = 1e-12f; /* what transformers takes when config.json is silent, as ProtBERT's is */
-    const struct { const char *key; int64_t want; } checks[] = {
-        {"hidden_size", e->width}, {"num_hidden_layers", e->n_layers},
-        {"intermediate_size", e->ffn}, {"vocab_size", e->vocab},
-        {"max_position_embeddings", e->positions}};
+    const struct {
+        const char *key;
+        int64_t want;
+    } checks[] = {{"hidden_size", e->width},
+                  {"num_hidden_layers", e->n_layers},
+                  {"intermediate_size", e->ffn},
+                  {"vocab_size", e->vocab},
+                  {"max_position_embeddings", e->positions}};
     for (size_t i = 0; i < BI_COUNT(checks); i++) {
         value = checks[i].want;
         if ((st = bi_config_int(model, checks[i].key, 0, 1 << 20, &value, err)) < 0)
             return st;
         if (value != checks[i].want)
-            return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: %s is %lld, the weights have "
-                           "%lld", model->cp->path, checks[i].key, (long long)value,
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: config.json: %s is %lld, the weights have "
+                           "%lld",
+                           model->cp->path, checks[i].key, (long long)value,
                            (long long)checks[i].want);
     }
     if ((st = bi_config_eps(model, "layer_norm_eps", &e->eps, err)) < 0 ||
@@ -210,9 +224,11 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
     if (!st && e->vocab == (int64_t)BI_COUNT(protbert_symbols) && e->width == 1024)
         heads = 16;
     if (!e->n_layers || !heads || e->width % heads || e->width / heads > 256)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %lld layers, %lld heads over width %lld: not a "
-                       "usable configuration (is config.json missing?)", model->cp->path,
-                       (long long)e->n_layers, (long long)heads, (long long)e->width);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %lld layers, %lld heads over width %lld: not a "
+                       "usable configuration (is config.json missing?)",
+                       model->cp->path, (long long)e->n_layers, (long long)heads,
+                       (long long)e->width);
     e->n_heads = heads;
     e->head_dim = e->width / heads;
     return 0;
@@ -238,9 +254,10 @@ static int read_symbols(struct bi_model *model, const struct bert *e, struct bio
         for (; n < e->vocab; n++)
             symbols[n] = protbert_symbols[n];
     if (n != e->vocab || (p && *p))
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %lld symbols in %s, the embedding has %lld rows",
-                       model->cp->path, (long long)n,
-                       model->cp->vocab ? "vocab.txt" : "tokenizer.json", (long long)e->vocab);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %lld symbols in %s, the embedding has %lld rows", model->cp->path,
+                       (long long)n, model->cp->vocab ? "vocab.txt" : "tokenizer.json",
+                       (long long)e->vocab);
     model->tokens = symbols;
     return 0;
 }
@@ -255,8 +272,10 @@ static int32_t id_of(const struct bi_model *model, const struct bert *e, const c
 
 static int read_vocab(struct bi_model *model, struct bert *e, struct bioinfer_error *err)
 {
-    const struct { const char *symbol; int32_t *id; } needed[] = {
-        {"[CLS]", &e->cls}, {"[SEP]", &e->sep}, {"[UNK]", &e->unk}, {"[MASK]", &e->mask}};
+    const struct {
+        const char *symbol;
+        int32_t *id;
+    } needed[] = {{"[CLS]", &e->cls}, {"[SEP]", &e->sep}, {"[UNK]", &e->unk}, {"[MASK]", &e->mask}};
     int st = read_symbols(model, e, err);
     if (st)
         return st;
@@ -286,9 +305,12 @@ static int bind_positions(struct bi_model *model, struct bert *e, struct bioinfe
     int st = 0;
     for (int i = 0; i < TABLES; i++, rows *= 4) {
         bool last = rows >= e->positions || i == TABLES - 1;
-        struct bi_binding b = {.at = 0, .canonical = "positions.weight", .prefix = e->prefix,
+        struct bi_binding b = {.at = 0,
+                               .canonical = "positions.weight",
+                               .prefix = e->prefix,
                                .file = "embeddings.position_embeddings.weight",
-                               .rows = last ? e->positions : rows, .columns = e->width,
+                               .rows = last ? e->positions : rows,
+                               .columns = e->width,
                                .row_block = last ? 0 : (uint64_t)rows,
                                .row_step = last ? 0 : (uint64_t)rows};
         int64_t before = model->n_parameters;
@@ -305,8 +327,7 @@ static int bind_types(struct bi_model *model, struct bert *e, struct bioinfer_er
 {
     const struct bi_tensor *t = find(model, e, "embeddings.token_type_embeddings.weight");
     float *row = bi_arena_calloc(&model->arena, (size_t)e->width, sizeof *row);
-    struct bi_weight w = {.name = "types.weight", .values = row, .rank = 1,
-                          .shape = {e->width, 1}};
+    struct bi_weight w = {.name = "types.weight", .values = row, .rank = 1, .shape = {e->width, 1}};
     int st;
     if (!row)
         return bi_fail(err, BIOINFER_NOMEM, "%s: token types", model->cp->path);
@@ -357,8 +378,8 @@ static int protbert_open(struct bi_model *model, struct bioinfer_error *err)
     model->mask_id = e->mask;
     model->max_tokens = e->positions;
     model->default_include = BIOINFER_MEAN;
-    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS |
-                         BIOINFER_ATTENTIONS | (e->dense_w >= 0 ? BIOINFER_LOGITS : 0);
+    model->can_include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_ATTENTIONS |
+                         (e->dense_w >= 0 ? BIOINFER_LOGITS : 0);
     model->name = e->n_layers == 30 && e->width == 1024 && e->vocab == 30
                       ? "protbert"
                       : bi_arena_printf(&model->arena, "bert_l%d_%.3gM", (int)e->n_layers,
@@ -396,11 +417,10 @@ static bi_value_id norm(const struct builder *b, bi_value_id x, int w, int bias)
 static bi_value_id attend(const struct builder *b, const struct layer *l, bi_value_id x, int layer)
 {
     struct bi_graph *g = b->g;
-    bi_value_id q = bi_scale(g, linear(b, x, l->q_w, l->q_b),
-                             1 / sqrtf((float)b->e->head_dim));
+    bi_value_id q = bi_scale(g, linear(b, x, l->q_w, l->q_b), 1 / sqrtf((float)b->e->head_dim));
     bi_value_id k = linear(b, x, l->k_w, l->k_b), v = linear(b, x, l->v_w, l->v_b);
-    bi_value_id maps =
-        bi_softmax(g, bi_scores(g, q, k, b->start, (int32_t)b->e->n_heads), b->start);
+    bi_value_id maps = bi_softmax(g, bi_scores(g, q, k, b->start, (int32_t)b->e->n_heads),
+                                  b->start);
     if (b->wants->include & BIOINFER_ATTENTIONS)
         bi_output(g, maps, BIOINFER_ATTENTIONS, layer, "attentions");
     return bi_mix(g, maps, v, b->start);
@@ -448,8 +468,7 @@ static void protbert_build(const struct bi_model *model, struct bi_graph *g,
     if (logits) {
         if (!rows_only && wants->include & BI_WANT_ROW_LOGITS)
             x = bi_select_rows(g, x, rows);
-        x = norm(&b, bi_gelu(g, linear(&b, x, e->dense_w, e->dense_b)), e->lm_norm_w,
-                 e->lm_norm_b);
+        x = norm(&b, bi_gelu(g, linear(&b, x, e->dense_w, e->dense_b)), e->lm_norm_w, e->lm_norm_b);
         bi_output(g, linear(&b, x, e->lm_w, e->lm_b),
                   (int)(wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS)), -1, "logits");
     }
@@ -495,7 +514,8 @@ static int protbert_encode(const struct bi_model *model, const struct bioinfer_r
         } else if (!raw && rare && e->x >= 0) {
             id = e->x;
             out->n_mapped++;
-        } else if (id < 0 && c >= 'A' && c <= 'Z') { /* a vocabulary without X, such as AntiBERTy's */
+        } else if (id < 0 && c >= 'A' &&
+                   c <= 'Z') { /* a vocabulary without X, such as AntiBERTy's */
             id = e->unk;
             out->n_mapped++;
         }

@@ -47,14 +47,14 @@ enum { D = 128, FFN = 512, LAYERS = 3, CLASSES = 66, POSITION = 16, LABELS = 3 }
 /* Of atoms: layers, elements (0: none), columns of a type, of a residue's features. */
 enum { ATOM_LAYERS = 2, ELEMENTS = 119, TYPES = 147, TYPE_WIDTH = 64, SEEN = 148 };
 
-static const char *const symbols[BI_SYMBOLS] = {"A", "C", "D", "E", "F", "G", "H", "I", "K", "L",
-                                                "M", "N", "P", "Q", "R", "S", "T", "V", "W", "Y",
-                                                "X"};
+static const char *const symbols[BI_SYMBOLS] = {"A", "C", "D", "E", "F", "G", "H",
+                                                "I", "K", "L", "M", "N", "P", "Q",
+                                                "R", "S", "T", "V", "W", "Y", "X"};
 
 struct layer {
     int w1, b1, w2, b2, w3, b3, w11, b11, w12, b12, w13, b13;
     int n1w, n1b, n2w, n2b, n3w, n3b, in_w, in_b, out_w, out_b;
-    int table; /* decoder: [22, D], what a neighbour's symbol adds */
+    int table;                /* decoder: [22, D], what a neighbour's symbol adds */
     int context_w, context_b; /* of atoms: what is in front of W1's second block, folded into it */
 };
 
@@ -79,8 +79,8 @@ struct mpnn {
 /* ---- weights ---- */
 
 struct name {
-    const char *name; /* behind the prefix */
-    size_t at;        /* offsetof(struct layer, ...) */
+    const char *name;      /* behind the prefix */
+    size_t at;             /* offsetof(struct layer, ...) */
     int64_t rows, columns; /* columns 0: rank 1; -1: those of W1 in its stack */
     bool encoder_only;
 };
@@ -109,7 +109,8 @@ static int bind(struct bi_model *model, const char *name, int64_t rows, int64_t 
                 struct bioinfer_error *err)
 {
     struct bi_weight w = {.tensor = bi_checkpoint_find(model->cp, name),
-                          .rank = columns ? 2 : 1, .shape = {rows, columns ? columns : 1}};
+                          .rank = columns ? 2 : 1,
+                          .shape = {rows, columns ? columns : 1}};
     if (!w.tensor)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path, name);
     w.name = w.tensor->name;
@@ -144,9 +145,10 @@ static int read_tensor(struct bi_model *model, const char *name, int64_t rows, i
     float *v;
     *out = NULL;
     if (!t || t->n_elements != (uint64_t)(rows * columns))
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s: %llu elements, expected [%lld, %lld]",
-                       model->cp->path, name, t ? (unsigned long long)t->n_elements : 0,
-                       (long long)rows, (long long)columns);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: tensor %s: %llu elements, expected [%lld, %lld]", model->cp->path, name,
+                       t ? (unsigned long long)t->n_elements : 0, (long long)rows,
+                       (long long)columns);
     if (!(v = bi_arena_calloc(&model->arena, (size_t)(rows * columns), sizeof *v)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, name);
     *out = v;
@@ -305,7 +307,8 @@ static int fold_elements(struct bi_model *model, struct context *c, struct bioin
         return st;
     if ((c->seen_w = new_table(model, "atoms.seen", D, BI_ATOM_FEATURES, &seen, err)) < 0)
         return c->seen_w;
-    if ((c->seen_table = new_table(model, "atoms.seen.elements", ELEMENTS, D, &seen_table, err)) < 0)
+    if ((c->seen_table = new_table(model, "atoms.seen.elements", ELEMENTS, D, &seen_table, err)) <
+        0)
         return c->seen_table;
     if ((c->atom_table = new_table(model, "atoms.elements", ELEMENTS, D, &atom_table, err)) < 0)
         return c->atom_table;
@@ -375,8 +378,8 @@ static int fold_inner(struct bi_model *model, struct layer *layer, const char *s
 static int open_context(struct bi_model *model, struct context *c, struct bioinfer_error *err)
 {
     int st = 0;
-#define BIND(member, name, rows, columns)                                                \
-    if ((c->member = bind(model, name, rows, columns, err)) < 0)                         \
+#define BIND(member, name, rows, columns)                                                          \
+    if ((c->member = bind(model, name, rows, columns, err)) < 0)                                   \
         return c->member;
     BIND(seen_nw, "features.norm_nodes.weight", D, 0)
     BIND(seen_nb, "features.norm_nodes.bias", D, 0)
@@ -401,16 +404,16 @@ static int open_context(struct bi_model *model, struct context *c, struct bioinf
 /* ---- opening ---- */
 
 /* Atoms of "x" by number: N, CA, C, O, C-beta; CA only: before, own, next. */
-static const uint8_t atom_pairs[][2] = {
-    {1, 1}, {0, 0}, {2, 2}, {3, 3}, {4, 4}, {1, 0}, {1, 2}, {1, 3}, {1, 4}, {0, 2}, {0, 3}, {0, 4},
-    {4, 2}, {4, 3}, {3, 2}, {0, 1}, {2, 1}, {3, 1}, {4, 1}, {2, 0}, {3, 0}, {4, 0}, {2, 4}, {3, 4},
-    {2, 3}};
+static const uint8_t atom_pairs[][2] = {{1, 1}, {0, 0}, {2, 2}, {3, 3}, {4, 4}, {1, 0}, {1, 2},
+                                        {1, 3}, {1, 4}, {0, 2}, {0, 3}, {0, 4}, {4, 2}, {4, 3},
+                                        {3, 2}, {0, 1}, {2, 1}, {3, 1}, {4, 1}, {2, 0}, {3, 0},
+                                        {4, 0}, {2, 4}, {3, 4}, {2, 3}};
 static const uint8_t ca_pairs[][2] = {{1, 1}, {0, 0}, {2, 2}, {0, 1}, {0, 2},
                                       {1, 0}, {1, 2}, {2, 0}, {2, 1}};
 
 static int bind_pairs(struct bi_model *model, struct mpnn *m, struct bioinfer_error *err)
 {
-    const uint8_t (*pairs)[2] = m->ca_only ? ca_pairs : atom_pairs;
+    const uint8_t(*pairs)[2] = m->ca_only ? ca_pairs : atom_pairs;
     float *table;
     m->n_pairs = m->ca_only ? (int)BI_COUNT(ca_pairs) : (int)BI_COUNT(atom_pairs);
     if ((m->pairs = new_table(model, "pairs", m->n_pairs, 2, &table, err)) < 0)
@@ -462,9 +465,10 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     if (!m)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
     if (edge->rank != 2 || edge->shape[0] != D || (edge->shape[1] != 416 && edge->shape[1] != 167))
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape [%llu, %llu], expected [128, 416], or "
-                       "[128, 167] of CA-only weights", model->cp->path, edge->name,
-                       (unsigned long long)edge->shape[0],
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %s: shape [%llu, %llu], expected [128, 416], or "
+                       "[128, 167] of CA-only weights",
+                       model->cp->path, edge->name, (unsigned long long)edge->shape[0],
                        edge->rank > 1 ? (unsigned long long)edge->shape[1] : 0);
     m->edge_width = (int)edge->shape[1];
     m->ca_only = m->edge_width == 167;
@@ -473,15 +477,16 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     k = config_number(model, k_names, ligand ? 32 : 48);
     n_atoms = ligand ? config_number(model, atom_names, 25) : 0;
     if (k < 1 || k > BI_NEIGHBORS_MAX || (ligand && (n_atoms < 1 || n_atoms > BI_NEIGHBORS_MAX)))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %lld neighbours, %lld atoms; at most %d are "
-                       "possible", model->cp->path, (long long)k, (long long)n_atoms,
-                       BI_NEIGHBORS_MAX);
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: %lld neighbours, %lld atoms; at most %d are "
+                       "possible",
+                       model->cp->path, (long long)k, (long long)n_atoms, BI_NEIGHBORS_MAX);
     if (ligand && m->ca_only)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: ligand context of CA-only weights",
                        model->cp->path);
     m->n_atoms = (int)n_atoms;
-#define BIND(member, name, rows, columns)                                                \
-    if ((m->member = bind(model, name, rows, columns, err)) < 0)                         \
+#define BIND(member, name, rows, columns)                                                          \
+    if ((m->member = bind(model, name, rows, columns, err)) < 0)                                   \
         return m->member;
     BIND(edge_w, "features.edge_embedding.weight", D, m->edge_width)
     BIND(norm_w, "features.norm_edges.weight", D, 0)
@@ -505,15 +510,21 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     model->width = D;
     model->n_heads = 1;
     model->head_dim = D;
-    model->design = (struct bi_design_facts){
-        .k = (int)k, .ca_only = m->ca_only, .labels = m->labels, .ligand_atoms = m->n_atoms,
-        .run_py = m->labels || ligand,
-        .torch_draws = m->ca_only ? 3275237 : m->labels ? 3338981 : ligand ? 5210789 : 3305317,
-        .variant = variant_of(model)};
-    model->name = bi_arena_printf(&model->arena, "proteinmpnn%s", m->ca_only  ? "-ca"
-                                                                  : m->labels ? "-membrane"
-                                                                  : ligand    ? "-ligand"
-                                                                              : "");
+    model->design = (struct bi_design_facts){.k = (int)k,
+                                             .ca_only = m->ca_only,
+                                             .labels = m->labels,
+                                             .ligand_atoms = m->n_atoms,
+                                             .run_py = m->labels || ligand,
+                                             .torch_draws = m->ca_only  ? 3275237
+                                                            : m->labels ? 3338981
+                                                            : ligand    ? 5210789
+                                                                        : 3305317,
+                                             .variant = variant_of(model)};
+    model->name = bi_arena_printf(&model->arena, "proteinmpnn%s",
+                                  m->ca_only  ? "-ca"
+                                  : m->labels ? "-membrane"
+                                  : ligand    ? "-ligand"
+                                              : "");
     if (!model->name || !model->design.variant)
         return bi_fail(err, BIOINFER_NOMEM, "%s: name", model->cp->path);
     return 0;
@@ -521,9 +532,11 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
 
 /* ---- graph ---- */
 
-#define NO_EDGES                                                                         \
-    (struct bi_edge_args){BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE,                   \
-                          BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE}
+#define NO_EDGES                                                                                   \
+    (struct bi_edge_args)                                                                          \
+    {                                                                                              \
+        BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE, BI_NONE   \
+    }
 
 struct builder {
     const struct bi_model *model;
@@ -580,8 +593,10 @@ static bi_value_id edges(struct builder *b, const struct bi_design_shape *s, bi_
     e = bi_matmul(g, e, bi_weight_columns(g, w, POSITION, BI_RBF_BINS * m->n_pairs));
     e = bi_add(g, e, bi_relative(g, weight(b, m->positions), number, chain, b->index));
     if (m->ca_only)
-        e = bi_add(g, bi_matmul(g, bi_orientation(g, x, 3, b->index, start),
-                                bi_weight_columns(g, w, m->edge_width - 7, 7)), e);
+        e = bi_add(g,
+                   bi_matmul(g, bi_orientation(g, x, 3, b->index, start),
+                             bi_weight_columns(g, w, m->edge_width - 7, 7)),
+                   e);
     return linear(b, norm(b, e, m->norm_w, m->norm_b), m->we_w, m->we_b);
 }
 
@@ -635,8 +650,10 @@ static bi_value_id context(const struct builder *b, int64_t n, bi_value_id h)
     for (int l = 0; l < ATOM_LAYERS; l++) {
         const struct layer *a = &c->atoms[l], *r = &c->residues[l];
         y = own_layer(b, a, y, linear(b, pairs, a->context_w, a->context_b), pair_mask, mask);
-        h_c = own_layer(b, r, h_c, bi_add(g, linear(b, seen, r->context_w, r->context_b),
-                                          block(b, y, r->w1, 2)), mask, b->mask);
+        h_c = own_layer(
+            b, r, h_c,
+            bi_add(g, linear(b, seen, r->context_w, r->context_b), block(b, y, r->w1, 2)), mask,
+            b->mask);
     }
     return bi_add(g, norm(b, bi_matmul(g, h_c, weight(b, c->out_w)), c->out_nw, c->out_nb), h);
 }
@@ -767,8 +784,9 @@ static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
     if (shape->pass == BI_PASS_UNCONDITIONAL)
         bi_output(g, unconditional(&b, &s, h), BI_DESIGN_LOGITS, -1, "logits");
     else if (shape->pass == BI_PASS_SCORE)
-        bi_output(g, score(&b, shape, &s, h,
-                           bi_input(g, "codes", BI_I32, BI_AXIS_SAMPLED, shape->n_sampled), token),
+        bi_output(g,
+                  score(&b, shape, &s, h,
+                        bi_input(g, "codes", BI_I32, BI_AXIS_SAMPLED, shape->n_sampled), token),
                   BI_DESIGN_LOGITS, -1, "logits");
     else
         sample(&b, shape, &s, h, token);

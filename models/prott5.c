@@ -117,12 +117,17 @@ static int bind(struct bi_model *model, const struct t5 *e, const struct name *n
                 void *base, struct bioinfer_error *err)
 {
     const int64_t inner = e->n_heads * e->head_dim;
-    const int64_t shapes[][2] = {[S_D] = {e->width, 0},         [S_ID] = {inner, e->width},
-                                 [S_DI] = {e->width, inner},    [S_FD] = {e->ffn, e->width},
+    const int64_t shapes[][2] = {[S_D] = {e->width, 0},
+                                 [S_ID] = {inner, e->width},
+                                 [S_DI] = {e->width, inner},
+                                 [S_FD] = {e->ffn, e->width},
                                  [S_DF] = {e->width, e->ffn}};
-    struct bi_binding b = {.at = n->at, .canonical = n->canonical, .prefix = e->prefix,
+    struct bi_binding b = {.at = n->at,
+                           .canonical = n->canonical,
+                           .prefix = e->prefix,
                            .file = n->file,
-                           .rows = shapes[n->shape][0], .columns = shapes[n->shape][1]};
+                           .rows = shapes[n->shape][0],
+                           .columns = shapes[n->shape][1]};
     if (n->when != ANY && (n->when == GATED) != e->gated)
         return 0;
     return bi_model_bind(model, &b, layer, base, err);
@@ -140,22 +145,28 @@ static int read_activation(struct bi_model *model, struct t5 *e, struct bioinfer
     const struct bi_json *config = model->cp->config;
     const char *proj = bi_json_string(bi_json_get(config, "feed_forward_proj"));
     const char *act = bi_json_string(bi_json_get(config, "dense_act_fn"));
-    static const struct { const char *proj; bool gated; int act; } kinds[] = {
-        {"relu", false, RELU}, {"gated-gelu", true, GELU_TANH}};
-    e->gated = find(model->cp, e->prefix,
-                    "encoder.block.0.layer.1.DenseReluDense.wi_0.weight") != NULL;
+    static const struct {
+        const char *proj;
+        bool gated;
+        int act;
+    } kinds[] = {{"relu", false, RELU}, {"gated-gelu", true, GELU_TANH}};
+    e->gated = find(model->cp, e->prefix, "encoder.block.0.layer.1.DenseReluDense.wi_0.weight") !=
+               NULL;
     proj = proj ? proj : e->gated ? "gated-gelu" : "relu";
     for (size_t i = 0; i < BI_COUNT(kinds); i++) {
         const char *own = kinds[i].act == RELU ? "relu" : "gelu_new";
         if (strcmp(kinds[i].proj, proj) || (act && strcmp(act, own)))
             continue;
         if (kinds[i].gated != e->gated)
-            return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: feed_forward_proj is '%s', the "
-                           "weights are %sgated", model->cp->path, proj, e->gated ? "" : "not ");
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: config.json: feed_forward_proj is '%s', the "
+                           "weights are %sgated",
+                           model->cp->path, proj, e->gated ? "" : "not ");
         e->act = kinds[i].act == RELU ? RELU : GELU_TANH;
         return 0;
     }
-    return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: feed_forward_proj '%s' with "
+    return bi_fail(err, BIOINFER_UNSUPPORTED,
+                   "%s: config.json: feed_forward_proj '%s' with "
                    "dense_act_fn '%s': expected relu, or gated-gelu with gelu_new",
                    model->cp->path, proj, act ? act : "none");
 }
@@ -165,17 +176,18 @@ static int read_config(struct bi_model *model, struct t5 *e, struct bioinfer_err
     const struct bi_checkpoint *cp = model->cp;
     const char *prefix = e->prefix = prefix_of(cp);
     const struct bi_tensor *embed = embedding(cp, prefix), *bias = find(cp, prefix, bias_name);
-    const struct bi_tensor *q =
-        find(cp, prefix, "encoder.block.0.layer.0.SelfAttention.q.weight");
-    const struct bi_tensor *wo =
-        find(cp, prefix, "encoder.block.0.layer.1.DenseReluDense.wo.weight");
+    const struct bi_tensor *q = find(cp, prefix, "encoder.block.0.layer.0.SelfAttention.q.weight");
+    const struct bi_tensor *wo = find(cp, prefix,
+                                      "encoder.block.0.layer.1.DenseReluDense.wo.weight");
     char name[96];
     int64_t value;
     int st;
     if (!embed || embed->rank != 2 || embed->shape[0] < 3 || embed->shape[0] > 1 << 20 ||
         embed->shape[1] < 1 || embed->shape[1] > 65536)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: shared.weight: missing, or not [vocabulary, "
-                       "width]", cp->path);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: shared.weight: missing, or not [vocabulary, "
+                       "width]",
+                       cp->path);
     if (bias->rank != 2 || bias->shape[0] < 2 || bias->shape[0] > MAX_BUCKETS ||
         bias->shape[0] % 2 || bias->shape[1] < 1 || bias->shape[1] > 1024)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [buckets, heads], buckets even",
@@ -185,33 +197,43 @@ static int read_config(struct bi_model *model, struct t5 *e, struct bioinfer_err
     e->n_heads = (int64_t)bias->shape[1];
     if (!q || q->rank != 2 || q->shape[0] % (uint64_t)e->n_heads || !q->shape[0] ||
         q->shape[0] / (uint64_t)e->n_heads > 256)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: queries of block 0: missing, or not [%lld "
-                       "heads of at most 256, width]", cp->path, (long long)e->n_heads);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: queries of block 0: missing, or not [%lld "
+                       "heads of at most 256, width]",
+                       cp->path, (long long)e->n_heads);
     e->head_dim = (int64_t)q->shape[0] / e->n_heads;
     if (!wo || wo->rank != 2 || wo->shape[1] < 1 || wo->shape[1] > 1 << 20)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: feed-forward of block 0: missing, or not "
-                       "[width, feed-forward width]", cp->path);
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: feed-forward of block 0: missing, or not "
+                       "[width, feed-forward width]",
+                       cp->path);
     e->ffn = (int64_t)wo->shape[1];
     while (e->n_layers < MAX_LAYERS) {
-        snprintf(name, sizeof name, "encoder.block.%d.layer.0.layer_norm.weight",
-                 (int)e->n_layers);
+        snprintf(name, sizeof name, "encoder.block.%d.layer.0.layer_norm.weight", (int)e->n_layers);
         if (!find(cp, prefix, name))
             break;
         e->n_layers++;
     }
     e->eps = 1e-6f;
-    const struct { const char *key; int64_t want; } checks[] = {
-        {"d_model", e->width}, {"num_heads", e->n_heads}, {"d_kv", e->head_dim}, {"d_ff", e->ffn},
-        {"num_layers", e->n_layers}, {"vocab_size", e->vocab},
-        {"relative_attention_num_buckets", (int64_t)bias->shape[0]}};
+    const struct {
+        const char *key;
+        int64_t want;
+    } checks[] = {{"d_model", e->width},
+                  {"num_heads", e->n_heads},
+                  {"d_kv", e->head_dim},
+                  {"d_ff", e->ffn},
+                  {"num_layers", e->n_layers},
+                  {"vocab_size", e->vocab},
+                  {"relative_attention_num_buckets", (int64_t)bias->shape[0]}};
     for (size_t i = 0; i < BI_COUNT(checks); i++) {
         value = checks[i].want;
         if ((st = bi_config_int(model, checks[i].key, 0, 1 << 20, &value, err)) < 0)
             return st;
         if (value != checks[i].want)
-            return bi_fail(err, BIOINFER_MISMATCH, "%s: config.json: %s is %lld, the weights have "
-                           "%lld", cp->path, checks[i].key, (long long)value,
-                           (long long)checks[i].want);
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: config.json: %s is %lld, the weights have "
+                           "%lld",
+                           cp->path, checks[i].key, (long long)value, (long long)checks[i].want);
     }
     if ((st = bi_config_eps(model, "layer_norm_epsilon", &e->eps, err)) < 0)
         return st;
@@ -241,14 +263,14 @@ static int bind_bias(struct bi_model *model, struct t5 *e, struct bioinfer_error
     int64_t max_distance = 128, reach = 1, width;
     float *stored, *table;
     struct bi_weight w = {.name = "relative_bias", .rank = 2};
-    int st = bi_config_int(model, "relative_attention_max_distance", 1, MAX_DISTANCE,
-                           &max_distance, err);
+    int st = bi_config_int(model, "relative_attention_max_distance", 1, MAX_DISTANCE, &max_distance,
+                           err);
     if (st < 0)
         return st;
     if (max_distance <= buckets / 4 || !bi_dtype_is_loadable(t->dtype))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %lld buckets up to a distance of %lld, as %s",
-                       model->cp->path, (long long)buckets, (long long)max_distance,
-                       bi_dtype_name(t->dtype));
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: %lld buckets up to a distance of %lld, as %s", model->cp->path,
+                       (long long)buckets, (long long)max_distance, bi_dtype_name(t->dtype));
     while (reach < max_distance && bucket_of(-reach, buckets, max_distance) < buckets / 2 - 1)
         reach++;
     width = 2 * reach + 1;
@@ -280,8 +302,10 @@ static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_erro
     if (!symbols)
         return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
     if (!v->n)
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: neither spiece.model nor tokenizer.json of a "
-                       "Unigram model is beside the weights", model->cp->path);
+        return bi_fail(err, BIOINFER_NOT_FOUND,
+                       "%s: neither spiece.model nor tokenizer.json of a "
+                       "Unigram model is beside the weights",
+                       model->cp->path);
     if (v->n > (size_t)e->vocab)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %zu pieces, the embedding has %lld rows",
                        model->cp->path, v->n, (long long)e->vocab);
@@ -303,8 +327,7 @@ static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_erro
         else if (!strcmp(piece, "<fold2AA>"))
             e->to_residues = (int32_t)i;
         /* what T5's tokenizer puts behind the pieces: <extra_id_0> is the last without one */
-        symbols[i] = *piece ? piece
-                            : bi_arena_printf(&model->arena, "<extra_id_%d>", n_extra++);
+        symbols[i] = *piece ? piece : bi_arena_printf(&model->arena, "<extra_id_%d>", n_extra++);
         if (!symbols[i])
             return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
     }
@@ -315,9 +338,11 @@ static int read_vocab(struct bi_model *model, struct t5 *e, struct bioinfer_erro
                        : e->unk < 0 ? "<unk>"
                                     : "pieces of single letters: not a model of proteins");
     if ((e->to_fold < 0) != (e->to_residues < 0) || (e->to_fold < 0 && e->vocab == PROSTT5_VOCAB))
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: a vocabulary of %lld tokens, of ProstT5: neither "
+        return bi_fail(err, BIOINFER_NOT_FOUND,
+                       "%s: a vocabulary of %lld tokens, of ProstT5: neither "
                        "added_tokens.json nor tokenizer_config.json beside the weights names "
-                       "<AA2fold> and <fold2AA>", model->cp->path, (long long)e->vocab);
+                       "<AA2fold> and <fold2AA>",
+                       model->cp->path, (long long)e->vocab);
     model->tokens = symbols;
     return 0;
 }
@@ -326,8 +351,8 @@ static int prott5_open(struct bi_model *model, struct bioinfer_error *err)
 {
     struct t5 *e = bi_arena_calloc(&model->arena, 1, sizeof *e);
     struct bi_binding embed = {.at = M_(embed), .canonical = "embed_tokens.weight"};
-    struct bi_binding norm = {.at = M_(norm), .canonical = "norm.weight",
-                              .file = "encoder.final_layer_norm.weight"};
+    struct bi_binding norm = {
+        .at = M_(norm), .canonical = "norm.weight", .file = "encoder.final_layer_norm.weight"};
     int st;
     if (!e)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
@@ -380,9 +405,11 @@ static bi_value_id attend(const struct bi_model *model, struct bi_graph *g,
     bi_value_id q = bi_matmul(g, h, bi_model_value(model, g, l->q_w));
     bi_value_id k = bi_matmul(g, h, bi_model_value(model, g, l->k_w));
     bi_value_id v = bi_matmul(g, h, bi_model_value(model, g, l->v_w));
-    bi_value_id maps = bi_softmax(
-        g, bi_relative_bias(g, bi_scores(g, q, k, start, (int32_t)e->n_heads),
-                            bi_model_value(model, g, e->bias), start), start);
+    bi_value_id maps = bi_softmax(g,
+                                  bi_relative_bias(g,
+                                                   bi_scores(g, q, k, start, (int32_t)e->n_heads),
+                                                   bi_model_value(model, g, e->bias), start),
+                                  start);
     if (wants->include & BIOINFER_ATTENTIONS)
         bi_output(g, maps, BIOINFER_ATTENTIONS, layer, "attentions");
     return bi_matmul(g, bi_mix(g, maps, v, start), bi_model_value(model, g, l->out_w));

@@ -60,8 +60,8 @@ static const char *keep_name(const struct bi_tracks_source *s, const char *name)
     return bi_arena_strndup(&s->model->arena, name, strlen(name));
 }
 
-static int add(const struct bi_tracks_source *s, int *index, struct bi_weight *w,
-               const char *name, struct bioinfer_error *err)
+static int add(const struct bi_tracks_source *s, int *index, struct bi_weight *w, const char *name,
+               struct bioinfer_error *err)
 {
     if (!(w->name = keep_name(s, name)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", s->model->cp->path);
@@ -88,8 +88,7 @@ static int read_vector(const struct bi_tracks_source *s, float **values, int64_t
     int st = bi_tracks_need(s, &t, err, "%s", name);
     if (!st && t->n_elements != (uint64_t)n)
         st = bi_fail(err, BIOINFER_MISMATCH, "%s: %s: %llu elements, expected %lld",
-                     s->model->cp->path, t->name, (unsigned long long)t->n_elements,
-                     (long long)n);
+                     s->model->cp->path, t->name, (unsigned long long)t->n_elements, (long long)n);
     if (!st)
         st = bi_model_read(s->model, t, values, err);
     if (!st)
@@ -157,8 +156,8 @@ int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const
     return norm ? fold_norm(s, norm, in, &conv->scale, &conv->shift, err) : 0;
 }
 
-int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name,
-                     int64_t *out, int64_t in, struct bioinfer_error *err)
+int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
+                     int64_t in, struct bioinfer_error *err)
 {
     struct bi_weight w = {.rank = 2};
     char full[NAME_SIZE];
@@ -177,8 +176,8 @@ int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *n
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err)
 {
     static const float table[BI_BASES][BI_TRACKS_BASE_WIDTH] = {
-        {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}, {0, 0, 0, 0},
-        {0.25f, 0.25f, 0.25f, 0.25f}};
+        {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0},
+        {0, 0, 0, 1}, {0, 0, 0, 0}, {0.25f, 0.25f, 0.25f, 0.25f}};
     return bi_tracks_values(s, index, "bases", 2, BI_BASES, BI_TRACKS_BASE_WIDTH, table[0], err);
 }
 
@@ -189,9 +188,10 @@ int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
     t->window = model->window ? model->window : usual;
     t->token_size = token_size;
     if (t->window < token_size || t->window > 1 << 24 || t->window % token_size)
-        return bi_fail(err, BIOINFER_INVALID, "%s: a window of %lld bases: expected a multiple of "
-                       "%lld up to %d", model->cp->path, (long long)t->window,
-                       (long long)token_size, 1 << 24);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: a window of %lld bases: expected a multiple of "
+                       "%lld up to %d",
+                       model->cp->path, (long long)t->window, (long long)token_size, 1 << 24);
     t->n_tokens = t->window / token_size;
     return 0;
 }
@@ -208,25 +208,19 @@ static int open_layer(const struct bi_tracks_source *s, struct bi_tracks_layers 
         const char *name;
         int *index;
         int64_t n;
-    } vectors[] = {{"0.fn.0.weight", &y->norm1_w, width},
-                   {"0.fn.0.bias", &y->norm1_b, width},
-                   {"0.fn.1.rel_content_bias", &y->u, keys},
-                   {"0.fn.1.rel_pos_bias", &y->w, keys},
-                   {"0.fn.1.to_out.bias", &y->out_b, width},
-                   {"1.fn.0.weight", &y->norm2_w, width},
-                   {"1.fn.0.bias", &y->norm2_b, width},
-                   {"1.fn.1.bias", &y->fc1_b, hidden},
+    } vectors[] = {{"0.fn.0.weight", &y->norm1_w, width},    {"0.fn.0.bias", &y->norm1_b, width},
+                   {"0.fn.1.rel_content_bias", &y->u, keys}, {"0.fn.1.rel_pos_bias", &y->w, keys},
+                   {"0.fn.1.to_out.bias", &y->out_b, width}, {"1.fn.0.weight", &y->norm2_w, width},
+                   {"1.fn.0.bias", &y->norm2_b, width},      {"1.fn.1.bias", &y->fc1_b, hidden},
                    {"1.fn.4.bias", &y->fc2_b, width}};
     const struct {
         const char *name;
         int *index;
         int64_t out, in;
-    } matrices[] = {{"0.fn.1.to_q", &y->q, keys, width},
-                    {"0.fn.1.to_k", &y->k, keys, width},
-                    {"0.fn.1.to_v", &y->v, values, width},
-                    {"0.fn.1.to_out", &y->out_w, width, values},
-                    {"1.fn.1", &y->fc1_w, hidden, width},
-                    {"1.fn.4", &y->fc2_w, width, hidden}};
+    } matrices[] = {
+        {"0.fn.1.to_q", &y->q, keys, width},   {"0.fn.1.to_k", &y->k, keys, width},
+        {"0.fn.1.to_v", &y->v, values, width}, {"0.fn.1.to_out", &y->out_w, width, values},
+        {"1.fn.1", &y->fc1_w, hidden, width},  {"1.fn.4", &y->fc2_w, width, hidden}};
     char name[NAME_SIZE];
     int st = 0;
     for (size_t i = 0; !st && i < BI_COUNT(vectors); i++) {
@@ -258,8 +252,7 @@ static int open_positions(const struct bi_tracks_source *s, struct bi_tracks_lay
         if (!st && (t->rank != 2 || t->shape[0] != (uint64_t)keys ||
                     t->shape[1] != (uint64_t)all->n_features || !bi_dtype_is_loadable(t->dtype)))
             st = bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected numbers [%lld, %lld]",
-                         s->model->cp->path, t->name, (long long)keys,
-                         (long long)all->n_features);
+                         s->model->cp->path, t->name, (long long)keys, (long long)all->n_features);
         if (st || (st = bi_tensor_read_f32(s->model->cp, t, 0, (uint64_t)n, values + l * n, err)))
             return st;
         s->model->n_parameters += n;
@@ -288,10 +281,12 @@ int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *
         return st;
     if (u->rank != 4 || u->shape[1] < 1 || u->shape[1] > 1024 || u->shape[3] < 1 ||
         u->shape[3] > 1024 || v->rank != 2 || v->shape[0] % u->shape[1] || !v->shape[0] ||
-        v->shape[0] / u->shape[1] > 1024 || r->rank != 2 || r->shape[1] > 1 << 16 ||
-        f->rank != 2 || f->shape[0] > 1 << 24)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: the shapes of the first layer's attention are "
-                       "no heads of one width", s->model->cp->path);
+        v->shape[0] / u->shape[1] > 1024 || r->rank != 2 || r->shape[1] > 1 << 16 || f->rank != 2 ||
+        f->shape[0] > 1 << 24)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: the shapes of the first layer's attention are "
+                       "no heads of one width",
+                       s->model->cp->path);
     layers->n_heads = (int)u->shape[1];
     layers->key_dim = (int64_t)u->shape[3];
     layers->value_dim = (int64_t)(v->shape[0] / u->shape[1]);
@@ -315,8 +310,7 @@ static bi_value_id weight(const struct bi_model *m, struct bi_graph *g, int inde
     return index < 0 ? BI_NONE : bi_model_value(m, g, index);
 }
 
-static bi_value_id linear(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w,
-                          int b)
+static bi_value_id linear(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b)
 {
     return bi_add(g, bi_matmul(g, x, weight(m, g, w)), weight(m, g, b));
 }
@@ -374,8 +368,8 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
                              last ? (int32_t)crop->first : 0, 1 / sqrtf((float)layers->key_dim));
         x = bi_add(g, last ? cropped(g, x, crop) : x, linear(m, g, h, y->out_w, y->out_b));
         h = bi_layernorm(g, x, weight(m, g, y->norm2_w), weight(m, g, y->norm2_b), layers->eps);
-        h = bi_norm_act(g, linear(m, g, h, y->fc1_w, y->fc1_b), BI_NONE, BI_NONE,
-                        BI_NORM_ACT_RELU, 0);
+        h = bi_norm_act(g, linear(m, g, h, y->fc1_w, y->fc1_b), BI_NONE, BI_NONE, BI_NORM_ACT_RELU,
+                        0);
         x = bi_add(g, x, linear(m, g, h, y->fc2_w, y->fc2_b));
     }
     return x;

@@ -11,7 +11,7 @@ struct bi_tracks_source {
     const char *prefix; /* in front of every name */
     /* Names that begin with [i][0] may begin with [i][1] instead; ends with NULL. */
     const char *const (*aliases)[2];
-    double norm_eps;    /* of batch norms */
+    double norm_eps; /* of batch norms */
 };
 
 /* A tensor by name, NULL = there is none. */
@@ -39,8 +39,8 @@ int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const
                    const char *name, int64_t in, struct bioinfer_error *err);
 /* `name`.weight [out, in] as a plain matrix (trailing dimensions of 1 allowed); out as found
  * when *out is 0. */
-int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name,
-                     int64_t *out, int64_t in, struct bioinfer_error *err);
+int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
+                     int64_t in, struct bioinfer_error *err);
 /* A tensor of n elements, whatever its rank. */
 int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *name, int64_t n,
                      struct bioinfer_error *err);

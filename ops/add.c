@@ -20,8 +20,7 @@ static int add_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_e
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st && broadcast_of(bi_in(g, node, 0), bi_in(g, node, 1)) < 0)
         st = bi_fail(err, BIOINFER_INTERNAL, "add: shapes %s and %s",
-                     bi_shape_text(bi_in(g, node, 0)).text,
-                     bi_shape_text(bi_in(g, node, 1)).text);
+                     bi_shape_text(bi_in(g, node, 0)).text, bi_shape_text(bi_in(g, node, 1)).text);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -34,8 +33,7 @@ static void add_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "add", struct bi_add_params, .counts = b->counts, .a = b->in[0],
               .b = b->in[1], .y = b->out[0], .lda = b->in_ld[0], .ldb = b->in_ld[1],
               .ldy = b->out_ld[0], .rows = a->shape[0], .axis = (int32_t)a->axis,
-              .width = (int32_t)a->shape[1],
-              .broadcast = broadcast_of(a, bi_in(g, node, 1)));
+              .width = (int32_t)a->shape[1], .broadcast = broadcast_of(a, bi_in(g, node, 1)));
 }
 
 static void add_reference(const void *params)
@@ -52,6 +50,10 @@ static void add_reference(const void *params)
 }
 
 const struct bi_op bi_op_add = {
-    .name = "add", .infer = add_infer, .launch = add_launch, .reference = add_reference,
-    .cost = bi_cost_bytes, .required = 3,
+    .name = "add",
+    .infer = add_infer,
+    .launch = add_launch,
+    .reference = add_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

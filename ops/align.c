@@ -125,18 +125,16 @@ void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t
         *best = (struct bi_align_end){score, i, j};
 }
 
-struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s,
-                                      struct bi_align_end corner, struct bi_align_end row,
-                                      struct bi_align_end column)
+struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s, struct bi_align_end corner,
+                                      struct bi_align_end row, struct bi_align_end column)
 {
     const bool corner_first = s->ties == BIOINFER_TIES_EMBOSS;
     struct bi_align_end best = corner;
 
-    if (row.score > best.score ||
-        (row.score == best.score && row.j < corner.j && !corner_first))
+    if (row.score > best.score || (row.score == best.score && row.j < corner.j && !corner_first))
         best = row;
-    if (column.score > best.score || (column.score == best.score && best.j == corner.j &&
-                                      best.i == corner.i && !corner_first))
+    if (column.score > best.score ||
+        (column.score == best.score && best.j == corner.j && best.i == corner.i && !corner_first))
         best = column;
     return best;
 }
@@ -153,8 +151,8 @@ struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_
         (bi_align_top(s, m) > nothing.score ||
          (bi_align_top(s, m) == nothing.score && emboss && n == 1 && m > 1)))
         nothing = (struct bi_align_end){bi_align_top(s, m), 0, m};
-    if (nothing.score > best.score || (nothing.score == best.score && emboss &&
-                                       !(best.i == n && best.j == m)))
+    if (nothing.score > best.score ||
+        (nothing.score == best.score && emboss && !(best.i == n && best.j == m)))
         best = nothing;
     return best;
 }
@@ -179,12 +177,11 @@ static void reference_row(const struct bi_align_scoring *s, const struct bi_alig
         diagonal = h[j];
         h[j] = max64(match, max64(gap, f[j]));
         if (flags)
-            flags[j - 1] =
-                (uint8_t)((h[j] == match ? BI_ALIGN_DIAGONAL : 0) |
-                          (h[j] == f[j] ? BI_ALIGN_FROM_F : 0) |
-                          (h[j] == gap ? BI_ALIGN_FROM_E : 0) |
-                          (f[j] - e >= h[j] - o ? BI_ALIGN_EXTEND_F : 0) |
-                          (gap - e >= h[j] - o ? BI_ALIGN_EXTEND_E : 0));
+            flags[j - 1] = (uint8_t)((h[j] == match ? BI_ALIGN_DIAGONAL : 0) |
+                                     (h[j] == f[j] ? BI_ALIGN_FROM_F : 0) |
+                                     (h[j] == gap ? BI_ALIGN_FROM_E : 0) |
+                                     (f[j] - e >= h[j] - o ? BI_ALIGN_EXTEND_F : 0) |
+                                     (gap - e >= h[j] - o ? BI_ALIGN_EXTEND_E : 0));
     }
 }
 

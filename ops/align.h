@@ -73,9 +73,8 @@ struct bi_align_end {
 void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t j);
 /* The end among the corner and the best of the last row and of the last column; the score of
  * one that does not count is INT64_MIN. */
-struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s,
-                                      struct bi_align_end corner, struct bi_align_end row,
-                                      struct bi_align_end column);
+struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s, struct bi_align_end corner,
+                                      struct bi_align_end row, struct bi_align_end column);
 /* That end, or (n, 0) or (0, m) where these are better. parasail never takes them, so that they
  * come last of equal ones; EMBOSS takes them before all but the corner. */
 struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_t n, int64_t m,

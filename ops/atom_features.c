@@ -19,19 +19,17 @@ void bi_ref_gaussians(const float *a, const float *b, float *y)
     }
 }
 
-static int atom_features_infer(struct bi_graph *g, struct bi_node *node,
-                               struct bioinfer_error *err)
+static int atom_features_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0), *atoms = bi_in(g, node, 1);
     int st = bi_expect(g, node, 0, 2, 15, err);
     if (!st)
         st = bi_expect(g, node, 1, 2, 3, err);
     if (!st && (!x->shape[0] || atoms->shape[0] % x->shape[0]))
-        st = bi_fail(err, BIOINFER_INTERNAL, "atom_features: x %s, atoms %s",
-                     bi_shape_text(x).text, bi_shape_text(atoms).text);
+        st = bi_fail(err, BIOINFER_INTERNAL, "atom_features: x %s, atoms %s", bi_shape_text(x).text,
+                     bi_shape_text(atoms).text);
     if (!st)
-        bi_out_shape(g, node, 0, BI_AXIS_ATOMS, 2,
-                     (int64_t[]){atoms->shape[0], BI_ATOM_FEATURES});
+        bi_out_shape(g, node, 0, BI_AXIS_ATOMS, 2, (int64_t[]){atoms->shape[0], BI_ATOM_FEATURES});
     return st;
 }
 
@@ -91,6 +89,10 @@ static void atom_features_reference(const void *params)
 }
 
 const struct bi_op bi_op_atom_features = {
-    .name = "atom_features", .infer = atom_features_infer, .launch = atom_features_launch,
-    .reference = atom_features_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "atom_features",
+    .infer = atom_features_infer,
+    .launch = atom_features_launch,
+    .reference = atom_features_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -43,6 +43,10 @@ static void atom_pairs_reference(const void *params)
 }
 
 const struct bi_op bi_op_atom_pairs = {
-    .name = "atom_pairs", .infer = atom_pairs_infer, .launch = atom_pairs_launch,
-    .reference = atom_pairs_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "atom_pairs",
+    .infer = atom_pairs_infer,
+    .launch = atom_pairs_launch,
+    .reference = atom_pairs_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

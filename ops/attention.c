@@ -27,12 +27,12 @@ static void attention_launch(const struct bi_graph *g, const struct bi_node *nod
                              const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *bias = bi_in(g, node, 5);
-    BI_LAUNCH(launch, "attention", struct bi_attention_params, .counts = b->counts,
-              .q = b->in[0], .k = b->in[1], .v = b->in[2], .start = b->in[3],
-              .table = b->in[4], .y = b->out[0], .ldq = b->in_ld[0], .ldk = b->in_ld[1],
-              .ldv = b->in_ld[2], .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
-              .head_dim = node->attr.head_dim, .scale = node->attr.scale,
-              .bias = b->in[5], .reach = bias ? (int32_t)bias->shape[1] / 2 : 0);
+    BI_LAUNCH(launch, "attention", struct bi_attention_params, .counts = b->counts, .q = b->in[0],
+              .k = b->in[1], .v = b->in[2], .start = b->in[3], .table = b->in[4], .y = b->out[0],
+              .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldv = b->in_ld[2], .ldy = b->out_ld[0],
+              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim,
+              .scale = node->attr.scale, .bias = b->in[5],
+              .reach = bias ? (int32_t)bias->shape[1] / 2 : 0);
 }
 
 /* Element i of head h of x at token t, rotated to position p. */
@@ -52,9 +52,9 @@ static double score(const struct bi_attention_params *p, int32_t h, int64_t star
     const float *q = p->q + t * p->ldq + h * d, *k = p->k + j * p->ldk + h * d;
     double sum = 0;
     for (int32_t i = 0; i < d; i++)
-        sum += p->table ? rotated(q, p->table, t - start, d, i) *
-                              rotated(k, p->table, j - start, d, i)
-                        : (double)q[i] * (double)k[i];
+        sum += p->table
+                   ? rotated(q, p->table, t - start, d, i) * rotated(k, p->table, j - start, d, i)
+                   : (double)q[i] * (double)k[i];
     sum *= (double)p->scale;
     if (p->bias) {
         int64_t gap = j - t, reach = p->reach;
@@ -95,6 +95,10 @@ static void attention_cost(const struct bi_graph *g, const struct bi_node *node,
 }
 
 const struct bi_op bi_op_attention = {
-    .name = "attention", .infer = attention_infer, .launch = attention_launch,
-    .reference = attention_reference, .cost = attention_cost, .required = 15,
+    .name = "attention",
+    .infer = attention_infer,
+    .launch = attention_launch,
+    .reference = attention_reference,
+    .cost = attention_cost,
+    .required = 15,
 };

@@ -38,13 +38,12 @@ static void attention_contacts_launch(const struct bi_graph *g, const struct bi_
 {
     (void)g;
     BI_LAUNCH(launch, "attention_contacts", struct bi_attention_contacts_params,
-              .counts = b->counts, .q = b->in[0], .k = b->in[1], .w = b->in[2],
-              .start = b->in[3], .table = b->in[4], .before = b->in[5], .y = b->out[0],
-              .sums = b->out[1],
-              .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldb = b->in_ld[5],
-              .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
-              .head_dim = node->attr.head_dim, .n_prefix = node->attr.n_prefix,
-              .n_suffix = node->attr.n_suffix, .scale = node->attr.scale);
+              .counts = b->counts, .q = b->in[0], .k = b->in[1], .w = b->in[2], .start = b->in[3],
+              .table = b->in[4], .before = b->in[5], .y = b->out[0], .sums = b->out[1],
+              .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldb = b->in_ld[5], .ldy = b->out_ld[0],
+              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim,
+              .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix,
+              .scale = node->attr.scale);
 }
 
 /* The definition by its parts: rope, scores, softmax, contacts. Memory is taken from malloc:
@@ -53,8 +52,7 @@ static void attention_contacts_reference(const void *params)
 {
     const struct bi_attention_contacts_params *p = params;
     const struct bi_counts *c = p->counts;
-    int64_t width = (int64_t)p->n_heads * p->head_dim, ldh = c->longest,
-            ldp = ldh * p->n_heads;
+    int64_t width = (int64_t)p->n_heads * p->head_dim, ldh = c->longest, ldp = ldh * p->n_heads;
     float *q = malloc((size_t)(c->n_tokens * width) * sizeof *q);
     float *k = malloc((size_t)(c->n_tokens * width) * sizeof *k);
     float *maps = malloc((size_t)(c->n_tokens * ldp) * sizeof *maps);
@@ -68,24 +66,51 @@ static void attention_contacts_reference(const void *params)
         memcpy(k + t * width, p->k + t * p->ldk, (size_t)width * sizeof *k);
     }
     if (p->table) {
-        struct bi_rope_params r = {.counts = c, .start = p->start, .x = q, .y = q,
-                                   .table = p->table, .ldx = width, .ldy = width,
-                                   .n_heads = p->n_heads, .head_dim = p->head_dim};
+        struct bi_rope_params r = {.counts = c,
+                                   .start = p->start,
+                                   .x = q,
+                                   .y = q,
+                                   .table = p->table,
+                                   .ldx = width,
+                                   .ldy = width,
+                                   .n_heads = p->n_heads,
+                                   .head_dim = p->head_dim};
         bi_op_rope.reference(&r);
         r.x = r.y = k;
         bi_op_rope.reference(&r);
     }
-    bi_op_scores.reference(&(struct bi_scores_params){
-        .counts = c, .start = p->start, .q = q, .k = k, .p = maps, .ldq = width,
-        .ldk = width, .ldp = ldp, .ldh = ldh, .n_heads = p->n_heads,
-        .head_dim = p->head_dim, .scale = p->scale});
-    bi_op_softmax.reference(&(struct bi_softmax_params){
-        .counts = c, .start = p->start, .x = maps, .p = maps, .ldp = ldp, .ldh = ldh,
-        .n_heads = p->n_heads});
-    bi_op_contacts.reference(&(struct bi_contacts_params){
-        .counts = c, .start = p->start, .p = maps, .w = p->w, .before = p->before, .y = p->y,
-        .ldp = ldp, .ldh = ldh, .ldb = p->ldb, .ldy = p->ldy, .n_heads = p->n_heads,
-        .n_prefix = p->n_prefix, .n_suffix = p->n_suffix});
+    bi_op_scores.reference(&(struct bi_scores_params){.counts = c,
+                                                      .start = p->start,
+                                                      .q = q,
+                                                      .k = k,
+                                                      .p = maps,
+                                                      .ldq = width,
+                                                      .ldk = width,
+                                                      .ldp = ldp,
+                                                      .ldh = ldh,
+                                                      .n_heads = p->n_heads,
+                                                      .head_dim = p->head_dim,
+                                                      .scale = p->scale});
+    bi_op_softmax.reference(&(struct bi_softmax_params){.counts = c,
+                                                        .start = p->start,
+                                                        .x = maps,
+                                                        .p = maps,
+                                                        .ldp = ldp,
+                                                        .ldh = ldh,
+                                                        .n_heads = p->n_heads});
+    bi_op_contacts.reference(&(struct bi_contacts_params){.counts = c,
+                                                          .start = p->start,
+                                                          .p = maps,
+                                                          .w = p->w,
+                                                          .before = p->before,
+                                                          .y = p->y,
+                                                          .ldp = ldp,
+                                                          .ldh = ldh,
+                                                          .ldb = p->ldb,
+                                                          .ldy = p->ldy,
+                                                          .n_heads = p->n_heads,
+                                                          .n_prefix = p->n_prefix,
+                                                          .n_suffix = p->n_suffix});
 out:
     free(q);
     free(k);
@@ -101,7 +126,10 @@ static void attention_contacts_cost(const struct bi_graph *g, const struct bi_no
 }
 
 const struct bi_op bi_op_attention_contacts = {
-    .name = "attention_contacts", .infer = attention_contacts_infer,
-    .launch = attention_contacts_launch, .reference = attention_contacts_reference,
-    .cost = attention_contacts_cost, .required = 15,
+    .name = "attention_contacts",
+    .infer = attention_contacts_infer,
+    .launch = attention_contacts_launch,
+    .reference = attention_contacts_reference,
+    .cost = attention_contacts_cost,
+    .required = 15,
 };

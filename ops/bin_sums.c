@@ -10,11 +10,13 @@ static int bin_sums_infer(struct bi_graph *g, struct bi_node *node, struct bioin
     const struct bi_value *x = bi_in(g, node, 0);
     const int64_t bins = node->attr.n, kinds = node->attr.terms;
     int st = bi_expect(g, node, 0, 2, -1, err);
-    if (!st && (x->axis != BI_AXIS_FIXED || bins < 1 || x->shape[0] % bins || kinds < 1 || kinds > 2))
+    if (!st &&
+        (x->axis != BI_AXIS_FIXED || bins < 1 || x->shape[0] % bins || kinds < 1 || kinds > 2))
         st = bi_fail(err, BIOINFER_INTERNAL, "bin_sums: %s in windows of %lld bins, %lld kinds",
                      bi_shape_text(x).text, (long long)bins, (long long)kinds);
     if (!st)
-        bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){x->shape[0] / bins * 2 * kinds, x->shape[1]});
+        bi_out_shape(g, node, 0, x->axis, 2,
+                     (int64_t[]){x->shape[0] / bins * 2 * kinds, x->shape[1]});
     return st;
 }
 
@@ -46,6 +48,10 @@ static void bin_sums_reference(const void *params)
 }
 
 const struct bi_op bi_op_bin_sums = {
-    .name = "bin_sums", .infer = bin_sums_infer, .launch = bin_sums_launch,
-    .reference = bin_sums_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "bin_sums",
+    .infer = bin_sums_infer,
+    .launch = bin_sums_launch,
+    .reference = bin_sums_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -5,8 +5,8 @@ static int columns_infer(struct bi_graph *g, struct bi_node *node, struct bioinf
 {
     const struct bi_value *x = bi_in(g, node, 0);
     int st = bi_expect(g, node, 0, 2, -1, err);
-    if (!st && (node->attr.first < 0 || node->attr.n < 1 ||
-                node->attr.first > x->shape[1] - node->attr.n))
+    if (!st &&
+        (node->attr.first < 0 || node->attr.n < 1 || node->attr.first > x->shape[1] - node->attr.n))
         st = bi_fail(err, BIOINFER_INTERNAL, "columns: %d + %d of %s", node->attr.first,
                      node->attr.n, bi_shape_text(x).text);
     if (!st)
@@ -23,5 +23,9 @@ static void columns_cost(const struct bi_graph *g, const struct bi_node *node, d
 }
 
 const struct bi_op bi_op_columns = {
-    .name = "columns", .infer = columns_infer, .cost = columns_cost, .view = true, .required = 1,
+    .name = "columns",
+    .infer = columns_infer,
+    .cost = columns_cost,
+    .view = true,
+    .required = 1,
 };

@@ -27,9 +27,8 @@ static void contacts_launch(const struct bi_graph *g, const struct bi_node *node
 {
     BI_LAUNCH(launch, "contacts", struct bi_contacts_params, .counts = b->counts, .p = b->in[0],
               .w = b->in[1], .start = b->in[2], .before = b->in[3], .y = b->out[0],
-              .sums = b->out[1],
-              .ldh = g->longest, .ldp = g->longest * node->attr.n_heads, .ldb = b->in_ld[3],
-              .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
+              .sums = b->out[1], .ldh = g->longest, .ldp = g->longest * node->attr.n_heads,
+              .ldb = b->in_ld[3], .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
               .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix);
 }
 
@@ -80,6 +79,10 @@ static void contacts_cost(const struct bi_graph *g, const struct bi_node *node, 
 }
 
 const struct bi_op bi_op_contacts = {
-    .name = "contacts", .infer = contacts_infer, .launch = contacts_launch,
-    .reference = contacts_reference, .cost = contacts_cost, .required = 7,
+    .name = "contacts",
+    .infer = contacts_infer,
+    .launch = contacts_launch,
+    .reference = contacts_reference,
+    .cost = contacts_cost,
+    .required = 7,
 };

@@ -24,10 +24,10 @@ static void depthwise_launch(const struct bi_graph *g, const struct bi_node *nod
                              const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
-    BI_LAUNCH(launch, "depthwise", struct bi_depthwise_params, .counts = b->counts,
-              .x = b->in[0], .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldy = b->out_ld[0], .rows = x->shape[0] - w->shape[0] + 1,
-              .width = (int32_t)x->shape[1], .taps = (int32_t)w->shape[0]);
+    BI_LAUNCH(launch, "depthwise", struct bi_depthwise_params, .counts = b->counts, .x = b->in[0],
+              .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .rows = x->shape[0] - w->shape[0] + 1, .width = (int32_t)x->shape[1],
+              .taps = (int32_t)w->shape[0]);
 }
 
 static void depthwise_reference(const void *params)
@@ -51,6 +51,10 @@ static void depthwise_cost(const struct bi_graph *g, const struct bi_node *node,
 }
 
 const struct bi_op bi_op_depthwise = {
-    .name = "depthwise", .infer = depthwise_infer, .launch = depthwise_launch,
-    .reference = depthwise_reference, .cost = depthwise_cost, .required = 3,
+    .name = "depthwise",
+    .infer = depthwise_infer,
+    .launch = depthwise_launch,
+    .reference = depthwise_reference,
+    .cost = depthwise_cost,
+    .required = 3,
 };

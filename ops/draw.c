@@ -33,8 +33,8 @@ static void draw_launch(const struct bi_graph *g, const struct bi_node *node,
 {
     BI_LAUNCH(launch, "draw", struct bi_draw_params, .counts = b->counts, .codes = b->out[0],
               .logits = b->in[1], .step = b->in[2], .start = b->in[3], .plan = b->in[4],
-              .weight = b->in[5], .noise = b->in[6], .temperature = b->in[7],
-              .terms = b->in[8], .rows = bi_in(g, node, 7)->shape[0]);
+              .weight = b->in[5], .noise = b->in[6], .temperature = b->in[7], .terms = b->in[8],
+              .rows = bi_in(g, node, 7)->shape[0]);
 }
 
 static int32_t draw_symbol(const struct bi_draw_params *p, int64_t s, int64_t at)
@@ -59,8 +59,7 @@ static int32_t draw_symbol(const struct bi_draw_params *p, int64_t s, int64_t at
     for (int c = 0; c < BI_SYMBOLS; c++)
         sum += q[c] = exp(q[c] - largest);
     for (int c = 0; c < BI_SYMBOLS; c++) {
-        double chance = (scale * q[c] / sum + prior[c]) * factor[c] /
-                        p->noise[at * BI_SYMBOLS + c];
+        double chance = (scale * q[c] / sum + prior[c]) * factor[c] / p->noise[at * BI_SYMBOLS + c];
         if (chance > best) {
             best = chance;
             choice = c;
@@ -86,6 +85,11 @@ static void draw_reference(const void *params)
 }
 
 const struct bi_op bi_op_draw = {
-    .name = "draw", .infer = draw_infer, .launch = draw_launch, .reference = draw_reference,
-    .cost = bi_cost_bytes, .required = 0x1ff, .in_place = true,
+    .name = "draw",
+    .infer = draw_infer,
+    .launch = draw_launch,
+    .reference = draw_reference,
+    .cost = bi_cost_bytes,
+    .required = 0x1ff,
+    .in_place = true,
 };

@@ -5,8 +5,7 @@
 #include "../kernels/edges.h"
 #include "shared.h"
 
-static int edge_concat_infer(struct bi_graph *g, struct bi_node *node,
-                             struct bioinfer_error *err)
+static int edge_concat_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *h = bi_in(g, node, 0), *e = bi_in(g, node, 1),
                           *index = bi_in(g, node, 2);
@@ -29,9 +28,8 @@ static void edge_concat_launch(const struct bi_graph *g, const struct bi_node *n
 {
     const struct bi_value *h = bi_in(g, node, 0);
     BI_LAUNCH(launch, "edge_concat", struct bi_edge_concat_params, .counts = b->counts,
-              .h = b->in[0], .e = b->in[1], .index = b->in[2], .y = b->out[0],
-              .rows = h->shape[0], .width = (int32_t)h->shape[1],
-              .edge_width = (int32_t)bi_in(g, node, 1)->shape[1],
+              .h = b->in[0], .e = b->in[1], .index = b->in[2], .y = b->out[0], .rows = h->shape[0],
+              .width = (int32_t)h->shape[1], .edge_width = (int32_t)bi_in(g, node, 1)->shape[1],
               .k = (int32_t)bi_in(g, node, 2)->shape[1]);
 }
 
@@ -53,6 +51,10 @@ static void edge_concat_reference(const void *params)
 }
 
 const struct bi_op bi_op_edge_concat = {
-    .name = "edge_concat", .infer = edge_concat_infer, .launch = edge_concat_launch,
-    .reference = edge_concat_reference, .cost = bi_cost_bytes, .required = 7,
+    .name = "edge_concat",
+    .infer = edge_concat_infer,
+    .launch = edge_concat_launch,
+    .reference = edge_concat_reference,
+    .cost = bi_cost_bytes,
+    .required = 7,
 };

@@ -6,8 +6,7 @@
 #include "../kernels/edges.h"
 #include "shared.h"
 
-static int edge_message_infer(struct bi_graph *g, struct bi_node *node,
-                              struct bioinfer_error *err)
+static int edge_message_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *self = bi_in(g, node, 1);
     int64_t width;
@@ -34,8 +33,8 @@ static void edge_message_launch(const struct bi_graph *g, const struct bi_node *
     const struct bi_value *self = bi_in(g, node, 1);
     BI_LAUNCH(launch, "edge_message", struct bi_edge_message_params, .counts = b->counts,
               .terms = bi_edge_terms_of(g, node, b), .w = b->in[10], .b = b->in[11],
-              .mask = b->in[12], .sum = b->out[0], .weight = b->out[1],
-              .rows = self->shape[0], .axis = (int32_t)self->axis, .factor = node->attr.factor);
+              .mask = b->in[12], .sum = b->out[0], .weight = b->out[1], .rows = self->shape[0],
+              .axis = (int32_t)self->axis, .factor = node->attr.factor);
 }
 
 static void edge_message_reference(const void *params)
@@ -69,8 +68,8 @@ static void edge_message_reference(const void *params)
     }
 }
 
-static void edge_message_cost(const struct bi_graph *g, const struct bi_node *node,
-                              double *flops, double *bytes)
+static void edge_message_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                              double *bytes)
 {
     const struct bi_value *self = bi_in(g, node, 1);
     *flops = 2.0 * (double)self->shape[0] * node->attr.k * (double)self->shape[1] *
@@ -79,7 +78,11 @@ static void edge_message_cost(const struct bi_graph *g, const struct bi_node *no
 }
 
 const struct bi_op bi_op_edge_message = {
-    .name = "edge_message", .infer = edge_message_infer, .launch = edge_message_launch,
-    .reference = edge_message_reference, .cost = edge_message_cost, .required = 0xc03,
+    .name = "edge_message",
+    .infer = edge_message_infer,
+    .launch = edge_message_launch,
+    .reference = edge_message_reference,
+    .cost = edge_message_cost,
+    .required = 0xc03,
     .layout = {[10] = BI_LAYOUT_LINEAR},
 };

@@ -37,11 +37,10 @@ int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
     for (int i = 8; !st && i <= 9; i++)
         if (bi_in(g, node, i))
             st = bi_expect(g, node, i, 1, self->shape[0], err);
-    if (!st && (node->attr.k < 1 || node->attr.k > BI_NEIGHBORS_MAX ||
-                !bi_in(g, node, 3) != !bi_in(g, node, 4) ||
-                !bi_in(g, node, 5) != !bi_in(g, node, 6) ||
-                (bi_in(g, node, 3) && !bi_in(g, node, 2)) ||
-                (bi_in(g, node, 2) && !bi_in(g, node, 7))))
+    if (!st &&
+        (node->attr.k < 1 || node->attr.k > BI_NEIGHBORS_MAX ||
+         !bi_in(g, node, 3) != !bi_in(g, node, 4) || !bi_in(g, node, 5) != !bi_in(g, node, 6) ||
+         (bi_in(g, node, 3) && !bi_in(g, node, 2)) || (bi_in(g, node, 2) && !bi_in(g, node, 7))))
         st = bi_fail(err, BIOINFER_INTERNAL, "%s: inputs that do not belong together, k = %d",
                      bi_ops[node->op]->name, node->attr.k);
     return st;
@@ -50,11 +49,18 @@ int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
 struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
                                       const struct bi_bind *b)
 {
-    return (struct bi_edge_terms){
-        .edge = b->in[0], .self = b->in[1], .other = b->in[2], .late = b->in[3],
-        .rank = b->in[4], .codes = b->in[5], .table = b->in[6], .index = b->in[7],
-        .row = b->in[8], .token = b->in[9], .width = (int32_t)bi_in(g, node, 0)->shape[1],
-        .k = node->attr.k};
+    return (struct bi_edge_terms){.edge = b->in[0],
+                                  .self = b->in[1],
+                                  .other = b->in[2],
+                                  .late = b->in[3],
+                                  .rank = b->in[4],
+                                  .codes = b->in[5],
+                                  .table = b->in[6],
+                                  .index = b->in[7],
+                                  .row = b->in[8],
+                                  .token = b->in[9],
+                                  .width = (int32_t)bi_in(g, node, 0)->shape[1],
+                                  .k = node->attr.k};
 }
 
 bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z)
@@ -88,9 +94,8 @@ static int edge_sum_infer(struct bi_graph *g, struct bi_node *node, struct bioin
     const struct bi_value *self = bi_in(g, node, 1);
     int st = bi_expect_edges(g, node, err);
     if (!st) /* without an index there is a row for every row of `edge` */
-        bi_out_shape(g, node, 0,
-                     bi_in(g, node, 7) ? edges_of(self->axis) : bi_in(g, node, 0)->axis, 2,
-                     (int64_t[]){self->shape[0] * node->attr.k, self->shape[1]});
+        bi_out_shape(g, node, 0, bi_in(g, node, 7) ? edges_of(self->axis) : bi_in(g, node, 0)->axis,
+                     2, (int64_t[]){self->shape[0] * node->attr.k, self->shape[1]});
     return st;
 }
 
@@ -119,6 +124,10 @@ static void edge_sum_reference(const void *params)
 }
 
 const struct bi_op bi_op_edge_sum = {
-    .name = "edge_sum", .infer = edge_sum_infer, .launch = edge_sum_launch,
-    .reference = edge_sum_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "edge_sum",
+    .infer = edge_sum_infer,
+    .launch = edge_sum_launch,
+    .reference = edge_sum_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -43,6 +43,10 @@ static void embedding_reference(const void *params)
 }
 
 const struct bi_op bi_op_embedding = {
-    .name = "embedding", .infer = embedding_infer, .launch = embedding_launch,
-    .reference = embedding_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "embedding",
+    .infer = embedding_infer,
+    .launch = embedding_launch,
+    .reference = embedding_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

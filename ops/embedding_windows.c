@@ -17,12 +17,13 @@ static int embedding_windows_infer(struct bi_graph *g, struct bi_node *node,
         st = bi_expect(g, node, 1, 1, -1, err);
     if (!st && (ids->dtype != BI_I32 || ids->axis != BI_AXIS_FIXED || a->taps < 1 || a->pad < 0 ||
                 ids->shape[0] + 2 * a->pad < a->taps))
-        st = bi_fail(err, BIOINFER_INTERNAL, "embedding_windows: %d taps of %s with %d zeros around",
-                     a->taps, bi_shape_text(ids).text, a->pad);
+        st = bi_fail(err, BIOINFER_INTERNAL,
+                     "embedding_windows: %d taps of %s with %d zeros around", a->taps,
+                     bi_shape_text(ids).text, a->pad);
     if (!st)
-        bi_out_shape(g, node, 0, ids->axis, 2,
-                     (int64_t[]){ids->shape[0] + 2 * a->pad - a->taps + 1,
-                                 a->taps * table->shape[1]});
+        bi_out_shape(
+            g, node, 0, ids->axis, 2,
+            (int64_t[]){ids->shape[0] + 2 * a->pad - a->taps + 1, a->taps * table->shape[1]});
     return st;
 }
 
@@ -30,10 +31,10 @@ static void embedding_windows_launch(const struct bi_graph *g, const struct bi_n
                                      const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *table = bi_in(g, node, 0), *ids = bi_in(g, node, 1);
-    BI_LAUNCH(launch, "embedding_windows", struct bi_embedding_windows_params,
-              .counts = b->counts, .table = b->in[0], .ids = b->in[1], .y = b->out[0],
-              .ldy = b->out_ld[0], .rows = g->values[node->out[0]].shape[0],
-              .n = ids->shape[0], .axis = (int32_t)ids->axis, .width = (int32_t)table->shape[1],
+    BI_LAUNCH(launch, "embedding_windows", struct bi_embedding_windows_params, .counts = b->counts,
+              .table = b->in[0], .ids = b->in[1], .y = b->out[0], .ldy = b->out_ld[0],
+              .rows = g->values[node->out[0]].shape[0], .n = ids->shape[0],
+              .axis = (int32_t)ids->axis, .width = (int32_t)table->shape[1],
               .taps = node->attr.taps, .pad = node->attr.pad, .vocab = (int32_t)table->shape[0]);
 }
 
@@ -51,7 +52,10 @@ static void embedding_windows_reference(const void *params)
 }
 
 const struct bi_op bi_op_embedding_windows = {
-    .name = "embedding_windows", .infer = embedding_windows_infer,
-    .launch = embedding_windows_launch, .reference = embedding_windows_reference,
-    .cost = bi_cost_bytes, .required = 3,
+    .name = "embedding_windows",
+    .infer = embedding_windows_infer,
+    .launch = embedding_windows_launch,
+    .reference = embedding_windows_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -11,8 +11,7 @@ static int fill_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_
     if ((a->n_heads != BI_F32 && a->n_heads != BI_I32) || a->first < 0 || a->n < 0)
         return bi_fail(err, BIOINFER_INTERNAL, "fill: [%d, %d] of dtype %d", a->first, a->n,
                        a->n_heads);
-    bi_out_shape(g, node, 0, (enum bi_axis)a->n_prefix, a->n ? 2 : 1,
-                 (int64_t[]){a->first, a->n});
+    bi_out_shape(g, node, 0, (enum bi_axis)a->n_prefix, a->n ? 2 : 1, (int64_t[]){a->first, a->n});
     bi_out(g, node, 0)->dtype = (enum bi_dtype)a->n_heads;
     return 0;
 }
@@ -40,6 +39,9 @@ static void fill_reference(const void *params)
 }
 
 const struct bi_op bi_op_fill = {
-    .name = "fill", .infer = fill_infer, .launch = fill_launch, .reference = fill_reference,
+    .name = "fill",
+    .infer = fill_infer,
+    .launch = fill_launch,
+    .reference = fill_reference,
     .cost = bi_cost_bytes,
 };

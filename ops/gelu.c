@@ -5,8 +5,8 @@
 #include "../kernels/unary.h"
 #include "shared.h"
 
-void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node,
-                     const struct bi_bind *b, struct bi_launch *launch, int function)
+void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node, const struct bi_bind *b,
+                     struct bi_launch *launch, int function)
 {
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "unary", struct bi_unary_params, .counts = b->counts, .x = b->in[0],
@@ -41,6 +41,10 @@ static void gelu_launch(const struct bi_graph *g, const struct bi_node *node,
 }
 
 const struct bi_op bi_op_gelu = {
-    .name = "gelu", .infer = bi_infer_like_first, .launch = gelu_launch,
-    .reference = bi_ref_unary, .cost = bi_cost_bytes, .required = 1,
+    .name = "gelu",
+    .infer = bi_infer_like_first,
+    .launch = gelu_launch,
+    .reference = bi_ref_unary,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -40,6 +40,10 @@ static void halves_reference(const void *params)
 }
 
 const struct bi_op bi_op_halves = {
-    .name = "halves", .infer = halves_infer, .launch = halves_launch,
-    .reference = halves_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "halves",
+    .infer = halves_infer,
+    .launch = halves_launch,
+    .reference = halves_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

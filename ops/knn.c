@@ -95,6 +95,10 @@ static void knn_cost(const struct bi_graph *g, const struct bi_node *node, doubl
 }
 
 const struct bi_op bi_op_knn = {
-    .name = "knn", .infer = knn_infer, .launch = knn_launch, .reference = knn_reference,
-    .cost = knn_cost, .required = 7,
+    .name = "knn",
+    .infer = knn_infer,
+    .launch = knn_launch,
+    .reference = knn_reference,
+    .cost = knn_cost,
+    .required = 7,
 };

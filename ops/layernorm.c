@@ -23,11 +23,11 @@ static void layernorm_launch(const struct bi_graph *g, const struct bi_node *nod
 {
     const struct bi_value *x = bi_in(g, node, 0);
     int32_t groups = node->attr.groups > 1 ? node->attr.groups : 1;
-    BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts,
-              .x = b->in[0], .w = b->in[1], .b = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1] / groups, .groups = groups, .eps = node->attr.eps,
-              .head_dim = node->attr.head_dim, .table = b->in[3], .start = b->in[4]);
+    BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
+              .w = b->in[1], .b = b->in[2], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1] / groups,
+              .groups = groups, .eps = node->attr.eps, .head_dim = node->attr.head_dim,
+              .table = b->in[3], .start = b->in[4]);
 }
 
 /* Heads of a row, from column 0 of y on, in place; row r is a token. */
@@ -82,6 +82,10 @@ void bi_ref_layernorm(const void *params)
 }
 
 const struct bi_op bi_op_layernorm = {
-    .name = "layernorm", .infer = layernorm_infer, .launch = layernorm_launch,
-    .reference = bi_ref_layernorm, .cost = bi_cost_bytes, .required = 3,
+    .name = "layernorm",
+    .infer = layernorm_infer,
+    .launch = layernorm_launch,
+    .reference = bi_ref_layernorm,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

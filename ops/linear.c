@@ -53,8 +53,8 @@ static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
     BI_LAUNCH(launch, "linear", struct bi_linear_params, .counts = b->counts, .x = b->in[0],
               .w = b->in[1], .bias = b->in[2], .residual = b->in[3], .y = b->out[0],
-              .ldx = b->in_ld[0], .ldr = b->in_ld[3], .ldy = b->out_ld[0],
-              .rows = x->shape[0], .axis = (int32_t)x->axis, .n = (int32_t)w->shape[0],
+              .ldx = b->in_ld[0], .ldr = b->in_ld[3], .ldy = b->out_ld[0], .rows = x->shape[0],
+              .axis = (int32_t)x->axis, .n = (int32_t)w->shape[0],
               .k = (int32_t)w->shape[1] * terms_of(node), .act = node->attr.act,
               .gated = !node->attr.gated ? 0
                        : b->gate_block   ? b->gate_block
@@ -150,7 +150,11 @@ void bi_cost_linear(const struct bi_graph *g, const struct bi_node *node, double
 }
 
 const struct bi_op bi_op_linear = {
-    .name = "linear", .infer = linear_infer, .launch = linear_launch,
-    .reference = bi_ref_linear, .cost = bi_cost_linear, .required = 3,
+    .name = "linear",
+    .infer = linear_infer,
+    .launch = linear_launch,
+    .reference = bi_ref_linear,
+    .cost = bi_cost_linear,
+    .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

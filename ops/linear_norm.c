@@ -15,7 +15,8 @@ static int linear_norm_infer(struct bi_graph *g, struct bi_node *node, struct bi
         if (i > 2 || bi_in(g, node, i))
             st = bi_expect(g, node, i, 1, w->shape[0], err);
     if (!st && node->attr.twin && (x->shape[0] % 2 || x->shape[1] % BI_TWIN_TAPS))
-        st = bi_fail(err, BIOINFER_INTERNAL, "linear_norm: x %s in twos of five taps", bi_shape_text(x).text);
+        st = bi_fail(err, BIOINFER_INTERNAL, "linear_norm: x %s in twos of five taps",
+                     bi_shape_text(x).text);
     for (int slot = 0; !st && slot < 2; slot++)
         bi_out_shape(g, node, slot, x->axis, 2, (int64_t[]){x->shape[0], w->shape[0]});
     return st;
@@ -32,7 +33,8 @@ static void linear_norm_launch(const struct bi_graph *g, const struct bi_node *n
     p->twin = node->attr.twin;
 }
 
-static void linear_norm_cost(const struct bi_graph *g, const struct bi_node *node, double *flops, double *bytes)
+static void linear_norm_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                             double *bytes)
 {
     bi_cost_linear(g, node, flops, bytes);
     if (node->attr.twin)
@@ -51,13 +53,17 @@ static void linear_norm_reference(const void *params)
     bi_ref_linear(p);
     for (int64_t r = 0; r < rows; r++)
         for (int32_t c = 0; c < p->n; c++)
-            p->also[r * p->lda + c] =
-                (float)bi_ref_norm_act((double)p->y[r * p->ldy + c] * (double)p->scale[c] +
-                                           (double)p->shift[c], p->then);
+            p->also[r * p->lda + c] = (float)bi_ref_norm_act(
+                (double)p->y[r * p->ldy + c] * (double)p->scale[c] + (double)p->shift[c], p->then);
 }
 
 const struct bi_op bi_op_linear_norm = {
-    .name = "linear_norm", .infer = linear_norm_infer, .launch = linear_norm_launch,
-    .reference = linear_norm_reference, .cost = linear_norm_cost, .required = 27, .spare = 1,
+    .name = "linear_norm",
+    .infer = linear_norm_infer,
+    .launch = linear_norm_launch,
+    .reference = linear_norm_reference,
+    .cost = linear_norm_cost,
+    .required = 27,
+    .spare = 1,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

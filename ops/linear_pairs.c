@@ -24,11 +24,14 @@ static int linear_pairs_infer(struct bi_graph *g, struct bi_node *node, struct b
         st = bi_expect(g, node, 6, 1, w->shape[0], err);
     if (!st && (!x2 != !w2 || (x2 && r) ||
                 (x2 && (x2->shape[0] != x->shape[0] || w2->shape[0] != w->shape[0]))))
-        st = bi_fail(err, BIOINFER_INTERNAL, "linear_pairs: the residual's product does not go with %s",
+        st = bi_fail(err, BIOINFER_INTERNAL,
+                     "linear_pairs: the residual's product does not go with %s",
                      bi_shape_text(x).text);
     if (!st && (x->axis != BI_AXIS_FIXED || x->shape[0] % 2 || (r && r->shape[0] != x->shape[0])))
-        st = bi_fail(err, BIOINFER_INTERNAL, "linear_pairs: rows of %s do not pair, or not with the "
-                     "residual", bi_shape_text(x).text);
+        st = bi_fail(err, BIOINFER_INTERNAL,
+                     "linear_pairs: rows of %s do not pair, or not with the "
+                     "residual",
+                     bi_shape_text(x).text);
     for (int slot = 0; !st && slot < 2; slot++)
         bi_out_shape(g, node, slot, x->axis, 2, (int64_t[]){x->shape[0] / 2, w->shape[0]});
     return st;
@@ -86,7 +89,11 @@ static void linear_pairs_cost(const struct bi_graph *g, const struct bi_node *no
 }
 
 const struct bi_op bi_op_linear_pairs = {
-    .name = "linear_pairs", .infer = linear_pairs_infer, .launch = linear_pairs_launch,
-    .reference = linear_pairs_reference, .cost = linear_pairs_cost, .required = 3,
+    .name = "linear_pairs",
+    .infer = linear_pairs_infer,
+    .launch = linear_pairs_launch,
+    .reference = linear_pairs_reference,
+    .cost = linear_pairs_cost,
+    .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR, [5] = BI_LAYOUT_LINEAR},
 };

@@ -60,7 +60,11 @@ static void linear_pool_reference(const void *params)
 }
 
 const struct bi_op bi_op_linear_pool = {
-    .name = "linear_pool", .infer = linear_pool_infer, .launch = linear_pool_launch,
-    .reference = linear_pool_reference, .cost = bi_cost_linear, .required = 7,
+    .name = "linear_pool",
+    .infer = linear_pool_infer,
+    .launch = linear_pool_launch,
+    .reference = linear_pool_reference,
+    .cost = bi_cost_linear,
+    .required = 7,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

@@ -19,7 +19,11 @@ static void matmul_cost(const struct bi_graph *g, const struct bi_node *node, do
 }
 
 const struct bi_op bi_op_matmul = {
-    .name = "matmul", .infer = matmul_infer, .launch = matmul_launch,
-    .reference = bi_ref_linear, .cost = matmul_cost, .required = 3,
+    .name = "matmul",
+    .infer = matmul_infer,
+    .launch = matmul_launch,
+    .reference = bi_ref_linear,
+    .cost = matmul_cost,
+    .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR},
 };

@@ -19,10 +19,10 @@ static int mean_pool_infer(struct bi_graph *g, struct bi_node *node, struct bioi
 static void mean_pool_launch(const struct bi_graph *g, const struct bi_node *node,
                              const struct bi_bind *b, struct bi_launch *launch)
 {
-    BI_LAUNCH(launch, "mean_pool", struct bi_mean_pool_params, .counts = b->counts,
-              .x = b->in[0], .start = b->in[1], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldy = b->out_ld[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
-              .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix);
+    BI_LAUNCH(launch, "mean_pool", struct bi_mean_pool_params, .counts = b->counts, .x = b->in[0],
+              .start = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .width = (int32_t)bi_in(g, node, 0)->shape[1], .n_prefix = node->attr.n_prefix,
+              .n_suffix = node->attr.n_suffix);
 }
 
 void bi_ref_mean_pool(const void *params)
@@ -54,6 +54,10 @@ void bi_ref_mean_pool(const void *params)
 }
 
 const struct bi_op bi_op_mean_pool = {
-    .name = "mean_pool", .infer = mean_pool_infer, .launch = mean_pool_launch,
-    .reference = bi_ref_mean_pool, .cost = bi_cost_bytes, .required = 3,
+    .name = "mean_pool",
+    .infer = mean_pool_infer,
+    .launch = mean_pool_launch,
+    .reference = bi_ref_mean_pool,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

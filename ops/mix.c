@@ -51,6 +51,10 @@ static void mix_cost(const struct bi_graph *g, const struct bi_node *node, doubl
 }
 
 const struct bi_op bi_op_mix = {
-    .name = "mix", .infer = mix_infer, .launch = mix_launch, .reference = mix_reference,
-    .cost = mix_cost, .required = 7,
+    .name = "mix",
+    .infer = mix_infer,
+    .launch = mix_launch,
+    .reference = mix_reference,
+    .cost = mix_cost,
+    .required = 7,
 };

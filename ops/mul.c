@@ -38,6 +38,10 @@ static void mul_reference(const void *params)
 }
 
 const struct bi_op bi_op_mul = {
-    .name = "mul", .infer = mul_infer, .launch = mul_launch, .reference = mul_reference,
-    .cost = bi_cost_bytes, .required = 3,
+    .name = "mul",
+    .infer = mul_infer,
+    .launch = mul_launch,
+    .reference = mul_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -14,8 +14,7 @@ static enum bi_axis rows_of(enum bi_axis edges)
                                             : BI_AXIS_TOKENS;
 }
 
-static int neighbor_sum_infer(struct bi_graph *g, struct bi_node *node,
-                              struct bioinfer_error *err)
+static int neighbor_sum_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
     int64_t k = node->attr.k;
@@ -74,6 +73,10 @@ static void neighbor_sum_reference(const void *params)
 }
 
 const struct bi_op bi_op_neighbor_sum = {
-    .name = "neighbor_sum", .infer = neighbor_sum_infer, .launch = neighbor_sum_launch,
-    .reference = neighbor_sum_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "neighbor_sum",
+    .infer = neighbor_sum_infer,
+    .launch = neighbor_sum_launch,
+    .reference = neighbor_sum_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

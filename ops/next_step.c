@@ -30,8 +30,9 @@ static void next_step_launch(const struct bi_graph *g, const struct bi_node *nod
                              const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "next_step", struct bi_next_step_params, .counts = b->counts,
-              .step = b->out[0], .row = b->out[1], .token = b->out[2], .alive = b->out[3], .start = b->in[1],
-              .first = b->in[2], .plan = b->in[3], .rows = bi_in(g, node, 2)->shape[0]);
+              .step = b->out[0], .row = b->out[1], .token = b->out[2], .alive = b->out[3],
+              .start = b->in[1], .first = b->in[2], .plan = b->in[3],
+              .rows = bi_in(g, node, 2)->shape[0]);
 }
 
 static void next_step_reference(const void *params)
@@ -50,6 +51,11 @@ static void next_step_reference(const void *params)
 }
 
 const struct bi_op bi_op_next_step = {
-    .name = "next_step", .infer = next_step_infer, .launch = next_step_launch,
-    .reference = next_step_reference, .cost = bi_cost_bytes, .required = 15, .in_place = true,
+    .name = "next_step",
+    .infer = next_step_infer,
+    .launch = next_step_launch,
+    .reference = next_step_reference,
+    .cost = bi_cost_bytes,
+    .required = 15,
+    .in_place = true,
 };

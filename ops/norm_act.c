@@ -26,11 +26,10 @@ static void norm_act_launch(const struct bi_graph *g, const struct bi_node *node
                             const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    BI_LAUNCH(launch, "norm_act", struct bi_norm_act_params, .counts = b->counts,
-              .x = b->in[0], .scale = b->in[1], .shift = b->in[2], .y = b->out[0],
-              .ldx = b->in_ld[0], .ldy = b->out_ld[0], .rows = x->shape[0],
-              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1], .pad = node->attr.pad,
-              .act = node->attr.act);
+    BI_LAUNCH(launch, "norm_act", struct bi_norm_act_params, .counts = b->counts, .x = b->in[0],
+              .scale = b->in[1], .shift = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
+              .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
+              .width = (int32_t)x->shape[1], .pad = node->attr.pad, .act = node->attr.act);
 }
 
 double bi_ref_norm_act(double z, int act)
@@ -67,6 +66,10 @@ static void norm_act_reference(const void *params)
 }
 
 const struct bi_op bi_op_norm_act = {
-    .name = "norm_act", .infer = norm_act_infer, .launch = norm_act_launch,
-    .reference = norm_act_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "norm_act",
+    .infer = norm_act_infer,
+    .launch = norm_act_launch,
+    .reference = norm_act_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -19,14 +19,18 @@ static int norm_pool_infer(struct bi_graph *g, struct bi_node *node, struct bioi
 static void norm_pool_launch(const struct bi_graph *g, const struct bi_node *node,
                              const struct bi_bind *b, struct bi_launch *launch)
 {
-    BI_LAUNCH(launch, "mean_pool", struct bi_mean_pool_params, .counts = b->counts,
-              .x = b->in[0], .w = b->in[1], .b = b->in[2], .start = b->in[3],
-              .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
-              .width = (int32_t)bi_in(g, node, 0)->shape[1], .n_prefix = node->attr.n_prefix,
-              .n_suffix = node->attr.n_suffix, .rms = node->attr.rms, .eps = node->attr.eps);
+    BI_LAUNCH(launch, "mean_pool", struct bi_mean_pool_params, .counts = b->counts, .x = b->in[0],
+              .w = b->in[1], .b = b->in[2], .start = b->in[3], .y = b->out[0], .ldx = b->in_ld[0],
+              .ldy = b->out_ld[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
+              .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix,
+              .rms = node->attr.rms, .eps = node->attr.eps);
 }
 
 const struct bi_op bi_op_norm_pool = {
-    .name = "norm_pool", .infer = norm_pool_infer, .launch = norm_pool_launch,
-    .reference = bi_ref_mean_pool, .cost = bi_cost_bytes, .required = 11,
+    .name = "norm_pool",
+    .infer = norm_pool_infer,
+    .launch = norm_pool_launch,
+    .reference = bi_ref_mean_pool,
+    .cost = bi_cost_bytes,
+    .required = 11,
 };

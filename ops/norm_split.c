@@ -17,14 +17,18 @@ static void norm_split_launch(const struct bi_graph *g, const struct bi_node *no
                               const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts,
-              .x = b->in[0], .w = b->in[1], .b = b->in[2], .y = b->out[0], .copy = b->out[1],
-              .ldx = b->in_ld[0], .ldy = b->out_ld[0], .ldc = b->out_ld[1],
-              .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
-              .rms = node->attr.rms, .eps = node->attr.eps);
+    BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
+              .w = b->in[1], .b = b->in[2], .y = b->out[0], .copy = b->out[1], .ldx = b->in_ld[0],
+              .ldy = b->out_ld[0], .ldc = b->out_ld[1], .rows = x->shape[0],
+              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1], .rms = node->attr.rms,
+              .eps = node->attr.eps);
 }
 
 const struct bi_op bi_op_norm_split = {
-    .name = "norm_split", .infer = norm_split_infer, .launch = norm_split_launch,
-    .reference = bi_ref_layernorm, .cost = bi_cost_bytes, .required = 3,
+    .name = "norm_split",
+    .infer = norm_split_infer,
+    .launch = norm_split_launch,
+    .reference = bi_ref_layernorm,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -55,8 +55,8 @@ struct bi_shape_text bi_shape_text(const struct bi_value *v)
     return t;
 }
 
-int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank,
-              int64_t last, struct bioinfer_error *err)
+int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank, int64_t last,
+              struct bioinfer_error *err)
 {
     const struct bi_value *v = bi_in(g, node, i);
     const char *op = bi_ops[node->op]->name;
@@ -74,8 +74,10 @@ int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
 {
     const struct bi_value *v = bi_in(g, node, i);
     if (!v || v->rank != 1 || v->dtype != BI_I32 || v->shape[0] != g->n_seqs + 1)
-        return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d: expected the starts of %lld "
-                       "sequences", bi_ops[node->op]->name, i, (long long)g->n_seqs);
+        return bi_fail(err, BIOINFER_INTERNAL,
+                       "%s: input %d: expected the starts of %lld "
+                       "sequences",
+                       bi_ops[node->op]->name, i, (long long)g->n_seqs);
     return 0;
 }
 

@@ -11,20 +11,20 @@ enum { BI_PARAMS_SIZE = 256 };
 
 /* What an input that is a weight must look like in memory. */
 enum bi_layout {
-    BI_LAYOUT_PLAIN,  /* row-major float32 */
-    BI_LAYOUT_LINEAR, /* as the backend packs the matrix of a linear layer */
-    BI_LAYOUT_LINEAR_F16, /* the same, rounded to float16, for float16 operands */
+    BI_LAYOUT_PLAIN,         /* row-major float32 */
+    BI_LAYOUT_LINEAR,        /* as the backend packs the matrix of a linear layer */
+    BI_LAYOUT_LINEAR_F16,    /* the same, rounded to float16, for float16 operands */
     BI_LAYOUT_LINEAR_HALVES, /* in two terms of float16, for operands of HALVES (halves.h) */
-    BI_LAYOUT_LINEAR_TWIN /* five taps as eight, in float16 (linear_twin.h) */
+    BI_LAYOUT_LINEAR_TWIN    /* five taps as eight, in float16 (linear_twin.h) */
 };
 
 /* One kernel launch, ready to submit: entry name and parameters with addresses. */
 struct bi_launch {
-    const char *entry;                  /* "linear": resolved by the backend's module() */
+    const char *entry; /* "linear": resolved by the backend's module() */
     const struct bi_op *op;
-    const void *function;               /* what module() found */
-    double flops, bytes;                /* at the bucket's sizes */
-    int32_t phase;                      /* odd: of a loop with its neighbours of this phase */
+    const void *function; /* what module() found */
+    double flops, bytes;  /* at the bucket's sizes */
+    int32_t phase;        /* odd: of a loop with its neighbours of this phase */
     enum bi_dtype in_dtype[BI_NODE_IN], out_dtype[BI_NODE_OUT];
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
@@ -44,8 +44,8 @@ struct bi_op {
     /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. */
     int (*infer)(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
     /* Fills launch->entry and launch->params. NULL: a view, nothing to run. */
-    void (*launch)(const struct bi_graph *g, const struct bi_node *node,
-                   const struct bi_bind *bind, struct bi_launch *launch);
+    void (*launch)(const struct bi_graph *g, const struct bi_node *node, const struct bi_bind *bind,
+                   struct bi_launch *launch);
     /* The plain loops that define the op; sums in double; weights in plain layout. */
     void (*reference)(const void *params);
     /* Multiply and add count as two. */
@@ -56,7 +56,8 @@ struct bi_op {
     bool in_place;                     /* runs, and its output 0 is input 0, changed */
     /* An input that must be there: bit i = input i */
     unsigned required;
-    unsigned spare; /* outputs, a bit each, that are not written where nobody reads them: NULL for launch */
+    unsigned
+        spare; /* outputs, a bit each, that are not written where nobody reads them: NULL for launch */
 };
 
 extern const struct bi_op *const bi_ops[BI_OP_COUNT];
@@ -69,8 +70,8 @@ int bi_op_n_out(enum bi_op_kind op);
 
 /* ---- helpers for the files of ops ---- */
 
-static inline const struct bi_value *bi_in(const struct bi_graph *g,
-                                           const struct bi_node *node, int i)
+static inline const struct bi_value *bi_in(const struct bi_graph *g, const struct bi_node *node,
+                                           int i)
 {
     return node->in[i] == BI_NONE ? NULL : &g->values[node->in[i]];
 }
@@ -86,13 +87,15 @@ void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum
 /* Same shape and axis as input i. */
 void bi_out_like(struct bi_graph *g, const struct bi_node *node, int slot, int i);
 /* Checks rank (and, when >= 0, the last dimension) of input i. */
-int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank,
-              int64_t last, struct bioinfer_error *err);
+int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank, int64_t last,
+              struct bioinfer_error *err);
 /* Checks that input i is the [n_seqs + 1] table of sequence starts. */
 int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err);
 /* "[1280, 320]" into a static-size buffer. */
-struct bi_shape_text { char text[96]; };
+struct bi_shape_text {
+    char text[96];
+};
 struct bi_shape_text bi_shape_text(const struct bi_value *v);
 /* Is output `slot` of a node not written, as nobody reads it? Uses are counted. */
 bool bi_op_is_spared(const struct bi_graph *g, const struct bi_node *node, int slot);

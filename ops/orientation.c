@@ -8,8 +8,7 @@
 #include "../kernels/edges.h"
 #include "shared.h"
 
-static int orientation_infer(struct bi_graph *g, struct bi_node *node,
-                             struct bioinfer_error *err)
+static int orientation_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0), *index = bi_in(g, node, 1);
     int st = bi_expect(g, node, 0, 2, -1, err);
@@ -18,11 +17,10 @@ static int orientation_infer(struct bi_graph *g, struct bi_node *node,
     if (!st)
         st = bi_expect_start(g, node, 2, err);
     if (!st && (x->shape[0] != index->shape[0] || node->attr.first + 3 > x->shape[1]))
-        st = bi_fail(err, BIOINFER_INTERNAL, "orientation: x %s, index %s",
-                     bi_shape_text(x).text, bi_shape_text(index).text);
+        st = bi_fail(err, BIOINFER_INTERNAL, "orientation: x %s, index %s", bi_shape_text(x).text,
+                     bi_shape_text(index).text);
     if (!st)
-        bi_out_shape(g, node, 0, BI_AXIS_EDGES, 2,
-                     (int64_t[]){x->shape[0] * index->shape[1], 7});
+        bi_out_shape(g, node, 0, BI_AXIS_EDGES, 2, (int64_t[]){x->shape[0] * index->shape[1], 7});
     return st;
 }
 
@@ -126,6 +124,10 @@ static void orientation_reference(const void *params)
 }
 
 const struct bi_op bi_op_orientation = {
-    .name = "orientation", .infer = orientation_infer, .launch = orientation_launch,
-    .reference = orientation_reference, .cost = bi_cost_bytes, .required = 7,
+    .name = "orientation",
+    .infer = orientation_infer,
+    .launch = orientation_launch,
+    .reference = orientation_reference,
+    .cost = bi_cost_bytes,
+    .required = 7,
 };

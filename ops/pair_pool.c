@@ -36,10 +36,10 @@ static void pair_pool_launch(const struct bi_graph *g, const struct bi_node *nod
                              const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0), *l = bi_in(g, node, 1);
-    BI_LAUNCH(launch, "pair_pool", struct bi_pair_pool_params, .counts = b->counts,
-              .x = b->in[0], .logits = b->in[1], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldl = b->in_ld[1], .ldy = b->out_ld[0], .rows = x->shape[0] / 2,
-              .width = (int32_t)x->shape[1], .halved = l && l->shape[0] < x->shape[0]);
+    BI_LAUNCH(launch, "pair_pool", struct bi_pair_pool_params, .counts = b->counts, .x = b->in[0],
+              .logits = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldl = b->in_ld[1],
+              .ldy = b->out_ld[0], .rows = x->shape[0] / 2, .width = (int32_t)x->shape[1],
+              .halved = l && l->shape[0] < x->shape[0]);
 }
 
 static void pair_pool_reference(const void *params)
@@ -62,6 +62,10 @@ static void pair_pool_reference(const void *params)
 }
 
 const struct bi_op bi_op_pair_pool = {
-    .name = "pair_pool", .infer = pair_pool_infer, .launch = pair_pool_launch,
-    .reference = pair_pool_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "pair_pool",
+    .infer = pair_pool_infer,
+    .launch = pair_pool_launch,
+    .reference = pair_pool_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -36,6 +36,10 @@ static void positions_reference(const void *params)
 }
 
 const struct bi_op bi_op_positions = {
-    .name = "positions", .infer = positions_infer, .launch = positions_launch,
-    .reference = positions_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "positions",
+    .infer = positions_infer,
+    .launch = positions_launch,
+    .reference = positions_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

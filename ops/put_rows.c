@@ -21,9 +21,9 @@ static void put_rows_launch(const struct bi_graph *g, const struct bi_node *node
                             const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *y = bi_in(g, node, 1);
-    BI_LAUNCH(launch, "put_rows", struct bi_put_rows_params, .counts = b->counts,
-              .x = b->out[0], .y = b->in[1], .row = b->in[2], .rows = y->shape[0],
-              .axis = (int32_t)y->axis, .width = (int32_t)y->shape[1]);
+    BI_LAUNCH(launch, "put_rows", struct bi_put_rows_params, .counts = b->counts, .x = b->out[0],
+              .y = b->in[1], .row = b->in[2], .rows = y->shape[0], .axis = (int32_t)y->axis,
+              .width = (int32_t)y->shape[1]);
 }
 
 static void put_rows_reference(const void *params)
@@ -37,6 +37,11 @@ static void put_rows_reference(const void *params)
 }
 
 const struct bi_op bi_op_put_rows = {
-    .name = "put_rows", .infer = put_rows_infer, .launch = put_rows_launch,
-    .reference = put_rows_reference, .cost = bi_cost_bytes, .required = 7, .in_place = true,
+    .name = "put_rows",
+    .infer = put_rows_infer,
+    .launch = put_rows_launch,
+    .reference = put_rows_reference,
+    .cost = bi_cost_bytes,
+    .required = 7,
+    .in_place = true,
 };

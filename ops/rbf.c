@@ -16,14 +16,14 @@ static int rbf_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_e
         st = bi_expect(g, node, 2, 2, index->shape[1], err);
     if (!st)
         st = bi_expect(g, node, 3, 2, 2, err);
-    if (!st && (x->shape[1] % 3 || x->shape[1] > 3 * BI_ATOMS_MAX ||
-                index->shape[1] > BI_NEIGHBORS_MAX))
+    if (!st &&
+        (x->shape[1] % 3 || x->shape[1] > 3 * BI_ATOMS_MAX || index->shape[1] > BI_NEIGHBORS_MAX))
         st = bi_fail(err, BIOINFER_INTERNAL, "rbf: x %s, index %s", bi_shape_text(x).text,
                      bi_shape_text(index).text);
     if (!st)
-        bi_out_shape(g, node, 0, BI_AXIS_EDGES, 2,
-                     (int64_t[]){x->shape[0] * index->shape[1],
-                                 BI_RBF_BINS * bi_in(g, node, 3)->shape[0]});
+        bi_out_shape(
+            g, node, 0, BI_AXIS_EDGES, 2,
+            (int64_t[]){x->shape[0] * index->shape[1], BI_RBF_BINS * bi_in(g, node, 3)->shape[0]});
     return st;
 }
 
@@ -74,6 +74,10 @@ static void rbf_cost(const struct bi_graph *g, const struct bi_node *node, doubl
 }
 
 const struct bi_op bi_op_rbf = {
-    .name = "rbf", .infer = rbf_infer, .launch = rbf_launch, .reference = rbf_reference,
-    .cost = rbf_cost, .required = 15,
+    .name = "rbf",
+    .infer = rbf_infer,
+    .launch = rbf_launch,
+    .reference = rbf_reference,
+    .cost = rbf_cost,
+    .required = 15,
 };

@@ -9,8 +9,7 @@
 #include "../kernels/rel_attention.h"
 #include "shared.h"
 
-static int rel_attention_infer(struct bi_graph *g, struct bi_node *node,
-                               struct bioinfer_error *err)
+static int rel_attention_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
     const struct bi_value *r = bi_in(g, node, 3);
@@ -33,12 +32,14 @@ static int rel_attention_infer(struct bi_graph *g, struct bi_node *node,
     if (st)
         return st;
     if (q->axis != BI_AXIS_FIXED || k->axis != BI_AXIS_FIXED || v->shape[0] != k->shape[0] ||
-        v->shape[1] % a->n_heads || windows < 0 || k->shape[0] % windows ||
-        q->shape[0] % windows || r->shape[0] != 2 * (k->shape[0] / windows) - 1 || a->first < 0 ||
+        v->shape[1] % a->n_heads || windows < 0 || k->shape[0] % windows || q->shape[0] % windows ||
+        r->shape[0] != 2 * (k->shape[0] / windows) - 1 || a->first < 0 ||
         q->shape[0] / windows > k->shape[0] / windows - a->first)
-        return bi_fail(err, BIOINFER_INTERNAL, "rel_attention: queries %s from %d, keys %s, "
-                       "values %s, positions %s", bi_shape_text(q).text, a->first,
-                       bi_shape_text(k).text, bi_shape_text(v).text, bi_shape_text(r).text);
+        return bi_fail(err, BIOINFER_INTERNAL,
+                       "rel_attention: queries %s from %d, keys %s, "
+                       "values %s, positions %s",
+                       bi_shape_text(q).text, a->first, bi_shape_text(k).text,
+                       bi_shape_text(v).text, bi_shape_text(r).text);
     bi_out_shape(g, node, 0, q->axis, 2, (int64_t[]){q->shape[0], v->shape[1]});
     return 0;
 }
@@ -54,10 +55,8 @@ static void rel_attention_launch(const struct bi_graph *g, const struct bi_node 
               .ldv = b->in_ld[2], .ldr = b->in_ld[3], .ldy = b->out_ld[0],
               .n = (int32_t)(bi_in(g, node, 1)->shape[0] / windows), .first = a->first,
               .n_queries = (int32_t)(bi_in(g, node, 0)->shape[0] / windows),
-              .n_windows = (int32_t)windows, .n_heads = a->n_heads,
-              .key_dim = a->head_dim,
-              .value_dim = (int32_t)(bi_in(g, node, 2)->shape[1] / a->n_heads),
-              .scale = a->scale);
+              .n_windows = (int32_t)windows, .n_heads = a->n_heads, .key_dim = a->head_dim,
+              .value_dim = (int32_t)(bi_in(g, node, 2)->shape[1] / a->n_heads), .scale = a->scale);
 }
 
 static double logit(const struct bi_rel_attention_params *p, int32_t h, int32_t i, int32_t j)
@@ -106,8 +105,8 @@ static void rel_attention_reference(const void *params)
     }
 }
 
-static void rel_attention_cost(const struct bi_graph *g, const struct bi_node *node,
-                               double *flops, double *bytes)
+static void rel_attention_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                               double *bytes)
 {
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
     *flops = 2.0 * (double)q->shape[0] * (double)k->shape[0] / (node->attr.n ? node->attr.n : 1) *
@@ -116,6 +115,10 @@ static void rel_attention_cost(const struct bi_graph *g, const struct bi_node *n
 }
 
 const struct bi_op bi_op_rel_attention = {
-    .name = "rel_attention", .infer = rel_attention_infer, .launch = rel_attention_launch,
-    .reference = rel_attention_reference, .cost = rel_attention_cost, .required = 63,
+    .name = "rel_attention",
+    .infer = rel_attention_infer,
+    .launch = rel_attention_launch,
+    .reference = rel_attention_reference,
+    .cost = rel_attention_cost,
+    .required = 63,
 };

@@ -26,10 +26,10 @@ static void relative_launch(const struct bi_graph *g, const struct bi_node *node
                             const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *index = bi_in(g, node, 3);
-    BI_LAUNCH(launch, "relative", struct bi_relative_params, .counts = b->counts,
-              .table = b->in[0], .number = b->in[1], .chain = b->in[2], .index = b->in[3],
-              .y = b->out[0], .rows = index->shape[0],
-              .width = (int32_t)bi_in(g, node, 0)->shape[1], .k = (int32_t)index->shape[1]);
+    BI_LAUNCH(launch, "relative", struct bi_relative_params, .counts = b->counts, .table = b->in[0],
+              .number = b->in[1], .chain = b->in[2], .index = b->in[3], .y = b->out[0],
+              .rows = index->shape[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
+              .k = (int32_t)index->shape[1]);
 }
 
 static void relative_reference(const void *params)
@@ -52,6 +52,10 @@ static void relative_reference(const void *params)
 }
 
 const struct bi_op bi_op_relative = {
-    .name = "relative", .infer = relative_infer, .launch = relative_launch,
-    .reference = relative_reference, .cost = bi_cost_bytes, .required = 15,
+    .name = "relative",
+    .infer = relative_infer,
+    .launch = relative_launch,
+    .reference = relative_reference,
+    .cost = bi_cost_bytes,
+    .required = 15,
 };

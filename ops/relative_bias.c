@@ -5,8 +5,7 @@
 #include "../kernels/attention.h"
 #include "shared.h"
 
-static int relative_bias_infer(struct bi_graph *g, struct bi_node *node,
-                               struct bioinfer_error *err)
+static int relative_bias_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     int st = bi_expect(g, node, 0, 3, g->longest, err);
     if (!st)
@@ -24,8 +23,7 @@ static void relative_bias_launch(const struct bi_graph *g, const struct bi_node 
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "relative_bias", struct bi_relative_bias_params, .counts = b->counts,
               .x = b->in[0], .bias = b->in[1], .start = b->in[2], .p = b->out[0],
-              .ldh = x->shape[2], .ldp = x->shape[1] * x->shape[2],
-              .n_heads = (int32_t)x->shape[1],
+              .ldh = x->shape[2], .ldp = x->shape[1] * x->shape[2], .n_heads = (int32_t)x->shape[1],
               .reach = (int32_t)bi_in(g, node, 1)->shape[1] / 2);
 }
 
@@ -43,6 +41,10 @@ static void relative_bias_reference(const void *params)
 }
 
 const struct bi_op bi_op_relative_bias = {
-    .name = "relative_bias", .infer = relative_bias_infer, .launch = relative_bias_launch,
-    .reference = relative_bias_reference, .cost = bi_cost_bytes, .required = 7,
+    .name = "relative_bias",
+    .infer = relative_bias_infer,
+    .launch = relative_bias_launch,
+    .reference = relative_bias_reference,
+    .cost = bi_cost_bytes,
+    .required = 7,
 };

@@ -16,13 +16,17 @@ static void rmsnorm_launch(const struct bi_graph *g, const struct bi_node *node,
                            const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts,
-              .x = b->in[0], .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1], .rms = 1, .eps = node->attr.eps);
+    BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
+              .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
+              .rms = 1, .eps = node->attr.eps);
 }
 
 const struct bi_op bi_op_rmsnorm = {
-    .name = "rmsnorm", .infer = rmsnorm_infer, .launch = rmsnorm_launch,
-    .reference = bi_ref_layernorm, .cost = bi_cost_bytes, .required = 3,
+    .name = "rmsnorm",
+    .infer = rmsnorm_infer,
+    .launch = rmsnorm_launch,
+    .reference = bi_ref_layernorm,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -24,8 +24,7 @@ static void rope_launch(const struct bi_graph *g, const struct bi_node *node,
     (void)g;
     BI_LAUNCH(launch, "rope", struct bi_rope_params, .counts = b->counts, .x = b->in[0],
               .table = b->in[1], .start = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
-              .head_dim = node->attr.head_dim);
+              .ldy = b->out_ld[0], .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim);
 }
 
 static void rope_reference(const void *params)
@@ -46,6 +45,10 @@ static void rope_reference(const void *params)
 }
 
 const struct bi_op bi_op_rope = {
-    .name = "rope", .infer = rope_infer, .launch = rope_launch, .reference = rope_reference,
-    .cost = bi_cost_bytes, .required = 7,
+    .name = "rope",
+    .infer = rope_infer,
+    .launch = rope_launch,
+    .reference = rope_reference,
+    .cost = bi_cost_bytes,
+    .required = 7,
 };

@@ -34,6 +34,10 @@ static void rope_table_reference(const void *params)
 }
 
 const struct bi_op bi_op_rope_table = {
-    .name = "rope_table", .infer = rope_table_infer, .launch = rope_table_launch,
-    .reference = rope_table_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "rope_table",
+    .infer = rope_table_infer,
+    .launch = rope_table_launch,
+    .reference = rope_table_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

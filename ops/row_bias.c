@@ -21,9 +21,8 @@ static void row_bias_launch(const struct bi_graph *g, const struct bi_node *node
 {
     const struct bi_value *r = bi_in(g, node, 0);
     BI_LAUNCH(launch, "row_bias", struct bi_row_bias_params, .counts = b->counts, .r = b->in[0],
-              .b = b->in[1], .c = b->in[2], .y = b->out[0], .ldr = b->in_ld[0],
-              .ldy = b->out_ld[0], .rows = r->shape[0], .axis = (int32_t)r->axis,
-              .width = (int32_t)r->shape[1]);
+              .b = b->in[1], .c = b->in[2], .y = b->out[0], .ldr = b->in_ld[0], .ldy = b->out_ld[0],
+              .rows = r->shape[0], .axis = (int32_t)r->axis, .width = (int32_t)r->shape[1]);
 }
 
 static void row_bias_reference(const void *params)
@@ -37,6 +36,10 @@ static void row_bias_reference(const void *params)
 }
 
 const struct bi_op bi_op_row_bias = {
-    .name = "row_bias", .infer = row_bias_infer, .launch = row_bias_launch,
-    .reference = row_bias_reference, .cost = bi_cost_bytes, .required = 7,
+    .name = "row_bias",
+    .infer = row_bias_infer,
+    .launch = row_bias_launch,
+    .reference = row_bias_reference,
+    .cost = bi_cost_bytes,
+    .required = 7,
 };

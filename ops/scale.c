@@ -3,12 +3,16 @@
 #include "shared.h"
 
 static void scale_launch(const struct bi_graph *g, const struct bi_node *node,
-                           const struct bi_bind *bind, struct bi_launch *launch)
+                         const struct bi_bind *bind, struct bi_launch *launch)
 {
     bi_launch_unary(g, node, bind, launch, BI_UNARY_SCALE);
 }
 
 const struct bi_op bi_op_scale = {
-    .name = "scale", .infer = bi_infer_like_first, .launch = scale_launch,
-    .reference = bi_ref_unary, .cost = bi_cost_bytes, .required = 1,
+    .name = "scale",
+    .infer = bi_infer_like_first,
+    .launch = scale_launch,
+    .reference = bi_ref_unary,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -18,10 +18,9 @@ static void scale_rows_launch(const struct bi_graph *g, const struct bi_node *no
                               const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    BI_LAUNCH(launch, "scale_rows", struct bi_scale_rows_params, .counts = b->counts,
-              .x = b->in[0], .scale = b->in[1], .y = b->out[0], .ldx = b->in_ld[0],
-              .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1]);
+    BI_LAUNCH(launch, "scale_rows", struct bi_scale_rows_params, .counts = b->counts, .x = b->in[0],
+              .scale = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1]);
 }
 
 static void scale_rows_reference(const void *params)
@@ -34,6 +33,10 @@ static void scale_rows_reference(const void *params)
 }
 
 const struct bi_op bi_op_scale_rows = {
-    .name = "scale_rows", .infer = scale_rows_infer, .launch = scale_rows_launch,
-    .reference = scale_rows_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "scale_rows",
+    .infer = scale_rows_infer,
+    .launch = scale_rows_launch,
+    .reference = scale_rows_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

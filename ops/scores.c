@@ -39,8 +39,8 @@ static void scores_reference(const void *params)
                     for (int32_t i = 0; i < d; i++)
                         sum += (double)p->q[t * p->ldq + h * d + i] *
                                (double)p->k[j * p->ldk + h * d + i];
-                    p->p[t * p->ldp + h * p->ldh + j - p->start[s]] =
-                        (float)(sum * (double)p->scale);
+                    p->p[t * p->ldp + h * p->ldh + j - p->start[s]] = (float)(sum *
+                                                                              (double)p->scale);
                 }
 }
 
@@ -52,6 +52,10 @@ static void scores_cost(const struct bi_graph *g, const struct bi_node *node, do
 }
 
 const struct bi_op bi_op_scores = {
-    .name = "scores", .infer = scores_infer, .launch = scores_launch,
-    .reference = scores_reference, .cost = scores_cost, .required = 7,
+    .name = "scores",
+    .infer = scores_infer,
+    .launch = scores_launch,
+    .reference = scores_reference,
+    .cost = scores_cost,
+    .required = 7,
 };

@@ -11,8 +11,7 @@ static int64_t n_selected(const struct bi_value *index)
     return index->shape[0] - (index->axis == BI_AXIS_SEQS);
 }
 
-static int select_rows_infer(struct bi_graph *g, struct bi_node *node,
-                             struct bioinfer_error *err)
+static int select_rows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *index = bi_in(g, node, 1);
     int st = bi_expect(g, node, 0, 2, -1, err);
@@ -46,6 +45,10 @@ static void select_rows_reference(const void *params)
 }
 
 const struct bi_op bi_op_select_rows = {
-    .name = "select_rows", .infer = select_rows_infer, .launch = select_rows_launch,
-    .reference = select_rows_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "select_rows",
+    .infer = select_rows_infer,
+    .launch = select_rows_launch,
+    .reference = select_rows_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

@@ -47,7 +47,10 @@ static void sequence_windows_reference(const void *params)
 }
 
 const struct bi_op bi_op_sequence_windows = {
-    .name = "sequence_windows", .infer = sequence_windows_infer,
-    .launch = sequence_windows_launch, .reference = sequence_windows_reference,
-    .cost = bi_cost_bytes, .required = 3,
+    .name = "sequence_windows",
+    .infer = sequence_windows_infer,
+    .launch = sequence_windows_launch,
+    .reference = sequence_windows_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

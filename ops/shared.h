@@ -6,7 +6,7 @@
 #include "../kernels/edges.h"
 #include "../kernels/linear.h"
 
-void bi_ref_linear(const void *params);    /* linear.c: linear, matmul */
+void bi_ref_linear(const void *params); /* linear.c: linear, matmul */
 /* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and attr.act as what follows y. */
 struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,
                                           const struct bi_bind *bind, struct bi_launch *launch);
@@ -48,14 +48,14 @@ void bi_ref_gaussians(const float *a, const float *b, float *y);
 double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
 
 /* Copies a parameter struct into the launch. */
-#define BI_LAUNCH(launch, entry_name, type, ...)                                         \
-    do {                                                                                 \
-        type params_;                                                                    \
-        _Static_assert(sizeof(type) <= BI_PARAMS_SIZE, "enlarge BI_PARAMS_SIZE");        \
-        memset(&params_, 0, sizeof params_); /* padding too: tools/same.py compares bytes */ \
-        params_ = (type){__VA_ARGS__};                                                   \
-        (launch)->entry = entry_name;                                                    \
-        memcpy((launch)->params, &params_, sizeof params_);                              \
+#define BI_LAUNCH(launch, entry_name, type, ...)                                                   \
+    do {                                                                                           \
+        type params_;                                                                              \
+        _Static_assert(sizeof(type) <= BI_PARAMS_SIZE, "enlarge BI_PARAMS_SIZE");                  \
+        memset(&params_, 0, sizeof params_); /* padding too: tools/same.py compares bytes */       \
+        params_ = (type){__VA_ARGS__};                                                             \
+        (launch)->entry = entry_name;                                                              \
+        memcpy((launch)->params, &params_, sizeof params_);                                        \
     } while (0)
 
 #endif

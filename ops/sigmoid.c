@@ -9,6 +9,10 @@ static void sigmoid_launch(const struct bi_graph *g, const struct bi_node *node,
 }
 
 const struct bi_op bi_op_sigmoid = {
-    .name = "sigmoid", .infer = bi_infer_like_first, .launch = sigmoid_launch,
-    .reference = bi_ref_unary, .cost = bi_cost_bytes, .required = 1,
+    .name = "sigmoid",
+    .infer = bi_infer_like_first,
+    .launch = sigmoid_launch,
+    .reference = bi_ref_unary,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -9,6 +9,10 @@ static void silu_launch(const struct bi_graph *g, const struct bi_node *node,
 }
 
 const struct bi_op bi_op_silu = {
-    .name = "silu", .infer = bi_infer_like_first, .launch = silu_launch,
-    .reference = bi_ref_unary, .cost = bi_cost_bytes, .required = 1,
+    .name = "silu",
+    .infer = bi_infer_like_first,
+    .launch = silu_launch,
+    .reference = bi_ref_unary,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

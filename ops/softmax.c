@@ -44,6 +44,10 @@ static void softmax_reference(const void *params)
 }
 
 const struct bi_op bi_op_softmax = {
-    .name = "softmax", .infer = softmax_infer, .launch = softmax_launch,
-    .reference = softmax_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "softmax",
+    .infer = softmax_infer,
+    .launch = softmax_launch,
+    .reference = softmax_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

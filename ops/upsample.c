@@ -36,6 +36,10 @@ static void upsample_reference(const void *params)
 }
 
 const struct bi_op bi_op_upsample = {
-    .name = "upsample", .infer = upsample_infer, .launch = upsample_launch,
-    .reference = upsample_reference, .cost = bi_cost_bytes, .required = 3,
+    .name = "upsample",
+    .infer = upsample_infer,
+    .launch = upsample_launch,
+    .reference = upsample_reference,
+    .cost = bi_cost_bytes,
+    .required = 3,
 };

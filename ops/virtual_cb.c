@@ -18,8 +18,8 @@ static void virtual_cb_launch(const struct bi_graph *g, const struct bi_node *no
                               const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    BI_LAUNCH(launch, "virtual_cb", struct bi_virtual_cb_params, .counts = b->counts,
-              .x = b->in[0], .y = b->out[0], .rows = x->shape[0], .axis = (int32_t)x->axis);
+    BI_LAUNCH(launch, "virtual_cb", struct bi_virtual_cb_params, .counts = b->counts, .x = b->in[0],
+              .y = b->out[0], .rows = x->shape[0], .axis = (int32_t)x->axis);
 }
 
 static void virtual_cb_reference(const void *params)
@@ -44,6 +44,10 @@ static void virtual_cb_reference(const void *params)
 }
 
 const struct bi_op bi_op_virtual_cb = {
-    .name = "virtual_cb", .infer = virtual_cb_infer, .launch = virtual_cb_launch,
-    .reference = virtual_cb_reference, .cost = bi_cost_bytes, .required = 1,
+    .name = "virtual_cb",
+    .infer = virtual_cb_infer,
+    .launch = virtual_cb_launch,
+    .reference = virtual_cb_reference,
+    .cost = bi_cost_bytes,
+    .required = 1,
 };

@@ -32,5 +32,9 @@ static void windows_cost(const struct bi_graph *g, const struct bi_node *node, d
 }
 
 const struct bi_op bi_op_windows = {
-    .name = "windows", .infer = windows_infer, .cost = windows_cost, .view = true, .required = 1,
+    .name = "windows",
+    .infer = windows_infer,
+    .cost = windows_cost,
+    .view = true,
+    .required = 1,
 };

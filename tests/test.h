@@ -25,10 +25,10 @@ static const char *test_name = "";
 #define CHECK_STR(a, b) test_string((a), (b), #a, __FILE__, __LINE__)
 /* `text` must contain `part` */
 #define CHECK_HAS(text, part) test_has((text), (part), #text, __FILE__, __LINE__)
-#define TEST(function)                                                                   \
-    do {                                                                                 \
-        test_name = #function;                                                           \
-        function();                                                                      \
+#define TEST(function)                                                                             \
+    do {                                                                                           \
+        test_name = #function;                                                                     \
+        function();                                                                                \
     } while (0)
 
 static inline int test_check(int ok, const char *what, const char *file, int line)
@@ -54,16 +54,18 @@ static inline int test_string(const char *a, const char *b, const char *what, co
 {
     int ok = test_check(a && b && !strcmp(a, b), what, file, line);
     if (!ok)
-        fprintf(stderr, "    got      '%s'\n    expected '%s'\n", a ? a : "(null)", b ? b : "(null)");
+        fprintf(stderr, "    got      '%s'\n    expected '%s'\n", a ? a : "(null)",
+                b ? b : "(null)");
     return ok;
 }
 
-static inline int test_has(const char *text, const char *part, const char *what,
-                           const char *file, int line)
+static inline int test_has(const char *text, const char *part, const char *what, const char *file,
+                           int line)
 {
     int ok = test_check(text && strstr(text, part), what, file, line);
     if (!ok)
-        fprintf(stderr, "    got      '%s'\n    expected '...%s...'\n", text ? text : "(null)", part);
+        fprintf(stderr, "    got      '%s'\n    expected '...%s...'\n", text ? text : "(null)",
+                part);
     return ok;
 }
 

@@ -18,10 +18,14 @@
 #include "../base/map.h"
 
 enum {
-    ITEMS = 1024,        /* of a section */
-    BLOCK = 256,         /* children of an R-tree node */
-    MAX_ZOOMS = 6, ZOOM_STEP = 4, FIRST_ZOOM = 8, /* in bins */
-    ZOOM_SIZE = 32, HEADER = 64, SUMMARY = 40
+    ITEMS = 1024, /* of a section */
+    BLOCK = 256,  /* children of an R-tree node */
+    MAX_ZOOMS = 6,
+    ZOOM_STEP = 4,
+    FIRST_ZOOM = 8, /* in bins */
+    ZOOM_SIZE = 32,
+    HEADER = 64,
+    SUMMARY = 40
 };
 
 struct contig {
@@ -66,10 +70,10 @@ struct bioinfer_bigwig {
     struct run *runs;
     float *values;
     size_t n_contigs, cap_contigs, n_runs, cap_runs, n_values, cap_values;
-    struct bi_buf raw;     /* a section before compression */
+    struct bi_buf raw; /* a section before compression */
     uint8_t *packed;
     size_t packed_size;
-    uint32_t largest;      /* bytes of a section before compression */
+    uint32_t largest; /* bytes of a section before compression */
     struct summary all;
 };
 
@@ -126,9 +130,10 @@ static int find_contig(struct bioinfer_bigwig *b, const char *name, int64_t leng
                        b->out.path, name, (long long)length, (long long)b->contigs[*at].length);
     }
     if (b->n_contigs == UINT16_MAX || !len || len > 255 || length < 1 || length > UINT32_MAX)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: contig '%.80s' of %lld bases: BigWig takes names "
-                       "of 1 to 255 bytes, 32-bit lengths, and here 65,535 contigs", b->out.path,
-                       name, (long long)length);
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "%s: contig '%.80s' of %lld bases: BigWig takes names "
+                       "of 1 to 255 bytes, 32-bit lengths, and here 65,535 contigs",
+                       b->out.path, name, (long long)length);
     if (!(c.name = bi_arena_strndup(&b->arena, name, len)) ||
         !bi_grow(b->env, &b->contigs, &b->cap_contigs, b->n_contigs + 1, sizeof *b->contigs) ||
         bi_map_add(&b->by_name, c.name, len, b->n_contigs, NULL) < 0)
@@ -141,24 +146,24 @@ static int find_contig(struct bioinfer_bigwig *b, const char *name, int64_t leng
 int bi_bigwig_put(struct bioinfer_bigwig *b, const char *contig, int64_t length, int64_t start,
                   int64_t bin_size, const float *values, int64_t n, struct bioinfer_error *err)
 {
-    struct run run = {.start = start, .bin_size = bin_size, .first = b->n_values,
-                      .n = (size_t)n};
+    struct run run = {.start = start, .bin_size = bin_size, .first = b->n_values, .n = (size_t)n};
     int st;
     if (!n)
         return 0;
     if (start < 0 || bin_size < 1 || bin_size > UINT32_MAX || n < 0 || start >= length ||
         (length - 1 - start) / bin_size < n - 1)
-        return bi_fail(err, BIOINFER_INVALID, "%s: %lld bins of %lld bases from %.80s:%lld begin "
-                       "beyond its %lld bases", b->out.path, (long long)n, (long long)bin_size,
-                       contig, (long long)start, (long long)length);
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: %lld bins of %lld bases from %.80s:%lld begin "
+                       "beyond its %lld bases",
+                       b->out.path, (long long)n, (long long)bin_size, contig, (long long)start,
+                       (long long)length);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(values[i]))
             return bi_fail(err, BIOINFER_NONFINITE, "%s: value of %.80s:%lld is not finite",
                            b->out.path, contig, (long long)(start + i * bin_size));
     if ((st = find_contig(b, contig, length, &run.contig, err)))
         return st;
-    if (!bi_grow(b->env, &b->values, &b->cap_values, b->n_values + (size_t)n,
-                 sizeof *b->values) ||
+    if (!bi_grow(b->env, &b->values, &b->cap_values, b->n_values + (size_t)n, sizeof *b->values) ||
         !bi_grow(b->env, &b->runs, &b->cap_runs, b->n_runs + 1, sizeof *b->runs))
         return bi_fail(err, BIOINFER_NOMEM, "%s: values", b->out.path);
     memcpy(b->values + b->n_values, values, (size_t)n * sizeof *values);
@@ -179,13 +184,19 @@ static void put(struct bi_buf *out, uint64_t v, int bytes)
 
 static void put_f32(struct bi_buf *out, float x)
 {
-    union { float f; uint32_t u; } v = {.f = x};
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = x};
     put(out, v.u, 4);
 }
 
 static void put_f64(struct bi_buf *out, double x)
 {
-    union { double f; uint64_t u; } v = {.f = x};
+    union {
+        double f;
+        uint64_t u;
+    } v = {.f = x};
     put(out, v.u, 8);
 }
 
@@ -346,8 +357,7 @@ static int write_section(struct bioinfer_bigwig *b, struct extents *list, const 
     }
     for (size_t i = 0; i < n; i++)
         put_f32(&b->raw, b->values[r->first + first + i]);
-    return write_piece(b, list, (struct extent){id, (uint32_t)start, id, (uint32_t)end, 0, 0},
-                       err);
+    return write_piece(b, list, (struct extent){id, (uint32_t)start, id, (uint32_t)end, 0, 0}, err);
 }
 
 static void add_summary(struct summary *s, uint64_t bases, double v)
@@ -545,8 +555,8 @@ static int write_zoom(struct bioinfer_bigwig *b, struct zoom *zoom, struct bioin
                 int64_t next = (from / zoom->reduction + 1) * zoom->reduction;
                 uint32_t chrom = b->contigs[r->contig].id;
                 next = next < to ? next : to;
-                if (w.s.bases && (w.chrom != chrom || w.start / zoom->reduction !=
-                                                          from / zoom->reduction)) {
+                if (w.s.bases &&
+                    (w.chrom != chrom || w.start / zoom->reduction != from / zoom->reduction)) {
                     st = put_window(&z, &w, err);
                     w.s = (struct summary){0};
                 }
@@ -582,8 +592,9 @@ static int choose_zooms(const struct bioinfer_bigwig *b, struct zoom *zooms)
             reduction = (uint64_t)b->runs[i].bin_size;
         bases += b->runs[i].n * (uint64_t)b->runs[i].bin_size;
     }
-    for (reduction *= FIRST_ZOOM; n < MAX_ZOOMS && reduction && reduction <= UINT32_MAX / 2 &&
-                                  bases / reduction >= 4; reduction *= ZOOM_STEP)
+    for (reduction *= FIRST_ZOOM;
+         n < MAX_ZOOMS && reduction && reduction <= UINT32_MAX / 2 && bases / reduction >= 4;
+         reduction *= ZOOM_STEP)
         zooms[n++] = (struct zoom){.reduction = (uint32_t)reduction};
     return n;
 }
@@ -591,8 +602,7 @@ static int choose_zooms(const struct bioinfer_bigwig *b, struct zoom *zooms)
 /* ---- finish ---- */
 
 static int write_header(struct bioinfer_bigwig *b, const struct zoom *zooms, int n,
-                        uint64_t contigs, uint64_t data, uint64_t index,
-                        struct bioinfer_error *err)
+                        uint64_t contigs, uint64_t data, uint64_t index, struct bioinfer_error *err)
 {
     uint64_t summary = HEADER + 24 * (uint64_t)n;
     int st;

@@ -25,7 +25,8 @@ struct esm_pt {
 static const struct entry {
     const char *kind, *key;
     bool by_layer;
-} entries[] = { /* in the order of the script */
+} entries[] = {
+    /* in the order of the script */
     {"per-residue", "representations", true},
     {"mean", "mean_representations", true},
     {"bos", "bos_representations", true},
@@ -166,7 +167,8 @@ static void put_tensor(struct bi_buf *out, const struct bioinfer_array *a, int k
             stride *= (uint64_t)a->shape[k];
         put_int(out, stride);
     }
-    bi_buf_puts(out, "t\x89" "ccollections\nOrderedDict\n)RtR");
+    bi_buf_puts(out, "t\x89"
+                     "ccollections\nOrderedDict\n)RtR");
 }
 
 static void put_pickle(struct esm_pt *s, const struct bioinfer_result *r)
@@ -195,8 +197,8 @@ static void put_pickle(struct esm_pt *s, const struct bioinfer_result *r)
     bi_buf_puts(out, "u.");
 }
 
-static int pt_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                  const char *name, struct bioinfer_error *err)
+static int pt_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                  struct bioinfer_error *err)
 {
     struct esm_pt *s = w->state;
     struct bi_zip_out zip = {.out = BI_OUT_NONE, .head.env = w->env, .central.env = w->env};
@@ -205,14 +207,13 @@ static int pt_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     s->path.size = 0;
     bi_buf_printf(&s->path, "%s/%s.pt", s->temp, name);
     bi_buf_text(&s->path);
-    if ((st = bi_writer_check(w, &s->pickle, err)) ||
-        (st = bi_writer_check(w, &s->label, err)) ||
+    if ((st = bi_writer_check(w, &s->pickle, err)) || (st = bi_writer_check(w, &s->label, err)) ||
         (st = bi_writer_check(w, &s->path, err)) ||
         (st = bi_zip_out_open(&zip, w->env, s->path.data, err)))
         goto out;
     zip.out.sync = BI_SYNC_NONE; /* pt_finish syncs all */
     if ((st = bi_zip_out_put(&zip, "archive/data.pkl", s->pickle.data, s->pickle.size, NULL, 0,
-                         err)) ||
+                             err)) ||
         (st = bi_zip_out_put(&zip, "archive/byteorder", "little", 6, NULL, 0, err)))
         goto out;
     for (int i = 0; i < r->n_arrays; i++) {

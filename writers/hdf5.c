@@ -90,8 +90,7 @@ static void leave(struct hdf5 *s)
     pthread_mutex_unlock(&library_lock);
 }
 
-static int fail(const struct bioinfer_writer *w, const char *what,
-                struct bioinfer_error *err)
+static int fail(const struct bioinfer_writer *w, const char *what, struct bioinfer_error *err)
 {
     int e = errno;
     if (e == ENOSPC || e == EDQUOT || e == EFBIG || e == ENOMEM || e == EIO)
@@ -102,33 +101,26 @@ static int fail(const struct bioinfer_writer *w, const char *what,
 static int load(const char *path, struct hdf5 *s, struct bioinfer_error *err)
 {
     static const char *const names[] = {
-        "libhdf5_serial.so.103",
-        "libhdf5.so.103",
-        "libhdf5.so.200",
-        "libhdf5_serial.so.310",
-        "libhdf5.so.310",
-        "libhdf5_serial.so",
-        "libhdf5.so",
+        "libhdf5_serial.so.103", "libhdf5.so.103",    "libhdf5.so.200", "libhdf5_serial.so.310",
+        "libhdf5.so.310",        "libhdf5_serial.so", "libhdf5.so",
     };
     unsigned major = 0, minor = 0, patch = 0;
     const char *missing = NULL;
     for (size_t i = 0; i < BI_COUNT(names) && !s->library; i++)
         s->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!s->library)
-        return bi_fail(
-            err, BIOINFER_UNSUPPORTED,
-            "%s: HDF5 needs libhdf5, which is not installed (tried %s ... "
-            "%s); npz needs no library",
-            path, names[0], names[BI_COUNT(names) - 1]);
-#define X(name)                                                                        \
-    *(void **)&s->name##_ = dlsym(s->library, #name);                                  \
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: HDF5 needs libhdf5, which is not installed (tried %s ... "
+                       "%s); npz needs no library",
+                       path, names[0], names[BI_COUNT(names) - 1]);
+#define X(name)                                                                                    \
+    *(void **)&s->name##_ = dlsym(s->library, #name);                                              \
     missing = s->name##_ ? missing : #name;
     HDF5_FUNCTIONS(X)
     HDF5_IDS(X)
 #undef X
     if (missing)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: libhdf5 has no %s", path,
-                       missing);
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: libhdf5 has no %s", path, missing);
     pthread_mutex_lock(&library_lock);
     s->H5dont_atexit_(); /* the process's exit is not ours; fails if H5 is in use
                             already */
@@ -144,14 +136,12 @@ static int load(const char *path, struct hdf5 *s, struct bioinfer_error *err)
 }
 
 /* A variable-length UTF-8 string attribute (what h5py hands out as str). */
-static bool put_attribute(struct hdf5 *s, hid_t object, const char *name,
-                          const char *text)
+static bool put_attribute(struct hdf5 *s, hid_t object, const char *name, const char *text)
 {
     hid_t space = s->H5Screate_(H5S_SCALAR), attribute = -1;
     bool ok = false;
     if (space >= 0)
-        attribute =
-            s->H5Acreate2_(object, name, s->text_type, space, H5P_DEFAULT, H5P_DEFAULT);
+        attribute = s->H5Acreate2_(object, name, s->text_type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute >= 0) {
         ok = s->H5Awrite_(attribute, s->text_type, &text) >= 0;
         ok &= s->H5Aclose_(attribute) >= 0;
@@ -172,8 +162,8 @@ static bool put_about(struct hdf5 *s, const char *name, const char *text)
 static bool make_file(struct hdf5 *s, const char *model)
 {
     char version[32];
-    snprintf(version, sizeof version, "%d.%d.%d", BIOINFER_VERSION_MAJOR,
-             BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH);
+    snprintf(version, sizeof version, "%d.%d.%d", BIOINFER_VERSION_MAJOR, BIOINFER_VERSION_MINOR,
+             BIOINFER_VERSION_PATCH);
     /* EXCL: a file or a link that has this name is left alone, see temp.h */
     s->file = s->H5Fcreate_(s->temp, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
     if (s->file < 0)
@@ -276,12 +266,11 @@ static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a, bool hal
     bool ok = false;
     for (int i = 0; i < a->n_dims; i++)
         shape[i] = (hsize_t)a->shape[i];
-    space = a->n_dims ? s->H5Screate_simple_(a->n_dims, shape, NULL)
-                      : s->H5Screate_(H5S_SCALAR);
+    space = a->n_dims ? s->H5Screate_simple_(a->n_dims, shape, NULL) : s->H5Screate_(H5S_SCALAR);
     if (space >= 0)
         set = s->H5Dcreate2_(s->file, s->key.data, type, space,
-                             bi_utf8_valid(s->key.data) ? s->links_utf8 : s->links,
-                             s->creation, H5P_DEFAULT);
+                             bi_utf8_valid(s->key.data) ? s->links_utf8 : s->links, s->creation,
+                             H5P_DEFAULT);
     if (set >= 0) {
         ok = s->H5Dwrite_(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0;
         ok &= s->H5Dclose_(set) >= 0;
@@ -301,8 +290,8 @@ static bool put_original_id(struct hdf5 *s, const char *name, const char *id)
     return s->H5Oclose_(object) >= 0 && ok;
 }
 
-static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                  const char *name, struct bioinfer_error *err)
+static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                  struct bioinfer_error *err)
 {
     struct hdf5 *s = w->state;
     int st = 0;
@@ -459,8 +448,8 @@ static int make_datasets(struct bioinfer_writer *w, struct bioinfer_error *err)
     const int64_t chunk = s->n_waiting ? s->n_waiting : 1;
     int st = 0;
     enter(s);
-    s->rows = make_growing(s, BI_ROWS_VALUES, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_,
-                           chunk, 2, s->width < 0 ? 0 : s->width);
+    s->rows = make_growing(s, BI_ROWS_VALUES, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_, chunk,
+                           2, s->width < 0 ? 0 : s->width);
     s->ids = make_growing(s, BI_ROWS_IDS, s->text_type, chunk, 1, 0);
     if (s->rows < 0 || s->ids < 0)
         st = fail(w, "creating the datasets", err);
@@ -482,10 +471,9 @@ static int put_waiting(struct bioinfer_writer *w, struct bioinfer_error *err)
     for (int64_t i = 0; i < s->n_waiting; i++, id += strlen(id) + 1)
         ids[i] = id;
     enter(s);
-    if (s->n_waiting &&
-        (!put_rows(s, s->rows, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_, 2, s->n,
-                   s->n_waiting, s->width, s->waiting.data) ||
-         !put_rows(s, s->ids, s->text_type, 1, s->n, s->n_waiting, 0, ids)))
+    if (s->n_waiting && (!put_rows(s, s->rows, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_, 2,
+                                   s->n, s->n_waiting, s->width, s->waiting.data) ||
+                         !put_rows(s, s->ids, s->text_type, 1, s->n, s->n_waiting, 0, ids)))
         st = fail(w, "writing rows", err);
     leave(s);
     s->n += s->n_waiting;
@@ -495,8 +483,8 @@ static int put_waiting(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st;
 }
 
-static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                      const char *name, struct bioinfer_error *err)
+static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                      struct bioinfer_error *err)
 {
     struct hdf5 *s = w->state;
     const void *bytes;
@@ -586,11 +574,11 @@ static void list_group(struct listing *l, hid_t group, const char *above, int le
         return;
     for (hsize_t k = 0; k < info.nlinks && l->n < MOST_LISTED; k++) {
         const size_t used = (size_t)snprintf(name, sizeof name, "%s%s", above, *above ? "/" : "");
-        ssize_t length =
-            used >= sizeof name
-                ? -1
-                : l->s->H5Lget_name_by_idx_(group, ".", H5_INDEX_NAME, H5_ITER_INC, k, name + used,
-                                            sizeof name - used, H5P_DEFAULT);
+        ssize_t length = used >= sizeof name
+                             ? -1
+                             : l->s->H5Lget_name_by_idx_(group, ".", H5_INDEX_NAME, H5_ITER_INC, k,
+                                                         name + used, sizeof name - used,
+                                                         H5P_DEFAULT);
         hid_t object;
         if (length <= 0 || (size_t)length >= sizeof name - used) {
             l->cut = true;
@@ -611,8 +599,14 @@ static void list_group(struct listing *l, hid_t group, const char *above, int le
 
 int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err)
 {
-    struct hdf5 s = {.file = -1, .links = -1, .links_utf8 = -1, .creation = -1, .text_type = -1,
-                     .half_type = -1, .rows = -1, .ids = -1};
+    struct hdf5 s = {.file = -1,
+                     .links = -1,
+                     .links_utf8 = -1,
+                     .creation = -1,
+                     .text_type = -1,
+                     .half_type = -1,
+                     .rows = -1,
+                     .ids = -1};
     struct listing l = {.s = &s, .out = out};
     hid_t root = -1;
     int st = load(path, &s, err);

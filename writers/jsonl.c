@@ -83,8 +83,8 @@ static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
     return 0;
 }
 
-static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                     const char *name, struct bioinfer_error *err)
+static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                     struct bioinfer_error *err)
 {
     struct jsonl *s = w->state;
     struct bi_buf *line = &s->line;

@@ -25,10 +25,8 @@ void bi_npy_header(struct bi_buf *out, const char *type, int n_dims, const int64
     }
     bi_buf_puts(out, n_dims == 1 ? ",), }" : "), }");
     if (n_dims) /* NumPy leaves room for shape[0] to grow to 21 digits in place */
-        bi_buf_printf(out, "%*s", 21 - snprintf(NULL, 0, "%lld", (long long)shape[0]),
-                      "");
-    n = out->size -
-        start; /* an already aligned header gets 64 bytes more, as NumPy's does */
+        bi_buf_printf(out, "%*s", 21 - snprintf(NULL, 0, "%lld", (long long)shape[0]), "");
+    n = out->size - start; /* an already aligned header gets 64 bytes more, as NumPy's does */
     bi_buf_printf(out, "%*s\n", (int)(64 - (n + 1) % 64), "");
     if (!out->failed) {
         n = out->size - start - 10;
@@ -84,16 +82,15 @@ static int npy_check(const struct bioinfer_writer *w, const struct bioinfer_resu
 {
     int st = bi_writer_vectors_only(w, r, err);
     if (!st && r->n_arrays != 1)
-        st = bi_fail(
-            err, BIOINFER_INVALID,
-            "%s: npy holds one array per record, got %d (several kinds or layers); "
-            "npz, safetensors, jsonl and tsv hold more",
-            w->path, r->n_arrays);
+        st = bi_fail(err, BIOINFER_INVALID,
+                     "%s: npy holds one array per record, got %d (several kinds or layers); "
+                     "npz, safetensors, jsonl and tsv hold more",
+                     w->path, r->n_arrays);
     return st;
 }
 
-static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                   const char *name, struct bioinfer_error *err)
+static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                   struct bioinfer_error *err)
 {
     struct npy *s = w->state;
     const struct bioinfer_array *a = r->arrays;
@@ -112,8 +109,7 @@ static int npy_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
     s->text.size = 0;
     bi_put_field(&s->text, name);
     bi_buf_putc(&s->text, '\n');
-    if ((st = bi_writer_check(w, &s->text, err)) ||
-        (st = bi_out_write(&s->out, bytes, size, err)))
+    if ((st = bi_writer_check(w, &s->text, err)) || (st = bi_out_write(&s->out, bytes, size, err)))
         return st;
     s->n++;
     return bi_out_write(&s->ids, s->text.data, s->text.size, err);

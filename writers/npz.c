@@ -59,8 +59,8 @@ static int npz_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st;
 }
 
-static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                   const char *name, struct bioinfer_error *err)
+static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                   struct bioinfer_error *err)
 {
     struct npz *s = w->state;
     s->zip.n_threads = w->n_threads;
@@ -77,10 +77,9 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         bi_buf_text(&s->key);
         s->header.size = 0;
         bi_npy_header(&s->header, bi_npy_type(w), a->n_dims, a->shape);
-        if ((st = bi_writer_check(w, &s->key, err)) ||
-            (st = bi_writer_check(w, &s->header, err)) ||
-            (st = bi_zip_out_put(&s->zip, s->key.data, s->header.data, s->header.size, bytes,
-                                 size, err)))
+        if ((st = bi_writer_check(w, &s->key, err)) || (st = bi_writer_check(w, &s->header, err)) ||
+            (st = bi_zip_out_put(&s->zip, s->key.data, s->header.data, s->header.size, bytes, size,
+                                 err)))
             return st;
     }
     return 0;
@@ -153,8 +152,8 @@ static int begin_rows(struct bioinfer_writer *w, struct bioinfer_error *err)
                                  err);
 }
 
-static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                      const char *name, struct bioinfer_error *err)
+static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                      struct bioinfer_error *err)
 {
     struct npz *s = w->state;
     const void *bytes;
@@ -181,8 +180,7 @@ static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
         return st;
     snprintf(type, sizeof type, "|S%zu", s->matrix.longest);
     if ((st = make_header(w, type, 1, 0, err)) ||
-        (st = bi_zip_out_begin(&s->zip, BI_ROWS_IDS ".npy", s->header.data, s->header.size,
-                               err)) ||
+        (st = bi_zip_out_begin(&s->zip, BI_ROWS_IDS ".npy", s->header.data, s->header.size, err)) ||
         (st = bi_rows_ids(&s->matrix, w, take_ids, s, err)) ||
         (st = bi_zip_out_end(&s->zip, s->header.data, s->header.size, err)))
         return st;

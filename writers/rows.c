@@ -5,11 +5,11 @@
 
 #include "text.h"
 
-enum { MAX_ID = 255 };          /* bytes, of which one byte tells */
-enum { PIECE = 1 << 16 };       /* bytes of ids that are read, and of those that are handed out */
+enum { MAX_ID = 255 };    /* bytes, of which one byte tells */
+enum { PIECE = 1 << 16 }; /* bytes of ids that are read, and of those that are handed out */
 
 int bi_rows_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
-                    struct bioinfer_error *err)
+                  struct bioinfer_error *err)
 {
     for (int i = 0; i < r->n_arrays; i++)
         if (r->arrays[i].n_dims != 1)
@@ -25,7 +25,7 @@ int bi_rows_check(const struct bioinfer_writer *w, const struct bioinfer_result 
 }
 
 int bi_rows_same_width(const struct bioinfer_writer *w, const struct bioinfer_result *r,
-                         int64_t width, struct bioinfer_error *err)
+                       int64_t width, struct bioinfer_error *err)
 {
     return r->arrays[0].shape[0] == width
                ? 0
@@ -35,7 +35,7 @@ int bi_rows_same_width(const struct bioinfer_writer *w, const struct bioinfer_re
 }
 
 void bi_rows_rename(const struct bioinfer_writer *w, struct bi_buf *out,
-                      const struct bioinfer_result *r)
+                    const struct bioinfer_result *r)
 {
     (void)w;
     bi_put_utf8(out, r->id);
@@ -45,8 +45,7 @@ void bi_rows_rename(const struct bioinfer_writer *w, struct bi_buf *out,
     }
 }
 
-int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w,
-                   struct bioinfer_error *err)
+int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct bi_buf path = {.env = w->env};
     int st;
@@ -67,7 +66,7 @@ int64_t bi_rows_width(const struct bi_rows *m)
 }
 
 int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
-                  const char *name, const void **bytes, size_t *size, struct bioinfer_error *err)
+                const char *name, const void **bytes, size_t *size, struct bioinfer_error *err)
 {
     const struct bioinfer_array *a = r->arrays;
     const size_t n = strlen(name);
@@ -89,8 +88,8 @@ int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioin
 }
 
 int bi_rows_ids(struct bi_rows *m, const struct bioinfer_writer *w,
-                  int (*take)(void *user, const void *bytes, size_t n, struct bioinfer_error *err),
-                  void *user, struct bioinfer_error *err)
+                int (*take)(void *user, const void *bytes, size_t n, struct bioinfer_error *err),
+                void *user, struct bioinfer_error *err)
 {
     const uint64_t size = m->ids.size;
     unsigned char *in, *out;

@@ -22,25 +22,24 @@ struct bi_rows {
 
 /* Zero or one vector for a record; INVALID in words for anything else. */
 int bi_rows_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
-                    struct bioinfer_error *err);
+                  struct bioinfer_error *err);
 /* The row of this record has `width` values, or INVALID says how many it has. */
 int bi_rows_same_width(const struct bioinfer_writer *w, const struct bioinfer_result *r,
-                         int64_t width, struct bioinfer_error *err);
+                       int64_t width, struct bioinfer_error *err);
 /* An id as UTF-8; seq_N where it is empty or has more than 255 bytes. */
 void bi_rows_rename(const struct bioinfer_writer *w, struct bi_buf *out,
-                      const struct bioinfer_result *r);
+                    const struct bioinfer_result *r);
 /* Zero-initialise before. */
-int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w,
-                   struct bioinfer_error *err);
+int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w, struct bioinfer_error *err);
 /* Takes the name of a row and gives the bytes of its values. */
 int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
-                  const char *name, const void **bytes, size_t *size, struct bioinfer_error *err);
+                const char *name, const void **bytes, size_t *size, struct bioinfer_error *err);
 /* The width of all rows, 0 without any. */
 int64_t bi_rows_width(const struct bi_rows *m);
 /* Hands out all ids, each in `longest` bytes, in pieces. */
 int bi_rows_ids(struct bi_rows *m, const struct bioinfer_writer *w,
-                  int (*take)(void *user, const void *bytes, size_t n, struct bioinfer_error *err),
-                  void *user, struct bioinfer_error *err);
+                int (*take)(void *user, const void *bytes, size_t n, struct bioinfer_error *err),
+                void *user, struct bioinfer_error *err);
 void bi_rows_close(struct bi_rows *m); /* accepts a zeroed one */
 
 #endif

@@ -36,7 +36,8 @@ static int too_many(const struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     return bi_fail(err, BIOINFER_LIMIT,
                    "%s: more tensors than a safetensors header of %d bytes can name; "
-                   "npz has no such limit", w->path, MAX_HEADER);
+                   "npz has no such limit",
+                   w->path, MAX_HEADER);
 }
 
 /* The header has at least this of a record: one tensor, its id, and where its data are, behind those of
@@ -70,8 +71,7 @@ static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     bi_buf_puts(&s->header, ",\"fingerprint\":");
     bi_put_json(&s->header, w->params.fingerprint);
     bi_buf_putc(&s->header, '}');
-    if (!(st = bi_writer_check(w, &s->header, err)) &&
-        !(st = bi_writer_check(w, &path, err)))
+    if (!(st = bi_writer_check(w, &s->header, err)) && !(st = bi_writer_check(w, &path, err)))
         st = bi_path_is_folder(w->path)
                  ? bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path)
                  : bi_out_open(&s->data, w->env, path.data, err);
@@ -79,8 +79,8 @@ static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st;
 }
 
-static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                  const char *name, struct bioinfer_error *err)
+static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                  struct bioinfer_error *err)
 {
     struct safetensors *s = w->state;
     for (int i = 0; i < r->n_arrays; i++) {
@@ -100,8 +100,8 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
             bi_buf_puts(&s->header, k ? "," : "");
             bi_put_u64(&s->header, (uint64_t)a->shape[k]);
         }
-        bi_buf_printf(&s->header, "],\"data_offsets\":[%llu,%llu]}",
-                      (unsigned long long)start, (unsigned long long)(start + size));
+        bi_buf_printf(&s->header, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)start,
+                      (unsigned long long)(start + size));
         if ((st = bi_writer_check(w, &s->header, err)))
             return st;
         if (s->header.size > MAX_HEADER - 16)
@@ -129,8 +129,7 @@ static int put_all(struct bioinfer_writer *w, struct bi_out *out, struct bioinfe
         prefix[i] = (char)(n >> 8 * i & 255);
     if (!(chunk = bi_alloc(w->env, COPY_SIZE)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
-    if ((st = bi_writer_create(w, out, w->path, err)) ||
-        (st = bi_out_write(out, prefix, 8, err)) ||
+    if ((st = bi_writer_create(w, out, w->path, err)) || (st = bi_out_write(out, prefix, 8, err)) ||
         (st = bi_out_write(out, s->header.data, s->header.size, err)))
         goto out;
     for (uint64_t at = 0; at < size; at += n) {
@@ -191,8 +190,8 @@ static int matrix_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st ? st : bi_rows_open(&s->matrix, w, err);
 }
 
-static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                      const char *name, struct bioinfer_error *err)
+static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                      struct bioinfer_error *err)
 {
     struct safetensors *s = w->state;
     const void *bytes;
@@ -220,8 +219,7 @@ static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
                   ",\"" BI_ROWS_IDS "\":{\"dtype\":\"U8\",\"shape\":[%llu,%zu],"
                   "\"data_offsets\":[%llu,%llu]}",
                   n, s->matrix.longest, rows, rows + n * s->matrix.longest);
-    if (!(st = put_all(w, &out, err)) &&
-        !(st = bi_rows_ids(&s->matrix, w, take_ids, &out, err)))
+    if (!(st = put_all(w, &out, err)) && !(st = bi_rows_ids(&s->matrix, w, take_ids, &out, err)))
         st = bi_out_finish(&out, err);
     bi_out_close(&out);
     bi_out_close(&s->data);

@@ -79,8 +79,7 @@ void bi_put_json(struct bi_buf *out, const char *text)
 
 void bi_put_base64(struct bi_buf *out, const void *bytes, size_t n)
 {
-    static const char digit[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t *p = bytes;
     uint64_t length;
     char *q;

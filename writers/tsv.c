@@ -15,9 +15,9 @@
 struct tsv {
     struct bi_out out;
     struct bi_buf rows;
-    int64_t width;      /* -1: the header line is not yet written */
+    int64_t width;              /* -1: the header line is not yet written */
     bool layers, kinds, labels; /* columns that are there */
-    size_t n_waiting;   /* failed rows without their empty cells in `rows` */
+    size_t n_waiting;           /* failed rows without their empty cells in `rows` */
 };
 
 static int tsv_open(struct bioinfer_writer *w, struct bioinfer_error *err)
@@ -32,8 +32,7 @@ static int tsv_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return bi_writer_create(w, &s->out, w->path, err);
 }
 
-static int write_rows(struct bioinfer_writer *w, struct bi_buf *rows,
-                      struct bioinfer_error *err)
+static int write_rows(struct bioinfer_writer *w, struct bi_buf *rows, struct bioinfer_error *err)
 {
     struct tsv *s = w->state;
     int st = bi_writer_check(w, rows, err);
@@ -81,8 +80,7 @@ static int start_table(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st;
 }
 
-static void put_record(struct bi_buf *rows, const struct bioinfer_result *r,
-                       const char *name)
+static void put_record(struct bi_buf *rows, const struct bioinfer_result *r, const char *name)
 {
     bi_put_field(rows, name);
     bi_buf_putc(rows, '\t');
@@ -94,8 +92,8 @@ static void put_record(struct bi_buf *rows, const struct bioinfer_result *r,
         bi_put_field(rows, r->message ? r->message : "");
 }
 
-static int put_failed(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                      const char *name, struct bioinfer_error *err)
+static int put_failed(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                      struct bioinfer_error *err)
 {
     struct tsv *s = w->state;
     put_record(&s->rows, r, name);
@@ -109,8 +107,8 @@ static int put_failed(struct bioinfer_writer *w, const struct bioinfer_result *r
     return bi_writer_check(w, &s->rows, err);
 }
 
-static int put_labels(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                      const char *name, struct bioinfer_error *err)
+static int put_labels(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                      struct bioinfer_error *err)
 {
     struct tsv *s = w->state;
     int st = 0;
@@ -135,8 +133,8 @@ static int tsv_check(const struct bioinfer_writer *w, const struct bioinfer_resu
     return r->labels && r->n_arrays == 1 ? 0 : bi_writer_vectors_only(w, r, err);
 }
 
-static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                   const char *name, struct bioinfer_error *err)
+static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                   struct bioinfer_error *err)
 {
     struct tsv *s = w->state;
     int st;
@@ -157,10 +155,9 @@ static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
                 return st;
         }
         if (a->shape[0] != s->width)
-            return bi_fail(
-                err, BIOINFER_INVALID,
-                "%s: record '%.60s' has %lld values, the ones before have %lld",
-                w->path, r->id, (long long)a->shape[0], (long long)s->width);
+            return bi_fail(err, BIOINFER_INVALID,
+                           "%s: record '%.60s' has %lld values, the ones before have %lld", w->path,
+                           r->id, (long long)a->shape[0], (long long)s->width);
         put_record(&s->rows, r, name);
         if (s->layers) {
             bi_buf_putc(&s->rows, '\t');

@@ -42,8 +42,8 @@ static bool ends_with(const char *text, const char *end)
     return n > m && !strcmp(text + n - m, end);
 }
 
-static int find_format(const struct bi_writer_ops **out, const char *path,
-                       const char *format, struct bioinfer_error *err)
+static int find_format(const struct bi_writer_ops **out, const char *path, const char *format,
+                       struct bioinfer_error *err)
 {
     for (size_t i = 0; i < BI_COUNT(formats); i++) {
         const struct bi_writer_ops *ops = formats[i];
@@ -54,21 +54,16 @@ static int find_format(const struct bi_writer_ops **out, const char *path,
             return 0;
         }
     }
-    if (format ? !strcmp(format, "h5")
-               : ends_with(path, ".h5") || ends_with(path, ".hdf5"))
-        return bi_fail(
-            err, BIOINFER_UNSUPPORTED,
-            "%s: this build writes no HDF5 (configure it with -Dhdf5=enabled)", path);
+    if (format ? !strcmp(format, "h5") : ends_with(path, ".h5") || ends_with(path, ".hdf5"))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: this build writes no HDF5 (configure it with -Dhdf5=enabled)", path);
     if (format)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: unknown output format '%s', expected one of %s", path,
-                       format, FORMAT_LIST);
+        return bi_fail(err, BIOINFER_INVALID, "%s: unknown output format '%s', expected one of %s",
+                       path, format, FORMAT_LIST);
     if (!strcmp(path, "-"))
-        return bi_fail(err, BIOINFER_INVALID,
-                       "standard output: name its format, jsonl or tsv");
+        return bi_fail(err, BIOINFER_INVALID, "standard output: name its format, jsonl or tsv");
     return bi_fail(err, BIOINFER_INVALID,
-                   "%s: no output format has this suffix, expected one of %s", path,
-                   FORMAT_LIST);
+                   "%s: no output format has this suffix, expected one of %s", path, FORMAT_LIST);
 }
 
 /* ---- 2 shared pieces --------------------------------------------------------- */
@@ -104,9 +99,8 @@ int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result 
     for (int i = 0; ok && i < a->n_dims; i++)
         ok = a->shape[i] >= 0 && bi_mul_size(*n, (uint64_t)a->shape[i], n);
     if (!ok || !bi_mul_size(*n, sizeof(float), size) || *size > SIZE_MAX / 2)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: record '%.60s': %s: impossible shape", w->path, r->id,
-                       a->kind);
+        return bi_fail(err, BIOINFER_INVALID, "%s: record '%.60s': %s: impossible shape", w->path,
+                       r->id, a->kind);
     return 0;
 }
 
@@ -114,7 +108,10 @@ int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result 
 static void to_half(const float *x, size_t n, uint16_t *h)
 {
     for (size_t i = 0; i < n; i++) {
-        union { float f; uint32_t u; } v = {.f = x[i]}, small;
+        union {
+            float f;
+            uint32_t u;
+        } v = {.f = x[i]}, small;
         const uint32_t sign = v.u >> 16 & 0x8000, abs = v.u & 0x7FFFFFFF;
         const uint32_t is_small = -(uint32_t)(abs < 0x38800000); /* below 2^-14 */
         const uint32_t is_huge = -(uint32_t)(abs >= 0x477FF000); /* rounds to infinity, or NaN */
@@ -158,17 +155,23 @@ int bi_result_fits_half(const struct bioinfer_result *r, struct bioinfer_error *
         for (int k = 0; k < a->n_dims; k++)
             n *= (uint64_t)a->shape[k];
         for (uint64_t k = 0; k < n; k++) {
-            union { float f; uint32_t u; } v = {.f = a->data[k]};
+            union {
+                float f;
+                uint32_t u;
+            } v = {.f = a->data[k]};
             n_beyond += (v.u & 0x7FFFFFFF) - first < end - first;
         }
         for (uint64_t k = 0; n_beyond && k < n; k++) {
-            union { float f; uint32_t u; } v = {.f = a->data[k]};
+            union {
+                float f;
+                uint32_t u;
+            } v = {.f = a->data[k]};
             if ((v.u & 0x7FFFFFFF) - first < end - first)
                 return bi_fail(err, BIOINFER_OUT_OF_RANGE,
                                "%s: value %g at place %llu is beyond 65504, the largest of float16 "
-                               "(%llu of %llu values are)", a->kind, (double)v.f,
-                               (unsigned long long)k, (unsigned long long)n_beyond,
-                               (unsigned long long)n);
+                               "(%llu of %llu values are)",
+                               a->kind, (double)v.f, (unsigned long long)k,
+                               (unsigned long long)n_beyond, (unsigned long long)n);
         }
     }
     return 0;
@@ -185,17 +188,16 @@ int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
     return buf->failed ? bi_fail(err, BIOINFER_NOMEM, "%s: output buffer", w->path) : 0;
 }
 
-int bi_writer_vectors_only(const struct bioinfer_writer *w,
-                           const struct bioinfer_result *r, struct bioinfer_error *err)
+int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                           struct bioinfer_error *err)
 {
     for (int i = 0; i < r->n_arrays; i++)
         if (r->arrays[i].n_dims != 1)
-            return bi_fail(
-                err, BIOINFER_INVALID,
-                "%s: %s holds one vector per record, got '%s' of %d dimensions; "
-                "formats that hold it: %s",
-                w->path, w->ops->name, r->arrays[i].kind, r->arrays[i].n_dims,
-                ARRAY_FORMATS);
+            return bi_fail(err, BIOINFER_INVALID,
+                           "%s: %s holds one vector per record, got '%s' of %d dimensions; "
+                           "formats that hold it: %s",
+                           w->path, w->ops->name, r->arrays[i].kind, r->arrays[i].n_dims,
+                           ARRAY_FORMATS);
     return 0;
 }
 
@@ -216,21 +218,20 @@ static int name_record(struct bioinfer_writer *w, const struct bioinfer_result *
         bi_buf_puts(&w->name, r->id);
     if (!bi_buf_text(&w->name))
         goto no_memory;
-    if (strcmp(w->name.data, r->id) && !w->params.prottrans_names && !w->n_renamed++ && w->started &&
-        !w->ops->is_folder)
-        bi_log(w->env, BIOINFER_LOG_WARNING, "%s: id '%.80s' is stored as '%.80s'",
-               w->path, r->id, w->name.data);
+    if (strcmp(w->name.data, r->id) && !w->params.prottrans_names && !w->n_renamed++ &&
+        w->started && !w->ops->is_folder)
+        bi_log(w->env, BIOINFER_LOG_WARNING, "%s: id '%.80s' is stored as '%.80s'", w->path, r->id,
+               w->name.data);
     if (!w->ops->keyed_by_id && !w->params.suffix_duplicates)
         return 0;
     n = w->name.size;
     while ((st = bi_seen_add(&w->names, w->name.data, w->name.size, &slot)) == 0) {
         if (!w->params.suffix_duplicates)
-            return bi_fail(
-                err, BIOINFER_DUPLICATE_ID,
-                "%s: id '%.60s' of record %llu and the id of record %llu are both "
-                "stored as '%.60s'",
-                w->path, r->id, (unsigned long long)r->ordinal,
-                (unsigned long long)slot->a, w->name.data);
+            return bi_fail(err, BIOINFER_DUPLICATE_ID,
+                           "%s: id '%.60s' of record %llu and the id of record %llu are both "
+                           "stored as '%.60s'",
+                           w->path, r->id, (unsigned long long)r->ordinal,
+                           (unsigned long long)slot->a, w->name.data);
         /* counted at the name without a suffix, so that n equal ids cost n steps */
         if ((first = bi_seen_find(&w->names, w->name.data, n)))
             slot = first;
@@ -291,8 +292,8 @@ static int find_layout(const struct bi_writer_ops **ops, const char *path, const
     if (!layout || !strcmp(layout, "records"))
         return 0;
     if (strcmp(layout, "matrix"))
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: unknown layout '%s', expected records or matrix", path, layout);
+        return bi_fail(err, BIOINFER_INVALID, "%s: unknown layout '%s', expected records or matrix",
+                       path, layout);
     if (!(*ops)->matrix)
         return bi_fail(err, BIOINFER_INVALID, "%s: %s has no layout matrix; %s have", path,
                        (*ops)->name, NUMBER_FORMATS);
@@ -311,8 +312,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
         return st;
     if (!strcmp(path, "-") && !ops->to_stdout)
         return bi_fail(err, BIOINFER_INVALID,
-                       "standard output: %s needs a file; jsonl and tsv can be piped",
-                       ops->name);
+                       "standard output: %s needs a file; jsonl and tsv can be piped", ops->name);
     if (!(w = bi_zalloc(env, sizeof *w)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
     w->env = env;
@@ -371,9 +371,8 @@ int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err)
     return w->ops->open(w, err);
 }
 
-int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env,
-                   const char *path, const struct bioinfer_writer_params *params,
-                   struct bioinfer_error *err)
+int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
+                   const struct bioinfer_writer_params *params, struct bioinfer_error *err)
 {
     int st = bi_writer_new(out, env, path, params, err);
     if (!st && (st = bi_writer_start(*out, err)))
@@ -446,8 +445,7 @@ int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     if (st)
         return st;
     if (w->n_renamed > 1 && !w->ops->is_folder)
-        bi_log(w->env, BIOINFER_LOG_WARNING,
-               "%s: %llu ids are stored under other names", w->path,
+        bi_log(w->env, BIOINFER_LOG_WARNING, "%s: %llu ids are stored under other names", w->path,
                (unsigned long long)w->n_renamed);
     if ((st = w->ops->finish(w, &why)))
         return end_with(w, st, &why, err);

@@ -33,7 +33,7 @@ struct bioinfer_writer {
     struct bioinfer_writer_params params; /* strings live in the arena */
     char *path;
     const char *text_head; /* stands above the first of finished texts */
-    void *state; /* the format's own */
+    void *state;           /* the format's own */
     struct bi_arena arena;
     struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
     struct bi_buf name;   /* of the record at hand */
@@ -41,22 +41,22 @@ struct bioinfer_writer {
     struct bi_buf halves; /* ... which are made here */
     uint64_t n_renamed;
     uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */
-    int n_threads; /* that may work for a put; 0 = 1 */
+    int n_threads;                      /* that may work for a put; 0 = 1 */
     bool started, failed, finished;
     struct bioinfer_error why; /* of the first failure: what is asked later is told it too */
-    bool moved_later; /* what it writes is renamed once more by the caller */
+    bool moved_later;          /* what it writes is renamed once more by the caller */
 };
 
 struct bi_writer_ops {
-    const char *name;       /* "npz" */
-    const char *suffix;     /* ".npz" */
-    const char *suffix2;    /* another, or NULL */
-    bool keyed_by_id;       /* repeated ids are an error */
+    const char *name;    /* "npz" */
+    const char *suffix;  /* ".npz" */
+    const char *suffix2; /* another, or NULL */
+    bool keyed_by_id;    /* repeated ids are an error */
     bool to_stdout;
-    bool has_half;          /* also writes arrays of float16 */
+    bool has_half;                      /* also writes arrays of float16 */
     const struct bi_writer_ops *matrix; /* writes one array of all records; NULL = there is none */
-    bool has_failed_rows;   /* put() also takes results with a status */
-    bool is_folder;         /* one file per record in a folder called path */
+    bool has_failed_rows;               /* put() also takes results with a status */
+    bool is_folder;                     /* one file per record in a folder called path */
     /* The second path that a writer of `path` makes; NULL = there is none. */
     int (*side_path)(struct bi_buf *out, const char *path);
     /* 0, or why this format cannot hold such a result. Needs no open writer. */
@@ -78,9 +78,9 @@ struct bi_writer_ops {
 };
 
 extern const struct bi_writer_ops bi_writer_texts; /* users have no name for it */
-extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors,
-    bi_writer_h5, bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix,
-    bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt;
+extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors, bi_writer_h5,
+    bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix, bi_writer_jsonl,
+    bi_writer_tsv, bi_writer_esm_pt;
 
 /* bi_writer_new and bi_writer_start in one. */
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,

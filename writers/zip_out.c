@@ -9,7 +9,7 @@
 
 enum { UTF8_NAME = 0x0800 }; /* general purpose flag */
 enum { ZIP64_VERSION = 45 };
-enum { PAD_ID = 0x4942 }; /* private extra field */
+enum { PAD_ID = 0x4942 };       /* private extra field */
 enum { MAX_CENTRAL = 1 << 20 }; /* bytes of the central directory in memory */
 
 static void put16(struct bi_buf *out, unsigned v)
@@ -31,8 +31,7 @@ static void put64(struct bi_buf *out, uint64_t v)
 
 /* What local and central header share from "version needed" to the length of the name.
  */
-static void put_common(struct bi_buf *out, unsigned flags, uint32_t crc,
-                       size_t name_size)
+static void put_common(struct bi_buf *out, unsigned flags, uint32_t crc, size_t name_size)
 {
     put16(out, ZIP64_VERSION);
     put16(out, flags);
@@ -53,10 +52,10 @@ static int check(const struct bi_zip_out *zip, struct bioinfer_error *err)
 }
 
 int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
-                struct bioinfer_error *err)
+                    struct bioinfer_error *err)
 {
-    *zip = (struct bi_zip_out){.out = BI_OUT_NONE, .head.env = env, .central.env = env,
-                               .name.env = env};
+    *zip = (struct bi_zip_out){
+        .out = BI_OUT_NONE, .head.env = env, .central.env = env, .name.env = env};
     return bi_out_open(&zip->out, env, path, err);
 }
 
@@ -209,8 +208,8 @@ int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix,
     return spill(zip, err);
 }
 
-int bi_zip_out_begin(struct bi_zip_out *zip, const char *name, const void *prefix,
-                     size_t n_prefix, struct bioinfer_error *err)
+int bi_zip_out_begin(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
+                     struct bioinfer_error *err)
 {
     int st;
     zip->at = zip->out.size;

@@ -25,14 +25,14 @@ struct bi_zip_out {
 };
 
 int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
-                struct bioinfer_error *err);
+                    struct bioinfer_error *err);
 /* A member: n_prefix bytes and n_data bytes behind them. */
 int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
-               const void *data, size_t n_data, struct bioinfer_error *err);
+                   const void *data, size_t n_data, struct bioinfer_error *err);
 /* A member whose size is known at its end: begin, append any number of times, end. The prefix may
  * change meanwhile, but for its size. */
-int bi_zip_out_begin(struct bi_zip_out *zip, const char *name, const void *prefix,
-                     size_t n_prefix, struct bioinfer_error *err);
+int bi_zip_out_begin(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
+                     struct bioinfer_error *err);
 int bi_zip_out_append(struct bi_zip_out *zip, const void *data, size_t n,
                       struct bioinfer_error *err);
 int bi_zip_out_end(struct bi_zip_out *zip, const void *prefix, size_t n_prefix,

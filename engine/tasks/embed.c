@@ -128,13 +128,16 @@ int bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, stru
 {
     const struct bi_counts *c = &b->capacity;
     wants.wide = b->wide;
-    s->graph = (struct bi_sequence_graph){&s->task.model->base,
-                                          {c->n_tokens, c->n_seqs, c->longest, c->n_rows}, wants};
+    s->graph = (struct bi_sequence_graph){
+        &s->task.model->base, {c->n_tokens, c->n_seqs, c->longest, c->n_rows}, wants};
     *recipe = (struct bi_recipe){
         .key = {{(uint64_t)c->n_tokens, (uint64_t)c->n_seqs, (uint64_t)c->longest,
                  (uint64_t)c->n_rows, wants.include, (uint64_t)(uintptr_t)wants.layers,
                  (uint64_t)wants.n_layers, wants.wide}},
-        .build = build_graph, .user = &s->graph, .wide = wants.wide, .no_rules = s->no_rules};
+        .build = build_graph,
+        .user = &s->graph,
+        .wide = wants.wide,
+        .no_rules = s->no_rules};
     return 0;
 }
 
@@ -151,8 +154,7 @@ static int embed_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_r
 static const struct bi_task_def embed_def;
 
 int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
-                         const struct bioinfer_session_params *params,
-                         struct bioinfer_error *err)
+                         const struct bioinfer_session_params *params, struct bioinfer_error *err)
 {
     struct bioinfer_session *s = NULL;
     int st;
@@ -252,8 +254,7 @@ static int64_t slot_shape(const struct bi_model *m, const struct bi_embed_slot *
                           int64_t n_tokens, struct bioinfer_array *a)
 {
     int64_t n = n_residues(m, n_tokens), total = 1;
-    *a = (struct bioinfer_array){.kind = bioinfer_include_name(slot->kind),
-                                 .layer = slot->layer};
+    *a = (struct bioinfer_array){.kind = bioinfer_include_name(slot->kind), .layer = slot->layer};
     switch (slot->kind) {
     case BIOINFER_PER_RESIDUE:
         a->n_dims = 2;
@@ -295,7 +296,10 @@ static bool copy_finite(float *dst, const float *src, int64_t n)
 {
     uint32_t worst = 0;
     for (int64_t i = 0; i < n; i++) {
-        union { float f; uint32_t u; } v = {.f = src[i]};
+        union {
+            float f;
+            uint32_t u;
+        } v = {.f = src[i]};
         uint32_t exponent = v.u & 0x7F800000;
         worst = exponent > worst ? exponent : worst;
         dst[i] = v.f;
@@ -319,8 +323,7 @@ static void activate(const struct bi_head *h, float *x, int64_t n)
 }
 
 /* The best class of each of n rows, as bioinfer_result.labels; NULL = no memory. */
-static char *labels_of(const struct bi_env *env, const struct bi_head *h, const float *x,
-                       int64_t n)
+static char *labels_of(const struct bi_env *env, const struct bi_head *h, const float *x, int64_t n)
 {
     struct bi_buf text = {.env = env};
     for (int64_t i = 0; i < n; i++, x += h->n_classes) {
@@ -457,8 +460,8 @@ static int embed_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_erro
         return st;
     if (!u->status) {
         n = (int32_t)e->n_tokens;
-        e->item = (struct bi_item){.unit = u, .weight = n,
-                                   .size = {.n_tokens = n, .n_seqs = 1, .longest = n}};
+        e->item = (struct bi_item){
+            .unit = u, .weight = n, .size = {.n_tokens = n, .n_seqs = 1, .longest = n}};
         u->items = &e->item;
         u->n_items = 1;
         u->result_size = 4 * (uint64_t)n_elements(s, n);
@@ -524,10 +527,14 @@ static int embed_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_er
     struct bioinfer_session *s = (struct bioinfer_session *)t;
     const struct bi_model *m = &t->model->base;
     struct embed_unit *e = (struct embed_unit *)u;
-    struct bioinfer_result result = {
-        .ordinal = e->ordinal, .id = u->id, .length = n_residues(m, e->n_tokens),
-        .status = u->status, .message = u->message ? u->message : "", .arrays = s->arrays,
-        .n_layers_kept = s->wants.n_layers, .n_kinds = count_kinds(s->wants.include)};
+    struct bioinfer_result result = {.ordinal = e->ordinal,
+                                     .id = u->id,
+                                     .length = n_residues(m, e->n_tokens),
+                                     .status = u->status,
+                                     .message = u->message ? u->message : "",
+                                     .arrays = s->arrays,
+                                     .n_layers_kept = s->wants.n_layers,
+                                     .n_kinds = count_kinds(s->wants.include)};
     int64_t at = 0;
     char *labels = NULL;
     int st;
@@ -558,12 +565,20 @@ static void embed_drop(struct bi_task *t, struct bi_unit *u)
 }
 
 static const struct bi_task_def embed_def = {
-    .name = "embed", .unit_size = sizeof(struct embed_unit),
-    .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16}, .inputs = embed_inputs,
-    .n_inputs = BI_COUNT(embed_inputs), .made = bi_session_made,
+    .name = "embed",
+    .unit_size = sizeof(struct embed_unit),
+    .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16},
+    .inputs = embed_inputs,
+    .n_inputs = BI_COUNT(embed_inputs),
+    .made = bi_session_made,
     .n_made = BI_COUNT(bi_session_made),
-    .read = embed_read, .recipe = embed_recipe, .rows = embed_rows, .fill = bi_session_scale,
-    .collect = embed_collect, .result = embed_result, .drop = embed_drop};
+    .read = embed_read,
+    .recipe = embed_recipe,
+    .rows = embed_rows,
+    .fill = bi_session_scale,
+    .collect = embed_collect,
+    .result = embed_result,
+    .drop = embed_drop};
 
 /* ---- public calls ---- */
 
@@ -591,11 +606,15 @@ int bioinfer_session_run(bioinfer_session *s, bioinfer_source source, void *sour
     s->n_slots = list_slots(s, s->slots);
     st = bi_task_run(t, err);
     if (s->n_mapped)
-        bi_log(t->env, BIOINFER_LOG_WARNING, "%d residues were read as X: the model has no token "
-               "for them, or its published recipe replaces them", s->n_mapped);
+        bi_log(t->env, BIOINFER_LOG_WARNING,
+               "%d residues were read as X: the model has no token "
+               "for them, or its published recipe replaces them",
+               s->n_mapped);
     if (t->n_wide)
-        bi_log(t->env, BIOINFER_LOG_WARNING, "%llu records left the range of float16 and were "
-               "computed again in float32", (unsigned long long)t->n_wide);
+        bi_log(t->env, BIOINFER_LOG_WARNING,
+               "%llu records left the range of float16 and were "
+               "computed again in float32",
+               (unsigned long long)t->n_wide);
 out:
     bi_free(t->env, s->tokens.ids);
     bi_free(t->env, s->slots);
@@ -622,9 +641,9 @@ static int next_of_array(void *user, struct bioinfer_record *record, struct bioi
     return 1;
 }
 
-int bioinfer_session_run_records(bioinfer_session *session,
-                                 const struct bioinfer_record *records, size_t n_records,
-                                 bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+int bioinfer_session_run_records(bioinfer_session *session, const struct bioinfer_record *records,
+                                 size_t n_records, bioinfer_sink sink, void *sink_user,
+                                 struct bioinfer_error *err)
 {
     struct array_source a = {records, n_records, 0};
     if (!records && n_records)

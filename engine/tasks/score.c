@@ -68,10 +68,13 @@ static int score_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_erro
     for (size_t k = 0; k < s->n_positions; k++)
         e->rows[k] = (int32_t)position_at(s->positions, k) + t->model->base.n_prefix;
     for (size_t i = 0; i < u->n_items; i++)
-        u->items[i] = (struct bi_item){
-            .unit = u, .number = (int32_t)i, .weight = n,
-            .size = {.n_tokens = n, .n_seqs = 1, .longest = n,
-                     .n_rows = s->masked ? 1 : (int32_t)s->n_positions}};
+        u->items[i] = (struct bi_item){.unit = u,
+                                       .number = (int32_t)i,
+                                       .weight = n,
+                                       .size = {.n_tokens = n,
+                                                .n_seqs = 1,
+                                                .longest = n,
+                                                .n_rows = s->masked ? 1 : (int32_t)s->n_positions}};
     return 1;
 }
 
@@ -87,7 +90,9 @@ enum { IDS, START, ROWS };
 static const struct bi_task_input score_inputs[] = {
     [IDS] = {.name = "ids", .axis = BI_AXIS_TOKENS, .row_size = sizeof(int32_t)},
     [START] = {.name = "start", .rebase = BI_AXIS_TOKENS, .starts = true},
-    [ROWS] = {.name = "rows", .axis = BI_AXIS_ROWS, .row_size = sizeof(int32_t),
+    [ROWS] = {.name = "rows",
+              .axis = BI_AXIS_ROWS,
+              .row_size = sizeof(int32_t),
               .rebase = BI_AXIS_TOKENS}};
 
 static const void *score_rows(const struct bi_task *t, const struct bi_item *item, int input)
@@ -144,12 +149,20 @@ static void score_drop(struct bi_task *t, struct bi_unit *u)
 }
 
 static const struct bi_task_def score_def = {
-    .name = "score", .unit_size = sizeof(struct score_unit),
-    .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16}, .inputs = score_inputs,
-    .n_inputs = BI_COUNT(score_inputs), .made = bi_session_made,
+    .name = "score",
+    .unit_size = sizeof(struct score_unit),
+    .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16},
+    .inputs = score_inputs,
+    .n_inputs = BI_COUNT(score_inputs),
+    .made = bi_session_made,
     .n_made = BI_COUNT(bi_session_made),
-    .read = score_read, .recipe = score_recipe, .rows = score_rows, .fill = score_fill,
-    .collect = score_collect, .result = score_result, .drop = score_drop};
+    .read = score_read,
+    .recipe = score_recipe,
+    .rows = score_rows,
+    .fill = score_fill,
+    .collect = score_collect,
+    .result = score_result,
+    .drop = score_drop};
 
 int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *record, int method,
                          const int64_t *positions, size_t n_positions, float *log_probs,
@@ -180,7 +193,8 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
     if ((uint64_t)n != record->length) { /* the caller sized the table by it */
         st = bi_fail(err, BIOINFER_BAD_RESIDUE,
                      "record '%.60s': %zu characters are %lld residues: scoring takes plain "
-                     "residues only", record->id, record->length, (long long)n);
+                     "residues only",
+                     record->id, record->length, (long long)n);
         goto out;
     }
     if (!positions)
@@ -190,7 +204,8 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
         if (at < 0 || at >= n || (k && at <= position_at(positions, k - 1))) {
             st = bi_fail(err, BIOINFER_INVALID,
                          "record '%.60s': position %lld: expected ascending positions from 0 to "
-                         "%lld", record->id, (long long)at, (long long)n - 1);
+                         "%lld",
+                         record->id, (long long)at, (long long)n - 1);
             goto out;
         }
     }
@@ -198,9 +213,14 @@ int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *reco
         log_probs[i] = NAN;
     if (!n_positions)
         goto out;
-    score = (struct score){.task = s->task, .session = s, .tokens = &tokens, .id = record->id,
-                           .positions = positions, .n_positions = n_positions,
-                           .log_probs = log_probs, .masked = method != BIOINFER_WT_MARGINALS,
+    score = (struct score){.task = s->task,
+                           .session = s,
+                           .tokens = &tokens,
+                           .id = record->id,
+                           .positions = positions,
+                           .n_positions = n_positions,
+                           .log_probs = log_probs,
+                           .masked = method != BIOINFER_WT_MARGINALS,
                            .err = err};
     score.task.def = &score_def;
     score.task.n_wide = score.task.part_residues = 0;
@@ -234,12 +254,14 @@ static int parse_mutation(const char **text, int64_t offset, char *from, int64_t
             return 0;
         }
     }
-    return bi_fail(err, BIOINFER_INVALID, "mutation '%.60s': expected letter, position, letter, as "
-                   "in A12G or A12G:K15R", whole);
+    return bi_fail(err, BIOINFER_INVALID,
+                   "mutation '%.60s': expected letter, position, letter, as "
+                   "in A12G or A12G:K15R",
+                   whole);
 }
 
-int bioinfer_mutation_positions(const char *mutation, int64_t offset, int64_t *positions,
-                                int n_max, struct bioinfer_error *err)
+int bioinfer_mutation_positions(const char *mutation, int64_t offset, int64_t *positions, int n_max,
+                                struct bioinfer_error *err)
 {
     const char *p = mutation;
     char from, to;
@@ -251,8 +273,10 @@ int bioinfer_mutation_positions(const char *mutation, int64_t offset, int64_t *p
         if ((st = parse_mutation(&p, offset, &from, &at, &to, mutation, err)))
             return st;
         if (at < 0)
-            return bi_fail(err, BIOINFER_INVALID, "mutation '%.60s': position before the first "
-                           "residue (offset %lld)", mutation, (long long)offset);
+            return bi_fail(err, BIOINFER_INVALID,
+                           "mutation '%.60s': position before the first "
+                           "residue (offset %lld)",
+                           mutation, (long long)offset);
         if (n < n_max && positions)
             positions[n] = at;
         n++;
@@ -281,13 +305,15 @@ int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_r
         if (at < 0 || (uint64_t)at >= record->length)
             return bi_fail(err, BIOINFER_INVALID,
                            "mutation '%.60s': position %lld is outside '%.60s' (%zu residues, "
-                           "offset %lld)", mutation, (long long)(at + offset), record->id,
-                           record->length, (long long)offset);
+                           "offset %lld)",
+                           mutation, (long long)(at + offset), record->id, record->length,
+                           (long long)offset);
         if (record->sequence[at] != from)
             return bi_fail(err, BIOINFER_MISMATCH,
                            "mutation '%.60s': '%.60s' has %c at position %lld, expected %c "
-                           "(offset %lld)", mutation, record->id, record->sequence[at],
-                           (long long)(at + offset), from, (long long)offset);
+                           "(offset %lld)",
+                           mutation, record->id, record->sequence[at], (long long)(at + offset),
+                           from, (long long)offset);
         a = m->def->residue_token(m, from);
         b = m->def->residue_token(m, to);
         if (a < 0 || b < 0)
@@ -295,8 +321,10 @@ int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_r
                            mutation, m->name, a < 0 ? from : to);
         row = log_probs + at * m->vocab_size;
         if (isnan(row[a]) || isnan(row[b]))
-            return bi_fail(err, BIOINFER_INVALID, "mutation '%.60s': the table has no row for "
-                           "position %lld", mutation, (long long)(at + offset));
+            return bi_fail(err, BIOINFER_INVALID,
+                           "mutation '%.60s': the table has no row for "
+                           "position %lld",
+                           mutation, (long long)(at + offset));
         sum += (double)row[b] - (double)row[a];
     } while (*p++ == ':');
     *score = sum;

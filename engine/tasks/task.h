@@ -23,23 +23,23 @@ struct bi_unit;
 /* One entry of a batch: a sequence, or a copy of it with one residue masked. */
 struct bi_item {
     struct bi_unit *unit;
-    int32_t number;         /* within the unit, from 0 */
-    int32_t program;        /* the task's graph for it: items of one batch have the same */
-    struct bi_counts size;  /* added to the counts of its batch; `longest`, n_steps: the largest */
+    int32_t number;        /* within the unit, from 0 */
+    int32_t program;       /* the task's graph for it: items of one batch have the same */
+    struct bi_counts size; /* added to the counts of its batch; `longest`, n_steps: the largest */
     /* A part that items have in common, told by its address; NULL = none. It counts, and is packed,
      * once for items that follow each other in a batch. */
     const void *part;
     struct bi_counts part_size;
-    int64_t weight;         /* items are computed by weight, the heaviest first */
+    int64_t weight; /* items are computed by weight, the heaviest first */
     enum { BI_ITEM_WAITS, BI_ITEM_WIDE, BI_ITEM_DONE } state; /* WIDE: waits for float32 */
 };
 
 /* One record and what it gives; a task's own struct begins with one. */
 struct bi_unit {
-    uint64_t number;      /* in the order of reading, from 0; set by the runner */
-    char *id;             /* for messages; freed by the runner */
-    int status;           /* not 0: the unit has no result ... */
-    char *message;        /* ... and why; NULL = the status alone says it; freed by the runner */
+    uint64_t number; /* in the order of reading, from 0; set by the runner */
+    char *id;        /* for messages; freed by the runner */
+    int status;      /* not 0: the unit has no result ... */
+    char *message;   /* ... and why; NULL = the status alone says it; freed by the runner */
     struct bi_item *items;
     size_t n_items;       /* 0 where the status was known at once */
     size_t n_left;        /* items that are not done; set by the runner */
@@ -71,11 +71,11 @@ struct bi_task;
 
 /* A batch as the task's graph sees it. */
 struct bi_batch {
-    struct bi_counts counts;   /* the sum over its items */
-    struct bi_counts capacity; /* the same, rounded up so that few plans are compiled */
+    struct bi_counts counts;      /* the sum over its items */
+    struct bi_counts capacity;    /* the same, rounded up so that few plans are compiled */
     struct bi_item *const *items; /* [n_items]; NULL where a graph is asked for without any */
     size_t n_items;
-    bool wide;                 /* in float32 */
+    bool wide; /* in float32 */
 };
 
 struct bi_task_def {

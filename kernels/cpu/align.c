@@ -61,10 +61,14 @@ static void many_vbmi(struct bi_align_many *a)
         many8(a);
 }
 
-static const struct bi_align_kernels kernels_vbmi = {
-    .bits = 8, .lanes = W8, .rows = {W8, 2 * W8, 4 * W8}, .columns = MANY_COLUMNS,
-    .many = many_vbmi, .many_scratch = many_scratch8, .strip = strip8,
-    .encode = encode};
+static const struct bi_align_kernels kernels_vbmi = {.bits = 8,
+                                                     .lanes = W8,
+                                                     .rows = {W8, 2 * W8, 4 * W8},
+                                                     .columns = MANY_COLUMNS,
+                                                     .many = many_vbmi,
+                                                     .many_scratch = many_scratch8,
+                                                     .strip = strip8,
+                                                     .encode = encode};
 
 #endif
 

@@ -21,16 +21,16 @@ struct bi_align_many {
     int32_t n_pairs;
     const uint8_t *query[BI_ALIGN_MANY], *target[BI_ALIGN_MANY]; /* codes */
     int64_t n[BI_ALIGN_MANY], m[BI_ALIGN_MANY];                  /* at least 1 */
-    const void *table;       /* lanes [letter of target][letter of query]: S2 */
-    bool symmetric;          /* the table is */
-    int32_t letters;         /* codes are below it */
-    uint32_t used;           /* a bit for each code that may be in the sequences */
+    const void *table; /* lanes [letter of target][letter of query]: S2 */
+    bool symmetric;    /* the table is */
+    int32_t letters;   /* codes are below it */
+    uint32_t used;     /* a bit for each code that may be in the sequences */
     int32_t open, extend;
     enum bi_align_kind kind;
     struct bi_align_border left, top; /* U of column 0, V of row 0 */
-    bool free_row, free_column; /* the best of the last row / column counts */
-    void *scratch;           /* many_scratch() bytes, 64-byte aligned */
-    uint8_t *flags;          /* NULL or [N][M][lanes]: enum bi_align_flag of every cell; pair l
+    bool free_row, free_column;       /* the best of the last row / column counts */
+    void *scratch;                    /* many_scratch() bytes, 64-byte aligned */
+    uint8_t *flags;               /* NULL or [N][M][lanes]: enum bi_align_flag of every cell; pair l
                               * has its first cell at row N - n[l] and column M - m[l] */
     int64_t score[BI_ALIGN_MANY]; /* H without the borders' own value: see below */
 };
@@ -40,12 +40,12 @@ struct bi_align_many {
 /* Steps [first, last) of one strip of `rows` rows of one pair. At step s (from 1) row r of the
  * strip, from 0, is at column s - r; a strip of m columns takes m + rows - 1 steps. */
 struct bi_align_strip {
-    const uint8_t *query;  /* rows codes */
-    int32_t rows, pad;     /* the first `pad` rows pass on what is above them */
-    const void *profile;   /* lanes: S2 of letter a at column j is [a * stride + j - 1] */
-    int64_t stride;        /* readable from rows before column 1 to rows + BLOCK behind m */
+    const uint8_t *query;   /* rows codes */
+    int32_t rows, pad;      /* the first `pad` rows pass on what is above them */
+    const void *profile;    /* lanes: S2 of letter a at column j is [a * stride + j - 1] */
+    int64_t stride;         /* readable from rows before column 1 to rows + BLOCK behind m */
     int64_t m, first, last; /* first = 1 + a multiple of BLOCK */
-    int32_t gap;           /* o - e */
+    int32_t gap;            /* o - e */
     enum bi_align_kind kind;
     const void *v_in, *x_in; /* lanes [m + rows + BLOCK]: V, X above the strip */
     void *v_out, *x_out;     /* lanes [m + BLOCK]: below it; may be v_in, x_in */

@@ -3,11 +3,11 @@
 
 #define L_(name, bits) name##bits
 #define L__(name, bits) L_(name, bits)
-#define L(name) L__(name, LANE)          /* strip8 */
-#define VEC L__(v, LANE)                 /* v8 */
+#define L(name) L__(name, LANE) /* strip8 */
+#define VEC L__(v, LANE)        /* v8 */
 #define V_(bits, name) v##bits##_##name
 #define V__(bits, name) V_(bits, name)
-#define V(name) V__(LANE, name)          /* v8_add */
+#define V(name) V__(LANE, name) /* v8_add */
 #define W L__(W, LANE)
 #define lane_t L__(lane, LANE)
 
@@ -74,9 +74,8 @@ BI_INLINE void L(strip_scores)(lane_t *scores, const lane_t *const *row, int64_t
 
 /* BLOCK steps; `edges`: some rows are outside of columns 1 .. m, or pad rows. */
 BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
-                              const lane_t *scores, const lane_t *numbers,
-                              const lane_t *pads, int64_t step,
-                              uint8_t *flags, const int n_vectors, const int kind,
+                              const lane_t *scores, const lane_t *numbers, const lane_t *pads,
+                              int64_t step, uint8_t *flags, const int n_vectors, const int kind,
                               const bool edges, const bool with_flags)
 {
     const int rows = n_vectors * W;
@@ -101,9 +100,8 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
                 L(strip_flags)(flags + i * rows + k * W, f);
             if (edges) { /* row r is active while 1 <= s - r <= m */
                 const VEC r = V(load)(numbers + k * W), low = V(set1)((lane_t)lowest);
-                const VEC on = lowest < rows
-                                   ? V(ge_bit)(V(set1)(span), V(sub)(r, low), (lane_t)-1)
-                                   : V(set1)(0);
+                const VEC on = lowest < rows ? V(ge_bit)(V(set1)(span), V(sub)(r, low), (lane_t)-1)
+                                             : V(set1)(0);
                 const VEC pass = V(load)(pads + k * W);
                 c[k].u = V(select)(on, c[k].u, old.u);
                 c[k].v = V(select)(pass, old.v, c[k].v);
@@ -134,7 +132,7 @@ BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors,
         row[r] = profile + (r < a->pad ? 0 : a->query[r] * a->stride) - r - 1;
     for (int r = 0; r < rows; r++) {
         numbers[r] = (lane_t)r;
-        pads[r] = (lane_t)-(r < a->pad);
+        pads[r] = (lane_t) - (r < a->pad);
     }
     for (int k = 0; k < n_vectors; k++) {
         c[k].u = V(load)(state + k * W);
@@ -147,9 +145,11 @@ BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors,
         const bool edges = a->pad || s < rows || s + BI_ALIGN_BLOCK - 1 > a->m;
         L(strip_scores)(scores, row, s, n_vectors);
         if (edges)
-            L(strip_block)(a, c, scores, numbers, pads, s, flags, n_vectors, kind, true, with_flags);
+            L(strip_block)(a, c, scores, numbers, pads, s, flags, n_vectors, kind, true,
+                           with_flags);
         else
-            L(strip_block)(a, c, scores, numbers, pads, s, flags, n_vectors, kind, false, with_flags);
+            L(strip_block)(a, c, scores, numbers, pads, s, flags, n_vectors, kind, false,
+                           with_flags);
     }
     for (int k = 0; k < n_vectors; k++) {
         V(store)(state + k * W, c[k].u);
@@ -160,14 +160,14 @@ BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors,
 }
 
 /* One function for each shape, so that each has a frame of its own. */
-#define L_STRIP(n, name, kind)                                                             \
-    static __attribute__((noinline)) void L(strip_##n##_##name)(const struct bi_align_strip *a) \
-    {                                                                                      \
-        L(strip_run)(a, n, kind, false);                                                   \
-    }                                                                                      \
-    static __attribute__((noinline)) void L(flags_##n##_##name)(const struct bi_align_strip *a) \
-    {                                                                                      \
-        L(strip_run)(a, n, kind, true);                                                    \
+#define L_STRIP(n, name, kind)                                                                     \
+    static __attribute__((noinline)) void L(strip_##n##_##name)(const struct bi_align_strip *a)    \
+    {                                                                                              \
+        L(strip_run)(a, n, kind, false);                                                           \
+    }                                                                                              \
+    static __attribute__((noinline)) void L(flags_##n##_##name)(const struct bi_align_strip *a)    \
+    {                                                                                              \
+        L(strip_run)(a, n, kind, true);                                                            \
     }
 L_STRIP(1, linear, BI_ALIGN_LINEAR)
 L_STRIP(2, linear, BI_ALIGN_LINEAR)
@@ -203,9 +203,13 @@ static void L(strip)(const struct bi_align_strip *a)
 
 #if !defined LANES_LOOKUP
 static const struct bi_align_kernels L(align_kernels) = {
-    .bits = LANE, .lanes = W,
-    .rows = {W, 2 * W, VREGS == 32 ? 4 * W : 0}, .columns = MANY_COLUMNS,
-    .many = L(many), .many_scratch = L(many_scratch), .strip = L(strip),
+    .bits = LANE,
+    .lanes = W,
+    .rows = {W, 2 * W, VREGS == 32 ? 4 * W : 0},
+    .columns = MANY_COLUMNS,
+    .many = L(many),
+    .many_scratch = L(many_scratch),
+    .strip = L(strip),
     .encode = encode,
 };
 #endif

@@ -16,13 +16,15 @@
 
 #if !defined MANY_SIZES
 #define MANY_SIZES
-enum { MANY_ROWS = 240, /* in whole BLOCKs, below 256: numbers of rows are lanes */
-       MANY_COLUMNS = VREGS == 32 ? 4 : 2 };
+enum {
+    MANY_ROWS = 240, /* in whole BLOCKs, below 256: numbers of rows are lanes */
+    MANY_COLUMNS = VREGS == 32 ? 4 : 2
+};
 #endif
 
-struct L(many) { /* what the parts of one call share */
-    lane_t *v, *x;         /* [M][W] */
-    lane_t *u, *y;         /* [R][W], of a strip */
+struct L(many) {   /* what the parts of one call share */
+    lane_t *v, *x; /* [M][W] */
+    lane_t *u, *y; /* [R][W], of a strip */
     int64_t N, M, R;
     int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
     int64_t most_rows, most_columns;       /* of these the most */
@@ -56,7 +58,8 @@ BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters)
     const int64_t rows = L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK);
     const int64_t columns = L(many_up)(m, BI_ALIGN_BLOCK);
     return sizeof(lane_t) * (size_t)W *
-               (size_t)(3 * columns + 4 * rows + L(many_stride)(rows) * letters) + 64;
+               (size_t)(3 * columns + 4 * rows + L(many_stride)(rows) * letters) +
+           64;
 }
 
 /* Codes of BLOCK rows or columns from `at` on of all lanes, 0 in pads: lane l's in to[l]. */
@@ -205,8 +208,8 @@ BI_INLINE void L(many_lines)(const struct bi_align_many *a, struct L(many) *w, i
         const lane_t *profile = w->profile + (int64_t)l * a->letters * w->stride;
         const int64_t at = column - w->skip_columns[l];
         for (int j = 0; j < MANY_COLUMNS; j++)
-            w->from[j][l] =
-                profile + (l < a->n_pairs && at + j >= 0 ? a->target[l][at + j] * w->stride : 0);
+            w->from[j][l] = profile +
+                            (l < a->n_pairs && at + j >= 0 ? a->target[l][at + j] * w->stride : 0);
     }
 }
 
@@ -245,15 +248,14 @@ BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, 
 
     if (square)
         return v8_pick128(k->table, v8_add(q, k->target[j]));
-    return v8_pick256(k->table,
-                      v8_max(v8_add(q, k->target2[j]), v8_add(q2, k->target[j])));
+    return v8_pick256(k->table, v8_max(v8_add(q, k->target2[j]), v8_add(q2, k->target[j])));
 }
 #endif
 
 BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
-                             int64_t strip, int64_t column, struct L(cell) *c,
-                             VEC *score, const struct L(columns) *k, const int kind,
-                             const bool square, const bool edges, const bool flags)
+                             int64_t strip, int64_t column, struct L(cell) *c, VEC *score,
+                             const struct L(columns) *k, const int kind, const bool square,
+                             const bool edges, const bool flags)
 {
     const VEC gap = V(set1)((lane_t)(a->open - a->extend));
 #if !defined LANES_LOOKUP
@@ -345,11 +347,11 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
 }
 
 /* One function for each shape, so that each has a frame of its own. */
-#define L_MANY(name, kind, square, flags)                                                  \
-    static __attribute__((noinline)) void L(many_##name)(const struct bi_align_many *a,   \
-                                                         struct L(many) *w, int64_t strip) \
-    {                                                                                      \
-        L(many_strip)(a, w, strip, kind, square, flags);                                   \
+#define L_MANY(name, kind, square, flags)                                                          \
+    static __attribute__((noinline)) void L(many_##name)(const struct bi_align_many *a,            \
+                                                         struct L(many) *w, int64_t strip)         \
+    {                                                                                              \
+        L(many_strip)(a, w, strip, kind, square, flags);                                           \
     }
 L_MANY(linear, BI_ALIGN_LINEAR, false, false)
 L_MANY(affine, BI_ALIGN_AFFINE, false, false)
@@ -477,8 +479,7 @@ static void L(many)(struct bi_align_many *a)
         L(many_query)(a, &w, strip);
         L(many_kind)(a, &w, strip, square);
         if (a->free_column)
-            L(many_sum)(w.u, a, w.skip_rows, w.most_rows, strip, strip + w.R, side,
-                        side_best);
+            L(many_sum)(w.u, a, w.skip_rows, w.most_rows, strip, strip + w.R, side, side_best);
     }
     L(many_sum)(w.v, a, w.skip_columns, w.most_columns, 0, w.M, end, end_best);
     for (int l = 0; l < a->n_pairs; l++) {

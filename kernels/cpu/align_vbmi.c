@@ -66,8 +66,7 @@ bool bi_cpu_align_many_vbmi(struct bi_align_many *a)
     if (!is_small(a))
         return false;
     if (!is_few(a)) /* all pairs of a call together may have more than these have */
-        a->used = letters_of(a->query, a->n, a->n_pairs) |
-                  letters_of(a->target, a->m, a->n_pairs);
+        a->used = letters_of(a->query, a->n, a->n_pairs) | letters_of(a->target, a->m, a->n_pairs);
     if (!is_few(a))
         return false;
     many8(a);

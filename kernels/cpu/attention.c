@@ -123,8 +123,8 @@ typedef void tile_step(float *block, const struct work *w, int n_keys, int d,
                        const struct place *at);
 
 /* steps[nv - 1] is attend_tile for so many vectors of queries. */
-BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part,
-                      void *scratch, const int d, tile_step *const steps[BLOCK_VECTORS])
+BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part, void *scratch,
+                      const int d, tile_step *const steps[BLOCK_VECTORS])
 {
     const struct work w = lay_out(scratch, d);
     const int width = round_up(d, KEY_GROUP);
@@ -169,26 +169,25 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
 }
 
 /* Head widths of known models, with loops of fixed length; any other goes the last way. */
-#define STEP(name, width, nv, where)                                                     \
-    static __attribute__((noinline)) void step_##name##_##nv(                            \
-        float *block, const struct work *w, int n_keys, int d, const struct place *at)   \
-    {                                                                                    \
-        (void)d;                                                                         \
-        (void)at;                                                                        \
-        attend_tile(block, w, n_keys, (width), nv, where);                               \
+#define STEP(name, width, nv, where)                                                               \
+    static __attribute__((noinline)) void step_##name##_##nv(                                      \
+        float *block, const struct work *w, int n_keys, int d, const struct place *at)             \
+    {                                                                                              \
+        (void)d;                                                                                   \
+        (void)at;                                                                                  \
+        attend_tile(block, w, n_keys, (width), nv, where);                                         \
     }
-#define ATTEND(name, width, where)                                                       \
-    STEP(name, width, 1, where)                                                          \
-    STEP(name, width, 2, where)                                                          \
-    STEP(name, width, 3, where)                                                          \
-    static void attend_##name(const struct bi_attention_params *p,                       \
-                              const struct part *part, void *scratch)                    \
-    {                                                                                    \
-        static tile_step *const steps[] = {step_##name##_1, step_##name##_2,             \
-                                           step_##name##_3};                             \
-        const int d = p->head_dim;                                                       \
-        attend(p, part, scratch, (width), steps);                                        \
-        (void)d;                                                                         \
+#define ATTEND(name, width, where)                                                                 \
+    STEP(name, width, 1, where)                                                                    \
+    STEP(name, width, 2, where)                                                                    \
+    STEP(name, width, 3, where)                                                                    \
+    static void attend_##name(const struct bi_attention_params *p, const struct part *part,        \
+                              void *scratch)                                                       \
+    {                                                                                              \
+        static tile_step *const steps[] = {step_##name##_1, step_##name##_2, step_##name##_3};     \
+        const int d = p->head_dim;                                                                 \
+        attend(p, part, scratch, (width), steps);                                                  \
+        (void)d;                                                                                   \
     }
 ATTEND(16, 16, NULL)
 ATTEND(24, 24, NULL)
@@ -206,8 +205,7 @@ int64_t BI_ISA_NAME(attention_tasks)(const void *params, int n_threads)
     return count_tasks(p->counts, p->n_heads, n_threads);
 }
 
-void BI_ISA_NAME(attention_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(attention_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_attention_params *p = params;
     const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
@@ -269,18 +267,16 @@ void BI_ISA_NAME(scores_run)(const void *params, int64_t task, int64_t n_tasks, 
     const int64_t column = (int64_t)part.head * d;
 
     for (int r = 0; r < part.n; r += BLOCK)
-        pack_queries(w.blocks + (size_t)(r / BLOCK) * block_floats(d), p->q + column, p->ldq,
-                     NULL, part.start, part.first + r, min_int(part.n - r, BLOCK), d, p->scale,
-                     w.scores);
+        pack_queries(w.blocks + (size_t)(r / BLOCK) * block_floats(d), p->q + column, p->ldq, NULL,
+                     part.start, part.first + r, min_int(part.n - r, BLOCK), d, p->scale, w.scores);
     for (int64_t first = 0; part.n && first < part.length; first += KEY_TILE) {
         const int n_keys = min_int(part.length - first, KEY_TILE);
         pack_keys(w.keys, p->k + column, p->ldk, NULL, part.start, first, n_keys, d);
         for (int r = 0; r < part.n; r += BLOCK) {
             vf unused[BLOCK_VECTORS] = {vf_zero(), vf_zero(), vf_zero()};
-            tile_scores(w.scores, w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.keys,
-                        n_keys, d, BLOCK_VECTORS, unused, NULL);
-            transpose(p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh +
-                          first,
+            tile_scores(w.scores, w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.keys, n_keys,
+                        d, BLOCK_VECTORS, unused, NULL);
+            transpose(p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh + first,
                       p->ldp, w.scores, BLOCK, n_keys, min_int(part.n - r, BLOCK));
         }
     }
@@ -313,8 +309,9 @@ void BI_ISA_NAME(relative_bias_run)(const void *params, int64_t task, int64_t n_
         const int64_t row = (part.start + i) * p->ldp + part.head * p->ldh;
         for (int64_t j = 0; j < part.length; j++) {
             const int64_t x = j - i;
-            p->p[row + j] = p->x[row + j] +
-                            bias[x < -p->reach ? -p->reach : x > p->reach ? p->reach : x];
+            p->p[row + j] = p->x[row + j] + bias[x < -p->reach  ? -p->reach
+                                                 : x > p->reach ? p->reach
+                                                                : x];
         }
     }
 }
@@ -391,17 +388,16 @@ void BI_ISA_NAME(mix_run)(const void *params, int64_t task, int64_t n_tasks, voi
         pack_values(w.values, p->v + column, p->ldv, part.start + first, n_keys, d);
         for (int r = 0; r < part.n; r += BLOCK) {
             transpose(w.scores, BLOCK,
-                      p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh +
-                          first,
+                      p->p + (part.start + part.first + r) * p->ldp + part.head * p->ldh + first,
                       p->ldp, min_int(part.n - r, BLOCK), n_keys);
-            tile_mix(w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.scores, w.values,
-                     n_keys, d, BLOCK_VECTORS, one);
+            tile_mix(w.blocks + (size_t)(r / BLOCK) * block_floats(d), w.scores, w.values, n_keys,
+                     d, BLOCK_VECTORS, one);
         }
     }
     for (int r = 0; r < part.n; r += BLOCK)
         unpack_rows(p->y + (part.start + part.first + r) * p->ldy + column, p->ldy,
-                    w.blocks + (size_t)(r / BLOCK) * block_floats(d),
-                    min_int(part.n - r, BLOCK), d, one);
+                    w.blocks + (size_t)(r / BLOCK) * block_floats(d), min_int(part.n - r, BLOCK), d,
+                    one);
 }
 
 size_t BI_ISA_NAME(mix_scratch_size)(const void *params, int64_t rows, int64_t longest)

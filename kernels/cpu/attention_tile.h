@@ -118,8 +118,7 @@ BI_INLINE void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int
 /* Rows first ... first + n - 1 of a sequence that starts at token `start`. rows: [BLOCK][d] of
  * work space. */
 BI_INLINE void pack_queries(float *q, const float *x, int64_t ldx, const float *table,
-                            int64_t start, int64_t first, int n, int d, float scale,
-                            float *rows)
+                            int64_t start, int64_t first, int n, int d, float scale, float *rows)
 {
     for (int r = 0; r < n; r++)
         rotate_row(rows + r * d, x + (start + first + r) * ldx,
@@ -142,8 +141,7 @@ BI_INLINE void pack_keys(float *keys, const float *x, int64_t ldx, const float *
 }
 
 /* Values likewise; columns d ... width - 1 become zero. */
-BI_INLINE void pack_values(float *values, const float *x, int64_t ldx, int64_t first, int n,
-                           int d)
+BI_INLINE void pack_values(float *values, const float *x, int64_t ldx, int64_t first, int n, int d)
 {
     const int width = round_up(d, KEY_GROUP);
     for (int j = 0; j < n; j++) {

@@ -15,8 +15,8 @@
 /* ---- what both have in common ---- */
 
 struct sequence {
-    int64_t start;       /* first token */
-    int length, n;       /* tokens, residues; n <= 0: nothing but zeros */
+    int64_t start; /* first token */
+    int length, n; /* tokens, residues; n <= 0: nothing but zeros */
     int n_prefix, n_heads;
     const float *w, *before; /* before, y: of the first residue */
     float *y;
@@ -110,8 +110,7 @@ static float add_row(float *y, float *r, const float *a, float w, int n)
     return vf_hsum(sum);
 }
 
-void BI_ISA_NAME(contacts_run)(const void *params, int64_t task, int64_t n_tasks,
-                               void *scratch)
+void BI_ISA_NAME(contacts_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_contacts_params *p = params;
     const int64_t start = p->start[task], length = p->start[task + 1] - start;
@@ -140,8 +139,7 @@ void BI_ISA_NAME(contacts_run)(const void *params, int64_t task, int64_t n_tasks
         for (int h = 0; h < s.n_heads; h++) {
             float *sums = r + (int64_t)h * s.n;
             sums[i] += add_row(s.y + i * s.ldy, sums,
-                               p->p + (first + i) * p->ldp + h * p->ldh + s.n_prefix, s.w[h],
-                               s.n);
+                               p->p + (first + i) * p->ldp + h * p->ldh + s.n_prefix, s.w[h], s.n);
         }
     finish(&s, r, c);
 }
@@ -159,11 +157,11 @@ size_t BI_ISA_NAME(contacts_scratch_size)(const void *params, int64_t rows, int6
 enum { PIECE = 480 }; /* queries per round over the heads, a multiple of every BLOCK */
 
 struct work {
-    float *c;       /* [n_heads] */
-    float *r;       /* [n_heads][n] */
-    float *columns; /* [n_heads][n][VW]: sums over the queries, lane by lane */
-    float *keys;    /* [length][width] */
-    float *scores;  /* [length][BLOCK] */
+    float *c;        /* [n_heads] */
+    float *r;        /* [n_heads][n] */
+    float *columns;  /* [n_heads][n][VW]: sums over the queries, lane by lane */
+    float *keys;     /* [length][width] */
+    float *scores;   /* [length][BLOCK] */
     float *q, *rows; /* [d][BLOCK] each */
 };
 
@@ -200,8 +198,8 @@ static void add_block(const struct bi_attention_contacts_params *p, const struct
         top[v] = vf_set1(-FLT_MAX);
         total[v] = sum[v] = vf_zero();
     }
-    pack_queries(w->q, p->q + (int64_t)head * d, p->ldq, p->table, s->start, s->n_prefix + i0,
-                 rows, d, p->scale * LOG2E, w->rows);
+    pack_queries(w->q, p->q + (int64_t)head * d, p->ldq, p->table, s->start, s->n_prefix + i0, rows,
+                 d, p->scale * LOG2E, w->rows);
     tile_scores(w->scores, w->q, w->keys, s->length, d, BLOCK_VECTORS, top, NULL);
     for (int j = 0; j < s->length; j += KEY_TILE)
         tile_exp(w->scores + j * BLOCK, s->length - j < KEY_TILE ? s->length - j : KEY_TILE,

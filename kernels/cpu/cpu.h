@@ -27,15 +27,14 @@ struct bi_cpu_entry {
 };
 
 struct bi_cpu_kernels {
-    const char *name;      /* "avx512" */
+    const char *name;                   /* "avx512" */
     const struct bi_cpu_entry *entries; /* ends with name NULL */
     /* linear weights: bytes of the packed form of w [n, k] ... */
     size_t (*pack_size)(int64_t n, int64_t k);
     /* ... and packing of rows [first, first + rows) given as plain float32. Rows must come in
      * whole panels: first is a multiple of panel(), rows too but for the last call. Padding is
      * zeroed. */
-    void (*pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows,
-                 const float *w);
+    void (*pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows, const float *w);
     int64_t (*panel)(void); /* columns of one panel */
     /* n numbers to float16, to nearest even; NaN stays NaN, a quiet one. */
     void (*to_half)(uint16_t *dst, const float *src, int64_t n);

@@ -120,8 +120,8 @@ int64_t BI_ISA_NAME(draw_tasks)(const void *params, int n_threads)
 void BI_ISA_NAME(draw_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_draw_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, BI_AXIS_SAMPLES, p->rows), 1024);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, BI_AXIS_SAMPLES, p->rows),
+                                       1024);
     (void)n_tasks;
     (void)scratch;
     for (int64_t s = rows.first; s < rows.end; s++) {

@@ -9,45 +9,44 @@
 #include "rows.h"
 #include "tile.h"
 
-#define ROWS_RUN(name)                                                                   \
-    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                 \
-    {                                                                                    \
-        const struct bi_##name##_params *p = params;                                     \
-        (void)n_threads;                                                                 \
-        return row_tasks(name##_rows(p), name##_width(p));                               \
-    }                                                                                    \
-    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks,      \
-                                 void *scratch)                                          \
-    {                                                                                    \
-        const struct bi_##name##_params *p = params;                                     \
-        const struct rows rows = task_rows(task, name##_rows(p), name##_width(p));       \
-        (void)n_tasks;                                                                   \
-        for (int64_t r = rows.first; r < rows.end; r++)                                  \
-            name##_row(p, r, scratch);                                                   \
+#define ROWS_RUN(name)                                                                             \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                           \
+    {                                                                                              \
+        const struct bi_##name##_params *p = params;                                               \
+        (void)n_threads;                                                                           \
+        return row_tasks(name##_rows(p), name##_width(p));                                         \
+    }                                                                                              \
+    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch) \
+    {                                                                                              \
+        const struct bi_##name##_params *p = params;                                               \
+        const struct rows rows = task_rows(task, name##_rows(p), name##_width(p));                 \
+        (void)n_tasks;                                                                             \
+        for (int64_t r = rows.first; r < rows.end; r++)                                            \
+            name##_row(p, r, scratch);                                                             \
     }
 
-#define TOKEN_ROWS(name, floats)                                                         \
-    BI_INLINE int64_t name##_rows(const struct bi_##name##_params *p)                    \
-    {                                                                                    \
-        return p->counts->n_tokens;                                                      \
-    }                                                                                    \
-    BI_INLINE int64_t name##_width(const struct bi_##name##_params *p)                   \
-    {                                                                                    \
-        (void)p;                                                                         \
-        return floats;                                                                   \
-    }                                                                                    \
+#define TOKEN_ROWS(name, floats)                                                                   \
+    BI_INLINE int64_t name##_rows(const struct bi_##name##_params *p)                              \
+    {                                                                                              \
+        return p->counts->n_tokens;                                                                \
+    }                                                                                              \
+    BI_INLINE int64_t name##_width(const struct bi_##name##_params *p)                             \
+    {                                                                                              \
+        (void)p;                                                                                   \
+        return floats;                                                                             \
+    }                                                                                              \
     ROWS_RUN(name)
 
-#define AXIS_ROWS(name, floats)                                                          \
-    BI_INLINE int64_t name##_rows(const struct bi_##name##_params *p)                    \
-    {                                                                                    \
-        return bi_live_rows(p->counts, p->axis, p->rows);                                \
-    }                                                                                    \
-    BI_INLINE int64_t name##_width(const struct bi_##name##_params *p)                   \
-    {                                                                                    \
-        (void)p;                                                                         \
-        return floats;                                                                   \
-    }                                                                                    \
+#define AXIS_ROWS(name, floats)                                                                    \
+    BI_INLINE int64_t name##_rows(const struct bi_##name##_params *p)                              \
+    {                                                                                              \
+        return bi_live_rows(p->counts, p->axis, p->rows);                                          \
+    }                                                                                              \
+    BI_INLINE int64_t name##_width(const struct bi_##name##_params *p)                             \
+    {                                                                                              \
+        (void)p;                                                                                   \
+        return floats;                                                                             \
+    }                                                                                              \
     ROWS_RUN(name)
 
 BI_INLINE void zero_row(float *y, int64_t n)
@@ -108,7 +107,7 @@ BI_INLINE void rbf_row(const struct bi_rbf_params *p, int64_t r, void *scratch)
     }
 }
 
-TOKEN_ROWS(rbf, p->k * (int64_t)p->n_pairs * 4 * BI_RBF_BINS)
+TOKEN_ROWS(rbf, p->k *(int64_t)p->n_pairs * 4 * BI_RBF_BINS)
 
 BI_INLINE void relative_row(const struct bi_relative_params *p, int64_t r, void *scratch)
 {
@@ -129,7 +128,7 @@ BI_INLINE void relative_row(const struct bi_relative_params *p, int64_t r, void 
     }
 }
 
-TOKEN_ROWS(relative, p->k * (int64_t)p->width)
+TOKEN_ROWS(relative, p->k *(int64_t)p->width)
 
 BI_INLINE void edge_concat_row(const struct bi_edge_concat_params *p, int64_t r, void *scratch)
 {
@@ -316,9 +315,10 @@ BI_INLINE void row_bias_row(const struct bi_row_bias_params *p, int64_t r, void 
     (void)scratch;
     for (int c = 0; c < p->width; c += VW) {
         const int w = lanes(c, p->width);
-        vf_store_n(p->y + r * p->ldy + c,
-                   vf_fma(vf_set1(p->c[r]), vf_load_n(p->b + c, w),
-                          vf_load_n(p->r + r * p->ldr + c, w)), w);
+        vf_store_n(
+            p->y + r * p->ldy + c,
+            vf_fma(vf_set1(p->c[r]), vf_load_n(p->b + c, w), vf_load_n(p->r + r * p->ldr + c, w)),
+            w);
     }
 }
 
@@ -432,8 +432,8 @@ BI_INLINE void add_tile(const float *tile, const float *m, int64_t n, const vf *
 {
     for (int64_t r = 0; r < n; r++)
         for (int v = 0; v < NV; v++)
-            sum[v] = vf_fma(vf_set1(m[r]), vf_gelu(vf_add(vf_load(tile + r * NR + v * VW), bias[v])),
-                            sum[v]);
+            sum[v] = vf_fma(vf_set1(m[r]),
+                            vf_gelu(vf_add(vf_load(tile + r * NR + v * VW), bias[v])), sum[v]);
 }
 
 BI_INLINE void edge_message_row(const struct bi_edge_message_params *p, int64_t r, void *scratch)
@@ -464,8 +464,8 @@ BI_INLINE void edge_message_row(const struct bi_edge_message_params *p, int64_t 
         }
         for (int64_t at = 0; at < n; at += MR) {
             const int64_t rows = n - at < MR ? n - at : MR;
-            const struct micro args = {.a = packed + at * ld, .b = panel, .next = panel,
-                                       .k = width, .c = tile, .ldc = NR};
+            const struct micro args = {
+                .a = packed + at * ld, .b = panel, .next = panel, .k = width, .c = tile, .ldc = NR};
             micro_kernels[tile_height(rows) / 2 - 1](&args);
             add_tile(tile, m + at, rows, bias, sum);
         }

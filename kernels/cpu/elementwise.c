@@ -31,24 +31,22 @@ static void scale_row(float *y, const float *x, float by, int width)
 }
 
 /* The _tasks of an entry whose params have counts, axis, rows and width. */
-#define ROW_TASKS(name)                                                                  \
-    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                 \
-    {                                                                                    \
-        const struct bi_##name##_params *p = params;                                     \
-        (void)n_threads;                                                                 \
-        return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);           \
+#define ROW_TASKS(name)                                                                            \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                           \
+    {                                                                                              \
+        const struct bi_##name##_params *p = params;                                               \
+        (void)n_threads;                                                                           \
+        return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);                     \
     }
 
 /* ---- embedding, scale_rows, select_rows ---- */
 
 ROW_TASKS(embedding)
 
-void BI_ISA_NAME(embedding_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(embedding_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_embedding_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++) {
@@ -62,12 +60,10 @@ void BI_ISA_NAME(embedding_run)(const void *params, int64_t task, int64_t n_task
 
 ROW_TASKS(scale_rows)
 
-void BI_ISA_NAME(scale_rows_run)(const void *params, int64_t task, int64_t n_tasks,
-                                 void *scratch)
+void BI_ISA_NAME(scale_rows_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_scale_rows_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++)
@@ -76,12 +72,10 @@ void BI_ISA_NAME(scale_rows_run)(const void *params, int64_t task, int64_t n_tas
 
 ROW_TASKS(select_rows)
 
-void BI_ISA_NAME(select_rows_run)(const void *params, int64_t task, int64_t n_tasks,
-                                  void *scratch)
+void BI_ISA_NAME(select_rows_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_select_rows_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++)
@@ -108,8 +102,7 @@ static float to_half(float x)
 void BI_ISA_NAME(halves_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_halves_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++)
@@ -159,8 +152,7 @@ BI_INLINE void unary_rows(const struct bi_unary_params *p, struct rows rows, int
 void BI_ISA_NAME(unary_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_unary_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     switch (p->function) { /* constants: each loop is its own */
@@ -185,8 +177,7 @@ ROW_TASKS(add)
 void BI_ISA_NAME(add_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_add_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++) {
@@ -208,16 +199,16 @@ ROW_TASKS(mul)
 void BI_ISA_NAME(mul_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_mul_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++)
         for (int c = 0; c < p->width; c += VW) {
             const int n = lanes(c, p->width);
-            vf_store_n(p->y + r * p->ldy + c,
-                       vf_mul(vf_load_n(p->a + r * p->lda + c, n),
-                              vf_load_n(p->b + r * p->ldb + c, n)), n);
+            vf_store_n(
+                p->y + r * p->ldy + c,
+                vf_mul(vf_load_n(p->a + r * p->lda + c, n), vf_load_n(p->b + r * p->ldb + c, n)),
+                n);
         }
 }
 
@@ -232,8 +223,7 @@ int64_t BI_ISA_NAME(positions_tasks)(const void *params, int n_threads)
     return row_tasks(p->counts->n_tokens, p->width);
 }
 
-void BI_ISA_NAME(positions_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(positions_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_positions_params *p = params;
     const struct rows rows = task_rows(task, p->counts->n_tokens, p->width);
@@ -305,8 +295,7 @@ int64_t BI_ISA_NAME(rope_table_tasks)(const void *params, int n_threads)
     return row_tasks(p->counts->longest, 8 * (int64_t)p->n);
 }
 
-void BI_ISA_NAME(rope_table_run)(const void *params, int64_t task, int64_t n_tasks,
-                                 void *scratch)
+void BI_ISA_NAME(rope_table_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_rope_table_params *p = params;
     const struct rows rows = task_rows(task, p->counts->longest, 8 * (int64_t)p->n);
@@ -347,8 +336,7 @@ void BI_ISA_NAME(rope_run)(const void *params, int64_t task, int64_t n_tasks, vo
 {
     const struct bi_rope_params *p = params;
     const int d = p->head_dim;
-    const struct rows rows =
-        task_rows(task, p->counts->n_tokens, (int64_t)p->n_heads * d);
+    const struct rows rows = task_rows(task, p->counts->n_tokens, (int64_t)p->n_heads * d);
     (void)n_tasks;
     (void)scratch;
     for (int64_t t = rows.first; t < rows.end; t++) {

@@ -7,61 +7,59 @@
 
 /* PLAIN(name): bi_cpu_<name>_tasks and bi_cpu_<name>_run; SCRATCH(name): also
  * bi_cpu_<name>_scratch_size; each with the suffix of the set, by BI_ISA_NAME. */
-#define BI_CPU_ENTRY_LIST(PLAIN, SCRATCH)                                                \
-    SCRATCH(linear)                                                                      \
-    PLAIN(embedding)                                                                     \
-    PLAIN(scale_rows)                                                                    \
-    PLAIN(halves)                                                                        \
-    PLAIN(select_rows)                                                                   \
-    PLAIN(unary)                                                                         \
-    PLAIN(add)                                                                           \
-    PLAIN(mul)                                                                           \
-    PLAIN(positions)                                                                     \
-    PLAIN(embedding_windows)                                                             \
-    PLAIN(sequence_windows)                                                              \
-    PLAIN(layernorm)                                                                     \
-    SCRATCH(mean_pool)                                                                   \
-    PLAIN(rope_table)                                                                    \
-    PLAIN(rope)                                                                          \
-    PLAIN(norm_act)                                                                      \
-    PLAIN(pair_diff)                                                                     \
-    PLAIN(pair_pool)                                                                     \
-    PLAIN(upsample)                                                                      \
-    PLAIN(bin_sums)                                                                      \
-    PLAIN(depthwise)                                                                     \
-    SCRATCH(rel_attention)                                                               \
-    SCRATCH(attention)                                                                   \
-    SCRATCH(scores)                                                                      \
-    PLAIN(relative_bias)                                                                 \
-    PLAIN(softmax)                                                                       \
-    SCRATCH(mix)                                                                         \
-    PLAIN(virtual_cb)                                                                    \
-    PLAIN(knn)                                                                           \
-    PLAIN(rbf)                                                                           \
-    PLAIN(relative)                                                                      \
-    PLAIN(orientation)                                                                   \
-    PLAIN(edge_concat)                                                                   \
-    PLAIN(edge_sum)                                                                      \
-    PLAIN(neighbor_sum)                                                                  \
-    PLAIN(row_bias)                                                                      \
-    PLAIN(atom_features)                                                                 \
-    PLAIN(atom_pairs)                                                                    \
-    PLAIN(fill)                                                                          \
-    PLAIN(put_rows)                                                                      \
-    PLAIN(next_step)                                                                     \
-    PLAIN(draw)                                                                          \
-    SCRATCH(edge_message)                                                                \
-    SCRATCH(contacts)                                                                    \
+#define BI_CPU_ENTRY_LIST(PLAIN, SCRATCH)                                                          \
+    SCRATCH(linear)                                                                                \
+    PLAIN(embedding)                                                                               \
+    PLAIN(scale_rows)                                                                              \
+    PLAIN(halves)                                                                                  \
+    PLAIN(select_rows)                                                                             \
+    PLAIN(unary)                                                                                   \
+    PLAIN(add)                                                                                     \
+    PLAIN(mul)                                                                                     \
+    PLAIN(positions)                                                                               \
+    PLAIN(embedding_windows)                                                                       \
+    PLAIN(sequence_windows)                                                                        \
+    PLAIN(layernorm)                                                                               \
+    SCRATCH(mean_pool)                                                                             \
+    PLAIN(rope_table)                                                                              \
+    PLAIN(rope)                                                                                    \
+    PLAIN(norm_act)                                                                                \
+    PLAIN(pair_diff)                                                                               \
+    PLAIN(pair_pool)                                                                               \
+    PLAIN(upsample)                                                                                \
+    PLAIN(bin_sums)                                                                                \
+    PLAIN(depthwise)                                                                               \
+    SCRATCH(rel_attention)                                                                         \
+    SCRATCH(attention)                                                                             \
+    SCRATCH(scores)                                                                                \
+    PLAIN(relative_bias)                                                                           \
+    PLAIN(softmax)                                                                                 \
+    SCRATCH(mix)                                                                                   \
+    PLAIN(virtual_cb)                                                                              \
+    PLAIN(knn)                                                                                     \
+    PLAIN(rbf)                                                                                     \
+    PLAIN(relative)                                                                                \
+    PLAIN(orientation)                                                                             \
+    PLAIN(edge_concat)                                                                             \
+    PLAIN(edge_sum)                                                                                \
+    PLAIN(neighbor_sum)                                                                            \
+    PLAIN(row_bias)                                                                                \
+    PLAIN(atom_features)                                                                           \
+    PLAIN(atom_pairs)                                                                              \
+    PLAIN(fill)                                                                                    \
+    PLAIN(put_rows)                                                                                \
+    PLAIN(next_step)                                                                               \
+    PLAIN(draw)                                                                                    \
+    SCRATCH(edge_message)                                                                          \
+    SCRATCH(contacts)                                                                              \
     SCRATCH(attention_contacts)
 
-#define BI_CPU_DECLARE_PLAIN(name)                                                       \
-    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads);                \
-    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks,      \
-                                 void *scratch);
-#define BI_CPU_DECLARE_SCRATCH(name)                                                     \
-    BI_CPU_DECLARE_PLAIN(name)                                                           \
-    size_t BI_ISA_NAME(name##_scratch_size)(const void *params, int64_t rows,            \
-                                            int64_t longest);
+#define BI_CPU_DECLARE_PLAIN(name)                                                                 \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads);                          \
+    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch);
+#define BI_CPU_DECLARE_SCRATCH(name)                                                               \
+    BI_CPU_DECLARE_PLAIN(name)                                                                     \
+    size_t BI_ISA_NAME(name##_scratch_size)(const void *params, int64_t rows, int64_t longest);
 BI_CPU_ENTRY_LIST(BI_CPU_DECLARE_PLAIN, BI_CPU_DECLARE_SCRATCH)
 #undef BI_CPU_DECLARE_PLAIN
 #undef BI_CPU_DECLARE_SCRATCH

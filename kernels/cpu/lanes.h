@@ -68,7 +68,10 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     const __mmask64 upper = _mm512_test_epi8_mask(index, _mm512_set1_epi8(16));
     return _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(low, index), upper, high, index);
 }
-BI_INLINE bool v8_high(v8 a) { return _mm512_movepi8_mask(a) != 0; }
+BI_INLINE bool v8_high(v8 a)
+{
+    return _mm512_movepi8_mask(a) != 0;
+}
 /* 16 bytes at `at` from p[0], p[16], p[32], p[48] */
 BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
 {
@@ -78,12 +81,18 @@ BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
     return _mm512_mask_broadcast_i32x4(a, 0xf000, _mm_loadu_si128((const __m128i *)(p[48] + at)));
 }
 #if defined __AVX512VBMI__ /* tables in registers */
-BI_INLINE v8 v8_max_signed(v8 a, v8 b) { return _mm512_max_epi8(a, b); }
+BI_INLINE v8 v8_max_signed(v8 a, v8 b)
+{
+    return _mm512_max_epi8(a, b);
+}
 BI_INLINE v8 v8_or_eq(v8 f, v8 a, v8 b, v8 x)
 {
     return _mm512_mask_add_epi8(f, _mm512_cmpeq_epi8_mask(a, b), f, x);
 }
-BI_INLINE v8 v8_pick64(v8 table, v8 index) { return _mm512_permutexvar_epi8(index, table); }
+BI_INLINE v8 v8_pick64(v8 table, v8 index)
+{
+    return _mm512_permutexvar_epi8(index, table);
+}
 BI_INLINE v8 v8_pick128(const v8 *table, v8 index)
 {
     return _mm512_permutex2var_epi8(table[0], index, table[1]);
@@ -94,8 +103,14 @@ BI_INLINE v8 v8_pick256(const v8 *table, v8 index)
                                   v8_pick128(table + 2, index));
 }
 #endif
-BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return _mm512_unpacklo_epi8(a, b); }
-BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm512_unpackhi_epi8(a, b); }
+BI_INLINE v8 v8_zip_low(v8 a, v8 b)
+{
+    return _mm512_unpacklo_epi8(a, b);
+}
+BI_INLINE v8 v8_zip_high(v8 a, v8 b)
+{
+    return _mm512_unpackhi_epi8(a, b);
+}
 
 #elif BI_ISA_ID == BI_ISA_ID_avx2
 
@@ -134,8 +149,14 @@ LANES_X86(8, uint8_t)
 LANES_X86(16, uint16_t)
 #undef LANES_X86
 /* clang-format on */
-BI_INLINE v8 v8_set1(uint8_t x) { return _mm256_set1_epi8((int8_t)x); }
-BI_INLINE v16 v16_set1(uint16_t x) { return _mm256_set1_epi16((int16_t)x); }
+BI_INLINE v8 v8_set1(uint8_t x)
+{
+    return _mm256_set1_epi8((int8_t)x);
+}
+BI_INLINE v16 v16_set1(uint16_t x)
+{
+    return _mm256_set1_epi16((int16_t)x);
+}
 
 #define LANES_PICK32 1
 BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
@@ -145,7 +166,10 @@ BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
     return _mm256_blendv_epi8(_mm256_shuffle_epi8(low, index), _mm256_shuffle_epi8(high, index),
                               _mm256_slli_epi16(index, 3)); /* bit 4 becomes the sign */
 }
-BI_INLINE bool v8_high(v8 a) { return _mm256_movemask_epi8(a) != 0; }
+BI_INLINE bool v8_high(v8 a)
+{
+    return _mm256_movemask_epi8(a) != 0;
+}
 /* 16 bytes at `at` from p[0], p[16] */
 BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
 {
@@ -153,8 +177,14 @@ BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
         _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(p[0] + at))),
         _mm_loadu_si128((const __m128i *)(p[16] + at)), 1);
 }
-BI_INLINE v8 v8_zip_low(v8 a, v8 b) { return _mm256_unpacklo_epi8(a, b); }
-BI_INLINE v8 v8_zip_high(v8 a, v8 b) { return _mm256_unpackhi_epi8(a, b); }
+BI_INLINE v8 v8_zip_low(v8 a, v8 b)
+{
+    return _mm256_unpacklo_epi8(a, b);
+}
+BI_INLINE v8 v8_zip_high(v8 a, v8 b)
+{
+    return _mm256_unpackhi_epi8(a, b);
+}
 
 #elif BI_ISA_ID == BI_ISA_ID_neon
 
@@ -240,35 +270,38 @@ LANES_GENERIC(16, uint16_t, 8)
 
 BI_INLINE v8 v8_shift(v8 a, v8 b)
 {
-    return __builtin_shufflevector(b, a, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
-                                   29, 30);
+    return __builtin_shufflevector(b, a, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+                                   30);
 }
 BI_INLINE v16 v16_shift(v16 a, v16 b)
 {
     return __builtin_shufflevector(b, a, 7, 8, 9, 10, 11, 12, 13, 14);
 }
-BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at) { return v8_load(p[0] + at); }
+BI_INLINE v8 v8_gather16(const uint8_t *const *p, int64_t at)
+{
+    return v8_load(p[0] + at);
+}
 BI_INLINE v8 v8_zip_low(v8 a, v8 b)
 {
     return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 BI_INLINE v8 v8_zip_high(v8 a, v8 b)
 {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
-                                   15, 31);
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                   31);
 }
 
 #endif
 
 #if BI_ISA_ID != BI_ISA_ID_avx512
-#define LANES_BITS(b, type)                                                                \
-    BI_INLINE v##b v##b##_eq_bit(v##b a, v##b c, type x)                                   \
-    {                                                                                      \
-        return v##b##_and(v##b##_equal(a, c), v##b##_set1(x));                             \
-    }                                                                                      \
-    BI_INLINE v##b v##b##_ge_bit(v##b a, v##b c, type x)                                   \
-    {                                                                                      \
-        return v##b##_and(v##b##_equal(v##b##_max(a, c), a), v##b##_set1(x));              \
+#define LANES_BITS(b, type)                                                                        \
+    BI_INLINE v##b v##b##_eq_bit(v##b a, v##b c, type x)                                           \
+    {                                                                                              \
+        return v##b##_and(v##b##_equal(a, c), v##b##_set1(x));                                     \
+    }                                                                                              \
+    BI_INLINE v##b v##b##_ge_bit(v##b a, v##b c, type x)                                           \
+    {                                                                                              \
+        return v##b##_and(v##b##_equal(v##b##_max(a, c), a), v##b##_set1(x));                      \
     }
 LANES_BITS(8, uint8_t)
 LANES_BITS(16, uint16_t)

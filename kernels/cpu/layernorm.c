@@ -50,8 +50,7 @@ BI_INLINE vf load(const float *p, int n)
 }
 
 /* Columns c ... c + n - 1 of a row, normalised; b may be NULL. */
-BI_INLINE vf normal(const float *x, struct moments m, const float *w, const float *b, int c,
-                    int n)
+BI_INLINE vf normal(const float *x, struct moments m, const float *w, const float *b, int c, int n)
 {
     const vf z = vf_mul(vf_sub(load(x + c, n), vf_set1(m.mean)), vf_set1(m.by));
     return vf_fma(z, load(w + c, n), b ? load(b + c, n) : vf_zero());
@@ -80,12 +79,11 @@ int64_t BI_ISA_NAME(layernorm_tasks)(const void *params, int n_threads)
     return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), groups(p) * p->width);
 }
 
-void BI_ISA_NAME(layernorm_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(layernorm_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_layernorm_params *p = params;
-    const struct rows rows =
-        task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), groups(p) * p->width);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows),
+                                       groups(p) * p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++) {
@@ -151,8 +149,7 @@ static void add_normal_rows(float *sum, const struct bi_mean_pool_params *p, str
     }
 }
 
-void BI_ISA_NAME(mean_pool_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(mean_pool_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_mean_pool_params *p = params;
     const int64_t n_strips = strips(p), seq = task / n_strips;

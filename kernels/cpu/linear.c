@@ -19,7 +19,7 @@
 #include <assert.h>
 
 enum {
-    KC = 1280,           /* longest block of k */
+    KC = 1280,              /* longest block of k */
     BLOCK_SIZE = 448 << 10, /* packed rows of one task: half of a level-2 cache */
 };
 
@@ -131,9 +131,10 @@ static void finish_gated(const struct bi_linear_params *p, const float *tile, in
     for (int64_t r = row; r < row + rows; r++, tile += NR)
         for (int at = 0; at < half; at += VW) {
             const int n = half - at < VW ? half - at : VW;
-            vf_store_n(p->y + r * p->ldy + column / 2 + at,
-                       vf_mul(activate(vf_load_n(tile + at, n), p->act),
-                              vf_load_n(tile + half + at, n)), n);
+            vf_store_n(
+                p->y + r * p->ldy + column / 2 + at,
+                vf_mul(activate(vf_load_n(tile + at, n), p->act), vf_load_n(tile + half + at, n)),
+                n);
         }
 }
 
@@ -175,8 +176,7 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
                 __builtin_prefetch(p->residual + (row + r) * p->ldr + column + c);
         }
     }
-    if (columns == NR && rows == height && !(last && p->act != BI_ACT_NONE) &&
-        !p->gated) {
+    if (columns == NR && rows == height && !(last && p->act != BI_ACT_NONE) && !p->gated) {
         m->c = y;
         m->ldc = p->ldy;
         m->bias = last && p->bias ? p->bias + column : NULL;

@@ -94,18 +94,17 @@ void BI_ISA_NAME(norm_act_run)(const void *params, int64_t task, int64_t n_tasks
 /* ---- pair_diff, pair_pool ---- */
 
 /* The _tasks of an entry whose rows are fixed. */
-#define FIXED_TASKS(name)                                                                \
-    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                 \
-    {                                                                                    \
-        const struct bi_##name##_params *p = params;                                     \
-        (void)n_threads;                                                                 \
-        return row_tasks(p->rows, p->width);                                             \
+#define FIXED_TASKS(name)                                                                          \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                           \
+    {                                                                                              \
+        const struct bi_##name##_params *p = params;                                               \
+        (void)n_threads;                                                                           \
+        return row_tasks(p->rows, p->width);                                                       \
     }
 
 FIXED_TASKS(pair_diff)
 
-void BI_ISA_NAME(pair_diff_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(pair_diff_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_pair_diff_params *p = params;
     const struct rows rows = task_rows(task, p->rows, p->width);
@@ -123,8 +122,7 @@ void BI_ISA_NAME(pair_diff_run)(const void *params, int64_t task, int64_t n_task
 
 FIXED_TASKS(pair_pool)
 
-void BI_ISA_NAME(pair_pool_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(pair_pool_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_pair_pool_params *p = params;
     const struct rows rows = task_rows(task, p->rows, p->width);
@@ -165,16 +163,15 @@ void BI_ISA_NAME(upsample_run)(const void *params, int64_t task, int64_t n_tasks
         const float *x = p->x + r / 2 * p->ldx, *skip = p->skip + r * p->lds;
         for (int c = 0; c < p->width; c += VW) {
             const int n = lanes(c, p->width);
-            vf_store_n(p->y + r * p->ldy + c,
-                       vf_add(vf_load_n(x + c, n), vf_load_n(skip + c, n)), n);
+            vf_store_n(p->y + r * p->ldy + c, vf_add(vf_load_n(x + c, n), vf_load_n(skip + c, n)),
+                       n);
         }
     }
 }
 
 FIXED_TASKS(depthwise)
 
-void BI_ISA_NAME(depthwise_run)(const void *params, int64_t task, int64_t n_tasks,
-                                void *scratch)
+void BI_ISA_NAME(depthwise_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_depthwise_params *p = params;
     const struct rows rows = task_rows(task, p->rows, p->width);

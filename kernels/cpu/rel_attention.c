@@ -56,17 +56,16 @@ static struct work lay_out(void *scratch, int d, int e)
     return w;
 }
 
-size_t BI_ISA_NAME(rel_attention_scratch_size)(const void *params, int64_t rows,
-                                               int64_t longest)
+size_t BI_ISA_NAME(rel_attention_scratch_size)(const void *params, int64_t rows, int64_t longest)
 {
     const struct bi_rel_attention_params *p = params;
     const size_t d = (size_t)round_up(p->key_dim, KEY_GROUP);
     const size_t e = (size_t)round_up(p->value_dim, KEY_GROUP);
     (void)rows;
     (void)longest;
-    return sizeof(float) * ((KEY_TILE + BAND) * d + KEY_TILE * e + KEY_TILE * BLOCK +
-                            along_floats(p->key_dim) +
-                            MAX_ROWS / BLOCK * block_floats(p->key_dim, p->value_dim));
+    return sizeof(float) *
+           ((KEY_TILE + BAND) * d + KEY_TILE * e + KEY_TILE * BLOCK + along_floats(p->key_dim) +
+            MAX_ROWS / BLOCK * block_floats(p->key_dim, p->value_dim));
 }
 
 int64_t BI_ISA_NAME(rel_attention_tasks)(const void *params, int n_threads)
@@ -84,8 +83,8 @@ static void pack_biased(float *to, const float *x, int64_t ldx, const float *bia
         for (int c = 0; c < d; c += VW) {
             const int m = d - c < VW ? d - c : VW;
             const vf q = vf_mul(vf_load_n(x + r * ldx + c, m), vf_set1(scale));
-            vf_store_n(rows + r * d + c,
-                       vf_mul(vf_add(q, vf_load_n(bias + c, m)), vf_set1(LOG2E)), m);
+            vf_store_n(rows + r * d + c, vf_mul(vf_add(q, vf_load_n(bias + c, m)), vf_set1(LOG2E)),
+                       m);
         }
     if (n < BLOCK)
         memset(rows + n * d, 0, sizeof *rows * (size_t)((BLOCK - n) * d));
@@ -196,8 +195,8 @@ void BI_ISA_NAME(rel_attention_run)(const void *params, int64_t task, int64_t n_
         pack_keys(w.keys, p->k + kc, p->ldk, NULL, 0, first, n_keys, d);
         pack_values(w.values, p->v + vc, p->ldv, first, n_keys, e);
         for (int64_t r = 0; r < rows; r += BLOCK)
-            attend_tile(p, w.blocks + (size_t)(r / BLOCK) * size, &w, kc,
-                        p->first + row0 + r, first, n_keys, d, e);
+            attend_tile(p, w.blocks + (size_t)(r / BLOCK) * size, &w, kc, p->first + row0 + r,
+                        first, n_keys, d, e);
     }
     for (int64_t r = 0; r < rows; r += BLOCK) {
         float *out = w.blocks + (size_t)(r / BLOCK) * size +

@@ -280,19 +280,29 @@ typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef vi vm;
 
-BI_INLINE vf vf_set1(float x) { return (vf){x, x, x, x}; }
-BI_INLINE vf vf_zero(void) { return (vf){0, 0, 0, 0}; }
+BI_INLINE vf vf_set1(float x)
+{
+    return (vf){x, x, x, x};
+}
+BI_INLINE vf vf_zero(void)
+{
+    return (vf){0, 0, 0, 0};
+}
 BI_INLINE vf vf_load(const float *p)
 {
     vf a;
     memcpy(&a, p, sizeof a);
     return a;
 }
-BI_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, sizeof a); }
+BI_INLINE void vf_store(float *p, vf a)
+{
+    memcpy(p, &a, sizeof a);
+}
 BI_INLINE void vf_store_half(uint16_t *p, vf a)
 {
     for (int i = 0; i < VW; i++) {
-        const uint32_t bits = (uint32_t)((vi)a)[i], sign = bits >> 16 & 0x8000, x = bits & 0x7fffffff;
+        const uint32_t bits = (uint32_t)((vi)a)[i], sign = bits >> 16 & 0x8000,
+                       x = bits & 0x7fffffff;
         uint32_t half = (x + 0xfff + (x >> 13 & 1) - 0x38000000) >> 13;
         if (x > 0x7f800000) { /* NaN */
             half = 0x7e00 | (x >> 13 & 0x3ff);

@@ -2,7 +2,7 @@
 #include "entries.h"
 
 #define PLAIN(n) {#n, BI_ISA_NAME(n##_tasks), BI_ISA_NAME(n##_run), NULL},
-#define SCRATCH(n)                                                                       \
+#define SCRATCH(n)                                                                                 \
     {#n, BI_ISA_NAME(n##_tasks), BI_ISA_NAME(n##_run), BI_ISA_NAME(n##_scratch_size)},
 static const struct bi_cpu_entry entries[] = {
     BI_CPU_ENTRY_LIST(PLAIN, SCRATCH) /* ends with name NULL */

@@ -52,14 +52,14 @@ BI_INLINE void micro(const struct micro *m, const int rows)
     UNROLL
     for (int r = 0; r < rows; r++)
         UNROLL
-        for (int v = 0; v < NV; v++)
-            acc[r][v] = vf_zero();
+    for (int v = 0; v < NV; v++)
+        acc[r][v] = vf_zero();
     if (m->more)
         UNROLL
-        for (int r = 0; r < rows; r++)
-            UNROLL
-            for (int v = 0; v < NV; v++)
-                acc[r][v] = vf_load(m->c + r * m->ldc + v * VW);
+    for (int r = 0; r < rows; r++)
+        UNROLL
+    for (int v = 0; v < NV; v++)
+        acc[r][v] = vf_load(m->c + r * m->ldc + v * VW);
 
     for (int64_t quads = m->k / 4; quads > 0; quads--) {
         UNROLL_K
@@ -99,27 +99,27 @@ BI_INLINE void micro(const struct micro *m, const int rows)
 
     if (m->bias)
         UNROLL
-        for (int r = 0; r < rows; r++)
-            UNROLL
-            for (int v = 0; v < NV; v++)
-                acc[r][v] = vf_add(acc[r][v], vf_load(m->bias + v * VW));
+    for (int r = 0; r < rows; r++)
+        UNROLL
+    for (int v = 0; v < NV; v++)
+        acc[r][v] = vf_add(acc[r][v], vf_load(m->bias + v * VW));
     if (m->residual)
         UNROLL
-        for (int r = 0; r < rows; r++)
-            UNROLL
-            for (int v = 0; v < NV; v++)
-                acc[r][v] = vf_add(acc[r][v], vf_load(m->residual + r * m->ldr + v * VW));
+    for (int r = 0; r < rows; r++)
+        UNROLL
+    for (int v = 0; v < NV; v++)
+        acc[r][v] = vf_add(acc[r][v], vf_load(m->residual + r * m->ldr + v * VW));
     UNROLL
     for (int r = 0; r < rows; r++)
         UNROLL
-        for (int v = 0; v < NV; v++)
-            vf_store(m->c + r * m->ldc + v * VW, acc[r][v]);
+    for (int v = 0; v < NV; v++)
+        vf_store(m->c + r * m->ldc + v * VW, acc[r][v]);
 }
 
-#define MICRO(rows)                                                                      \
-    static __attribute__((noinline)) void micro_##rows(const struct micro *m)            \
-    {                                                                                    \
-        micro(m, rows);                                                                  \
+#define MICRO(rows)                                                                                \
+    static __attribute__((noinline)) void micro_##rows(const struct micro *m)                      \
+    {                                                                                              \
+        micro(m, rows);                                                                            \
     }
 MICRO(2)
 MICRO(4)
@@ -137,7 +137,7 @@ MICRO(14)
 
 /* By rows / 2 - 1: the last tile of a block may have fewer rows. */
 static void (*const micro_kernels[MR / 2])(const struct micro *) = {
-    micro_2, micro_4,
+    micro_2,  micro_4,
 #if BI_ISA_ID != BI_ISA_ID_generic
     micro_6,
 #endif

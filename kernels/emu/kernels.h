@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-namespace {
+namespace
+{
 #include "../add.cu"
 #include "../align.cu"
 #include "../align_ends.cu"
@@ -44,6 +45,6 @@ const struct bi_emu_kernel kernels[] = {
 #define E(name, module, params, threads, shared, grid) {#name, name},
     BI_GPU_ENTRIES(E)
 #undef E
-    {nullptr, nullptr},
+        {nullptr, nullptr},
 };
 } // namespace

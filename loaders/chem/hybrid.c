@@ -73,8 +73,8 @@ static uint8_t hybrid_of(const struct bi_molecule *mol, uint32_t i)
     const int z = mol->atoms[i].element;
     /* neighbours alone decide for the heaviest elements, and for metals with four of them in space
      */
-    const bool by_neighbours =
-        z >= 89 || (mol->has_3d && bi_is_metal((uint32_t)z) && bonded(mol, i) == 4);
+    const bool by_neighbours = z >= 89 ||
+                               (mol->has_3d && bi_is_metal((uint32_t)z) && bonded(mol, i) == 4);
     const int n = by_neighbours ? bonded(mol, i) : n_orbitals(mol, i);
     bool conjugated = false;
     if (n == 4 && bonded(mol, i) <= 3)

@@ -118,15 +118,15 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
         }
         n = end ? (size_t)(end - line) + 1 : left;
         if (n && begun && is_first_line(m, line, n)) {
-            *record =
-                (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
+            *record = (struct bi_mol_text){.at = m->buffer + m->at,
+                                           .end = m->buffer + m->at + size};
             m->at += at;
             break;
         }
         begun = begun || is_first_line(m, line, n);
         if (n && is_last_line(m, line, n)) {
-            *record =
-                (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
+            *record = (struct bi_mol_text){.at = m->buffer + m->at,
+                                           .end = m->buffer + m->at + size};
             m->at += at + n;
             n_lines++;
             break;
@@ -138,8 +138,8 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
         if (*whole)
             size = at;
         if (!end && m->at_end) {
-            *record =
-                (struct bi_mol_text){.at = m->buffer + m->at, .end = m->buffer + m->at + size};
+            *record = (struct bi_mol_text){.at = m->buffer + m->at,
+                                           .end = m->buffer + m->at + size};
             m->at = m->used;
             if (blank)
                 return 0;

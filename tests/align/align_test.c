@@ -32,15 +32,14 @@ static bioinfer_context *contexts[4]; /* one for each instruction set of this ma
 static const char *masks[4];
 static int n_contexts;
 
-static bioinfer_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s,
-                                      int traceback, int ties, uint64_t limit)
+static bioinfer_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int traceback,
+                                      int ties, uint64_t limit)
 {
-    struct bioinfer_align_params p =
-        BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
-                        .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
-                        .scale = s->scale, .free_ends = s->free_ends, .traceback = traceback,
-                        .ties = ties, .memory_limit = limit,
-                        .free_gaps = !s->open && !s->extend);
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
+        .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend, .scale = s->scale,
+        .free_ends = s->free_ends, .traceback = traceback, .ties = ties, .memory_limit = limit,
+        .free_gaps = !s->open && !s->extend);
     struct bioinfer_error err = {0};
     bioinfer_aligner *a = NULL;
     if (!CHECK(!bioinfer_aligner_new(&a, ctx, &p, &err)))
@@ -48,8 +47,7 @@ static bioinfer_aligner *open_aligner(bioinfer_context *ctx, const struct settin
     return a;
 }
 
-static void oracle_of(struct oracle_scoring *o, const bioinfer_aligner *a,
-                      const struct setting *s)
+static void oracle_of(struct oracle_scoring *o, const bioinfer_aligner *a, const struct setting *s)
 {
     const char *letters = s->matrix ? protein : dna;
     memset(o, 0, sizeof *o);
@@ -76,8 +74,7 @@ static struct text random_text(int n, int n_letters, const char *letters)
 }
 
 /* A copy with substitutions, and pieces left out or put in. */
-static struct text relative(const struct text *a, int percent, int n_letters,
-                            const char *letters)
+static struct text relative(const struct text *a, int percent, int n_letters, const char *letters)
 {
     struct text t = {malloc((size_t)a->n * 2 + 64), malloc((size_t)a->n * 2 + 64), 0};
     for (int i = 0; i < a->n && t.n < 2 * a->n; i++) {
@@ -114,15 +111,12 @@ static struct bioinfer_align_pair pair_of(const struct text *q, const struct tex
 
 static void all_tiny_pairs(void)
 {
-    static const struct setting settings[] = {{NULL, 5, -4, 10, 1, 0, 0},
-                                              {NULL, 1, -1, 2, 2, 0, 0},
-                                              {NULL, 2, -9, 3, 1, 0, 0},
-                                              {NULL, 0, -4, 8, 2, 0, 0},
-                                              {NULL, 65, -10000, 52, 10, 0, 0},
-                                              {NULL, 85, -9, 42, 0, 0, 0},
-                                              {NULL, 1, 0, 0, 0, 0, 0},
-                                              {NULL, 3, -2, 0, 0, 0, 0},
-                                              {NULL, 500, -400, 1000, 100, 0, 0}};
+    static const struct setting settings[] = {
+        {NULL, 5, -4, 10, 1, 0, 0},        {NULL, 1, -1, 2, 2, 0, 0},
+        {NULL, 2, -9, 3, 1, 0, 0},         {NULL, 0, -4, 8, 2, 0, 0},
+        {NULL, 65, -10000, 52, 10, 0, 0},  {NULL, 85, -9, 42, 0, 0, 0},
+        {NULL, 1, 0, 0, 0, 0, 0},          {NULL, 3, -2, 0, 0, 0, 0},
+        {NULL, 500, -400, 1000, 100, 0, 0}};
     enum { WORDS = 4 + 16 + 64 + 256 };
     static char letters[WORDS][5];
     static uint8_t codes[WORDS][4];
@@ -155,8 +149,8 @@ static void all_tiny_pairs(void)
                     for (int j = 0; j < n; j++) {
                         const int at = i * n + j;
                         if (!c && !traceback)
-                            want[at] =
-                                oracle_enumerate(&o, codes[i], length[i], codes[j], length[j]);
+                            want[at] = oracle_enumerate(&o, codes[i], length[i], codes[j],
+                                                        length[j]);
                         wrong += results[at].status || results[at].score != want[at] ||
                                  oracle_score(&o, codes[i], length[i], codes[j], length[j]) !=
                                      want[at] ||
@@ -211,10 +205,11 @@ static void compare(const struct setting *s, const struct bioinfer_align_pair *p
                     bad = oracle_cigar(&o, q[i].codes, t[i].codes, &results[i], q[i].n, t[i].n) !=
                           want[i];
                 if (bad && wrong++ < 3)
-                    fprintf(stderr, "%s %s %d/%d gaps %d/%d free %u: %.*s x %.*s: %lld, want %lld%s\n",
-                            masks[c], s->matrix ? s->matrix : "dna", s->match, s->mismatch,
-                            s->open, s->extend, s->free_ends, q[i].n, q[i].letters, t[i].n,
-                            t[i].letters, (long long)results[i].score, (long long)want[i],
+                    fprintf(stderr,
+                            "%s %s %d/%d gaps %d/%d free %u: %.*s x %.*s: %lld, want %lld%s\n",
+                            masks[c], s->matrix ? s->matrix : "dna", s->match, s->mismatch, s->open,
+                            s->extend, s->free_ends, q[i].n, q[i].letters, t[i].n, t[i].letters,
+                            (long long)results[i].score, (long long)want[i],
                             traceback ? " (traceback)" : "");
             }
             bioinfer_aligner_free(&a);
@@ -314,21 +309,21 @@ static void full_lanes(void)
     /* signed bytes end at 3 (o - e) = 128 and max(S) + o + e = 127, unsigned ones at
      * 3 o + max(S) = 255, 16 bits at 65535: each side of each bound */
     static const struct setting bounds[] = {
-        {NULL, 65, -60, 52, 10, 0, 0},   {NULL, 66, -61, 52, 10, 0, 0},
+        {NULL, 65, -60, 52, 10, 0, 0},    {NULL, 66, -61, 52, 10, 0, 0},
         {NULL, 60, -10000, 53, 10, 0, 0}, {NULL, 65, -10000, 52, 10, 0, BIOINFER_FREE_ENDS},
-        {NULL, 85, -60, 42, 0, 0, 0},    {NULL, 86, -61, 42, 0, 0, BIOINFER_FREE_ENDS},
-        {NULL, 41, -60, 43, 43, 0, 0},   {NULL, 42, -60, 43, 43, 0, 0},
-        {NULL, 105, -61, 50, 10, 0, 0},  {NULL, 106, -61, 50, 10, 0, 0},
+        {NULL, 85, -60, 42, 0, 0, 0},     {NULL, 86, -61, 42, 0, 0, BIOINFER_FREE_ENDS},
+        {NULL, 41, -60, 43, 43, 0, 0},    {NULL, 42, -60, 43, 43, 0, 0},
+        {NULL, 105, -61, 50, 10, 0, 0},   {NULL, 106, -61, 50, 10, 0, 0},
         {NULL, 535, -60, 21666, 1, 0, 0}, {NULL, 538, -60, 21666, 1, 0, 0},
-        {NULL, 0, 0, 1, 0, 0, 0},        {NULL, -3, -3, 1, 1, 0, 0},
+        {NULL, 0, 0, 1, 0, 0, 0},         {NULL, -3, -3, 1, 1, 0, 0},
         {NULL, 10000, -10000, 1, 1, 0, 0}};
-    static const int shapes[][2] = {{1, 1},   {1, 300},  {300, 1},   {16, 15},   {17, 4},
-                                    {33, 5},  {239, 21}, {240, 100}, {241, 101}, {256, 20},
+    static const int shapes[][2] = {{1, 1},    {1, 300},  {300, 1},   {16, 15},   {17, 4},
+                                    {33, 5},   {239, 21}, {240, 100}, {241, 101}, {256, 20},
                                     {20, 250}, {500, 31}, {1100, 20}, {20, 1100}};
     const struct setting protein_settings[] = {
-        {"BLOSUM62", 0, 0, 11, 1, 0, 0},        {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS},
-        {"PAM30", 0, 0, 5, 5, 0, 6},            {"PAM70", 0, 0, 3, 0, 0, 9},
-        {asymmetric, 0, 0, 11, 2, 0, 0},        {asymmetric, 0, 0, 2, 2, 0, BIOINFER_FREE_ENDS}};
+        {"BLOSUM62", 0, 0, 11, 1, 0, 0}, {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS},
+        {"PAM30", 0, 0, 5, 5, 0, 6},     {"PAM70", 0, 0, 3, 0, 0, 9},
+        {asymmetric, 0, 0, 11, 2, 0, 0}, {asymmetric, 0, 0, 2, 2, 0, BIOINFER_FREE_ENDS}};
     static const int n_letters[] = {11, 12, 20, 22, 23, 24}; /* tables of 11 and of 22 */
 
     write_asymmetric(asymmetric);
@@ -428,8 +423,8 @@ static void shared_pair(void)
 
     for (int threads = 1; threads <= 3; threads++)
         for (int traceback = 0; traceback < 2; traceback++) {
-            struct bioinfer_context_params p =
-                BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = threads);
+            struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                               .n_threads = threads);
             struct bioinfer_alignment r = {0};
             struct oracle_scoring o;
             bioinfer_context *ctx = NULL;
@@ -451,10 +446,12 @@ static void shared_pair(void)
 
 /* ---- published figures (needleman_wunsch specification, section 8) ---- */
 
-static const char hba[] = "MVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDM"
-                          "PNALSALSDLHAHKLRVDPVNFKLLSHCLLVTLAAHLPAEFTPAVHASLDKFLASVSTVLTSKYR";
-static const char hbb[] = "MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLGAFSDGLAH"
-                          "LDNLKGTFATLSELHCDKLHVDPENFRLLGNVLVCVLAHHFGKEFTPPVQAAYQKVVAGVANALAHKYH";
+static const char hba[] =
+    "MVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDM"
+    "PNALSALSDLHAHKLRVDPVNFKLLSHCLLVTLAAHLPAEFTPAVHASLDKFLASVSTVLTSKYR";
+static const char hbb[] =
+    "MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLGAFSDGLAH"
+    "LDNLKGTFATLSELHCDKLHVDPENFRLLGNVLVCVLAHHFGKEFTPPVQAAYQKVVAGVANALAHKYH";
 
 static int64_t score_of(const char *q, const char *t, const struct setting *s, char *cigar)
 {
@@ -486,18 +483,35 @@ static void published(void)
         {"M", "RNWDKYR", "6D1X", -25, {"BLOSUM62", 0, 0, 4, 4, 0, 0}},
         {"TERNFFNGN", "WF", "4I1X1=3I", -20, {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
         {"TERNFFNGN", "WF", "4I1X1=3I", -21, {"BLOSUM62", 0, 0, 4, 4, 0, 0}},
-        {"RYDGYRYYMRGRWCIF", "CWDYIWQDYYEKDWNY", "2X1=1X1D3X1=4X1=1I2X", -7,
+        {"RYDGYRYYMRGRWCIF",
+         "CWDYIWQDYYEKDWNY",
+         "2X1=1X1D3X1=4X1=1I2X",
+         -7,
          {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
-        {"RYDGYRYYMRGRWCIF", "CWDYIWQDYYEKDWNY", "2X1=1X1D2X1D2=3X1I1=1I2X", 13,
+        {"RYDGYRYYMRGRWCIF",
+         "CWDYIWQDYYEKDWNY",
+         "2X1=1X1D2X1D2=3X1I1=1I2X",
+         13,
          {"BLOSUM62", 0, 0, 4, 4, 0, 0}},
-        {"RVESWFLPYPKIGQGNY", "ITSLPIVNDTFQLCSFRNWYLLKVSYPNNHS", "14D4X1=1X1=10X", -18,
+        {"RVESWFLPYPKIGQGNY",
+         "ITSLPIVNDTFQLCSFRNWYLLKVSYPNNHS",
+         "14D4X1=1X1=10X",
+         -18,
          {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
         {"NRIYPIMKAPKQVDSREICGMMSNQPMWHCFWH",
-         "FKMGCNQCGGASYQHIACFWKVYLCTVRPWMMMMDSMREN", "3X11I4X2=2X1=1X1=2X1I1X3=19D1X", -25,
+         "FKMGCNQCGGASYQHIACFWKVYLCTVRPWMMMMDSMREN",
+         "3X11I4X2=2X1=1X1=2X1I1X3=19D1X",
+         -25,
          {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
-        {"MKTAYIAKQRQISFVKSHFSRQ", "GGGGGAYIAKQRQISFVKSH", NULL, 41,
+        {"MKTAYIAKQRQISFVKSHFSRQ",
+         "GGGGGAYIAKQRQISFVKSH",
+         NULL,
+         41,
          {"BLOSUM62", 0, 0, 11, 1, 0, 0}},
-        {"MKTAYIAKQRQISFVKSHFSRQ", "GGGGGAYIAKQRQISFVKSH", NULL, 67,
+        {"MKTAYIAKQRQISFVKSHFSRQ",
+         "GGGGGAYIAKQRQISFVKSH",
+         NULL,
+         67,
          {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS}},
         {"AACCGGTTAACCGGTT", "ACGTACGTA", NULL, -18, {NULL, 4, -5, 11, 1, 0, 0}},
         {"ACGTAC", "AGTC", NULL, 0, {NULL, 1, -1, 2, 2, 0, 0}},
@@ -535,12 +549,15 @@ static void nothing_to_align(void)
                  {"AAAA", "CCCCC", {NULL, 1, -9, 1, 1, 0, BIOINFER_FREE_ENDS}},
                  {"A", "CCC", {NULL, 1, -9, 9, 1, 0, BIOINFER_FREE_ENDS}},
                  {"AAAA", "CCC", {NULL, 2, -9, 9, 1, 0, BIOINFER_FREE_TARGET_END}},
-                 {"AAAA", "CCC", {NULL, 2, -9, 9, 1, 0,
-                                  BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_BEGIN}}};
+                 {"AAAA",
+                  "CCC",
+                  {NULL, 2, -9, 9, 1, 0, BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_BEGIN}}};
     /* the last row wins over the last column, but as needle does it */
-    static const char *const want[5][2] = {
-        {"7/7 0/0", "7/7 0/0"}, {"4/4 0/0", "4/4 0/0"}, {"1/1 0/0", "0/0 3/3"},
-        {"0/4 0/0 4I", "0/4 0/0 4I"}, {"0/0 3/3", "0/0 3/3"}};
+    static const char *const want[5][2] = {{"7/7 0/0", "7/7 0/0"},
+                                           {"4/4 0/0", "4/4 0/0"},
+                                           {"1/1 0/0", "0/0 3/3"},
+                                           {"0/4 0/0 4I", "0/4 0/0 4I"},
+                                           {"0/0 3/3", "0/0 3/3"}};
     static const int64_t score[5] = {0, 0, 0, -12, 0};
 
     for (int c = 0; c < n_contexts; c++)
@@ -574,8 +591,8 @@ static void nothing_to_align(void)
 static void bad_input(void)
 {
     const struct setting s = {"BLOSUM62", 0, 0, 11, 1, 0, 0};
-    const struct bioinfer_align_pair pairs[] = {{"MKV", "MKV", 3, 3}, {"", "MKV", 0, 3},
-                                                {"MKV", "", 3, 0},    {"MK1", "MKV", 3, 3},
+    const struct bioinfer_align_pair pairs[] = {{"MKV", "MKV", 3, 3},    {"", "MKV", 0, 3},
+                                                {"MKV", "", 3, 0},       {"MK1", "MKV", 3, 3},
                                                 {"MKV", "M\xffV", 3, 3}, {"mkjou", "MKXXX", 5, 5}};
     struct bioinfer_alignment r[6];
     struct bioinfer_align_params p;
@@ -592,7 +609,7 @@ static void bad_input(void)
     CHECK_EQ(r[4].status, BIOINFER_BAD_RESIDUE);
     CHECK_HAS(r[4].message, "residue 2 of the target is byte 0xff");
     CHECK_EQ(r[5].status, 0);
-    CHECK_EQ(r[5].score, 7); /* J, O and U score as X, */
+    CHECK_EQ(r[5].score, 7);      /* J, O and U score as X, */
     CHECK_EQ(r[5].identities, 2); /* and are not X */
     CHECK(r[5].n_cigar == 2 && r[5].cigar[0] == (2 << 4 | 7) && r[5].cigar[1] == (3 << 4 | 8));
     CHECK(!bioinfer_aligner_run(a, pairs, 0, r, &err));
@@ -601,9 +618,9 @@ static void bad_input(void)
              BIOINFER_INVALID);
     bioinfer_aligner_free(&a);
     bioinfer_aligner_free(&a);
-#define REFUSED(status, ...)                                                                 \
-    p = (struct bioinfer_align_params){.struct_size = sizeof p, __VA_ARGS__};                \
-    CHECK_EQ(bioinfer_aligner_new(&a, contexts[0], &p, &err), status);                       \
+#define REFUSED(status, ...)                                                                       \
+    p = (struct bioinfer_align_params){.struct_size = sizeof p, __VA_ARGS__};                      \
+    CHECK_EQ(bioinfer_aligner_new(&a, contexts[0], &p, &err), status);                             \
     CHECK(!a && err.text[0])
     REFUSED(BIOINFER_NOT_FOUND, .matrix = "BLOSUM63");
     REFUSED(BIOINFER_INVALID, .gap_open = 1, .gap_extend = 2);
@@ -689,8 +706,8 @@ static void wide_costs(void)
                  {{NULL, 10000, -4000, 8000, 2000, 0, 0}, ""},
                  {{NULL, 106, -61, 50, 10, 0, 0}, "numbers of 16 bits"},
                  {{"BLOSUM62", 0, 0, 25001, 1000, 1000, 0}, "numbers of 64 bits"}};
-    struct bioinfer_context_params p =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .log = on_log, .n_threads = 1);
+    struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                       .log = on_log, .n_threads = 1);
     struct text q = random_text(3000, 4, dna), t = random_text(3000, 4, dna);
     struct bioinfer_align_pair pair = pair_of(&q, &t);
     struct bioinfer_alignment r = {0};
@@ -739,9 +756,9 @@ static void counted_free(void *user, void *ptr)
 /* Whether all of it went well: scores, a traceback with windows, one with fewer rows. */
 static bool run_all(const struct bioinfer_align_pair *pairs, size_t n)
 {
-    struct bioinfer_context_params cp =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .alloc = counted_alloc,
-                        .free = counted_free, .n_threads = 1, .cpu_mask = "generic");
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .alloc = counted_alloc, .free = counted_free,
+        .n_threads = 1, .cpu_mask = "generic");
     static const uint64_t limits[] = {0, 0, 600000};
     struct bioinfer_alignment r[70];
     struct bioinfer_error err = {0};
@@ -797,8 +814,8 @@ int main(int argc, char **argv)
     if (argc > 2)
         state = strtoull(argv[2], NULL, 10) * 2 + 1;
     for (int i = 0; i < 4; i++) {
-        struct bioinfer_context_params p =
-            BIOINFER_PARAMS(struct bioinfer_context_params, .cpu_mask = all[i], .n_threads = 2);
+        struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                           .cpu_mask = all[i], .n_threads = 2);
         struct bioinfer_align_params ap = BIOINFER_PARAMS(struct bioinfer_align_params, .ties = 0);
         bioinfer_context *ctx = NULL;
         bioinfer_aligner *a = NULL;

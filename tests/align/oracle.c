@@ -20,7 +20,8 @@ int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, co
 {
     const size_t wide = (size_t)m + 1;
     int64_t *best = malloc(3 * ((size_t)n + 1) * wide * sizeof *best), top = NONE;
-#define BEST(state, i, j) best[((size_t)(state) * ((size_t)n + 1) + (size_t)(i)) * wide + (size_t)(j)]
+#define BEST(state, i, j)                                                                          \
+    best[((size_t)(state) * ((size_t)n + 1) + (size_t)(i)) * wide + (size_t)(j)]
     for (int i = n; i >= 0; i--)
         for (int j = m; j >= 0; j--)
             for (int before = 0; before < 3; before++) {
@@ -74,8 +75,8 @@ static void extend(struct all *a, int i, int j, int before, int64_t score)
         extend(a, i + 1, j, TGAP, score - (before == TGAP ? a->s->extend : a->s->open));
 }
 
-int64_t oracle_enumerate(const struct oracle_scoring *s, const uint8_t *q, int n,
-                         const uint8_t *t, int m)
+int64_t oracle_enumerate(const struct oracle_scoring *s, const uint8_t *q, int n, const uint8_t *t,
+                         int m)
 {
     struct all a = {s, q, t, n, m, NONE};
     extend(&a, 0, 0, MATCH, 0);

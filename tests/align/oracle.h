@@ -18,7 +18,7 @@ int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, co
 int64_t oracle_cigar(const struct oracle_scoring *s, const uint8_t *q, const uint8_t *t,
                      const struct bioinfer_alignment *a, int64_t n, int64_t m);
 /* The best score by trying every alignment, for sequences of a few residues. */
-int64_t oracle_enumerate(const struct oracle_scoring *s, const uint8_t *q, int n,
-                         const uint8_t *t, int m);
+int64_t oracle_enumerate(const struct oracle_scoring *s, const uint8_t *q, int n, const uint8_t *t,
+                         int m);
 
 #endif

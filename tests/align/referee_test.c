@@ -71,10 +71,12 @@ static void cigar_text(const struct bioinfer_alignment *a, size_t n, size_t m, c
 
     text[0] = 0;
     for (size_t k = 0; k < a->n_cigar + 4 && runs < MOST; k++) {
-        const char o = k < 2 ? "ID"[k] : k < a->n_cigar + 2 ? "MIDNSHP=X"[a->cigar[k - 2] & 15]
-                                                            : "ID"[k - a->n_cigar - 2];
-        const int64_t l = k < 2 ? left[k] : k < a->n_cigar + 2 ? a->cigar[k - 2] >> 4
-                                                               : right[k - a->n_cigar - 2];
+        const char o = k < 2                ? "ID"[k]
+                       : k < a->n_cigar + 2 ? "MIDNSHP=X"[a->cigar[k - 2] & 15]
+                                            : "ID"[k - a->n_cigar - 2];
+        const int64_t l = k < 2                ? left[k]
+                          : k < a->n_cigar + 2 ? a->cigar[k - 2] >> 4
+                                               : right[k - a->n_cigar - 2];
         if (l && runs && op[runs - 1] == o) {
             length[runs - 1] += l;
         } else if (l) {
@@ -141,18 +143,20 @@ static void parasail(int pairs)
 
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         const parasail_matrix_t *matrix = parasail_matrix_lookup(settings[s].matrix);
-        struct bioinfer_align_params p = {
-            .matrix = settings[s].matrix, .gap_open = settings[s].open,
-            .gap_extend = settings[s].extend,
-            .free_ends = settings[s].ends_free ? BIOINFER_FREE_ENDS : 0};
+        struct bioinfer_align_params p = {.matrix = settings[s].matrix,
+                                          .gap_open = settings[s].open,
+                                          .gap_extend = settings[s].extend,
+                                          .free_ends = settings[s].ends_free ? BIOINFER_FREE_ENDS
+                                                                             : 0};
         bioinfer_aligner *a = open_aligner(&p);
         for (int i = 0; i < pairs; i++) {
             random_pair(q, t, i % 8 ? 60 : 300, settings[s].letters);
             const int n = (int)strlen(q), m = (int)strlen(t);
-            parasail_result_t *r =
-                settings[s].ends_free
-                    ? parasail_sg_trace_striped_32(q, n, t, m, p.gap_open, p.gap_extend, matrix)
-                    : parasail_nw_trace_striped_32(q, n, t, m, p.gap_open, p.gap_extend, matrix);
+            parasail_result_t *r = settings[s].ends_free
+                                       ? parasail_sg_trace_striped_32(q, n, t, m, p.gap_open,
+                                                                      p.gap_extend, matrix)
+                                       : parasail_nw_trace_striped_32(q, n, t, m, p.gap_open,
+                                                                      p.gap_extend, matrix);
             parasail_cigar_t *c = parasail_result_get_cigar(r, q, n, t, m, matrix);
             char *text = parasail_cigar_decode(c);
             /* parasail never aligns nothing, which scores 0 where ends are free */
@@ -182,7 +186,10 @@ static void wfa_text(const cigar_t *c, char *text, size_t size)
         if (k == c->end_offset || c->operations[k] != c->operations[from]) {
             const char op = c->operations[from];
             used += (size_t)snprintf(text + used, size - used, "%d%c", k - from,
-                                     op == 'D' ? 'I' : op == 'I' ? 'D' : op == 'M' ? '=' : op);
+                                     op == 'D'   ? 'I'
+                                     : op == 'I' ? 'D'
+                                     : op == 'M' ? '='
+                                                 : op);
             from = k;
         }
 }
@@ -204,8 +211,11 @@ static void wfa(int pairs)
         attributes.alignment_form.span = alignment_end2end;
         attributes.heuristic.strategy = wf_heuristic_none;
         wavefront_aligner_t *w = wavefront_aligner_new(&attributes);
-        struct bioinfer_align_params p = {.match = 0, .mismatch = -x, .gap_open = o + e,
-                                          .gap_extend = e, .ties = BIOINFER_TIES_WFA};
+        struct bioinfer_align_params p = {.match = 0,
+                                          .mismatch = -x,
+                                          .gap_open = o + e,
+                                          .gap_extend = e,
+                                          .ties = BIOINFER_TIES_WFA};
         bioinfer_aligner *a = open_aligner(&p);
         for (int i = 0; i < pairs; i++) {
             random_pair(q, t, i % 8 ? 60 : 300, "ACGT");
@@ -240,6 +250,7 @@ int main(int argc, char **argv)
         return test_report();
     }
 #endif
-    printf("built without %s (Debian: libparasail-dev, libwfa2-dev), %d pairs skipped\n", who, pairs);
+    printf("built without %s (Debian: libparasail-dev, libwfa2-dev), %d pairs skipped\n", who,
+           pairs);
     return 77;
 }

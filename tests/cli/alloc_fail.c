@@ -16,7 +16,7 @@
 
 struct counter {
     _Atomic long n_calls, n_live; /* weights are read by several threads */
-    long fail_at; /* 0 = never */
+    long fail_at;                 /* 0 = never */
     int from_there;
     int kind; /* enum bi_fault: what fails instead of allocations, with `error` */
     int error;
@@ -50,9 +50,7 @@ static int count_call(void *user, enum bi_fault kind)
     if (!c->error || (int)kind != c->kind)
         return 0;
     const long call = ++c->n_calls;
-    return c->fail_at && (c->from_there ? call >= c->fail_at : call == c->fail_at)
-               ? c->error
-               : 0;
+    return c->fail_at && (c->from_there ? call >= c->fail_at : call == c->fail_at) ? c->error : 0;
 }
 
 static void count_free(void *user, void *p)
@@ -64,15 +62,18 @@ static void count_free(void *user, void *p)
     free(p);
 }
 
-#define EVERYTHING                                                                     \
-    (BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS | BIOINFER_CONTACTS)
+#define EVERYTHING (BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS | BIOINFER_CONTACTS)
 
 static const struct format {
     const char *name;
     unsigned include;
 } formats[] = {
-    {"npz", EVERYTHING},   {"safetensors", EVERYTHING}, {"h5", EVERYTHING},
-    {"jsonl", EVERYTHING}, {"npy", BIOINFER_MEAN},      {"tsv", BIOINFER_MEAN},
+    {"npz", EVERYTHING},
+    {"safetensors", EVERYTHING},
+    {"h5", EVERYTHING},
+    {"jsonl", EVERYTHING},
+    {"npy", BIOINFER_MEAN},
+    {"tsv", BIOINFER_MEAN},
     {"esm-pt", BIOINFER_MEAN | BIOINFER_PER_RESIDUE},
 };
 
@@ -80,8 +81,8 @@ static const struct format {
 static const struct {
     int kind, error;
 } calls[] = {
-    {BI_FAULT_OPEN, EACCES},  {BI_FAULT_WRITE, ENOSPC}, {BI_FAULT_WRITE, EIO},
-    {BI_FAULT_SYNC, EIO},     {BI_FAULT_RENAME, EIO},
+    {BI_FAULT_OPEN, EACCES}, {BI_FAULT_WRITE, ENOSPC}, {BI_FAULT_WRITE, EIO},
+    {BI_FAULT_SYNC, EIO},    {BI_FAULT_RENAME, EIO},
 };
 
 struct run {
@@ -90,15 +91,14 @@ struct run {
 };
 
 /* Everything the command does, and a score; returns the first status. */
-static int whole_run(struct counter *c, const char *model_path,
-                     const struct format *format, struct run *run,
-                     struct bioinfer_error *err)
+static int whole_run(struct counter *c, const char *model_path, const struct format *format,
+                     struct run *run, struct bioinfer_error *err)
 {
-    struct bioinfer_context_params params =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .alloc = count_alloc,
-                        .free = count_free, .alloc_user = c, .n_threads = 1);
-    struct bioinfer_session_params session_params =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = format->include);
+    struct bioinfer_context_params params = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .alloc = count_alloc, .free = count_free, .alloc_user = c,
+        .n_threads = 1);
+    struct bioinfer_session_params session_params = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                                    .include = format->include);
     struct bioinfer_writer_params writer_params = BIOINFER_PARAMS(
         struct bioinfer_writer_params, .format = format->name, .model = "m");
     struct bioinfer_job_params job_params = BIOINFER_PARAMS(
@@ -125,8 +125,8 @@ static int whole_run(struct counter *c, const char *model_path,
         goto out;
     bioinfer_job_set_source(run->job, bioinfer_reader_source, reader);
     if ((st = bioinfer_job_run(run->job, session, err)) ||
-        (st = bioinfer_score_table(session, &record, BIOINFER_MASKED_MARGINALS, NULL, 0,
-                                   table, err)) ||
+        (st = bioinfer_score_table(session, &record, BIOINFER_MASKED_MARGINALS, NULL, 0, table,
+                                   err)) ||
         (st = bioinfer_job_finish(run->job, err)))
         goto out; /* what was not made is NULL */
     run->stats.struct_size = sizeof run->stats;
@@ -152,8 +152,8 @@ static void remove_output(void)
 }
 
 /* True when run number n had a failure to meet. */
-static int one(const char *model, const struct format *format, long n, int from_there,
-               int kind, int error)
+static int one(const char *model, const struct format *format, long n, int from_there, int kind,
+               int error)
 {
     struct counter c = {.fail_at = n, .from_there = from_there, .kind = kind, .error = error};
     int expected = error ? bi_status_from_errno(error) : BIOINFER_NOMEM;
@@ -171,8 +171,8 @@ static int one(const char *model, const struct format *format, long n, int from_
             reason */
         good &= CHECK(st == expected || st == BIOINFER_OK);
     if (st)
-        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) &
-                CHECK(access(ids, F_OK)) & CHECK(access(manifest, F_OK));
+        good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) & CHECK(access(ids, F_OK)) &
+                CHECK(access(manifest, F_OK));
     if (st) { /* what the journal kept is enough to go on with */
         struct bioinfer_error again = {0};
         struct counter no_fault = {0};
@@ -182,8 +182,7 @@ static int one(const char *model, const struct format *format, long n, int from_
     }
     if (!good)
         fprintf(stderr, "    %s: kind %d call %ld%s: %s %s\n", format->name, kind, n,
-                from_there ? " and all behind" : "", bioinfer_status_name(st),
-                err.text);
+                from_there ? " and all behind" : "", bioinfer_status_name(st), err.text);
     remove_output();
     return met;
 }

@@ -84,8 +84,7 @@ static int session_run(struct failing *f, struct sink *kept, const struct sink *
             break;
     }
     if (!st)
-        st = bioinfer_score_table(s, &records[1], BIOINFER_MASKED_MARGINALS, NULL, 0, table,
-                                  &err);
+        st = bioinfer_score_table(s, &records[1], BIOINFER_MASKED_MARGINALS, NULL, 0, table, &err);
 out:
     met = f->fail_at && f->n_calls >= f->fail_at;
     ok &= CHECK(st == 0 || (met && st == BIOINFER_NOMEM && err.text[0]));
@@ -120,10 +119,10 @@ static int files_left(void)
 static int writer_run(struct failing *f, const char *format)
 {
     struct bioinfer_context_params c = context_of(f);
-    struct bioinfer_session_params p =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = BIOINFER_MEAN);
-    struct bioinfer_writer_params w =
-        BIOINFER_PARAMS(struct bioinfer_writer_params, .format = format, .model = "m");
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .include = BIOINFER_MEAN);
+    struct bioinfer_writer_params w = BIOINFER_PARAMS(struct bioinfer_writer_params,
+                                                      .format = format, .model = "m");
     struct bioinfer_record three[3] = {records[0], record_of("none", "", 1), records[3]};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;

@@ -39,7 +39,8 @@ static void count(struct outcome *o, int status, const char *message)
 
 /* ---- designs ---- */
 
-static int take_design(void *user, const struct bioinfer_design_result *r, struct bioinfer_error *err)
+static int take_design(void *user, const struct bioinfer_design_result *r,
+                       struct bioinfer_error *err)
 {
     struct outcome *o = user;
     (void)err;
@@ -58,7 +59,8 @@ static int run_design(void *design, struct outcome *o, struct bioinfer_error *er
     return bioinfer_design_run(design, paths, 2, take_design, o, err);
 }
 
-static int open_design(void **out, bioinfer_model **model, bioinfer_context *ctx, struct bioinfer_error *err)
+static int open_design(void **out, bioinfer_model **model, bioinfer_context *ctx,
+                       struct bioinfer_error *err)
 {
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu");
     struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3,
@@ -89,7 +91,8 @@ static int run_aligner(void *aligner, struct outcome *o, struct bioinfer_error *
         target[i] = i % 9 ? query[i] : 'W';
     }
     for (int i = 0; i < PAIRS; i++)
-        pairs[i] = (struct bioinfer_align_pair){query, target, 30 + 300 * (size_t)i, 50 + 310 * (size_t)i};
+        pairs[i] = (struct bioinfer_align_pair){query, target, 30 + 300 * (size_t)i,
+                                                50 + 310 * (size_t)i};
     *o = (struct outcome){.hash = 1};
     if ((st = bioinfer_aligner_run(aligner, pairs, PAIRS, results, err)))
         return st;
@@ -102,10 +105,11 @@ static int run_aligner(void *aligner, struct outcome *o, struct bioinfer_error *
     return 0;
 }
 
-static int open_aligner(void **out, bioinfer_model **model, bioinfer_context *ctx, struct bioinfer_error *err)
+static int open_aligner(void **out, bioinfer_model **model, bioinfer_context *ctx,
+                        struct bioinfer_error *err)
 {
-    struct bioinfer_align_params p = BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = "BLOSUM62",
-                                                     .traceback = 1, .device = "cpu");
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = "BLOSUM62", .traceback = 1, .device = "cpu");
     bioinfer_aligner *aligner = NULL;
     int st = bioinfer_aligner_new(&aligner, ctx, &p, err);
     (void)model;
@@ -122,7 +126,8 @@ static void close_aligner(void *aligner)
 
 static const struct call {
     const char *name;
-    int (*open)(void **out, bioinfer_model **model, bioinfer_context *ctx, struct bioinfer_error *err);
+    int (*open)(void **out, bioinfer_model **model, bioinfer_context *ctx,
+                struct bioinfer_error *err);
     int (*run)(void *handle, struct outcome *o, struct bioinfer_error *err);
     void (*close)(void *handle);
 } calls[] = {
@@ -135,14 +140,16 @@ static bool everything(const struct call *call, struct failing *f, struct outcom
                        const struct outcome *want)
 {
     struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
-        .alloc = failing_alloc, .free = failing_free, .alloc_user = f, .n_threads = 2);
+                                                       .alloc = failing_alloc, .free = failing_free,
+                                                       .alloc_user = f, .n_threads = 2);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
     void *handle = NULL;
     bool met;
     int st;
-    if ((st = bioinfer_context_new(&ctx, &c, &err)) || (st = call->open(&handle, &model, ctx, &err)))
+    if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
+        (st = call->open(&handle, &model, ctx, &err)))
         goto out;
     st = call->run(handle, got, &err);
     if ((st || got->n_failed) && !f->from_there)

@@ -173,8 +173,8 @@ static void limits_are_words(bioinfer_model *model)
 int main(int argc, char **argv)
 {
     struct bioinfer_error err = {0};
-    struct bioinfer_context_params one =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1);
+    struct bioinfer_context_params one = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                         .n_threads = 1);
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
     if (argc != 3 || !write_structure(argv[2]) || !write_sequences()) {

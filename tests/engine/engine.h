@@ -11,8 +11,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { EVERYTHING = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_LOGITS |
-                    BIOINFER_CONTACTS };
+enum {
+    EVERYTHING = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_LOGITS |
+                 BIOINFER_CONTACTS
+};
 
 static inline uint64_t next_random(uint64_t *state) /* splitmix64 */
 {
@@ -37,8 +39,11 @@ static inline void random_sequence(uint64_t *state, char *text, int n)
 static inline struct bioinfer_record record_of(const char *id, const char *sequence,
                                                uint64_t ordinal)
 {
-    return (struct bioinfer_record){.id = id, .description = "", .sequence = sequence,
-                                    .length = strlen(sequence), .ordinal = ordinal,
+    return (struct bioinfer_record){.id = id,
+                                    .description = "",
+                                    .sequence = sequence,
+                                    .length = strlen(sequence),
+                                    .ordinal = ordinal,
                                     .message = ""};
 }
 
@@ -76,7 +81,9 @@ static inline int keep_result(void *user, const struct bioinfer_result *r,
         s->kept = realloc(s->kept, s->cap * sizeof *s->kept);
     }
     k = &s->kept[s->n++];
-    *k = (struct kept){.status = r->status, .n_arrays = r->n_arrays, .ordinal = r->ordinal,
+    *k = (struct kept){.status = r->status,
+                       .n_arrays = r->n_arrays,
+                       .ordinal = r->ordinal,
                        .length = (long long)r->length};
     snprintf(k->id, sizeof k->id, "%s", r->id);
     snprintf(k->message, sizeof k->message, "%s", r->message);

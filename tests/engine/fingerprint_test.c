@@ -80,12 +80,12 @@ struct way {
 
 static int fingerprint(char out[MAX_TEXT], const char *path, const struct way *way)
 {
-    struct bioinfer_context_params context =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = way->n_threads);
-    struct bioinfer_model_params params =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .head = way->head, .device = "cpu");
-    struct bioinfer_session_params what =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = way->include);
+    struct bioinfer_context_params context = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                             .n_threads = way->n_threads);
+    struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                          .head = way->head, .device = "cpu");
+    struct bioinfer_session_params what = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                          .include = way->include);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
@@ -174,7 +174,8 @@ static void test_model(const char *source, const char *head_source)
     bi_checkpoint_close(&cp);
     /* neither threads nor what a session has loaded before change it; the device is told apart */
     for (int threads = 1; threads <= 3; threads++)
-        for (unsigned include = 0; include <= BIOINFER_LOGITS; include = include ? include * 2 : 1) {
+        for (unsigned include = 0; include <= BIOINFER_LOGITS;
+             include = include ? include * 2 : 1) {
             way.n_threads = threads;
             way.include = include & model.can_include;
             if (!model.def->build)

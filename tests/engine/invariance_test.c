@@ -194,8 +194,8 @@ static void threads(void)
     static const int counts[] = {1, 2, 3, 7, 16};
     struct sink first = {0};
     for (size_t i = 0; i < COUNT(counts); i++) {
-        struct bioinfer_context_params c =
-            BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = counts[i]);
+        struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                           .n_threads = counts[i]);
         struct sink sink = {0};
         if (!run_mixed(&c, 256, NULL, i ? &sink : &first, NULL) && i)
             expect_same(&first, &sink, "threads", counts[i]);
@@ -232,8 +232,8 @@ static void instruction_sets(void)
     if (run_mixed(NULL, 256, NULL, &best, name))
         return;
     for (size_t i = 0; i < COUNT(masks); i++) {
-        struct bioinfer_context_params c =
-            BIOINFER_PARAMS(struct bioinfer_context_params, .cpu_mask = masks[i]);
+        struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                           .cpu_mask = masks[i]);
         struct sink alone = {0}, packed = {0};
         bioinfer_context *ctx = NULL;
         struct bioinfer_device d = BIOINFER_PARAMS(struct bioinfer_device);
@@ -294,9 +294,9 @@ static void poison(void)
     struct sink first = {0};
     for (size_t i = 0; i < COUNT(fills); i++) {
         int fill = fills[i];
-        struct bioinfer_context_params c =
-            BIOINFER_PARAMS(struct bioinfer_context_params, .alloc = poison_alloc,
-                            .free = poison_free, .alloc_user = &fill);
+        struct bioinfer_context_params c = BIOINFER_PARAMS(
+            struct bioinfer_context_params, .alloc = poison_alloc, .free = poison_free,
+            .alloc_user = &fill);
         struct sink sink = {0};
         if (!run_mixed(&c, 100, NULL, i ? &sink : &first, NULL) && i)
             expect_same(&first, &sink, "fill", fill);

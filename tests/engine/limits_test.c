@@ -113,7 +113,8 @@ static void little_memory(void)
 
 static void closed_pipe(void)
 {
-    struct bioinfer_writer_params w = BIOINFER_PARAMS(struct bioinfer_writer_params, .format = "tsv");
+    struct bioinfer_writer_params w = BIOINFER_PARAMS(struct bioinfer_writer_params,
+                                                      .format = "tsv");
     struct bioinfer_error err = {0};
     bioinfer_writer *writer = NULL;
     struct open o;

@@ -105,8 +105,8 @@ static void residency(const char *device)
     struct bioinfer_record records[40];
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                      .device = device);
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = EVERYTHING, .batch_tokens = 300);
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .include = EVERYTHING, .batch_tokens = 300);
     struct bioinfer_profile a = BIOINFER_PARAMS(struct bioinfer_profile), b = a;
     struct sink first = {0}, second = {0};
     struct open o;
@@ -188,9 +188,9 @@ static void bad_records(void)
     static char text[N][64];
     static struct bioinfer_record records[N], good[N];
     int want[N];
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = EVERYTHING, .batch_tokens = 256,
-        .max_length = 40, .raw_residues = 1);
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .include = EVERYTHING, .batch_tokens = 256,
+                                                       .max_length = 40, .raw_residues = 1);
     struct sink with = {0}, without = {0};
     struct open o;
     uint64_t seed = 11;
@@ -311,9 +311,9 @@ static int source_next(void *user, struct bioinfer_record *record, struct bioinf
 static void stopping(void)
 {
     int left = 3;
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .batch_tokens = 40, .progress = count_calls,
-        .progress_user = &left);
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .batch_tokens = 40, .progress = count_calls,
+                                                       .progress_user = &left);
     struct source source = {.fail_at = 100, .status = 0};
     struct bioinfer_error err = {0};
     struct sink sink = {0};
@@ -465,7 +465,8 @@ static void forked_child(void)
         bad |= (bioinfer_session_new(&s, o.model, NULL, NULL) != BIOINFER_FORKED) << 1;
         bad |= (bioinfer_model_open(&m, o.ctx, small_path, NULL, NULL) != BIOINFER_FORKED) << 2;
         bad |= (bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, table, NULL) !=
-                BIOINFER_FORKED) << 3;
+                BIOINFER_FORKED)
+               << 3;
         bad |= (sink.n || s || m) << 4;
         _exit(bad);
     }
@@ -790,7 +791,8 @@ static void process_state(void)
     CHECK(mkdtemp(folder) != NULL);
     CHECK(setlocale(LC_ALL, "C.UTF-8") || setlocale(LC_ALL, "C"));
     umask(027);
-    CHECK_EQ(open_all(&o, small_path, NULL, NULL, NULL), 0); /* whatever starts once in a process has started */
+    CHECK_EQ(open_all(&o, small_path, NULL, NULL, NULL),
+             0); /* whatever starts once in a process has started */
     CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
     close_all(&o);
     take_state(&before);
@@ -817,8 +819,7 @@ static void process_state(void)
         snprintf(path, sizeof path, "%s/out.%s", folder, w.format);
         CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), 0);
         CHECK_EQ(bioinfer_writer_open(&writer, o.ctx, path, &w, &err), 0);
-        CHECK_EQ(bioinfer_session_run_records(s, &record, 1, bioinfer_writer_put, writer, &err),
-                 0);
+        CHECK_EQ(bioinfer_session_run_records(s, &record, 1, bioinfer_writer_put, writer, &err), 0);
         CHECK_EQ(bioinfer_writer_finish(writer, &err), 0);
         bioinfer_writer_close(&writer);
         bioinfer_session_free(&s);
@@ -861,8 +862,7 @@ static void open_and_close(void)
     struct bioinfer_record record = record_of("a", "MKTAYIAKQR", 0);
     struct counter c = {0};
     struct bioinfer_context_params params = BIOINFER_PARAMS(
-        struct bioinfer_context_params, .alloc = count_alloc, .free = count_free,
-        .alloc_user = &c);
+        struct bioinfer_context_params, .alloc = count_alloc, .free = count_free, .alloc_user = &c);
     int files = 0;
     for (int i = 0; i < 100; i++) {
         struct sink sink = {0};
@@ -945,8 +945,7 @@ static void planted_nan(void)
         record_of("c", "GGGGGGGGGGGGGGGGGG", 4)};
     struct bioinfer_session_params p = BIOINFER_PARAMS(
         struct bioinfer_session_params,
-        .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_CONTACTS,
-        .batch_tokens = 4096);
+        .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_CONTACTS, .batch_tokens = 4096);
     char folder[] = "/tmp/bioinfer-nan-XXXXXX";
     struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
     struct sink good = {0};
@@ -1009,8 +1008,9 @@ static void planted_nan(void)
             CHECK_EQ(sink.n, 5);
             for (size_t i = 0; i < sink.n; i++)
                 CHECK_EQ(sink.kept[i].status, BIOINFER_NONFINITE);
-            CHECK_EQ(bioinfer_score_table(bad.session, &records[0], BIOINFER_WT_MARGINALS, NULL,
-                                          0, table, NULL), BIOINFER_NONFINITE);
+            CHECK_EQ(bioinfer_score_table(bad.session, &records[0], BIOINFER_WT_MARGINALS, NULL, 0,
+                                          table, NULL),
+                     BIOINFER_NONFINITE);
             sink_free(&sink);
             close_all(&bad);
         }

@@ -27,8 +27,9 @@ struct hammer {
 static int session_of(bioinfer_session **s, const bioinfer_model *model, int kind, uint64_t *seed,
                       struct bioinfer_error *err)
 {
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = kinds[kind], .batch_tokens = 40 + below(seed, 600));
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .include = kinds[kind],
+                                                       .batch_tokens = 40 + below(seed, 600));
     return bioinfer_session_new(s, model, &p, err);
 }
 
@@ -119,8 +120,8 @@ int main(int argc, char **argv)
     if (!test_failures && !open_all(&o, argv[1], &c, NULL, NULL)) {
         CHECK(!session_of(&shared, o.model, 0, &seed, &err));
         for (int i = 0; i < n; i++) {
-            h[i] = (struct hammer){.model = o.model, .shared = shared, .seed = (uint64_t)i + 100,
-                                   .n_calls = n_calls};
+            h[i] = (struct hammer){
+                .model = o.model, .shared = shared, .seed = (uint64_t)i + 100, .n_calls = n_calls};
             CHECK_EQ(pthread_create(&threads[i], NULL, hammer, &h[i]), 0);
         }
         for (int i = 0; i < n; i++) {
@@ -132,8 +133,10 @@ int main(int argc, char **argv)
             refused += h[i].n_refused;
         }
         CHECK(taken > 0);
-        printf("%d threads, %d calls each: all bytes equal; a session of all was had %d times, refused "
-               "%d times\n", n, n_calls, taken, refused);
+        printf(
+            "%d threads, %d calls each: all bytes equal; a session of all was had %d times, refused "
+            "%d times\n",
+            n, n_calls, taken, refused);
         bioinfer_session_free(&shared);
         close_all(&o);
     }

@@ -44,7 +44,8 @@ static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer
     for (int i = 0; !st && i < STARTED; i++)
         st = bioinfer_tracks_finish(t, NULL, err);
     for (int i = 1; !st && i < STARTED; i += 2) /* again, each beside the one behind it */
-        st = bioinfer_tracks_start_pair(t, windows[i], windows[i + 1], window, values + i * n_values, err);
+        st = bioinfer_tracks_start_pair(t, windows[i], windows[i + 1], window,
+                                        values + i * n_values, err);
     for (int i = 1; !st && i < STARTED; i += 2)
         st = bioinfer_tracks_finish(t, NULL, err);
     if (!EMULATED && !st)
@@ -59,14 +60,13 @@ static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer
 static bool everything(struct failing *f, float *got, const float *want)
 {
     const int tracks[] = {3, 1};
-    struct bioinfer_context_params c = BIOINFER_PARAMS(
-        struct bioinfer_context_params, .alloc = failing_alloc, .free = failing_free,
-        .alloc_user = f, .n_threads = 2);
+    struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                       .alloc = failing_alloc, .free = failing_free,
+                                                       .alloc_user = f, .n_threads = 2);
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                      .positions = "formula-pt");
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(
-        struct bioinfer_tracks_params, .tracks = tracks, .n_tracks = 2,
-        .keep = !EMULATED);
+        struct bioinfer_tracks_params, .tracks = tracks, .n_tracks = 2, .keep = !EMULATED);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;

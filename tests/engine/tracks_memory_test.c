@@ -18,10 +18,10 @@ struct file {
 
 static void add(struct file *f, const char *name, const char *shape, long long elements)
 {
-    f->used += (size_t)snprintf(f->text + f->used, sizeof f->text - f->used,
-                                "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%lld,%lld]}",
-                                f->used > 1 ? "," : "", name, shape, f->size,
-                                f->size + 4 * elements);
+    f->used += (size_t)snprintf(
+        f->text + f->used, sizeof f->text - f->used,
+        "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%lld,%lld]}",
+        f->used > 1 ? "," : "", name, shape, f->size, f->size + 4 * elements);
     f->size += 4 * elements;
 }
 
@@ -29,8 +29,12 @@ static void add(struct file *f, const char *name, const char *shape, long long e
 static void tensor(struct file *f, const char *name, int a, int b, int c, int d)
 {
     char shape[64];
-    snprintf(shape, sizeof shape, d ? "%d,%d,%d,%d" : c ? "%d,%d,%d" : b ? "%d,%d" : "%d", a, b, c,
-             d);
+    snprintf(shape, sizeof shape,
+             d   ? "%d,%d,%d,%d"
+             : c ? "%d,%d,%d"
+             : b ? "%d,%d"
+                 : "%d",
+             a, b, c, d);
     add(f, name, shape, (long long)a * (b ? b : 1) * (c ? c : 1) * (d ? d : 1));
 }
 
@@ -142,8 +146,11 @@ static void check_followed(const struct bi_graph *g, int n_windows)
     static const struct {
         enum bi_op_kind op;
         int n;
-    } want[] = {{BI_OP_LINEAR_NORM, 7}, {BI_OP_LINEAR_PAIRS, 7}, {BI_OP_LINEAR_POOL, 7},
-                {BI_OP_PAIR_DIFF, 0}, {BI_OP_PAIR_POOL, 0}};
+    } want[] = {{BI_OP_LINEAR_NORM, 7},
+                {BI_OP_LINEAR_PAIRS, 7},
+                {BI_OP_LINEAR_POOL, 7},
+                {BI_OP_PAIR_DIFF, 0},
+                {BI_OP_PAIR_POOL, 0}};
     int again = 0, twins = 0;
     for (size_t k = 0; k < BI_COUNT(want); k++) {
         int n = 0;
@@ -174,7 +181,8 @@ static double size_of(const struct bioinfer_model *m, const char *what,
         fprintf(stderr, "    %s\n", err.text);
         return 1e9;
     }
-    all = (double)(p->memory.activation_size + p->memory.input_size + p->memory.output_size) / 1048576;
+    all = (double)(p->memory.activation_size + p->memory.input_size + p->memory.output_size) /
+          1048576;
     printf("%-44s %7.1f MiB: activations %.1f, inputs %.1f, outputs %.1f\n", what, all,
            (double)p->memory.activation_size / 1048576, (double)p->memory.input_size / 1048576,
            (double)p->memory.output_size / 1048576);
@@ -189,16 +197,16 @@ static double size_of(const struct bioinfer_model *m, const char *what,
 int main(void)
 {
     char folder[] = "/tmp/bioinfer-memory-XXXXXX", path[64];
-    struct bioinfer_model_params mp = {.struct_size = sizeof mp, .device = "null",
-                                       .positions = "formula-pt"};
-    const struct bi_tracks_shape whole = {.part = BI_TRACKS_WHOLE, .n_tokens = TOKENS,
-                                          .n_windows = 1, .n_tracks = 5313};
+    struct bioinfer_model_params mp = {
+        .struct_size = sizeof mp, .device = "null", .positions = "formula-pt"};
+    const struct bi_tracks_shape whole = {
+        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .n_windows = 1, .n_tracks = 5313};
     static const int32_t tracks[16] = {0};
-    struct bi_tracks_shape several = {.part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .tracks = tracks,
-                                      .n_tracks = 16};
+    struct bi_tracks_shape several = {
+        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .tracks = tracks, .n_tracks = 16};
     struct bi_tracks_shape some = {.part = BI_TRACKS_CHANGED, .n_tokens = CUT};
-    struct bi_tracks_shape pairs = {.part = BI_TRACKS_PAIRS, .n_tokens = CUT, .tracks = tracks,
-                                    .n_tracks = 16};
+    struct bi_tracks_shape pairs = {
+        .part = BI_TRACKS_PAIRS, .n_tokens = CUT, .tracks = tracks, .n_tracks = 16};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;

@@ -36,8 +36,8 @@ static void check(const struct bioinfer_record *x, int policy, uint64_t max_leng
 
 static struct fuzz_pool pool;
 
-static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice,
-                               size_t chunk, size_t block, int n_threads)
+static struct outcome read_all(const uint8_t *data, size_t size, uint8_t choice, size_t chunk,
+                               size_t block, int n_threads)
 {
     const struct bi_env env = n_threads ? bi_env_default() : fuzz_pool_env(&pool);
     struct bioinfer_error err = {0};

@@ -4,9 +4,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const keys[] = {"hidden_size",    "num_hidden_layers",
-                                       "layer_norm_eps", "token_dropout",
-                                       "model_type",     "vocab_size"};
+    static const char *const keys[] = {"hidden_size",   "num_hidden_layers", "layer_norm_eps",
+                                       "token_dropout", "model_type",        "vocab_size"};
     struct bi_env env = bi_env_default();
     struct bioinfer_error err = {0};
     struct bi_checkpoint *cp = NULL;

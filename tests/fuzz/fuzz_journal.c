@@ -11,13 +11,7 @@
 #include "../../jobs/job.h"
 #include "packed.h"
 
-enum {
-    HOW_FORMAT = 7,
-    HOW_RESUME = 8,
-    HOW_JOB = 16,
-    HOW_TWO_SHARDS = 32,
-    HOW_FORCE = 64
-};
+enum { HOW_FORMAT = 7, HOW_RESUME = 8, HOW_JOB = 16, HOW_TWO_SHARDS = 32, HOW_FORCE = 64 };
 enum {
     AS_WIDE = 1,
     AS_END = 2,
@@ -59,8 +53,7 @@ static void write_file(const char *folder, const char *name, const struct bi_buf
     FILE *f;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (!(f = fopen(path, "wb")) ||
-        fwrite(bytes->size ? bytes->data : "", 1, bytes->size, f) != bytes->size ||
-        fclose(f))
+        fwrite(bytes->size ? bytes->data : "", 1, bytes->size, f) != bytes->size || fclose(f))
         abort();
 }
 
@@ -74,8 +67,7 @@ static void hash_record(uint64_t hash[2], uint64_t ordinal, uint64_t job)
 {
     const char *id = records[ordinal % BI_COUNT(records)].id;
     const char *sequence = records[ordinal % BI_COUNT(records)].sequence;
-    hash[0] =
-        bi_hash(sequence, strlen(sequence), bi_hash("", 0, bi_hash(id, strlen(id), 0)));
+    hash[0] = bi_hash(sequence, strlen(sequence), bi_hash("", 0, bi_hash(id, strlen(id), 0)));
     hash[1] = bi_hash(hash, sizeof *hash, job);
 }
 
@@ -88,8 +80,7 @@ static uint64_t piece_of(const uint8_t *packed, size_t size, bool *more)
 }
 
 /* One record into data and journal. */
-static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *journal,
-                       uint64_t job)
+static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *journal, uint64_t job)
 {
     const unsigned as = (unsigned)take(in, 1);
     const uint64_t ordinal = take(in, as & AS_WIDE ? 8 : 1);
@@ -134,17 +125,14 @@ static void add_record(struct input *in, struct bi_buf *data, struct bi_buf *jou
     fuzz_put(record + 48, hash[0], 8);
     fuzz_put(record + 56, hash[1], 8);
     fuzz_put(record + 4,
-             bi_crc32c_best()(0, record + 8, sizeof record - 8) ^
-                 (as & AS_BAD_CRC ? 1 : 0),
-             4);
+             bi_crc32c_best()(0, record + 8, sizeof record - 8) ^ (as & AS_BAD_CRC ? 1 : 0), 4);
     if (!(as & AS_END))
         bi_buf_append(data, payload, n);
     bi_buf_append(journal, record, sizeof record);
     free(payload);
 }
 
-static int next_record(void *user, struct bioinfer_record *record,
-                       struct bioinfer_error *err)
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     uint64_t *n = user;
     (void)err;
@@ -166,8 +154,7 @@ static int answer(struct bioinfer_job *job, struct bioinfer_error *err)
     struct bioinfer_record record;
     int st;
     while ((st = bi_job_source(job, &record, err)) > 0) {
-        struct bioinfer_array array = {
-            .kind = "mean", .n_dims = 1, .shape = {2}, .data = values};
+        struct bioinfer_array array = {.kind = "mean", .n_dims = 1, .shape = {2}, .data = values};
         struct bioinfer_result r = {.ordinal = record.ordinal,
                                     .id = record.id,
                                     .description = "",
@@ -223,8 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                             .format = formats[how & HOW_FORMAT],
                                             .model = "m",
                                             .fingerprint = "f"};
-    struct bi_buf files[2][2] = {{{.env = &env}, {.env = &env}},
-                                 {{.env = &env}, {.env = &env}}};
+    struct bi_buf files[2][2] = {{{.env = &env}, {.env = &env}}, {{.env = &env}, {.env = &env}}};
     struct bi_buf job = {.env = &env};
     struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
     char path[128], folder[160];
@@ -239,21 +225,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bi_buf_append(&job, bytes, n);
     }
     for (int i = 0; i < (n_shards ? n_shards : 1); i++) {
-        struct bioinfer_job_params params = {
-            .struct_size = sizeof params,
-            .writer = &writer,
-            .options = "o",
-            .n_shards = n_shards,
-            .shard = n_shards ? i + 1 : 0,
-            .resume = how & HOW_FORCE ? BIOINFER_RESUME_FORCE : BIOINFER_RESUME_MATCH};
+        struct bioinfer_job_params params = {.struct_size = sizeof params,
+                                             .writer = &writer,
+                                             .options = "o",
+                                             .n_shards = n_shards,
+                                             .shard = n_shards ? i + 1 : 0,
+                                             .resume = how & HOW_FORCE ? BIOINFER_RESUME_FORCE
+                                                                       : BIOINFER_RESUME_MATCH};
         struct bi_identity id;
         uint64_t hash;
         if (n_shards)
             snprintf(folder, sizeof folder, "%s.part-%d-of-%d", path, i + 1, n_shards);
         else
             snprintf(folder, sizeof folder, "%s.part", path);
-        if (bi_folder_make(&env, folder, &err) ||
-            bi_identity_make(&id, &env, &params, &err) ||
+        if (bi_folder_make(&env, folder, &err) || bi_identity_make(&id, &env, &params, &err) ||
             bi_identity_write(&id, &env, folder, &err))
             abort();
         hash = bi_identity_hash(&id);
@@ -273,8 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (!resumed)
         st = bi_job_merge(&env, path, NULL, 0, &writer, &stats, &err);
-    if (st && (!err.text[0] || err.status != st || st == BIOINFER_NOMEM ||
-               st == BIOINFER_INTERNAL))
+    if (st && (!err.text[0] || err.status != st || st == BIOINFER_NOMEM || st == BIOINFER_INTERNAL))
         abort();
     if (!st && !bi_path_exists(path))
         abort();

@@ -6,8 +6,7 @@
 
 static int digit_of(char c)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *p = c ? strchr(digits, c) : NULL;
     if (!p)
         abort();
@@ -65,8 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (memchr(line.data, '\n', line.size) || strpbrk(field.data, "\t\r\n"))
         abort();
-    if (!bi_utf8_valid(repaired.data) ||
-        bi_utf8_valid(copy) != !strcmp(copy, repaired.data))
+    if (!bi_utf8_valid(repaired.data) || bi_utf8_valid(copy) != !strcmp(copy, repaired.data))
         abort();
     if (bi_json_parse(&json, &arena, "line", line.data, line.size, &err))
         abort();

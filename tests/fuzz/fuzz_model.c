@@ -41,8 +41,7 @@ static size_t data_size(struct part header)
             continue;
         while (k < header.size && header.bytes[k] != ',' && header.bytes[k] != ']')
             k++;
-        for (k++; k < header.size && header.bytes[k] >= '0' && header.bytes[k] <= '9';
-             k++)
+        for (k++; k < header.size && header.bytes[k] >= '0' && header.bytes[k] <= '9'; k++)
             v = v < MOST_DATA ? 10 * v + (size_t)(header.bytes[k] - '0') : v;
         most = v > most && v <= MOST_DATA ? v : most;
     }
@@ -75,8 +74,7 @@ static void open_head(struct bi_model *model, struct part header)
     bytes = make_safetensors(header, &size);
     snprintf(path, sizeof path, "%s/bioinfer-fuzz-%ld.safetensors",
              access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (long)getpid());
-    if (!(file = fopen(path, "wb")) || fwrite(bytes, 1, size, file) != size ||
-        fclose(file))
+    if (!(file = fopen(path, "wb")) || fwrite(bytes, 1, size, file) != size || fclose(file))
         abort();
     st = bi_head_open(model, path, &err);
     if (st && (!err.text[0] || err.status != st || model->head))
@@ -90,12 +88,9 @@ static void plan(const struct bi_model *model, bool half)
 {
     const struct bi_env *env = model->env;
     const int layers[] = {0, model->n_layers};
-    const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1,
-                                   false};
-    const struct bi_shape shape = {
-        .n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
-    const struct bi_tracks_shape window = {.n_tokens = model->tracks.n_tokens,
-                                           .n_windows = 1};
+    const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1, false};
+    const struct bi_shape shape = {.n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
+    const struct bi_tracks_shape window = {.n_tokens = model->tracks.n_tokens, .n_windows = 1};
     struct bi_memory_plan memory = {0};
     struct bi_rule_trace trace = {{0}, NULL};
     struct bioinfer_error err = {0};
@@ -115,8 +110,7 @@ static void plan(const struct bi_model *model, bool half)
         st = bi_rules_apply(g, NULL, &trace, &err);
         if (!st && half)
             st = bi_graph_lower(g, &err);
-        if (!st && !(st = bi_memory_plan(&memory, g, &err)) &&
-            !bi_memory_plan_check(&memory, g))
+        if (!st && !(st = bi_memory_plan(&memory, g, &err)) && !bi_memory_plan_check(&memory, g))
             abort();
         bi_memory_plan_free(&memory);
     }
@@ -138,8 +132,7 @@ static int open_model(struct bi_model *model, struct bioinfer_error *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"vocab.txt", "spiece.model", "tokenizer.json",
-                                        "other"};
+    static const char *const names[] = {"vocab.txt", "spiece.model", "tokenizer.json", "other"};
     const uint8_t choice = size ? *data : 0;
     struct bi_env env = bi_env_default();
     struct bioinfer_error err = {0};

@@ -30,8 +30,8 @@ static void check_same(const struct bioinfer_result *a, const struct bioinfer_re
     for (int i = 0; i < a->n_arrays; i++) {
         const struct bioinfer_array *x = &a->arrays[i], *y = &b->arrays[i];
         uint64_t n = sizeof(float);
-        if (x->n_dims < 0 || x->n_dims > 4 || x->n_dims != y->n_dims ||
-            x->layer != y->layer || strcmp(x->kind, y->kind))
+        if (x->n_dims < 0 || x->n_dims > 4 || x->n_dims != y->n_dims || x->layer != y->layer ||
+            strcmp(x->kind, y->kind))
             abort();
         for (int k = 0; k < x->n_dims; k++) {
             if (x->shape[k] < 0 || x->shape[k] != y->shape[k] ||

@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {names[size ? data[0] % 4 : 0], size ? data + 1 : data, size ? size - 1 : 0},
         {"spiece.model", "\n\3\n\1A", 5},
     };
-    int st = bi_checkpoint_open_folder_memory(&cp, &env, files, size && data[0] % 4 > 1 ? 3 : 2, NULL,
-                                              &err);
+    int st = bi_checkpoint_open_folder_memory(&cp, &env, files, size && data[0] % 4 > 1 ? 3 : 2,
+                                              NULL, &err);
     if (st ? cp || !err.text[0] : !cp)
         abort();
     for (size_t i = 0; cp && i < cp->pieces.n; i++)

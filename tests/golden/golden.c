@@ -130,8 +130,8 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
 static void run(struct golden *g, bioinfer_model *model, const char *fasta, unsigned include,
                 const char *no_rules)
 {
-    struct bioinfer_reader_params rp =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_RAW);
+    struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                       .residues = BIOINFER_RESIDUES_RAW);
     struct bioinfer_session_params sp = BIOINFER_PARAMS(struct bioinfer_session_params);
     struct bioinfer_error err = {0};
     bioinfer_session *session = NULL;

@@ -40,7 +40,8 @@ static void compare(struct bi_random *r, const char *name, const double *want, i
         double v = strcmp(name, "normal") ? got[i] : (double)normal[i];
         bool near = fabs(v - want[i]) <= tolerance(name, fabs(want[i]));
         if (!test_check(near, name, __FILE__, __LINE__))
-            fprintf(stderr, "    number %d of %d: got %.17g, expected %.17g\n", i + 1, n, v, want[i]);
+            fprintf(stderr, "    number %d of %d: got %.17g, expected %.17g\n", i + 1, n, v,
+                    want[i]);
     }
 }
 

@@ -14,8 +14,7 @@ static struct bi_env env;
 static bioinfer_model *model;
 static bioinfer_session *session;
 
-static const struct bi_json *read_json(struct bi_arena *arena, const char *folder,
-                                       const char *name)
+static const struct bi_json *read_json(struct bi_arena *arena, const char *folder, const char *name)
 {
     struct bioinfer_error err = {0};
     struct bi_json *json = NULL;
@@ -64,10 +63,13 @@ static void check_table(const struct bi_checkpoint *file, const char *id, const 
 static void check_sequence(const struct bi_checkpoint *file, const struct bi_json *golden)
 {
     const char *sequence = bi_json_string(bi_json_get(golden, "sequence"));
-    struct bioinfer_record r = {.id = golden->key, .description = "", .sequence = sequence,
-                                .length = strlen(sequence)};
-    static const struct { int method; const char *name; } methods[] = {
-        {BIOINFER_MASKED_MARGINALS, "masked_marginals"}, {BIOINFER_WT_MARGINALS, "wt_marginals"}};
+    struct bioinfer_record r = {
+        .id = golden->key, .description = "", .sequence = sequence, .length = strlen(sequence)};
+    static const struct {
+        int method;
+        const char *name;
+    } methods[] = {{BIOINFER_MASKED_MARGINALS, "masked_marginals"},
+                   {BIOINFER_WT_MARGINALS, "wt_marginals"}};
     const struct bi_json *mutants = bi_json_get(golden, "mutants");
     struct bioinfer_error err = {0};
     int64_t n = (int64_t)r.length * 33;
@@ -99,8 +101,8 @@ static void check_sequence(const struct bi_checkpoint *file, const struct bi_jso
         int64_t at[] = {2, 7};
         float *part = calloc((size_t)n, sizeof *part);
         CHECK(!bioinfer_score_table(session, &r, BIOINFER_MASKED_MARGINALS, NULL, 0, table, &err));
-        CHECK(part && !bioinfer_score_table(session, &r, BIOINFER_MASKED_MARGINALS, at, 2, part,
-                                            &err));
+        CHECK(part &&
+              !bioinfer_score_table(session, &r, BIOINFER_MASKED_MARGINALS, at, 2, part, &err));
         for (int k = 0; part && k < 2; k++)
             CHECK(!memcmp(part + at[k] * 33, table + at[k] * 33, 33 * sizeof *part));
         CHECK(part && isnan(part[0]));
@@ -216,8 +218,7 @@ static void heldout(const char *folder)
     CHECK(fabs(h.total / (double)h.scored - number(card, "mean_nll")) < GATE_NLL);
     CHECK(fabs((double)h.right / (double)h.scored - number(card, "top1_accuracy")) < 1e-9);
     printf("%ld residues: mean nll %.6f (card %.6f), perplexity %.4f\n", h.scored,
-           h.total / (double)h.scored, number(card, "mean_nll"),
-           exp(h.total / (double)h.scored));
+           h.total / (double)h.scored, number(card, "mean_nll"), exp(h.total / (double)h.scored));
     free(h.masked);
     bi_fasta_close(&h.reader);
     bi_arena_reset(&arena);
@@ -225,8 +226,8 @@ static void heldout(const char *folder)
 
 int main(int argc, char **argv)
 {
-    struct bioinfer_session_params sp =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = BIOINFER_LOGITS);
+    struct bioinfer_session_params sp = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                        .include = BIOINFER_LOGITS);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     if (argc < 3)

@@ -102,16 +102,15 @@ static void fidelity(const struct golden *g)
         snprintf(path, sizeof path, "%s/%s.npy", g->folder, head);
         want = read_npy(path, info.n_bins, info.n_tracks);
         for (int64_t b = 0; b < info.n_bins; b++)
-            worst = fmin(worst, cosine(got + b * info.n_tracks, want + b * info.n_tracks,
-                                       info.n_tracks, 1));
+            worst = fmin(
+                worst, cosine(got + b * info.n_tracks, want + b * info.n_tracks, info.n_tracks, 1));
         for (int64_t k = 0; k < info.n_tracks; k++)
             worst = fmin(worst, cosine(got + k, want + k, info.n_bins, info.n_tracks));
         for (int64_t k = 0; k < info.n_bins * info.n_tracks; k++)
             most = fmax(most, (double)want[k]);
         for (int64_t k = 0; k < info.n_bins * info.n_tracks; k++)
             if ((double)want[k] > 0.01 * most)
-                relative = fmax(relative, fabs((double)got[k] - (double)want[k]) /
-                                              (double)want[k]);
+                relative = fmax(relative, fabs((double)got[k] - (double)want[k]) / (double)want[k]);
         printf("%s: %lld bins x %d tracks: worst cosine 1 - %.1e, worst relative error %.1e\n",
                head, (long long)info.n_bins, info.n_tracks, 1 - worst, relative);
         CHECK(worst >= GATE_COSINE);
@@ -144,9 +143,8 @@ static void exact(const struct golden *g)
     const int64_t token = g->info.window / g->info.n_tokens;
     const struct {
         int64_t first, n;
-    } changes[] = {{0, 1},           {1, 3},          {w / 2, 1},     {w / 2 - 1, 2},
-                   {w / 3, token},   {w - 1, 1},      {w - 200, 150}, {token - 1, 2},
-                   {w / 2 + 5, 0},   {w / 4, w / 2}};
+    } changes[] = {{0, 1},     {1, 3},         {w / 2, 1},     {w / 2 - 1, 2}, {w / 3, token},
+                   {w - 1, 1}, {w - 200, 150}, {token - 1, 2}, {w / 2 + 5, 0}, {w / 4, w / 2}};
     struct bioinfer_tracks_params p = {.keep = 1};
     bioinfer_tracks *t = open_tracks(g, &p);
     float *before = run(g, t, g->sequence, BIOINFER_WINDOW), *y;
@@ -180,8 +178,8 @@ static void company(const struct golden *g)
     enum { N = 37 };
     const int64_t w = g->info.window, n = g->info.n_bins * g->info.n_tracks;
     const int shifts[] = {-2};
-    struct bioinfer_tracks_params p = {.keep = 1, .shifts = shifts, .n_shifts = 1,
-                                       .reverse_complement = 1};
+    struct bioinfer_tracks_params p = {
+        .keep = 1, .shifts = shifts, .n_shifts = 1, .reverse_complement = 1};
     struct bioinfer_error err = {0};
     bioinfer_tracks *t = open_tracks(g, &p);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
@@ -192,8 +190,15 @@ static void company(const struct golden *g)
     for (int again = 0; again < 2; again++) {
         const struct golden *of = again ? &other : g;
         for (int i = 0; i < N; i++) {
-            s[i] = changed(of, i == 7 ? 0 : i == 20 ? w - 1 : i == 33 ? w / 4 : (w / 3 + 17 * i) % (w - 3),
-                           i == 11 ? 0 : i == 20 ? 1 : i == 33 ? w / 3 : 1 + i % 3);
+            s[i] = changed(of,
+                           i == 7    ? 0
+                           : i == 20 ? w - 1
+                           : i == 33 ? w / 4
+                                     : (w / 3 + 17 * i) % (w - 3),
+                           i == 11   ? 0
+                           : i == 20 ? 1
+                           : i == 33 ? w / 3
+                                     : 1 + i % 3);
             if (i == 29)
                 for (int64_t k = 0; k < w; k++)
                     s[i][k] ^= s[i][k] == 'N' ? 0 : 0x20;
@@ -218,8 +223,8 @@ static void company(const struct golden *g)
 }
 
 /* The first n windows, as many started as may be before the first is finished, or `ahead`. */
-static void start_some(const struct golden *g, bioinfer_tracks *t, char *const *s, float *const *want,
-                       float *const *got, int n, int ahead)
+static void start_some(const struct golden *g, bioinfer_tracks *t, char *const *s,
+                       float *const *want, float *const *got, int n, int ahead)
 {
     const int64_t w = g->info.window, n_values = g->info.n_bins * g->info.n_tracks;
     struct bioinfer_error err = {0};
@@ -260,13 +265,14 @@ static void started(const struct golden *g)
         for (int i = 0; i < BIOINFER_STARTED; i++)
             CHECK_EQ(bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err), 0);
         CHECK_EQ(bioinfer_tracks_start(t, s[1], (size_t)w, got[1], &err), BIOINFER_MISUSE);
-        snprintf(said, sizeof said, "%d windows are on their way, expected at most %d", BIOINFER_STARTED,
-                 BIOINFER_STARTED - 1);
+        snprintf(said, sizeof said, "%d windows are on their way, expected at most %d",
+                 BIOINFER_STARTED, BIOINFER_STARTED - 1);
         CHECK_HAS(err.text, said);
         CHECK_EQ(bioinfer_tracks_run(t, s[1], (size_t)w, BIOINFER_WINDOW, got[N - 1], &err),
                  BIOINFER_MISUSE);
-        CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const *)s, 1, (size_t)w, got[N - 1], &err),
-                 BIOINFER_MISUSE);
+        CHECK_EQ(
+            bioinfer_tracks_run_changed(t, (const char *const *)s, 1, (size_t)w, got[N - 1], &err),
+            BIOINFER_MISUSE);
         for (int i = 0; i < BIOINFER_STARTED; i++) {
             CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
             CHECK(same(got[i], want[i], n));
@@ -300,16 +306,25 @@ static void paired(const struct golden *g)
         struct golden of = *g;
         s[i] = changed(g, w / (N + 3) * i, w / (N + 2));
         of.sequence = s[i];
-        other[i] = changed(&of, i == 3 ? 0 : i == 6 ? w - 1 : i == 8 ? w / 4 : w / 3 + 17 * i,
-                           i == 3 || i == 6 ? 1 : i == 8 ? w / 2 : i == 10 ? 0 : 1 + i % 3);
+        other[i] = changed(&of,
+                           i == 3   ? 0
+                           : i == 6 ? w - 1
+                           : i == 8 ? w / 4
+                                    : w / 3 + 17 * i,
+                           i == 3 || i == 6 ? 1
+                           : i == 8         ? w / 2
+                           : i == 10        ? 0
+                                            : 1 + i % 3);
         if (i == 10)
             other[i][w / 2] ^= 0x20;
         if (i == 11) /* a deletion */
             memmove(other[i] + w / 2, other[i] + w / 2 + 5, (size_t)(w - w / 2 - 5));
     }
     for (int kind = 0; kind < 3; kind++) {
-        struct bioinfer_tracks_params p = {.shifts = shifts, .n_shifts = kind == 2 ? 2 : 0,
-                                           .reverse_complement = kind == 2, .keep = kind > 0};
+        struct bioinfer_tracks_params p = {.shifts = shifts,
+                                           .n_shifts = kind == 2 ? 2 : 0,
+                                           .reverse_complement = kind == 2,
+                                           .keep = kind > 0};
         struct bioinfer_tracks_info before = {.struct_size = sizeof before}, info = before;
         struct bioinfer_error err = {0};
         bioinfer_tracks *t = open_tracks(g, &p);
@@ -326,7 +341,8 @@ static void paired(const struct golden *g)
         for (int i = 0, finished = 0; finished < N; finished++) {
             for (; i < N && i - finished < before.n_pairs_at_once; i++)
                 CHECK_EQ(i % 5 == 4 ? bioinfer_tracks_start(t, s[i], (size_t)w, got[i], &err)
-                                    : bioinfer_tracks_start_pair(t, s[i], other[i], (size_t)w, got[i], &err),
+                                    : bioinfer_tracks_start_pair(t, s[i], other[i], (size_t)w,
+                                                                 got[i], &err),
                          0);
             CHECK_EQ(bioinfer_tracks_finish(t, &which, &err), 0);
             CHECK(which == got[finished]);
@@ -338,10 +354,12 @@ static void paired(const struct golden *g)
         if (w > 2048 && p.keep) /* without the lone ones, those at the ends, 8, 10 and 11 */
             CHECK(info.n_cut - before.n_cut >= (uint64_t)((kind == 2 ? 4 : 1) * (N - 2 - 2 - 3)));
         if (p.keep) {
-            CHECK_EQ(bioinfer_tracks_run(t, s[0], (size_t)w, BIOINFER_CHANGED, got[0], &err), BIOINFER_INVALID);
+            CHECK_EQ(bioinfer_tracks_run(t, s[0], (size_t)w, BIOINFER_CHANGED, got[0], &err),
+                     BIOINFER_INVALID);
             CHECK_HAS(err.text, "there is no reference to change");
         }
-        CHECK_EQ(bioinfer_tracks_start_pair(t, s[0], other[0], (size_t)w - 1, got[0], &err), BIOINFER_INVALID);
+        CHECK_EQ(bioinfer_tracks_start_pair(t, s[0], other[0], (size_t)w - 1, got[0], &err),
+                 BIOINFER_INVALID);
         CHECK_EQ(bioinfer_tracks_start_pair(t, s[0], other[0], (size_t)w, got[0], &err), 0);
         bioinfer_tracks_free(&t); /* with one on its way */
         for (int i = 0; i < N; i++) {
@@ -369,7 +387,9 @@ static void summed(const struct golden *g)
     const int shifts[] = {0, 3}, few[] = {1, 0};
     char *s = changed(g, w / 2, 1);
     for (int kind = 0; kind < 4; kind++) {
-        struct bioinfer_tracks_params p = {.keep = 1, .shifts = shifts, .n_shifts = kind == 2 ? 2 : 0,
+        struct bioinfer_tracks_params p = {.keep = 1,
+                                           .shifts = shifts,
+                                           .n_shifts = kind == 2 ? 2 : 0,
                                            .reverse_complement = kind == 2};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         struct bioinfer_error err = {0};
@@ -399,15 +419,18 @@ static void summed(const struct golden *g)
             if (kind == 1)
                 worst = fmax(worst, fabs(sum_of(sums + 2 * n, k, n) - logs) / logs);
         }
-        CHECK(worst <= (kind == 2 ? 1e-7 : 1e-13)); /* the tracks' means are rounded, those of sums are not */
+        CHECK(
+            worst <=
+            (kind == 2 ? 1e-7 : 1e-13)); /* the tracks' means are rounded, those of sums are not */
         other = run(g, t, g->sequence, BIOINFER_REFERENCE);
         CHECK(!same(other, sums, n_values));
         pair = calloc((size_t)(2 * n_values), sizeof *pair);
         company = calloc((size_t)(2 * n_values), sizeof *company);
         float *alone = run(g, t, s, BIOINFER_CHANGED);
         CHECK(same(alone, sums, n_values));
-        CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const[]){s, g->sequence}, 2, (size_t)w, company,
-                                             &err), 0);
+        CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const[]){s, g->sequence}, 2, (size_t)w,
+                                             company, &err),
+                 0);
         CHECK(same(company, sums, n_values) && same(company + n_values, other, n_values));
         CHECK_EQ(bioinfer_tracks_start_pair(t, g->sequence, s, (size_t)w, pair, &err), 0);
         CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
@@ -430,8 +453,12 @@ static void views(const struct golden *g)
     const int64_t w = g->info.window, bins = g->info.n_bins, n = g->info.n_tracks;
     const int shifts[] = {0, 3, -2}, one[] = {(int)n - 1, 0};
     struct bioinfer_tracks_params plain = {0};
-    struct bioinfer_tracks_params all = {.shifts = shifts, .n_shifts = 3, .tracks = one,
-                                         .n_tracks = 2, .reverse_complement = 1, .keep = 1};
+    struct bioinfer_tracks_params all = {.shifts = shifts,
+                                         .n_shifts = 3,
+                                         .tracks = one,
+                                         .n_tracks = 2,
+                                         .reverse_complement = 1,
+                                         .keep = 1};
     bioinfer_tracks *t = open_tracks(g, &plain), *m = open_tracks(g, &all);
     float *got = run(g, m, g->sequence, BIOINFER_WINDOW), *kept;
     double *want = calloc((size_t)(bins * 2), sizeof *want), worst = 0, most = 0;
@@ -476,7 +503,8 @@ static void views(const struct golden *g)
 static void chosen(const struct golden *g, int head, const char *name, int n_all)
 {
     const int last = n_all - 1, few[] = {last, 0}, several[] = {1, 2, 0, 0, last, 1};
-    const int n_many = (int)((1 << 18) / g->info.n_bins) + 1; /* values that several threads bring in */
+    const int n_many = (int)((1 << 18) / g->info.n_bins) +
+                       1; /* values that several threads bring in */
     int *many = calloc((size_t)n_many, sizeof *many);
     const struct {
         const int *of;
@@ -489,7 +517,9 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
     for (int i = 0; i < n_many; i++)
         many[i] = i * 5 % n_all;
     for (int both = 0; both < 2; both++) {
-        struct bioinfer_tracks_params p = {.head = name, .reverse_complement = both, .keep = 1,
+        struct bioinfer_tracks_params p = {.head = name,
+                                           .reverse_complement = both,
+                                           .keep = 1,
                                            .strand_pairs = both ? pairs : NULL};
         bioinfer_tracks *all = open_tracks(g, &p);
         float *want[2] = {run(g, all, g->sequence, BIOINFER_REFERENCE),
@@ -505,8 +535,8 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
                 int64_t n_same = 0;
                 for (int64_t b = 0; b < g->info.n_bins; b++)
                     for (int k = 0; k < p.n_tracks; k++)
-                        n_same += same(got + b * p.n_tracks + k,
-                                       want[w] + b * n_all + p.tracks[k], 1);
+                        n_same += same(got + b * p.n_tracks + k, want[w] + b * n_all + p.tracks[k],
+                                       1);
                 if (!CHECK_EQ(n_same, g->info.n_bins * p.n_tracks))
                     fprintf(stderr, "    head %d, list %zu, %d strands\n", head, l, 1 + both);
                 free(got);
@@ -532,7 +562,8 @@ static void refusals(const struct golden *g)
                  {{.tracks = tracks, .n_tracks = 1}, "track 1048576: head "},
                  {{.shifts = tracks, .n_shifts = 1 << 20}, "shifts: 1048576 of them"},
                  {{.sums = 3}, "sums 3, expected up to 2"},
-                 {{.sums = 2, .reverse_complement = 1}, "sums of logarithms are of one window, 2 make a mean"},
+                 {{.sums = 2, .reverse_complement = 1},
+                  "sums of logarithms are of one window, 2 make a mean"},
                  {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
                   "the other strand's is -1"}};
     struct bioinfer_tracks_params p = {0};
@@ -552,8 +583,8 @@ static void refusals(const struct golden *g)
     t = open_tracks(g, &p);
     CHECK_EQ(bioinfer_tracks_run(t, "ACGT", 4, BIOINFER_WINDOW, y, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "a window of 4 bases, expected ");
-    CHECK_EQ(bioinfer_tracks_run(t, g->sequence, (size_t)g->info.window, BIOINFER_CHANGED, y,
-                                 &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_tracks_run(t, g->sequence, (size_t)g->info.window, BIOINFER_CHANGED, y, &err),
+             BIOINFER_INVALID);
     CHECK_HAS(err.text, "takes a session that keeps");
     bioinfer_tracks_free(&t);
     CHECK_EQ(bioinfer_session_new(&session, g->model, &sp, &err), BIOINFER_UNSUPPORTED);

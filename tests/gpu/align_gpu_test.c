@@ -70,8 +70,8 @@ static int compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
         sparse += got[i].sparse;
         if (!same(&got[i], &want[i]) && wrong++ < 3)
             fprintf(stderr, "%zu x %zu: %d %s %lld, want %lld\n", pairs[i].query_length,
-                    pairs[i].target_length, got[i].status, got[i].message,
-                    (long long)got[i].score, (long long)want[i].score);
+                    pairs[i].target_length, got[i].status, got[i].message, (long long)got[i].score,
+                    (long long)want[i].score);
     }
     CHECK_EQ(wrong, 0);
     bioinfer_aligner_free(&cpu);
@@ -157,9 +157,10 @@ static void bad_pairs(void)
     struct bioinfer_error err = {0};
     struct bioinfer_alignment r[4];
     bioinfer_aligner *a = NULL;
-    const struct bioinfer_align_pair bad[4] = {
-        {"ARND", "AR1D", 4, 4}, {"ARND", "", 4, 0}, {"ARND", "ARD", 4, 3},
-        {letters[0], letters[1], 1000, 1000}};
+    const struct bioinfer_align_pair bad[4] = {{"ARND", "AR1D", 4, 4},
+                                               {"ARND", "", 4, 0},
+                                               {"ARND", "ARD", 4, 3},
+                                               {letters[0], letters[1], 1000, 1000}};
 
     make_pairs("ARNDCQEGHILKMFPSTWYV", 1100);
     memset(letters[0], 'A', 1000);
@@ -174,8 +175,7 @@ static void bad_pairs(void)
     CHECK_EQ(r[3].status, BIOINFER_LIMIT);
     CHECK_HAS(r[3].message, "the limit is");
     bioinfer_aligner_free(&a);
-    p = BIOINFER_PARAMS(struct bioinfer_align_params, .gap_open = 50003, .scale = 1000,
-                        .match = 9);
+    p = BIOINFER_PARAMS(struct bioinfer_align_params, .gap_open = 50003, .scale = 1000, .match = 9);
     CHECK(!bi_aligner_new_on(&a, ctx, &p, ops, &err));
     const size_t n = 20000;
     char *text = malloc(n);
@@ -209,12 +209,12 @@ static void counted_free(void *user, void *ptr)
 /* Whether all of it went well: a batch, then a pair some strips at a time. */
 static bool run_all(void)
 {
-    struct bioinfer_context_params cp = BIOINFER_PARAMS(
-        struct bioinfer_context_params, .alloc = counted_alloc, .free = counted_free,
-        .n_threads = 1);
-    struct bioinfer_align_params p =
-        BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = "BLOSUM62", .gap_open = 11,
-                        .gap_extend = 1, .traceback = 1, .memory_limit = 100 << 10);
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                        .alloc = counted_alloc,
+                                                        .free = counted_free, .n_threads = 1);
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = "BLOSUM62", .gap_open = 11, .gap_extend = 1,
+        .traceback = 1, .memory_limit = 100 << 10);
     struct bioinfer_alignment r[PAIRS];
     struct bioinfer_error err = {0};
     bioinfer_context *c = NULL;

@@ -291,12 +291,12 @@ static bool has(const struct ck_case *c, size_t pointer)
 /* What follows y in a case of linear, as entries are named; NULL = nothing. */
 static const char *followed_by(const struct ck_case *c)
 {
-    return strcmp(c->entry, "linear")     ? NULL
-           : has(c, AT(linear, odd))      ? "_pooled"
-           : has(c, AT(linear, scale))    ? "_normed"
-           : has(c, AT(linear, also))     ? "_paired"
-           : has(c, AT(linear, table))    ? "_rotated"
-                                          : NULL;
+    return strcmp(c->entry, "linear")  ? NULL
+           : has(c, AT(linear, odd))   ? "_pooled"
+           : has(c, AT(linear, scale)) ? "_normed"
+           : has(c, AT(linear, also))  ? "_paired"
+           : has(c, AT(linear, table)) ? "_rotated"
+                                       : NULL;
 }
 
 /* Does an entry of gpu_entries_sm90.h? */
@@ -326,9 +326,9 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
         return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 8 == 0;
     if (sscanf(name, "linear_sm90_%dx%d", &rows, &columns) == 2) /* neighbours in pairs, lines */
         return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % (rows > 128 ? 8 : 2) == 0;
-    return strstr(name, "gated") ? c->gated != CK_NONE && (p->act == BI_ACT_SILU ||
-                                                           p->act == BI_ACT_GELU_TANH)
-                                 : c->gated == CK_NONE && p->act <= BI_ACT_RELU;
+    return strstr(name, "gated")
+               ? c->gated != CK_NONE && (p->act == BI_ACT_SILU || p->act == BI_ACT_GELU_TANH)
+               : c->gated == CK_NONE && p->act <= BI_ACT_RELU;
 }
 
 /* Does the entry serve the case? attention_d64 takes head widths of 33 to 64. */
@@ -365,7 +365,9 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
     if (!d || sscanf(d, "_d%d", &width) != 1)
         return true;
     const int head = ((const struct bi_attention_params *)c->params)->head_dim;
-    least = width == 16 || (width == 64 && (strstr(name, "_f32") || strstr(name, "bias"))) ? 1 : width / 2 + 1;
+    least = width == 16 || (width == 64 && (strstr(name, "_f32") || strstr(name, "bias")))
+                ? 1
+                : width / 2 + 1;
     return head >= least && head <= width;
 }
 
@@ -495,11 +497,9 @@ static void set_row(struct image *m, int64_t r, const float *values, int64_t wid
 }
 
 /* Row r of an array as the entry holds it: gates are in blocks. */
-static int64_t stored_row(const struct ck_case *c, const struct ck_array *a, bool device,
-                          int64_t r)
+static int64_t stored_row(const struct ck_case *c, const struct ck_array *a, bool device, int64_t r)
 {
-    return c->gated && device && a->role == CK_WEIGHT ? bi_gate_row(r, a->rows / 2, GATE_BLOCK)
-                                                      : r;
+    return c->gated && device && a->role == CK_WEIGHT ? bi_gate_row(r, a->rows / 2, GATE_BLOCK) : r;
 }
 
 /* Is it five taps that the entry holds as eight? */
@@ -510,8 +510,8 @@ static bool is_twin(const struct ck_case *c, const struct ck_array *a, bool devi
 }
 
 /* Rows of an array as the entry holds them. */
-static void set_rows(const struct ck_case *c, const struct ck_array *a, struct image *m, const struct batch *b,
-                     int array, bool device, bool round)
+static void set_rows(const struct ck_case *c, const struct ck_array *a, struct image *m,
+                     const struct batch *b, int array, bool device, bool round)
 {
     const bool twin = is_twin(c, a, device);
     const int64_t channels = a->width / BI_TWIN_TAPS;
@@ -532,8 +532,7 @@ static void set_rows(const struct ck_case *c, const struct ck_array *a, struct i
 /* Memory of all arrays, inputs filled, outputs patterned; and the params. half: what the entry
  * keeps in f16; device: really so, else the same numbers in f32 for the reference. */
 static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b,
-                          const struct precision *half, bool device,
-                          struct bi_counts *bucket)
+                          const struct precision *half, bool device, struct bi_counts *bucket)
 {
     struct run run = {0};
     const bool chosen = ck_random(ck, 0, 1);
@@ -620,8 +619,8 @@ static void fail(struct ck *ck, const struct ck_case *c, size_t e, int t, const 
     ck->of[e][t].failures++;
     if (ck->printed++ < 40)
         fprintf(stderr, "checkkernel_gpu: %s: %s: %s: case %ld (%s): %s; --seed=%llu\n",
-                ck->op->stem, entries[e].name, targets[t]->name, ck->at,
-                c->note ? c->note : "", what, (unsigned long long)ck->dice.seed);
+                ck->op->stem, entries[e].name, targets[t]->name, ck->at, c->note ? c->note : "",
+                what, (unsigned long long)ck->dice.seed);
 }
 
 /* Everything of an output that is not a row of the batch still holds the pattern. */
@@ -638,8 +637,8 @@ static bool canaries_intact(const struct image *m, int64_t live, int64_t width)
     return true;
 }
 
-static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t,
-                    const struct batch *b, const struct run *expected, const struct run *got)
+static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t, const struct batch *b,
+                    const struct run *expected, const struct run *got)
 {
     const struct precision *p = precision_of(entries[e].name);
     struct result *result = &ck->of[e][t];
@@ -671,8 +670,8 @@ static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t,
                 error2 += error * error;
             }
         /* below the absolute bound noise is no signal */
-        const double floor =
-            c->absolute * c->absolute * (double)(b->live[i] * c->arrays[i].width) * 1e6;
+        const double floor = c->absolute * c->absolute * (double)(b->live[i] * c->arrays[i].width) *
+                             1e6;
         const double nmse = error2 / (power > floor ? power : floor > 0 ? floor : 1e-300);
         /* many roundings to f16 are off by less than p->nmse together, one number that
          * outweighs the others by up to (2^-11)^2 */
@@ -694,8 +693,8 @@ static bool same_rows(const struct image *x, int64_t r, const struct image *y, i
                       int64_t width)
 {
     return x->item == y->item &&
-           !memcmp(x->data + (size_t)(r * x->ld) * x->item,
-                   y->data + (size_t)(s * y->ld) * y->item, (size_t)width * x->item);
+           !memcmp(x->data + (size_t)(r * x->ld) * x->item, y->data + (size_t)(s * y->ld) * y->item,
+                   (size_t)width * x->item);
 }
 
 /* Sequence s of batch b and sequence u of batch o have equal outputs. */
@@ -750,10 +749,13 @@ static const char *emulate(struct ck *ck, size_t e, int t, const void *params,
 {
     const char *error = NULL;
     for (size_t end = e + (size_t)bi_gpu_parts(&entries[e]); e < end && !error; e++) {
-        struct bi_emu_launch launch = {
-            .run = find_kernel(targets[t], entries[e].name), .params = params,
-            .wave = targets[t]->wave, .flushes = targets[t]->flushes, .block = entries[e].threads,
-            .shared_size = entries[e].shared, .seed = ck_next(&ck->dice.random)};
+        struct bi_emu_launch launch = {.run = find_kernel(targets[t], entries[e].name),
+                                       .params = params,
+                                       .wave = targets[t]->wave,
+                                       .flushes = targets[t]->flushes,
+                                       .block = entries[e].threads,
+                                       .shared_size = entries[e].shared,
+                                       .seed = ck_next(&ck->dice.random)};
         entries[e].grid(params, bucket, launch.grid);
         error = bi_emu_run(&launch);
     }
@@ -813,7 +815,8 @@ static void check_windows(struct ck *ck, const struct ck_case *c, size_t e, int 
     for (int64_t r = 0; r < p->rows; r++)
         memcpy(own.values[0] + r * p->k, b->values[0] + r * p->ldx, sizeof(float) * (size_t)p->k);
     for (int i = 1; i < b->n_arrays; i++)
-        memcpy(own.values[i], b->values[i], sizeof(float) * (size_t)(b->live[i] * c->arrays[i].width));
+        memcpy(own.values[i], b->values[i],
+               sizeof(float) * (size_t)(b->live[i] * c->arrays[i].width));
     struct run run = run_once(ck, &apart, e, t, &own);
     if (!same_outputs(c, b, whole, &run))
         fail(ck, c, e, t, "other bits of rows that do not overlap");
@@ -867,7 +870,8 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, in
 /* Do products of f16 go there? */
 static bool uses_matrix_units(const char *name)
 {
-    static const char *const ops[] = {"linear_", "attention_sm90", "attention_d", "attention_bias",
+    static const char *const ops[] = {"linear_",       "attention_sm90",
+                                      "attention_d",   "attention_bias",
                                       "rel_attention", "attention_contacts_plain"};
     for (size_t i = 0; i < BI_COUNT(ops); i++)
         if (!strncmp(name, ops[i], strlen(ops[i])) && (strstr(name, "f16") || strstr(name, "sm90")))
@@ -953,7 +957,8 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     char name[64], text[200];
     struct bi_counts bucket;
     const struct bi_counts *counts;
-    if (ck->at++ % ck->every || ck->device) /* also of --bench: their arrays are not where a device reads */
+    if (ck->at++ % ck->every ||
+        ck->device) /* also of --bench: their arrays are not where a device reads */
         return;
     ck->cases++;
     snprintf(name, sizeof name, "%s_f32", c->entry);
@@ -965,10 +970,12 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
         for (int t = 0; t < N_TARGETS && !strcmp(entries[e].name, name); t++) {
             if (targets[t]->flushes)
                 continue;
-            struct bi_emu_launch launch = {
-                .run = find_kernel(targets[t], entries[e].name), .params = params,
-                .wave = targets[t]->wave, .block = entries[e].threads,
-                .shared_size = entries[e].shared, .seed = ck_next(&ck->dice.random)};
+            struct bi_emu_launch launch = {.run = find_kernel(targets[t], entries[e].name),
+                                           .params = params,
+                                           .wave = targets[t]->wave,
+                                           .block = entries[e].threads,
+                                           .shared_size = entries[e].shared,
+                                           .seed = ck_next(&ck->dice.random)};
             const char *error;
             ck_fixed_copies(c, have, params);
             entries[e].grid(params, &bucket, launch.grid);
@@ -1004,8 +1011,8 @@ static int repeats(const struct ck_case *c, const struct batch *b)
 }
 
 /* Seconds of a launch: the median of replays of a graph of launches. */
-static const char *time_launch(struct ck *ck, size_t e, const void *params, const struct bi_counts *bucket,
-                               double *seconds)
+static const char *time_launch(struct ck *ck, size_t e, const void *params,
+                               const struct bi_counts *bucket, double *seconds)
 {
     enum { LAUNCHES = 20, REPLAYS = 7 };
     double took[REPLAYS] = {0};
@@ -1029,8 +1036,9 @@ static void time_entry(struct ck *ck, const struct ck_case *c, size_t e, const s
     if (error)
         fail(ck, c, e, 0, error);
     for (int i = 0; i < b->n_arrays; i++)
-        bytes += c->arrays[i].absent ? 0 : (double)run.of[i].item * (double)b->live[i] *
-                                               (double)c->arrays[i].width;
+        bytes += c->arrays[i].absent
+                     ? 0
+                     : (double)run.of[i].item * (double)b->live[i] * (double)c->arrays[i].width;
     const double compute = flops / (uses_matrix_units(entries[e].name) ? peak_f16 : peak_f32);
     const double memory = bytes / peak_memory, floor = compute > memory ? compute : memory;
     if (!error)
@@ -1052,7 +1060,8 @@ static void time_case(struct ck *ck, const struct ck_case *c)
         lengths[s] = c->lengths[s % c->n_seqs];
     struct batch b = new_batch(c, lengths, n_seqs);
     fill_batch(ck, c, &once);
-    for (int i = 0; i < b.n_arrays; i++) /* the same numbers in every repetition: random ones are slow */
+    for (int i = 0; i < b.n_arrays;
+         i++) /* the same numbers in every repetition: random ones are slow */
         for (int64_t r = 0; r < b.live[i] && once.live[i]; r++)
             memcpy(b.values[i] + r * c->arrays[i].width,
                    once.values[i] + r % once.live[i] * c->arrays[i].width,
@@ -1083,8 +1092,8 @@ static void run_op(struct ck *ck, const struct ck_op *op)
             ck->failures += r->failures;
             if (r->cases)
                 printf("%-18s %-22s %-6s %4ld cases %5ld checks %3ld failed   nmse %-8.2g "
-                       "max error %.2g\n", op->stem, entries[e].name,
-                       ck->device ? "device" : targets[t]->name,
+                       "max error %.2g\n",
+                       op->stem, entries[e].name, ck->device ? "device" : targets[t]->name,
                        r->cases, r->checks, r->failures, r->nmse, r->error);
         }
     fflush(stdout);
@@ -1094,8 +1103,8 @@ static const int tiles[] = {8, 16, 32, 64, 96, 128, 192, 256};
 
 int main(int argc, char **argv)
 {
-    static struct ck ck = {.dice = {.seed = 1, .tiles = tiles, .n_tiles = BI_COUNT(tiles)},
-                           .every = 1, .entry = ""};
+    static struct ck ck = {
+        .dice = {.seed = 1, .tiles = tiles, .n_tiles = BI_COUNT(tiles)}, .every = 1, .entry = ""};
     const char *part = "", *v;
 
     _Static_assert(BI_COUNT(entries) <= MAX_ENTRIES, "enlarge MAX_ENTRIES");
@@ -1116,8 +1125,7 @@ int main(int argc, char **argv)
             if (!(ck.device = device_open(v, POOL_SIZE)))
                 return 1;
             printf("%s: %s\n", v, device_facts(ck.device)->description);
-        }
-        else {
+        } else {
             fprintf(stderr, "usage: checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] "
                             "[--seed=N] [--every=N] [--device=cuda:0 [--bench]]\n");
             return 2;

@@ -19,8 +19,10 @@ static const char *weights;
 
 static const struct bi_backend_ops *backend_of(const char *name)
 {
-    static const struct { const char *name; const struct bi_backend_ops *ops; } emulated[] = {
-        {"emu-nvidia", &emu_nvidia}, {"emu-cdna", &emu_cdna}, {"emu-rdna", &emu_rdna}};
+    static const struct {
+        const char *name;
+        const struct bi_backend_ops *ops;
+    } emulated[] = {{"emu-nvidia", &emu_nvidia}, {"emu-cdna", &emu_cdna}, {"emu-rdna", &emu_rdna}};
     const struct bi_backend_ops *ops = NULL;
     int ordinal;
     for (size_t i = 0; i < COUNT(emulated); i++)

@@ -24,7 +24,8 @@ const char *device_run(struct device_target *d, const struct bi_gpu_entry *e, co
                        const struct bi_counts *bucket);
 /* Records `launches` of an entry, runs them once, and replays them: seconds from the first to the end of the last. */
 const char *device_record(struct device_target *d, const struct bi_gpu_entry *e, const void *params,
-                          const struct bi_counts *bucket, int launches, struct device_graph **graph);
+                          const struct bi_counts *bucket, int launches,
+                          struct device_graph **graph);
 const char *device_replay(struct device_target *d, struct device_graph *graph, double *seconds);
 void device_forget(struct device_target *d, struct device_graph *graph);
 

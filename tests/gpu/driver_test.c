@@ -58,9 +58,8 @@ static void give(void *user, void *ptr)
 static void run_job(struct job *j, const struct bi_backend_ops *ops, int64_t batch_tokens,
                     int again, struct fake_counts *before)
 {
-    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                        .n_threads = 1, .alloc = take,
-                                                        .free = give);
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .n_threads = 1, .alloc = take, .free = give);
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                       .device = ops ? NULL : device);
     struct bioinfer_session_params sp = BIOINFER_PARAMS(
@@ -81,13 +80,14 @@ static void run_job(struct job *j, const struct bi_backend_ops *ops, int64_t bat
             *before = fake->counts;
         bioinfer_session_get_profile(session, &j->profile);
         sink_free(&j->results);
-        j->st = bioinfer_session_run_records(session, records, N_RECORDS, keep_result,
-                                             &j->results, &j->err);
+        j->st = bioinfer_session_run_records(session, records, N_RECORDS, keep_result, &j->results,
+                                             &j->err);
     }
     if (j->st == BIOINFER_DEVICE_LOST) { /* says so at once from now on */
         long calls = fake->counts.calls;
-        CHECK_EQ(bioinfer_session_run_records(session, records, N_RECORDS, keep_result,
-                                              &j->results, &j->err), BIOINFER_DEVICE_LOST);
+        CHECK_EQ(bioinfer_session_run_records(session, records, N_RECORDS, keep_result, &j->results,
+                                              &j->err),
+                 BIOINFER_DEVICE_LOST);
         CHECK_EQ(fake->counts.calls, calls);
     }
 out:
@@ -160,9 +160,12 @@ static int same_or_no_memory(const struct sink *a, const struct sink *b)
 /* Every class of error at every call (at growing steps unless asked for all). */
 static void errors(const struct sink *want)
 {
-    static const struct { int code, sticky, status; } classes[] = {
-        {2, 0, BIOINFER_NOMEM}, {1, 0, BIOINFER_DEVICE}, {719, 1, BIOINFER_DEVICE_LOST},
-        {700, 1, BIOINFER_DEVICE_LOST}};
+    static const struct {
+        int code, sticky, status;
+    } classes[] = {{2, 0, BIOINFER_NOMEM},
+                   {1, 0, BIOINFER_DEVICE},
+                   {719, 1, BIOINFER_DEVICE_LOST},
+                   {700, 1, BIOINFER_DEVICE_LOST}};
     const char *all = getenv("BIOINFER_ALLOC_FAIL");
     struct job j;
     long calls;
@@ -184,10 +187,10 @@ static void errors(const struct sink *want)
                                             ? same_or_no_memory(&j.results, want)
                                             : (fake->failed == 2 || at > j.counts.calls) &&
                                                   same(&j.results, want))))
-                fprintf(stderr, "    %s: call %ld, code %d: %s: %s\n", device, at,
-                        classes[c].code, bioinfer_status_name(j.st), j.err.text);
-            if (!classes[c].sticky && fake->failed == 1 && (!CHECK_EQ(fake->counts.live, 0) ||
-                                       !CHECK_EQ(fake->counts.depth, 0)))
+                fprintf(stderr, "    %s: call %ld, code %d: %s: %s\n", device, at, classes[c].code,
+                        bioinfer_status_name(j.st), j.err.text);
+            if (!classes[c].sticky && fake->failed == 1 &&
+                (!CHECK_EQ(fake->counts.live, 0) || !CHECK_EQ(fake->counts.depth, 0)))
                 fprintf(stderr, "    %s: call %ld, code %d\n", device, at, classes[c].code);
             sink_free(&j.results);
         }
@@ -235,10 +238,10 @@ static void keep_log(void *user, int level, const char *text)
 /* Gives the device that --device auto takes; log: 1,100 bytes. */
 static const char *taken(const char *precision, char *log)
 {
-    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1,
-                                                        .log = keep_log, .log_user = log);
-    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params, .device = "auto",
-                                                      .precision = precision);
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .n_threads = 1, .log = keep_log, .log_user = log);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                      .device = "auto", .precision = precision);
     struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
@@ -247,7 +250,9 @@ static const char *taken(const char *precision, char *log)
     if (CHECK_EQ(bioinfer_context_new(&ctx, &cp, NULL), 0) &&
         CHECK_EQ(bioinfer_model_open(&model, ctx, weights, &mp, NULL), 0) &&
         CHECK_EQ(bioinfer_model_get_info(model, &info), 0))
-        kind = !strcmp(info.device, "hip") ? "hip" : !strcmp(info.device, "cpu") ? "cpu" : "another";
+        kind = !strcmp(info.device, "hip")   ? "hip"
+               : !strcmp(info.device, "cpu") ? "cpu"
+                                             : "another";
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     return kind;
@@ -268,8 +273,8 @@ static void any_device(const char *library)
     fake->other_until = N - 2;
     fake->full_until = N - 1;
     CHECK_STR(taken(NULL, log), "hip");
-    if (!CHECK(strstr(log, "hip:10 (fake GPU, gfx90a): the weights do not fit") && strstr(log, "hip:11 (") &&
-               strstr(log, "hip:0: fake GPU is 'gfx1036'")))
+    if (!CHECK(strstr(log, "hip:10 (fake GPU, gfx90a): the weights do not fit") &&
+               strstr(log, "hip:11 (") && strstr(log, "hip:0: fake GPU is 'gfx1036'")))
         fprintf(stderr, "%s", log);
     CHECK_EQ(fake->counts.live, 0);
     CHECK_EQ(fake->counts.depth, 0);
@@ -297,9 +302,12 @@ static void any_device(const char *library)
 /* Names of devices with two digits. */
 static void ordinals(void)
 {
-    static const struct { const char *name; int ordinal; } good[] = {
-        {"hip:0", 0}, {"hip:9", 9}, {"cuda:10", 10}, {"hip:63", 63}, {"hip:99", 99}};
-    static const char *const bad[] = {"hip:", "hip:100", "hip:01", "hip:1x", "hip:-1", "hip:1 ", "hip: 1"};
+    static const struct {
+        const char *name;
+        int ordinal;
+    } good[] = {{"hip:0", 0}, {"hip:9", 9}, {"cuda:10", 10}, {"hip:63", 63}, {"hip:99", 99}};
+    static const char *const bad[] = {"hip:",   "hip:100", "hip:01", "hip:1x",
+                                      "hip:-1", "hip:1 ",  "hip: 1"};
     const struct bi_backend_ops *ops;
     int ordinal;
     for (size_t i = 0; i < COUNT(good); i++) {
@@ -345,8 +353,7 @@ int main(int argc, char **argv)
         return test_report();
     }
     weights = argv[3];
-    if (!(library = dlopen(argv[2], RTLD_NOW)) ||
-        !(fake = dlsym(library, "fake_driver")) ||
+    if (!(library = dlopen(argv[2], RTLD_NOW)) || !(fake = dlsym(library, "fake_driver")) ||
         !(*(void **)(void *)&fake_reset = dlsym(library, "fake_driver_reset"))) {
         fprintf(stderr, "%s\n", dlerror());
         return 1;

@@ -106,8 +106,8 @@ static void emu_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
     (void)module;
 }
 
-static int emu_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name,
-                        int shared_size, bi_gpu_handle *function)
+static int emu_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name, int shared_size,
+                        bi_gpu_handle *function)
 {
     const struct bi_emu_target *t = gpu;
     (void)module;
@@ -157,9 +157,14 @@ static int emu_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fun
 {
     const struct bi_emu_target *t = gpu;
     const struct bi_emu_kernel *k = function;
-    struct bi_emu_launch l = {.run = k->run, .params = params, .wave = t->wave,
-                              .flushes = t->flushes, .grid = {grid[0], grid[1]}, .block = block,
-                              .shared_size = shared_size, .seed = 1};
+    struct bi_emu_launch l = {.run = k->run,
+                              .params = params,
+                              .wave = t->wave,
+                              .flushes = t->flushes,
+                              .grid = {grid[0], grid[1]},
+                              .block = block,
+                              .shared_size = shared_size,
+                              .seed = 1};
     const char *error = bi_emu_run(&l);
     (void)stream;
     emu_counts.launches++;
@@ -180,39 +185,54 @@ static int emu_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
 
 static int emu_describe(int code, char *text, size_t size)
 {
-    snprintf(text, size, "%s", code == EMU_NO_MEMORY   ? "out of memory"
-                               : code == EMU_NO_KERNEL ? "no such kernel"
-                                                       : emu_counts.error);
+    snprintf(text, size, "%s",
+             code == EMU_NO_MEMORY   ? "out of memory"
+             : code == EMU_NO_KERNEL ? "no such kernel"
+                                     : emu_counts.error);
     return code == EMU_NO_MEMORY ? BIOINFER_NOMEM : BIOINFER_DEVICE;
 }
 
-#define EMU(target_name)                                                                 \
-    static int open_##target_name(bi_gpu_handle *gpu, const struct bi_env *env,          \
-                                  int ordinal, struct bi_gpu_facts *facts,               \
-                                  struct bioinfer_error *err)                            \
-    {                                                                                    \
-        (void)env;                                                                       \
-        (void)ordinal;                                                                   \
-        (void)err;                                                                       \
-        return open_target(gpu, &bi_emu_##target_name, facts);                           \
-    }                                                                                    \
-    static const struct bi_gpu_driver driver_##target_name = {                           \
-        .name = "emu", .open = open_##target_name, .close = emu_close,                   \
-        .enter = emu_enter, .leave = emu_leave, .alloc = emu_alloc, .free = emu_free,    \
-        .host_alloc = emu_alloc, .host_free = emu_free, .module_load = emu_module_load,                              \
-        .module_unload = emu_module_unload, .function = emu_function,                    \
-        .stream_new = emu_stream_new, .stream_free = emu_stream_free,                    \
-        .copy_in = emu_copy_in, .copy_out = emu_copy_out, .launch = emu_launch,          \
-        .wait = emu_wait, .event_new = emu_event_new, .event_free = emu_module_unload,   \
-        .event_record = emu_event, .event_wait = emu_event_wait,                         \
-        .stream_wait = emu_event, .event_seconds = emu_event_seconds, .describe = emu_describe};                                     \
-    static int device_##target_name(struct bi_device **out, const struct bi_env *env,    \
-                                    const struct bi_device_params *params,               \
-                                    struct bioinfer_error *err)                          \
-    {                                                                                    \
-        return bi_gpu_open(out, env, &driver_##target_name, params, err);                \
-    }                                                                                    \
-    const struct bi_backend_ops emu_##target_name = {                                    \
+#define EMU(target_name)                                                                           \
+    static int open_##target_name(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,       \
+                                  struct bi_gpu_facts *facts, struct bioinfer_error *err)          \
+    {                                                                                              \
+        (void)env;                                                                                 \
+        (void)ordinal;                                                                             \
+        (void)err;                                                                                 \
+        return open_target(gpu, &bi_emu_##target_name, facts);                                     \
+    }                                                                                              \
+    static const struct bi_gpu_driver driver_##target_name = {.name = "emu",                       \
+                                                              .open = open_##target_name,          \
+                                                              .close = emu_close,                  \
+                                                              .enter = emu_enter,                  \
+                                                              .leave = emu_leave,                  \
+                                                              .alloc = emu_alloc,                  \
+                                                              .free = emu_free,                    \
+                                                              .host_alloc = emu_alloc,             \
+                                                              .host_free = emu_free,               \
+                                                              .module_load = emu_module_load,      \
+                                                              .module_unload = emu_module_unload,  \
+                                                              .function = emu_function,            \
+                                                              .stream_new = emu_stream_new,        \
+                                                              .stream_free = emu_stream_free,      \
+                                                              .copy_in = emu_copy_in,              \
+                                                              .copy_out = emu_copy_out,            \
+                                                              .launch = emu_launch,                \
+                                                              .wait = emu_wait,                    \
+                                                              .event_new = emu_event_new,          \
+                                                              .event_free = emu_module_unload,     \
+                                                              .event_record = emu_event,           \
+                                                              .event_wait = emu_event_wait,        \
+                                                              .stream_wait = emu_event,            \
+                                                              .event_seconds = emu_event_seconds,  \
+                                                              .describe = emu_describe};           \
+    static int device_##target_name(struct bi_device **out, const struct bi_env *env,              \
+                                    const struct bi_device_params *params,                         \
+                                    struct bioinfer_error *err)                                    \
+    {                                                                                              \
+        return bi_gpu_open(out, env, &driver_##target_name, params, err);                          \
+    }                                                                                              \
+    const struct bi_backend_ops emu_##target_name = {                                              \
         .name = "emu", .open = device_##target_name, BI_GPU_OPS}
 
 EMU(nvidia);

@@ -134,14 +134,14 @@ static void shorten(const char *from, const char *to, int residues)
 }
 
 /* ops NULL: the device by name. */
-static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops, const char *device,
-                         const char *weights, char *const *files, int n,
+static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops,
+                         const char *device, const char *weights, char *const *files, int n,
                          struct bioinfer_design_params *dp, int64_t steps,
                          const struct results *want)
 {
     struct bioinfer_error err = {0};
-    struct bioinfer_model_params mp =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .device = device);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                      .device = device);
     struct results packed = {0}, alone = {0};
     bioinfer_model *model = NULL;
     long launches;
@@ -163,8 +163,8 @@ static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops
     for (int i = 0; i < alone.n && i < packed.n; i++)
         CHECK(!memcmp(packed.log_probs[i], alone.log_probs[i],
                       (size_t)alone.length[i] * SYMBOLS * sizeof(float)));
-    printf("%s: 1 - cosine %.1e, %ld launches, %lld steps\n", ops ? ops->name : device, 1 - worst, launches,
-           (long long)steps);
+    printf("%s: 1 - cosine %.1e, %ld launches, %lld steps\n", ops ? ops->name : device, 1 - worst,
+           launches, (long long)steps);
     clear(&packed);
     clear(&alone);
     bioinfer_model_close(&model);
@@ -172,12 +172,14 @@ static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; const struct bi_backend_ops *ops; } targets[] = {
-        {"nvidia", &emu_nvidia}, {"cdna", &emu_cdna}, {"rdna", &emu_rdna}};
+    static const struct {
+        const char *name;
+        const struct bi_backend_ops *ops;
+    } targets[] = {{"nvidia", &emu_nvidia}, {"cdna", &emu_cdna}, {"rdna", &emu_rdna}};
     struct bioinfer_design_params dp = BIOINFER_PARAMS(struct bioinfer_design_params,
                                                        .n_sequences = 2);
-    struct bioinfer_model_params mp =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu");
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                      .device = "cpu");
     struct bioinfer_error err = {0};
     struct results want = {0};
     bioinfer_context *ctx = NULL;

@@ -56,11 +56,11 @@ static void clear(struct results *r)
 static void run(bioinfer_context *ctx, bioinfer_model *model, const char *fasta,
                 int64_t batch_tokens, struct results *out)
 {
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = kinds & model->base.can_include,
-        .batch_tokens = batch_tokens);
-    struct bioinfer_reader_params rp =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_RAW);
+    struct bioinfer_session_params sp = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                        .include = kinds & model->base.can_include,
+                                                        .batch_tokens = batch_tokens);
+    struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                       .residues = BIOINFER_RESIDUES_RAW);
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
     struct bioinfer_error err = {0};
     bioinfer_session *session = NULL;
@@ -95,8 +95,8 @@ static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops
                          const char *precision, const char *weights, const char *fasta,
                          const struct results *want, double gate)
 {
-    struct bioinfer_model_params mp =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .precision = precision);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                      .precision = precision);
     struct bioinfer_error err = {0};
     struct results packed = {0}, alone = {0};
     bioinfer_model *model = NULL;
@@ -127,7 +127,10 @@ static void check_target(bioinfer_context *ctx, const struct bi_backend_ops *ops
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; const struct bi_backend_ops *ops; } targets[] = {
+    static const struct {
+        const char *name;
+        const struct bi_backend_ops *ops;
+    } targets[] = {
         {"nvidia", &emu_nvidia}, {"cdna", &emu_cdna}, {"cdna2", &emu_cdna2}, {"rdna", &emu_rdna}};
     struct bioinfer_error err = {0};
     struct results want = {0};

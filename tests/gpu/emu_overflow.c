@@ -50,10 +50,10 @@ static void take_log(void *user, int level, const char *text)
 static void run(const char *weights, const char *fasta, const struct bi_backend_ops *ops,
                 const char *precision, struct results *out)
 {
-    struct bioinfer_context_params cp =
-        BIOINFER_PARAMS(struct bioinfer_context_params, .log = take_log, .log_user = out);
-    struct bioinfer_model_params mp =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .precision = precision);
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                        .log = take_log, .log_user = out);
+    struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                      .precision = precision);
     struct bioinfer_session_params sp = BIOINFER_PARAMS(
         struct bioinfer_session_params, .include = BIOINFER_PER_RESIDUE, .batch_tokens = 64);
     struct bioinfer_error err = {0};

@@ -55,8 +55,9 @@ static void check_company(bioinfer_tracks *t, const char *s, const struct got *g
     }
     for (int twice = 0; twice < 2; twice++) {
         emu_counts = (struct emu_counts){0};
-        if (!CHECK_EQ(bioinfer_tracks_run_changed(t, (const char *const *)changed, N, window, all,
-                                                  &err), 0))
+        if (!CHECK_EQ(
+                bioinfer_tracks_run_changed(t, (const char *const *)changed, N, window, all, &err),
+                0))
             fprintf(stderr, "    %s\n", err.text);
     }
     if (counted) {
@@ -91,8 +92,9 @@ static long start_some(bioinfer_tracks *t, const struct alone *a, int n, bool br
     for (int i = 0, finished = 0; finished < n; finished++) {
         float *which = NULL;
         for (; i < n && i - finished < BIOINFER_STARTED; i++)
-            CHECK_EQ(bioinfer_tracks_start(t, broken && i == BROKEN ? a->broken : a->s[i], a->window,
-                                           a->got[i], &err), 0);
+            CHECK_EQ(bioinfer_tracks_start(t, broken && i == BROKEN ? a->broken : a->s[i],
+                                           a->window, a->got[i], &err),
+                     0);
         if (!CHECK_EQ(bioinfer_tracks_finish(t, &which, &err),
                       broken && finished == BROKEN ? BIOINFER_NONFINITE : 0))
             fprintf(stderr, "    %s\n", err.text);
@@ -114,8 +116,8 @@ static int n_programs(int n)
 enum started_kind { PLAIN, VIEWS, LIMIT, DEVICE };
 
 /* Windows started together have the bits that each has alone. */
-static void check_kind(struct bioinfer_model *model, const char *s, bool together, enum started_kind kind,
-                       const int *counts, int n_counts)
+static void check_kind(struct bioinfer_model *model, const char *s, bool together,
+                       enum started_kind kind, const int *counts, int n_counts)
 {
     static const int shifts[] = {0, 3}, chosen[] = {2, 0}, strands[] = {1, 0, 2};
     static struct bioinfer_profile profile; /* of one plain window */
@@ -164,9 +166,9 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     for (int i = 0; i < n_counts; i++) {
         const int n = counts[i];
         const long uploads = start_some(t, &a, n, false);
-        CHECK_EQ(uploads, kind == VIEWS              ? (together ? 2 : 4) * n
+        CHECK_EQ(uploads, kind == VIEWS               ? (together ? 2 : 4) * n
                           : together && kind == PLAIN ? n_programs(n)
-                                                     : n);
+                                                      : n);
     }
     start_some(t, &a, n_windows, true);
     start_some(t, &a, 1, false);
@@ -231,8 +233,10 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
         CHECK_EQ(emu_counts.copies_in, by_twos ? 3 : 2 * N);
         for (int i = 0; i < N; i++) {
             for (int k = 0; k < 2; k++) {
-                CHECK_EQ(bioinfer_tracks_run(one, of[i][k], window, BIOINFER_WINDOW, want[k], &err), 0);
-                if (!CHECK(!memcmp(want[k], got[i] + (size_t)k * n_values, n_values * sizeof(float))))
+                CHECK_EQ(bioinfer_tracks_run(one, of[i][k], window, BIOINFER_WINDOW, want[k], &err),
+                         0);
+                if (!CHECK(
+                        !memcmp(want[k], got[i] + (size_t)k * n_values, n_values * sizeof(float))))
                     fprintf(stderr, "    window %d of pair %d, %d\n", k, i, limited);
             }
         }
@@ -266,7 +270,8 @@ static void check_sums(struct bioinfer_model *model, const char *s)
     memcpy(other, s, window);
     other[window / 2] = s[window / 2] == 'G' ? 'T' : 'G';
     for (int strands = 1; strands <= 2; strands++) {
-        struct bioinfer_tracks_params tp = {.struct_size = sizeof tp, .reverse_complement = strands > 1};
+        struct bioinfer_tracks_params tp = {.struct_size = sizeof tp,
+                                            .reverse_complement = strands > 1};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         struct bioinfer_error err = {0};
         bioinfer_tracks *t = NULL, *all = NULL;
@@ -283,12 +288,14 @@ static void check_sums(struct bioinfer_model *model, const char *s)
         CHECK_EQ(bioinfer_tracks_run(all, s, window, BIOINFER_WINDOW, tracks, &err), 0);
         for (int i = 0; i < 2; i++) {
             alone[i] = calloc(1, size);
-            CHECK_EQ(bioinfer_tracks_run(t, i ? other : s, window, BIOINFER_WINDOW, alone[i], &err), 0);
+            CHECK_EQ(bioinfer_tracks_run(t, i ? other : s, window, BIOINFER_WINDOW, alone[i], &err),
+                     0);
         }
         for (int i = 0; i <= N; i++) {
             got[i] = calloc(2, size);
             CHECK_EQ(i < N ? bioinfer_tracks_start(t, s, window, got[i], &err)
-                           : bioinfer_tracks_start_pair(t, s, other, window, got[i], &err), 0);
+                           : bioinfer_tracks_start_pair(t, s, other, window, got[i], &err),
+                     0);
         }
         for (int i = 0; i <= N; i++) {
             CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
@@ -321,7 +328,11 @@ static void check_sums(struct bioinfer_model *model, const char *s)
 static void check_started(struct bioinfer_model *model, const char *s, bool together, bool thorough)
 {
     static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5}, alone[] = {3};
-    check_kind(model, s, together, PLAIN, thorough ? all : together ? few : alone, thorough ? 5 : 1);
+    check_kind(model, s, together, PLAIN,
+               thorough   ? all
+               : together ? few
+                          : alone,
+               thorough ? 5 : 1);
     for (int kind = VIEWS; thorough && kind <= DEVICE; kind++)
         check_kind(model, s, together, (enum started_kind)kind, fewer, 1);
 }

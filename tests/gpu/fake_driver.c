@@ -24,8 +24,8 @@
 #define API __attribute__((visibility("default"))) int
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-__attribute__((visibility("default"))) struct fake fake_driver = {
-    .n_devices = 1, .arch = "gfx90a:sramecc+:xnack-"};
+__attribute__((visibility("default"))) struct fake fake_driver = {.n_devices = 1,
+                                                                  .arch = "gfx90a:sramecc+:xnack-"};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int lost; /* sticky code */
@@ -37,14 +37,26 @@ static const struct bi_emu_target *target(void)
     return &bi_emu_nvidia;
 #else
     const char *arch = getenv("FAKE_DRIVER_ARCH");
-    return !arch ? &bi_emu_cdna2 : !strncmp(arch, "gfx11", 5) ? &bi_emu_rdna
-           : !strcmp(arch, "gfx908") ? &bi_emu_cdna : &bi_emu_cdna2;
+    return !arch                        ? &bi_emu_cdna2
+           : !strncmp(arch, "gfx11", 5) ? &bi_emu_rdna
+           : !strcmp(arch, "gfx908")    ? &bi_emu_cdna
+                                        : &bi_emu_cdna2;
 #endif
 }
 
-enum { OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILED = 719, MOST_PARAMS = 512 };
+enum {
+    OUT_OF_MEMORY = 2,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    NOT_FOUND = 500,
+    LAUNCH_FAILED = 719,
+    MOST_PARAMS = 512
+};
 
-static const struct { const char *name; size_t params; } entries[] = {
+static const struct {
+    const char *name;
+    size_t params;
+} entries[] = {
 #define E(name, module, params, threads, shared, grid) {#name, sizeof(struct bi_##params##_params)},
     BI_GPU_ENTRIES(E)
 #undef E
@@ -150,10 +162,13 @@ static int pass(struct event *e, long number)
 
 static int run_op(const struct op *op)
 {
-    struct bi_emu_launch l = {.run = op->kernel ? op->kernel->run : NULL, .params = op->params,
-                              .wave = target()->wave, .flushes = target()->flushes,
+    struct bi_emu_launch l = {.run = op->kernel ? op->kernel->run : NULL,
+                              .params = op->params,
+                              .wave = target()->wave,
+                              .flushes = target()->flushes,
                               .grid = {op->grid[0], op->grid[1]},
-                              .block = op->block, .seed = 1};
+                              .block = op->block,
+                              .seed = 1};
     int code = 0;
     switch (op->what) {
     case COPY:
@@ -246,12 +261,15 @@ static int function(void **out, void *module, const char *name)
     return end(code ? code : *out ? 0 : NOT_FOUND);
 }
 
-static int launch(void *f, unsigned x, unsigned y, unsigned block, unsigned shared,
-                  void *stream, void **params)
+static int launch(void *f, unsigned x, unsigned y, unsigned block, unsigned shared, void *stream,
+                  void **params)
 {
     const struct bi_emu_kernel *k = f;
-    struct op op = {.what = LAUNCH, .kernel = k, .grid = {(int32_t)x, (int32_t)y},
-                    .block = (int32_t)block, .shared = (int32_t)shared};
+    struct op op = {.what = LAUNCH,
+                    .kernel = k,
+                    .grid = {(int32_t)x, (int32_t)y},
+                    .block = (int32_t)block,
+                    .shared = (int32_t)shared};
     int code;
     for (size_t i = 0; i < COUNT(entries); i++)
         if (!strcmp(entries[i].name, k->name))

@@ -3,18 +3,18 @@
 #define BI_FAKE_DRIVER_H
 
 struct fake_counts {
-    long calls;                      /* that can fail */
+    long calls; /* that can fail */
     long copies_in, copies_out, launches, graphs, allocations, waits;
-    long live;                       /* objects made and not freed */
-    long sets, depth;                /* device current: pushed and not popped */
+    long live;        /* objects made and not freed */
+    long sets, depth; /* device current: pushed and not popped */
 };
 
 struct fake {
     struct fake_counts counts;
-    long fail_at;   /* number of the call that fails, 0 = none */
-    int fail_with;  /* the error code */
-    int sticky;     /* every later call fails with it, too */
-    int failed;     /* 1: the call was reached; 2: it made the device current, maybe to free */
+    long fail_at;  /* number of the call that fails, 0 = none */
+    int fail_with; /* the error code */
+    int sticky;    /* every later call fails with it, too */
+    int failed;    /* 1: the call was reached; 2: it made the device current, maybe to free */
     int n_devices;
     const char *arch; /* HIP */
     int other_until;  /* HIP: devices before this one are integrated ones, gfx1036 */

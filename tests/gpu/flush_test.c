@@ -10,11 +10,12 @@
 
 enum { KEYS = 2048, QUERIES = 64, MOST_WIDTH = 192 };
 
-static const struct bi_emu_target *const targets[] = {&bi_emu_nvidia, &bi_emu_cdna, &bi_emu_cdna2, &bi_emu_rdna};
+static const struct bi_emu_target *const targets[] = {&bi_emu_nvidia, &bi_emu_cdna, &bi_emu_cdna2,
+                                                      &bi_emu_rdna};
 static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)};
 
-static uint16_t q[KEYS * MOST_WIDTH], k[KEYS * MOST_WIDTH], v[KEYS * MOST_WIDTH], y[KEYS * MOST_WIDTH],
-    r[(2 * KEYS - 1) * MOST_WIDTH];
+static uint16_t q[KEYS * MOST_WIDTH], k[KEYS * MOST_WIDTH], v[KEYS * MOST_WIDTH],
+    y[KEYS * MOST_WIDTH], r[(2 * KEYS - 1) * MOST_WIDTH];
 static float zeros[MOST_WIDTH];
 
 /* Key 0 has the score and value zero, the others have score zero and value one: all results are the sum of the
@@ -39,8 +40,13 @@ static void check(const char *name, const void *params, int rows, int width)
     while (strcmp(e->name, name))
         e++;
     for (size_t t = 0; t < BI_COUNT(targets); t++) {
-        struct bi_emu_launch l = {.params = params, .wave = targets[t]->wave, .flushes = targets[t]->flushes,
-                                  .grid = {1, 1}, /* 64 queries of a head */ .block = e->threads, .shared_size = e->shared, .seed = 1};
+        struct bi_emu_launch l = {.params = params,
+                                  .wave = targets[t]->wave,
+                                  .flushes = targets[t]->flushes,
+                                  .grid = {1, 1},
+                                  /* 64 queries of a head */ .block = e->threads,
+                                  .shared_size = e->shared,
+                                  .seed = 1};
         double worst = 0;
         for (const struct bi_emu_kernel *kernel = targets[t]->kernels; kernel->name; kernel++)
             if (!strcmp(kernel->name, name))
@@ -57,26 +63,57 @@ static void check(const char *name, const void *params, int rows, int width)
 
 int main(void)
 {
-    static const struct { const char *name; int width; bool bias; } cases[] = {
-        {"attention_d16_f16", 16, false}, {"attention_d32_f16", 32, false}, {"attention_d64_f16", 64, false},
-        {"attention_d128_f16", 128, false}, {"attention_bias_d64_f16", 64, true},
-        {"attention_bias_d128_f16", 128, true}};
+    static const struct {
+        const char *name;
+        int width;
+        bool bias;
+    } cases[] = {{"attention_d16_f16", 16, false},     {"attention_d32_f16", 32, false},
+                 {"attention_d64_f16", 64, false},     {"attention_d128_f16", 128, false},
+                 {"attention_bias_d64_f16", 64, true}, {"attention_bias_d128_f16", 128, true}};
     static const int32_t start[] = {0, KEYS};
-    const struct bi_counts counts = {.n_tokens = KEYS, .n_seqs = 1, .n_rows = KEYS, .longest = KEYS};
+    const struct bi_counts counts = {
+        .n_tokens = KEYS, .n_seqs = 1, .n_rows = KEYS, .longest = KEYS};
     test_name = "flush";
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         const int w = cases[i].width;
-        const struct bi_attention_params p = {
-            .counts = &counts, .start = start, .q = (void *)q, .k = (void *)k, .v = (void *)v, .y = (void *)y,
-            .ldq = w, .ldk = w, .ldv = w, .ldy = w, .n_heads = 1, .head_dim = w, .scale = 1,
-            .reach = cases[i].bias, .bias = cases[i].bias ? zeros : NULL};
+        const struct bi_attention_params p = {.counts = &counts,
+                                              .start = start,
+                                              .q = (void *)q,
+                                              .k = (void *)k,
+                                              .v = (void *)v,
+                                              .y = (void *)y,
+                                              .ldq = w,
+                                              .ldk = w,
+                                              .ldv = w,
+                                              .ldy = w,
+                                              .n_heads = 1,
+                                              .head_dim = w,
+                                              .scale = 1,
+                                              .reach = cases[i].bias,
+                                              .bias = cases[i].bias ? zeros : NULL};
         fill(KEYS, w, w);
         check(cases[i].name, &p, QUERIES, w);
     }
-    const struct bi_rel_attention_params p = {
-        .counts = &counts, .q = (void *)q, .k = (void *)k, .v = (void *)v, .r = (void *)r, .u = zeros, .w = zeros,
-        .y = (void *)y, .ldq = 64, .ldk = 64, .ldv = 192, .ldr = 64, .ldy = 192, .n = KEYS, .n_queries = QUERIES,
-        .n_heads = 1, .key_dim = 64, .value_dim = 192, .n_windows = 1, .scale = 1};
+    const struct bi_rel_attention_params p = {.counts = &counts,
+                                              .q = (void *)q,
+                                              .k = (void *)k,
+                                              .v = (void *)v,
+                                              .r = (void *)r,
+                                              .u = zeros,
+                                              .w = zeros,
+                                              .y = (void *)y,
+                                              .ldq = 64,
+                                              .ldk = 64,
+                                              .ldv = 192,
+                                              .ldr = 64,
+                                              .ldy = 192,
+                                              .n = KEYS,
+                                              .n_queries = QUERIES,
+                                              .n_heads = 1,
+                                              .key_dim = 64,
+                                              .value_dim = 192,
+                                              .n_windows = 1,
+                                              .scale = 1};
     fill(KEYS, 64, 192);
     check("rel_attention_f16", &p, QUERIES, 192);
     return test_report();

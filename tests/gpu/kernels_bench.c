@@ -34,15 +34,16 @@ API struct kernels *kernels_open(const char *device, int launches);
 API void kernels_close(struct kernels *k);
 API void *kernels_alloc(struct kernels *k, uint64_t size);
 API void kernels_free(struct kernels *k, void *ptr);
-API struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, int gelu, const void *x,
-                               const void *w, const void *bias, const void *residual, void *y);
-API struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_seqs, int heads, int width,
-                                  double scale, const void *qkv, void *y);
-API struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int first, int n_queries, int heads,
-                                      int key_dim, int value_dim, double scale, const void *const arrays[6],
-                                      void *y);
-API struct timed *timed_layernorm(struct kernels *k, int64_t rows, int live, int width, const void *x,
-                                  const void *w, const void *b, void *y);
+API struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, int gelu,
+                               const void *x, const void *w, const void *bias, const void *residual,
+                               void *y);
+API struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_seqs, int heads,
+                                  int width, double scale, const void *qkv, void *y);
+API struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int first,
+                                      int n_queries, int heads, int key_dim, int value_dim,
+                                      double scale, const void *const arrays[6], void *y);
+API struct timed *timed_layernorm(struct kernels *k, int64_t rows, int live, int width,
+                                  const void *x, const void *w, const void *b, void *y);
 API const char *timed_entry(const struct timed *t);
 API double timed_replay(struct timed *t);
 API void timed_free(struct timed *t);
@@ -108,7 +109,8 @@ static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket
         if (!strcmp(entries[i].name, name))
             t->entry = &entries[i];
     if (t->entry)
-        error = device_record(t->kernels->device, t->entry, l->params, &bucket, t->kernels->launches, &t->graph);
+        error = device_record(t->kernels->device, t->entry, l->params, &bucket,
+                              t->kernels->launches, &t->graph);
     if (!error)
         return t;
     fprintf(stderr, "kernels_bench: %s: %s\n", name, error);
@@ -118,25 +120,37 @@ static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket
 
 /* y = gelu(x w^T + bias) + residual; x, w float16, bias and residual float32. y is float32 with a residual, as the
  * stream of a transformer is, else float16. */
-struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, int gelu, const void *x, const void *w,
-                           const void *bias, const void *residual, void *y)
+struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, int gelu,
+                           const void *x, const void *w, const void *bias, const void *residual,
+                           void *y)
 {
     const int32_t lengths[] = {(int32_t)rows};
     struct timed *t = new_timed(k, lengths, 1);
-    struct bi_launch l = {.entry = "linear", .in_dtype = {BI_F16}, .out_dtype = {residual ? BI_F32 : BI_F16}};
+    struct bi_launch l = {
+        .entry = "linear", .in_dtype = {BI_F16}, .out_dtype = {residual ? BI_F32 : BI_F16}};
     struct bi_linear_params *p = (void *)l.params;
     if (!t)
         return NULL;
-    *p = (struct bi_linear_params){
-        .counts = t->counts, .x = x, .bias = bias, .residual = residual, .w = w, .y = y, .ldx = width, .ldr = n,
-        .ldy = n, .rows = rows, .axis = BI_AXIS_TOKENS, .n = n, .k = width,
-        .act = gelu ? BI_ACT_GELU : BI_ACT_NONE};
+    *p = (struct bi_linear_params){.counts = t->counts,
+                                   .x = x,
+                                   .bias = bias,
+                                   .residual = residual,
+                                   .w = w,
+                                   .y = y,
+                                   .ldx = width,
+                                   .ldr = n,
+                                   .ldy = n,
+                                   .rows = rows,
+                                   .axis = BI_AXIS_TOKENS,
+                                   .n = n,
+                                   .k = width,
+                                   .act = gelu ? BI_ACT_GELU : BI_ACT_NONE};
     return record(t, &l, (int32_t)rows);
 }
 
 /* qkv: [tokens, 3 heads width] float16, queries, keys and values side by side; y: [tokens, heads width] float16. */
-struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_seqs, int heads, int width,
-                              double scale, const void *qkv, void *y)
+struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_seqs, int heads,
+                              int width, double scale, const void *qkv, void *y)
 {
     const int64_t row = (int64_t)heads * width;
     const uint16_t *q = qkv;
@@ -145,16 +159,26 @@ struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_s
     struct bi_attention_params *p = (void *)l.params;
     if (!t)
         return NULL;
-    *p = (struct bi_attention_params){
-        .counts = t->counts, .start = t->start, .q = (const void *)q, .k = (const void *)(q + row),
-        .v = (const void *)(q + 2 * row), .y = y, .ldq = 3 * row, .ldk = 3 * row, .ldv = 3 * row, .ldy = row,
-        .n_heads = heads, .head_dim = width, .scale = (float)scale};
+    *p = (struct bi_attention_params){.counts = t->counts,
+                                      .start = t->start,
+                                      .q = (const void *)q,
+                                      .k = (const void *)(q + row),
+                                      .v = (const void *)(q + 2 * row),
+                                      .y = y,
+                                      .ldq = 3 * row,
+                                      .ldk = 3 * row,
+                                      .ldv = 3 * row,
+                                      .ldy = row,
+                                      .n_heads = heads,
+                                      .head_dim = width,
+                                      .scale = (float)scale};
     return record(t, &l, t->counts->n_tokens);
 }
 
 /* arrays: q, k, v, r in float16, u, w in float32, as rel_attention.h has them, without gaps; y float16. */
-struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int first, int n_queries, int heads,
-                                  int key_dim, int value_dim, double scale, const void *const arrays[6], void *y)
+struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int first, int n_queries,
+                                  int heads, int key_dim, int value_dim, double scale,
+                                  const void *const arrays[6], void *y)
 {
     const int64_t keys = (int64_t)heads * key_dim, values = (int64_t)heads * value_dim;
     const int32_t lengths[] = {n_windows * n};
@@ -163,26 +187,50 @@ struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int f
     struct bi_rel_attention_params *p = (void *)l.params;
     if (!t)
         return NULL;
-    *p = (struct bi_rel_attention_params){
-        .counts = t->counts, .q = arrays[0], .k = arrays[1], .v = arrays[2], .r = arrays[3], .u = arrays[4],
-        .w = arrays[5], .y = y, .ldq = keys, .ldk = keys, .ldv = values, .ldr = keys, .ldy = values, .n = n,
-        .first = first, .n_queries = n_queries, .n_heads = heads, .key_dim = key_dim, .value_dim = value_dim,
-        .n_windows = n_windows, .scale = (float)scale};
+    *p = (struct bi_rel_attention_params){.counts = t->counts,
+                                          .q = arrays[0],
+                                          .k = arrays[1],
+                                          .v = arrays[2],
+                                          .r = arrays[3],
+                                          .u = arrays[4],
+                                          .w = arrays[5],
+                                          .y = y,
+                                          .ldq = keys,
+                                          .ldk = keys,
+                                          .ldv = values,
+                                          .ldr = keys,
+                                          .ldy = values,
+                                          .n = n,
+                                          .first = first,
+                                          .n_queries = n_queries,
+                                          .n_heads = heads,
+                                          .key_dim = key_dim,
+                                          .value_dim = value_dim,
+                                          .n_windows = n_windows,
+                                          .scale = (float)scale};
     return record(t, &l, lengths[0]);
 }
 
 /* x, w, b: float32; y: float16; live: of the rows, those that are there. */
-struct timed *timed_layernorm(struct kernels *k, int64_t rows, int live, int width, const void *x, const void *w,
-                              const void *b, void *y)
+struct timed *timed_layernorm(struct kernels *k, int64_t rows, int live, int width, const void *x,
+                              const void *w, const void *b, void *y)
 {
     struct timed *t = new_timed(k, &(int32_t){live}, 1);
     struct bi_launch l = {.entry = "layernorm", .in_dtype = {BI_F32}, .out_dtype = {BI_F16}};
     struct bi_layernorm_params *p = (void *)l.params;
     if (!t)
         return NULL;
-    *p = (struct bi_layernorm_params){
-        .counts = t->counts, .x = x, .w = w, .b = b, .y = y, .ldx = width, .ldy = width, .rows = rows,
-        .axis = BI_AXIS_TOKENS, .width = width, .eps = 1e-5f};
+    *p = (struct bi_layernorm_params){.counts = t->counts,
+                                      .x = x,
+                                      .w = w,
+                                      .b = b,
+                                      .y = y,
+                                      .ldx = width,
+                                      .ldy = width,
+                                      .rows = rows,
+                                      .axis = BI_AXIS_TOKENS,
+                                      .width = width,
+                                      .eps = 1e-5f};
     return record(t, &l, (int32_t)rows);
 }
 

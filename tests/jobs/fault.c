@@ -41,10 +41,14 @@ static int touch_nothing(void)
     const struct {
         const char *name;
         void *to;
-    } calls[] = {{"cuInit", &init},         {"cuDeviceGetCount", &count},
-                 {"cuDevicePrimaryCtxGetState", &state}, {"cuDevicePrimaryCtxRetain", &retain},
-                 {"cuCtxPushCurrent_v2", &push}, {"cuModuleLoadData", &load},
-                 {"cuModuleGetFunction", &function}, {"cuLaunchKernel", &launch},
+    } calls[] = {{"cuInit", &init},
+                 {"cuDeviceGetCount", &count},
+                 {"cuDevicePrimaryCtxGetState", &state},
+                 {"cuDevicePrimaryCtxRetain", &retain},
+                 {"cuCtxPushCurrent_v2", &push},
+                 {"cuModuleLoadData", &load},
+                 {"cuModuleGetFunction", &function},
+                 {"cuLaunchKernel", &launch},
                  {"cuCtxPopCurrent_v2", &pop}};
     int n = 0, n_touched = 0;
 
@@ -145,13 +149,13 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 }
 
 /* The result of a system call with a point before it and one behind it. */
-#define POINTS(call)                                                                   \
-    do {                                                                               \
-        long result;                                                                   \
-        point();                                                                       \
-        result = (call);                                                               \
-        point();                                                                       \
-        return (int)result;                                                            \
+#define POINTS(call)                                                                               \
+    do {                                                                                           \
+        long result;                                                                               \
+        point();                                                                                   \
+        result = (call);                                                                           \
+        point();                                                                                   \
+        return (int)result;                                                                        \
     } while (0)
 
 int fsync(int fd)

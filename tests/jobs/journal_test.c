@@ -33,7 +33,8 @@ static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *er
     if (*n == 60)
         return 0;
     snprintf(id, sizeof id, "r%d", (*n)++);
-    *r = (struct bioinfer_record){.id = id, .description = "", .sequence = "ACDE", .length = 4, .message = ""};
+    *r = (struct bioinfer_record){
+        .id = id, .description = "", .sequence = "ACDE", .length = 4, .message = ""};
     return 1;
 }
 
@@ -43,9 +44,10 @@ static int run(const struct bi_env *env, struct bioinfer_error *first)
 {
     static float data[6000];
     const struct bioinfer_writer_params w = {.struct_size = sizeof w, .format = "npz"};
-    const struct bioinfer_job_params p = {.struct_size = sizeof p, .writer = &w, .options = "o",
-                                          .no_dedup = 1};
-    const struct bioinfer_array array = {.kind = "mean", .layer = 1, .n_dims = 1, .shape = {6000}, .data = data};
+    const struct bioinfer_job_params p = {
+        .struct_size = sizeof p, .writer = &w, .options = "o", .no_dedup = 1};
+    const struct bioinfer_array array = {
+        .kind = "mean", .layer = 1, .n_dims = 1, .shape = {6000}, .data = data};
     struct bioinfer_job *job = NULL;
     struct bioinfer_record r;
     struct bioinfer_error err = {0};
@@ -56,9 +58,15 @@ static int run(const struct bi_env *env, struct bioinfer_error *first)
     job->source_user = &n;
     for (int i = 0; i < 60; i++) {
         if ((got = bi_job_source(job, &r, st ? &err : first)) == 1) {
-            struct bioinfer_result result = {.ordinal = r.ordinal, .id = r.id, .description = "", .length = 4,
-                                             .message = "", .arrays = &array, .n_arrays = 1,
-                                             .n_layers_kept = 1, .n_kinds = 1};
+            struct bioinfer_result result = {.ordinal = r.ordinal,
+                                             .id = r.id,
+                                             .description = "",
+                                             .length = 4,
+                                             .message = "",
+                                             .arrays = &array,
+                                             .n_arrays = 1,
+                                             .n_layers_kept = 1,
+                                             .n_kinds = 1};
             got = bi_job_sink(job, &result, st ? &err : first);
             if (!got && i % 10 == 9)
                 got = bi_job_commit(job, st ? &err : first);
@@ -97,7 +105,8 @@ static void first_failure_is_told(void)
     static const struct {
         enum bi_fault kind;
         int error, status;
-    } cases[] = {{BI_FAULT_WRITE, ENOSPC, BIOINFER_NO_SPACE}, {BI_FAULT_SYNC, ENOSPC, BIOINFER_NO_SPACE},
+    } cases[] = {{BI_FAULT_WRITE, ENOSPC, BIOINFER_NO_SPACE},
+                 {BI_FAULT_SYNC, ENOSPC, BIOINFER_NO_SPACE},
                  {BI_FAULT_WRITE, EDQUOT, BIOINFER_NO_SPACE}};
     for (size_t k = 0; k < BI_COUNT(cases); k++) {
         int at = 1;

@@ -22,8 +22,8 @@ static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *er
     if (*n == UNITS)
         return 0;
     snprintf(id, sizeof id, "u%d", (*n)++);
-    *r = (struct bioinfer_record){.id = id, .description = "", .sequence = "AC", .length = 2,
-                                  .message = ""};
+    *r = (struct bioinfer_record){
+        .id = id, .description = "", .sequence = "AC", .length = 2, .message = ""};
     return 1;
 }
 
@@ -34,16 +34,19 @@ static const char manifest[] =
     "0\tu0\t2\tok\t\t\n1\tu1\t2\tok\t\t\n2\tu2\t2\tok\t\t\n3\tu3\t2\tok\t\t\n"
     "4\tu4\t2\ttoo_long\t\tgone\n5\tu5\t2\ttoo_long\t\tgone\n6\tu6\t2\tok\t\t\n";
 
-static int sink(struct bioinfer_job *job, uint64_t unit, uint32_t piece,
-                struct bioinfer_error *err)
+static int sink(struct bioinfer_job *job, uint64_t unit, uint32_t piece, struct bioinfer_error *err)
 {
     const bool fails = unit == 5 || (unit == 4 && piece == 1);
     char id[16], row[32];
     struct bioinfer_text text = {"rows", row, 0};
-    struct bioinfer_result r = {.ordinal = unit, .id = id, .length = 2,
-                                .message = fails ? "gone" : "", .piece = piece,
+    struct bioinfer_result r = {.ordinal = unit,
+                                .id = id,
+                                .length = 2,
+                                .message = fails ? "gone" : "",
+                                .piece = piece,
                                 .status = fails ? BIOINFER_TOO_LONG : 0,
-                                .more = !fails && piece < unit % 3, .n_texts = !fails,
+                                .more = !fails && piece < unit % 3,
+                                .n_texts = !fails,
                                 .texts = &text};
     snprintf(id, sizeof id, "u%d", (int)unit);
     text.length = (size_t)snprintf(row, sizeof row, "%s\t%d\n", id, (int)piece);
@@ -54,8 +57,8 @@ static int open_job(struct bioinfer_job **job, struct bioinfer_job_params p, int
                     struct bioinfer_error *err)
 {
     static struct bi_env env;
-    static const struct bioinfer_writer_params w = {.struct_size = sizeof w, .model = "m",
-                                                    .fingerprint = "f"};
+    static const struct bioinfer_writer_params w = {
+        .struct_size = sizeof w, .model = "m", .fingerprint = "f"};
     static struct bioinfer_job_input input;
     int st;
     input = (struct bioinfer_job_input){"genome", genome};
@@ -175,8 +178,8 @@ static void wrong_pieces_are_refused(void)
     struct bioinfer_job *job = NULL;
     struct bioinfer_error err = {0};
     struct bioinfer_record r;
-    struct bioinfer_result failed = {.ordinal = 2, .id = "u2", .message = "", .piece = 1, .more = 1,
-                                     .status = -1};
+    struct bioinfer_result failed = {
+        .ordinal = 2, .id = "u2", .message = "", .piece = 1, .more = 1, .status = -1};
     int n;
     CHECK_EQ(open_job(&job, p, &n, &err), 0);
     while (bi_job_source(job, &r, &err) == 1)

@@ -9,49 +9,37 @@
 #define MAP(members) "{\"metadata\":{\"total_size\":8},\"weight_map\":{" members "}}"
 
 static const struct {
-    const char *name, *index, *first,
-        *second; /* headers of the shards, 4 bytes of data each */
+    const char *name, *index, *first, *second; /* headers of the shards, 4 bytes of data each */
     int status;
     const char *expected;
 } indexes[] = {
-    {"index-empty", "", "{}", "{}", FORMAT,
-     "expected a value, got the end of the text"},
+    {"index-empty", "", "{}", "{}", FORMAT, "expected a value, got the end of the text"},
     {"index-array", "[]", "{}", "{}", FORMAT, "expected a JSON object"},
     {"index-cut", "{\"weight_map\":{", "{}", "{}", FORMAT, "expected a name in quotes"},
-    {"no-map", "{\"metadata\":{}}", "{}", "{}", FORMAT,
-     "expected an object 'weight_map'"},
-    {"map-array", "{\"weight_map\":[]}", "{}", "{}", FORMAT,
-     "expected an object 'weight_map'"},
-    {"map-empty", "{\"weight_map\":{}}", "{}", "{}", FORMAT,
-     "expected an object 'weight_map'"},
+    {"no-map", "{\"metadata\":{}}", "{}", "{}", FORMAT, "expected an object 'weight_map'"},
+    {"map-array", "{\"weight_map\":[]}", "{}", "{}", FORMAT, "expected an object 'weight_map'"},
+    {"map-empty", "{\"weight_map\":{}}", "{}", "{}", FORMAT, "expected an object 'weight_map'"},
     {"map-twice", "{\"weight_map\":{},\"weight_map\":{}}", "{}", "{}", FORMAT,
      "name 'weight_map' appears twice"},
-    {"tensor-twice", MAP("\"a\":\"" SHARD1 "\",\"a\":\"" SHARD2 "\""), "{}", "{}",
-     FORMAT, "name 'a' appears twice"},
+    {"tensor-twice", MAP("\"a\":\"" SHARD1 "\",\"a\":\"" SHARD2 "\""), "{}", "{}", FORMAT,
+     "name 'a' appears twice"},
     {"shard-number", MAP("\"a\":1"), "{}", "{}", FORMAT, "'a': expected a file name"},
     {"shard-empty", MAP("\"a\":\"\""), "{}", "{}", FORMAT,
      "expected a name ending in .safetensors"},
     {"shard-dotdot", MAP("\"a\":\"../x.safetensors\""), "{}", "{}", FORMAT,
      "shard '../x.safetensors': expected a name without a folder"},
-    {"shard-absolute", MAP("\"a\":\"/x.safetensors\""), "{}", "{}", FORMAT,
-     "without a folder"},
-    {"shard-sub", MAP("\"a\":\"d/x.safetensors\""), "{}", "{}", FORMAT,
-     "without a folder"},
+    {"shard-absolute", MAP("\"a\":\"/x.safetensors\""), "{}", "{}", FORMAT, "without a folder"},
+    {"shard-sub", MAP("\"a\":\"d/x.safetensors\""), "{}", "{}", FORMAT, "without a folder"},
     {"shard-backslash", MAP("\"a\":\"d\\\\x.safetensors\""), "{}", "{}", FORMAT,
      "without a folder"},
-    {"shard-drive", MAP("\"a\":\"c:x.safetensors\""), "{}", "{}", FORMAT,
-     "without a folder"},
-    {"shard-hidden", MAP("\"a\":\".x.safetensors\""), "{}", "{}", FORMAT,
-     "begin with a dot"},
-    {"shard-nul", MAP("\"a\":\"x\\u0000.safetensors\""), "{}", "{}", FORMAT,
-     "NUL in the name"},
+    {"shard-drive", MAP("\"a\":\"c:x.safetensors\""), "{}", "{}", FORMAT, "without a folder"},
+    {"shard-hidden", MAP("\"a\":\".x.safetensors\""), "{}", "{}", FORMAT, "begin with a dot"},
+    {"shard-nul", MAP("\"a\":\"x\\u0000.safetensors\""), "{}", "{}", FORMAT, "NUL in the name"},
     {"shard-bin", MAP("\"a\":\"x.bin\""), "{}", "{}", FORMAT,
      "expected a name ending in .safetensors"},
-    {"shard-suffix-only", MAP("\"a\":\".safetensors\""), "{}", "{}", FORMAT,
-     "begin with a dot"},
+    {"shard-suffix-only", MAP("\"a\":\".safetensors\""), "{}", "{}", FORMAT, "begin with a dot"},
     {"shard-absent", MAP("\"a\":\"model-00003-of-00002.safetensors\""), "{}", "{}",
-     BIOINFER_NOT_FOUND,
-     "shard 'model-00003-of-00002.safetensors' is not in the folder"},
+     BIOINFER_NOT_FOUND, "shard 'model-00003-of-00002.safetensors' is not in the folder"},
     {"shard-bad", MAP("\"a\":\"" SHARD1 "\""), "{\"a\":1}", "{}", FORMAT,
      "tensor 'a': expected an object, got a number"},
     {"not-in-shard", MAP("\"a\":\"" SHARD1 "\",\"b\":\"" SHARD1 "\""),
@@ -77,12 +65,10 @@ static const struct {
     int status;
     const char *expected;
 } configs[] = {
-    {"config-empty", "", "", 0, FORMAT,
-     "config.json: byte 0: expected a value, got the end"},
+    {"config-empty", "", "", 0, FORMAT, "config.json: byte 0: expected a value, got the end"},
     {"config-array", "[1]", "", 0, FORMAT, "config.json: expected a JSON object"},
     {"config-number", "1e-5", "", 0, FORMAT, "config.json: expected a JSON object"},
-    {"config-cut", "{\"hidden_size\": 32", "", 0, FORMAT,
-     "expected ',' or '}', got the end"},
+    {"config-cut", "{\"hidden_size\": 32", "", 0, FORMAT, "expected ',' or '}', got the end"},
     {"config-twice", "{\"hidden_size\":1,\"hidden_size\":2}", "", 0, FORMAT,
      "config.json: name 'hidden_size' appears twice in one object"},
     {"config-twice-many",
@@ -99,27 +85,24 @@ static const struct {
     {"config-two", "{} {}", "", 0, FORMAT, "expected nothing after the value, got '{'"},
     {"vocab-twice", "{}", "<cls>\nA\nC\nA\n", 0, FORMAT,
      "vocab.txt: line 4: token 'A' is also on line 2"},
-    {"vocab-twice-crlf", "{}", "A\r\nA\n", 0, FORMAT,
-     "line 2: token 'A' is also on line 1"},
+    {"vocab-twice-crlf", "{}", "A\r\nA\n", 0, FORMAT, "line 2: token 'A' is also on line 1"},
     {"vocab-nul", "{}", "A\n\0\nB", 5, FORMAT, "vocab.txt: NUL at byte 2"},
-    {"vocab-blank-twice", "{}", "A\n\n\n", 0, FORMAT,
-     "line 3: token '' is also on line 2"},
+    {"vocab-blank-twice", "{}", "A\n\n\n", 0, FORMAT, "line 3: token '' is also on line 2"},
 };
 
 void folder_cases(const struct bi_env *env, case_visitor *visit)
 {
     struct bi_buf first = {.env = env}, second = {.env = env}, all = {.env = env};
     for (size_t i = 0; i < BI_COUNT(indexes); i++) {
-        struct bad_case c = {CASE_FOLDER, "st_index", indexes[i].name,
-                             indexes[i].status, indexes[i].expected};
+        struct bad_case c = {CASE_FOLDER, "st_index", indexes[i].name, indexes[i].status,
+                             indexes[i].expected};
         first.size = second.size = all.size = 0;
         make_safetensors(&first, indexes[i].first, strlen(indexes[i].first),
                          strstr(indexes[i].first, "[0,4]") ? 4 : 0);
         make_safetensors(&second, indexes[i].second, strlen(indexes[i].second),
                          strstr(indexes[i].second, "[0,4]") ? 4 : 0);
         struct bi_named_bytes files[] = {
-            {"model.safetensors.index.json", indexes[i].index,
-             strlen(indexes[i].index)},
+            {"model.safetensors.index.json", indexes[i].index, strlen(indexes[i].index)},
             {SHARD1, first.data, first.size},
             {SHARD2, second.data, second.size},
         };
@@ -131,10 +114,9 @@ void folder_cases(const struct bi_env *env, case_visitor *visit)
         visit(&c, all.data, all.size, files, 3);
     }
     for (size_t i = 0; i < BI_COUNT(configs); i++) {
-        struct bad_case c = {CASE_FOLDER, "hf_config", configs[i].name,
-                             configs[i].status, configs[i].expected};
-        size_t n =
-            configs[i].vocab_size ? configs[i].vocab_size : strlen(configs[i].vocab);
+        struct bad_case c = {CASE_FOLDER, "hf_config", configs[i].name, configs[i].status,
+                             configs[i].expected};
+        size_t n = configs[i].vocab_size ? configs[i].vocab_size : strlen(configs[i].vocab);
         struct bi_named_bytes files[] = {
             {"model.safetensors", "\2\0\0\0\0\0\0\0{}", 10},
             {"config.json", configs[i].config, strlen(configs[i].config)},
@@ -167,10 +149,9 @@ void folder_cases(const struct bi_env *env, case_visitor *visit)
                                  "expected safetensors by its name, got pytorch zip"},
               NULL, 0, confused, 2);
         twin[0].size = strlen(twin[0].bytes);
-        visit(
-            &(struct bad_case){CASE_FOLDER, NULL, "safetensors-named-bin", FORMAT,
-                               "a.bin: expected pytorch by its name, got safetensors"},
-            NULL, 0, twin, 2);
+        visit(&(struct bad_case){CASE_FOLDER, NULL, "safetensors-named-bin", FORMAT,
+                                 "a.bin: expected pytorch by its name, got safetensors"},
+              NULL, 0, twin, 2);
     }
     bi_buf_free(&first);
     bi_buf_free(&second);

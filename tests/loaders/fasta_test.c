@@ -26,8 +26,7 @@ struct log {
 static void on_log(void *user, int level, const char *text)
 {
     struct log *log = user;
-    int n =
-        snprintf(log->text + log->n, sizeof log->text - log->n, "%d:%s\n", level, text);
+    int n = snprintf(log->text + log->n, sizeof log->text - log->n, "%d:%s\n", level, text);
     if (n > 0 && log->n + (size_t)n < sizeof log->text)
         log->n += (size_t)n;
 }
@@ -57,8 +56,8 @@ static void add_record(const struct bioinfer_record *x)
         CHECK(x->length > 0 && !x->message[0]);
     n = x->status ? snprintf(got.text + got.n_text, room, "%s|!%s|%s\n", x->id,
                              bi_status_name(x->status), x->message)
-                  : snprintf(got.text + got.n_text, room, "%s|%s|%s\n", x->id,
-                             x->description, x->sequence);
+                  : snprintf(got.text + got.n_text, room, "%s|%s|%s\n", x->id, x->description,
+                             x->sequence);
     if (n > 0 && (size_t)n < room)
         got.n_text += (size_t)n;
     else
@@ -112,9 +111,8 @@ static void read_way(const void *bytes, size_t n, int policy, const struct way *
     struct bi_env env = bi_env_default();
     struct bioinfer_reader *r = NULL;
     struct bioinfer_error err;
-    struct bioinfer_reader_params p =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .residues = policy,
-                        .n_threads = way->block ? 3 : 0);
+    struct bioinfer_reader_params p = BIOINFER_PARAMS(
+        struct bioinfer_reader_params, .residues = policy, .n_threads = way->block ? 3 : 0);
     memset(&got, 0, sizeof got);
     env.log = on_log;
     env.log_user = &got.log;
@@ -212,8 +210,7 @@ static void accepts(void)
 {
     for (size_t i = 0; i < BI_COUNT(accepted); i++)
         for (size_t chunk = 0; chunk < 4; chunk++) {
-            read_bytes(accepted[i].in, strlen(accepted[i].in), accepted[i].policy,
-                       chunk);
+            read_bytes(accepted[i].in, strlen(accepted[i].in), accepted[i].policy, chunk);
             CHECK_EQ(got.status, 0);
             CHECK_STR(got.text, accepted[i].out);
         }
@@ -222,8 +219,7 @@ static void accepts(void)
 static void warns(void)
 {
     read_text(">a\nmkT\n>b\nAa\n>c\nA\n");
-    CHECK_STR(got.log.text,
-              "1:t.fa: 3 lower-case residues in 2 records were upper-cased\n");
+    CHECK_STR(got.log.text, "1:t.fa: 3 lower-case residues in 2 records were upper-cased\n");
     read_text(">a\nM-.K*\n");
     CHECK_STR(got.log.text, "1:t.fa: 2 gap characters were removed\n"
                             "2:t.fa: a final '*' was removed from 1 records\n");
@@ -253,13 +249,11 @@ static const struct {
      "end"},
     {IN(">a\nMK*\nT\n>b\nA\n"), 0, "(line 2, column 3): character '*' (0x2A) inside"},
     {IN(">a\nMKT**\n>b\nA\n"), 0, "(line 2, column 4): character '*' (0x2A) inside"},
-    {IN(">a\nMK?T\n>b\nA\n"), 0,
-     "(line 2, column 3): character '?' (0x3F) is not a residue\n"},
+    {IN(">a\nMK?T\n>b\nA\n"), 0, "(line 2, column 3): character '?' (0x3F) is not a residue\n"},
     {IN(">a\nMK\n@T\n>b\nA\n"), 0, "(line 3, column 1): character '@' (0x40)"},
     {IN(">a\nMK>T\n>b\nA\n"), 0, "(line 2, column 3): character '>' (0x3E)"},
     {IN(">a\nM<mask>T\n>b\nA\n"), 0, "(line 2, column 2): character '<' (0x3C)"},
-    {IN(">a\nMK\0T\n>b\nA\n"), 0,
-     "(line 2, column 3): control byte 0x00 in the sequence"},
+    {IN(">a\nMK\0T\n>b\nA\n"), 0, "(line 2, column 3): control byte 0x00 in the sequence"},
     {IN(">a\nMKT\0\0\0\0\n>b\nA\n"), 0, "(line 2, column 4): control byte 0x00"},
     {IN(">a\nMK\x7FT\n>b\nA\n"), 0, "(line 2, column 3): control byte 0x7F"},
     {IN(">a\nM\rK\n>b\nA\n"), 0, "(line 2, column 2): control byte 0x0D"},
@@ -267,8 +261,7 @@ static const struct {
     {IN(">a\nM\vK\n>b\nA\n"), 0, "control byte 0x0B in the sequence"},
     {IN(">a\nM\fK\n>b\nA\n"), 0, "control byte 0x0C in the sequence"},
     {IN(">a\nM\x1AK\n>b\nA\n"), 0, "control byte 0x1A in the sequence"},
-    {IN(">a\nMK\xC3\xA9T\n>b\nA\n"), 0,
-     "(line 2, column 3): byte 0xC3 is not a residue"},
+    {IN(">a\nMK\xC3\xA9T\n>b\nA\n"), 0, "(line 2, column 3): byte 0xC3 is not a residue"},
     {IN(">a\nMK\xFF\n>b\nA\n"), 0, "byte 0xFF is not a residue"},
     {IN(">a\nM/K\n>b\nA\n"), 0, "character '/' (0x2F)"},
     {IN(">a\nM_K\n>b\nA\n"), 0, "character '_' (0x5F)"},
@@ -282,10 +275,8 @@ static const struct {
     {IN(">a\0b c\nMKT\n>b\nA\n"), 0,
      "a_b|!bad_format|t.fa: record 'a_b' (line 1, column 3): control byte 0x00 in the "
      "header"},
-    {IN(">a \x01\nMKT\n>b\nA\n"), 0,
-     "(line 1, column 4): control byte 0x01 in the header"},
-    {IN(">a\rb\nMKT\n>b\nA\n"), 0,
-     "(line 1, column 3): control byte 0x0D in the header"},
+    {IN(">a \x01\nMKT\n>b\nA\n"), 0, "(line 1, column 4): control byte 0x01 in the header"},
+    {IN(">a\rb\nMKT\n>b\nA\n"), 0, "(line 1, column 3): control byte 0x0D in the header"},
     {IN(">\x7F\nMKT\n>b\nA\n"), 0, "control byte 0x7F in the header"},
     {IN(">a\n>b\nA\n"), 0, "a|!empty|t.fa: record 'a' (line 1): no residues"},
     {IN(">\n>b\nA\n"), 0, "seq_0|!empty|t.fa: record 'seq_0' (line 1): no residues"},
@@ -296,8 +287,7 @@ static void refuses_records(void)
 {
     for (size_t i = 0; i < BI_COUNT(bad_records); i++)
         for (size_t chunk = 0; chunk < 3; chunk++) {
-            read_bytes(bad_records[i].in, bad_records[i].n, bad_records[i].policy,
-                       chunk);
+            read_bytes(bad_records[i].in, bad_records[i].n, bad_records[i].policy, chunk);
             CHECK_EQ(got.status, 0);
             CHECK_EQ(got.n, 2);
             CHECK_HAS(got.text, bad_records[i].out);
@@ -314,17 +304,13 @@ static const struct {
 } bad_files[] = {
     {IN(""), BIOINFER_FORMAT, "t.fa: no FASTA records (file is empty)"},
     {IN("\xEF\xBB\xBF"), BIOINFER_FORMAT, "no FASTA records (file is empty)"},
-    {IN("\n\n  \n"), BIOINFER_FORMAT,
-     "no FASTA records (only blank lines and comments)"},
+    {IN("\n\n  \n"), BIOINFER_FORMAT, "no FASTA records (only blank lines and comments)"},
     {IN(";x\n"), BIOINFER_FORMAT, "no FASTA records (only blank lines and comments)"},
     {IN("MKT\n>a\nM\n"), BIOINFER_FORMAT,
      "t.fa: line 1: residues before the first '>' (got 'MKT'): not FASTA"},
-    {IN("\n; c\n MKT\n"), BIOINFER_FORMAT,
-     "t.fa: line 3: residues before the first '>'"},
-    {IN(" >a\nMKT\n"), BIOINFER_FORMAT,
-     "line 1: residues before the first '>' (got '>a')"},
-    {IN("ATOM      1  N   MET A   1"), BIOINFER_FORMAT,
-     "(got 'ATOM      1  N   MET' ...)"},
+    {IN("\n; c\n MKT\n"), BIOINFER_FORMAT, "t.fa: line 3: residues before the first '>'"},
+    {IN(" >a\nMKT\n"), BIOINFER_FORMAT, "line 1: residues before the first '>' (got '>a')"},
+    {IN("ATOM      1  N   MET A   1"), BIOINFER_FORMAT, "(got 'ATOM      1  N   MET' ...)"},
     {IN("{\"a\": 1}"), BIOINFER_FORMAT, "(got '{\"a\": 1}'): not FASTA"},
     {IN("\x7F"
         "ELF\x02\x01\x01"),
@@ -341,14 +327,11 @@ static const struct {
     {IN("\xFD"
         "7zXZ\0\0"),
      BIOINFER_UNSUPPORTED, "t.fa: xz-compressed; decompress it first: xz -dk t.fa"},
-    {IN("PK\x03\x04\x14\0"), BIOINFER_UNSUPPORTED,
-     "t.fa: a zip archive; unpack it first: unzip"},
-    {IN("\xFF\xFE>\0a\0\n\0"), BIOINFER_UNSUPPORTED,
-     "t.fa: UTF-16 text; convert it first: iconv"},
+    {IN("PK\x03\x04\x14\0"), BIOINFER_UNSUPPORTED, "t.fa: a zip archive; unpack it first: unzip"},
+    {IN("\xFF\xFE>\0a\0\n\0"), BIOINFER_UNSUPPORTED, "t.fa: UTF-16 text; convert it first: iconv"},
     {IN("\xFE\xFF\0>\0a"), BIOINFER_UNSUPPORTED, "t.fa: UTF-16 text"},
     {IN("\x1F"), BIOINFER_FORMAT, "expected '>', got bytes 1F: not FASTA"},
-    {IN("\x1F\x8B"), BIOINFER_FORMAT,
-     "t.fa: truncated: the gzip data ends inside a member"},
+    {IN("\x1F\x8B"), BIOINFER_FORMAT, "t.fa: truncated: the gzip data ends inside a member"},
     {IN("\x1F\x8B\x07\0\0\0\0\0\0\0\0\0"), BIOINFER_FORMAT,
      "bad gzip data near offset 4: unknown compression method"},
     {IN("\x1F\x8B\x08\xE0\0\0\0\0\0\0\0\0"), BIOINFER_FORMAT,
@@ -407,13 +390,10 @@ static void put_member(struct bytes *b, const char *text, size_t n, int bgzf)
     deflateEnd(&z);
 }
 
-static const char seed[] =
-    ">a first\nMKTAYIAKQR\nQISFVKSHFS\n>b\nMALWMRLLPL\n>c\nGIVEQCCTSI\n";
-static const char seed_out[] =
-    "a|first|MKTAYIAKQRQISFVKSHFS\nb||MALWMRLLPL\nc||GIVEQCCTSI\n";
-static const unsigned char bgzf_end[] = {0x1F, 0x8B, 8,   4,   0, 0, 0,    0, 0, 0xFF,
-                                         6,    0,    'B', 'C', 2, 0, 0x1B, 0, 3, 0,
-                                         0,    0,    0,   0,   0, 0, 0,    0};
+static const char seed[] = ">a first\nMKTAYIAKQR\nQISFVKSHFS\n>b\nMALWMRLLPL\n>c\nGIVEQCCTSI\n";
+static const char seed_out[] = "a|first|MKTAYIAKQRQISFVKSHFS\nb||MALWMRLLPL\nc||GIVEQCCTSI\n";
+static const unsigned char bgzf_end[] = {0x1F, 0x8B, 8,    4, 0, 0, 0, 0, 0, 0xFF, 6, 0, 'B', 'C',
+                                         2,    0,    0x1B, 0, 3, 0, 0, 0, 0, 0,    0, 0, 0,   0};
 
 /* The seed in members of `step` bytes. */
 static void pack(struct bytes *b, size_t step, int bgzf)
@@ -445,8 +425,7 @@ static void reads_gzip(void)
     put_member(&b, seed + 20, sizeof seed - 21, 1);
     read_bytes(b.data, b.n, 0, 0);
     CHECK_STR(got.text, seed_out);
-    CHECK_STR(got.log.text,
-              "1:t.fa: BGZF without its end marker: the file may be truncated\n");
+    CHECK_STR(got.log.text, "1:t.fa: BGZF without its end marker: the file may be truncated\n");
 }
 
 static void reads_padding(void)
@@ -472,10 +451,9 @@ static void refuses_trailing_garbage(void)
     for (size_t i = 0; i < BI_COUNT(garbage); i++) {
         char expected[128];
         pack(&b, 1000, 0);
-        snprintf(
-            expected, sizeof expected,
-            "t.fa: trailing garbage after the gzip data at offset %zu (byte 0x%02X)",
-            b.n, (unsigned char)garbage[i][0]);
+        snprintf(expected, sizeof expected,
+                 "t.fa: trailing garbage after the gzip data at offset %zu (byte 0x%02X)", b.n,
+                 (unsigned char)garbage[i][0]);
         put(&b, garbage[i], strlen(garbage[i]));
         read_bytes(b.data, b.n, 0, 0);
         CHECK_EQ(got.status, BIOINFER_FORMAT);
@@ -529,8 +507,7 @@ static void survives_truncation(void)
                     CHECK_EQ(got.status, BIOINFER_FORMAT);
                     CHECK(is_prefix(got.text, seed_out));
                     if (n > 1)
-                        CHECK_HAS(got.error,
-                                  "truncated: the gzip data ends inside a member");
+                        CHECK_HAS(got.error, "truncated: the gzip data ends inside a member");
                 } else {
                     CHECK(got.status == 0);
                     if (bgzf)
@@ -567,8 +544,7 @@ static void survives_damage(void)
                                                                 : b.data[i / 12] - 1);
             read_bytes(b.data, b.n, 0, i % 3);
             n_refused += got.status != 0;
-            if (!got.status &&
-                got.n_good == 3) /* a byte that says nothing of the data */
+            if (!got.status && got.n_good == 3) /* a byte that says nothing of the data */
                 CHECK_STR(got.text, seed_out);
             CHECK(got.status <= 0);
         }
@@ -613,18 +589,16 @@ static void limits_length(void)
             struct bi_env env = bi_env_default();
             struct bioinfer_reader *r = NULL;
             struct bioinfer_record x;
-            struct bioinfer_reader_params p =
-                BIOINFER_PARAMS(struct bioinfer_reader_params, .max_length = limit);
+            struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                              .max_length = limit);
             const char text[] = ">a\nMK-\nTm\nk\nt\n*\n>b\nA\n"; /* 6 residues */
-            CHECK(!bi_fasta_open_memory(&r, &env, "t.fa", text, sizeof text - 1, &p,
-                                        NULL));
+            CHECK(!bi_fasta_open_memory(&r, &env, "t.fa", text, sizeof text - 1, &p, NULL));
             bi_fasta_tune(r, chunk, 0);
             CHECK_EQ(bi_fasta_next(r, &x, NULL), 1);
             CHECK_EQ(x.status, limit < 6 ? BIOINFER_TOO_LONG : 0);
             if (limit < 6) {
                 char expected[64];
-                snprintf(expected, sizeof expected, ": more than %d residues",
-                         (int)limit);
+                snprintf(expected, sizeof expected, ": more than %d residues", (int)limit);
                 CHECK_HAS(x.message, expected);
                 CHECK_EQ(x.length, 0);
             } else {
@@ -722,8 +696,7 @@ static void stays_small(void)
 static int naive(const char *t, size_t n, bool raw, char *out)
 {
     char id[512], description[512], seq[4096], eol = '\n';
-    size_t line = 0, n_records = 0, m = 0, head = n < 65536 ? n : 65536, bad_line = 0,
-           bad_at = 0;
+    size_t line = 0, n_records = 0, m = 0, head = n < 65536 ? n : 65536, bad_line = 0, bad_at = 0;
     size_t star_line = 0, star_at = 0;
     int bad = 0;
     bool open = false;
@@ -742,9 +715,8 @@ static int naive(const char *t, size_t n, bool raw, char *out)
             if (!bad && !m)
                 out += sprintf(out, "%s|!empty\n", id);
             else if (bad)
-                out +=
-                    sprintf(out, "%s|!%s@%zu:%zu\n", id,
-                            bad == 1 ? "bad_residue" : "bad_format", bad_line, bad_at);
+                out += sprintf(out, "%s|!%s@%zu:%zu\n", id, bad == 1 ? "bad_residue" : "bad_format",
+                               bad_line, bad_at);
             else
                 out += sprintf(out, "%s|%s|%s\n", id, description, seq);
             open = false;
@@ -765,8 +737,7 @@ static int naive(const char *t, size_t n, bool raw, char *out)
             while (i < len && (p[i] == ' ' || p[i] == '\t'))
                 i++;
             for (; i < len && p[i] != ' ' && p[i] != '\t'; i++)
-                id[k++] =
-                    (char)(((unsigned char)p[i] < 32 || p[i] == 127) ? '_' : p[i]);
+                id[k++] = (char)(((unsigned char)p[i] < 32 || p[i] == 127) ? '_' : p[i]);
             id[k] = 0;
             while (i < len && (p[i] == ' ' || p[i] == '\t'))
                 i++;

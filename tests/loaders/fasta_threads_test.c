@@ -43,16 +43,22 @@ static struct {
 /* Records of all kinds, sound ones in most places. */
 static void make_mixed(size_t n_records)
 {
-    static const char *const kinds[] = {
-        ">%zu plain\nMKTAYIAKQR\nQISFVKSHFS\n", ">%zu\nmktayiakqrqis\n", ">%zu\nMKT*\n",
-        ">%zu \r\nMKT\r\nAYI\r\n", ">%zu\nM-KT..A\n\n", ">%zu\n;c\nMKTAY\n; >d\nIAK\n"};
-    static const char *const odd[] = {">%zu\nMK7T\n", ">\nMKT\n", ">%zu\n\n", ">%zu\nMK*T\nA\n",
-                                      ">%zu\tx\001y\nMKT\n", ">%zu\nMK>T\r\r\nA\n"};
+    static const char *const kinds[] = {">%zu plain\nMKTAYIAKQR\nQISFVKSHFS\n",
+                                        ">%zu\nmktayiakqrqis\n",
+                                        ">%zu\nMKT*\n",
+                                        ">%zu \r\nMKT\r\nAYI\r\n",
+                                        ">%zu\nM-KT..A\n\n",
+                                        ">%zu\n;c\nMKTAY\n; >d\nIAK\n"};
+    static const char *const odd[] = {
+        ">%zu\nMK7T\n",        ">\nMKT\n",           ">%zu\n\n", ">%zu\nMK*T\nA\n",
+        ">%zu\tx\001y\nMKT\n", ">%zu\nMK>T\r\r\nA\n"};
     mixed.n = 0;
     for (size_t i = 0; i < n_records; i++) {
         char text[80];
         const unsigned k = random_below(40);
-        const char *form = k < 4 ? odd[random_below(6)] : k < 20 ? kinds[random_below(6)] : kinds[0];
+        const char *form = k < 4    ? odd[random_below(6)]
+                           : k < 20 ? kinds[random_below(6)]
+                                    : kinds[0];
         int len = snprintf(text, sizeof text, form, i);
         if (!CHECK(mixed.n + (size_t)len <= sizeof mixed.data))
             return;
@@ -103,8 +109,8 @@ static void read_text(const char *text, size_t n, size_t block, bool many)
     struct bioinfer_records *x;
     struct bioinfer_record one;
     struct bioinfer_error err = {0};
-    struct bioinfer_reader_params p =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .n_threads = block ? 2 : 0);
+    struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                      .n_threads = block ? 2 : 0);
     int st;
     outcome.n = 0;
     outcome.log[0] = '\0';
@@ -164,8 +170,8 @@ static uint64_t digest_file(size_t block, long *n_records, uint64_t *done)
     struct bi_env env = bi_env_default();
     struct bioinfer_reader *r = NULL;
     struct bioinfer_error err = {0};
-    struct bioinfer_reader_params p =
-        BIOINFER_PARAMS(struct bioinfer_reader_params, .n_threads = block ? 4 : 1);
+    struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                      .n_threads = block ? 4 : 1);
     struct bioinfer_records *kept = NULL;
     uint64_t hash = 1, total;
     int st = 1;
@@ -228,7 +234,8 @@ static atomic_int n_faults;
 static int fail_some(void *user, enum bi_fault kind)
 {
     const int n = atomic_fetch_add(&n_faults, 1);
-    return kind == (enum bi_fault)((int *)user)[0] && n >= 40 && n % ((int *)user)[1] == 0 ? EIO : 0;
+    return kind == (enum bi_fault)((int *)user)[0] && n >= 40 && n % ((int *)user)[1] == 0 ? EIO
+                                                                                           : 0;
 }
 
 static void survives_faults_of_threads(void)
@@ -241,8 +248,8 @@ static void survives_faults_of_threads(void)
         struct bioinfer_reader *r = NULL;
         struct bioinfer_record x;
         struct bioinfer_error err = {0};
-        struct bioinfer_reader_params p =
-            BIOINFER_PARAMS(struct bioinfer_reader_params, .n_threads = 4);
+        struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                          .n_threads = 4);
         uint64_t n = 0;
         int st;
         env.fault = fail_some;
@@ -267,8 +274,8 @@ static void survives_shrinking(void)
         struct bioinfer_reader *r = NULL;
         struct bioinfer_record x;
         struct bioinfer_error err = {0};
-        struct bioinfer_reader_params p =
-            BIOINFER_PARAMS(struct bioinfer_reader_params, .n_threads = 4);
+        struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                          .n_threads = 4);
         uint64_t n = 0;
         write_file(mixed.data, mixed.n);
         if (!CHECK(!bi_fasta_open(&r, &env, file_path, &p, &err)))

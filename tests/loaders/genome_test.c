@@ -45,7 +45,9 @@ static void add_block(struct bytes *b, const void *from, size_t n)
 {
     static const uint8_t head[] = {0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 0xFF, 6, 0, 'B', 'C', 2, 0};
     uint8_t packed[4096];
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)from, .avail_in = (uInt)n, .next_out = packed,
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)from,
+                  .avail_in = (uInt)n,
+                  .next_out = packed,
                   .avail_out = sizeof packed};
     deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
     CHECK_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
@@ -83,8 +85,11 @@ static int read_genome(const void *fasta, size_t size, const struct bytes *gzi, 
                        struct bioinfer_error *err)
 {
     const struct bi_env env = bi_env_default();
-    struct bi_genome_bytes b = {.fasta = fasta, .fasta_size = size, .fai = index,
-                                .fai_size = strlen(index), .gzi = gzi ? gzi->of : NULL,
+    struct bi_genome_bytes b = {.fasta = fasta,
+                                .fasta_size = size,
+                                .fai = index,
+                                .fai_size = strlen(index),
+                                .gzi = gzi ? gzi->of : NULL,
                                 .gzi_size = gzi ? gzi->n : 0};
     struct bioinfer_genome *g = NULL;
     int st = bi_genome_open_memory(&g, &env, &b, err);
@@ -148,10 +153,8 @@ static void bad_indexes(void)
          BIOINFER_FORMAT},
         {"chrA\t22\t12\t10\t11\nchrB\t5\t43\t5\t6\nchrC\t5\t45\t5\t6\n", "chrA",
          "line 3: 5 bases from byte 45", BIOINFER_FORMAT},
-        {"chrA\t22\t12\t11\t12\n", "chrA", "the lines are not those of the index",
-         BIOINFER_FORMAT},
-        {"chrA\t27\t12\t10\t11\n", "chrA", "the lines are not those of the index",
-         BIOINFER_FORMAT},
+        {"chrA\t22\t12\t11\t12\n", "chrA", "the lines are not those of the index", BIOINFER_FORMAT},
+        {"chrA\t27\t12\t10\t11\n", "chrA", "the lines are not those of the index", BIOINFER_FORMAT},
         /* whole lines of other bases */
         {"chrA\t12\t23\t10\t11\n", "chrA", "no line >chrA in front of byte 23", BIOINFER_FORMAT},
         {"chrB\t22\t12\t10\t11\n", "chrB", "no line >chrB in front of byte 12", BIOINFER_FORMAT},
@@ -164,8 +167,8 @@ static void bad_indexes(void)
         {"none\t0\t12\t10\t11\n", "none", "off the contig, which has 0", BIOINFER_INVALID},
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
-        expect_genome(text, sizeof text - 1, NULL, cases[i].index, cases[i].contig,
-                      cases[i].status, cases[i].words);
+        expect_genome(text, sizeof text - 1, NULL, cases[i].index, cases[i].contig, cases[i].status,
+                      cases[i].words);
     expect_genome("", 0, NULL, fai, "chrA", BIOINFER_FORMAT, "memory (0 bytes)");
     expect_genome(text, 30, NULL, fai, "chrA", BIOINFER_FORMAT, "memory (30 bytes)");
 }
@@ -183,8 +186,7 @@ static void long_headers(void)
     CHECK_EQ(read_genome(file.of, file.n, NULL, index, "long", 0, 2, bases, &err), 0);
     CHECK(!memcmp(bases, "GT", 2));
     snprintf(index, sizeof index, "long\t2\t%zu\t2\t3\n", file.n - 9);
-    CHECK_EQ(read_genome(file.of, file.n, NULL, index, "long", 0, 2, bases, &err),
-             BIOINFER_FORMAT);
+    CHECK_EQ(read_genome(file.of, file.n, NULL, index, "long", 0, 2, bases, &err), BIOINFER_FORMAT);
     CHECK_HAS(err.text, "no line >long in front of byte");
 }
 
@@ -253,8 +255,8 @@ struct place {
 };
 
 /* count -1: some places, then `last`. */
-static void expect_places(const void *from, size_t n, const struct place *want, int count,
-                          int last, const char *words)
+static void expect_places(const void *from, size_t n, const struct place *want, int count, int last,
+                          const char *words)
 {
     const struct bi_env env = bi_env_default();
     struct bioinfer_error err = {0};
@@ -382,7 +384,8 @@ static void bad_coverage(void)
     CHECK_EQ(bi_bigwig_put(b, "good", 1000, 0, 128, v, 4, &err), 0);
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         CHECK_EQ(bi_bigwig_put(b, cases[i].contig, cases[i].length, cases[i].start, cases[i].bin,
-                               cases[i].values, cases[i].n, &err), cases[i].status);
+                               cases[i].values, cases[i].n, &err),
+                 cases[i].status);
         CHECK_HAS(err.text, cases[i].words);
     }
     CHECK_EQ(bi_bigwig_put(b, "good", 1000, 511, 128, v, 1, &err), 0);
@@ -449,7 +452,7 @@ static void failures(void)
 {
     static const struct {
         int kind, error;
-    } kinds[] = {{BI_FAULT_ALLOC, 0},     {BI_FAULT_OPEN, EACCES}, {BI_FAULT_READ, EIO},
+    } kinds[] = {{BI_FAULT_ALLOC, 0},      {BI_FAULT_OPEN, EACCES}, {BI_FAULT_READ, EIO},
                  {BI_FAULT_WRITE, ENOSPC}, {BI_FAULT_SYNC, EIO},    {BI_FAULT_RENAME, EIO}};
     for (size_t k = 0; k < BI_COUNT(kinds); k++)
         for (int from_there = 0; from_there < 2; from_there++) {
@@ -464,7 +467,7 @@ static void failures(void)
                 const int st = everything(&f, &err);
                 int ok = CHECK_EQ(f.memory.n_live, 0);
                 met = (allocations ? f.memory.n_calls : f.calls.n_calls) >= n;
-                ok &= CHECK_EQ(st, !met              ? BIOINFER_OK
+                ok &= CHECK_EQ(st, !met             ? BIOINFER_OK
                                    : kinds[k].error ? bi_status_from_errno(kinds[k].error)
                                                     : BIOINFER_NOMEM);
                 ok &= CHECK(!st == !access(wig, F_OK)) & CHECK(!st || err.text[0]);

@@ -12,8 +12,7 @@ void put_le(struct bi_buf *out, uint64_t v, int n_bytes)
         bi_buf_putc(out, (char)(v >> 8 * i & 0xFF));
 }
 
-void make_safetensors(struct bi_buf *out, const char *header, size_t header_len,
-                      size_t n_data)
+void make_safetensors(struct bi_buf *out, const char *header, size_t header_len, size_t n_data)
 {
     put_le(out, header_len, 8);
     bi_buf_append(out, header, header_len);
@@ -64,17 +63,14 @@ void make_pickle(struct bi_buf *out, const char *text)
 
 /* ---- zip ---- */
 
-static void put_central(struct bi_buf *out, const struct make_record *r,
-                        uint64_t header, uint32_t crc, const struct make_zip_faults *f)
+static void put_central(struct bi_buf *out, const struct make_record *r, uint64_t header,
+                        uint32_t crc, const struct make_zip_faults *f)
 {
     const char *name = f->central_name ? f->central_name : r->name;
-    uint64_t size = r->size + (uint64_t)f->size_add,
-             stored = r->size + (uint64_t)f->stored_add;
+    uint64_t size = r->size + (uint64_t)f->size_add, stored = r->size + (uint64_t)f->stored_add;
     struct bi_buf extra = {.env = out->env};
     header += (uint64_t)f->header_add;
-    for (int i = 0;
-         i < 1 + f->twice_zip64_extra && (f->zip64_extra || f->short_zip64_extra);
-         i++) {
+    for (int i = 0; i < 1 + f->twice_zip64_extra && (f->zip64_extra || f->short_zip64_extra); i++) {
         put_le(&extra, 1, 2);
         put_le(&extra, f->short_zip64_extra ? 8 : 24, 2);
         put_le(&extra, size, 8);
@@ -179,8 +175,7 @@ void make_zip(struct bi_buf *out, const struct make_record *records, size_t n,
     }
     dir = out->size;
     for (size_t i = 0; i < n; i++)
-        put_central(out, &records[i], headers[i], crcs[i],
-                    i == faults->victim ? faults : &none);
+        put_central(out, &records[i], headers[i], crcs[i], i == faults->victim ? faults : &none);
     size_t dir_size = out->size - dir;
     if (faults->between)
         bi_buf_puts(out, faults->between);
@@ -190,8 +185,7 @@ void make_zip(struct bi_buf *out, const struct make_record *records, size_t n,
 
 static const float storage[4] = {1, 2, 3, 4};
 
-void make_torch_zip(struct bi_buf *out, const char *pickle,
-                    const struct make_zip_faults *faults)
+void make_torch_zip(struct bi_buf *out, const char *pickle, const struct make_zip_faults *faults)
 {
     struct bi_buf text = {.env = out->env};
     make_pickle(&text, pickle);

@@ -6,8 +6,7 @@
 #include "../../loaders/checkpoint.h"
 
 /* A safetensors file: length, header, n_data bytes 0, 1, 2 ... */
-void make_safetensors(struct bi_buf *out, const char *header, size_t header_len,
-                      size_t n_data);
+void make_safetensors(struct bi_buf *out, const char *header, size_t header_len, size_t n_data);
 
 /* Assembles a pickle from text; tokens are separated by spaces:
  *   x8002    these bytes               '...'   BINUNICODE (no spaces inside)
@@ -62,8 +61,7 @@ struct make_zip_faults {
 void make_zip(struct bi_buf *out, const struct make_record *records, size_t n,
               const struct make_zip_faults *faults);
 /* archive/data.pkl from assembly, archive/data/0 (16 bytes), byteorder, version. */
-void make_torch_zip(struct bi_buf *out, const char *pickle,
-                    const struct make_zip_faults *faults);
+void make_torch_zip(struct bi_buf *out, const char *pickle, const struct make_zip_faults *faults);
 
 /* A legacy stream: five pickles as assembly (NULL = the good one), then `tail`. */
 struct make_legacy {

@@ -203,8 +203,8 @@ static void refuses_v3000(void)
 static void goes_on_behind_a_bad_record(void)
 {
     struct bi_molecule mol = {0};
-    struct bi_molecules *m =
-        open_text(GOOD HEAD "broken\n$$$$\r\n" GOOD HEAD COUNTS ATOMS BONDS END "\n\n");
+    struct bi_molecules *m = open_text(GOOD HEAD "broken\n$$$$\r\n" GOOD HEAD COUNTS ATOMS BONDS END
+                                                 "\n\n");
     static const int want[] = {0, BIOINFER_FORMAT, 0, 0};
     static const int lines[] = {1, 12, 17, 28};
     for (int i = 0; i < 4; i++) {
@@ -449,9 +449,9 @@ static void tells_e_from_z(void)
 static void reads_mol2(void)
 {
     struct bi_molecule mol = {0};
-    struct bi_molecules *m =
-        open_text(MOL2(" 4 3 0 0 0") MOL2_ATOMS MOL2_BONDS
-                  "@<TRIPOS>SUBSTRUCTURE\n1 LIG 1\n\n" MOL2("1") "@<TRIPOS>ATOM\n1 N 0 0 0 N.4\n");
+    struct bi_molecules *m = open_text(
+        MOL2(" 4 3 0 0 0") MOL2_ATOMS MOL2_BONDS
+        "@<TRIPOS>SUBSTRUCTURE\n1 LIG 1\n\n" MOL2("1") "@<TRIPOS>ATOM\n1 N 0 0 0 N.4\n");
     CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
     CHECK_STR(mol.message, "");
     CHECK_STR(mol.name, "acetate");

@@ -3,22 +3,21 @@
 
 #include <string.h>
 
-#define ST                                                                             \
-    "{\"__metadata__\":{\"format\":\"pt\"},"                                           \
-    "\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"               \
+#define ST                                                                                         \
+    "{\"__metadata__\":{\"format\":\"pt\"},"                                                       \
+    "\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"                           \
     "\"b\\u00e9\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[16,22]}}  "
-#define INDEX                                                                          \
-    "{\"metadata\":{\"total_size\":4.0},\"weight_map\":{\"a\":\"a.safetensors\","      \
-    "\"b\":"                                                                           \
+#define INDEX                                                                                      \
+    "{\"metadata\":{\"total_size\":4.0},\"weight_map\":{\"a\":\"a.safetensors\","                  \
+    "\"b\":"                                                                                       \
     "\"b.safetensors\"}}"
-#define SHARD(name)                                                                    \
-    "{\"" name "\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}"
+#define SHARD(name) "{\"" name "\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}"
 
-static const char v3[] =
-    P_HEAD "c:torch._utils:_rebuild_tensor_v3 ( "
-           "( 'storage' c:torch.storage:UntypedStorage '0' 'cpu' i16 t Q "
-           "i1 i2 i3 x86 i3 i1 x86 x89 c:collections:OrderedDict ) R c:torch:bfloat16 "
-           "} t R " P_TAIL;
+static const char v3[] = P_HEAD
+    "c:torch._utils:_rebuild_tensor_v3 ( "
+    "( 'storage' c:torch.storage:UntypedStorage '0' 'cpu' i16 t Q "
+    "i1 i2 i3 x86 i3 i1 x86 x89 c:collections:OrderedDict ) R c:torch:bfloat16 "
+    "} t R " P_TAIL;
 static const char from_type[] = P_HEAD
     "c:torch._tensor:_rebuild_from_type_v2 ( "
     "c:torch._utils:_rebuild_tensor_v2 c:torch.nn.parameter:Parameter ( " P_STORAGE
@@ -27,8 +26,7 @@ static const char nested[] =
     "x8002 } ( 'epoch' i3 'cfg' c:argparse:Namespace ) x81 } ( 'layers' i6 "
     "'rate' x473FB999999999999A 'flag' x88 'sub' } 'deep' 'x' s 'odd' c:my.cls:Thing ) "
     "R } b u b "
-    "'state_dict' c:collections:OrderedDict ) R x7105 ( 'w' " P_TENSOR
-    "u } '_metadata' } s b u .";
+    "'state_dict' c:collections:OrderedDict ) R x7105 ( 'w' " P_TENSOR "u } '_metadata' } s b u .";
 static const char all_opcodes[] =
     "x8004 x950000000000000000 ] x94 ( i1 x4B02 x4D0300 x8A0104 x8B0100000005 "
     "x8A0900000000000000000A x473FF0000000000000 N x88 x89 'text' x8C0161 "
@@ -74,10 +72,8 @@ void seeds_new(struct seed seeds[N_SEEDS], const struct bi_env *env)
     make_torch_zip(&seeds[1].bytes, P_GOOD, NULL);
     make_torch_zip(&seeds[2].bytes, v3, NULL);
     make_torch_zip(&seeds[3].bytes, nested, NULL);
-    make_torch_zip(&seeds[4].bytes, P_GOOD,
-                   &(struct make_zip_faults){.no_zip64 = true});
-    make_torch_zip(&seeds[5].bytes, P_GOOD,
-                   &(struct make_zip_faults){.zip64_extra = true});
+    make_torch_zip(&seeds[4].bytes, P_GOOD, &(struct make_zip_faults){.no_zip64 = true});
+    make_torch_zip(&seeds[5].bytes, P_GOOD, &(struct make_zip_faults){.zip64_extra = true});
     make_torch_legacy(&seeds[6].bytes, NULL);
     pickle_seed(&seeds[7], P_GOOD);
     pickle_seed(&seeds[8], nested);
@@ -88,9 +84,8 @@ void seeds_new(struct seed seeds[N_SEEDS], const struct bi_env *env)
     put_le(&seeds[10].bytes, shard.size, 2);
     bi_buf_append(&seeds[10].bytes, shard.data, shard.size);
     make_safetensors(&seeds[10].bytes, SHARD("b"), strlen(SHARD("b")), 2);
-    bi_buf_puts(&seeds[11].bytes,
-                "{\"hidden_size\":320,\"layer_norm_eps\":1e-05,\"s\":\"\\u00e9\","
-                "\"list\":[null,true,{}],\"vocab_size\":3}");
+    bi_buf_puts(&seeds[11].bytes, "{\"hidden_size\":320,\"layer_norm_eps\":1e-05,\"s\":\"\\u00e9\","
+                                  "\"list\":[null,true,{}],\"vocab_size\":3}");
     bi_buf_append(&seeds[11].bytes, "\0<cls>\n<pad>\r\nL", 15);
     make_torch_zip(&seeds[12].bytes, from_type, NULL);
     bi_buf_free(&shard);
@@ -138,8 +133,8 @@ static int open_pickle(const struct bi_env *env, const char *bytes, size_t size,
     return st;
 }
 
-int seed_open(enum seed_kind kind, const struct bi_env *env, const void *bytes,
-              size_t size, struct bioinfer_error *err)
+int seed_open(enum seed_kind kind, const struct bi_env *env, const void *bytes, size_t size,
+              struct bioinfer_error *err)
 {
     static const char empty[] = "\2\0\0\0\0\0\0\0{}";
     struct bi_checkpoint_options options = {.verify = true};
@@ -167,11 +162,10 @@ int seed_open(enum seed_kind kind, const struct bi_env *env, const void *bytes,
     } else if (kind == SEED_CONFIG) {
         st = bi_checkpoint_open_folder_memory(
             &cp, env,
-            (const struct bi_named_bytes[]){{"model.safetensors", empty, 10},
-                                            {"config.json", text, n},
-                                            {"vocab.txt",
-                                             text + size - (left ? left - 1 : 0),
-                                             left ? left - 1 : 0}},
+            (const struct bi_named_bytes[]){
+                {"model.safetensors", empty, 10},
+                {"config.json", text, n},
+                {"vocab.txt", text + size - (left ? left - 1 : 0), left ? left - 1 : 0}},
             3, &options, err);
     } else {
         st = bi_checkpoint_open_memory(&cp, env, "seed", bytes, size, &options, err);

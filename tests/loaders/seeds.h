@@ -18,7 +18,7 @@ enum { N_SEEDS = 13 };
 void seeds_new(struct seed seeds[N_SEEDS], const struct bi_env *env);
 void seeds_free(struct seed seeds[N_SEEDS]);
 /* Opens bytes as this kind of file, reads all that opens; returns the status. */
-int seed_open(enum seed_kind kind, const struct bi_env *env, const void *bytes,
-              size_t size, struct bioinfer_error *err);
+int seed_open(enum seed_kind kind, const struct bi_env *env, const void *bytes, size_t size,
+              struct bioinfer_error *err);
 
 #endif

@@ -17,8 +17,7 @@ static int open_pickle(const void *bytes, size_t size, struct bioinfer_error *er
     uint64_t stop;
     p.legacy = ((const char *)bytes)[0] & 1;
     p.strict = ((const char *)bytes)[0] & 2;
-    int st = bi_file_from_memory(&f, &env, "test.pkl", (const char *)bytes + 1,
-                                 size - 1, err);
+    int st = bi_file_from_memory(&f, &env, "test.pkl", (const char *)bytes + 1, size - 1, err);
     if (!st)
         st = bi_pickle_read(&p, &f, 0, f.size, &stop, &v, err);
     bi_pickle_free(&p);
@@ -39,14 +38,12 @@ static void check_case(const struct bad_case *c, const void *bytes, size_t size,
         st = bi_checkpoint_open_folder_memory(&cp, &env, files, n_files, NULL, &err);
     else
         st = bi_checkpoint_open_memory(&cp, &env, "test", bytes, size, NULL, &err);
-    if (!CHECK(st == c->status && err.status == st && !cp) ||
-        !CHECK(strstr(err.text, c->expected)))
-        fprintf(stderr, "    %s/%s: status %d '%s'\n    expected %d '...%s...'\n",
-                c->target, c->name, st, err.text, c->status, c->expected);
+    if (!CHECK(st == c->status && err.status == st && !cp) || !CHECK(strstr(err.text, c->expected)))
+        fprintf(stderr, "    %s/%s: status %d '%s'\n    expected %d '...%s...'\n", c->target,
+                c->name, st, err.text, c->status, c->expected);
     /* words are optional */
     if (c->kind == CASE_WEIGHTS)
-        CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "test", bytes, size, NULL, NULL),
-                 st);
+        CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "test", bytes, size, NULL, NULL), st);
     bi_checkpoint_close(&cp);
 }
 

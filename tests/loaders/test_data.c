@@ -49,8 +49,8 @@ static void check_tensor(const char *name, enum bi_dtype dtype, const char *shap
     CHECK_EQ(bi_tensor_read_f32(cp, t, 0, n, got, &err), 0);
     for (size_t i = 0; i < n; i++)
         if (!CHECK(got[i] == values[i]))
-            fprintf(stderr, "    %s[%zu]: got %g, expected %g\n", name, i,
-                    (double)got[i], (double)values[i]);
+            fprintf(stderr, "    %s[%zu]: got %g, expected %g\n", name, i, (double)got[i],
+                    (double)values[i]);
     /* any part of it is the same */
     for (size_t first = 0; first < n; first++)
         for (size_t k = 1; first + k <= n && k < 5; k++) {
@@ -61,8 +61,8 @@ static void check_tensor(const char *name, enum bi_dtype dtype, const char *shap
     CHECK_EQ(bi_tensor_read_f32(cp, t, 1, n, got, &err), BIOINFER_INVALID);
 }
 
-#define TENSOR(name, dtype, shape, ...)                                                \
-    check_tensor(name, dtype, shape, (const float[]){__VA_ARGS__},                     \
+#define TENSOR(name, dtype, shape, ...)                                                            \
+    check_tensor(name, dtype, shape, (const float[]){__VA_ARGS__},                                 \
                  sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
 
 static void linear(void)
@@ -94,9 +94,7 @@ static void dtypes(void)
         TENSOR("bool", BI_BOOL, "3", 0, 1, 1);
         TENSOR("scalar", BI_F32, "", 7.5f);
         CHECK_EQ(bi_checkpoint_find(cp, "empty")->n_elements, 0);
-        CHECK_EQ(
-            bi_tensor_read_f32(cp, bi_checkpoint_find(cp, "empty"), 0, 0, got, &err),
-            0);
+        CHECK_EQ(bi_tensor_read_f32(cp, bi_checkpoint_find(cp, "empty"), 0, 0, got, &err), 0);
         /* listed, not used */
         CHECK_EQ(bi_checkpoint_find(cp, "i16")->dtype, BI_I16);
         CHECK_EQ(bi_checkpoint_find(cp, "i8")->dtype, BI_I8);
@@ -116,8 +114,8 @@ static void views(void)
         TENSOR("column", BI_F32, "3", 1, 5, 9);
         TENSOR("step", BI_F32, "2,2", 0, 2, 8, 10);
         TENSOR("tail", BI_F32, "4", 20, 21, 22, 23);
-        TENSOR("permuted", BI_F32, "4,2,3", 0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2,
-               6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23);
+        TENSOR("permuted", BI_F32, "4,2,3", 0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14,
+               18, 22, 3, 7, 11, 15, 19, 23);
         TENSOR("expanded", BI_F32, "3", 5, 5, 5);
         CHECK(!bi_checkpoint_find(cp, "transposed")->contiguous);
         CHECK(bi_checkpoint_find(cp, "tail")->contiguous);

@@ -64,8 +64,7 @@ static void json_limits(void)
     for (int i = 0; i < 3000000; i++)
         bi_buf_puts(&text, "0,");
     bi_buf_puts(&text, "0]");
-    CHECK_EQ(bi_json_parse(&j, &arena, "test", text.data, text.size, &err),
-             BIOINFER_LIMIT);
+    CHECK_EQ(bi_json_parse(&j, &arena, "test", text.data, text.size, &err), BIOINFER_LIMIT);
     CHECK_HAS(err.text, "JSON values");
     CHECK(arena.total_size <= ((size_t)64 << 20) + 17 * text.size + 64);
     bi_arena_reset(&arena);
@@ -74,8 +73,7 @@ static void json_limits(void)
 
 /* ---- pickles ---- */
 
-static int unpickle(const void *bytes, size_t size, struct bi_pickle *p,
-                    struct bi_pickle_value *v)
+static int unpickle(const void *bytes, size_t size, struct bi_pickle *p, struct bi_pickle_value *v)
 {
     struct bi_file f = BI_FILE_NONE;
     uint64_t stop;
@@ -91,8 +89,7 @@ static int unpickle(const void *bytes, size_t size, struct bi_pickle *p,
 
 static void long_strings(void)
 {
-    static const size_t sizes[] = {0,     1,      16383,       16384,
-                                   16385, 100000, BI_MAX_TEXT, BI_MAX_TEXT + 1};
+    static const size_t sizes[] = {0, 1, 16383, 16384, 16385, 100000, BI_MAX_TEXT, BI_MAX_TEXT + 1};
     for (size_t i = 0; i < BI_COUNT(sizes); i++) {
         struct bi_buf out = {.env = &env};
         struct bi_pickle p = {0};
@@ -124,8 +121,7 @@ static void check_value(const char *text, enum bi_pickle_type type, size_t n)
     if (!CHECK(!unpickle(out.data, out.size, &p, &v)))
         fprintf(stderr, "    %s: %s\n", text, err.text);
     else if (!CHECK(v.type == type) ||
-             (type >= BI_PICKLE_TUPLE && type <= BI_PICKLE_OBJECT &&
-              !CHECK(v.u.list->n == n)))
+             (type >= BI_PICKLE_TUPLE && type <= BI_PICKLE_OBJECT && !CHECK(v.u.list->n == n)))
         fprintf(stderr, "    %s: type %d\n", text, (int)v.type);
     bi_pickle_free(&p);
     bi_buf_free(&out);
@@ -145,20 +141,18 @@ static void calls(void)
     check_value("x8002 c:collections:Counter } 'a' i2 s x85 R .", BI_PICKLE_DICT, 2);
     check_value("x8002 c:collections:defaultdict c:builtins:list } 'a' i2 s x86 R .",
                 BI_PICKLE_DICT, 2);
-    check_value("x8002 c:types:SimpleNamespace ) R } 'a' i2 s b .", BI_PICKLE_OBJECT,
-                2);
+    check_value("x8002 c:types:SimpleNamespace ) R } 'a' i2 s b .", BI_PICKLE_OBJECT, 2);
     check_value("x8002 c:argparse:Namespace ) R x7100 x6800 b .", BI_PICKLE_OBJECT, 0);
     check_value("x8002 c:torch:Size i2 i3 x86 x85 R .", BI_PICKLE_TUPLE, 2);
     check_value("x8002 c:builtins:bytearray ) R .", BI_PICKLE_OPAQUE, 0);
     check_value("x8005 c:builtins:bytearray x43026162 x85 R .", BI_PICKLE_BYTES, 0);
-    check_value("x8002 c:_codecs:encode x5802000000C3A9 'latin1' x86 R .",
-                BI_PICKLE_BYTES, 0);
+    check_value("x8002 c:_codecs:encode x5802000000C3A9 'latin1' x86 R .", BI_PICKLE_BYTES, 0);
     check_value("x8002 c:_codecs:encode 'a' 'utf8' x86 R .", BI_PICKLE_OPAQUE, 0);
     check_value("x8002 c:torch:device 'cuda' i0 x86 R .", BI_PICKLE_OPAQUE, 0);
     check_value("x8002 c:a:b ) R ) R ( i1 i2 u ( i1 e i5 b .", BI_PICKLE_OPAQUE, 0);
     check_value("x8002 c:torch:bfloat16 .", BI_PICKLE_DTYPE, 0);
-    check_value("x8002 c:torch._tensor:_rebuild_from_type_v2 ( c:a:b N ) N t R .",
-                BI_PICKLE_OPAQUE, 0);
+    check_value("x8002 c:torch._tensor:_rebuild_from_type_v2 ( c:a:b N ) N t R .", BI_PICKLE_OPAQUE,
+                0);
     check_value("x8002 c:torch.tensor:_rebuild_from_type_v2 ( c:torch:Size N ) N t R .",
                 BI_PICKLE_OPAQUE, 0);
     check_value("x8002 x8A020080 .", BI_PICKLE_INT, 0);
@@ -321,9 +315,8 @@ static void metadata_of_a_tensor(void)
         bi_buf_puts(&text, "N N ");
     bi_buf_puts(&text, "u t R " P_TAIL);
     make_torch_zip(&out, bi_buf_text(&text), NULL);
-    CHECK_EQ(
-        bi_checkpoint_open_memory(&cp, &env, "test", out.data, out.size, NULL, &err),
-        BIOINFER_LIMIT);
+    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "test", out.data, out.size, NULL, &err),
+             BIOINFER_LIMIT);
     CHECK_HAS(err.text, "66 metadata items");
     bi_buf_free(&text);
     bi_buf_free(&out);
@@ -347,9 +340,8 @@ static void huge_views(void)
     uint64_t start;
     if (!CHECK(fd >= 0))
         return;
-    make_torch_legacy(&out, &(struct make_legacy){.pickles = {NULL, NULL, NULL, graph},
-                                                  .tail = "",
-                                                  .tail_size = 0});
+    make_torch_legacy(&out, &(struct make_legacy){
+                                .pickles = {NULL, NULL, NULL, graph}, .tail = "", .tail_size = 0});
     put_le(&out, N, 8);
     start = out.size;
     CHECK(write(fd, out.data, out.size) == (ssize_t)out.size);
@@ -357,25 +349,20 @@ static void huge_views(void)
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 2; k++) {
             float v = (float)(10 * i + k + 1);
-            off_t at =
-                (off_t)(start + 4 * (13000000 * (uint64_t)i + 13999999 * (uint64_t)k));
+            off_t at = (off_t)(start + 4 * (13000000 * (uint64_t)i + 13999999 * (uint64_t)k));
             CHECK(pwrite(fd, &v, 4, at) == 4);
         }
     close(fd);
     if (CHECK(!bi_checkpoint_open(&cp, &env, path, NULL, &err))) {
         static const float expected[] = {1, 2, 11, 12, 21, 22};
         const struct bi_tensor *t = bi_checkpoint_find(cp, "w");
-        CHECK_EQ(bi_tensor_read_f32(cp, t, 0, 6, got, &err),
-                 0); /* through a moving window */
+        CHECK_EQ(bi_tensor_read_f32(cp, t, 0, 6, got, &err), 0); /* through a moving window */
         CHECK(!memcmp(got, expected, sizeof got));
-        for (uint64_t first = 0; first < 6;
-             first++) { /* row by row: 56 MB gathered at once */
+        for (uint64_t first = 0; first < 6; first++) { /* row by row: 56 MB gathered at once */
             CHECK_EQ(bi_tensor_read_f32(cp, t, first, 1, got, &err), 0);
             CHECK(got[0] == expected[first]);
         }
-        CHECK_EQ(bi_tensor_read_f32(cp, bi_checkpoint_find(cp, "all"), 13000000, 1, got,
-                                    &err),
-                 0);
+        CHECK_EQ(bi_tensor_read_f32(cp, bi_checkpoint_find(cp, "all"), 13000000, 1, got, &err), 0);
         CHECK(got[0] == 11);
         CHECK_EQ(truncate(path, (off_t)start + 4), 0);
         CHECK_EQ(bi_tensor_read_f32(cp, t, 0, 6, got, &err), BIOINFER_FORMAT);
@@ -393,22 +380,18 @@ static void printing(void)
 {
     struct bi_buf out = {.env = &env}, text = {.env = &env};
     struct bi_checkpoint *cp = NULL;
-    make_torch_zip(
-        &out,
-        "x8002 } ( x5803000000771B5B " P_REBUILD P_STORAGE
-        "i0 i4611686018427387904 i2 x86 i0 i0 x86 " P_REST "'v' " P_REBUILD P_STORAGE
-        "i0 i9223372036854775807 x85 i0 x85 " P_REST "'u' " P_REBUILD P_STORAGE
-        "i0 i9223372036854775807 x85 i0 x85 " P_REST
-        "'s' x58010000000A 'f' x473FF0000000000000 'o' c:a:b 'n' N 't' x88 u .",
-        NULL);
-    CHECK_EQ(
-        bi_checkpoint_open_memory(&cp, &env, "test", out.data, out.size, NULL, &err),
-        0);
+    make_torch_zip(&out,
+                   "x8002 } ( x5803000000771B5B " P_REBUILD P_STORAGE
+                   "i0 i4611686018427387904 i2 x86 i0 i0 x86 " P_REST "'v' " P_REBUILD P_STORAGE
+                   "i0 i9223372036854775807 x85 i0 x85 " P_REST "'u' " P_REBUILD P_STORAGE
+                   "i0 i9223372036854775807 x85 i0 x85 " P_REST
+                   "'s' x58010000000A 'f' x473FF0000000000000 'o' c:a:b 'n' N 't' x88 u .",
+                   NULL);
+    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "test", out.data, out.size, NULL, &err), 0);
     if (cp) {
         CHECK_EQ(bi_checkpoint_print(cp, &text), 0);
         CHECK_HAS(bi_buf_text(&text), "tensors: 3, 18446744073709551615 elements\n");
-        CHECK_HAS(bi_buf_text(&text),
-                  "  w\\x1B[ float32 [4611686018427387904, 2] strided\n");
+        CHECK_HAS(bi_buf_text(&text), "  w\\x1B[ float32 [4611686018427387904, 2] strided\n");
         CHECK_HAS(bi_buf_text(&text), "  s = \"\\x0A\"\n");
         CHECK_HAS(bi_buf_text(&text), "  f = 1\n");
         CHECK_HAS(bi_buf_text(&text), "  o = <a.b>\n");

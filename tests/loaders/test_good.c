@@ -44,9 +44,9 @@ static struct bi_checkpoint *open_header(const char *header, size_t n_data)
     if (cp) { /* read once here, so that the bytes may go */
         float values[16];
         for (size_t i = 0; i < cp->n_tensors; i++)
-            CHECK_EQ(bi_tensor_read_f32(cp, &cp->tensors[i], 0,
-                                        cp->tensors[i].n_elements, values, &err),
-                     0);
+            CHECK_EQ(
+                bi_tensor_read_f32(cp, &cp->tensors[i], 0, cp->tensors[i].n_elements, values, &err),
+                0);
     } else {
         fprintf(stderr, "    %s: %s\n", header, err.text);
     }
@@ -61,21 +61,18 @@ static void known_answers(void)
     if (CHECK(cp != NULL))
         CHECK_EQ(cp->n_tensors, 0);
     bi_checkpoint_close(&cp);
-    cp = open_header(
-        "{\"test\":{\"dtype\":\"I32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}", 16);
+    cp = open_header("{\"test\":{\"dtype\":\"I32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}", 16);
     if (CHECK(cp != NULL)) {
         CHECK_EQ(cp->tensors[0].offset, 8 + 0x3C);
         CHECK_EQ(cp->tensors[0].n_elements, 4);
         CHECK_EQ(cp->tensors[0].stride[0], 2);
     }
     bi_checkpoint_close(&cp);
-    cp = open_header(
-        "{\"test\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4);
+    cp = open_header("{\"test\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4);
     if (CHECK(cp != NULL))
         CHECK_EQ(cp->tensors[0].n_elements, 1);
     bi_checkpoint_close(&cp);
-    cp = open_header(
-        "{\"test\":{\"dtype\":\"I32\",\"shape\":[2,0],\"data_offsets\":[0, 0]}}", 0);
+    cp = open_header("{\"test\":{\"dtype\":\"I32\",\"shape\":[2,0],\"data_offsets\":[0, 0]}}", 0);
     if (CHECK(cp != NULL))
         CHECK_EQ(cp->tensors[0].n_elements, 0);
     bi_checkpoint_close(&cp);
@@ -115,17 +112,14 @@ static void many_tensors(void)
     struct bi_checkpoint *cp;
     bi_buf_putc(&header, '{');
     for (int i = N; i-- > 0;)
-        bi_buf_printf(
-            &header,
-            "\"t%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}%c", i, i,
-            i + 1, i ? ',' : '}');
+        bi_buf_printf(&header,
+                      "\"t%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}%c", i, i,
+                      i + 1, i ? ',' : '}');
     make_safetensors(&out, header.data, header.size, N);
     cp = open_bytes(out.data, out.size);
     if (CHECK(cp && cp->n_tensors == N)) {
         float v = -1;
-        CHECK_EQ(
-            bi_tensor_read_f32(cp, bi_checkpoint_find(cp, "t12345"), 0, 1, &v, &err),
-            0);
+        CHECK_EQ(bi_tensor_read_f32(cp, bi_checkpoint_find(cp, "t12345"), 0, 1, &v, &err), 0);
         CHECK(v == (float)(12345 % 256));
     }
     bi_checkpoint_close(&cp);
@@ -162,16 +156,14 @@ static void json_values(void)
     CHECK(bi_json_u64(bi_json_get(j, "z"), &u) && u == 0);
     CHECK(bi_json_double(bi_json_get(j, "e"), &d) && d == 1e-05);
     CHECK(bi_json_double(bi_json_get(j, "f"), &d) && d == -2500);
-    CHECK(bi_json_double(bi_json_get(j, "big"), &d) &&
-          d == 1000000000000000019884624838656.0);
+    CHECK(bi_json_double(bi_json_get(j, "big"), &d) && d == 1000000000000000019884624838656.0);
     CHECK(!bi_json_double(bi_json_get(j, "inf"), &d));
     CHECK(bi_json_double(bi_json_get(j, "tiny"), &d) && d == 0);
     CHECK(bi_json_double(bi_json_get(j, "zeros"), &d) && d == 0);
     CHECK(bi_json_double(bi_json_get(j, "exact"), &d) && d == 0.1);
     CHECK(bi_json_double(bi_json_get(j, "long"), &d) && d == 3.14159265358979323846);
     CHECK(!bi_json_double(bi_json_get(j, "t"), &d));
-    CHECK_STR(bi_json_string(bi_json_get(j, "s")),
-              "a\"\\/\b\f\n\r\t\xC3\xA9\xF0\x9F\x98\x80");
+    CHECK_STR(bi_json_string(bi_json_get(j, "s")), "a\"\\/\b\f\n\r\t\xC3\xA9\xF0\x9F\x98\x80");
     CHECK(!bi_json_string(bi_json_get(j, "t")));
     CHECK(bi_json_bool(bi_json_get(j, "t"), &b) && b);
     CHECK(bi_json_bool(bi_json_get(j, "x"), &b) && !b);
@@ -251,9 +243,9 @@ static int open_path(const char *name, size_t n_tensors)
 }
 
 #define A "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}"
-#define AB                                                                             \
-    "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"x\":{\"dtype\":" \
-    "\"U8\","                                                                          \
+#define AB                                                                                         \
+    "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"x\":{\"dtype\":"             \
+    "\"U8\","                                                                                      \
     "\"shape\":[1],\"data_offsets\":[2,3]}}"
 #define B "{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}"
 
@@ -262,8 +254,7 @@ static void folders(void)
     static const char index[] = "{\"metadata\":{\"total_size\":1e3},\"weight_map\":{"
                                 "\"a\":\"model-00001-of-00002.safetensors\","
                                 "\"b\":\"model-00002-of-00002.safetensors\"}}";
-    static const char bin_index[] =
-        "{\"weight_map\":{\"w\":\"pytorch_model-00001-of-00001.bin\"}}";
+    static const char bin_index[] = "{\"weight_map\":{\"w\":\"pytorch_model-00001-of-00001.bin\"}}";
     struct bi_checkpoint *cp = NULL;
     struct bi_buf out = {.env = &env};
     uint64_t u = 0;
@@ -274,8 +265,7 @@ static void folders(void)
     make_torch_zip(&out, P_GOOD, NULL);
     put_file("hf/pytorch_model.bin.index.json", bin_index, sizeof bin_index - 1);
     CHECK_EQ(open_path("hf", 0), BIOINFER_NOT_FOUND);
-    CHECK_HAS(err.text,
-              "shard 'pytorch_model-00001-of-00001.bin' is not in the folder");
+    CHECK_HAS(err.text, "shard 'pytorch_model-00001-of-00001.bin' is not in the folder");
     put_file("hf/pytorch_model-00001-of-00001.bin", out.data, out.size);
     CHECK_EQ(open_path("hf", 1), 0);
     out.size = 0;
@@ -291,12 +281,10 @@ static void folders(void)
     put_header("hf/model.safetensors", A, 2);
     put_file("hf/config.json", "{\"hidden_size\":320}", 19);
     put_file("hf/vocab.txt", "<cls>\nA\n", 8);
-    for (int i = 0; i < 2;
-         i++) { /* the folder, and the file with what lies beside it */
-        CHECK_EQ(bi_checkpoint_open(&cp, &env,
-                                    in_folder(i ? "hf/model.safetensors" : "hf"), NULL,
-                                    &err),
-                 0);
+    for (int i = 0; i < 2; i++) { /* the folder, and the file with what lies beside it */
+        CHECK_EQ(
+            bi_checkpoint_open(&cp, &env, in_folder(i ? "hf/model.safetensors" : "hf"), NULL, &err),
+            0);
         if (cp) {
             CHECK_EQ(cp->n_tensors, 1);
             CHECK(bi_json_u64(bi_json_get(cp->config, "hidden_size"), &u) && u == 320);
@@ -344,8 +332,7 @@ static void shrinking(void)
     CHECK_EQ(bi_checkpoint_open(&cp, &env, in_folder("shrinks"), NULL, &err), 0);
     CHECK_EQ(truncate(in_folder("shrinks"), 20), 0);
     if (cp) {
-        CHECK_EQ(bi_tensor_read_f32(cp, &cp->tensors[0], 0, 2, v, &err),
-                 BIOINFER_FORMAT);
+        CHECK_EQ(bi_tensor_read_f32(cp, &cp->tensors[0], 0, 2, v, &err), BIOINFER_FORMAT);
         CHECK_HAS(err.text, "file shrank while being read");
     }
     bi_checkpoint_close(&cp);
@@ -358,8 +345,7 @@ static void links(void)
     mkdir(in_folder("outside"), 0777);
     mkdir(in_folder("linked"), 0777);
     put_header("outside/real.safetensors", A, 2);
-    CHECK_EQ(symlink(in_folder("outside/real.safetensors"),
-                     in_folder("linked/model.safetensors")),
+    CHECK_EQ(symlink(in_folder("outside/real.safetensors"), in_folder("linked/model.safetensors")),
              0);
     CHECK_EQ(open_path("linked", 1), BIOINFER_INVALID);
     CHECK_HAS(err.text, "link leads out of its folder");
@@ -417,8 +403,7 @@ static void hub(void)
     put_file(MODEL "/refs/main", "c0ffee", 6);
     put_file(MODEL "/refs/v1", "c0ffee\n", 7);
     put_header(MODEL "/blobs/1234", A, 2);
-    CHECK_EQ(symlink("../../blobs/1234",
-                     in_folder(MODEL "/snapshots/c0ffee/model.safetensors")),
+    CHECK_EQ(symlink("../../blobs/1234", in_folder(MODEL "/snapshots/c0ffee/model.safetensors")),
              0);
     check_hub("org/name", 0, MODEL "/snapshots/c0ffee");
     check_hub("org/name@v1", 0, MODEL "/snapshots/c0ffee");
@@ -457,8 +442,7 @@ static void hub(void)
     check_hub("org/name", BIOINFER_NOT_FOUND, "xdg/huggingface/hub/models--org--name");
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", in_folder("home"), 1);
-    check_hub("org/name", BIOINFER_NOT_FOUND,
-              "home/.cache/huggingface/hub/models--org--name");
+    check_hub("org/name", BIOINFER_NOT_FOUND, "home/.cache/huggingface/hub/models--org--name");
 }
 
 /* ---- PyTorch details ---- */
@@ -470,13 +454,10 @@ static void crc(void)
     struct bi_buf out = {.env = &env};
     float v[4];
     make_torch_zip(&out, P_GOOD, &(struct make_zip_faults){.victim = 1, .crc_xor = 1});
-    CHECK_EQ(
-        bi_checkpoint_open_memory(&cp, &env, "crc", out.data, out.size, NULL, &err), 0);
+    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "crc", out.data, out.size, NULL, &err), 0);
     CHECK_EQ(bi_tensor_read_f32(cp, &cp->tensors[0], 0, 4, v, &err), 0);
     bi_checkpoint_close(&cp);
-    CHECK_EQ(
-        bi_checkpoint_open_memory(&cp, &env, "crc", out.data, out.size, &verify, &err),
-        0);
+    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "crc", out.data, out.size, &verify, &err), 0);
     CHECK_EQ(bi_tensor_read_f32(cp, &cp->tensors[0], 0, 4, v, &err), BIOINFER_FORMAT);
     CHECK_HAS(err.text, "tensor 'w': CRC of its record is");
     bi_checkpoint_close(&cp);
@@ -489,17 +470,14 @@ static void strict(void)
     struct bi_checkpoint *cp = NULL;
     struct bi_buf out = {.env = &env};
     make_torch_zip(&out, "x8002 } ( 'w' " P_TENSOR "'x' c:my.cls:Thing ) R u .", NULL);
-    CHECK_EQ(
-        bi_checkpoint_open_memory(&cp, &env, "strict", out.data, out.size, NULL, &err),
-        0);
+    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "strict", out.data, out.size, NULL, &err), 0);
     if (cp) {
         CHECK_EQ(cp->n_tensors, 1);
         CHECK_EQ(bi_checkpoint_meta(cp, "x")->type, BI_META_OPAQUE);
         CHECK_STR(bi_checkpoint_meta(cp, "x")->text, "my.cls.Thing");
     }
     bi_checkpoint_close(&cp);
-    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "strict", out.data, out.size,
-                                       &options, &err),
+    CHECK_EQ(bi_checkpoint_open_memory(&cp, &env, "strict", out.data, out.size, &options, &err),
              BIOINFER_UNSUPPORTED);
     CHECK_HAS(err.text, "Python name my.cls.Thing is not on the list (strict pickle)");
     bi_buf_free(&out);
@@ -510,8 +488,7 @@ static void dialects(void)
 {
     static const char *const good[] = {
         P_HEAD P_REBUILD
-        "( 'storage' c:torch.cuda:FloatStorage '0' 'cuda:0' i4 t Q " P_VIEW P_REST
-            P_TAIL,
+        "( 'storage' c:torch.cuda:FloatStorage '0' 'cuda:0' i4 t Q " P_VIEW P_REST P_TAIL,
         P_HEAD "c:torch._utils:_rebuild_tensor ( " P_STORAGE P_VIEW "t R " P_TAIL,
         P_HEAD "c:torch._utils:_rebuild_parameter " P_TENSOR "x89 N x87 R " P_TAIL,
         P_HEAD "c:torch.nn.parameter:Parameter " P_TENSOR "x85 x81 " P_TAIL,
@@ -520,9 +497,8 @@ static void dialects(void)
         P_HEAD P_REBUILD P_STORAGE P_VIEW "x89 N } 'conj' x89 s t R " P_TAIL,
         "x8002 } 'state_dict' } ( 'w' " P_TENSOR "u s .",
         "x8002 } 'model_state_dict' } ( 'w' " P_TENSOR "u s .",
-        "x8002 } ( i0 " P_TENSOR "'w' " P_TENSOR
-        "u .",                           /* a nameless tensor is left out */
-        P_HEAD P_TENSOR P_TAIL " x00FF", /* bytes behind STOP */
+        "x8002 } ( i0 " P_TENSOR "'w' " P_TENSOR "u .", /* a nameless tensor is left out */
+        P_HEAD P_TENSOR P_TAIL " x00FF",                /* bytes behind STOP */
     };
     for (size_t i = 0; i < BI_COUNT(good); i++) {
         struct bi_buf out = {.env = &env};
@@ -594,11 +570,10 @@ static void system_errors(void)
             for (long n = 1; f.fired && n < 10000; n++) {
                 struct bi_checkpoint *cp = NULL;
                 f = (struct failing){kinds[k].kind, n, false, kinds[k].error};
-                int st =
-                    bi_checkpoint_open(&cp, &broken, in_folder(paths[p]), NULL, &err);
+                int st = bi_checkpoint_open(&cp, &broken, in_folder(paths[p]), NULL, &err);
                 if (!CHECK(st == (f.fired ? kinds[k].status : 0) && !cp == !!st))
-                    fprintf(stderr, "    %s: fault %zu, call %ld: status %d '%s'\n",
-                            paths[p], k, n, st, err.text);
+                    fprintf(stderr, "    %s: fault %zu, call %ld: status %d '%s'\n", paths[p], k, n,
+                            st, err.text);
                 bi_checkpoint_close(&cp);
             }
         }

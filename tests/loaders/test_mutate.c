@@ -47,8 +47,7 @@ static void seeds_open(void)
 {
     for (int i = 0; i < N_SEEDS; i++) {
         struct bioinfer_error err = {0};
-        int st = seed_open(seeds[i].kind, &env, seeds[i].bytes.data,
-                           seeds[i].bytes.size, &err);
+        int st = seed_open(seeds[i].kind, &env, seeds[i].bytes.data, seeds[i].bytes.size, &err);
         if (!CHECK(!st))
             fprintf(stderr, "    %s: %s\n", seeds[i].name, err.text);
     }
@@ -63,8 +62,8 @@ static void truncation(void)
             try_bytes(seeds[i].kind, b->data, n);
             /* nothing may be missing but the end of a vocabulary */
             if (n_read > before && !CHECK(seeds[i].kind == SEED_CONFIG))
-                fprintf(stderr, "    %s: %zu of %zu bytes were accepted\n",
-                        seeds[i].name, n, b->size);
+                fprintf(stderr, "    %s: %zu of %zu bytes were accepted\n", seeds[i].name, n,
+                        b->size);
         }
     }
 }
@@ -169,8 +168,7 @@ static void opcodes(void)
         for (size_t n = 3; n <= b->size; n++)
             for (int op = 0; op < 256; op++) {
                 /* the opcode, then what may be its argument, then an end */
-                static const char *const tails[] = {".", "\1\0\0\0\0\0\0\0.",
-                                                    "a\nb\n."};
+                static const char *const tails[] = {".", "\1\0\0\0\0\0\0\0.", "a\nb\n."};
                 static const size_t sizes[] = {1, 9, 5};
                 for (int k = 0; k < 3; k++) {
                     out.size = 0;
@@ -187,7 +185,7 @@ static void opcodes(void)
 /* ---- bombs ---- */
 
 /* A pickle: head, `times` times unit, STOP. It must end soon, with this status. */
-#define BOMB(name, head, unit, times, status)                                          \
+#define BOMB(name, head, unit, times, status)                                                      \
     bomb(name, head, sizeof(head) - 1, unit, sizeof(unit) - 1, times, status)
 
 static void bomb(const char *name, const char *head, size_t head_size, const char *unit,
@@ -205,8 +203,7 @@ static void bomb(const char *name, const char *head, size_t head_size, const cha
     start = now();
     st = seed_open(SEED_PICKLE, &env, out.data, out.size, &err);
     if (!CHECK(st == status) || !CHECK(now() - start < 10))
-        fprintf(stderr, "    %s: status %d '%s' after %g s\n", name, st, err.text,
-                now() - start);
+        fprintf(stderr, "    %s: status %d '%s' after %g s\n", name, st, err.text, now() - start);
     bi_buf_free(&out);
 }
 
@@ -233,8 +230,7 @@ static void metadata_bomb(void)
     double start = now();
     bi_buf_puts(&text, "x8002 } ");
     for (int i = 0; i < 40; i++)
-        bi_buf_puts(&text,
-                    "x7101 0 } 'a' x6801 s 'b' x6801 s 'c' x6801 s 'd' x6801 s ");
+        bi_buf_puts(&text, "x7101 0 } 'a' x6801 s 'b' x6801 s 'c' x6801 s 'd' x6801 s ");
     bi_buf_puts(&text, ".");
     make_torch_zip(&out, bi_buf_text(&text), NULL);
     CHECK_EQ(seed_open(SEED_WEIGHTS, &env, out.data, out.size, &err), 0);
@@ -271,11 +267,10 @@ static void allocations(void)
             struct bioinfer_error err = {0};
             int st;
             c = (struct countdown){n, false};
-            st = seed_open(seeds[i].kind, &poor, seeds[i].bytes.data,
-                           seeds[i].bytes.size, &err);
+            st = seed_open(seeds[i].kind, &poor, seeds[i].bytes.data, seeds[i].bytes.size, &err);
             if (!CHECK(st == (c.fired ? BIOINFER_NOMEM : 0)))
-                fprintf(stderr, "    %s: allocation %ld: status %d '%s'\n",
-                        seeds[i].name, n, st, err.text);
+                fprintf(stderr, "    %s: allocation %ld: status %d '%s'\n", seeds[i].name, n, st,
+                        err.text);
         }
         CHECK(n > 3);
     }
@@ -284,9 +279,8 @@ static void allocations(void)
 /* The seeds as starting points of the fuzz targets that read their kind. */
 static void write_seeds(const char *corpus)
 {
-    static const char *const targets[] = {[SEED_PICKLE] = "pickle",
-                                          [SEED_INDEX] = "st_index",
-                                          [SEED_CONFIG] = "hf_config"};
+    static const char *const targets[] = {
+        [SEED_PICKLE] = "pickle", [SEED_INDEX] = "st_index", [SEED_CONFIG] = "hf_config"};
     for (int i = 0; i < N_SEEDS; i++) {
         const char *target = seeds[i].kind != SEED_WEIGHTS     ? targets[seeds[i].kind]
                              : strstr(seeds[i].name, "zip")    ? "torch_zip"
@@ -296,8 +290,7 @@ static void write_seeds(const char *corpus)
         FILE *f;
         snprintf(path, sizeof path, "%s/%s/good-%d", corpus, target, i);
         if (CHECK((f = fopen(path, "wb")) != NULL)) {
-            CHECK_EQ(fwrite(seeds[i].bytes.data, 1, seeds[i].bytes.size, f),
-                     seeds[i].bytes.size);
+            CHECK_EQ(fwrite(seeds[i].bytes.data, 1, seeds[i].bytes.size, f), seeds[i].bytes.size);
             CHECK_EQ(fclose(f), 0);
         }
     }
@@ -323,8 +316,7 @@ int main(int argc, char **argv)
     TEST(bombs);
     TEST(metadata_bomb);
     TEST(allocations);
-    printf("%ld mutants, %ld of them readable, slowest %.3f s\n", n_mutants, n_read,
-           slowest);
+    printf("%ld mutants, %ld of them readable, slowest %.3f s\n", n_mutants, n_read, slowest);
     CHECK(n_mutants > 200000);
     seeds_free(seeds);
     return test_report();

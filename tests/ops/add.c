@@ -8,16 +8,23 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, enum bi_
     typedef struct bi_add_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width, .broadcast = (int32_t)how};
     ck_check(ck, &(struct ck_case){
-        .entry = "add", .reference = bi_op_add.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, a, lda), CK_IN, BI_AXIS_TOKENS, .width = width, .fill = CK_WIDE},
-            {CK_ARRAY(T, b, ldb), CK_IN,
-             how == BI_BROADCAST_NONE ? BI_AXIS_TOKENS : BI_AXIS_FIXED, .rows = 1,
-             .width = how == BI_BROADCAST_SCALAR ? 1 : width, .fill = CK_WIDE},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .note = note});
+                     .entry = "add",
+                     .reference = bi_op_add.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .rows = offsetof(T, rows),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, a, lda), CK_IN, BI_AXIS_TOKENS, .width = width,
+                              .fill = CK_WIDE},
+                             {CK_ARRAY(T, b, ldb), CK_IN,
+                              how == BI_BROADCAST_NONE ? BI_AXIS_TOKENS : BI_AXIS_FIXED, .rows = 1,
+                              .width = how == BI_BROADCAST_SCALAR ? 1 : width, .fill = CK_WIDE},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -17,13 +17,18 @@ static void cases(struct ck *ck)
             mask[a] = (float)(ck_random(ck, 0, 3) > 0);
         p.y = ck_graph_zeros(&g, p.rows * BI_RBF_BINS);
         p.pair_mask = ck_graph_zeros(&g, p.rows);
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "atom_pairs", .reference = bi_op_atom_pairs.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 2e-5, .relative = 1e-5, .note = "random",
-            .arrays = {{offsetof(struct bi_atom_pairs_params, y),
-                        4 * (size_t)p.rows * BI_RBF_BINS, CK_FIXED_F32},
-                       {offsetof(struct bi_atom_pairs_params, pair_mask), 4 * (size_t)p.rows,
-                        CK_FIXED_F32}}});
+        ck_check_fixed(
+            ck, &(struct ck_fixed){.entry = "atom_pairs",
+                                   .reference = bi_op_atom_pairs.reference,
+                                   .params = &p,
+                                   .params_size = sizeof p,
+                                   .absolute = 2e-5,
+                                   .relative = 1e-5,
+                                   .note = "random",
+                                   .arrays = {{offsetof(struct bi_atom_pairs_params, y),
+                                               4 * (size_t)p.rows * BI_RBF_BINS, CK_FIXED_F32},
+                                              {offsetof(struct bi_atom_pairs_params, pair_mask),
+                                               4 * (size_t)p.rows, CK_FIXED_F32}}});
         ck_graph_free(&g);
     }
 }

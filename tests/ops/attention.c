@@ -5,29 +5,41 @@
 static void check_bias(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
                        float scale, double spread, int reach, const char *note)
 {
-    struct bi_attention_params p = {.n_heads = heads, .head_dim = d, .scale = scale,
-                                    .reach = reach};
+    struct bi_attention_params p = {
+        .n_heads = heads, .head_dim = d, .scale = scale, .reach = reach};
     typedef struct bi_attention_params T;
     const int64_t width = (int64_t)heads * d;
     double pairs = 0; /* a score of hundreds is known to 1e-5, its exponential no better */
     for (int i = 0; i < n->n; i++)
         pairs += (double)n->of[i] * n->of[i];
-    ck_check(ck, &(struct ck_case){
-        .entry = "attention", .reference = bi_op_attention.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
-            {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
-            {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
-             .absent = !table},
-            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = heads, .width = 2 * reach + 1,
-             .scale = 3, .absent = !reach},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = spread > 4 ? 3e-4 : reach ? 4e-5 : 1e-5, .relative = 1e-5,
-        .nmse = spread > 4 ? 1e-9 : 1e-11,
-        .flops = 4 * pairs * (double)width, .note = note});
+    ck_check(
+        ck,
+        &(struct ck_case){
+            .entry = "attention",
+            .reference = bi_op_attention.reference,
+            .params = &p,
+            .params_size = sizeof p,
+            .start = offsetof(T, start),
+            .arrays =
+                {
+                    {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
+                    {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
+                    {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_TOKENS, .width = width},
+                    {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                    {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
+                     .absent = !table},
+                    {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = heads, .width = 2 * reach + 1,
+                     .scale = 3, .absent = !reach},
+                },
+            .lengths = n->of,
+            .n_seqs = n->n,
+            .absolute = spread > 4 ? 3e-4
+                        : reach    ? 4e-5
+                                   : 1e-5,
+            .relative = 1e-5,
+            .nmse = spread > 4 ? 1e-9 : 1e-11,
+            .flops = 4 * pairs * (double)width,
+            .note = note});
 }
 
 static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
@@ -40,12 +52,14 @@ static void cases(struct ck *ck)
 {
     static const int widths[] = {16, 24, 32, 64, 128, 2, 6, 8, 10, 48, 72, 80};
     if (ck_bench(ck)) {
-        static const struct { int d, s, table; const char *note; } sizes[] = {
-            {16, 475, 1, "H=20 d=16 S=475"}, {24, 475, 1, "H=20 d=24 S=475"},
-            {32, 475, 1, "H=20 d=32 S=475"}, {128, 475, 1, "H=20 d=128 S=475"},
-            {64, 475, 1, "H=20 d=64 S=475"}, {64, 2000, 1, "H=20 d=64 S=2000"},
-            {16, 80, 1, "H=20 d=16 S=80 x16"}, {64, 475, 0, "not rotated"},
-            {128, 475, 0, "not rotated"}};
+        static const struct {
+            int d, s, table;
+            const char *note;
+        } sizes[] = {{16, 475, 1, "H=20 d=16 S=475"},   {24, 475, 1, "H=20 d=24 S=475"},
+                     {32, 475, 1, "H=20 d=32 S=475"},   {128, 475, 1, "H=20 d=128 S=475"},
+                     {64, 475, 1, "H=20 d=64 S=475"},   {64, 2000, 1, "H=20 d=64 S=2000"},
+                     {16, 80, 1, "H=20 d=16 S=80 x16"}, {64, 475, 0, "not rotated"},
+                     {128, 475, 0, "not rotated"}};
         for (size_t i = 0; i < BI_COUNT(sizes); i++) {
             struct ck_lengths n = ck_same(sizes[i].s < 100 ? 16 : 1, sizes[i].s);
             check(ck, &n, 20, sizes[i].d, sizes[i].table, 0.25f, 1, sizes[i].note);
@@ -53,13 +67,12 @@ static void cases(struct ck *ck)
         return;
     }
     /* every width against every edge of blocks and tiles */
-    static const int32_t edges[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 47, 48, 49, 127, 128, 129,
-                                    0, -1};
+    static const int32_t edges[] = {1,  2,  3,  11,  12,  13,  15, 16, 17,
+                                    47, 48, 49, 127, 128, 129, 0,  -1};
     for (size_t i = 0; i < BI_COUNT(widths); i++) {
         struct ck_lengths n = ck_lengths_of(edges);
         check(ck, &n, 1 + (int)(i % 3), widths[i], 1, 0.3f, 1, "edges");
-        check_bias(ck, &n, 2, widths[i], 0, 0.3f, 1, 1 + (int)ck_random(ck, 0, 99),
-                   "edges, bias");
+        check_bias(ck, &n, 2, widths[i], 0, 0.3f, 1, 1 + (int)ck_random(ck, 0, 99), "edges, bias");
         n = ck_lengths(ck, 6, 150);
         check(ck, &n, (int)ck_random(ck, 1, 3), widths[i], 0, 1, 0.5, "no table");
         check_bias(ck, &n, (int)ck_random(ck, 1, 3), widths[i], (int)i % 2, 0.3f, 1,

@@ -10,24 +10,34 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, i
     double pairs = 0;
     for (int i = 0; i < n->n; i++)
         pairs += (double)n->of[i] * n->of[i];
-    T p = {.n_heads = heads, .head_dim = d, .n_prefix = prefix, .n_suffix = suffix,
-           .scale = 0.25f};
+    T p = {.n_heads = heads, .head_dim = d, .n_prefix = prefix, .n_suffix = suffix, .scale = 0.25f};
     ck_check(ck, &(struct ck_case){
-        .entry = "attention_contacts", .reference = bi_op_attention_contacts.reference,
-        .params = &p, .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = longest, .packed = 1},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = heads},
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
-             .absent = !table},
-            {CK_ARRAY(T, before, ldb), CK_IN, BI_AXIS_TOKENS, .width = longest,
-             .absent = !before},
-            {CK_PLAIN(T, sums), CK_WORK, BI_AXIS_TOKENS, .width = 2 * heads},
-        },
-        .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .absolute = 1e-5,
-        .relative = 1e-5, .nmse = 1e-8, .flops = 2 * pairs * (double)width, .note = note});
+                     .entry = "attention_contacts",
+                     .reference = bi_op_attention_contacts.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .start = offsetof(T, start),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width},
+                             {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = longest,
+                              .packed = 1},
+                             {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = heads},
+                             {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
+                              .absent = !table},
+                             {CK_ARRAY(T, before, ldb), CK_IN, BI_AXIS_TOKENS, .width = longest,
+                              .absent = !before},
+                             {CK_PLAIN(T, sums), CK_WORK, BI_AXIS_TOKENS, .width = 2 * heads},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .blind = prefix + suffix,
+                     .absolute = 1e-5,
+                     .relative = 1e-5,
+                     .nmse = 1e-8,
+                     .flops = 2 * pairs * (double)width,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)
@@ -46,8 +56,8 @@ static void cases(struct ck *ck)
     check(ck, &n, 3, 24, 1, 1, 1, 1, "edges");
     for (int i = 0; i < 24; i++) {
         n = ck_lengths(ck, 5, 70);
-        check(ck, &n, (int)ck_random(ck, 1, 4), widths[i % 6], i % 4 != 3,
-              (int)ck_random(ck, 0, 2), (int)ck_random(ck, 0, 2), i % 2, "random");
+        check(ck, &n, (int)ck_random(ck, 1, 4), widths[i % 6], i % 4 != 3, (int)ck_random(ck, 0, 2),
+              (int)ck_random(ck, 0, 2), i % 2, "random");
     }
     static const int32_t longer[] = {140, -1}, longest[] = {497, -1};
     n = ck_lengths_of(longer);

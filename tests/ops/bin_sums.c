@@ -9,15 +9,22 @@ static void check(struct ck *ck, int n_windows, int bins, int width, int logs, c
     struct ck_lengths one = ck_lengths_of(lengths);
     T p = {.n_windows = n_windows, .bins = bins, .width = width, .logs = logs};
     ck_check(ck, &(struct ck_case){
-        .entry = "bin_sums", .reference = bi_op_bin_sums.reference, .params = &p,
-        .params_size = sizeof p,
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = n_windows * bins, .width = width,
-             .fill = CK_GAIN, .scale = 0.15},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = n_windows * (logs ? 4 : 2),
-             .width = width},
-        },
-        .lengths = one.of, .n_seqs = one.n, .absolute = 1e-10, .relative = 1e-6, .note = note});
+                     .entry = "bin_sums",
+                     .reference = bi_op_bin_sums.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = n_windows * bins,
+                              .width = width, .fill = CK_GAIN, .scale = 0.15},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED,
+                              .rows = n_windows * (logs ? 4 : 2), .width = width},
+                         },
+                     .lengths = one.of,
+                     .n_seqs = one.n,
+                     .absolute = 1e-10,
+                     .relative = 1e-6,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -53,9 +53,9 @@ int ck_bench(const struct ck *ck)
 /* ---- batches: the memory of every array for some sequences of a case ---- */
 
 struct memory {
-    float *base;   /* of the allocation */
-    float *data;   /* row 0 */
-    size_t total;  /* floats in all */
+    float *base;            /* of the allocation */
+    float *data;            /* row 0 */
+    size_t total;           /* floats in all */
     int64_t ld, rows, live; /* rows: of the bucket */
 };
 
@@ -253,8 +253,7 @@ static void set_gates(const struct ck_case *c, const struct bi_cpu_kernels *k, s
 }
 
 /* Fresh outputs: a copy of the pattern, and of the input where it is given in place. */
-static void new_outputs(const struct ck_case *c, const struct batch *b, float **base,
-                        float **out)
+static void new_outputs(const struct ck_case *c, const struct batch *b, float **base, float **out)
 {
     for (int i = 0; i < b->n_arrays; i++) {
         const struct memory *m = &b->of[i];
@@ -286,8 +285,8 @@ static bool run_tasks(struct ck *ck, const struct bi_cpu_entry *e, const struct 
                       const struct params *p, int n_threads)
 {
     const int64_t n = e->tasks(p, n_threads);
-    const size_t size =
-        e->scratch_size ? e->scratch_size(p, b->counts.n_tokens, longest_bucket(b)) : 0;
+    const size_t size = e->scratch_size ? e->scratch_size(p, b->counts.n_tokens, longest_bucket(b))
+                                        : 0;
     const size_t floats = (size + sizeof(float) - 1) / sizeof(float);
     float *scratch = ck_take((floats + CANARY) * sizeof *scratch);
     int64_t *order = ck_take(sizeof *order * (size_t)(n + 1));
@@ -333,8 +332,7 @@ static bool canaries_intact(const struct memory *m, const float *base, int64_t w
     const int64_t first = m->data - m->base;
     for (size_t i = 0; i < m->total; i++) {
         const int64_t at = (int64_t)i - first;
-        const bool inside =
-            at >= 0 && at < m->live * m->ld && at % (m->ld ? m->ld : 1) < width;
+        const bool inside = at >= 0 && at < m->live * m->ld && at % (m->ld ? m->ld : 1) < width;
         if (!inside && memcmp(base + i, &untouched, sizeof untouched))
             return false;
     }
@@ -368,8 +366,8 @@ static void compare(struct ck *ck, const struct ck_case *c, int isa, const struc
                 power += isfinite(want) ? want * want : 0;
             }
         /* below the absolute bound noise is no signal */
-        const double floor = c->absolute * c->absolute *
-                             (double)(m->live * c->arrays[i].width) * 1e6;
+        const double floor = c->absolute * c->absolute * (double)(m->live * c->arrays[i].width) *
+                             1e6;
         const double nmse = error2 / (power > floor ? power : floor > 0 ? floor : 1e-300);
         if (*text)
             fail(ck, c, isa, text);
@@ -386,8 +384,8 @@ static void compare(struct ck *ck, const struct ck_case *c, int isa, const struc
 }
 
 /* Sequence s of batch b and sequence t of batch o have equal outputs. */
-static bool same_sequence(const struct ck_case *c, const struct batch *b, float *const *x,
-                          int s, const struct batch *o, float *const *y, int t)
+static bool same_sequence(const struct ck_case *c, const struct batch *b, float *const *x, int s,
+                          const struct batch *o, float *const *y, int t)
 {
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
@@ -447,23 +445,22 @@ static struct attempt run_once(struct ck *ck, const struct ck_case *c, int isa,
     return t;
 }
 
-static void check_threads(struct ck *ck, const struct ck_case *c, int isa,
-                          const struct batch *b, const struct attempt *first)
+static void check_threads(struct ck *ck, const struct ck_case *c, int isa, const struct batch *b,
+                          const struct attempt *first)
 {
     static const int threads[] = {2, 3, 7, 16, 64};
     for (size_t n = 0; n < BI_COUNT(threads); n++) {
         struct attempt t = run_once(ck, c, isa, b, threads[n]);
         for (int i = 0; i < b->n_arrays; i++)
-            if (t.base[i] &&
-                !same_bits(t.base[i], first->base[i], (int64_t)b->of[i].total))
+            if (t.base[i] && !same_bits(t.base[i], first->base[i], (int64_t)b->of[i].total))
                 fail(ck, c, isa, "depends on threads or the order of tasks");
         free_outputs(b, t.base);
         ck->of[isa].checks++;
     }
 }
 
-static void check_company(struct ck *ck, const struct ck_case *c, int isa,
-                          const struct batch *b, const struct attempt *whole)
+static void check_company(struct ck *ck, const struct ck_case *c, int isa, const struct batch *b,
+                          const struct attempt *whole)
 {
     int order[BI_COUNT(((struct ck_lengths *)0)->of)];
     const int n = b->counts.n_seqs, tries = n < 6 ? n : 6;
@@ -504,8 +501,8 @@ static void spoil(struct ck *ck, const struct ck_array *a, const struct batch *b
                 b->of[i].data[r * b->of[i].ld + j] = value;
 }
 
-static void check_isolation(struct ck *ck, const struct ck_case *c, int isa,
-                            const struct batch *b, const struct attempt *whole)
+static void check_isolation(struct ck *ck, const struct ck_case *c, int isa, const struct batch *b,
+                            const struct attempt *whole)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     int everyone[BI_COUNT(((struct ck_lengths *)0)->of)];
@@ -559,8 +556,8 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
     void *packed = pack_weight(c, b, k);
     struct params p = bind(c, b, out, packed);
     set_gates(c, k, &p);
-    void *scratch = ck_take(e->scratch_size ? e->scratch_size(&p, b->counts.n_tokens,
-                                                           longest_bucket(b)) : 1);
+    void *scratch = ck_take(
+        e->scratch_size ? e->scratch_size(&p, b->counts.n_tokens, longest_bucket(b)) : 1);
     for (; n < RUNS && (n < 3 || seconds() < until); n++) {
         double begin = seconds();
         const int64_t tasks = e->tasks(&p, 1);
@@ -570,17 +567,16 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
     }
     const double median = ck_median(took, n);
     for (int i = 0; i < b->n_arrays; i++)
-        bytes += c->arrays[i].absent ? 0
-                                     : 4 * (double)b->of[i].live * (double)c->arrays[i].width;
+        bytes += c->arrays[i].absent ? 0 : 4 * (double)b->of[i].live * (double)c->arrays[i].width;
     if (ck->json)
         printf("{\"op\": \"%s\", \"isa\": \"%s\", \"case\": \"%s\", \"median_ns\": %.0f, "
                "\"best_ns\": %.0f, \"gflops\": %.2f, \"gbytes_per_s\": %.2f}\n",
                ck->op->stem, k->name, c->note, median * 1e9, took[0] * 1e9,
                c->flops / median * 1e-9, bytes / median * 1e-9);
     else
-        printf("%-20s %-8s %-28s %12.0f ns %12.0f ns best %8.1f GFLOP/s %7.1f GB/s\n",
-               ck->op->stem, k->name, c->note, median * 1e9, took[0] * 1e9,
-               c->flops / median * 1e-9, bytes / median * 1e-9);
+        printf("%-20s %-8s %-28s %12.0f ns %12.0f ns best %8.1f GFLOP/s %7.1f GB/s\n", ck->op->stem,
+               k->name, c->note, median * 1e9, took[0] * 1e9, c->flops / median * 1e-9,
+               bytes / median * 1e-9);
     fflush(stdout);
     free(packed);
     free(scratch);

@@ -35,17 +35,17 @@ enum ck_fill {
 enum { CK_NONE = 0, CK_ARRAYS = 10 };
 
 struct ck_array {
-    size_t pointer;  /* offsetof(params, x) */
-    size_t ld;       /* offsetof(params, ldx), CK_NONE = rows are packed */
+    size_t pointer; /* offsetof(params, x) */
+    size_t ld;      /* offsetof(params, ldx), CK_NONE = rows are packed */
     enum ck_role role;
     enum bi_axis axis; /* of the rows */
-    int64_t rows;    /* BI_AXIS_FIXED only */
+    int64_t rows;      /* BI_AXIS_FIXED only */
     int64_t width;
     enum ck_fill fill;
-    double scale;    /* 0 = 1 */
+    double scale; /* 0 = 1 */
     int64_t limit;
-    int packed;      /* ld = width always: the op writes whole strides */
-    int absent;      /* the pointer stays NULL */
+    int packed; /* ld = width always: the op writes whole strides */
+    int absent; /* the pointer stays NULL */
 };
 
 struct ck_case {
@@ -57,15 +57,15 @@ struct ck_case {
     struct ck_array arrays[CK_ARRAYS];
     const int32_t *lengths; /* tokens of each sequence */
     int32_t n_seqs;
-    size_t gated;    /* offsetof the int32 of a gated linear (linear.h), CK_NONE = it is none: w
+    size_t gated;  /* offsetof the int32 of a gated linear (linear.h), CK_NONE = it is none: w
                       * is stacked for the reference and in blocks for the kernel */
-    int gpu_only;    /* no kernel of the CPU has it */
-    int in_place;    /* array 0 is given the memory of array 1, the output */
-    int32_t blind;   /* sequences of up to so many tokens give no NaN for NaN */
-    double nmse;     /* sum of squared errors over sum of squares; 0 = 1e-12 */
+    int gpu_only;  /* no kernel of the CPU has it */
+    int in_place;  /* array 0 is given the memory of array 1, the output */
+    int32_t blind; /* sequences of up to so many tokens give no NaN for NaN */
+    double nmse;   /* sum of squared errors over sum of squares; 0 = 1e-12 */
     double absolute, relative; /* |error| <= absolute + relative |reference| */
-    double flops;    /* for --bench */
-    const char *note; /* for --bench and messages: "H=20 d=16 S=475" */
+    double flops;              /* for --bench */
+    const char *note;          /* for --bench and messages: "H=20 d=16 S=475" */
 };
 
 struct ck_op {
@@ -126,9 +126,9 @@ struct ck_dice {
     int n_tiles;
 };
 
-uint64_t ck_next(uint64_t *state); /* splitmix64 */
+uint64_t ck_next(uint64_t *state);       /* splitmix64 */
 double ck_median(double *values, int n); /* sorts them */
-void *ck_take(size_t size);        /* 64-byte aligned, or the end of the program */
+void *ck_take(size_t size);              /* 64-byte aligned, or the end of the program */
 /* Rows [first, end) of an array of `live` rows that belong to sequence s; shared: all. */
 void ck_rows_of(const int32_t *start, enum bi_axis axis, int s, int64_t live, int64_t *first,
                 int64_t *end);

@@ -178,7 +178,7 @@ void ck_fixed_copies(const struct ck_fixed *c, void **data, unsigned char *param
 }
 
 void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *have,
-                          double absolute, double relative, char text[200])
+                      double absolute, double relative, char text[200])
 {
     *text = '\0';
     for (int i = 0; i < 4 && !*text; i++)
@@ -189,8 +189,7 @@ void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *
             if (c->arrays[i].kind == CK_FIXED_I32)
                 snprintf(text, 200, "array %d element %zu: got %d, expected %d", i, k,
                          ((const int *)have[i])[k], ((const int *)want[i])[k]);
-            else if (!(fabs((double)y - (double)x) <=
-                       absolute + relative * fabs((double)x)))
+            else if (!(fabs((double)y - (double)x) <= absolute + relative * fabs((double)x)))
                 snprintf(text, 200, "array %d element %zu: got %.9g, expected %.9g", i, k,
                          (double)y, (double)x);
         }

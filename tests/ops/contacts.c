@@ -9,19 +9,29 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int pref
     const int64_t longest = n->longest + 3;
     T p = {.n_heads = heads, .n_prefix = prefix, .n_suffix = suffix, .ldh = longest};
     ck_check(ck, &(struct ck_case){
-        .entry = "contacts", .reference = bi_op_contacts.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, p, ldp), CK_IN, BI_AXIS_TOKENS, .width = heads * longest,
-             .fill = CK_MAPS, .limit = longest},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = longest, .packed = 1},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = heads},
-            {CK_ARRAY(T, before, ldb), CK_IN, BI_AXIS_TOKENS, .width = longest,
-             .absent = !before},
-            {CK_PLAIN(T, sums), CK_WORK, BI_AXIS_TOKENS, .width = 2 * heads},
-        },
-        .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .absolute = 5e-6,
-        .relative = 5e-6, .nmse = 1e-8, .note = note});
+                     .entry = "contacts",
+                     .reference = bi_op_contacts.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .start = offsetof(T, start),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, p, ldp), CK_IN, BI_AXIS_TOKENS, .width = heads * longest,
+                              .fill = CK_MAPS, .limit = longest},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = longest,
+                              .packed = 1},
+                             {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = heads},
+                             {CK_ARRAY(T, before, ldb), CK_IN, BI_AXIS_TOKENS, .width = longest,
+                              .absent = !before},
+                             {CK_PLAIN(T, sums), CK_WORK, BI_AXIS_TOKENS, .width = 2 * heads},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .blind = prefix + suffix,
+                     .absolute = 5e-6,
+                     .relative = 5e-6,
+                     .nmse = 1e-8,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)
@@ -37,8 +47,8 @@ static void cases(struct ck *ck)
     check(ck, &n, 3, 1, 1, 1, "edges");
     for (int i = 0; i < 30; i++) {
         n = ck_lengths(ck, 5, 70);
-        check(ck, &n, (int)ck_random(ck, 1, 5), (int)ck_random(ck, 0, 2),
-              (int)ck_random(ck, 0, 2), i % 2, "random");
+        check(ck, &n, (int)ck_random(ck, 1, 5), (int)ck_random(ck, 0, 2), (int)ck_random(ck, 0, 2),
+              i % 2, "random");
     }
 }
 

@@ -5,7 +5,8 @@
 
 static struct bi_step *make_plan(struct ck_graph *g)
 {
-    struct bi_step *plan = (void *)ck_graph_ints(g, (int64_t)g->counts.n_sampled * BI_STEP_WIDTH, 1);
+    struct bi_step *plan = (void *)ck_graph_ints(g, (int64_t)g->counts.n_sampled * BI_STEP_WIDTH,
+                                                 1);
     for (int s = 0; s < g->counts.n_samples; s++) {
         const int32_t n = g->sample_start[s + 1] - g->sample_start[s];
         int32_t since = 0;
@@ -53,10 +54,16 @@ static void cases(struct ck *ck)
         p.terms = terms;
         p.logits = ck_graph_floats(&g, BI_SYMBOLS * (int64_t)c->n_sampled, 2);
         p.codes = g.codes;
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "draw", .reference = bi_op_draw.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 0, .relative = 0, .note = "random",
-            .arrays = {{offsetof(struct bi_draw_params, codes), 4 * (size_t)c->n_sampled, CK_FIXED_I32}}});
+        ck_check_fixed(ck,
+                       &(struct ck_fixed){.entry = "draw",
+                                          .reference = bi_op_draw.reference,
+                                          .params = &p,
+                                          .params_size = sizeof p,
+                                          .absolute = 0,
+                                          .relative = 0,
+                                          .note = "random",
+                                          .arrays = {{offsetof(struct bi_draw_params, codes),
+                                                      4 * (size_t)c->n_sampled, CK_FIXED_I32}}});
         ck_graph_free(&g);
     }
 }

@@ -17,12 +17,20 @@ static void cases(struct ck *ck)
         p.b = ck_graph_floats(&g, width, 0.1);
         p.sum = ck_graph_zeros(&g, p.rows * width);
         p.weight = ck_graph_zeros(&g, p.rows);
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "edge_message", .reference = bi_op_edge_message.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 2e-5, .relative = 1e-5, .note = "random",
-            .arrays = {{offsetof(struct bi_edge_message_params, sum), 4 * (size_t)(p.rows * width), CK_FIXED_F32},
-                       {offsetof(struct bi_edge_message_params, weight), 4 * (size_t)p.rows, CK_FIXED_F32},
-                       {offsetof(struct bi_edge_message_params, w), (size_t)width, CK_FIXED_SQUARE}}});
+        ck_check_fixed(
+            ck, &(struct ck_fixed){.entry = "edge_message",
+                                   .reference = bi_op_edge_message.reference,
+                                   .params = &p,
+                                   .params_size = sizeof p,
+                                   .absolute = 2e-5,
+                                   .relative = 1e-5,
+                                   .note = "random",
+                                   .arrays = {{offsetof(struct bi_edge_message_params, sum),
+                                               4 * (size_t)(p.rows * width), CK_FIXED_F32},
+                                              {offsetof(struct bi_edge_message_params, weight),
+                                               4 * (size_t)p.rows, CK_FIXED_F32},
+                                              {offsetof(struct bi_edge_message_params, w),
+                                               (size_t)width, CK_FIXED_SQUARE}}});
         ck_graph_free(&g);
     }
 }

@@ -12,10 +12,17 @@ static void cases(struct ck *ck)
         p.terms = ck_graph_terms(&g, i % 4, (int)ck_random(ck, 1, 130), &axis, &p.rows);
         p.axis = (int32_t)axis;
         p.y = ck_graph_zeros(&g, p.rows * g.k * p.terms.width);
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "edge_sum", .reference = bi_op_edge_sum.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 1e-5, .relative = 1e-5, .note = "random",
-            .arrays = {{offsetof(struct bi_edge_sum_params, y), 4 * (size_t)(p.rows * g.k * p.terms.width), CK_FIXED_F32}}});
+        ck_check_fixed(ck,
+                       &(struct ck_fixed){
+                           .entry = "edge_sum",
+                           .reference = bi_op_edge_sum.reference,
+                           .params = &p,
+                           .params_size = sizeof p,
+                           .absolute = 1e-5,
+                           .relative = 1e-5,
+                           .note = "random",
+                           .arrays = {{offsetof(struct bi_edge_sum_params, y),
+                                       4 * (size_t)(p.rows * g.k * p.terms.width), CK_FIXED_F32}}});
         ck_graph_free(&g);
     }
 }

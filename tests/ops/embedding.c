@@ -7,17 +7,25 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, int voca
 {
     typedef struct bi_embedding_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width, .vocab = vocab};
-    ck_check(ck, &(struct ck_case){
-        .entry = "embedding", .reference = bi_op_embedding.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = vocab, .width = width},
-            {CK_PLAIN(T, ids), CK_IN, BI_AXIS_TOKENS, .width = 1, .fill = CK_IDS,
-             .limit = vocab},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-            {CK_PLAIN(T, scale), CK_IN, BI_AXIS_TOKENS, .width = 1, .absent = !scaled},
-        },
-        .lengths = n->of, .n_seqs = n->n, .relative = 1e-7, .note = note});
+    ck_check(ck,
+             &(struct ck_case){
+                 .entry = "embedding",
+                 .reference = bi_op_embedding.reference,
+                 .params = &p,
+                 .params_size = sizeof p,
+                 .rows = offsetof(T, rows),
+                 .arrays =
+                     {
+                         {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = vocab, .width = width},
+                         {CK_PLAIN(T, ids), CK_IN, BI_AXIS_TOKENS, .width = 1, .fill = CK_IDS,
+                          .limit = vocab},
+                         {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                         {CK_PLAIN(T, scale), CK_IN, BI_AXIS_TOKENS, .width = 1, .absent = !scaled},
+                     },
+                 .lengths = n->of,
+                 .n_seqs = n->n,
+                 .relative = 1e-7,
+                 .note = note});
 }
 
 static void cases(struct ck *ck)
@@ -30,8 +38,8 @@ static void cases(struct ck *ck)
     }
     for (int i = 0; i < 40; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 60);
-        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 40 : 700), (int)ck_random(ck, 1, 40),
-              i % 3 > 0, "random");
+        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 40 : 700), (int)ck_random(ck, 1, 40), i % 3 > 0,
+              "random");
     }
 }
 

@@ -7,19 +7,30 @@ static void check(struct ck *ck, int n, int width, int taps, int pad, int vocab,
     typedef struct bi_embedding_windows_params T;
     static const int32_t one[] = {1, -1};
     const struct ck_lengths lengths = ck_lengths_of(one);
-    T p = {.axis = BI_AXIS_FIXED, .n = n, .rows = n + 2 * pad - taps + 1, .width = width,
-           .taps = taps, .pad = pad, .vocab = vocab};
-    ck_check(ck, &(struct ck_case){
-        .entry = "embedding_windows", .reference = bi_op_embedding_windows.reference, .params = &p,
-        .params_size = sizeof p, .rows = CK_NONE,
-        .arrays = {
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = vocab, .width = width},
-            {CK_PLAIN(T, ids), CK_IN, BI_AXIS_FIXED, .rows = n, .width = 1, .fill = CK_IDS,
-             .limit = vocab},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = p.rows,
-             .width = (int64_t)taps * width},
-        },
-        .lengths = lengths.of, .n_seqs = lengths.n, .note = note});
+    T p = {.axis = BI_AXIS_FIXED,
+           .n = n,
+           .rows = n + 2 * pad - taps + 1,
+           .width = width,
+           .taps = taps,
+           .pad = pad,
+           .vocab = vocab};
+    ck_check(ck, &(struct ck_case){.entry = "embedding_windows",
+                                   .reference = bi_op_embedding_windows.reference,
+                                   .params = &p,
+                                   .params_size = sizeof p,
+                                   .rows = CK_NONE,
+                                   .arrays =
+                                       {
+                                           {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = vocab,
+                                            .width = width},
+                                           {CK_PLAIN(T, ids), CK_IN, BI_AXIS_FIXED, .rows = n,
+                                            .width = 1, .fill = CK_IDS, .limit = vocab},
+                                           {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED,
+                                            .rows = p.rows, .width = (int64_t)taps * width},
+                                       },
+                                   .lengths = lengths.of,
+                                   .n_seqs = lengths.n,
+                                   .note = note});
 }
 
 static void cases(struct ck *ck)

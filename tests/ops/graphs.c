@@ -62,8 +62,9 @@ static void add_structure(struct ck_graph *g, int32_t begin, int32_t end)
         g->number[i] = i + (int32_t)ck_random(g->ck, 0, 3) * 20;
         g->chain[i] = (int32_t)ck_random(g->ck, 0, 3) == 0;
         for (int n = 0; n < g->k; n++)
-            g->index[(int64_t)i * g->k + n] =
-                n < end - begin ? begin + (i - begin + n) % (end - begin) : -1;
+            g->index[(int64_t)i * g->k + n] = n < end - begin
+                                                  ? begin + (i - begin + n) % (end - begin)
+                                                  : -1;
     }
 }
 

@@ -6,14 +6,21 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, const ch
 {
     typedef struct bi_halves_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width};
-    ck_check(ck, &(struct ck_case){
-        .entry = "halves", .reference = bi_op_halves.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = BI_HALVES_TERMS * width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "halves",
+                               .reference = bi_op_halves.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .rows = offsetof(T, rows),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS,
+                                        .width = BI_HALVES_TERMS * width},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .note = note});
 }
 
 static void cases(struct ck *ck)

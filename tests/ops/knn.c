@@ -55,17 +55,29 @@ static void cases(struct ck *ck)
     for (int i = 0; i < 16 && !ck_bench(ck); i++) {
         struct ck_graph g = ck_graph_new(ck, 3, i ? 300 : 1, (int)ck_random(ck, 1, 48));
         const struct bi_counts *c = &g.counts;
-        struct bi_knn_params p = {.counts = c, .rows = c->n_tokens, .width = 15, .first = 3,
-                                  .k = g.k, .x = g.x, .mask = g.mask, .start = g.start};
+        struct bi_knn_params p = {.counts = c,
+                                  .rows = c->n_tokens,
+                                  .width = 15,
+                                  .first = 3,
+                                  .k = g.k,
+                                  .x = g.x,
+                                  .mask = g.mask,
+                                  .start = g.start};
         p.index = ck_graph_ints(&g, c->n_edges, 1);
         p.distance = ck_graph_zeros(&g, c->n_edges);
         if (i % 2)
             make_cells(&g, &p);
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "knn", .reference = bi_op_knn.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 0, .relative = 0, .note = "random",
-            .arrays = {{offsetof(struct bi_knn_params, index), 4 * (size_t)c->n_edges, CK_FIXED_I32},
-                       {offsetof(struct bi_knn_params, distance), 4 * (size_t)c->n_edges, CK_FIXED_F32}}});
+        ck_check_fixed(ck, &(struct ck_fixed){.entry = "knn",
+                                              .reference = bi_op_knn.reference,
+                                              .params = &p,
+                                              .params_size = sizeof p,
+                                              .absolute = 0,
+                                              .relative = 0,
+                                              .note = "random",
+                                              .arrays = {{offsetof(struct bi_knn_params, index),
+                                                          4 * (size_t)c->n_edges, CK_FIXED_I32},
+                                                         {offsetof(struct bi_knn_params, distance),
+                                                          4 * (size_t)c->n_edges, CK_FIXED_F32}}});
         ck_graph_free(&g);
     }
 }

@@ -2,26 +2,35 @@
 #include "checkkernel.h"
 #include "kernels/layernorm.h"
 
-static void check(struct ck *ck, const struct ck_lengths *n, int width, double spread,
-                  int groups, int bias, const char *note)
+static void check(struct ck *ck, const struct ck_lengths *n, int width, double spread, int groups,
+                  int bias, const char *note)
 {
     /* two or three numbers may lie so close together that their mean is known no better */
     typedef struct bi_layernorm_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width, .groups = groups, .eps = 1e-5f};
     const int whole = (groups > 1 ? groups : 1) * width;
-    ck_check(ck, &(struct ck_case){
-        .entry = "layernorm", .reference = bi_op_layernorm.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = whole, .scale = spread},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = whole, .fill = CK_GAIN,
-             .scale = 0.3},
-            {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = whole,
-             .absent = !bias},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = whole},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = width < 8 ? 4e-3 : 4e-6,
-        .relative = 4e-6, .nmse = width < 8 ? 1e-7 : 1e-12, .note = note});
+    ck_check(
+        ck, &(struct ck_case){.entry = "layernorm",
+                              .reference = bi_op_layernorm.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .rows = offsetof(T, rows),
+                              .arrays =
+                                  {
+                                      {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = whole,
+                                       .scale = spread},
+                                      {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1,
+                                       .width = whole, .fill = CK_GAIN, .scale = 0.3},
+                                      {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1,
+                                       .width = whole, .absent = !bias},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = whole},
+                                  },
+                              .lengths = n->of,
+                              .n_seqs = n->n,
+                              .absolute = width < 8 ? 4e-3 : 4e-6,
+                              .relative = 4e-6,
+                              .nmse = width < 8 ? 1e-7 : 1e-12,
+                              .note = note});
 }
 
 /* Queries and keys side by side, each normalised and then rotated. */
@@ -32,19 +41,29 @@ static void check_rotated(struct ck *ck, const struct ck_lengths *n, int heads, 
     const int width = heads * d;
     T p = {.axis = BI_AXIS_TOKENS, .width = width, .groups = 2, .eps = 1e-5f, .head_dim = d};
     ck_check(ck, &(struct ck_case){
-        .entry = "layernorm", .reference = bi_op_layernorm.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows), .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = 2 * width},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = 2 * width, .fill = CK_GAIN,
-             .scale = 0.3},
-            {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = 2 * width,
-             .absent = !bias},
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = 2 * width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 8e-6, .relative = 4e-6, .nmse = 1e-12,
-        .gpu_only = 1, .note = note});
+                     .entry = "layernorm",
+                     .reference = bi_op_layernorm.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .rows = offsetof(T, rows),
+                     .start = offsetof(T, start),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = 2 * width},
+                             {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = 2 * width,
+                              .fill = CK_GAIN, .scale = 0.3},
+                             {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = 2 * width,
+                              .absent = !bias},
+                             {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = 2 * width},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .absolute = 8e-6,
+                     .relative = 4e-6,
+                     .nmse = 1e-12,
+                     .gpu_only = 1,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)

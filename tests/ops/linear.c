@@ -7,16 +7,27 @@ static void check_gated(struct ck *ck, const struct ck_lengths *n, int out, int 
 {
     typedef struct bi_linear_params T;
     T p = {.axis = BI_AXIS_TOKENS, .n = 2 * out, .k = in, .act = act, .gated = out};
-    ck_check(ck, &(struct ck_case){
-        .entry = "linear", .reference = bi_op_linear.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows), .gated = offsetof(T, gated),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
-            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = 2 * out, .width = in, .scale = 0.2},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 5e-5 + 4e-7 * in, .relative = 4e-5, .nmse = 1e-11,
-        .flops = 4.0 * n->tokens * out * in, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "linear",
+                               .reference = bi_op_linear.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .rows = offsetof(T, rows),
+                               .gated = offsetof(T, gated),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
+                                       {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = 2 * out,
+                                        .width = in, .scale = 0.2},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .absolute = 5e-5 + 4e-7 * in,
+                               .relative = 4e-5,
+                               .nmse = 1e-11,
+                               .flops = 4.0 * n->tokens * out * in,
+                               .note = note});
 }
 
 static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, int act, int bias,
@@ -24,19 +35,30 @@ static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, in
 {
     typedef struct bi_linear_params T;
     T p = {.axis = BI_AXIS_TOKENS, .n = out, .k = in, .act = act};
-    ck_check(ck, &(struct ck_case){
-        .entry = "linear", .reference = bi_op_linear.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
-            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
-            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
-            {CK_ARRAY(T, residual, ldr), CK_IN, BI_AXIS_TOKENS, .width = out,
-             .absent = !residual},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 2e-5, .relative = 1e-5, .nmse = 1e-11,
-        .flops = 2.0 * n->tokens * out * in, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "linear",
+                               .reference = bi_op_linear.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .rows = offsetof(T, rows),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
+                                       {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out,
+                                        .width = in, .scale = 0.2},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
+                                       {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1,
+                                        .width = out, .absent = !bias},
+                                       {CK_ARRAY(T, residual, ldr), CK_IN, BI_AXIS_TOKENS,
+                                        .width = out, .absent = !residual},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .absolute = 2e-5,
+                               .relative = 1e-5,
+                               .nmse = 1e-11,
+                               .flops = 2.0 * n->tokens * out * in,
+                               .note = note});
 }
 
 /* Heads of width d, of which the first are rotated (queries, keys) and the last are not (values). */
@@ -47,17 +69,30 @@ static void check_rotated(struct ck *ck, const struct ck_lengths *n, int rotated
     const int out = (rotated + others) * d;
     T p = {.axis = BI_AXIS_TOKENS, .n = out, .k = in, .n_rotated = rotated * d, .head_dim = d};
     ck_check(ck, &(struct ck_case){
-        .entry = "linear", .reference = bi_op_linear.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows), .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
-            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in, .scale = 0.2},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
-            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out, .absent = !bias},
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 4e-5, .relative = 1e-5, .nmse = 1e-11,
-        .flops = 2.0 * n->tokens * out * in, .gpu_only = 1, .note = note});
+                     .entry = "linear",
+                     .reference = bi_op_linear.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .rows = offsetof(T, rows),
+                     .start = offsetof(T, start),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = in},
+                             {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = out, .width = in,
+                              .scale = 0.2},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = out},
+                             {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = out,
+                              .absent = !bias},
+                             {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .absolute = 4e-5,
+                     .relative = 1e-5,
+                     .nmse = 1e-11,
+                     .flops = 2.0 * n->tokens * out * in,
+                     .gpu_only = 1,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)
@@ -76,8 +111,10 @@ static void cases(struct ck *ck)
         struct ck_lengths n = ck_lengths(ck, 6, 50);
         check(ck, &n, (int)ck_random(ck, 1, i % 4 ? 70 : 400),
               (int)ck_random(ck, 1, i % 5 ? 90 : 700),
-              i % 2 ? BI_ACT_GELU : i % 3 ? BI_ACT_NONE : BI_ACT_RELU, i / 2 % 2, i / 4 % 2,
-              "random");
+              i % 2   ? BI_ACT_GELU
+              : i % 3 ? BI_ACT_NONE
+                      : BI_ACT_RELU,
+              i / 2 % 2, i / 4 % 2, "random");
     }
     for (int i = 0; i < 36; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 50);

@@ -53,7 +53,8 @@ static void run(const struct bi_linear_params *p, int n_threads)
     for (int64_t i = n_tasks - 1; i >= 0; i--)
         entry->run(p, i, n_tasks, scratch);
     for (int i = 0; i < 64; i++)
-        if (!test_check((scratch[size + (size_t)i] & 0xff) == 0xff, "scratch end", __FILE__, __LINE__))
+        if (!test_check((scratch[size + (size_t)i] & 0xff) == 0xff, "scratch end", __FILE__,
+                        __LINE__))
             break;
     free(scratch);
 }
@@ -87,10 +88,20 @@ static void compare(const struct shape *s, int act, bool with_bias, bool with_re
 
     for (int64_t i = 0; i < s->m * ldy + 1; i++)
         y[i] = NAN;
-    struct bi_linear_params p = {
-        .counts = &counts, .axis = BI_AXIS_ROWS, .rows = s->m + 100, .n = s->n, .k = s->k,
-        .x = x + 1, .ldx = ldx, .y = y + 1, .ldy = ldy, .w = packed, .act = act,
-        .bias = with_bias ? bias : NULL, .residual = with_residual ? r + 1 : NULL, .ldr = ldr};
+    struct bi_linear_params p = {.counts = &counts,
+                                 .axis = BI_AXIS_ROWS,
+                                 .rows = s->m + 100,
+                                 .n = s->n,
+                                 .k = s->k,
+                                 .x = x + 1,
+                                 .ldx = ldx,
+                                 .y = y + 1,
+                                 .ldy = ldy,
+                                 .w = packed,
+                                 .act = act,
+                                 .bias = with_bias ? bias : NULL,
+                                 .residual = with_residual ? r + 1 : NULL,
+                                 .ldr = ldr};
     run(&p, 1);
 
     long wrong = 0, spilled = 0;
@@ -117,8 +128,8 @@ static void compare(const struct shape *s, int act, bool with_bias, bool with_re
     }
     spilled += !isnan(y[0]);
     if (!CHECK_EQ(wrong, 0) || !CHECK_EQ(spilled, 0))
-        fprintf(stderr, "    %s: m %d, n %d, k %d, act %d, bias %d, residual %d\n",
-                kernels->name, s->m, s->n, s->k, act, with_bias, with_residual);
+        fprintf(stderr, "    %s: m %d, n %d, k %d, act %d, bias %d, residual %d\n", kernels->name,
+                s->m, s->n, s->k, act, with_bias, with_residual);
 
     static const int threads[] = {2, 3, 64, 1000};
     p.y = z + 1;
@@ -145,8 +156,8 @@ static void compare(const struct shape *s, int act, bool with_bias, bool with_re
 static void equals_the_chain(void)
 {
     static const struct shape shapes[] = {
-        {1, 1, 1},     {1, 33, 3},    {2, 7, 5},     {3, 16, 4},    {5, 32, 64},  {13, 31, 17},
-        {14, 64, 128}, {15, 65, 129}, {27, 12, 33},  {28, 96, 320}, {29, 24, 20}, {83, 40, 24},
+        {1, 1, 1},     {1, 33, 3},    {2, 7, 5},      {3, 16, 4},     {5, 32, 64},   {13, 31, 17},
+        {14, 64, 128}, {15, 65, 129}, {27, 12, 33},   {28, 96, 320},  {29, 24, 20},  {83, 40, 24},
         {258, 33, 96}, {200, 320, 8}, {17, 80, 1281}, {45, 35, 2600}, {9, 64, 5120}, {6, 5, 0},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -164,8 +175,16 @@ static void rows_do_not_meet(void)
     if (!packed)
         exit(1);
     kernels->pack(packed, N, K, 0, N, w);
-    struct bi_linear_params p = {.counts = &counts, .axis = BI_AXIS_TOKENS, .rows = M, .n = N,
-                                 .k = K, .x = x, .ldx = K, .y = y, .ldy = N, .w = packed,
+    struct bi_linear_params p = {.counts = &counts,
+                                 .axis = BI_AXIS_TOKENS,
+                                 .rows = M,
+                                 .n = N,
+                                 .k = K,
+                                 .x = x,
+                                 .ldx = K,
+                                 .y = y,
+                                 .ldy = N,
+                                 .w = packed,
                                  .act = BI_ACT_GELU};
     run(&p, 1);
     for (int i = 0; i < K; i++)
@@ -182,7 +201,8 @@ static void rows_do_not_meet(void)
 static void no_rows_no_tasks(void)
 {
     struct bi_counts counts = {0};
-    struct bi_linear_params p = {.counts = &counts, .axis = BI_AXIS_TOKENS, .rows = 9, .n = 8, .k = 8};
+    struct bi_linear_params p = {
+        .counts = &counts, .axis = BI_AXIS_TOKENS, .rows = 9, .n = 8, .k = 8};
     CHECK_EQ(entry->tasks(&p, 4), 0);
 }
 

@@ -71,9 +71,8 @@ static void sweep(vf (*f)(vf), double (*exact)(double), float from, float to, do
 
 static void exp_is_within_its_bound(void)
 {
-    static const float ranges[][2] = {
-        {-0.0f, -1e-30f}, {-1e-30f, -87.3f}, {-87.3f, -103.9f}, {-103.9f, -200.0f},
-        {0.0f, 1e-30f},   {1e-30f, 88.7f}};
+    static const float ranges[][2] = {{-0.0f, -1e-30f},   {-1e-30f, -87.3f}, {-87.3f, -103.9f},
+                                      {-103.9f, -200.0f}, {0.0f, 1e-30f},    {1e-30f, 88.7f}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         double ulp, absolute;
         uint32_t keep = step;
@@ -91,9 +90,9 @@ static void gelu_is_within_its_bounds(void)
     static const struct {
         float from, to;
         double ulp, absolute; /* allowed */
-    } ranges[] = {{0.0f, 1e-30f, 1, 1},    {1e-30f, 1, 2.5, 1},  {1, 1e30f, 2, INFINITY},
-                  {-0.0f, -1e-30f, 1, 1},  {-1e-30f, -1, 4.2, 1}, {-1, -3, 14, 1},
-                  {-3, -5, 1e9, 5e-9},     {-5, -1e30f, INFINITY, 5e-9}};
+    } ranges[] = {{0.0f, 1e-30f, 1, 1},   {1e-30f, 1, 2.5, 1},         {1, 1e30f, 2, INFINITY},
+                  {-0.0f, -1e-30f, 1, 1}, {-1e-30f, -1, 4.2, 1},       {-1, -3, 14, 1},
+                  {-3, -5, 1e9, 5e-9},    {-5, -1e30f, INFINITY, 5e-9}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         double ulp, absolute;
         uint32_t keep = step;
@@ -101,8 +100,8 @@ static void gelu_is_within_its_bounds(void)
             step = 1009;
         sweep(call_gelu, gelu, ranges[i].from, ranges[i].to, &ulp, &absolute);
         step = keep;
-        printf("%s gelu %9g .. %9g: %.3f ulp, %.2e\n", BI_ISA_STRING, ranges[i].from,
-               ranges[i].to, ulp, absolute);
+        printf("%s gelu %9g .. %9g: %.3f ulp, %.2e\n", BI_ISA_STRING, ranges[i].from, ranges[i].to,
+               ulp, absolute);
         CHECK(ulp <= ranges[i].ulp);
         CHECK(absolute <= ranges[i].absolute);
     }
@@ -155,8 +154,9 @@ static void checksum_as_defined(uint64_t sum[2], const struct bi_checksum_keys *
 /* Whole and in pieces; any bit counts. */
 static void checksums_add_up(void)
 {
-    static const int shapes[][2] = {{1, 1}, {1, 3 * BI_CHECKSUM_BLOCK + 17}, {40, 48}, {61, 51},
-                                    {3, BI_CHECKSUM_BLOCK}, {7, 2 * BI_CHECKSUM_BLOCK - 1}};
+    static const int shapes[][2] = {
+        {1, 1},   {1, 3 * BI_CHECKSUM_BLOCK + 17}, {40, 48},
+        {61, 51}, {3, BI_CHECKSUM_BLOCK},          {7, 2 * BI_CHECKSUM_BLOCK - 1}};
     static float x[7 * 2 * BI_CHECKSUM_BLOCK];
     struct bi_checksum_keys keys;
     bi_checksum_init(&keys);

@@ -7,15 +7,24 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, int pref
 {
     typedef struct bi_mean_pool_params T;
     T p = {.width = width, .n_prefix = prefix, .n_suffix = suffix, .eps = 1e-5f};
-    ck_check(ck, &(struct ck_case){
-        .entry = "mean_pool", .reference = bi_op_mean_pool.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_SEQS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .absolute = 3e-6,
-        .relative = 3e-6, .nmse = 1e-10 /* sums may cancel */, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "mean_pool",
+                               .reference = bi_op_mean_pool.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .start = offsetof(T, start),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_SEQS, .width = width},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .blind = prefix + suffix,
+                               .absolute = 3e-6,
+                               .relative = 3e-6,
+                               .nmse = 1e-10 /* sums may cancel */,
+                               .note = note});
 }
 
 static void cases(struct ck *ck)

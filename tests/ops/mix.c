@@ -10,17 +10,25 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, c
     double pairs = 0;
     for (int i = 0; i < n->n; i++)
         pairs += (double)n->of[i] * n->of[i];
-    ck_check(ck, &(struct ck_case){
-        .entry = "mix", .reference = bi_op_mix.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, p, ldp), CK_IN, BI_AXIS_TOKENS, .width = heads * longest,
-             .fill = CK_MAPS, .limit = longest},
-            {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 1e-5, .relative = 1e-5,
-        .flops = 2 * pairs * (double)width, .note = note});
+    ck_check(
+        ck, &(struct ck_case){.entry = "mix",
+                              .reference = bi_op_mix.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .start = offsetof(T, start),
+                              .arrays =
+                                  {
+                                      {CK_ARRAY(T, p, ldp), CK_IN, BI_AXIS_TOKENS,
+                                       .width = heads * longest, .fill = CK_MAPS, .limit = longest},
+                                      {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                                  },
+                              .lengths = n->of,
+                              .n_seqs = n->n,
+                              .absolute = 1e-5,
+                              .relative = 1e-5,
+                              .flops = 2 * pairs * (double)width,
+                              .note = note});
 }
 
 static void cases(struct ck *ck)

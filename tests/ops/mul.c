@@ -6,15 +6,21 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, const ch
 {
     typedef struct bi_mul_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width};
-    ck_check(ck, &(struct ck_case){
-        .entry = "mul", .reference = bi_op_mul.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, a, lda), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, b, ldb), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .note = note});
+    ck_check(
+        ck, &(struct ck_case){.entry = "mul",
+                              .reference = bi_op_mul.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .rows = offsetof(T, rows),
+                              .arrays =
+                                  {
+                                      {CK_ARRAY(T, a, lda), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                      {CK_ARRAY(T, b, ldb), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                                  },
+                              .lengths = n->of,
+                              .n_seqs = n->n,
+                              .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -6,8 +6,11 @@ static void cases(struct ck *ck)
     for (int i = 0; i < 12 && !ck_bench(ck); i++) {
         struct ck_graph g = ck_graph_new(ck, 3, i ? 40 : 1, (int)ck_random(ck, 1, 48));
         const struct bi_counts *c = &g.counts;
-        struct bi_neighbor_sum_params p = {.counts = c, .axis = BI_AXIS_TOKENS, .k = g.k,
-                                           .rows = c->n_tokens, .factor = 0.03f,
+        struct bi_neighbor_sum_params p = {.counts = c,
+                                           .axis = BI_AXIS_TOKENS,
+                                           .k = g.k,
+                                           .rows = c->n_tokens,
+                                           .factor = 0.03f,
                                            .width = (int32_t)ck_random(ck, 1, 130)};
         if (i % 3)
             p.index = g.index;
@@ -21,11 +24,18 @@ static void cases(struct ck *ck)
         p.x = ck_graph_floats(&g, p.rows * g.k * p.width, 1);
         p.sum = ck_graph_zeros(&g, p.rows * p.width);
         p.weight = ck_graph_zeros(&g, p.rows);
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "neighbor_sum", .reference = bi_op_neighbor_sum.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 1e-5, .relative = 1e-5, .note = "random",
-            .arrays = {{offsetof(struct bi_neighbor_sum_params, sum), 4 * (size_t)(p.rows * p.width), CK_FIXED_F32},
-                       {offsetof(struct bi_neighbor_sum_params, weight), 4 * (size_t)p.rows, CK_FIXED_F32}}});
+        ck_check_fixed(
+            ck, &(struct ck_fixed){.entry = "neighbor_sum",
+                                   .reference = bi_op_neighbor_sum.reference,
+                                   .params = &p,
+                                   .params_size = sizeof p,
+                                   .absolute = 1e-5,
+                                   .relative = 1e-5,
+                                   .note = "random",
+                                   .arrays = {{offsetof(struct bi_neighbor_sum_params, sum),
+                                               4 * (size_t)(p.rows * p.width), CK_FIXED_F32},
+                                              {offsetof(struct bi_neighbor_sum_params, weight),
+                                               4 * (size_t)p.rows, CK_FIXED_F32}}});
         ck_graph_free(&g);
     }
 }

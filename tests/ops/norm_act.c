@@ -8,21 +8,29 @@ static void check(struct ck *ck, const struct ck_lengths *n, int rows, int width
     typedef struct bi_norm_act_params T;
     const enum bi_axis axis = rows ? BI_AXIS_FIXED : BI_AXIS_TOKENS;
     T p = {.axis = (int32_t)axis, .width = width, .pad = pad, .act = act, .rows = rows};
-    ck_check(ck, &(struct ck_case){
-        .entry = "norm_act", .reference = bi_op_norm_act.reference, .params = &p,
-        .params_size = sizeof p, .rows = rows ? CK_NONE : offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, axis, .rows = rows, .width = width, .fill = fill,
-             .scale = 4},
-            {CK_ARRAY(T, y, ldy), CK_OUT, axis, .rows = rows + 2 * pad, .width = width},
-            {CK_PLAIN(T, scale), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width,
-             .fill = CK_GAIN, .absent = !affine},
-            {CK_PLAIN(T, shift), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width,
-             .absent = !affine},
-        },
-        /* a sum near zero, and then e^(1.702 z) of a large one, is as good as its terms */
-        .lengths = n->of, .n_seqs = n->n, .absolute = affine ? 4e-6 : 2e-7, .relative = 3e-6,
-        .note = note});
+    ck_check(
+        ck, &(struct ck_case){
+                .entry = "norm_act",
+                .reference = bi_op_norm_act.reference,
+                .params = &p,
+                .params_size = sizeof p,
+                .rows = rows ? CK_NONE : offsetof(T, rows),
+                .arrays =
+                    {
+                        {CK_ARRAY(T, x, ldx), CK_IN, axis, .rows = rows, .width = width,
+                         .fill = fill, .scale = 4},
+                        {CK_ARRAY(T, y, ldy), CK_OUT, axis, .rows = rows + 2 * pad, .width = width},
+                        {CK_PLAIN(T, scale), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width,
+                         .fill = CK_GAIN, .absent = !affine},
+                        {CK_PLAIN(T, shift), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width,
+                         .absent = !affine},
+                    },
+                /* a sum near zero, and then e^(1.702 z) of a large one, is as good as its terms */
+                .lengths = n->of,
+                .n_seqs = n->n,
+                .absolute = affine ? 4e-6 : 2e-7,
+                .relative = 3e-6,
+                .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -8,19 +8,28 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, int pref
     /* two or three numbers may lie so close together that their mean is known no better */
     typedef struct bi_mean_pool_params T;
     T p = {.width = width, .n_prefix = prefix, .n_suffix = suffix, .rms = rms, .eps = 1e-5f};
-    ck_check(ck, &(struct ck_case){
-        .entry = "mean_pool", .reference = bi_op_norm_pool.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_SEQS, .width = width},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width, .fill = CK_GAIN,
-             .scale = 0.3},
-            {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width, .absent = rms},
-        },
-        .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix,
-        .absolute = width < 8 ? 4e-3 : 4e-6, .relative = 4e-6,
-        .nmse = width < 8 ? 1e-7 : 1e-12, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "mean_pool",
+                               .reference = bi_op_norm_pool.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .start = offsetof(T, start),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_SEQS, .width = width},
+                                       {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1,
+                                        .width = width, .fill = CK_GAIN, .scale = 0.3},
+                                       {CK_PLAIN(T, b), CK_IN, BI_AXIS_FIXED, .rows = 1,
+                                        .width = width, .absent = rms},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .blind = prefix + suffix,
+                               .absolute = width < 8 ? 4e-3 : 4e-6,
+                               .relative = 4e-6,
+                               .nmse = width < 8 ? 1e-7 : 1e-12,
+                               .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -9,14 +9,20 @@ static void cases(struct ck *ck)
     struct ck_lengths one = ck_lengths_of(lengths);
     for (int i = 0; i < 20 && !ck_bench(ck); i++) {
         T p = {.rows = ck_random(ck, 1, 50), .width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 600)};
-        ck_check(ck, &(struct ck_case){
-            .entry = "pair_diff", .reference = bi_op_pair_diff.reference, .params = &p,
-            .params_size = sizeof p,
-            .arrays = {
-                {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = 2 * p.rows, .width = p.width},
-                {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = p.rows, .width = p.width},
-            },
-            .lengths = one.of, .n_seqs = one.n, .note = "random"});
+        ck_check(ck, &(struct ck_case){.entry = "pair_diff",
+                                       .reference = bi_op_pair_diff.reference,
+                                       .params = &p,
+                                       .params_size = sizeof p,
+                                       .arrays =
+                                           {
+                                               {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED,
+                                                .rows = 2 * p.rows, .width = p.width},
+                                               {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED,
+                                                .rows = p.rows, .width = p.width},
+                                           },
+                                       .lengths = one.of,
+                                       .n_seqs = one.n,
+                                       .note = "random"});
     }
 }
 

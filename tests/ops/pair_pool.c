@@ -8,20 +8,31 @@ static void cases(struct ck *ck)
     static const int32_t lengths[] = {1, -1};
     struct ck_lengths one = ck_lengths_of(lengths);
     for (int i = 0; i < 30 && !ck_bench(ck); i++) {
-        T p = {.rows = ck_random(ck, 1, 50), .width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 600),
+        T p = {.rows = ck_random(ck, 1, 50),
+               .width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 600),
                .halved = i % 3 == 1};
-        ck_check(ck, &(struct ck_case){
-            .entry = "pair_pool", .reference = bi_op_pair_pool.reference, .params = &p,
-            .params_size = sizeof p,
-            .arrays = {
-                {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = 2 * p.rows, .width = p.width},
-                {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = p.rows, .width = p.width},
-                {CK_ARRAY(T, logits, ldl), CK_IN, BI_AXIS_FIXED,
-                 .rows = p.halved ? p.rows : 2 * p.rows, .width = p.width,
-                 .scale = i % 5 ? 3 : 60, .absent = i % 3 == 2},
-            },
-            .lengths = one.of, .n_seqs = one.n, .absolute = 2e-6, .relative = 2e-6,
-            .note = i % 3 == 0 ? "logits" : i % 3 == 1 ? "logits of the difference" : "larger"});
+        ck_check(
+            ck, &(struct ck_case){.entry = "pair_pool",
+                                  .reference = bi_op_pair_pool.reference,
+                                  .params = &p,
+                                  .params_size = sizeof p,
+                                  .arrays =
+                                      {
+                                          {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED,
+                                           .rows = 2 * p.rows, .width = p.width},
+                                          {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED,
+                                           .rows = p.rows, .width = p.width},
+                                          {CK_ARRAY(T, logits, ldl), CK_IN, BI_AXIS_FIXED,
+                                           .rows = p.halved ? p.rows : 2 * p.rows, .width = p.width,
+                                           .scale = i % 5 ? 3 : 60, .absent = i % 3 == 2},
+                                      },
+                                  .lengths = one.of,
+                                  .n_seqs = one.n,
+                                  .absolute = 2e-6,
+                                  .relative = 2e-6,
+                                  .note = i % 3 == 0   ? "logits"
+                                          : i % 3 == 1 ? "logits of the difference"
+                                                       : "larger"});
     }
 }
 

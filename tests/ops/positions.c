@@ -2,20 +2,25 @@
 #include "checkkernel.h"
 #include "kernels/positions.h"
 
-static void check(struct ck *ck, const struct ck_lengths *n, int width, int first,
-                  const char *note)
+static void check(struct ck *ck, const struct ck_lengths *n, int width, int first, const char *note)
 {
     typedef struct bi_positions_params T;
     T p = {.width = width, .first = first};
-    ck_check(ck, &(struct ck_case){
-        .entry = "positions", .reference = bi_op_positions.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = n->longest + first + 1,
-             .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .note = note});
+    ck_check(
+        ck, &(struct ck_case){.entry = "positions",
+                              .reference = bi_op_positions.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .start = offsetof(T, start),
+                              .arrays =
+                                  {
+                                      {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED,
+                                       .rows = n->longest + first + 1, .width = width},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                                  },
+                              .lengths = n->of,
+                              .n_seqs = n->n,
+                              .note = note});
 }
 
 static void cases(struct ck *ck)

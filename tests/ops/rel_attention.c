@@ -9,22 +9,41 @@ static void check(struct ck *ck, const struct ck_lengths *one, int windows, int 
 {
     typedef struct bi_rel_attention_params T;
     const int64_t d = heads * key_dim, e = heads * value_dim;
-    T p = {.n = n, .first = first, .n_queries = queries, .n_heads = heads, .key_dim = key_dim,
-           .value_dim = value_dim, .n_windows = windows, .scale = 1 / sqrtf((float)key_dim)};
-    ck_check(ck, &(struct ck_case){
-        .entry = "rel_attention", .reference = bi_op_rel_attention.reference, .params = &p,
-        .params_size = sizeof p,
-        .arrays = {
-            {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_FIXED, .rows = windows * queries, .width = d},
-            {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_FIXED, .rows = windows * n, .width = d},
-            {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_FIXED, .rows = windows * n, .width = e},
-            {CK_ARRAY(T, r, ldr), CK_IN, BI_AXIS_FIXED, .rows = 2 * (int64_t)n - 1, .width = d},
-            {CK_PLAIN(T, u), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = d, .scale = 0.5},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = d, .scale = 0.5},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = windows * queries, .width = e},
-        },
-        .lengths = one->of, .n_seqs = one->n, .absolute = 1e-5, .relative = 1e-5, .nmse = 1e-11,
-        .flops = 2.0 * windows * heads * queries * n * (2 * key_dim + value_dim), .note = note});
+    T p = {.n = n,
+           .first = first,
+           .n_queries = queries,
+           .n_heads = heads,
+           .key_dim = key_dim,
+           .value_dim = value_dim,
+           .n_windows = windows,
+           .scale = 1 / sqrtf((float)key_dim)};
+    ck_check(
+        ck,
+        &(struct ck_case){
+            .entry = "rel_attention",
+            .reference = bi_op_rel_attention.reference,
+            .params = &p,
+            .params_size = sizeof p,
+            .arrays =
+                {
+                    {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_FIXED, .rows = windows * queries,
+                     .width = d},
+                    {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_FIXED, .rows = windows * n, .width = d},
+                    {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_FIXED, .rows = windows * n, .width = e},
+                    {CK_ARRAY(T, r, ldr), CK_IN, BI_AXIS_FIXED, .rows = 2 * (int64_t)n - 1,
+                     .width = d},
+                    {CK_PLAIN(T, u), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = d, .scale = 0.5},
+                    {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = d, .scale = 0.5},
+                    {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = windows * queries,
+                     .width = e},
+                },
+            .lengths = one->of,
+            .n_seqs = one->n,
+            .absolute = 1e-5,
+            .relative = 1e-5,
+            .nmse = 1e-11,
+            .flops = 2.0 * windows * heads * queries * n * (2 * key_dim + value_dim),
+            .note = note});
 }
 
 static void cases(struct ck *ck)
@@ -44,8 +63,9 @@ static void cases(struct ck *ck)
     for (int i = 0; i < 24; i++) {
         const int n = (int)ck_random(ck, 1, i % 3 ? 150 : 290);
         const int first = i % 2 ? (int)ck_random(ck, 0, n - 1) : 0;
-        check(ck, &one, i % 4 ? 1 : 3, n, first, (int)ck_random(ck, 1, n - first), (int)ck_random(ck, 1, 3),
-              (int)ck_random(ck, 1, 66), (int)ck_random(ck, 1, 100), "random");
+        check(ck, &one, i % 4 ? 1 : 3, n, first, (int)ck_random(ck, 1, n - first),
+              (int)ck_random(ck, 1, 3), (int)ck_random(ck, 1, 66), (int)ck_random(ck, 1, 100),
+              "random");
     }
 }
 

@@ -2,21 +2,28 @@
 #include "checkkernel.h"
 #include "kernels/attention.h"
 
-static void check(struct ck *ck, const struct ck_lengths *n, int heads, int reach,
-                  const char *note)
+static void check(struct ck *ck, const struct ck_lengths *n, int heads, int reach, const char *note)
 {
     typedef struct bi_relative_bias_params T;
     const int64_t longest = n->longest + 2;
     T p = {.n_heads = heads, .reach = reach, .ldh = longest};
-    ck_check(ck, &(struct ck_case){
-        .entry = "relative_bias", .reference = bi_op_relative_bias.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldp), CK_IN, BI_AXIS_TOKENS, .width = heads * longest},
-            {CK_ARRAY(T, p, ldp), CK_OUT, BI_AXIS_TOKENS, .width = heads * longest},
-            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = heads, .width = 2 * reach + 1},
-        },
-        .lengths = n->of, .n_seqs = n->n, .note = note});
+    ck_check(ck,
+             &(struct ck_case){
+                 .entry = "relative_bias",
+                 .reference = bi_op_relative_bias.reference,
+                 .params = &p,
+                 .params_size = sizeof p,
+                 .start = offsetof(T, start),
+                 .arrays =
+                     {
+                         {CK_ARRAY(T, x, ldp), CK_IN, BI_AXIS_TOKENS, .width = heads * longest},
+                         {CK_ARRAY(T, p, ldp), CK_OUT, BI_AXIS_TOKENS, .width = heads * longest},
+                         {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = heads,
+                          .width = 2 * reach + 1},
+                     },
+                 .lengths = n->of,
+                 .n_seqs = n->n,
+                 .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -8,17 +8,26 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, double s
     /* two or three numbers may lie so close together that their mean is known no better */
     typedef struct bi_layernorm_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width, .rms = 1, .eps = 1e-5f};
-    ck_check(ck, &(struct ck_case){
-        .entry = "layernorm", .reference = bi_op_rmsnorm.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width, .scale = spread},
-            {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width, .fill = CK_GAIN,
-             .scale = 0.3},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = width < 8 ? 4e-3 : 4e-6,
-        .relative = 4e-6, .nmse = width < 8 ? 1e-7 : 1e-12, .note = note});
+    ck_check(
+        ck, &(struct ck_case){.entry = "layernorm",
+                              .reference = bi_op_rmsnorm.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .rows = offsetof(T, rows),
+                              .arrays =
+                                  {
+                                      {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width,
+                                       .scale = spread},
+                                      {CK_PLAIN(T, w), CK_IN, BI_AXIS_FIXED, .rows = 1,
+                                       .width = width, .fill = CK_GAIN, .scale = 0.3},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                                  },
+                              .lengths = n->of,
+                              .n_seqs = n->n,
+                              .absolute = width < 8 ? 4e-3 : 4e-6,
+                              .relative = 4e-6,
+                              .nmse = width < 8 ? 1e-7 : 1e-12,
+                              .note = note});
 }
 
 static void cases(struct ck *ck)

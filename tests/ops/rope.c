@@ -8,14 +8,22 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, c
     const int64_t width = (int64_t)heads * d;
     T p = {.n_heads = heads, .head_dim = d};
     ck_check(ck, &(struct ck_case){
-        .entry = "rope", .reference = bi_op_rope.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 1e-6, .relative = 1e-6, .note = note});
+                     .entry = "rope",
+                     .reference = bi_op_rope.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .start = offsetof(T, start),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
+                             {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .absolute = 1e-6,
+                     .relative = 1e-6,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -8,14 +8,22 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, enum ck_
     typedef struct bi_unary_params T;
     T p = {.axis = (int32_t)axis, .width = width, .function = BI_UNARY_SCALE, .factor = -1.75f};
     ck_check(ck, &(struct ck_case){
-        .entry = "unary", .reference = bi_op_scale.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, axis, .rows = n->tokens, .width = width, .fill = fill,
-             .scale = 1},
-            {CK_ARRAY(T, y, ldy), CK_OUT, axis, .rows = n->tokens, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 1e-45, .relative = 1e-7, .note = note});
+                     .entry = "unary",
+                     .reference = bi_op_scale.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .rows = offsetof(T, rows),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, x, ldx), CK_IN, axis, .rows = n->tokens, .width = width,
+                              .fill = fill, .scale = 1},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, axis, .rows = n->tokens, .width = width},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .absolute = 1e-45,
+                     .relative = 1e-7,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -6,15 +6,23 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, const ch
 {
     typedef struct bi_scale_rows_params T;
     T p = {.axis = BI_AXIS_TOKENS, .width = width};
-    ck_check(ck, &(struct ck_case){
-        .entry = "scale_rows", .reference = bi_op_scale_rows.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width, .fill = CK_WIDE},
-            {CK_PLAIN(T, scale), CK_IN, BI_AXIS_TOKENS, .width = 1},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .relative = 1e-7, .note = note});
+    ck_check(
+        ck, &(struct ck_case){.entry = "scale_rows",
+                              .reference = bi_op_scale_rows.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .rows = offsetof(T, rows),
+                              .arrays =
+                                  {
+                                      {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width,
+                                       .fill = CK_WIDE},
+                                      {CK_PLAIN(T, scale), CK_IN, BI_AXIS_TOKENS, .width = 1},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = width},
+                                  },
+                              .lengths = n->of,
+                              .n_seqs = n->n,
+                              .relative = 1e-7,
+                              .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -10,16 +10,25 @@ static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, c
     double pairs = 0;
     for (int i = 0; i < n->n; i++)
         pairs += (double)n->of[i] * n->of[i];
-    ck_check(ck, &(struct ck_case){
-        .entry = "scores", .reference = bi_op_scores.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, p, ldp), CK_OUT, BI_AXIS_TOKENS, .width = heads * longest},
-        },
-        .lengths = n->of, .n_seqs = n->n, .absolute = 1e-5, .relative = 1e-5,
-        .flops = 2 * pairs * (double)width, .note = note});
+    ck_check(ck,
+             &(struct ck_case){
+                 .entry = "scores",
+                 .reference = bi_op_scores.reference,
+                 .params = &p,
+                 .params_size = sizeof p,
+                 .start = offsetof(T, start),
+                 .arrays =
+                     {
+                         {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = width},
+                         {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = width},
+                         {CK_ARRAY(T, p, ldp), CK_OUT, BI_AXIS_TOKENS, .width = heads * longest},
+                     },
+                 .lengths = n->of,
+                 .n_seqs = n->n,
+                 .absolute = 1e-5,
+                 .relative = 1e-5,
+                 .flops = 2 * pairs * (double)width,
+                 .note = note});
 }
 
 static void cases(struct ck *ck)

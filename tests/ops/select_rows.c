@@ -2,22 +2,27 @@
 #include "checkkernel.h"
 #include "kernels/select_rows.h"
 
-static void check(struct ck *ck, const struct ck_lengths *n, int width, int rows,
-                  const char *note)
+static void check(struct ck *ck, const struct ck_lengths *n, int width, int rows, const char *note)
 {
     typedef struct bi_select_rows_params T;
     T p = {.axis = BI_AXIS_ROWS, .width = width};
-    ck_check(ck, &(struct ck_case){
-        .entry = "select_rows", .reference = bi_op_select_rows.reference, .params = &p,
-        .params_size = sizeof p, .rows = offsetof(T, rows),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = rows, .width = width,
-             .fill = CK_WIDE},
-            {CK_PLAIN(T, index), CK_IN, BI_AXIS_ROWS, .width = 1, .fill = CK_IDS,
-             .limit = rows},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_ROWS, .width = width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "select_rows",
+                               .reference = bi_op_select_rows.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .rows = offsetof(T, rows),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = rows,
+                                        .width = width, .fill = CK_WIDE},
+                                       {CK_PLAIN(T, index), CK_IN, BI_AXIS_ROWS, .width = 1,
+                                        .fill = CK_IDS, .limit = rows},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_ROWS, .width = width},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .note = note});
 }
 
 static void cases(struct ck *ck)
@@ -29,8 +34,7 @@ static void cases(struct ck *ck)
     }
     for (int i = 0; i < 30; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 60);
-        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 40 : 700), (int)ck_random(ck, 1, 90),
-              "random");
+        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 40 : 700), (int)ck_random(ck, 1, 90), "random");
     }
 }
 

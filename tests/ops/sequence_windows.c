@@ -7,14 +7,22 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, int taps
 {
     typedef struct bi_sequence_windows_params T;
     T p = {.width = width, .taps = taps, .n_prefix = prefix, .n_suffix = suffix};
-    ck_check(ck, &(struct ck_case){
-        .entry = "sequence_windows", .reference = bi_op_sequence_windows.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = (int64_t)taps * width},
-        },
-        .lengths = n->of, .n_seqs = n->n, .blind = prefix + suffix, .note = note});
+    ck_check(ck,
+             &(struct ck_case){.entry = "sequence_windows",
+                               .reference = bi_op_sequence_windows.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .start = offsetof(T, start),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS,
+                                        .width = (int64_t)taps * width},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .blind = prefix + suffix,
+                               .note = note});
 }
 
 static void cases(struct ck *ck)

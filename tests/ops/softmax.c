@@ -2,22 +2,30 @@
 #include "checkkernel.h"
 #include "kernels/attention.h"
 
-static void check(struct ck *ck, const struct ck_lengths *n, int heads, double spread,
-                  int in_place, const char *note)
+static void check(struct ck *ck, const struct ck_lengths *n, int heads, double spread, int in_place,
+                  const char *note)
 {
     typedef struct bi_softmax_params T;
     const int64_t longest = n->longest + 2;
     T p = {.n_heads = heads, .ldh = longest};
-    ck_check(ck, &(struct ck_case){
-        .entry = "softmax", .reference = bi_op_softmax.reference, .params = &p,
-        .params_size = sizeof p, .start = offsetof(T, start),
-        .arrays = {
-            {CK_ARRAY(T, x, ldp), CK_IN, BI_AXIS_TOKENS, .width = heads * longest,
-             .scale = spread},
-            {CK_ARRAY(T, p, ldp), CK_OUT, BI_AXIS_TOKENS, .width = heads * longest},
-        },
-        .lengths = n->of, .n_seqs = n->n, .in_place = in_place, .absolute = 1e-6,
-        .relative = 1e-5, .note = note});
+    ck_check(ck, &(struct ck_case){.entry = "softmax",
+                                   .reference = bi_op_softmax.reference,
+                                   .params = &p,
+                                   .params_size = sizeof p,
+                                   .start = offsetof(T, start),
+                                   .arrays =
+                                       {
+                                           {CK_ARRAY(T, x, ldp), CK_IN, BI_AXIS_TOKENS,
+                                            .width = heads * longest, .scale = spread},
+                                           {CK_ARRAY(T, p, ldp), CK_OUT, BI_AXIS_TOKENS,
+                                            .width = heads * longest},
+                                       },
+                                   .lengths = n->of,
+                                   .n_seqs = n->n,
+                                   .in_place = in_place,
+                                   .absolute = 1e-6,
+                                   .relative = 1e-5,
+                                   .note = note});
 }
 
 static void cases(struct ck *ck)

@@ -10,15 +10,22 @@ static void cases(struct ck *ck)
     for (int i = 0; i < 20 && !ck_bench(ck); i++) {
         T p = {.rows = 2 * ck_random(ck, 1, 40),
                .width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 600)};
-        ck_check(ck, &(struct ck_case){
-            .entry = "upsample", .reference = bi_op_upsample.reference, .params = &p,
-            .params_size = sizeof p,
-            .arrays = {
-                {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = p.rows / 2, .width = p.width},
-                {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = p.rows, .width = p.width},
-                {CK_ARRAY(T, skip, lds), CK_IN, BI_AXIS_FIXED, .rows = p.rows, .width = p.width},
-            },
-            .lengths = one.of, .n_seqs = one.n, .note = "random"});
+        ck_check(ck, &(struct ck_case){.entry = "upsample",
+                                       .reference = bi_op_upsample.reference,
+                                       .params = &p,
+                                       .params_size = sizeof p,
+                                       .arrays =
+                                           {
+                                               {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED,
+                                                .rows = p.rows / 2, .width = p.width},
+                                               {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED,
+                                                .rows = p.rows, .width = p.width},
+                                               {CK_ARRAY(T, skip, lds), CK_IN, BI_AXIS_FIXED,
+                                                .rows = p.rows, .width = p.width},
+                                           },
+                                       .lengths = one.of,
+                                       .n_seqs = one.n,
+                                       .note = "random"});
     }
 }
 

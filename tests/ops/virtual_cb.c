@@ -9,10 +9,16 @@ static void cases(struct ck *ck)
         struct bi_virtual_cb_params p = {.counts = c, .axis = BI_AXIS_TOKENS, .rows = c->n_tokens};
         p.x = ck_graph_floats(&g, 12 * (int64_t)c->n_tokens, 10);
         p.y = ck_graph_zeros(&g, 15 * (int64_t)c->n_tokens);
-        ck_check_fixed(ck, &(struct ck_fixed){
-            .entry = "virtual_cb", .reference = bi_op_virtual_cb.reference, .params = &p,
-            .params_size = sizeof p, .absolute = 1e-4, .relative = 1e-5, .note = "random",
-            .arrays = {{offsetof(struct bi_virtual_cb_params, y), 60 * (size_t)c->n_tokens, CK_FIXED_F32}}});
+        ck_check_fixed(ck,
+                       &(struct ck_fixed){.entry = "virtual_cb",
+                                          .reference = bi_op_virtual_cb.reference,
+                                          .params = &p,
+                                          .params_size = sizeof p,
+                                          .absolute = 1e-4,
+                                          .relative = 1e-5,
+                                          .note = "random",
+                                          .arrays = {{offsetof(struct bi_virtual_cb_params, y),
+                                                      60 * (size_t)c->n_tokens, CK_FIXED_F32}}});
         ck_graph_free(&g);
     }
 }

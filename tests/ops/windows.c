@@ -25,16 +25,26 @@ static void check(struct ck *ck, const struct ck_lengths *one, int rows, int cha
     typedef struct bi_linear_params T;
     T p = {.axis = BI_AXIS_FIXED, .n = n, .k = taps * channels, .rows = rows, .ldx = channels};
     ck_check(ck, &(struct ck_case){
-        .entry = "linear", .reference = conv_reference, .params = &p, .params_size = sizeof p,
-        .arrays = {
-            {CK_PLAIN(T, x), CK_IN, BI_AXIS_FIXED, .rows = rows + taps - 1, .width = channels},
-            {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = n},
-            {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = n, .width = taps * channels,
-             .scale = 0.1},
-            {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = n},
-        },
-        .lengths = one->of, .n_seqs = one->n, .absolute = 2e-5, .relative = 2e-5, .nmse = 1e-11,
-        .flops = 2.0 * rows * n * taps * channels, .note = note});
+                     .entry = "linear",
+                     .reference = conv_reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .arrays =
+                         {
+                             {CK_PLAIN(T, x), CK_IN, BI_AXIS_FIXED, .rows = rows + taps - 1,
+                              .width = channels},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = n},
+                             {CK_PLAIN(T, w), CK_WEIGHT, BI_AXIS_FIXED, .rows = n,
+                              .width = taps * channels, .scale = 0.1},
+                             {CK_PLAIN(T, bias), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = n},
+                         },
+                     .lengths = one->of,
+                     .n_seqs = one->n,
+                     .absolute = 2e-5,
+                     .relative = 2e-5,
+                     .nmse = 1e-11,
+                     .flops = 2.0 * rows * n * taps * channels,
+                     .note = note});
 }
 
 static void cases(struct ck *ck)

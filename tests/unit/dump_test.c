@@ -62,8 +62,8 @@ static void show_difference(const char *a, const char *b)
 
 static void golden(bioinfer_model *model, const char *folder, size_t i, int write)
 {
-    struct bioinfer_session_params p =
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = cases[i].include);
+    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
+                                                       .include = cases[i].include);
     struct bioinfer_error err = {0};
     struct text got = {0}, again = {0};
     bioinfer_session *s = NULL;
@@ -102,8 +102,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    struct bioinfer_model_params p =
-        BIOINFER_PARAMS(struct bioinfer_model_params, .device = "null");
+    struct bioinfer_model_params p = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                     .device = "null");
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;

@@ -11,7 +11,8 @@
 #include "../test.h"
 
 /* An H200, and what is no Hopper. */
-static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true}, other = {.n_units = 108};
+static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true},
+                                 other = {.n_units = 108};
 
 static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
                                                   BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
@@ -22,10 +23,10 @@ struct product {
     int64_t rows;
     int n, k;
     enum kind kind;
-    bool full; /* results in float32 */
-    int off;   /* elements that y is off 16 bytes */
+    bool full;  /* results in float32 */
+    int off;    /* elements that y is off 16 bytes */
     bool again; /* NORMED: no y; PAIRED: its residual is made again */
-    int ldx;   /* of windows; 0: k */
+    int ldx;    /* of windows; 0: k */
     bool twin;
     const char *entry;
 };
@@ -34,12 +35,18 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
 {
     static _Alignas(64) float room[64];
     static char name[64];
-    struct bi_launch l = {.entry = "linear", .in_dtype = {BI_F16},
-                          .out_dtype = {c->full ? BI_F32 : BI_F16}};
-    struct bi_linear_params p = {.x = room, .w = room, .bias = room,
-                                 .ldx = c->ldx ? c->ldx : c->k, .ldy = c->n,
+    struct bi_launch l = {
+        .entry = "linear", .in_dtype = {BI_F16}, .out_dtype = {c->full ? BI_F32 : BI_F16}};
+    struct bi_linear_params p = {.x = room,
+                                 .w = room,
+                                 .bias = room,
+                                 .ldx = c->ldx ? c->ldx : c->k,
+                                 .ldy = c->n,
                                  .ldr = 1, /* of no residual */
-                                 .rows = c->rows, .n = c->n, .k = c->k, .twin = c->twin};
+                                 .rows = c->rows,
+                                 .n = c->n,
+                                 .k = c->k,
+                                 .twin = c->twin};
     p.y = (float *)((char *)room + c->off * (c->full ? 4 : 2));
     if (c->kind == ROTATED) {
         p.table = room;
@@ -81,10 +88,14 @@ static void chosen(void)
         {1536, 3072, 1536, PLAIN, .entry = "linear_sm90_192x192_f16"},
         {3072, 1536, 6400, NORMED, .entry = "linear_sm90_192x192_normed_f16"},
         {49152, 896, 3840, NORMED, .entry = "linear_sm90_normed_f16"},
-        {98304, 768, 3840, NORMED, .ldx = 768, .twin = true, .entry = "linear_sm90_twin_normed_f16"},
-        {12288, 1152, 5120, NORMED, .ldx = 1024, .twin = true, .entry = "linear_sm90_twin_normed_f16"},
-        {3072, 1536, 6400, NORMED, .ldx = 1280, .twin = true, .entry = "linear_sm90_small_twin_normed_f16"},
-        {1024, 1280, 5760, NORMED, .ldx = 1152, .twin = true, .entry = "linear_sm90_small_twin_normed_f16"},
+        {98304, 768, 3840, NORMED, .ldx = 768, .twin = true,
+         .entry = "linear_sm90_twin_normed_f16"},
+        {12288, 1152, 5120, NORMED, .ldx = 1024, .twin = true,
+         .entry = "linear_sm90_twin_normed_f16"},
+        {3072, 1536, 6400, NORMED, .ldx = 1280, .twin = true,
+         .entry = "linear_sm90_small_twin_normed_f16"},
+        {1024, 1280, 5760, NORMED, .ldx = 1152, .twin = true,
+         .entry = "linear_sm90_small_twin_normed_f16"},
         {12288, 1152, 5120, NORMED, .entry = "linear_sm90_normed_f16"},
         {196608, 768, 120, NORMED, .again = true, .entry = "linear_sm90_normed_f16"},
         {3072, 1536, 1536, PAIRED, .entry = "linear_sm90_192x192_paired_f16"},
@@ -110,8 +121,8 @@ static void chosen(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!CHECK(!strcmp(name_of(&hopper, &cases[i]), cases[i].entry)))
-            fprintf(stderr, "    %lld x %d x %d: %s, expected %s\n", (long long)cases[i].rows, cases[i].n,
-                    cases[i].k, name_of(&hopper, &cases[i]), cases[i].entry);
+            fprintf(stderr, "    %lld x %d x %d: %s, expected %s\n", (long long)cases[i].rows,
+                    cases[i].n, cases[i].k, name_of(&hopper, &cases[i]), cases[i].entry);
     CHECK(!strcmp(name_of(&other, &cases[0]), "linear_small_f16_f16"));
     CHECK(!strcmp(name_of(&other, &cases[5]), "linear_f16_f32"));
 }
@@ -133,8 +144,12 @@ static void any(void)
         int m = 0, n = 0;
         for (int j = 0; j < 6; j++)
             r[j] = (seed = seed * 1664525 + 1013904223) >> 12;
-        struct product c = {.rows = 1 + r[0] % (i % 3 ? 4000 : 200000), .kind = r[1] % 6, .n = 1 + (int)(r[2] % 4000),
-                            .k = 8 * (1 + (int)(r[3] % 800)), .full = r[4] % 2, .off = r[5] % 3 ? 0 : (int)(r[5] % 8)};
+        struct product c = {.rows = 1 + r[0] % (i % 3 ? 4000 : 200000),
+                            .kind = r[1] % 6,
+                            .n = 1 + (int)(r[2] % 4000),
+                            .k = 8 * (1 + (int)(r[3] % 800)),
+                            .full = r[4] % 2,
+                            .off = r[5] % 3 ? 0 : (int)(r[5] % 8)};
         if (c.kind == GATED)
             c.n = (c.n + 31) / 32 * 32;
         if (c.kind >= NORMED) /* of such a graph they are as linear.h and gpu_entries_sm90.h ask */
@@ -146,7 +161,8 @@ static void any(void)
         const char *name = name_of(&hopper, &c);
         const size_t bits = (size_t)(c.n | c.off) * (c.full ? 4 : 2);
         if (!CHECK(is_entry(name)))
-            fprintf(stderr, "    %lld x %d x %d: %s is no entry\n", (long long)c.rows, c.n, c.k, name);
+            fprintf(stderr, "    %lld x %d x %d: %s is no entry\n", (long long)c.rows, c.n, c.k,
+                    name);
         if (sscanf(name, "linear_sm90_%dx%d", &m, &n) == 2)
             CHECK(c.n % 2 == 0 && c.off % 2 == 0 && (m < 192 || bits % 16 == 0) &&
                   (c.kind != ROTATED || n >= 64));
@@ -176,8 +192,10 @@ static void mark_products(bool *reached)
         uint32_t r[5];
         for (int j = 0; j < 5; j++)
             r[j] = (seed = seed * 1664525 + 1013904223) >> 12;
-        struct product c = {.rows = 2 * (1 + r[0] % (i % 3 ? 4000 : 100000)), .kind = r[1] % 6,
-                            .n = 32 * (1 + (int)(r[2] % 120)), .k = 8 * (1 + (int)(r[3] % 800))};
+        struct product c = {.rows = 2 * (1 + r[0] % (i % 3 ? 4000 : 100000)),
+                            .kind = r[1] % 6,
+                            .n = 32 * (1 + (int)(r[2] % 120)),
+                            .k = 8 * (1 + (int)(r[3] % 800))};
         c.full = (c.kind == PLAIN || c.kind == POOLED) && r[4] % 2;
         c.twin = c.kind == NORMED && i % 2;
         if (c.twin)
@@ -193,7 +211,8 @@ static void mark_launches(bool *reached)
     static const int widths[] = {16, 32, 64, 128, 256};
     for (size_t i = 0; i < N_ENTRIES * 320; i++) {
         const struct bi_gpu_facts *facts = i % 2 ? &hopper : &other;
-        const int types = (int)(i / 2 % 4), variant = (int)(i / 8 % 40), width = widths[variant % 5];
+        const int types = (int)(i / 2 % 4), variant = (int)(i / 8 % 40),
+                  width = widths[variant % 5];
         const char *op = params_of[i / 320 % N_ENTRIES];
         struct bi_launch l = {.entry = op};
         char name[64];
@@ -201,18 +220,50 @@ static void mark_launches(bool *reached)
         l.out_dtype[0] = types & 2 ? BI_F16 : BI_F32;
         if (!strcmp(op, "linear") || !strcmp(op, "linear_followed")) {
             *(struct bi_linear_params *)l.params = (struct bi_linear_params){
-                .x = room, .w = room, .y = room, .ldx = 64, .ldy = 64, .n = 64, .k = 64,
-                .rows = variant % 2 ? 64 : 1 << 20, .gated = variant & 4 ? 16 : 0};
+                .x = room,
+                .w = room,
+                .y = room,
+                .ldx = 64,
+                .ldy = 64,
+                .n = 64,
+                .k = 64,
+                .rows = variant % 2 ? 64 : 1 << 20,
+                .gated = variant & 4 ? 16 : 0};
             l.entry = "linear";
         } else if (!strcmp(op, "attention")) {
             *(struct bi_attention_params *)l.params = (struct bi_attention_params){
-                .q = room, .k = room, .v = room, .y = room, .ldq = width, .ldk = width, .ldv = width, .ldy = width,
-                .n_heads = 1, .head_dim = width, .table = variant & 8 ? room : NULL, .bias = variant & 16 ? room : NULL};
+                .q = room,
+                .k = room,
+                .v = room,
+                .y = room,
+                .ldq = width,
+                .ldk = width,
+                .ldv = width,
+                .ldy = width,
+                .n_heads = 1,
+                .head_dim = width,
+                .table = variant & 8 ? room : NULL,
+                .bias = variant & 16 ? room : NULL};
         } else if (!strcmp(op, "rel_attention")) {
             *(struct bi_rel_attention_params *)l.params = (struct bi_rel_attention_params){
-                .q = room, .k = room, .v = room, .r = room, .u = room, .w = room, .y = room, .ldq = 64, .ldk = 64,
-                .ldv = 192, .ldr = 64, .ldy = 192, .n = 64, .n_queries = 64, .n_heads = 1,
-                .key_dim = variant % 2 ? 64 : 32, .value_dim = 192, .n_windows = 1};
+                .q = room,
+                .k = room,
+                .v = room,
+                .r = room,
+                .u = room,
+                .w = room,
+                .y = room,
+                .ldq = 64,
+                .ldk = 64,
+                .ldv = 192,
+                .ldr = 64,
+                .ldy = 192,
+                .n = 64,
+                .n_queries = 64,
+                .n_heads = 1,
+                .key_dim = variant % 2 ? 64 : 32,
+                .value_dim = 192,
+                .n_windows = 1};
         } else if (!strcmp(op, "layernorm")) {
             *(struct bi_layernorm_params *)l.params = (struct bi_layernorm_params){
                 .width = variant % 2 ? 320 : 1408, .table = variant & 2 ? room : NULL};
@@ -259,8 +310,8 @@ struct made {
     int64_t rows, columns, ld, box_rows, box_columns;
 };
 
-static int make(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base, int64_t rows, int64_t columns,
-                int64_t ld, int box_rows, int box_columns)
+static int make(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base, int64_t rows,
+                int64_t columns, int64_t ld, int box_rows, int box_columns)
 {
     const struct made m = {base, rows, columns, ld, box_rows, box_columns};
     (void)gpu;
@@ -271,7 +322,8 @@ static int make(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base, 
 /* As linear_sm90_kinds.h counts them. */
 enum { X, W, ADDED, Y, ALSO, MORE_W, ODD, MORE_ODD, MAPS };
 
-static void check_maps(const char *name, const struct bi_linear_params *p, const struct made (*want)[MAPS])
+static void check_maps(const char *name, const struct bi_linear_params *p,
+                       const struct made (*want)[MAPS])
 {
     static const struct bi_gpu_driver driver = {.tensor_map = make};
     _Alignas(64) unsigned char out[BI_GPU_SM90_PARAMS], params[BI_PARAMS_SIZE] = {0};
@@ -287,8 +339,8 @@ static void check_maps(const char *name, const struct bi_linear_params *p, const
         memcpy(&got, out + (size_t)i * sizeof(struct bi_tensor_map), sizeof got);
         if (!CHECK(!memcmp(&got, &(*want)[i], sizeof got)))
             fprintf(stderr, "    %s: map %d: %lld x %lld, ld %lld, boxes of %lld x %lld\n", name, i,
-                    (long long)got.rows, (long long)got.columns, (long long)got.ld, (long long)got.box_rows,
-                    (long long)got.box_columns);
+                    (long long)got.rows, (long long)got.columns, (long long)got.ld,
+                    (long long)got.box_rows, (long long)got.box_columns);
     }
 }
 
@@ -298,48 +350,86 @@ static void maps(void)
     static _Alignas(64) char x[2 * 2 * C], w[64], y[64], also[64], more[64], more_w[64];
     const void *second = x + 2 * C, *more_second = more + 16;
     const struct made y16 = {y, ROWS, N, 208, 16, 64}, also16 = {also, ROWS, N, 216, 16, 64};
-    struct bi_linear_params p = {.x = (void *)x, .w = w, .y = (void *)y, .also = (void *)also, .ldx = C, .ldy = 208,
-                                 .lda = 216, .ldr = 224, .rows = ROWS, .n = N, .k = 5 * C,
-                                 .scale = (void *)x, .shift = (void *)x, .twin = 1};
-    check_maps("linear_sm90_twin_normed_f16", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64}, [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},
-        [W] = {w, N, 8 * C, 8 * C, 128, 64}, [Y] = y16, [ALSO] = also16});
+    struct bi_linear_params p = {.x = (void *)x,
+                                 .w = w,
+                                 .y = (void *)y,
+                                 .also = (void *)also,
+                                 .ldx = C,
+                                 .ldy = 208,
+                                 .lda = 216,
+                                 .ldr = 224,
+                                 .rows = ROWS,
+                                 .n = N,
+                                 .k = 5 * C,
+                                 .scale = (void *)x,
+                                 .shift = (void *)x,
+                                 .twin = 1};
+    check_maps("linear_sm90_twin_normed_f16", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64},
+                                          [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},
+                                          [W] = {w, N, 8 * C, 8 * C, 128, 64},
+                                          [Y] = y16,
+                                          [ALSO] = also16});
     p.y = NULL;
-    check_maps("linear_sm90_small_twin_normed_f16", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64}, [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},
-        [W] = {w, N, 8 * C, 8 * C, 64, 64}, [ALSO] = also16});
+    check_maps("linear_sm90_small_twin_normed_f16", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64},
+                                          [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},
+                                          [W] = {w, N, 8 * C, 8 * C, 64, 64},
+                                          [ALSO] = also16});
     /* pairs: of rows of x, and where the residual is made again of more_x, which overlap here */
     p.y = (void *)y;
     p.twin = 0;
     p.k = C;
     p.scale = p.shift = NULL;
     p.residual = (void *)more;
-    check_maps("linear_sm90_paired_f16", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS / 2, C, 2 * C, 64, 64}, [ODD] = {second, ROWS / 2, C, 2 * C, 64, 64},
-        [W] = {w, N, C, C, 128, 64}, [ADDED] = {more, ROWS, N, 224, 16, 64},
-        [Y] = {y, ROWS / 2, N, 208, 16, 64}, [ALSO] = {also, ROWS / 2, N, 216, 16, 64}});
-    check_maps("linear_sm90_small_paired_f16", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS, C, C, 64, 64}, [W] = {w, N, C, C, 64, 64}, [ADDED] = {more, ROWS, N, 224, 16, 64},
-        [Y] = {y, ROWS / 2, N, 208, 8, 64}, [ALSO] = {also, ROWS / 2, N, 216, 8, 64}});
+    check_maps("linear_sm90_paired_f16", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS / 2, C, 2 * C, 64, 64},
+                                          [ODD] = {second, ROWS / 2, C, 2 * C, 64, 64},
+                                          [W] = {w, N, C, C, 128, 64},
+                                          [ADDED] = {more, ROWS, N, 224, 16, 64},
+                                          [Y] = {y, ROWS / 2, N, 208, 16, 64},
+                                          [ALSO] = {also, ROWS / 2, N, 216, 16, 64}});
+    check_maps("linear_sm90_small_paired_f16", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS, C, C, 64, 64},
+                                          [W] = {w, N, C, C, 64, 64},
+                                          [ADDED] = {more, ROWS, N, 224, 16, 64},
+                                          [Y] = {y, ROWS / 2, N, 208, 8, 64},
+                                          [ALSO] = {also, ROWS / 2, N, 216, 8, 64}});
     p.residual = NULL;
     p.more_x = (void *)more;
     p.more_w = more_w;
     p.ldm = 8;
     p.more_k = 120;
-    check_maps("linear_sm90_paired_f16", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS / 2, C, 2 * C, 64, 64}, [ODD] = {second, ROWS / 2, C, 2 * C, 64, 64},
-        [W] = {w, N, C, C, 128, 64}, [ADDED] = {more, ROWS / 2, 120, 16, 64, 64},
-        [MORE_ODD] = {more_second, ROWS / 2, 120, 16, 64, 64}, [MORE_W] = {more_w, N, 120, 120, 128, 64},
-        [Y] = {y, ROWS / 2, N, 208, 16, 64}, [ALSO] = {also, ROWS / 2, N, 216, 16, 64}});
+    check_maps("linear_sm90_paired_f16", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS / 2, C, 2 * C, 64, 64},
+                                          [ODD] = {second, ROWS / 2, C, 2 * C, 64, 64},
+                                          [W] = {w, N, C, C, 128, 64},
+                                          [ADDED] = {more, ROWS / 2, 120, 16, 64, 64},
+                                          [MORE_ODD] = {more_second, ROWS / 2, 120, 16, 64, 64},
+                                          [MORE_W] = {more_w, N, 120, 120, 128, 64},
+                                          [Y] = {y, ROWS / 2, N, 208, 16, 64},
+                                          [ALSO] = {also, ROWS / 2, N, 216, 16, 64}});
     /* boxes of y and of its residual, of float32 in units of two bytes */
-    p = (struct bi_linear_params){.x = (void *)x, .w = w, .y = (void *)y, .residual = (void *)more, .ldx = C,
-                                  .ldy = 208, .ldr = 224, .rows = ROWS, .n = N, .k = C};
-    check_maps("linear_sm90_f16", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS, C, C, 128, 64}, [W] = {w, N, C, C, 128, 64}, [ADDED] = {more, ROWS, N, 224, 16, 64},
-        [Y] = y16});
-    check_maps("linear_sm90_f32", &p, &(const struct made[MAPS]){
-        [X] = {x, ROWS, C, C, 128, 64}, [W] = {w, N, C, C, 128, 64},
-        [ADDED] = {more, ROWS, 2 * N, 448, 16, 64}, [Y] = {y, ROWS, 2 * N, 416, 16, 64}});
+    p = (struct bi_linear_params){.x = (void *)x,
+                                  .w = w,
+                                  .y = (void *)y,
+                                  .residual = (void *)more,
+                                  .ldx = C,
+                                  .ldy = 208,
+                                  .ldr = 224,
+                                  .rows = ROWS,
+                                  .n = N,
+                                  .k = C};
+    check_maps("linear_sm90_f16", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS, C, C, 128, 64},
+                                          [W] = {w, N, C, C, 128, 64},
+                                          [ADDED] = {more, ROWS, N, 224, 16, 64},
+                                          [Y] = y16});
+    check_maps("linear_sm90_f32", &p,
+               &(const struct made[MAPS]){[X] = {x, ROWS, C, C, 128, 64},
+                                          [W] = {w, N, C, C, 128, 64},
+                                          [ADDED] = {more, ROWS, 2 * N, 448, 16, 64},
+                                          [Y] = {y, ROWS, 2 * N, 416, 16, 64}});
 }
 
 /* Does the code of an entry hold it? PTX: and nothing else. */
@@ -349,10 +439,12 @@ static bool holds(const struct bi_gpu_blob *blob, const char *name)
     unsigned char *raw = malloc(size);
     const size_t n = strlen(name);
     int found = 0, entries_there = 0;
-    if (!raw || uncompress(raw, &size, blob->data, (uLong)blob->size) != Z_OK || size != blob->raw_size)
+    if (!raw || uncompress(raw, &size, blob->data, (uLong)blob->size) != Z_OK ||
+        size != blob->raw_size)
         size = 0;
     for (uLongf i = 0; i + n + 1 < size; i++) {
-        found += !memcmp(raw + i, name, n) && strchr("(.", raw[i + n]) != NULL; /* NAME( or NAME.kd */
+        found += !memcmp(raw + i, name, n) &&
+                 strchr("(.", raw[i + n]) != NULL; /* NAME( or NAME.kd */
         entries_there += size - i > 8 && !memcmp(raw + i, " .entry ", 8);
     }
     free(raw);
@@ -378,8 +470,8 @@ int main(void)
     reachable();
     maps();
     if (bi_gpu_blobs[0].arch) {
-        static const char *const archs[] = {"sm_80", "sm_90a", "gfx908", "gfx90a", "gfx942", "gfx1100",
-                                            "gfx11-generic"};
+        static const char *const archs[] = {"sm_80",  "sm_90a",  "gfx908",       "gfx90a",
+                                            "gfx942", "gfx1100", "gfx11-generic"};
         for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
             code_of(archs[i], 0, n);
         code_of("sm_90a", n, all);

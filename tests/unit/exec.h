@@ -37,8 +37,8 @@ static inline float exec_number(uint64_t seed)
 }
 
 /* A weight that exec_run knows how to fill. */
-static inline bi_value_id exec_weight(struct bi_graph *g, struct exec *x, int32_t index,
-                                      int rank, int64_t rows, int64_t cols, float offset)
+static inline bi_value_id exec_weight(struct bi_graph *g, struct exec *x, int32_t index, int rank,
+                                      int64_t rows, int64_t cols, float offset)
 {
     char name[16];
     snprintf(name, sizeof name, "w%d", index);
@@ -106,8 +106,7 @@ static inline bool exec_plan_sound(const struct bi_graph *g, const struct bi_mem
                     base = exec_base(g, id);
                     b = &plan->slots[base];
                     if (base == w->out[k] || b->place != a->place ||
-                        g->values[base].kind != BI_VALUE_NODE ||
-                        (size_t)g->values[base].node > i)
+                        g->values[base].kind != BI_VALUE_NODE || (size_t)g->values[base].node > i)
                         continue;
                     ok &= a->offset + size <= b->offset ||
                           b->offset + (uint64_t)bi_value_size(&g->values[base]) <= a->offset;

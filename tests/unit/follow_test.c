@@ -10,7 +10,7 @@ enum { BASES = 24 };
 struct shape {
     int64_t channels, width; /* of the convolution: in, out */
     int act;
-    int seen; /* leaves the graph, too: 1 what is pooled, 2 what is to be */
+    int seen;  /* leaves the graph, too: 1 what is pooled, 2 what is to be */
     int again; /* no taps, like a stem: the residual is made again */
 };
 
@@ -78,7 +78,8 @@ static void follow(const struct shape *s, int n_norms, int n_pairs, int n_pools,
     CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL), 0);
     CHECK_EQ(bi_graph_follow(after.g, BI_F16, NULL), 0); /* not of this type */
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM) + count_op(after.g, BI_OP_LINEAR_PAIRS) +
-                 count_op(after.g, BI_OP_LINEAR_POOL), 0);
+                 count_op(after.g, BI_OP_LINEAR_POOL),
+             0);
     CHECK_EQ(bi_graph_follow(after.g, BI_F32, NULL), 0);
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM), n_norms);
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_PAIRS), n_pairs);
@@ -164,8 +165,10 @@ static void twins_are_convolutions(void)
         double two[2] = {0, 0}, want[2] = {0, 0};
         for (int c = 0; c < CHANNELS; c++) {
             float w[BI_TWIN_PRODUCTS];
-            const double e[] = {(double)x[2 * i][c], (double)x[2 * i + 2][c], (double)x[2 * i + 4][c]};
-            const double o[] = {(double)x[2 * i + 1][c], (double)x[2 * i + 3][c], (double)x[2 * i + 5][c]};
+            const double e[] = {(double)x[2 * i][c], (double)x[2 * i + 2][c],
+                                (double)x[2 * i + 4][c]};
+            const double o[] = {(double)x[2 * i + 1][c], (double)x[2 * i + 3][c],
+                                (double)x[2 * i + 5][c]};
             bi_twin_taps(row, CHANNELS, c, w);
             const double s = (double)w[0] * (e[1] + o[0]) + (double)w[4] * (e[2] + o[1]);
             two[0] += s + (double)w[1] * e[1] + (double)w[3] * e[0] + (double)w[5] * e[2];

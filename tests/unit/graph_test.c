@@ -70,10 +70,10 @@ static void builders_refuse_shapes(void)
     static const struct {
         int which;
         const char *text;
-    } cases[] = {{0, "layernorm"}, {1, "add"},     {2, "rope"},  {3, "scores"}, {4, "softmax"},
-                 {5, "embedding"}, {6, "missing"}, {7, "scale_rows"}, {8, "contacts"},
-                 {9, "select_rows"}, {10, "columns"}, {11, "columns"}, {12, "rope"},
-                 {13, "mean_pool"}, {14, "mix"}};
+    } cases[] = {{0, "layernorm"}, {1, "add"},         {2, "rope"},     {3, "scores"},
+                 {4, "softmax"},   {5, "embedding"},   {6, "missing"},  {7, "scale_rows"},
+                 {8, "contacts"},  {9, "select_rows"}, {10, "columns"}, {11, "columns"},
+                 {12, "rope"},     {13, "mean_pool"},  {14, "mix"}};
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         struct fix f;
         struct bioinfer_error err = {0};
@@ -84,7 +84,7 @@ static void builders_refuse_shapes(void)
         maps = bi_scores(f.g, x, x, f.start, 2);
         CHECK_EQ(bi_graph_status(f.g, NULL), 0);
         switch (cases[i].which) {
-        /* clang-format off */
+            /* clang-format off */
         case 0: bi_layernorm(f.g, x, weight(&f, 1, 8, 1, 1), weight(&f, 1, 7, 1, 0), 1); break;
         case 1: bi_add(f.g, x, y); break;
         case 2: bi_rope(f.g, x, weight(&f, 2, 5, 6, 0), f.start, 2); break;
@@ -102,7 +102,7 @@ static void builders_refuse_shapes(void)
         case 12: bi_rope(f.g, linear(&f, x, 6), weight(&f, 2, 5, 3, 0), f.start, 2); break;
         case 13: bi_mean_pool(f.g, x, f.rows, 1, 1); break;
         default: bi_mix(f.g, maps, y, f.rows); break;
-        /* clang-format on */
+            /* clang-format on */
         }
         if (!CHECK_EQ(bi_graph_status(f.g, &err), BIOINFER_INTERNAL) ||
             !CHECK_HAS(err.text, cases[i].text))
@@ -114,8 +114,29 @@ static void builders_refuse_shapes(void)
 /* A sound graph, then one thing wrong in it. */
 static void verifier_rejects(void)
 {
-    enum { GOOD, CYCLE, LATER, SHAPE, RANK, DTYPE, AXIS, MISSING, FOREIGN, SLOT, IN_BIG, IN_NEGATIVE,
-           OUT_BIG, OUT_INPUT, EXTRA, RESULT_BIG, RESULT_NONE, OP_BIG, DEAD, RESULT_DEAD, CASES };
+    enum {
+        GOOD,
+        CYCLE,
+        LATER,
+        SHAPE,
+        RANK,
+        DTYPE,
+        AXIS,
+        MISSING,
+        FOREIGN,
+        SLOT,
+        IN_BIG,
+        IN_NEGATIVE,
+        OUT_BIG,
+        OUT_INPUT,
+        EXTRA,
+        RESULT_BIG,
+        RESULT_NONE,
+        OP_BIG,
+        DEAD,
+        RESULT_DEAD,
+        CASES
+    };
     for (int i = 0; i < CASES; i++) {
         struct fix f;
         struct bioinfer_error err = {0};
@@ -130,13 +151,15 @@ static void verifier_rejects(void)
         CHECK_EQ(bi_graph_verify(f.g, &err), 0);
         n = f.g->nodes; /* 0 embedding, 1 gelu, 2 add */
         switch (i) {
-        case CYCLE: n[1].in[0] = z; break;
+        case CYCLE:
+            n[1].in[0] = z;
+            break;
         case LATER:
             swap = n[1];
             n[1] = n[2];
             n[2] = swap;
             break;
-        /* clang-format off */
+            /* clang-format off */
         case SHAPE: f.g->values[y].shape[1] = 9; break;
         case RANK: f.g->values[z].rank = 3; break;
         case DTYPE: f.g->values[z].dtype = BI_I32; break;
@@ -163,7 +186,7 @@ static void verifier_rejects(void)
             break;
         case RESULT_DEAD: f.g->n_nodes = 2; break;
         default: break;
-        /* clang-format on */
+            /* clang-format on */
         }
         st = bi_graph_verify(f.g, &err);
         if (!(i == GOOD ? CHECK_EQ(st, 0) : CHECK_EQ(st, BIOINFER_INTERNAL)))
@@ -344,8 +367,7 @@ static void n_qk_norm_one(struct fix *f) /* keys go as they are */
 static void g_attention_rope(struct fix *f)
 {
     bi_value_id x = embedding(f, 8), t = table(f, 4), y = bi_gelu(f->g, x);
-    output(f, attention(f, bi_rope(f->g, y, t, f->start, 2), bi_rope(f->g, x, t, f->start, 2),
-                        x));
+    output(f, attention(f, bi_rope(f->g, y, t, f->start, 2), bi_rope(f->g, x, t, f->start, 2), x));
 }
 
 static void g_attention_scale(struct fix *f)
@@ -368,9 +390,9 @@ static void g_attention_contacts(struct fix *f)
 static void g_contacts_rope(struct fix *f)
 {
     bi_value_id x = embedding(f, 8), t = table(f, 4), y = bi_gelu(f->g, x);
-    output(f, bi_contacts(f->g, maps(f, bi_rope(f->g, y, t, f->start, 2),
-                                     bi_rope(f->g, x, t, f->start, 2)),
-                          weight(f, 1, 2, 1, 0), f->start, BI_NONE, 0, 1));
+    output(f, bi_contacts(
+                  f->g, maps(f, bi_rope(f->g, y, t, f->start, 2), bi_rope(f->g, x, t, f->start, 2)),
+                  weight(f, 1, 2, 1, 0), f->start, BI_NONE, 0, 1));
 }
 
 static void g_contacts_scale(struct fix *f)
@@ -400,8 +422,8 @@ static void g_norm_pool_unbiased(struct fix *f)
 static void g_rmsnorm_pool(struct fix *f)
 {
     bi_value_id x = embedding(f, 8);
-    output(f, bi_mean_pool(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f), f->start, 0,
-                           1));
+    output(f,
+           bi_mean_pool(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f), f->start, 0, 1));
 }
 
 static void g_add_layernorm(struct fix *f)
@@ -422,8 +444,8 @@ static void g_add_layernorm_alone(struct fix *f)
 /* Rows of a fixed number, as models over windows of positions have. */
 static bi_value_id fixed_rows(struct fix *f, int64_t rows, int64_t n)
 {
-    return bi_norm_act(f->g, weight(f, 2, rows, n, 0), weight(f, 1, n, 1, 1),
-                       weight(f, 1, n, 1, 0), BI_NORM_ACT_QUICK_GELU, 0);
+    return bi_norm_act(f->g, weight(f, 2, rows, n, 0), weight(f, 1, n, 1, 1), weight(f, 1, n, 1, 0),
+                       BI_NORM_ACT_QUICK_GELU, 0);
 }
 
 static void g_linear_relu(struct fix *f)
@@ -588,8 +610,7 @@ static void n_rope_one(struct fix *f) /* queries alone are rotated */
 static void n_rope_tables(struct fix *f)
 {
     bi_value_id x = embedding(f, 8), t = table(f, 4), u = table(f, 4);
-    output(f, attention(f, bi_rope(f->g, x, t, f->start, 2), bi_rope(f->g, x, u, f->start, 2),
-                        x));
+    output(f, attention(f, bi_rope(f->g, x, t, f->start, 2), bi_rope(f->g, x, u, f->start, 2), x));
 }
 
 static void n_rope_twice(struct fix *f) /* rotated by twice the angle */
@@ -655,16 +676,16 @@ static void rules_keep_off(void)
         const char *name;
         builder build;
     } cases[] = {
-        {"linear", n_linear_scalar},         {"linear", n_linear_shared},
-        {"linear_gelu", n_gelu_shared},      {"attention", n_attention_wide},
-        {"attention", n_attention_maps},     {"attention_rope", n_rope_one},
-        {"attention_rope", n_rope_tables},   {"qkv_stack", n_stack_output},
-        {"qkv_stack", n_stack_inputs},       {"qkv_stack", n_stack_bias},
-        {"add_layernorm", n_norm_row},       {"norm_pool", n_pool_shared},
-        {"linear_residual", n_residual_row}, {"linear_relu", n_relu_padded},
-        {"half_pool", n_pool_other},         {"linear_gated", n_gated_odd},
-        {"linear_gated", n_gated_plain},     {"linear_unbiased", n_unbiased_biased},
-        {"qk_norm_stack", n_qk_norm_one},    {"embedding_windows", n_windows_later},
+        {"linear", n_linear_scalar},          {"linear", n_linear_shared},
+        {"linear_gelu", n_gelu_shared},       {"attention", n_attention_wide},
+        {"attention", n_attention_maps},      {"attention_rope", n_rope_one},
+        {"attention_rope", n_rope_tables},    {"qkv_stack", n_stack_output},
+        {"qkv_stack", n_stack_inputs},        {"qkv_stack", n_stack_bias},
+        {"add_layernorm", n_norm_row},        {"norm_pool", n_pool_shared},
+        {"linear_residual", n_residual_row},  {"linear_relu", n_relu_padded},
+        {"half_pool", n_pool_other},          {"linear_gated", n_gated_odd},
+        {"linear_gated", n_gated_plain},      {"linear_unbiased", n_unbiased_biased},
+        {"qk_norm_stack", n_qk_norm_one},     {"embedding_windows", n_windows_later},
         {"embedding_windows", n_windows_act},
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
@@ -676,9 +697,10 @@ static void rules_keep_off(void)
 
 static void skipping(void)
 {
-    static const char *const bad[] = {"nothing", "linear,nothing", "line", "linear2", "Linear",
-                                      "ALL", " linear", "linear ;"};
-    static const char *const good[] = {"", ",", "linear,", ",linear,,linear_gelu", "all", "all,linear"};
+    static const char *const bad[] = {"nothing", "linear,nothing", "line",    "linear2", "Linear",
+                                      "ALL",     " linear",        "linear ;"};
+    static const char *const good[] = {"",    ",",         "linear,", ",linear,,linear_gelu",
+                                       "all", "all,linear"};
     struct bioinfer_error err = {0};
     struct fix f;
     for (size_t i = 0; i < BI_COUNT(bad); i++) {
@@ -739,7 +761,7 @@ static void memory_is_reused(void)
     finish(&f);
     CHECK_EQ(bi_memory_plan(&plan, f.g, NULL), 0);
     CHECK(bi_memory_plan_check(&plan, f.g));
-    CHECK_EQ(plan.unshared_size, 11 * 2816); /* T * 64 floats are whole lines */
+    CHECK_EQ(plan.unshared_size, 11 * 2816);  /* T * 64 floats are whole lines */
     CHECK_EQ(plan.activation_size, 2 * 2816); /* two in turn */
     CHECK_EQ(plan.output_size, 2816);
     CHECK_EQ(plan.input_size, 2 * BI_ALIGN); /* counts and ids */
@@ -931,7 +953,7 @@ static void random_op(struct random *r)
     bi_value_id x = some(r, 0), y;
     int64_t n = width(r, x);
     switch (pick(r, 20)) {
-    /* clang-format off */
+        /* clang-format off */
     case 0: y = bi_matmul(g, x, weight(r->f, 2, 4 + 4 * pick(r, 3), n, 0)); break;
     case 1:
     case 2: y = linear(r->f, x, 4 + 4 * pick(r, 3)); break;
@@ -970,7 +992,7 @@ static void random_op(struct random *r)
         }
         break;
     default: random_attention(r); return;
-    /* clang-format on */
+        /* clang-format on */
     }
     r->pool[r->n++] = y;
 }

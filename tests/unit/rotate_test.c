@@ -28,7 +28,8 @@ static bi_value_id unbiased(struct fix *f, bi_value_id x, int64_t n)
 /* Queries and keys with norms over all heads: rotated by the norm, whatever the device. */
 static void g_normed(struct fix *f)
 {
-    bi_value_id x = embedding(f, 8), t = table(f, 16), q = unbiased(f, x, 32), k = unbiased(f, x, 32);
+    bi_value_id x = embedding(f, 8), t = table(f, 16), q = unbiased(f, x, 32),
+                k = unbiased(f, x, 32);
     q = bi_layernorm(f->g, q, weight(f, 1, 32, 1, 0), BI_NONE, 1e-5f);
     k = bi_layernorm(f->g, k, weight(f, 1, 32, 1, 0), BI_NONE, 1e-5f);
     output(f, attention(f, bi_rope(f->g, q, t, f->start, 2), bi_rope(f->g, k, t, f->start, 2),
@@ -68,7 +69,8 @@ static void rotates_early(void)
         builder build;
         const char *skip;
         int columns, n_ropes, n_tables; /* rotated by the linear; ropes; attention with a table */
-    } cases[] = {{g_rotated, NULL, 64, 0, 0}, {g_rotated, "qkv_stack", 0, 2, 0},
+    } cases[] = {{g_rotated, NULL, 64, 0, 0},
+                 {g_rotated, "qkv_stack", 0, 2, 0},
                  {g_rotated_seen, NULL, 0, 0, 1}};
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         struct fix plain, early;

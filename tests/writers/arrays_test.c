@@ -104,7 +104,10 @@ static void rounds_to_half(void)
     struct bioinfer_result r;
     unsigned char *p;
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += STEP) {
-        union { uint32_t u; float f; } v = {.u = (uint32_t)bits};
+        union {
+            uint32_t u;
+            float f;
+        } v = {.u = (uint32_t)bits};
         if (!(fabsf(v.f) >= 65520 && fabsf(v.f) < INFINITY))
             x[n++] = v.f;
     }

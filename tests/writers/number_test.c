@@ -55,7 +55,10 @@ static void prints_f32_shortest(void)
 {
     char text[BI_NUMBER_SIZE], fewer[64];
     for (int i = 0; i < 200000; i++) {
-        union { uint32_t u; float f; } v = {.u = (uint32_t)random_bits()};
+        union {
+            uint32_t u;
+            float f;
+        } v = {.u = (uint32_t)random_bits()};
         double back;
         size_t n, digits = 0;
         if (i < 2048) /* all powers of two and their neighbours */
@@ -89,7 +92,10 @@ static void prints_f64(void)
     bi_print_f64(text, 0.1 + 0.2);
     CHECK_STR(text, "0.30000000000000004");
     for (int i = 0; i < 200000; i++) {
-        union { uint64_t u; double f; } v = {.u = random_bits()};
+        union {
+            uint64_t u;
+            double f;
+        } v = {.u = random_bits()};
         double back;
         size_t n;
         if (v.f - v.f != 0)
@@ -112,7 +118,7 @@ static void parses(void)
         "0e99999999999", "100000000000000016777215", "100000000000000016777216",
         /* clang-format on */
     };
-    static const char *const bad[] = {"",     "-",   ".",   "e5",  "1e",   "1e+",    " 1",  "1 ",
+    static const char *const bad[] = {"",      "-",    ".",   "e5",  "1e",  "1e+",   " 1",  "1 ",
                                       "1.2.3", "0x10", "nan", "inf", "1,5", "1e5.5", "--1", "1f"};
     double x;
     for (size_t i = 0; i < BI_COUNT(good); i++) {
@@ -131,7 +137,10 @@ static void parses_like_strtod(void)
 {
     char text[1200];
     for (int i = 0; i < 10000; i++) {
-        union { uint64_t u; double f; } v = {.u = random_bits()};
+        union {
+            uint64_t u;
+            double f;
+        } v = {.u = random_bits()};
         double x;
         int n;
         if (i % 3 == 0)

@@ -166,8 +166,7 @@ static int put(struct bioinfer_writer *w, uint64_t i, const char *id, int status
 }
 
 static const struct shape mean5 = {"mean", 6, 1, {5}};
-static const struct shape mean_and_rows[2] = {{"mean", 6, 1, {5}},
-                                              {"per-residue", 6, 2, {3, 5}}};
+static const struct shape mean_and_rows[2] = {{"mean", 6, 1, {5}}, {"per-residue", 6, 2, {3, 5}}};
 static const struct shape layers[3] = {
     {"mean", 0, 1, {4}}, {"mean", 6, 1, {4}}, {"logits", -1, 2, {3, 2}}};
 
@@ -273,8 +272,7 @@ static bool read_zip(struct found *a, const unsigned char *p, size_t n, const ch
 }
 
 /* A tensor by its key as it stands in the JSON text. */
-static bool read_safetensors(struct found *a, const unsigned char *p, size_t n,
-                             const char *key)
+static bool read_safetensors(struct found *a, const unsigned char *p, size_t n, const char *key)
 {
     uint64_t size = bi_le64(p), begin, stop;
     char *header = strndup((const char *)p + 8, size), pattern[256], *at, *end;
@@ -343,8 +341,7 @@ static void opens(void)
         CHECK(!w);
     }
     for (int i = 0; bi_writer_format(i); i++) {
-        struct bioinfer_writer_params p = {.struct_size = sizeof p,
-                                           .format = bi_writer_format(i)};
+        struct bioinfer_writer_params p = {.struct_size = sizeof p, .format = bi_writer_format(i)};
         bool h5 = !strcmp(p.format, "h5");
         int st = bi_writer_open(&w, &env, "/no/such/folder/x", &p, &err);
         CHECK(st == BIOINFER_NOT_FOUND || (h5 && st == BIOINFER_IO));
@@ -377,9 +374,8 @@ static void refuses_misuse(void)
         empty_folder();
         w = open_as("x", bi_writer_format(i), 0, 0);
         struct shape bad = {"mean", 6, 1, {-1}};
-        CHECK_EQ(put(w, 0, "a", 0, &bad, 0, 1, 1, &err), strcmp(bi_writer_format(i), "npy")
-                                                             ? 0
-                                                             : BIOINFER_INVALID);
+        CHECK_EQ(put(w, 0, "a", 0, &bad, 0, 1, 1, &err),
+                 strcmp(bi_writer_format(i), "npy") ? 0 : BIOINFER_INVALID);
         bi_writer_close(&w);
         CHECK_STR(listing(), "");
     }
@@ -410,7 +406,8 @@ static void writes_npz(void)
     CHECK(read_zip(&a, p, n, "scalar.npy", &n_members));
     check_found(&a, 3, &scalar);
     CHECK_EQ(n_members, 4);
-    CHECK_STR((char *)p + n - strlen("bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff"),
+    CHECK_STR((char *)p + n -
+                  strlen("bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff"),
               "bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff");
     free(p);
     empty_folder();
@@ -429,11 +426,17 @@ static void writes_large_members(void)
     for (int64_t i = 0; i < 17 << 20; i++)
         values[i] = (float)i;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct bioinfer_array one = {.kind = "mean", .layer = 6, .n_dims = 1, .shape = {rows[i]},
-                                           .data = values};
+        const struct bioinfer_array one = {
+            .kind = "mean", .layer = 6, .n_dims = 1, .shape = {rows[i]}, .data = values};
         char id[16];
-        const struct bioinfer_result r = {.ordinal = i, .id = id, .length = 3, .message = "", .n_arrays = 1,
-                                          .arrays = &one, .n_layers_kept = 1, .n_kinds = 1};
+        const struct bioinfer_result r = {.ordinal = i,
+                                          .id = id,
+                                          .length = 3,
+                                          .message = "",
+                                          .n_arrays = 1,
+                                          .arrays = &one,
+                                          .n_layers_kept = 1,
+                                          .n_kinds = 1};
         snprintf(id, sizeof id, "id%zu", i);
         CHECK(!bi_writer_put(w, &r, NULL));
     }
@@ -572,8 +575,9 @@ static void writes_safetensors(void)
     finish(&w);
     CHECK_STR(listing(), "a.safetensors");
     p = slurp("a.safetensors", &n);
-    CHECK_HAS((char *)p + 8, "{\"__metadata__\":{\"format\":\"pt\",\"bioinfer\":\"0.1.0\",\"model\":"
-                             "\"esm2 \\\"tiny\\\"\",\"fingerprint\":\"00112233");
+    CHECK_HAS((char *)p + 8,
+              "{\"__metadata__\":{\"format\":\"pt\",\"bioinfer\":\"0.1.0\",\"model\":"
+              "\"esm2 \\\"tiny\\\"\",\"fingerprint\":\"00112233");
     CHECK(read_safetensors(&a, p, n, "P\\\"1\\\\"));
     check_found(&a, 0, &mean5);
     CHECK(read_safetensors(&a, p, n, "big"));
@@ -598,24 +602,26 @@ static void writes_jsonl(void)
     CHECK(!put(w, 0, "a", 0, &two, 1, 1, 1, NULL));
     CHECK(!put(w, (uint64_t)1 << 53, "q\"\t\xFF", BIOINFER_EMPTY, NULL, 0, 1, 1, NULL));
     finish(&w);
-    check_text("a.jsonl",
-               "{\"ordinal\":0,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"mean\","
-               "\"dtype\":\"f4\",\"shape\":[2],\"data\":\"btuOwm7bjMI=\"}]}\n"
-               "{\"ordinal\":\"9007199254740992\",\"id\":\"q\\\"\\u0009\xEF\xBF\xBD\",\"id_b64\":\"cSIJ/w=="
-               "\",\"length\":3,\"status\":\"empty\",\"message\":\"in.fa: record (line 3): why\"}\n");
+    check_text(
+        "a.jsonl",
+        "{\"ordinal\":0,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"mean\","
+        "\"dtype\":\"f4\",\"shape\":[2],\"data\":\"btuOwm7bjMI=\"}]}\n"
+        "{\"ordinal\":\"9007199254740992\",\"id\":\"q\\\"\\u0009\xEF\xBF\xBD\",\"id_b64\":\"cSIJ/w=="
+        "\",\"length\":3,\"status\":\"empty\",\"message\":\"in.fa: record (line 3): why\"}\n");
     w = open_as("a.jsonl", NULL, 0, 1);
     CHECK(!put(w, 0, "a", 0, layers, 3, 2, 2, NULL));
     CHECK(!put(w, 1, "a", 0, &empty, 1, 1, 1, NULL));
     buffer[0][0] = NAN;
     finish(&w);
-    check_text("a.jsonl",
-               "{\"ordinal\":0,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"mean\","
-               "\"layer\":0,\"dtype\":\"f4\",\"shape\":[4],\"data\":[-71.42857,-70.42857,-69.42857,"
-               "-68.42857]},{\"kind\":\"mean\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[4],\"data\":"
-               "[-67,-66,-65,-64]},{\"kind\":\"logits\",\"dtype\":\"f4\",\"shape\":[3,2],\"data\":"
-               "[[-62.57143,-61.57143],[-60.57143,-59.57143],[-58.57143,-57.57143]]}]}\n"
-               "{\"ordinal\":1,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"per-residue"
-               "\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[2,0],\"data\":[[],[]]}]}\n");
+    check_text(
+        "a.jsonl",
+        "{\"ordinal\":0,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"mean\","
+        "\"layer\":0,\"dtype\":\"f4\",\"shape\":[4],\"data\":[-71.42857,-70.42857,-69.42857,"
+        "-68.42857]},{\"kind\":\"mean\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[4],\"data\":"
+        "[-67,-66,-65,-64]},{\"kind\":\"logits\",\"dtype\":\"f4\",\"shape\":[3,2],\"data\":"
+        "[[-62.57143,-61.57143],[-60.57143,-59.57143],[-58.57143,-57.57143]]}]}\n"
+        "{\"ordinal\":1,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"per-residue"
+        "\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[2,0],\"data\":[[],[]]}]}\n");
     empty_folder();
 }
 
@@ -749,8 +755,7 @@ static void refuses_duplicates(void)
         bi_writer_close(&w);
     }
     for (size_t i = 0; i < 3; i++) { /* different ids, one name */
-        static const char *const pairs[][2] = {
-            {"../x", "_/x"}, {"\xFE", "\xFF"}, {"a/b", "a_b"}};
+        static const char *const pairs[][2] = {{"../x", "_/x"}, {"\xFE", "\xFF"}, {"a/b", "a_b"}};
         struct bioinfer_writer *w;
         if (!strcmp(keyed[i], "h5") && !has_h5())
             continue;
@@ -823,10 +828,14 @@ static void checks_utf8(void)
 
 static void checks_base64(void)
 {
-    static const char *const cases[][2] = {{"", ""},         {"f", "Zg=="},
-                                           {"fo", "Zm8="},   {"foo", "Zm9v"},
-                                           {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="},
-                                           {"foobar", "Zm9vYmFy"}, {"\xFB\xFF", "+/8="}};
+    static const char *const cases[][2] = {{"", ""},
+                                           {"f", "Zg=="},
+                                           {"fo", "Zm8="},
+                                           {"foo", "Zm9v"},
+                                           {"foob", "Zm9vYg=="},
+                                           {"fooba", "Zm9vYmE="},
+                                           {"foobar", "Zm9vYmFy"},
+                                           {"\xFB\xFF", "+/8="}};
     struct bi_env env = bi_env_default();
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         struct bi_buf buf = {.env = &env};
@@ -1040,9 +1049,11 @@ static void write_samples(void)
                 continue;
             if (kind == 2 && !strcmp(format, "esm-pt"))
                 continue; /* has no place for logits */
-            snprintf(name, sizeof name, "%s.%s", kind == 2   ? "layers"
-                                                 : kind == 1 ? "two"
-                                                             : "one", format);
+            snprintf(name, sizeof name, "%s.%s",
+                     kind == 2   ? "layers"
+                     : kind == 1 ? "two"
+                                 : "one",
+                     format);
             w = open_as(name, format, 0, 0);
             if (!CHECK(w != NULL))
                 continue;

@@ -24,7 +24,13 @@
 
 #define API __attribute__((visibility("default"))) int
 
-enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, MOST_SHARED = 232448, USUAL_SHARED = 49152 };
+enum {
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_FOUND = 500,
+    MOST_SHARED = 232448,
+    USUAL_SHARED = 49152
+};
 
 struct function {
     char name[96];
@@ -87,8 +93,8 @@ static int allocate(uint64_t *p, size_t size)
     size = size ? size : 1;
     pthread_mutex_lock(&lock);
     if (n_blocks < MOST_BLOCKS)
-        at = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  -1, 0);
     if (at != MAP_FAILED)
         blocks[n_blocks++] = (struct block){(uint64_t)(uintptr_t)at, size, 0};
     pthread_mutex_unlock(&lock);
@@ -109,8 +115,14 @@ static int drop(uint64_t p)
     return code;
 }
 
-API cuMemAlloc_v2(uint64_t *p, size_t size) { return allocate(p, size); }
-API cuMemFree_v2(uint64_t p) { return p ? drop(p) : 0; }
+API cuMemAlloc_v2(uint64_t *p, size_t size)
+{
+    return allocate(p, size);
+}
+API cuMemFree_v2(uint64_t p)
+{
+    return p ? drop(p) : 0;
+}
 API cuMemHostAlloc(void **p, size_t size, unsigned flags)
 {
     uint64_t at;
@@ -119,7 +131,10 @@ API cuMemHostAlloc(void **p, size_t size, unsigned flags)
     *p = (void *)(uintptr_t)at;
     return code;
 }
-API cuMemFreeHost(void *p) { return p ? drop((uint64_t)(uintptr_t)p) : 0; }
+API cuMemFreeHost(void *p)
+{
+    return p ? drop((uint64_t)(uintptr_t)p) : 0;
+}
 API cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream)
 {
     (void)from;
@@ -179,7 +194,11 @@ API cuModuleLoadData(void **module, const void *image)
     *module = strdup(image); /* PTX */
     return *module ? 0 : OUT_OF_MEMORY;
 }
-API cuModuleUnload(void *module) { free(module); return 0; }
+API cuModuleUnload(void *module)
+{
+    free(module);
+    return 0;
+}
 
 API cuModuleGetFunction(void **out, void *module, const char *name)
 {
@@ -255,8 +274,8 @@ static int launched(const struct function *f, const unsigned grid[3], unsigned t
     return 0;
 }
 
-API cuLaunchKernel(void *f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned b, unsigned c,
-                   unsigned shared, void *stream, void **params, void **extra)
+API cuLaunchKernel(void *f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned b,
+                   unsigned c, unsigned shared, void *stream, void **params, void **extra)
 {
     const unsigned grid[3] = {x, y, z};
     if (b != 1 || c != 1 || z != 1 || !stream || !params || extra)
@@ -272,8 +291,8 @@ struct launch {
 
 API cuLaunchKernelEx(const struct launch *l, void *f, void **params, void **extra)
 {
-    return cuLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                          l->shared, l->stream, params, extra);
+    return cuLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                          l->block[2], l->shared, l->stream, params, extra);
 }
 
 /* All that a tensor map was asked for stands where a driver would write the map. */
@@ -292,13 +311,16 @@ API cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const
 {
     const uint32_t span = swizzle == 3 ? 128 : swizzle == 2 ? 64 : swizzle == 1 ? 32 : 0;
     if (type != 6 || rank != 2 || (uintptr_t)map % 64 || (uintptr_t)base % 16 || strides[0] % 16 ||
-        !strides[0] || strides[0] >> 40 || !sizes[0] || !sizes[1] || sizes[0] >> 32 || sizes[1] >> 32 ||
-        !box[0] || !box[1] ||
-        box[0] > 256 || box[1] > 256 || box[0] * 2 > span || steps[0] != 1 || steps[1] != 1)
+        !strides[0] || strides[0] >> 40 || !sizes[0] || !sizes[1] || sizes[0] >> 32 ||
+        sizes[1] >> 32 || !box[0] || !box[1] || box[0] > 256 || box[1] > 256 || box[0] * 2 > span ||
+        steps[0] != 1 || steps[1] != 1)
         return refuse("tensor map", "cuTensorMapEncodeTiled");
-    *(struct tensor_map *)map = (struct tensor_map){
-        (uint64_t)(uintptr_t)base, {sizes[0], sizes[1]}, strides[0], {box[0], box[1]},
-        {type, interleave, swizzle, promotion, fill}, {0}};
+    *(struct tensor_map *)map = (struct tensor_map){(uint64_t)(uintptr_t)base,
+                                                    {sizes[0], sizes[1]},
+                                                    strides[0],
+                                                    {box[0], box[1]},
+                                                    {type, interleave, swizzle, promotion, fill},
+                                                    {0}};
     if (strides[0] < 2 * sizes[0])
         log_line("NULL_DRIVER_LOG", "overlapping_rows");
     return 0;
