@@ -278,7 +278,8 @@ static void keeps_no_memory(void)
 /* A carbon skeleton as V2000: bonds are pairs of letters, 'a' the first atom. */
 static void skeleton(struct bi_molecule *mol, int n_atoms, const char *pairs, int type)
 {
-    char text[20000], *at = text;
+    static char text[20000];
+    char *at = text;
     at += sprintf(at, HEAD "%3d%3d  0  0  0  0  0  0  0  0999 V2000\n", n_atoms,
                   (int)strlen(pairs) / 2);
     for (int i = 0; i < n_atoms; i++)
