@@ -183,26 +183,6 @@ static void input_release(const struct bi_env *env, struct bi_design_input **inp
     }
 }
 
-/* The structure whose jobs are to be made next: 1; 0 = there is none. */
-static int next_input(struct bioinfer_design *d, struct bioinfer_error *err)
-{
-    struct bi_entry *e = d->input ? &d->input->entry : NULL;
-    int st;
-    if (e && !e->status && !e->walk.done)
-        return 1;
-    input_release(d->env, &d->input);
-    if (d->at == d->n_paths)
-        return 0;
-    if (!(d->input = bi_zalloc(d->env, sizeof *d->input)))
-        return bi_fail(err, BIOINFER_NOMEM, "structure");
-    d->input->n_holders = 1;
-    e = &d->input->entry;
-    if ((st = bi_entry_read(e, d->model, d->paths[d->at], &d->params, &d->side, &d->notes, err)))
-        return st;
-    e->ordinal = d->at++;
-    return 1;
-}
-
 /* Makes the jobs of a round. A failure of the structure is its own status. */
 static int make_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
                      struct bioinfer_error *err)
@@ -217,6 +197,7 @@ static int make_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_
         if (st == BIOINFER_NOMEM)
             return bi_fail(err, st, "%s", why.text);
         jobs->n = 0;
+        e->walk.failed = true;
         e->status = st;
         snprintf(e->message, sizeof e->message, "%s", why.text);
         return 0;
@@ -232,6 +213,42 @@ static void jobs_free(const struct bi_env *env, struct bi_jobs *jobs)
     bi_free(env, jobs->normal);
     if (jobs->arena.env)
         bi_arena_reset(&jobs->arena);
+}
+
+/* Draws the numbers of the jobs of a structure that are not made yet, and runs none of them: the
+ * structures behind it have the same numbers, whatever became of this one. */
+static int draw_rest(struct bioinfer_design *d, struct bi_entry *e, struct bioinfer_error *err)
+{
+    struct bi_jobs jobs = {.arena = {0}};
+    int st = 0;
+    while (!st && d->random.kind != BI_RNG_NATIVE && !e->walk.failed && !e->walk.done) {
+        st = make_jobs(d, &jobs, e, err);
+        bi_arena_reset(&jobs.arena);
+    }
+    jobs_free(d->env, &jobs);
+    return st;
+}
+
+/* The structure whose jobs are to be made next: 1; 0 = there is none. */
+static int next_input(struct bioinfer_design *d, struct bioinfer_error *err)
+{
+    struct bi_entry *e = d->input ? &d->input->entry : NULL;
+    int st;
+    if (e && !e->status && !e->walk.done)
+        return 1;
+    if (e && e->walk.begun && (st = draw_rest(d, e, err)))
+        return st;
+    input_release(d->env, &d->input);
+    if (d->at == d->n_paths)
+        return 0;
+    if (!(d->input = bi_zalloc(d->env, sizeof *d->input)))
+        return bi_fail(err, BIOINFER_NOMEM, "structure");
+    d->input->n_holders = 1;
+    e = &d->input->entry;
+    if ((st = bi_entry_read(e, d->model, d->paths[d->at], &d->params, &d->side, &d->notes, err)))
+        return st;
+    e->ordinal = d->at++;
+    return 1;
 }
 
 /* Makes the items of the jobs that are computed, or of those that are scored a second time. */
@@ -372,33 +389,22 @@ int bioinfer_design_run(bioinfer_design *d, const char *const *paths, size_t n_p
     return st;
 }
 
-/* Makes all jobs of one structure, round by round, and runs none. */
-static int draw_alone(struct bioinfer_design *d, const char *path, struct bi_jobs *jobs,
-                      struct bioinfer_error *err)
-{
-    struct bi_entry e;
-    int st = bi_entry_read(&e, d->model, path, &d->params, &d->side, &d->notes, err);
-    while (!st && !e.status && !e.walk.done) {
-        st = make_jobs(d, jobs, &e, err);
-        bi_arena_reset(&jobs->arena);
-    }
-    bi_entry_free(&e);
-    return st;
-}
-
 int bioinfer_design_skip(bioinfer_design *d, const char *const *paths, size_t n_paths,
                          struct bioinfer_error *err)
 {
-    struct bi_jobs jobs = {.arena = {0}};
-    int st = 0;
+    int st;
     if (!d || (!paths && n_paths))
         return bi_fail(err, BIOINFER_INVALID, "design: paths must be given");
     if ((st = bi_task_enter(&d->task, err)))
         return st;
-    for (size_t i = 0; i < n_paths && !st && d->random.kind != BI_RNG_NATIVE; i++)
-        st = draw_alone(d, paths[i], &jobs, err);
+    for (size_t i = 0; i < n_paths && !st && d->random.kind != BI_RNG_NATIVE; i++) {
+        struct bi_entry e;
+        st = bi_entry_read(&e, d->model, paths[i], &d->params, &d->side, &d->notes, err);
+        if (!st && !e.status)
+            st = draw_rest(d, &e, err);
+        bi_entry_free(&e);
+    }
     bi_notes_end(&d->notes, d->env);
-    jobs_free(d->env, &jobs);
     bi_task_leave(&d->task);
     return st;
 }

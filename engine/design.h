@@ -25,13 +25,13 @@ struct bi_tie {
 
 /* How far the jobs of a structure are made: they are made in rounds, as all of them may not fit. */
 struct bi_walk {
-    bool begun, done;
-    uint64_t step;           /* draws of orders made; the native sequence's is the first */
-    int batch;               /* SCORE: of the sequence */
-    float *open;             /* [n] bi_is_open() of each token; lives in the entry's arena */
-    bioinfer_reader *reader; /* SCORE: of the sequences given */
-    char *sequence;          /* SCORE: name of the one in `codes`, NULL = of the file */
-    int32_t *codes;          /* SCORE: [n] */
+    bool begun, done, failed; /* failed: no more can be made */
+    uint64_t step;            /* draws of orders made; the native sequence's is the first */
+    int batch;                /* SCORE: of the sequence */
+    float *open;              /* [n] bi_is_open() of each token; lives in the entry's arena */
+    bioinfer_reader *reader;  /* SCORE: of the sequences given */
+    char *sequence;           /* SCORE: name of the one in `codes`, NULL = of the file */
+    int32_t *codes;           /* SCORE: [n] */
 };
 
 /* One structure with everything asked of it. Chains that are designed come first; both kinds by

@@ -229,7 +229,8 @@ static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err
     u->is_over = !u->n_items || !t->def->next;
     w->units[w->n++] = u;
     w->result_size += u->result_size;
-    for (size_t i = 0; i < u->n_items; i++)
+    /* far more than a window takes is enough to know: counts have 32 bits */
+    for (size_t i = 0; i < u->n_items && load_of(t, &counts) < INT32_MAX / 4; i++)
         add_item(&counts, i ? &u->items[i - 1] : NULL, &u->items[i]);
     w->load += load_of(t, &counts);
     return 1;
@@ -597,7 +598,7 @@ static int run_items(struct run *r, size_t n, struct bioinfer_error *err)
     struct window *w = r->now, *next = w == r->windows ? r->windows + 1 : r->windows;
     size_t first = 0, end;
     int st = 0;
-    while (!st && (end = next_batch(t, w->order, &first, n)) > first) {
+    while (!st && (end = next_batch(t, w->order, &first, n), end > first)) {
         const int64_t most = WINDOW_BATCHES * t->batch_tokens;
         const int64_t ahead = next->load + 2 * t->batch_tokens;
         if (!(st = launch(r, w->order + first, end - first, err)))

@@ -24,7 +24,7 @@
  *
  * Half precision: the operand behind the first feed-forward matrix may leave the range of
  * float16. It then becomes infinite, every value that depends on it infinite or NaN, and the
- * record is computed again in float32 (engine/session.c).
+ * record is computed again in float32 (engine/runner.c).
  *
  * Sections: names, opening, graph, tokens. */
 #include <math.h>
