@@ -14,6 +14,8 @@
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c, places.c and
  *               coverage.c
  *   info.c      bioinfer info and devices
+ *   molecule.c  bioinfer molecule info
+ *   parallel.c  one piece of work on several threads
  *   escape.c    bytes that no terminal gets
  *   output.c    text to standard output or, atomically, to a file
  *   progress.c  the line on a terminal, --profile */

@@ -347,8 +347,9 @@ static int end_structure(struct run *run, struct bioinfer_error *err)
     if (!run->job || !run->name)
         return 0;
     run->stage = CLI_AT_WRITE;
-    if (run->unit.status && !run->piece) /* a failure has no row, so it is no first piece */
-        st = cli_job_put(run->job, &run->unit, run->piece++, true, NULL, err);
+    /* a failure has no row, so it is no first piece; the text of rounds before it stays */
+    if (run->unit.status && (!run->piece || run->out.n_text))
+        st = cli_job_put(run->job, &run->unit, run->piece++, true, &run->out, err);
     if (!st)
         st = cli_job_put(run->job, &run->unit, run->piece, false, &run->out, err);
     if (!st)

@@ -73,7 +73,9 @@ static char *output_path(struct cli *cli, int *code)
 
 static bool is_mine(const struct cli_options *o, const struct bioinfer_record *record)
 {
-    return !o->n_shards || record->ordinal % (uint64_t)o->n_shards == (uint64_t)o->shard - 1;
+    const uint64_t k = record->ordinal / (uint64_t)(o->part_records ? o->part_records : 1);
+
+    return !o->n_shards || k % (uint64_t)o->n_shards == (uint64_t)o->shard - 1;
 }
 
 static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)

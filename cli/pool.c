@@ -410,9 +410,12 @@ static int take_result(struct cli_pool *p, struct worker *w)
     if (w->frame.size >= 24)
         memcpy(&ordinal, w->bytes + 16, sizeof ordinal); /* pack.h */
     w->faults = w->aside = 0;
-    for (size_t i = 0; c && i < c->n; i++)
-        if (c->records[i].ordinal == ordinal && !c->records[i].done)
-            return take_bytes(p, c, &c->records[i], w->bytes, w->frame.size);
+    for (size_t i = 0; c && i < c->n; i++) { /* results come in order: it is mostly the first */
+        struct record *r = &c->records[(c->n_done + i) % c->n];
+
+        if (r->ordinal == ordinal && !r->done)
+            return take_bytes(p, c, r, w->bytes, w->frame.size);
+    }
     snprintf(p->err.text, sizeof p->err.text, "a worker sent a result nobody asked for");
     return BIOINFER_INTERNAL;
 }

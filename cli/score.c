@@ -178,8 +178,9 @@ static const char *head_of(const struct score *s)
 static bool any_records(struct score *s)
 {
     s->stats.struct_size = sizeof s->stats;
-    return s->n_records ||
-           (s->job && !bioinfer_job_get_stats(s->job, &s->stats) && s->stats.input_records);
+    /* records of the journal count, too: an input that holds none now is not the one it was */
+    return s->n_records || (s->job && !bioinfer_job_get_stats(s->job, &s->stats) &&
+                            (s->stats.input_records || s->stats.records));
 }
 
 static int score_all(struct score *s)
@@ -491,7 +492,7 @@ static void say_summary(struct score *s)
                 path ? " -> " : "", path ? path : "");
     if (s->job && !cli->options->quiet)
         cli_job_say_shard(cli, &s->stats, path);
-    if (s->job && s->stats.failed)
+    if (s->job && s->stats.failed && !cli->options->mutations)
         cli_job_say_failed(cli, "records", &s->stats, cli->options->n_shards ? NULL : path);
     else if (s->n_failed)
         cli_say(cli, "%llu of %llu %s have no score", (unsigned long long)s->n_failed,

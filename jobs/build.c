@@ -196,7 +196,7 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     struct bi_journal_record twin;
     struct bioinfer_result with_arrays;
     int st;
-    if (of % b->n_parts != r->ordinal % b->n_parts)
+    if (of % b->n_parts != r->ordinal % b->n_parts || r->n_arrays || r->n_texts)
         return damaged(&b->parts[r->ordinal % b->n_parts], r->ordinal, err);
     if ((st = read_payload(s, of, &s->twin, &twin, err)) ||
         (st = unpack(s, &s->twin, &with_arrays, err)))

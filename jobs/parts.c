@@ -300,6 +300,14 @@ static int look_at(void *user, const char *name)
     return search->forget && !strcmp(name + strlen(begin), "json") ? remove_in(s, name) : 0;
 }
 
+static bool has_index(const struct bi_parts *s)
+{
+    char *path = path_of(s, "index.json", NULL);
+    const bool there = path && bi_path_exists(path);
+    bi_free(s->env, path);
+    return there;
+}
+
 /* Without --resume parts that are there are in the way; --resume=no forgets that they are done. */
 static int find_earlier(struct bi_parts *s, int resume, struct bioinfer_error *err)
 {
@@ -310,6 +318,11 @@ static int find_earlier(struct bi_parts *s, int resume, struct bioinfer_error *e
         st = bi_fail(err, BIOINFER_MISMATCH,
                      "%s: parts are there already: --resume goes on with "
                      "them, --resume=no starts again",
+                     s->folder);
+    if (!st && !search.found && resume == BIOINFER_RESUME_NO && has_index(s))
+        st = bi_fail(err, BIOINFER_MISMATCH,
+                     "%s: an index.json is there without parts: it is of something else; name "
+                     "another folder",
                      s->folder);
     if (st)
         return st;
@@ -445,6 +458,18 @@ static int part_source(void *user, struct bioinfer_record *r, struct bioinfer_er
                : 1;
 }
 
+/* Removes the job of a part that is done: a run may have been killed before it did so. */
+static void clear_part(const struct bi_parts *s, uint64_t k)
+{
+    struct bi_buf folder = {.env = s->env};
+    char name[NAME_SIZE];
+    name_part(name, k, s->writer.format);
+    bi_buf_printf(&folder, "%s/%s.part", s->folder, name);
+    if (bi_buf_text(&folder) && bi_path_exists(folder.data))
+        bi_job_clear(s->env, folder.data);
+    bi_buf_free(&folder);
+}
+
 /* Reads the records of a part that is done, or of another shard. */
 static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error *err)
 {
@@ -476,6 +501,7 @@ static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error
                        "%s: part %" PRIu64 " is of another input, or the "
                        "input has changed up to record %" PRIu64,
                        s->folder, k, s->n_read);
+    clear_part(s, k);
     s->closed.records += d.n;
     s->closed.resumed += d.n;
     s->closed.failed += d.failed;

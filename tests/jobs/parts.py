@@ -173,6 +173,28 @@ class Parts(unittest.TestCase):
         self.assertEqual(after.pop("mine.txt"), b"a file of the user")
         self.assertEqual(after, before)
 
+    def test_folder_of_somebody_else(self):
+        folder = self.path("theirs.parts")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "index.json"), "w", encoding="ascii") as f:
+            f.write("{}")
+        p = self.command("-o", folder, code=73)
+        self.assertIn("an index.json is there without parts", p.words)
+        self.assertEqual(read_all(folder), {"index.json": b"{}"})
+
+    def test_journal_beside_a_part_that_is_done(self):
+        folder = self.path("left.parts")
+        self.command("-o", folder, code=1)
+        before = read_all(folder)
+        name = next(n for n in sorted(before) if n.startswith("part-") and n.endswith(".npz"))
+        left = os.path.join(folder, name + ".part")
+        os.mkdir(left)
+        for file in "job.json", "journal", "data", "lock":
+            with open(os.path.join(left, file), "w", encoding="ascii") as f:
+                f.write("{}")
+        self.command("-o", folder, "--resume", code=1)
+        self.assertEqual(read_all(folder), before)
+
     def test_refuses_names(self):
         self.assertIn("names one file", self.command("-o", "x.npz", code=64).words)
         self.assertIn("name the folder", self.command("--format", "tsv", code=64).words)

@@ -7,6 +7,7 @@
     kills    killed at N random moments in all, and resumed until it is complete
     shards   two and three shards, one of them killed and resumed, merged
     refused  what does not go together is said, with exit status 64
+    emptied  a pipe that gives nothing when the job is resumed
 
 The output and the manifest must have the bytes of an undisturbed run, and nothing else is left.
 """
@@ -304,6 +305,33 @@ def refused(task):
     assert p.returncode in {65, 73} and expected in p.stderr.decode(), (expected, p.stderr)
 
 
+def emptied(task):
+    """A pipe that gives nothing, where it gave records before, ends with an error and costs none of
+    the journal."""
+    with open(task.input, "rb") as f:
+        records = f.read()
+    path = os.path.join(fresh(task.folder), task.output)
+    part = path + ".part"
+    args = [a if a != task.input else "-" for a in task.args(path, "--resume")]
+
+    def run(text, **env):
+        return subprocess.run(args, input=text, capture_output=True, timeout=300, check=False,
+                              env=dict(os.environ, **env))
+    for n in range(5, 400, 5):  # killed when some records are in the journal
+        shutil.rmtree(part, ignore_errors=True)
+        run(records, BIOINFER_KILL_AT_CALL=str(n), BIOINFER_FAST_CLOCK="1")
+        journal = os.path.join(part, "journal")
+        if os.path.exists(journal) and os.path.getsize(journal) > 256:
+            break
+    before = os.path.getsize(journal) // 64 * 64  # whole records
+    p = run(b"")
+    assert p.returncode == 65, (p.returncode, p.stderr)
+    assert os.path.getsize(journal) >= before, (os.path.getsize(journal), before, p.stderr)
+    p = run(records)
+    assert p.returncode == task.code, (p.returncode, p.stderr)
+    assert contents(path)[""], path
+
+
 def main(exe, root, case, name, count):
     global EXE, ROOT
     EXE, ROOT = os.path.abspath(exe), os.path.abspath(root)
@@ -312,7 +340,7 @@ def main(exe, root, case, name, count):
         if case in {"kills", "points"}:
             {"kills": kills, "points": points}[case](task, int(count))
         else:
-            {"shards": shards, "refused": refused}[case](task)
+            {"shards": shards, "refused": refused, "emptied": emptied}[case](task)
 
 
 if __name__ == "__main__":
