@@ -51,10 +51,14 @@ static int8_t charge_of(const struct bi_mol_text *t)
     return (int8_t)(text[1] == '+' ? text[0] - '0' : '0' - text[0]);
 }
 
+/* Each bond may stand twice, and as often as its order says. */
+enum { MAX_CONECT = 6 * BI_MOL_MAX_BONDS };
+
 struct ligand {
     struct bi_mol_text *t;
     int *serials; /* the file's numbers of the molecule's atoms */
     size_t cap_serials;
+    uint32_t n_conect; /* fields of CONECT records, each of which is compared with all bonds */
     bool ascending;
 };
 
@@ -114,7 +118,7 @@ static bool find_atom(const struct bi_molecule *mol, const struct ligand *l, int
     return low < mol->n_atoms && l->serials[low] == serial;
 }
 
-static int read_bonds(struct bi_molecule *mol, const struct ligand *l, struct bioinfer_error *err)
+static int read_bonds(struct bi_molecule *mol, struct ligand *l, struct bioinfer_error *err)
 {
     uint32_t ends[2];
     size_t n;
@@ -128,6 +132,9 @@ static int read_bonds(struct bi_molecule *mol, const struct ligand *l, struct bi
         word = bi_mol_columns(l->t, 11 + 5 * k, 5, &n);
         if (!bi_mol_int(word, n, &serial) || !find_atom(mol, l, serial, &ends[1]))
             continue;
+        if (++l->n_conect > MAX_CONECT)
+            return bi_mol_fail(l->t, err, BIOINFER_LIMIT, "more than %d bonds in CONECT records",
+                               MAX_CONECT);
         bond.b = ends[1];
         while (at < mol->n_bonds && !(mol->bonds[at].a == bond.a && mol->bonds[at].b == bond.b) &&
                !(mol->bonds[at].a == bond.b && mol->bonds[at].b == bond.a))

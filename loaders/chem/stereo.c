@@ -172,12 +172,24 @@ static bool in_ring_below(const struct bi_molecule *mol, uint32_t atom, uint32_t
     return false;
 }
 
+static bool ring_has(const struct bi_molecule *mol, uint32_t ring, uint32_t atom)
+{
+    for (uint32_t k = mol->ring_start[ring]; k < mol->ring_start[ring + 1]; k++)
+        if (mol->ring_atoms[k] == atom)
+            return true;
+    return false;
+}
+
 /* Do two rings meet in this atom and go on together for two bonds or more? */
 static bool is_bridgehead(const struct bi_molecule *mol, uint32_t atom)
 {
-    for (uint32_t r = 0; r < mol->n_rings; r++)
+    for (uint32_t r = 0; r < mol->n_rings; r++) {
+        if (!ring_has(mol, r, atom))
+            continue;
         for (uint32_t other = 0; other < r; other++) {
             uint32_t n_shared = 0, at_atom = 0;
+            if (!ring_has(mol, other, atom))
+                continue;
             for (uint32_t k = mol->ring_start[r]; k < mol->ring_start[r + 1]; k++)
                 for (uint32_t l = mol->ring_start[other]; l < mol->ring_start[other + 1]; l++)
                     if (mol->ring_bonds[k] == mol->ring_bonds[l]) {
@@ -188,6 +200,7 @@ static bool is_bridgehead(const struct bi_molecule *mol, uint32_t atom)
             if (n_shared > 1 && at_atom == 1)
                 return true;
         }
+    }
     return false;
 }
 
