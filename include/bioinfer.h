@@ -221,7 +221,7 @@ BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path,
 
 /* Writes what perception makes of each molecule of a file (SDF, MOL2, or the ligands of a PDB file,
  * plain or in gzip; "-" is standard input) as tab-separated lines through `write`, below a line of
- * names; with `atoms` each atom and bond as well. docs/molecules.md says what the columns mean.
+ * names; with `atoms` each atom and bond as well. `man bioinfer` says what the columns mean.
  * *n_failed (NULL: not wanted) becomes the number of molecules that cannot be used, which cost
  * themselves only. EMPTY: there is none. */
 BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,

@@ -23,10 +23,13 @@ takes all cases and models of full size.
 import argparse
 import concurrent.futures
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'tools'))
@@ -120,7 +123,8 @@ class Build:
         for at, _, names in os.walk(folder):
             for name in names:
                 path = os.path.join(at, name)
-                if '.part' not in os.path.relpath(path, folder) and name != LAUNCH_LOG:
+                unfinished = re.search(r'\.part(-\d+-of-\d+)?(/|$)', os.path.relpath(path, folder))
+                if not unfinished and name != LAUNCH_LOG:
                     with open(path, 'rb') as f:
                         out[os.path.relpath(path, folder)] = f.read()
         if len(out) == 2 * len(case.commands):
@@ -295,7 +299,15 @@ def run_all(args, job, tally):
                 tally.add(case.name, future.result())
             except Skip:
                 tally.skipped += 1
-            except (Broken, ValueError, subprocess.TimeoutExpired) as e:
+            except (
+                Broken,
+                ValueError,
+                KeyError,
+                OSError,
+                struct.error,
+                zipfile.BadZipFile,
+                subprocess.TimeoutExpired,
+            ) as e:
                 tally.broken += 1
                 tally.tell('BROKEN', case.name, [str(e)])
 
