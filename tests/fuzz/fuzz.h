@@ -10,13 +10,16 @@
 
 #include "../../loaders/checkpoint.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__has_feature)
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#if defined(__has_feature) /* clang; gcc says it by a macro */
+#if __has_feature(address_sanitizer)
 #define FUZZ_ASAN 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define FUZZ_ASAN 1
+#endif
+#ifdef FUZZ_ASAN
 #include <sanitizer/asan_interface.h>
-#endif
-#endif
-#ifndef FUZZ_ASAN
+#else
 #define ASAN_POISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
 #define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
 #endif
