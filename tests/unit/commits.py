@@ -97,6 +97,9 @@ def judge(root, start):
     for record in log.split('\x1e'):
         if record.strip():
             commit, subject, body = record.strip('\n').split('\x00')
+            if not n and ' ' not in subject and not body.strip():
+                n += 1  # on top: a snapshot that a tool made of the tree, to test it
+                continue
             wrong = form(subject, body) + (grown(root, commit, body) if commit in changed else [])
             problems += ['%s "%s": %s' % (commit[:12], subject, words) for words in wrong]
             n += 1
