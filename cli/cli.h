@@ -6,7 +6,9 @@
  *   suggest.c   what an unknown word may have meant
  *   embed.c     bioinfer MODEL INPUT
  *   job.c       journals, as the commands use them, and bioinfer merge
- *   pool.c      worker processes and what they are given to do
+ *   task.c      what a command computes, in this process or in workers (task.h)
+ *   pool.c      worker processes and what they are given to do, with pool_chunks.c, pool_devices.c
+ *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
@@ -181,6 +183,8 @@ struct cli_progress {
     uint64_t skipped_residues;            /* the part that needs no computing */
     const struct bioinfer_reader *reader; /* NULL: no estimate */
 };
+
+struct cli_pool;
 
 struct cli {
     const struct cli_options *options;

@@ -299,23 +299,48 @@ static int pending(void *user)
 
 static int compute(struct run *run, struct bioinfer_error *err)
 {
-    const struct cli_pool_io io = {.source = run->job ? take_record : next_record,
-                                   .sink = take_result,
-                                   .pending = run->job ? pending : NULL,
-                                   .user = run,
-                                   .in_order = !run->job};
-    bioinfer_session *session = run->cli->session;
-    int st;
+    const struct cli_run_io io = {.source = run->job ? take_record : next_record,
+                                  .sink = take_result,
+                                  .pending = run->job ? pending : NULL,
+                                  .user = run,
+                                  .input_size = cli_plain_size(run->cli->options->input),
+                                  .in_order = !run->job};
 
-    if (run->pool)
-        return cli_pool_run(run->pool, &io, err);
-    if (!run->job)
-        return bioinfer_session_run(session, next_record, run, take_result, run, err);
-    do
-        st = bioinfer_session_run(session, take_record, run, take_result, run, err);
-    while (!st && bioinfer_job_pending(run->job));
-    return st;
+    return cli_task_run(run->cli, &cli_embed_task, run->pool, &io, err);
 }
+
+/* ---- the task ---- */
+
+static int begin(struct cli *cli)
+{
+    (void)cli;
+    return CLI_EXIT_OK;
+}
+
+static int open_task(struct cli *cli, cli_tick tick)
+{
+    return cli_open_session(cli, cli_include(cli->options), tick);
+}
+
+static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
+                    void *sink_user, struct bioinfer_error *err)
+{
+    return bioinfer_session_run(cli->session, source, source_user, sink, sink_user, err);
+}
+
+static void end(struct cli *cli)
+{
+    bioinfer_session_free(&cli->session);
+}
+
+const struct cli_task cli_embed_task = {.begin = begin,
+                                        .open = open_task,
+                                        .run = run_task,
+                                        .profile = cli_print_profile,
+                                        .end = end,
+                                        .weigh = cli_weigh_sequence};
+
+/* ---- the command ---- */
 
 static int finish(struct run *run, struct bioinfer_error *err)
 {
@@ -346,9 +371,7 @@ int cli_embed(struct cli *cli)
     }
     if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)))
         goto out;
-    code = cli_pool_wanted(o) ? cli_pool_open(&run.pool, cli) : cli_open_model(cli);
-    if (!code && !run.pool)
-        code = cli_open_session(cli, include, cli_progress_tick);
+    code = cli_task_open(cli, &cli_embed_task, &run.pool);
     if (!code && !run.pool && !dumping && strcmp(path, "-")) /* a job is tied to the weights */
         code = cli_fingerprint(cli);
     if (code)

@@ -391,6 +391,13 @@ static int flush_stdout(int code)
     return code ? code : CLI_EXIT_IO;
 }
 
+/* Gives the task that the workers of a command compute. */
+static const struct cli_task *task_of(int command)
+{
+    (void)command;
+    return &cli_embed_task;
+}
+
 int main(int argc, char **argv)
 {
     static struct cli_options options;
@@ -426,7 +433,10 @@ int main(int argc, char **argv)
         free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }
-    switch (options.command) {
+    switch (worker ? 0 : options.command) {
+    case 0:
+        code = cli_worker(&cli, task_of(options.command), worker);
+        break;
     case CLI_SCORE:
         code = cli_score(&cli);
         break;
@@ -452,7 +462,7 @@ int main(int argc, char **argv)
         code = cli_merge(&cli);
         break;
     default:
-        code = worker ? cli_worker(&cli, worker) : cli_embed(&cli);
+        code = cli_embed(&cli);
         break;
     }
     cli_close(&cli);

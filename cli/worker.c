@@ -25,6 +25,7 @@ struct chunk {
 /* One per process: the log callback and the hook of cli_say have no other way to it. */
 static struct worker {
     struct cli *cli;
+    const struct cli_task *task;
     pthread_mutex_t lock; /* of the queue */
     pthread_cond_t more;
     struct chunk *first, **last;
@@ -181,7 +182,7 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
         return 0;
     memcpy(&head, c->at, sizeof head);
     c->at += sizeof head;
-    *record = (struct bioinfer_record){.ordinal = head.ordinal,
+    *record = (struct bioinfer_record){.ordinal = head.index,
                                        .length = head.length,
                                        .status = (int)head.status,
                                        .id = c->at,
@@ -192,6 +193,22 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
     c->at += -(uintptr_t)c->at % 8;
     c->left--;
     return 1;
+}
+
+struct one {
+    const struct bioinfer_record *record;
+    bool given;
+};
+
+static int next_of_one(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct one *one = user;
+
+    (void)err;
+    if (one->given)
+        return 0;
+    *record = *one->record;
+    return one->given = true;
 }
 
 static int send_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
@@ -224,7 +241,6 @@ static int tick(void *user, uint64_t records, uint64_t residues)
 
 static int compute(const struct chunk *chunk, struct bioinfer_error *err)
 {
-    bioinfer_session *session = worker.cli->session;
     struct bioinfer_record record;
     struct cli_run_head head;
     struct cursor cursor;
@@ -240,13 +256,14 @@ static int compute(const struct chunk *chunk, struct bioinfer_error *err)
     if (st)
         return st;
     if (!head.careful)
-        return bioinfer_session_run(session, next_record, &cursor, send_result, NULL, err);
+        return worker.task->run(worker.cli, next_record, &cursor, send_result, NULL, err);
     while (!st && next_record(&cursor, &record, err)) {
+        struct one one = {&record, false};
         send_frame(CLI_START, 0, &record.ordinal, sizeof record.ordinal);
         if (cli_worker_meets)
             st = cli_worker_meets(record.id, err);
         if (!st)
-            st = bioinfer_session_run_records(session, &record, 1, send_result, NULL, err);
+            st = worker.task->run(worker.cli, next_of_one, &one, send_result, NULL, err);
     }
     return st;
 }
@@ -275,7 +292,7 @@ static void send_hello(const struct cli *cli)
     send_frame(CLI_HELLO, 0, &h, sizeof h);
 }
 
-int cli_worker(struct cli *cli, const char *spec)
+int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
 {
     struct cli_options options = *cli->options;
     char device[64];
@@ -296,11 +313,12 @@ int cli_worker(struct cli *cli, const char *spec)
     options.threads = atoi(slash + 1);
     cli->options = &options;
     worker.cli = cli;
+    worker.task = task;
     cli_say_hook = say;
     if (pthread_create(&reader, NULL, read_frames, NULL))
         return CLI_EXIT_NO_MEMORY;
-    if ((code = cli_open_context(cli)) || (code = cli_open_model(cli)) ||
-        (code = cli_open_session(cli, cli_include(&options), tick)) ||
+    if ((code = task->begin(cli)) || (code = cli_open_context(cli)) ||
+        (code = cli_open_model(cli)) || (code = task->open(cli, tick)) ||
         (code = cli_fingerprint(cli)))
         leave(CLI_FAIL, -1, code, "");
     send_hello(cli);
@@ -312,7 +330,7 @@ int cli_worker(struct cli *cli, const char *spec)
         free(chunk);
     }
     if (options.profile)
-        cli_print_profile(cli);
+        task->profile(cli);
     fflush(stderr);
     _exit(0); /* the reader still waits for input */
 }

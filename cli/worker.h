@@ -9,20 +9,22 @@
  *                           struct cli_run_record and its texts, each with a NUL, padded to 8
  *                    QUIT   print the profile if asked for, and leave
  *   from the worker  HELLO  struct cli_hello: the model is open
- *                    START  uint64_t ordinal: its computing begins (careful chunks)
- *                    RESULT a packed result (bioinfer_result_pack)
+ *                    START  uint64_t index: its computing begins (careful chunks)
+ *                    RESULT a packed result (bioinfer_result_pack), or a piece of one
  *                    TICK   still computing
  *                    DONE   chunk `number` is done
  *                    SAY    a message for the user
  *                    FAULT  struct cli_fault: the device is lost; the worker leaves
  *                    FAIL   struct cli_fault: the run cannot go on; the worker leaves
  *
+ * A worker knows a record by its index in the chunk: that is the ordinal of START and RESULT.
+ *
  * The worker reads its input in a thread of its own: it takes chunks ahead, and when the
  * input ends it leaves at once, so no worker outlives the command. */
 #ifndef BI_CLI_WORKER_H
 #define BI_CLI_WORKER_H
 
-#include "cli.h"
+#include "task.h"
 
 enum cli_frame_type {
     CLI_RUN = 1,
@@ -52,7 +54,7 @@ struct cli_run_head {
 };
 
 struct cli_run_record {
-    uint64_t ordinal, length;
+    uint64_t index, length;
     int64_t status;
     uint64_t n_id, n_description, n_message; /* bytes, NUL included */
 };
@@ -65,28 +67,18 @@ struct cli_fault {
 /* ---- worker.c ---- */
 
 /* `bioinfer --worker=DEVICE/THREADS`, all other options as the command has them. */
-int cli_worker(struct cli *cli, const char *spec);
+int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec);
 /* Called for every record before it is computed; a status ends the worker with it. NULL, but in
  * the program that tests/jobs/fault.c makes of these sources. */
 extern int (*cli_worker_meets)(const char *id, struct bioinfer_error *err);
 
 /* ---- pool.c: the other side ---- */
 
-struct cli_pool;
-
-struct cli_pool_io {
-    bioinfer_source source;
-    bioinfer_sink sink;
-    int (*pending)(void *user); /* has the source records again after its end? */
-    void *user;
-    bool in_order; /* results in the order of the records */
-};
-
 /* Starts a worker for every device of the list and waits until all have their model open;
  * fills cli->info. Returns an exit code. */
-int cli_pool_open(struct cli_pool **pool, struct cli *cli);
+int cli_pool_open(struct cli_pool **pool, struct cli *cli, const struct cli_task *task);
 /* Computes all records of io->source. */
-int cli_pool_run(struct cli_pool *pool, const struct cli_pool_io *io, struct bioinfer_error *err);
+int cli_pool_run(struct cli_pool *pool, const struct cli_run_io *io, struct bioinfer_error *err);
 /* Lets the workers print their profile and leave. */
 void cli_pool_close(struct cli_pool **pool);
 /* Do these options ask for worker processes? */

@@ -1,0 +1,134 @@
+/* pool.h - worker processes over one queue of records, from the inside.
+ *
+ *   pool.c           the loop; opening and closing
+ *   pool_chunks.c    records read ahead in chunks, and results on their way to the sink
+ *   pool_workers.c   processes: started, written to, read from, replaced
+ *   pool_devices.c   the workers that --device and --workers ask for
+ *
+ * The command itself opens no device. It cuts the records into chunks of about a second of work,
+ * smaller ones as the end of a plain file comes near, and keeps two with every worker. When a
+ * worker ends, is silent for longer than the watchdog allows, or reports its device lost, a new one
+ * takes its place; of the chunk that it was computing, what has no whole result yet is done again
+ * one record at a time. A record at which a worker ends again is set aside, with status
+ * device_error. (Workers killed by SIGKILL from outside are not held against a record until the
+ * fifth time.) A device that fails six times in a row without one result in between is given up. */
+#ifndef BI_CLI_POOL_H
+#define BI_CLI_POOL_H
+
+#include <sys/types.h>
+
+#include "worker.h"
+
+enum { CLI_MAX_WORKERS = 256, CLI_AHEAD = 2, CLI_MAX_ARRAYS = 4096, CLI_MAX_TEXTS = 16 };
+enum { CLI_FIRST_CHUNK = 16384, CLI_SMALLEST_CHUNK = 4096, CLI_LARGEST_CHUNK = 4 << 20 }; /* work */
+
+/* A record that was read, until its result is with the sink. */
+struct cli_held {
+    uint64_t ordinal, length;
+    int status;
+    bool done;
+    int kills;         /* workers that ended while they computed it alone */
+    uint32_t n_pieces; /* counts pieces of its result, from the worker that computes it now */
+    char *texts;       /* id, description, message, sequence, each with a NUL */
+    size_t n_id, n_description, n_message;
+    char *packed; /* pieces of its result, one behind the other, until its turn comes */
+    uint64_t packed_size, packed_cap;
+};
+
+struct cli_chunk {
+    struct cli_chunk *next;  /* by number: all that are not delivered */
+    struct cli_chunk *again; /* the next one that is to be done again */
+    uint32_t number;
+    struct cli_held *records;
+    size_t n, cap, n_done, n_delivered;
+    uint64_t work;
+    bool careful;
+    double begun;
+};
+
+struct cli_pool_worker {
+    char device[32];
+    int threads;
+    pid_t pid; /* 0 = not running */
+    int to, from;
+    bool ready, given_up;
+    struct cli_chunk *chunks[CLI_AHEAD]; /* [0] is being computed */
+    int n_chunks;
+    struct cli_frame frame; /* coming in */
+    size_t frame_got;
+    char *bytes;
+    uint64_t bytes_got, bytes_cap;
+    char *out; /* going out */
+    size_t out_size, out_at, out_cap;
+    bool started;
+    uint64_t start; /* index of the record of a careful chunk that is being computed */
+    int faults;     /* in a row */
+    int aside;      /* records set aside in a row, without a result between them */
+    double heard, start_at;
+    bool hung;
+    char why[sizeof((struct cli_fault *)0)->text];
+};
+
+struct cli_pool {
+    struct cli *cli;
+    const struct cli_task *task;
+    const struct cli_run_io *io; /* NULL until the run begins */
+    struct cli_pool_worker workers[CLI_MAX_WORKERS];
+    int n_workers;
+    struct cli_chunk *first, **last; /* not delivered, by number */
+    struct cli_chunk *again;
+    uint32_t n_chunks;
+    uint64_t chunk_work;            /* the size of a chunk, by the time that earlier ones took */
+    uint64_t work_read, bytes_read; /* sums over all records read */
+    uint64_t packed_size;           /* bytes of results that wait for their turn */
+    bool ended;
+    double watchdog;
+    struct bioinfer_array arrays[CLI_MAX_ARRAYS];
+    struct bioinfer_text texts[CLI_MAX_TEXTS];
+    struct cli_hello hello;
+    char fingerprint[256];
+    int status;    /* the reason for which the run ends */
+    int exit_code; /* said by a worker */
+    char *said;    /* by workers before they were ready: texts, a NUL behind each */
+    size_t n_said;
+    struct bioinfer_error err;
+};
+
+/* Gives room for n elements of `size` bytes in *array, by doubling *cap; false: no memory. */
+bool cli_pool_grow(void *array, size_t *cap, size_t n, size_t size);
+int cli_pool_no_memory(struct cli_pool *p);
+
+/* ---- pool_chunks.c ---- */
+
+/* Gives the next chunk of new records, NULL when the source has none now. */
+struct cli_chunk *cli_pool_new_chunk(struct cli_pool *p);
+/* Takes a packed result, or a piece of one, of a record of the chunk. */
+int cli_pool_take(struct cli_pool *p, struct cli_chunk *c, const void *bytes, uint64_t size);
+/* Hands on results whose turn has come, and frees chunks that are done with. */
+int cli_pool_deliver(struct cli_pool *p);
+/* Ends a record at which the worker ended twice: it has no result. */
+int cli_pool_set_aside(struct cli_pool *p, struct cli_chunk *c, uint64_t index,
+                       const struct cli_pool_worker *w);
+/* Sets the size of the chunks to come by the seconds that one took. */
+void cli_pool_chunk_took(struct cli_pool *p, double seconds);
+void cli_pool_free_chunks(struct cli_pool *p);
+
+/* ---- pool_workers.c ---- */
+
+int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w);
+/* Puts a chunk among the bytes that go to the worker; false: no memory. */
+bool cli_pool_put_chunk(struct cli_pool_worker *w, const struct cli_chunk *c);
+/* Writes what the pipe takes. */
+void cli_pool_write(struct cli_pool_worker *w);
+/* Reads what there is; false when the worker has ended. */
+bool cli_pool_read(struct cli_pool *p, struct cli_pool_worker *w);
+/* Queues again what a worker that ended had, and says when the next one starts. */
+int cli_pool_ended(struct cli_pool *p, struct cli_pool_worker *w);
+void cli_pool_end_worker(struct cli_pool *p, struct cli_pool_worker *w);
+
+/* ---- pool_devices.c ---- */
+
+/* Fills p->workers; an exit code. */
+int cli_pool_devices(struct cli_pool *p);
+
+#endif

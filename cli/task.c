@@ -1,0 +1,52 @@
+/* task.c - a task opened and run, in this process or by a pool of workers. */
+#include "worker.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool)
+{
+    int code;
+
+    if (cli_pool_wanted(cli->options))
+        return cli_pool_open(pool, cli, task);
+    return (code = cli_open_model(cli)) ? code : task->open(cli, cli_progress_tick);
+}
+
+int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,
+                 const struct cli_run_io *io, struct bioinfer_error *err)
+{
+    int st;
+
+    if (pool)
+        return cli_pool_run(pool, io, err);
+    do
+        st = task->run(cli, io->source, io->user, io->sink, io->user, err);
+    while (!st && io->pending && io->pending(io->user));
+    return st;
+}
+
+struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfer_record *r)
+{
+    const char *description = r->description ? r->description : "";
+    /* a header, broken lines */
+    const uint64_t bytes = r->length + r->length / 70 + strlen(r->id) + strlen(description) + 6;
+
+    (void)cli;
+    return (struct cli_weight){.work = r->length, .bytes = bytes};
+}
+
+uint64_t cli_plain_size(const char *path)
+{
+    unsigned char magic[2] = {0};
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool plain = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, magic, 2) == 2 &&
+                 !(magic[0] == 0x1f && magic[1] == 0x8b);
+
+    if (fd >= 0)
+        close(fd);
+    return plain ? (uint64_t)st.st_size : 0;
+}

@@ -1,0 +1,60 @@
+/* task.h - what a command computes, so that either this process or worker processes can do it.
+ *
+ * A command is a source of records, a task that computes them, and a sink that takes their results.
+ * The same task runs in this process, where it is called with the command's own source and sink,
+ * and in a worker (worker.c), where both are frames of the pool (pool.c). Pool and worker know
+ * tasks by this table alone.
+ *
+ * These files are the command's and not the library's: a worker is this program started again with
+ * the command line that the user gave, so that it opens the same model with the same options. */
+#ifndef BI_CLI_TASK_H
+#define BI_CLI_TASK_H
+
+#include "cli.h"
+
+/* Says how much work a record is, for an even split between workers. */
+struct cli_weight {
+    uint64_t work;  /* residues that one pass of the model computes */
+    uint64_t bytes; /* about as many as the record takes in the input */
+};
+
+struct cli_task {
+    /* Reads and checks what needs no model. Returns an exit code, like `open`. */
+    int (*begin)(struct cli *cli);
+    /* Opens what computes, behind the model of cli. `tick` is called while it does. */
+    int (*open)(struct cli *cli, cli_tick tick);
+    /* Computes all records of the source. Results come in the order of the records, each in pieces
+     * 0, 1, ... of which the last one alone has a status and `more` = 0. A non-zero return of
+     * source or sink ends the run with that status. */
+    int (*run)(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
+               void *sink_user, struct bioinfer_error *err);
+    void (*profile)(struct cli *cli); /* prints the table of --profile */
+    void (*end)(struct cli *cli);     /* frees what begin and open made; accepts half of it */
+    struct cli_weight (*weigh)(const struct cli *cli, const struct bioinfer_record *record);
+    bool of_files; /* the sequence of a record is the path of a file: its length is not known */
+};
+
+extern const struct cli_task cli_embed_task;
+
+/* The records and results of a run, for the process that owns them. */
+struct cli_run_io {
+    bioinfer_source source;
+    bioinfer_sink sink;
+    int (*pending)(void *user); /* has the source records again after its end? NULL = never */
+    void *user;
+    uint64_t input_size; /* bytes of the input, 0 = not known */
+    bool in_order;       /* the sink needs results in the order of the records */
+};
+
+/* Opens the model and the task in this process, or workers where the options ask for them; fills
+ * cli->info. Returns an exit code. */
+int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool);
+/* Computes all records of io->source, here or by the pool. */
+int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,
+                 const struct cli_run_io *io, struct bioinfer_error *err);
+/* The weight of a record of FASTA, as `weigh` of most tasks. */
+struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfer_record *record);
+/* Gives the bytes of a plain file; 0 when it is none or cannot be read: who reads it says why. */
+uint64_t cli_plain_size(const char *path);
+
+#endif
