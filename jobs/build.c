@@ -33,8 +33,17 @@ int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, 
     return 0;
 }
 
+void bi_part_forget(struct bi_part *part, uint64_t index)
+{
+    if (index >= part->n_where || !part->where[index])
+        return;
+    part->where[index] = 0;
+    part->n_set--;
+}
+
 struct builder {
     struct bi_build *b;
+    bool is_damaged; /* a journal is: what failed is no fault of the output's */
     struct bioinfer_writer *writer;
     struct bi_out manifest;
     struct bi_buf payload, twin, row;
@@ -44,10 +53,12 @@ struct builder {
     size_t cap_arrays, cap_texts, cap_pieces;
 };
 
-static int damaged(const struct bi_part *part, uint64_t ordinal, struct bioinfer_error *err)
+static int damaged(struct builder *s, const struct bi_part *part, uint64_t ordinal,
+                   struct bioinfer_error *err)
 {
-    return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is damaged", part->journal.data.path,
-                   (unsigned long long)ordinal);
+    s->is_damaged = true;
+    return bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is damaged; --resume computes it again",
+                   part->journal.data.path, (unsigned long long)ordinal);
 }
 
 int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err)
@@ -71,17 +82,21 @@ static int read_record(struct builder *s, const struct bi_part *part, uint64_t a
                        struct bioinfer_error *err)
 {
     int st = bi_journal_get(&part->journal, at, record, err);
-    if (st)
+    if (st) {
+        s->is_damaged = st == BIOINFER_FORMAT;
         return st;
+    }
     if (record->size < BI_JOB_PREFIX ||
         !bi_range_ok(record->offset, record->size, part->journal.data.size))
-        return damaged(part, record->ordinal, err);
+        return damaged(s, part, record->ordinal, err);
     buf->size = 0;
     if (!bi_buf_reserve(buf, (size_t)record->size))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %llu bytes of results", s->b->path,
                        (unsigned long long)record->size);
     buf->size = (size_t)record->size;
-    return bi_journal_read(&part->journal, record, buf->data, err);
+    st = bi_journal_read(&part->journal, record, buf->data, err);
+    s->is_damaged = st == BIOINFER_FORMAT;
+    return st;
 }
 
 /* The payload of an ordinal, of several pieces that of the last, into *buf. */
@@ -106,6 +121,7 @@ static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_r
     const char *bytes = buf->data + BI_JOB_PREFIX;
     size_t size = buf->size - BI_JOB_PREFIX;
     struct bi_unpacked room;
+    int st;
     bi_pack_count(bytes, size, &room.n_arrays, &room.n_texts);
     if (!bi_grow(s->b->env, &s->arrays, &s->cap_arrays, (size_t)room.n_arrays + 1,
                  sizeof *s->arrays) ||
@@ -113,7 +129,9 @@ static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_r
         return bi_fail(err, BIOINFER_NOMEM, "%s: arrays", s->b->path);
     room.arrays = s->arrays;
     room.texts = s->texts;
-    return bi_unpack(r, &room, bytes, size, err);
+    st = bi_unpack(r, &room, bytes, size, err);
+    s->is_damaged = st == BIOINFER_FORMAT;
+    return st;
 }
 
 /* Finds the pieces in front of the last one, which is record `at` of its journal, from the last to
@@ -126,23 +144,23 @@ static int find_pieces(struct builder *s, const struct bi_part *part, uint64_t a
     char prefix[BI_JOB_PREFIX];
     int st;
     if (n > at) /* more than there are records before it */
-        return damaged(part, last->ordinal, err);
+        return damaged(s, part, last->ordinal, err);
     if (!bi_grow(s->b->env, &s->pieces, &s->cap_pieces, n, sizeof *s->pieces))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %u pieces", s->b->path, (unsigned)n);
     while (n) {
         uint64_t before;
         if (record.size < BI_JOB_PREFIX ||
             !bi_range_ok(record.offset, record.size, part->journal.data.size))
-            return damaged(part, last->ordinal, err);
+            return damaged(s, part, last->ordinal, err);
         if ((st = bi_append_read(&part->journal.data, record.offset, prefix, sizeof prefix, err)))
             return st;
         if ((before = bi_le64(prefix + 8)) >= at)
-            return damaged(part, last->ordinal, err);
+            return damaged(s, part, last->ordinal, err);
         if ((st = bi_journal_get(&part->journal, before, &record, err)))
             return st;
         if (record.ordinal != last->ordinal || bi_journal_piece(&record) != n - 1 ||
             record.flags & (BI_JOURNAL_LAST | BI_JOURNAL_END))
-            return damaged(part, last->ordinal, err);
+            return damaged(s, part, last->ordinal, err);
         s->pieces[--n] = at = before;
     }
     return 0;
@@ -160,7 +178,7 @@ static int put_pieces(struct builder *s, const struct bi_part *part, uint64_t at
             (st = unpack(s, &s->payload, &r, err)))
             return st;
         if (r.ordinal != last->ordinal || r.piece != k || !r.more || r.status)
-            return damaged(part, last->ordinal, err);
+            return damaged(s, part, last->ordinal, err);
         if (r.n_arrays || r.n_texts)
             st = bi_writer_put(s->writer, &r, err);
     }
@@ -197,13 +215,13 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     struct bioinfer_result with_arrays;
     int st;
     if (of % b->n_parts != r->ordinal % b->n_parts || r->n_arrays || r->n_texts)
-        return damaged(&b->parts[r->ordinal % b->n_parts], r->ordinal, err);
+        return damaged(s, &b->parts[r->ordinal % b->n_parts], r->ordinal, err);
     if ((st = read_payload(s, of, &s->twin, &twin, err)) ||
         (st = unpack(s, &s->twin, &with_arrays, err)))
         return st;
     if (with_arrays.status || with_arrays.length != r->length || with_arrays.piece ||
         bi_le64(s->twin.data + 8))
-        return damaged(&b->parts[r->ordinal % b->n_parts], r->ordinal, err);
+        return damaged(s, &b->parts[r->ordinal % b->n_parts], r->ordinal, err);
     r->arrays = with_arrays.arrays;
     r->labels = with_arrays.labels;
     r->n_arrays = with_arrays.n_arrays;
@@ -245,7 +263,7 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
     same_as = bi_le64(s->payload.data);
     if (r.ordinal != ordinal || r.status != record.status || r.more ||
         r.piece != bi_journal_piece(&record))
-        return damaged(part, ordinal, err);
+        return damaged(s, part, ordinal, err);
     if (!r.piece && (copy_of = bi_le64(s->payload.data + 8)) &&
         (st = take_twin(s, &r, copy_of - 1, err)))
         return st;
@@ -259,6 +277,46 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
         st = bi_writer_put(s->writer, &r, err);
     return st ? st : put_row(s, &r, same_as, err);
 }
+
+/* ---- what a disk has changed ---- */
+
+/* Reads the unit that record number `at` of a part ends. FORMAT: it is not as it was written. */
+static int check_unit(struct builder *s, const struct bi_part *part, uint64_t at,
+                      struct bioinfer_error *err)
+{
+    struct bi_journal_record last, piece;
+    int st = read_record(s, part, at, &s->payload, &last, err);
+    if (st || !bi_journal_piece(&last) || (st = find_pieces(s, part, at, &last, err)))
+        return st;
+    for (uint32_t k = 0; k < bi_journal_piece(&last) && !st; k++)
+        st = read_record(s, part, s->pieces[k], &s->payload, &piece, err);
+    return st;
+}
+
+static int add_lost(struct bi_build *b, uint64_t index, struct bioinfer_error *err)
+{
+    if (!bi_grow(b->env, &b->lost, &b->cap_lost, b->n_lost + 1, sizeof *b->lost))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: damaged records", b->path);
+    b->lost[b->n_lost++] = index;
+    return 0;
+}
+
+int bi_build_check(struct bi_build *b, uint64_t from, struct bioinfer_error *err)
+{
+    struct builder s = {.b = b, .payload.env = b->env};
+    const struct bi_part *part = b->parts;
+    int st = 0;
+    for (uint64_t i = from; i < part->n_where && !st; i++) {
+        s.is_damaged = false;
+        if (part->where[i] && (st = check_unit(&s, part, part->where[i] - 1, err)) && s.is_damaged)
+            st = add_lost(b, i, err);
+    }
+    bi_buf_free(&s.payload);
+    bi_free(b->env, s.pieces);
+    return st;
+}
+
+/* ---- from journals to the output ---- */
 
 /* Everything to its final place. */
 static int move_all(const struct bi_build *b, const struct bioinfer_writer *w, const char *manifest,
@@ -343,7 +401,8 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
         goto out;
     s.manifest.sync = BI_SYNC_CONTENTS;
     for (uint64_t k = 0; k < b->n_records && !st; k++)
-        st = put_one(&s, k, err);
+        if ((st = put_one(&s, k, err)) && s.is_damaged && b->want_lost && !add_lost(b, k, NULL))
+            bi_build_check(b, k + 1, NULL); /* all of them, so that one more run will do */
     if (!st && !(st = bi_out_finish(&s.manifest, err)) && !(st = bi_writer_finish(s.writer, err)))
         st = move_all(b, s.writer, manifest, err);
 out:

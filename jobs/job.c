@@ -45,6 +45,26 @@ static uint64_t n_own(const struct bioinfer_job *job)
     return job->n_read / job->n_shards + (job->n_read % job->n_shards > job->shard);
 }
 
+/* Takes a place, whose payload is damaged, for one that is still to be computed. */
+static int forget(struct bioinfer_job *job, uint64_t place, struct bioinfer_error *err)
+{
+    struct bi_journal_record was;
+    int st;
+    if (place >= job->part.n_where || !job->part.where[place])
+        return 0;
+    if ((st = bi_journal_get(&job->part.journal, job->part.where[place] - 1, &was, err)))
+        return st;
+    bi_part_forget(&job->part, place);
+    job->stats.records--;
+    job->stats.resumed -= job->stats.resumed > 0;
+    job->stats.failed -= was.status != 0;
+    job->stats.copied -= (was.flags & BI_JOURNAL_COPY) != 0;
+    job->stats.by_status[-(unsigned)was.status % BI_COUNT(job->stats.by_status)]--;
+    job->complete = job->had_all = false;
+    job->n_read = 0; /* the input is read again */
+    return 0;
+}
+
 static int take_record(void *user, const struct bi_journal_record *r, struct bioinfer_error *err)
 {
     struct bioinfer_job *job = user;
@@ -54,7 +74,8 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
                            job->folder);
         job->n_read = r->ordinal;
         /* files of the input may have changed, and nothing but their own facts would tell */
-        if (!(job->complete = job->part.n_set == n_own(job) && !job->files))
+        job->had_all = job->part.n_set == n_own(job);
+        if (!(job->complete = job->had_all && !job->files))
             job->n_read = 0; /* the input is read again */
         return 0;
     }
@@ -62,6 +83,8 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: this journal is of another shard: it holds record %" PRIu64,
                        job->folder, r->ordinal);
+    if (r->flags & BI_JOURNAL_VOID)
+        return forget(job, r->ordinal / job->n_shards, err);
     if (!(r->flags & BI_JOURNAL_LAST) || is_passing(r->status))
         return 0;
     job->stats.records++;
@@ -127,6 +150,38 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
     return st;
 }
 
+/* Writes into the journal that its payloads of these places are damaged. */
+static int void_lost(struct bioinfer_job *job, const struct bi_build *b, struct bioinfer_error *err)
+{
+    struct bi_journal *j = &job->part.journal;
+    int st = 0;
+    for (size_t i = 0; i < b->n_lost && !st; i++) {
+        struct bi_journal_record r = {.ordinal = b->lost[i] * job->n_shards + job->shard,
+                                      .flags = BI_JOURNAL_VOID};
+        bi_journal_begin(j, &r);
+        if (!(st = bi_journal_end(j, &r, err)))
+            st = forget(job, b->lost[i], err);
+    }
+    if (!st && !(st = bi_journal_commit(j, true, err)))
+        job->n_kept = job->stats.records;
+    return st;
+}
+
+/* A shard that holds all its records is read by nobody before it is merged, and a merge changes
+ * nothing in it: what the disk has done to it since is found when it is resumed. */
+static int check_complete(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    struct bi_build b = {
+        .env = job->env, .path = job->path, .parts = &job->part, .want_lost = true};
+    int st = bi_build_check(&b, 0, err);
+    if (!st && b.n_lost && !(st = void_lost(job, &b, err)))
+        bi_log(job->env, BIOINFER_LOG_WARNING,
+               "%s: the journal is damaged: %zu of its records are computed again", job->folder,
+               b.n_lost);
+    bi_free(job->env, b.lost);
+    return st;
+}
+
 static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
 {
     uint64_t n_lost = 0;
@@ -138,6 +193,8 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
                "%s: the journal is damaged after %" PRIu64 " records: %" PRIu64
                " behind them are computed again",
                job->folder, job->part.journal.n, n_lost);
+    if (!st && job->had_all && job->is_shard)
+        st = check_complete(job, err);
     job->n_kept = job->stats.records;
     return st;
 }
@@ -701,7 +758,8 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
                          .n_parts = 1,
                          .n_records = job->n_read,
                          .text_head = job->identity.text_head,
-                         .arrays = &job->built.arrays};
+                         .arrays = &job->built.arrays,
+                         .want_lost = true};
     int st = check_all(job, err);
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;
@@ -711,6 +769,10 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
     job->built.arrays.env = job->env;
     if ((st = bi_build(&b, err)) && job->unsaid)
         commit(job, true, NULL);
+    if (b.n_lost && !void_lost(job, &b, NULL) && b.n_lost > 1)
+        bi_fail(err, st, "%s: %zu records of the journal are damaged; --resume computes them again",
+                job->folder, b.n_lost);
+    bi_free(job->env, b.lost);
     job->built.n_good = b.by_status[0];
     job->built.n_copied = b.n_copied;
     job->built.n_residues = b.n_residues;

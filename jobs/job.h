@@ -90,6 +90,8 @@ struct bi_part {
  * records before it than any run can be: what a file says decides no allocation. */
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
                 struct bioinfer_error *err);
+/* A place has no record any more. */
+void bi_part_forget(struct bi_part *part, uint64_t index);
 
 struct bi_build {
     const struct bi_env *env;
@@ -102,9 +104,15 @@ struct bi_build {
     const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
     struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
     uint64_t n_copied, n_residues, by_status[32];
+    bool want_lost; /* goes on to find all that is damaged in the single part, when something is */
+    uint64_t *lost; /* n_lost places in `where` whose payloads are damaged; the caller frees it */
+    size_t n_lost, cap_lost;
 };
 
+/* FORMAT when a payload is not what was written: no damaged byte reaches the output. */
 int bi_build(struct bi_build *b, struct bioinfer_error *err);
+/* Reads what the single part holds from place `from` on, and adds to `lost` what is damaged. */
+int bi_build_check(struct bi_build *b, uint64_t from, struct bioinfer_error *err);
 /* Opens the journal of a part that is to be read, and parks another one when there are too many. */
 int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err);
 
@@ -147,6 +155,7 @@ struct bioinfer_job {
     bool unsaid;   /* job.json is to be written before the next commit */
     bool fresh;    /* began with this run */
     bool complete; /* the journal holds everything */
+    bool had_all;  /* it did when it was opened, whatever has become of files that are records */
     bool discarded;
     bioinfer_source source;
     void *source_user;

@@ -43,6 +43,8 @@ int bi_journal_open(struct bi_journal *j, const struct bi_env *env, const char *
     j->sum = bi_crc32c_best();
     j->interval = 0.25;
     j->committed_at = now();
+    if (!(j->block = bi_zalloc(env, sizeof *j->block)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: journal", folder);
     if ((st = open_in(&j->data, env, folder, "data", read_only, err)) ||
         (st = open_in(&j->log, env, folder, "journal", read_only, err)))
         bi_journal_close(j);
@@ -53,8 +55,10 @@ void bi_journal_close(struct bi_journal *j)
 {
     bi_append_close(&j->data);
     bi_append_close(&j->log);
-    if (j->env)
+    if (j->env) {
         bi_free(j->env, j->group);
+        bi_free(j->env, j->block);
+    }
     *j = BI_JOURNAL_NONE;
 }
 
@@ -115,13 +119,15 @@ static bool decode(const struct bi_journal *j, const uint8_t p[BI_JOURNAL_RECORD
 
 /* ---- recovery ---- */
 
-/* 1 = the payload is as its record says, 0 = it is not, or a status. */
+/* 1 = the payload is as its record says, or was when it was synced; 0 = it is not, or a status. */
 static int payload_good(const struct bi_journal *j, const struct bi_journal_record *r,
                         uint8_t *chunk, struct bioinfer_error *err)
 {
     uint32_t crc = 0;
     if (!bi_range_ok(r->offset, r->size, j->data.size))
         return 0;
+    if (r->flags & BI_JOURNAL_SYNCED)
+        return 1;
     for (uint64_t at = 0; at < r->size; at += CHUNK) {
         size_t n = r->size - at < CHUNK ? (size_t)(r->size - at) : CHUNK;
         int st = bi_append_read(&j->data, r->offset + at, chunk, n, err);
@@ -138,15 +144,20 @@ int bi_journal_recover(struct bi_journal *j, bool cut,
                        void *user, uint64_t *n_lost, struct bioinfer_error *err)
 {
     uint64_t n_whole = j->log.size / BI_JOURNAL_RECORD, end = 0;
-    uint8_t *chunk = bi_alloc(j->env, CHUNK), bytes[BI_JOURNAL_RECORD];
+    uint8_t *chunk = bi_alloc(j->env, CHUNK), *log = bi_alloc(j->env, CHUNK);
     int st = 0, good = 1;
-    if (!chunk)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: buffer", j->log.path);
+    if (!chunk || !log) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: buffer", j->log.path);
+        goto out;
+    }
     for (j->n = 0; j->n < n_whole; j->n++) {
+        const uint64_t in_log = j->n % (CHUNK / BI_JOURNAL_RECORD);
+        const uint64_t left = (n_whole - j->n) * BI_JOURNAL_RECORD;
         struct bi_journal_record r;
-        if ((st = bi_append_read(&j->log, j->n * BI_JOURNAL_RECORD, bytes, sizeof bytes, err)))
+        if (!in_log && (st = bi_append_read(&j->log, j->n * BI_JOURNAL_RECORD, log,
+                                            (size_t)(left < CHUNK ? left : CHUNK), err)))
             goto out;
-        if (!decode(j, bytes, &r))
+        if (!decode(j, log + in_log * BI_JOURNAL_RECORD, &r))
             break;
         if ((good = payload_good(j, &r, chunk, err)) < 0) {
             st = good;
@@ -166,6 +177,7 @@ int bi_journal_recover(struct bi_journal *j, bool cut,
     j->data_committed = end;
 out:
     bi_free(j->env, chunk);
+    bi_free(j->env, log);
     return st;
 }
 
@@ -234,6 +246,7 @@ int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *er
         st = sync ? bi_append_sync(&j->data, &why) : bi_append_flush(&j->data, &why);
     for (size_t i = 0; !st && i < j->n_group; i++) {
         uint8_t bytes[BI_JOURNAL_RECORD];
+        j->group[i].flags |= sync ? BI_JOURNAL_SYNCED : 0;
         encode(j, bytes, &j->group[i]);
         st = bi_append_write(&j->log, bytes, sizeof bytes, &why);
     }
@@ -272,15 +285,21 @@ void bi_journal_space(struct bi_journal *j, double begun)
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err)
 {
-    uint64_t first = j->n - j->n_group;
-    uint8_t bytes[BI_JOURNAL_RECORD];
-    int st;
+    const uint64_t first = j->n - j->n_group, most = sizeof j->block->bytes / BI_JOURNAL_RECORD;
+    struct bi_journal_block *b = j->block;
+    int st = 0;
     if (i >= first && i < j->n) {
         *r = j->group[i - first];
         return 0;
     }
-    st = bi_append_read(&j->log, i * BI_JOURNAL_RECORD, bytes, sizeof bytes, err);
-    if (!st && !decode(j, bytes, r))
+    if (i < b->first || i - b->first >= b->n) {
+        b->first = i < first ? i - i % most : i; /* pieces are walked through backwards */
+        b->n = i >= first ? 1 : first - b->first < most ? first - b->first : most;
+        if ((st = bi_append_read(&j->log, b->first * BI_JOURNAL_RECORD, b->bytes,
+                                 (size_t)b->n * BI_JOURNAL_RECORD, err)))
+            b->n = 0;
+    }
+    if (!st && !decode(j, b->bytes + (i - b->first) * BI_JOURNAL_RECORD, r))
         st = bi_fail(err, BIOINFER_FORMAT, "%s: record %llu is damaged", j->log.path,
                      (unsigned long long)i);
     return st;

@@ -4,15 +4,17 @@
  * record of 64 bytes for each, little-endian:
  *    0 u32 magic 'BIJ2'             4 u32 CRC-32C of bytes 8..63
  *    8 u64 ordinal                 16 u64 offset in data    24 u64 size of the payload
- *   32 u32 CRC-32C of the payload  36 i32 status            40 u64 flags
+ *   32 u32 CRC-32C of the payload  36 i32 status            40 u64 flags, below
  *   48 u64 hash[2], the caller's (job.c: of a record, and of it with all before it; at the end
  *      of the whole input, and of the job)
  * An ordinal names a unit: what is sharded and finished together. A unit has one record or several,
  * its pieces, whose numbers 0, 1, ... are in bits 32 to 63 of the flags. The last one says so.
  *
  * A commit writes and syncs the data first and the records behind it, so a record never
- * points at bytes that are not there. Recovery reads records while all of that holds, and
- * cuts both files behind the last good one. */
+ * points at bytes that are not there, and says in each record that its payload was synced.
+ * Recovery reads records, and the payloads that were not synced, while all of that holds, and
+ * cuts both files behind the last good one. Synced payloads are checked where they are read to
+ * build the output, which finds what the disk has changed since. */
 #ifndef BI_JOURNAL_H
 #define BI_JOURNAL_H
 
@@ -20,7 +22,15 @@
 #include "../base/file.h"
 
 enum { BI_JOURNAL_RECORD = 64 };
-enum { BI_JOURNAL_COPY = 1, BI_JOURNAL_END = 2, BI_JOURNAL_LAST = 4 }; /* flags */
+
+/* Flags of a record. */
+enum {
+    BI_JOURNAL_COPY = 1,
+    BI_JOURNAL_END = 2,
+    BI_JOURNAL_LAST = 4,
+    BI_JOURNAL_SYNCED = 8, /* set by a commit: the payload was on the disk before this record */
+    BI_JOURNAL_VOID = 16   /* earlier records of this ordinal are damaged and count for nothing */
+};
 
 struct bi_journal_record {
     uint64_t ordinal, offset, size;
@@ -34,9 +44,16 @@ static inline uint32_t bi_journal_piece(const struct bi_journal_record *r)
     return (uint32_t)(r->flags >> 32);
 }
 
+/* Records read at once: most are asked for one behind the other. */
+struct bi_journal_block {
+    uint64_t first, n;
+    uint8_t bytes[64 * BI_JOURNAL_RECORD];
+};
+
 struct bi_journal {
     const struct bi_env *env;
     struct bi_append data, log;
+    struct bi_journal_block *block;  /* the last ones that were read */
     struct bi_journal_record *group; /* added since the last commit */
     size_t n_group, cap_group;
     uint64_t n;              /* records, the group included */

@@ -93,6 +93,10 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
     if (r->ordinal % m->n_shards != m->shard)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: shard %llu holds record %llu of another",
                        m->folder, (unsigned long long)m->shard + 1, (unsigned long long)r->ordinal);
+    if (r->flags & BI_JOURNAL_VOID) {
+        bi_part_forget(m->part, r->ordinal / m->n_shards);
+        return 0;
+    }
     if (!(r->flags & BI_JOURNAL_LAST))
         return 0;
     return bi_part_add(m->part, m->env, r->ordinal / m->n_shards, m->part->journal.n, err);

@@ -130,6 +130,46 @@ static void first_failure_is_told(void)
     }
 }
 
+static int n_reads;
+
+static int count_reads(void *user, enum bi_fault kind)
+{
+    (void)user;
+    n_reads += kind == BI_FAULT_READ;
+    return 0;
+}
+
+/* The results of a job that goes on are not read before they are asked for. */
+static void resume_reads_no_results(void)
+{
+    const struct bioinfer_writer_params w = {.struct_size = sizeof w, .format = "npz"};
+    const struct bioinfer_job_params p = {.struct_size = sizeof p,
+                                          .writer = &w,
+                                          .options = "o",
+                                          .no_dedup = 1,
+                                          .resume = BIOINFER_RESUME_MATCH};
+    struct fault f = {BI_FAULT_RENAME, 2, 0,
+                      ENOSPC}; /* behind that of job.json: all is in the journal */
+    struct bi_env env = bi_env_default();
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_record r;
+    struct bioinfer_error err = {0};
+    int n = 0;
+    env.fault = on_fault;
+    env.fault_user = &f;
+    CHECK_EQ(run(&env, &err), BIOINFER_NO_SPACE);
+    env.fault = count_reads;
+    CHECK_EQ(bi_job_open(&job, &env, path, &p, &err), 0);
+    CHECK_EQ(job->stats.resumed, 60);
+    job->source = next;
+    job->source_user = &n;
+    while (bi_job_source(job, &r, &err) == 1)
+        CHECK(false);
+    CHECK_EQ(n_reads <= 6, true); /* job.json, records as they were committed, and no payload */
+    bi_job_close(&job);
+    clear();
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/bioinfer-journal-XXXXXX");
@@ -137,6 +177,7 @@ int main(void)
         return 1;
     snprintf(path, sizeof path, "%s/a.npz", folder);
     TEST(first_failure_is_told);
+    TEST(resume_reads_no_results);
     rmdir(folder);
     return test_report();
 }

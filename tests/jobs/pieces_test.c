@@ -195,6 +195,103 @@ static void wrong_pieces_are_refused(void)
     bi_job_close(&job);
 }
 
+/* Changes a bit of byte `at` of a folder's data; false behind its end. */
+static bool flip(const char *part, long at)
+{
+    char name[160];
+    FILE *f;
+    int c;
+    snprintf(name, sizeof name, "%s/data", part);
+    if (!(f = fopen(name, "r+b")))
+        return false;
+    fseek(f, at, SEEK_SET);
+    if ((c = fgetc(f)) != EOF) {
+        fseek(f, at, SEEK_SET);
+        fputc(c ^ 4, f);
+    }
+    fclose(f);
+    return c != EOF;
+}
+
+/* A resume does not read what was synced. A byte of it that changed reaches no output nevertheless,
+ * wherever it is, and one more run mends it. */
+static void damage_reaches_no_output(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH};
+    char part[128];
+    long at = 0;
+    snprintf(part, sizeof part, "%s.part", path);
+    for (;; at += 41) {
+        struct bioinfer_job *job = NULL;
+        struct bioinfer_error err = {0};
+        bool there;
+        int n;
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 11, &err), 0); /* all but one piece */
+        CHECK_EQ(bi_job_commit(job, &err), 0);
+        bi_job_close(&job);
+        there = flip(part, at) && flip(part, at > 300 ? at - 300 : at + 300);
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        if (there) {
+            CHECK_EQ(bi_job_finish(job, &err), BIOINFER_FORMAT);
+            CHECK_HAS(err.text, "damaged");
+            CHECK_HAS(err.text, "--resume computes");
+            CHECK(!bi_path_exists(path));
+            bi_job_close(&job);
+            CHECK_EQ(open_job(&job, p, &n, &err), 0);
+            CHECK(job->stats.resumed && job->stats.resumed < UNITS);
+            CHECK_EQ(work(job, 100, &err), 0);
+        }
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        CHECK_EQ(job->stats.records, UNITS);
+        CHECK_EQ(job->stats.failed, 2);
+        bi_job_close(&job);
+        check_file("", whole);
+        check_file(".manifest.tsv", manifest);
+        if (!there)
+            break;
+    }
+    CHECK(at > 600);
+}
+
+/* A merge says which shard is damaged and leaves it as it is; the shard mends itself. */
+static void damaged_shard_is_mended(void)
+{
+    struct bioinfer_job_params p = {
+        .struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH, .shard = 1, .n_shards = 1};
+    struct bi_env env = bi_env_default();
+    char part[128];
+    snprintf(part, sizeof part, "%s.part-1-of-1", path);
+    for (long at = 0; at < 700; at += 83) {
+        struct bioinfer_job *job = NULL;
+        struct bioinfer_error err = {0};
+        int n;
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        bi_job_close(&job);
+        CHECK(flip(part, at));
+        CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, NULL, &err), BIOINFER_FORMAT);
+        CHECK_HAS(err.text, "damaged");
+        CHECK_HAS(err.text, "--resume computes it again");
+        CHECK(!bi_path_exists(path));
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(job->stats.resumed, UNITS - 1);
+        bi_job_close(&job); /* it is not finished again yet */
+        CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, NULL, &err), BIOINFER_MISMATCH);
+        CHECK_HAS(err.text, "shard 1 is not finished");
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        bi_job_close(&job);
+        CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, NULL, &err), 0);
+        check_file("", whole);
+        check_file(".manifest.tsv", manifest);
+        bi_folder_remove(&env, part);
+    }
+}
+
 /* A difference is named: the task, an option, an input by its role. */
 static void differences_are_named(void)
 {
@@ -250,6 +347,8 @@ int main(void)
     TEST(interleaved_pieces_come_out_in_order);
     TEST(unfinished_units_are_done_again);
     TEST(shards_merge);
+    TEST(damage_reaches_no_output);
+    TEST(damaged_shard_is_mended);
     TEST(wrong_pieces_are_refused);
     TEST(differences_are_named);
     unlink(genome);
