@@ -508,6 +508,10 @@ struct bioinfer_job_params {
     int64_t part_records; /* not 0: PATH is a folder of parts of so many records, each a file of the
                            * writer's format (which must be named) with its manifest, written once;
                            * a shard computes every n_shards-th part. index.json lists all */
+    int units; /* non-zero: what the source gives is a unit of one or several records (a cluster of
+                * variants). Each piece of its result is one of them, with an id and a status of its
+                * own and a row in the manifest; they are numbered as they come in the output. The
+                * pieces of a unit come one behind the other, and every unit is computed */
 };
 
 /* Takes the lock of the job and reads its journal. MISMATCH names what differs. */
@@ -516,14 +520,15 @@ BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, co
                                    struct bioinfer_error *err);
 /* Reads records from `source` and hands out those that are still to be computed. */
 BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *user);
-/* Before the first record is taken: tells of the records to come, from the first on, in order. What the
- * output cannot hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this output
- * holds anything, and no more need be told. */
+/* Before the first record is taken: tells of the records to come, from the first on, in order. What
+ * the output cannot hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this
+ * output holds anything, and no more need be told. */
 BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 /* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
  * order, in pieces where the job has no_dedup: a record is done when its last piece is there. The
- * last one alone may have a status; a piece of several that holds nothing is not written.
+ * last one alone may have a status, and a piece of several that holds nothing is not written, but
+ * pieces of units are records (bioinfer_job_params.units).
  * The source may end and have records again later, when bioinfer_job_pending(). */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
@@ -541,13 +546,13 @@ BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *e
 
 struct bioinfer_job_stats {
     size_t struct_size;
-    uint64_t records;       /* with a result or a reason why there is none */
+    uint64_t records;       /* with a result or a reason why there is none; all those of units */
     uint64_t failed;        /* of these, without a result */
     uint64_t resumed;       /* of these, from an earlier run */
     uint64_t copied;        /* of these, not computed: same sequence as another one */
     uint64_t residues;      /* computed by this run */
     uint64_t committed;     /* records that the journal would keep now */
-    uint64_t input_records; /* read so far */
+    uint64_t input_records; /* records, or units, read so far */
     uint64_t by_status[32]; /* records by -status */
     const char *folder;     /* where the journal is */
 };

@@ -166,25 +166,6 @@ static int find_pieces(struct builder *s, const struct bi_part *part, uint64_t a
     return 0;
 }
 
-/* Writes the pieces in front of the last one. */
-static int put_pieces(struct builder *s, const struct bi_part *part, uint64_t at,
-                      const struct bi_journal_record *last, struct bioinfer_error *err)
-{
-    struct bi_journal_record record;
-    struct bioinfer_result r;
-    int st = find_pieces(s, part, at, last, err);
-    for (uint32_t k = 0; k < bi_journal_piece(last) && !st; k++) {
-        if ((st = read_record(s, part, s->pieces[k], &s->payload, &record, err)) ||
-            (st = unpack(s, &s->payload, &r, err)))
-            return st;
-        if (r.ordinal != last->ordinal || r.piece != k || !r.more || r.status)
-            return damaged(s, part, last->ordinal, err);
-        if (r.n_arrays || r.n_texts)
-            st = bi_writer_put(s->writer, &r, err);
-    }
-    return st;
-}
-
 static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t same_as,
                    struct bioinfer_error *err)
 {
@@ -204,6 +185,60 @@ static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t 
     if (row->failed)
         return bi_fail(err, BIOINFER_NOMEM, "%s: manifest", s->b->path);
     return bi_out_write(&s->manifest, row->data, row->size, err);
+}
+
+/* Kinds, layers and shapes of the arrays of a record. */
+static void put_arrays(struct bi_buf *out, const struct bioinfer_result *r)
+{
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        bi_buf_puts(out, i ? ", {\"kind\": " : "{\"kind\": ");
+        bi_put_json(out, a->kind);
+        bi_buf_printf(out, ", \"layer\": %d, \"shape\": [", a->layer);
+        for (int k = 0; k < a->n_dims; k++)
+            bi_buf_printf(out, "%s%lld", k ? ", " : "", (long long)a->shape[k]);
+        bi_buf_puts(out, "]}");
+    }
+}
+
+/* Takes a record: a result of its own, or a piece that is one, which gets its number here. */
+static int put_record(struct builder *s, struct bioinfer_result *r, uint64_t same_as,
+                      struct bioinfer_error *err)
+{
+    struct bi_build *b = s->b;
+    int st = 0;
+    if (b->units)
+        r->ordinal = b->n_rows;
+    b->n_rows++;
+    if (b->arrays && !b->arrays->size && !r->status)
+        put_arrays(b->arrays, r);
+    b->n_residues += r->status ? 0 : (uint64_t)r->length;
+    b->by_status[-(unsigned)r->status % BI_COUNT(b->by_status)]++;
+    /* the last of several pieces may hold nothing but how the record ended */
+    if (b->units || !r->piece || (!r->status && (r->n_arrays || r->n_texts)))
+        st = bi_writer_put(s->writer, r, err);
+    return st ? st : put_row(s, r, same_as, err);
+}
+
+/* Writes the pieces in front of the last one. */
+static int put_pieces(struct builder *s, const struct bi_part *part, uint64_t at,
+                      const struct bi_journal_record *last, struct bioinfer_error *err)
+{
+    struct bi_journal_record record;
+    struct bioinfer_result r;
+    int st = find_pieces(s, part, at, last, err);
+    for (uint32_t k = 0; k < bi_journal_piece(last) && !st; k++) {
+        if ((st = read_record(s, part, s->pieces[k], &s->payload, &record, err)) ||
+            (st = unpack(s, &s->payload, &r, err)))
+            return st;
+        if (r.ordinal != last->ordinal || r.piece != k || !r.more || (r.status && !s->b->units))
+            return damaged(s, part, last->ordinal, err);
+        if (s->b->units)
+            st = put_record(s, &r, 0, err);
+        else if (r.n_arrays || r.n_texts)
+            st = bi_writer_put(s->writer, &r, err);
+    }
+    return st;
 }
 
 /* Gives a copy the arrays of the record with the same sequence. */
@@ -230,20 +265,6 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     return 0;
 }
 
-/* Kinds, layers and shapes of the arrays of a record. */
-static void put_arrays(struct bi_buf *out, const struct bioinfer_result *r)
-{
-    for (int i = 0; i < r->n_arrays; i++) {
-        const struct bioinfer_array *a = &r->arrays[i];
-        bi_buf_puts(out, i ? ", {\"kind\": " : "{\"kind\": ");
-        bi_put_json(out, a->kind);
-        bi_buf_printf(out, ", \"layer\": %d, \"shape\": [", a->layer);
-        for (int k = 0; k < a->n_dims; k++)
-            bi_buf_printf(out, "%s%lld", k ? ", " : "", (long long)a->shape[k]);
-        bi_buf_puts(out, "]}");
-    }
-}
-
 static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *err)
 {
     struct bi_build *b = s->b;
@@ -267,15 +288,8 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
     if (!r.piece && (copy_of = bi_le64(s->payload.data + 8)) &&
         (st = take_twin(s, &r, copy_of - 1, err)))
         return st;
-    if (b->arrays && !b->arrays->size && !r.status)
-        put_arrays(b->arrays, &r);
     b->n_copied += copy_of != 0;
-    b->n_residues += r.status ? 0 : (uint64_t)r.length;
-    b->by_status[-(unsigned)r.status % BI_COUNT(b->by_status)]++;
-    /* the last of several pieces may hold nothing but how the record ended */
-    if (!r.piece || (!r.status && (r.n_arrays || r.n_texts)))
-        st = bi_writer_put(s->writer, &r, err);
-    return st ? st : put_row(s, &r, same_as, err);
+    return put_record(s, &r, same_as, err);
 }
 
 /* ---- what a disk has changed ---- */

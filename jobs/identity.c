@@ -8,7 +8,7 @@
 #include "../writers/text.h"
 #include "job.h"
 
-enum { MAX_FILE = 1 << 20, MAX_INPUTS = 64, FORMAT = 2 };
+enum { MAX_FILE = 1 << 24, MAX_INPUTS = 64, FORMAT = 2 }; /* a head names up to 30,000 columns */
 
 /* As JSON will give it back: well-formed UTF-8. */
 static const char *copy(struct bi_arena *arena, const char *text)
@@ -47,7 +47,8 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
     *id = (struct bi_identity){.arena.env = env,
                                .shard = params->n_shards ? (uint64_t)params->shard : 1,
                                .n_shards = params->n_shards ? (uint64_t)params->n_shards : 1,
-                               .dedup = !params->no_dedup && !head};
+                               .units = params->units,
+                               .dedup = !params->no_dedup && !head && !params->units};
     if (params->n_inputs < 0 || params->n_inputs >= MAX_INPUTS)
         return bi_fail(err, BIOINFER_INVALID, "job: %d inputs, at most %d", params->n_inputs,
                        MAX_INPUTS - 1);
@@ -119,6 +120,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
     put_inputs(&text, id);
     bi_buf_printf(&text, "  \"shard\": %" PRIu64 ",\n  \"shards\": %" PRIu64 ",\n", id->shard,
                   id->n_shards);
+    if (id->units) /* other jobs have what they had before there were any */
+        bi_buf_puts(&text, "  \"units\": true,\n");
     bi_buf_printf(&text, "  \"dedup\": %s\n}\n", id->dedup ? "true" : "false");
     if (!path || text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: job.json", folder);
@@ -201,6 +204,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     id->fingerprint = bi_json_string(bi_json_get(root, "fingerprint"));
     id->options = bi_json_string(bi_json_get(root, "options"));
     id->text_head = bi_json_string(bi_json_get(root, "text_head"));
+    bi_json_bool(bi_json_get(root, "units"), &id->units);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
         !parse_inputs(id, bi_json_get(root, "inputs"), &st) ||
         !bi_json_u64(bi_json_get(root, "shard"), &id->shard) ||
@@ -313,6 +317,9 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
         return st;
     if (have->dedup != want->dedup)
         return differ(err, folder, "dedup", have->dedup ? "on" : "off", want->dedup ? "on" : "off");
+    if (have->units != want->units)
+        return differ(err, folder, "what a piece is", have->units ? "a record" : "a part",
+                      want->units ? "a record" : "a part");
     if (have->n_shards != want->n_shards || (!shards && have->shard != want->shard)) {
         snprintf(a, sizeof a, "%" PRIu64 "/%" PRIu64, have->shard, have->n_shards);
         snprintf(b, sizeof b, "%" PRIu64 "/%" PRIu64, want->shard, want->n_shards);
@@ -325,7 +332,7 @@ uint64_t bi_identity_hash(const struct bi_identity *id)
 {
     const char *texts[] = {id->version,     id->task,    id->model,
                            id->fingerprint, id->options, id->text_head ? id->text_head : ""};
-    uint64_t h = id->dedup;
+    uint64_t h = id->dedup + 2u * id->units;
     for (size_t i = 0; i < BI_COUNT(texts); i++)
         h = bi_hash(texts[i], strlen(texts[i]) + 1, h);
     for (int i = 1; i < id->n_inputs; i++) /* the first one is known by its records */

@@ -5,7 +5,7 @@
  * it has none, so that copies never change what a record gets.
  *
  * A result may come in pieces. Each is a record of the journal, and says which one holds the piece
- * before it, so memory does not grow with their number.
+ * before it, so memory does not grow with their number. In a job with units each piece is a record.
  *
  * Sections: 1 opening  2 flights  3 records out  4 results in  5 end */
 #include "parts.h"
@@ -45,21 +45,60 @@ static uint64_t n_own(const struct bioinfer_job *job)
     return job->n_read / job->n_shards + (job->n_read % job->n_shards > job->shard);
 }
 
-/* Takes a place, whose payload is damaged, for one that is still to be computed. */
+static unsigned slot_of(const struct bioinfer_job *job, int32_t status)
+{
+    return -(unsigned)status % BI_COUNT(job->stats.by_status);
+}
+
+/* Counts a piece that is a record of a unit. */
+static void count_piece(struct bioinfer_job *job, uint64_t ordinal, uint32_t piece, int32_t status)
+{
+    if (!piece)
+        job->unit = (struct bi_unit){.ordinal = ordinal + 1};
+    job->unit.by_status[slot_of(job, status)]++;
+    job->unit.passing |= is_passing(status);
+}
+
+/* Adds the records of a unit to the statistics; without units it is one. */
+static uint64_t count_unit(struct bioinfer_job *job, int32_t status)
+{
+    uint64_t n = 0;
+    if (!job->units)
+        job->unit.by_status[slot_of(job, status)]++;
+    for (unsigned s = 0; s < BI_COUNT(job->stats.by_status); s++) {
+        n += job->unit.by_status[s];
+        job->stats.by_status[s] += job->unit.by_status[s];
+        job->stats.failed += s ? job->unit.by_status[s] : 0;
+    }
+    job->stats.records += n;
+    job->unit = (struct bi_unit){0};
+    return n;
+}
+
+/* Takes a place, whose payload is damaged, for one that is still to be computed. The records of a
+ * unit lie one behind the other in the journal. */
 static int forget(struct bioinfer_job *job, uint64_t place, struct bioinfer_error *err)
 {
     struct bi_journal_record was;
+    uint64_t at, n = 1;
     int st;
     if (place >= job->part.n_where || !job->part.where[place])
         return 0;
-    if ((st = bi_journal_get(&job->part.journal, job->part.where[place] - 1, &was, err)))
-        return st;
+    at = job->part.where[place] - 1;
+    for (uint64_t k = 0; k < n; k++) {
+        if ((st = bi_journal_get(&job->part.journal, at - k, &was, err)))
+            return st;
+        if (was.ordinal / job->n_shards != place)
+            break; /* damaged, too: what is counted is nothing that results depend on */
+        if (job->units && !k && bi_journal_piece(&was) <= at)
+            n += bi_journal_piece(&was);
+        job->stats.records--;
+        job->stats.resumed -= job->stats.resumed > 0;
+        job->stats.failed -= was.status != 0;
+        job->stats.copied -= (was.flags & BI_JOURNAL_COPY) != 0;
+        job->stats.by_status[slot_of(job, was.status)]--;
+    }
     bi_part_forget(&job->part, place);
-    job->stats.records--;
-    job->stats.resumed -= job->stats.resumed > 0;
-    job->stats.failed -= was.status != 0;
-    job->stats.copied -= (was.flags & BI_JOURNAL_COPY) != 0;
-    job->stats.by_status[-(unsigned)was.status % BI_COUNT(job->stats.by_status)]--;
     job->complete = job->had_all = false;
     job->n_read = 0; /* the input is read again */
     return 0;
@@ -85,13 +124,12 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
                        job->folder, r->ordinal);
     if (r->flags & BI_JOURNAL_VOID)
         return forget(job, r->ordinal / job->n_shards, err);
-    if (!(r->flags & BI_JOURNAL_LAST) || is_passing(r->status))
+    if (job->units)
+        count_piece(job, r->ordinal, bi_journal_piece(r), r->status);
+    if (!(r->flags & BI_JOURNAL_LAST) || job->unit.passing || is_passing(r->status))
         return 0;
-    job->stats.records++;
-    job->stats.resumed++;
-    job->stats.failed += r->status != 0;
+    job->stats.resumed += count_unit(job, r->status);
     job->stats.copied += (r->flags & BI_JOURNAL_COPY) != 0;
-    job->stats.by_status[-(unsigned)r->status % BI_COUNT(job->stats.by_status)]++;
     return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, job->part.journal.n, err);
 }
 
@@ -196,6 +234,7 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
     if (!st && job->had_all && job->is_shard)
         st = check_complete(job, err);
     job->n_kept = job->stats.records;
+    job->unit = (struct bi_unit){0}; /* one that is not whole is computed again */
     return st;
 }
 
@@ -233,6 +272,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     if (params->part_records < 0)
         return bi_fail(err, BIOINFER_INVALID, "parts of %lld records",
                        (long long)params->part_records);
+    if (params->part_records && params->units)
+        return bi_fail(err, BIOINFER_INVALID, "job: parts of records of units");
     if (params->part_records)
         return open_parts(out, env, path, params, err);
     if (!(job = bi_zalloc(env, sizeof *job)))
@@ -245,7 +286,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->shard = params->n_shards ? (uint64_t)params->shard - 1 : 0;
     job->is_shard = params->n_shards > 0;
     job->files = params->files;
-    job->dedup = !params->no_dedup && !params->text_head;
+    job->units = params->units;
+    job->dedup = !params->no_dedup && !params->text_head && !params->units;
     job->force = params->resume == BIOINFER_RESUME_FORCE;
     if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params)) ||
         !(job->inside = bi_alloc(env, strlen(job->folder) + NAME_SIZE))) {
@@ -573,7 +615,8 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
         r.ordinal = job->n_read++;
         mine = r.ordinal % job->n_shards == job->shard;
         hash_record(job, &r, hash);
-        if (mine && r.ordinal >= job->n_expected && (st = reserve(job, &r, err)))
+        /* the names of a unit's records are known with their results */
+        if (mine && !job->units && r.ordinal >= job->n_expected && (st = reserve(job, &r, err)))
             return st;
         if (mine && done_at(job, r.ordinal) && (st = check_done(job, &r, hash, err)))
             return st;
@@ -622,13 +665,14 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
     int st;
     bi_journal_begin(j, &record);
     if ((st = bi_journal_write(j, prefix, sizeof prefix, err)) ||
-        (st = bi_pack(r, write_piece, &writer, err)) || (st = bi_journal_end(j, &record, err)) ||
-        r->more)
+        (st = bi_pack(r, write_piece, &writer, err)) || (st = bi_journal_end(j, &record, err)))
         return st;
-    job->stats.records++;
-    job->stats.failed += r->status != 0;
+    if (job->units)
+        count_piece(job, r->ordinal, r->piece, r->status);
+    if (r->more)
+        return 0;
+    count_unit(job, r->status);
     job->stats.copied += copy_of != 0;
-    job->stats.by_status[-(unsigned)r->status % BI_COUNT(job->stats.by_status)]++;
     return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, j->n - 1, err);
 }
 
@@ -653,6 +697,15 @@ static int settle_copies(struct bioinfer_job *job, struct bi_flight *f, bool ok,
     return st;
 }
 
+/* The same for a record of a unit. */
+static int reserve_result(struct bioinfer_job *job, const struct bioinfer_result *r,
+                          struct bioinfer_error *err)
+{
+    const struct bioinfer_record name = {
+        .ordinal = r->ordinal, .id = r->id, .description = r->description, .status = r->status};
+    return reserve(job, &name, err);
+}
+
 /* Does this piece follow those that are there? */
 static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f,
                        const struct bioinfer_result *r, struct bioinfer_error *err)
@@ -664,7 +717,12 @@ static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f
         return bi_fail(err, BIOINFER_MISUSE,
                        "job: piece %" PRIu32 " of record %" PRIu64 ", expected %" PRIu32, r->piece,
                        r->ordinal, f->n_pieces);
-    if (r->more && (r->status || job->dedup))
+    if (job->unit.ordinal && job->unit.ordinal != r->ordinal + 1)
+        return bi_fail(err, BIOINFER_MISUSE,
+                       "job: piece %" PRIu32 " of unit %" PRIu64 " while unit %" PRIu64
+                       " waits for its last",
+                       r->piece, r->ordinal, job->unit.ordinal - 1);
+    if (r->more && ((r->status && !job->units) || job->dedup))
         return bi_fail(err, BIOINFER_MISUSE,
                        "job: record %" PRIu64 ": a piece that is not the "
                        "last %s",
@@ -685,6 +743,8 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
     r.description = f->description;
     if (!r.status && job->writer->ops->check)
         st = job->writer->ops->check(job->writer, &r, err);
+    if (!st && job->units)
+        st = reserve_result(job, &r, err);
     if (!st)
         st = put_record(job, &r, f, 0, err);
     if (st)
@@ -758,6 +818,7 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
                          .n_parts = 1,
                          .n_records = job->n_read,
                          .text_head = job->identity.text_head,
+                         .units = job->units,
                          .arrays = &job->built.arrays,
                          .want_lost = true};
     int st = check_all(job, err);

@@ -57,7 +57,7 @@ struct bi_identity {
     int n_inputs;
     const char *text_head; /* NULL unless the output is finished text */
     uint64_t shard, n_shards;
-    bool dedup;
+    bool units, dedup;
 };
 
 /* Facts of the inputs are taken here. */
@@ -103,6 +103,8 @@ struct bi_build {
     struct bioinfer_writer_params params;
     const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
     struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
+    bool units;            /* pieces are records */
+    uint64_t n_rows;       /* records so far */
     uint64_t n_copied, n_residues, by_status[32];
     bool want_lost; /* goes on to find all that is damaged in the single part, when something is */
     uint64_t *lost; /* n_lost places in `where` whose payloads are damaged; the caller frees it */
@@ -139,6 +141,13 @@ struct bi_flight {
     uint64_t size; /* of that piece */
 };
 
+/* The records of a unit that is not complete yet. */
+struct bi_unit {
+    uint64_t ordinal; /* the unit's + 1; 0 = there is none */
+    uint64_t by_status[32];
+    bool passing; /* one has failed for a reason that need not be there again */
+};
+
 enum { BI_FLIGHTS = 4096 }; /* chains of the table; a window has at most 16384 records */
 
 struct bioinfer_job {
@@ -151,7 +160,7 @@ struct bioinfer_job {
     int lock;
     struct bi_part part;
     uint64_t shard, n_shards; /* shard from 0 */
-    bool is_shard, force, dedup, files, ended;
+    bool is_shard, force, dedup, files, units, ended;
     bool unsaid;   /* job.json is to be written before the next commit */
     bool fresh;    /* began with this run */
     bool complete; /* the journal holds everything */
@@ -166,6 +175,7 @@ struct bioinfer_job {
     struct bi_flight *flights[BI_FLIGHTS];
     struct bi_flight *retry;  /* copies of what has failed: to be computed */
     struct bi_flight *handed; /* the retried record given out last */
+    struct bi_unit unit;      /* the one at hand, of a job with units */
     uint64_t waiting_size;    /* bytes that waiting copies take */
     uint64_t n_kept;          /* records that the journal would keep now */
     bool held_back;           /* the source said "no more" because too many wait */

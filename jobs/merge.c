@@ -259,6 +259,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     b.params.model = m.first.model;
     b.params.fingerprint = m.first.fingerprint;
     b.text_head = m.first.text_head;
+    b.units = m.first.units;
     if (b.text_head && params && params->format) {
         st = bi_fail(err, BIOINFER_INVALID,
                      "%s: the parts hold finished text: it can be merged "
@@ -296,8 +297,8 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     st = bi_build(&b, err);
     bi_job_clear(env, folder);
     if (!st && stats) {
-        stats->records = b.n_records;
-        stats->failed = b.n_records - b.by_status[0];
+        stats->records = b.n_rows;
+        stats->failed = b.n_rows - b.by_status[0];
         stats->copied = b.n_copied;
         stats->residues = b.n_residues;
         stats->input_records = b.n_records;

@@ -49,6 +49,7 @@ static void texts_close(struct bioinfer_writer *w)
 
 const struct bi_writer_ops bi_writer_texts = {
     .name = "text",
+    .has_failed_rows = true, /* where a record has a text that says so */
     .check = texts_check,
     .open = texts_open,
     .put = texts_put,

@@ -1,0 +1,224 @@
+/* units_test.c - a job from inside whose units have several records: each has its own status, its
+ * number and its row in the manifest, whatever was killed and however the units were sharded. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../jobs/job.h"
+#include "../test.h"
+
+enum { UNITS = 5, PIECES = 9 }; /* unit k has k % 3 + 1 records */
+
+static char folder[64], path[96];
+static int passing; /* not 0: the status that the records of unit 2 have */
+
+static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
+{
+    int *n = user;
+    (void)err;
+    if (*n == UNITS)
+        return 0;
+    *r = (struct bioinfer_record){
+        .id = "unit", .description = "", .sequence = "AC", .length = 2, .message = ""};
+    ++*n;
+    return 1;
+}
+
+static const char whole[] = "id\tstatus\nr0.0\tok\nr1.0\ttoo_long\nr1.1\tok\nr2.0\tok\n"
+                            "r2.1\ttoo_long\nr2.2\tok\nr3.0\tok\nr4.0\tok\nr4.1\ttoo_long\n";
+static const char manifest[] =
+    "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n"
+    "0\tr0.0\t2\tok\t\t\n1\tr1.0\t2\ttoo_long\t\tgone\n2\tr1.1\t2\tok\t\t\n3\tr2.0\t2\tok\t\t\n"
+    "4\tr2.1\t2\ttoo_long\t\tgone\n5\tr2.2\t2\tok\t\t\n6\tr3.0\t2\tok\t\t\n7\tr4.0\t2\tok\t\t\n"
+    "8\tr4.1\t2\ttoo_long\t\tgone\n";
+
+static int sink(struct bioinfer_job *job, uint64_t unit, uint32_t piece, struct bioinfer_error *err)
+{
+    const uint64_t record = 10 * unit + piece;
+    const bool fails = record == 10 || record == 21 || record == 41;
+    char id[16], row[32];
+    struct bioinfer_text text = {"row", row, 0};
+    struct bioinfer_result r = {.ordinal = unit,
+                                .id = id,
+                                .length = 2,
+                                .message = fails ? "gone" : "",
+                                .piece = piece,
+                                .status = fails ? BIOINFER_TOO_LONG : 0,
+                                .more = piece < unit % 3,
+                                .n_texts = 1,
+                                .texts = &text};
+    if (unit == 2 && passing)
+        r.status = passing;
+    snprintf(id, sizeof id, "r%d.%d", (int)unit, (int)piece);
+    text.length = (size_t)snprintf(row, sizeof row, "%s\t%s\n", id,
+                                   bi_status_name(fails ? r.status : 0));
+    return bi_job_sink(job, &r, err);
+}
+
+static int open_job(struct bioinfer_job **job, struct bioinfer_job_params p, int *n,
+                    struct bioinfer_error *err)
+{
+    static struct bi_env env;
+    static const struct bioinfer_writer_params w = {
+        .struct_size = sizeof w, .model = "m", .fingerprint = "f"};
+    int st;
+    env = bi_env_default();
+    p.writer = &w;
+    p.options = "";
+    p.text_head = "id\tstatus\n";
+    p.units = 1;
+    if (!(st = bi_job_open(job, &env, path, &p, err))) {
+        (*job)->source = next;
+        (*job)->source_user = n;
+    }
+    *n = 0;
+    return st;
+}
+
+/* Sinks at most `most` records, unit by unit. */
+static int work(struct bioinfer_job *job, int most, struct bioinfer_error *err)
+{
+    struct bioinfer_record r;
+    int st;
+    while ((st = bi_job_source(job, &r, err)) == 1) {
+        const uint64_t unit = r.ordinal;
+        for (uint32_t piece = 0; piece <= unit % 3; piece++)
+            if (most-- > 0 && (st = sink(job, unit, piece, err)) < 0)
+                return st;
+    }
+    return st;
+}
+
+static void check_file(const char *suffix, const char *want)
+{
+    struct bi_env env = bi_env_default();
+    char name[160], *text = NULL;
+    size_t size = 0;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &text, &size, NULL), 0);
+    CHECK_STR(text ? text : "", want);
+    bi_free(&env, text);
+    unlink(name);
+}
+
+static void check_whole(void)
+{
+    check_file("", whole);
+    check_file(".manifest.tsv", manifest);
+}
+
+/* Whatever number of records is there when a run ends, going on gives the same bytes and counts. */
+static void every_record_has_its_row(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH};
+    for (int most = 0; most <= PIECES; most++) {
+        struct bioinfer_job *job = NULL;
+        struct bioinfer_error err = {0};
+        int n, done = most < 1 ? 0 : most < 3 ? 1 : most < 6 ? 3 : most < 7 ? 6 : most < 9 ? 7 : 9;
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, most, &err), 0);
+        CHECK_EQ(job->stats.records, done);
+        CHECK_EQ(bi_job_commit(job, &err), 0);
+        bi_job_close(&job);
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(job->stats.resumed, done);
+        CHECK_EQ(job->stats.records, done);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        CHECK_EQ(job->stats.records, PIECES);
+        CHECK_EQ(job->stats.failed, 3);
+        CHECK_EQ(job->stats.by_status[-BIOINFER_TOO_LONG], 3);
+        bi_job_close(&job);
+        check_whole();
+    }
+}
+
+static void shards_are_of_units(void)
+{
+    struct bi_env env = bi_env_default();
+    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
+    struct bioinfer_error err = {0};
+    const int n_records[] = {6, 3}, n_failed[] = {2, 1};
+    char part[128];
+    for (int i = 1; i <= 2; i++) {
+        struct bioinfer_job_params p = {.struct_size = sizeof p, .shard = i, .n_shards = 2};
+        struct bioinfer_job *job = NULL;
+        int n;
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        CHECK_EQ(job->stats.records, n_records[i - 1]);
+        CHECK_EQ(job->stats.failed, n_failed[i - 1]);
+        bi_job_close(&job);
+    }
+    CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, &stats, &err), 0);
+    CHECK_EQ(stats.records, PIECES);
+    CHECK_EQ(stats.failed, 3);
+    check_whole();
+    for (int i = 1; i <= 2; i++) {
+        snprintf(part, sizeof part, "%s.part-%d-of-2", path, i);
+        bi_folder_remove(&env, part);
+    }
+}
+
+/* A unit is computed again when one of its records failed for a reason that passes. */
+static void units_that_met_a_passing_failure_are_done_again(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    int n;
+    passing = BIOINFER_DEVICE;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    CHECK_EQ(work(job, 100, &err), 0);
+    CHECK_EQ(bi_job_commit(job, &err), 0);
+    bi_job_close(&job);
+    passing = 0;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    CHECK_EQ(job->stats.resumed, 6);
+    CHECK_EQ(work(job, 100, &err), 0);
+    CHECK_EQ(bi_job_finish(job, &err), 0);
+    CHECK_EQ(job->stats.failed, 3);
+    bi_job_close(&job);
+    check_whole();
+}
+
+static void mixed_units_are_refused(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    struct bioinfer_record r;
+    int n;
+    p.part_records = 2;
+    CHECK_EQ(open_job(&job, p, &n, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "parts of records of units");
+    p.part_records = 0;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    while (bi_job_source(job, &r, &err) == 1)
+        ;
+    CHECK_EQ(sink(job, 2, 0, &err), 0);
+    CHECK_EQ(sink(job, 3, 0, &err), BIOINFER_MISUSE);
+    CHECK_HAS(err.text, "piece 0 of unit 3 while unit 2 waits for its last");
+    CHECK_EQ(sink(job, 2, 1, &err), 0);
+    CHECK_EQ(sink(job, 2, 2, &err), 0);
+    CHECK_EQ(sink(job, 3, 0, &err), 0);
+    bi_job_discard(job);
+    bi_job_close(&job);
+}
+
+int main(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/bioinfer-units-XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/a.txt", folder);
+    TEST(every_record_has_its_row);
+    TEST(shards_are_of_units);
+    TEST(units_that_met_a_passing_failure_are_done_again);
+    TEST(mixed_units_are_refused);
+    rmdir(folder);
+    return test_report();
+}
