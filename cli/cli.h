@@ -13,8 +13,7 @@
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
  *   align.c     bioinfer align, with align_feed.c for its input and align_out.c for its formats
- *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with targets.c, places.c and
- *               coverage.c
+ *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
  *   info.c      bioinfer info and devices
  *   molecule.c  bioinfer molecule info
  *   parallel.c  one piece of work on several threads

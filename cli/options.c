@@ -35,7 +35,7 @@ struct option {
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
-#define JOBS (CLI_EMBED | CLI_SCORE | CLI_DESIGN)
+#define JOBS RUNS
 #define FILES (CLI_EMBED | CLI_MERGE)
 #define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE)
 
@@ -81,7 +81,8 @@ static const struct option table[] = {
      "go on with an unfinished run of the same output, or begin when there is\n"
      "none; force: although something differs; no: forget the unfinished one"},
     {"shard", 0, SHARD, "I/N", 0, JOBS, NULL,
-     "compute every N-th record, from the I-th on, for `bioinfer merge`"},
+     "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
+     "that share a window (--cluster) every N-th window"},
     {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
      "compute equal sequences once: on (default), off"},
     {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH, NULL,

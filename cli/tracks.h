@@ -1,12 +1,28 @@
 /* tracks.h - what the files of `bioinfer MODEL INPUT` share for models of DNA windows.
  *
- *   tracks.c    windows, intervals, variants, mutagenesis
+ *   tracks.c    options, session, outputs; units from the input, results to the output or its job
+ *   compute.c   the calls of the engine: windows in, values out, in the order of the windows
+ *   windows.c   records of FASTA and intervals as windows; mutagenesis
+ *   variants.c  clusters of variants, windows with the other allele, rows of scores
  *   targets.c   the table of tracks and --tracks
- *   coverage.c  bedGraph and BigWig */
+ *   places.c    places that the genome lacks
+ *   coverage.c  bedGraph and BigWig
+ *
+ * The stream: kind->read gives a unit, kind->ask turns it into windows one after the other,
+ * compute.c has their values computed, kind->take makes results of them, put_result() hands these
+ * on. */
 #ifndef BI_CLI_TRACKS_H
 #define BI_CLI_TRACKS_H
 
 #include "cli.h"
+
+enum {
+    MAX_SHIFTS = 64,
+    MAX_TEXT = 1020, /* bytes of the words why something has no result */
+    AT_ONCE = 64     /* changed windows that are computed together, at most */
+};
+
+enum track_stat { SAD, SAR, REF, ALT, N_STATS };
 
 /* ---- targets.c ---- */
 
@@ -16,7 +32,7 @@ struct target {
 
 struct targets {
     struct target *of; /* NULL = no table */
-    const char *path;  /* of the table, the caller's */
+    const char *path;  /* the table's, which is the caller's */
     int *pairs;        /* the other strand's track of each */
     bool has_pairs;
     int n;
@@ -61,5 +77,157 @@ int coverage_put(struct coverage *c, const char *contig, int64_t length, int64_t
 /* One file per track; where windows overlap on one grid of bins, their mean. */
 int coverage_finish(struct coverage *c, struct cli *cli);
 void coverage_close(struct coverage *c);
+
+/* ---- units: what is read, computed and written together ---- */
+
+/* A record, an interval or a variant. The strings of `l` lie in `text`. */
+struct place {
+    struct bioinfer_locus l;
+    char *text;
+    char *why; /* NULL, or the words of l.status where it was found later */
+};
+
+/* A record of FASTA, an interval, or variants that share a window, which are grouped by the input
+ * alone. A job computes it as a whole and counts it as one; each place gives a result. */
+struct unit {
+    uint64_t ordinal;
+    struct place *of; /* n, at least 1; more than one only of variants without a status */
+    int n, cap;
+    size_t size;          /* bytes that the places take */
+    const char *sequence; /* the bases of a record, the reader's until its next one; else NULL */
+    size_t length;
+    struct cli_output key; /* where there is a job: the text that tells this unit from others */
+    int64_t start;         /* the place of its window's first base in the contig */
+    int64_t next;          /* the change that is asked for next */
+    float *scores;         /* [bases, 4, n_tracks], where there is mutagenesis */
+    int status;            /* why mutagenesis has no scores ... */
+    char why[MAX_TEXT];    /* ... in words */
+};
+
+/* ---- compute.c ---- */
+
+/* A question to the engine: the values of a window, and of windows that differ from it. */
+struct window {
+    struct unit *unit;    /* whose window this is */
+    const char *sequence; /* NULL: there is nothing to compute, for the reason of ... */
+    int status;           /* ... this status and `text` */
+    const char *text;
+    char *const *changed; /* n_changed windows that differ from it, of as many bases */
+    int n_changed;
+    bool shared; /* changed windows of this window come by more than one call, or many at a time */
+    bool again;  /* the window before had the same sequence and was shared */
+    bool last;   /* the unit has no further windows: it is freed once this one is taken */
+    int64_t first; /* the taker's own: which of the unit's changes these are ... */
+    int n;         /* ... and how many */
+};
+
+/* The answer. */
+struct values {
+    int status; /* that of the window is also that of all changed ones */
+    const char *text;
+    const float *window;     /* [n_rows, n_tracks] */
+    const float *changed;    /* [n_changed, n_rows, n_tracks] */
+    const int *statuses;     /* [n_changed] */
+    char (*texts)[MAX_TEXT]; /* [n_changed] */
+};
+
+/* A window on its way, or one without values that waits for those before it. */
+struct flight {
+    struct window window; /* without its sequences */
+    bool started;
+    int status;
+    char text[MAX_TEXT];
+    float *values; /* [1 + n_changed, n_rows, n_tracks], n_changed up to 1 */
+};
+
+struct compute {
+    struct flight *flights; /* a ring of most */
+    int most, n, oldest;
+    int at_once;            /* changed windows that are computed together */
+    float *values, *others; /* a shared window's, and those of at_once changed ones */
+    int status;             /* the shared window's */
+    char text[MAX_TEXT];
+    int statuses[AT_ONCE];
+    char (*texts)[MAX_TEXT]; /* [AT_ONCE] */
+};
+
+struct run;
+
+/* Makes room. Exit codes, as of all that follow: their words are said. */
+int compute_open(struct run *run);
+/* Computes a window, at once or while others are asked for, and gives values to run->kind->take, in
+ * the order of the windows. The sequences are the caller's again, and its unit until the last. */
+int compute_put(struct run *run, const struct window *w);
+/* Returns when all values are taken. */
+int compute_finish(struct run *run);
+void compute_close(struct run *run);
+
+/* ---- tracks.c ---- */
+
+/* How one kind of input becomes windows, and their values results. */
+struct kind {
+    const char *holds; /* "windows", "intervals", "variants" */
+    /* Reads the places of the next unit: 1, 0 = the end, < 0 = status. */
+    int (*read)(struct run *run, struct unit *u, struct bioinfer_error *err);
+    /* Fills in the next window of a unit; an exit code. */
+    int (*ask)(struct run *run, struct unit *u, struct window *w);
+    /* Puts the results of a window; an exit code. */
+    int (*take)(struct run *run, const struct window *w, const struct values *v);
+};
+
+extern const struct kind records_kind, intervals_kind, mutagenesis_kind, variants_kind;
+
+struct run {
+    struct cli *cli;
+    const struct kind *kind;
+    bioinfer_tracks *tracks;
+    bioinfer_genome *genome;
+    bioinfer_loci *loci;
+    bioinfer_job *job;       /* NULL: results go to one of ... */
+    bioinfer_writer *writer; /* ... these */
+    struct cli_output table; /* TSV of variants; with a job it gathers one row */
+    struct coverage coverage;
+    struct bioinfer_job_stats stats;
+    struct targets targets;
+    struct selection chosen;
+    struct bioinfer_tracks_info info;
+    int shifts[MAX_SHIFTS], n_shifts;
+    enum track_stat stats_of[N_STATS];
+    int n_stats;
+    enum bioinfer_tracks_sums sums; /* whether there are sums of a window rather than tracks */
+    bool to_table, to_coverage;
+    int64_t n_values; /* n_rows * n_tracks: as many as a window has */
+    struct compute compute;
+    struct unit *read, *asked; /* the unit read last; the one whose windows are asked for */
+    struct place ahead;        /* the variant behind a cluster; text NULL = there is none */
+    bool reading;              /* a failure is the reader's */
+    char *reference, *changed[AT_ONCE]; /* [window] each, for those who ask */
+    int64_t waiting[AT_ONCE];           /* which change each of `changed` has, in mutagenesis */
+    int n_waiting;
+    uint64_t n_units, n_records, n_failed;
+};
+
+extern const char *const stat_names[N_STATS];
+
+/* Copies a locus and its strings. Of all these false: no memory. */
+bool place_copy(struct place *p, const struct bioinfer_locus *l);
+/* Says why a place has no result, in words that are copied. */
+bool place_fail(struct place *p, int status, const char *text);
+void place_free(struct place *p);
+/* Moves a place into a unit. */
+bool unit_add(struct unit *u, struct place *p);
+void unit_free(struct unit **unit); /* accepts NULL */
+
+/* Says why the genome, or what is computed, failed. */
+int run_failed(struct run *run, int status, const struct bioinfer_error *err);
+/* Reads the window around a base into run->reference and sets *start. */
+int read_window(struct run *run, const char *chrom, int64_t middle, int64_t *start,
+                struct bioinfer_error *err);
+/* The difference that a change makes to a track, or what else `stat` says. */
+double track_score(const struct run *run, const float *values, const float *other,
+                   enum track_stat stat, int track);
+/* Puts the result of place i of a unit: its arrays, or why there are none. */
+int put_result(struct run *run, const struct unit *u, int i, int status, const char *message,
+               const struct bioinfer_array *arrays, int n);
 
 #endif

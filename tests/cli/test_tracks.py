@@ -375,6 +375,16 @@ class Tracks(unittest.TestCase):
         r = self.run_it(*common, '--format', 'bigwig', '-o', 'off', code=65)
         self.assertIn('not by whole bins', r.stderr)
 
+    def test_coverage_is_no_job(self):
+        self.write('i.bed', 'chrA\t10000\t10000\tx\n')
+        for how in ['--resume'], ['--shard', '1/2']:
+            for kind in 'bigwig', 'bedgraph':
+                r = self.run_it('i.bed', '--genome', 'g.fa', '--format', kind, '-o', kind, *how,
+                                code=64)
+                self.assertIn('%s and --format %s do not go together: its files are made of all '
+                              'windows' % (how[0], kind), r.stderr)
+                self.assertFalse(os.path.exists(self.path(kind)))
+
     def test_coverage_of_nothing(self):
         self.write('i.bed', 'chrZ\t10000\t10000\tx\n')
         for kind in 'bigwig', 'bedgraph':

@@ -48,6 +48,10 @@ class Task:
             f.write(">late\nMKT\n")
         return "the size of the input"
 
+    def changes(self):
+        """Makes one change after the other of what decides results."""
+        yield self.change()
+
     def args(self, path, *more):
         return [EXE, *self.words, "-o", path, "--threads", "1", "--quiet", *self.options, *more]
 
@@ -151,7 +155,135 @@ class Torch(Fasta):
     options = (*Fasta.options, "--rng", "torch", "--backbone-noise", "0.1")
 
 
-TASKS = {"fasta": Fasta, "table": Table, "arrays": Arrays, "jsonl": Jsonl, "torch": Torch,
+def random_bases(rng, n):
+    return "".join(rng.choices("ACGT", k=n))
+
+
+class Windows(Task):
+    """Records of FASTA that are windows of DNA, two of which have another length."""
+    code, output = 1, "out.npz"
+    window = 5120
+    options = ("--positions", "formula-pt")
+
+    def make(self, large):
+        rng = random.Random(6)
+        path = os.path.join(self.folder, "windows.fasta")
+        with open(path, "w", encoding="ascii") as f:
+            for i in range(40 if large else 6):
+                n = self.window if i % 5 != 3 else 100
+                f.write(f">w{i}\n{random_bases(rng, n)}\n")
+        return path
+
+    def change(self):
+        with open(self.input, "a", encoding="ascii") as f:
+            f.write(">late\nACGT\n")
+        return "the size of the input"
+
+    @property
+    def words(self):
+        return ["enformer", self.input, "--weights",
+                os.path.join(ROOT, "tests", "golden", "enformer", "half")]
+
+
+class Intervals(Windows):
+    """Intervals of BED over a genome; one is off its contig, one of no contig."""
+    output = "out.jsonl"
+
+    def make(self, large):
+        self.genome = os.path.join(self.folder, "genome.fa")
+        self.bases = random_bases(random.Random(7), 30000)
+        with open(self.genome, "w", encoding="ascii") as f:
+            f.write(f">chrA\n{self.bases}\n")
+        with open(self.genome + ".fai", "w", encoding="ascii") as f:
+            f.write("chrA\t30000\t6\t30000\t30001\n")
+        return self.places(os.path.join(self.folder, "input"), large)
+
+    def places(self, path, large):
+        with open(path, "w", encoding="ascii") as f:
+            for i in range(40 if large else 6):
+                chrom, start = ("chrB" if i == 2 else "chrA"), (29999 if i == 4 else 100 + 600 * i)
+                f.write(f"{chrom}\t{start}\t{start + 2}\ti{i}\n")
+        return path
+
+    def change(self):
+        with open(self.input, "a", encoding="ascii") as f:
+            f.write("chrA\t10\t12\tlate\n")
+        return "the size of the input"
+
+    def changes(self):
+        """The genome and its index decide results as the input does."""
+        for path, expected in ((self.genome, "the content of the genome"),
+                               (self.genome + ".fai", "the size of the genome index")):
+            with open(path, "rb") as f:
+                old = f.read()
+            times = os.stat(path)
+            with open(path, "wb") as f:
+                f.write(old + b"chrC\t1\t7\t1\t2\n" if path.endswith(".fai") else old[:900] +
+                        bytes([old[900] ^ 2]) + old[901:])
+            yield expected
+            with open(path, "wb") as f:
+                f.write(old)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        yield self.change()
+
+    @property
+    def words(self):
+        return [*super().words, "--genome", self.genome]
+
+
+class Mutagenesis(Intervals):
+    """Every substitution of intervals; one has no bases."""
+    output = "out.npz"
+    options = (*Windows.options, "--ism")
+
+    def places(self, path, large):
+        with open(path, "w", encoding="ascii") as f:
+            for i in range(12 if large else 4):
+                start = 3000 + 700 * i
+                f.write(f"chrA\t{start}\t{start + (0 if i == 2 else 2)}\ti{i}\n")
+        return path
+
+
+class Variants(Intervals):
+    """Clusters of one to five variants, as a table; among them such as have no scores."""
+    output = "out.tsv"
+    options = (*Windows.options, "--cluster", "40", "--stats", "SAD,REF")
+
+    def places(self, path, large):
+        rng = random.Random(8)
+        with open(path, "w", encoding="ascii") as f:
+            f.write("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
+            number = 0
+            for i in range(24 if large else 5):
+                for k in range(rng.randint(2, 5) if i % 3 else 1):
+                    at = 3000 + 900 * i + 8 * k
+                    ref = self.bases[at:at + 1 + k % 2]
+                    if number % 7 == 4:
+                        ref = "ACGT"[("ACGT".index(ref[0]) + 1) % 4]
+                    chrom = "chrB" if number % 11 == 6 else "chrA"
+                    f.write(f"{chrom}\t{at + 1}\tv{number}\t{ref}\t{'GT'[ref[0] == 'G']}\n")
+                    number += 1
+        return path
+
+    def change(self):
+        with open(self.input, "a", encoding="ascii") as f:
+            f.write("chrA\t10\tlate\tA\tC\n")
+        return "the size of the input"
+
+
+class Alone(Variants):
+    """The same variants with a window each."""
+    options = (*Windows.options, "--tracks", "1,5-6")
+
+
+class Scores(Variants):
+    """The same clusters as arrays, in a format where a variant without scores has a row."""
+    output = "out.jsonl"
+
+
+TASKS = {"windows": Windows, "intervals": Intervals, "mutagenesis": Mutagenesis,
+         "variants": Variants, "alone": Alone, "scores": Scores,
+         "fasta": Fasta, "table": Table, "arrays": Arrays, "jsonl": Jsonl, "torch": Torch,
          "embed": Embed, "scan": Scan, "pppl": Pppl, "mutations": Mutations}
 
 
@@ -299,10 +431,10 @@ def refused(task):
         other = os.path.join(task.folder, "x.npz")
         words = call([EXE, "merge", other, part, "--format", "npz"], 64)
         assert "finished text" in words, words
-    expected = task.change()
-    p = subprocess.run(task.args(path, "--shard", "1/1", "--resume"), capture_output=True,
-                       timeout=300, check=False)
-    assert p.returncode in {65, 73} and expected in p.stderr.decode(), (expected, p.stderr)
+    for expected in task.changes():
+        p = subprocess.run(task.args(path, "--shard", "1/1", "--resume"), capture_output=True,
+                           timeout=300, check=False)
+        assert p.returncode in {65, 73} and expected in p.stderr.decode(), (expected, p.stderr)
 
 
 def emptied(task):

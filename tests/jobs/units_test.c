@@ -185,6 +185,53 @@ static void units_that_met_a_passing_failure_are_done_again(void)
     check_whole();
 }
 
+/* Changes the row of a record in the journal's data, as a disk may. */
+static void spoil(const char *row)
+{
+    struct bi_env env = bi_env_default();
+    char name[160], *data = NULL, *at;
+    size_t size = 0;
+    FILE *f;
+    snprintf(name, sizeof name, "%s.part-1-of-1/data", path);
+    CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &data, &size, NULL), 0);
+    CHECK((at = memmem(data, size, row, strlen(row))) != NULL);
+    if (at && (f = fopen(name, "r+b"))) {
+        fseek(f, at - data, SEEK_SET);
+        fputc('?', f);
+        fclose(f);
+    }
+    bi_free(&env, data);
+}
+
+/* A unit is computed again when one of its records is damaged, and counted once. */
+static void damaged_units_are_done_again(void)
+{
+    struct bioinfer_job_params p = {
+        .struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH, .shard = 1, .n_shards = 1};
+    struct bi_env env = bi_env_default();
+    struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    char part[128];
+    int n;
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(job->stats.records, i ? 6 : 0); /* the three of unit 2 are not there */
+        CHECK_EQ(job->stats.failed, i ? 2 : 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        CHECK_EQ(job->stats.records, PIECES);
+        CHECK_EQ(job->stats.failed, 3);
+        bi_job_close(&job);
+        if (!i)
+            spoil("r2.1\ttoo_long");
+    }
+    CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, &stats, &err), 0);
+    check_whole();
+    snprintf(part, sizeof part, "%s.part-1-of-1", path);
+    bi_folder_remove(&env, part);
+}
+
 static void mixed_units_are_refused(void)
 {
     struct bioinfer_job_params p = {.struct_size = sizeof p};
@@ -218,6 +265,7 @@ int main(void)
     TEST(every_record_has_its_row);
     TEST(shards_are_of_units);
     TEST(units_that_met_a_passing_failure_are_done_again);
+    TEST(damaged_units_are_done_again);
     TEST(mixed_units_are_refused);
     rmdir(folder);
     return test_report();
