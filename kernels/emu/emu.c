@@ -1,10 +1,11 @@
 /* emu.c - fibers, barriers and waves of the host emulation; see emu.h.
  *
  * Sections: switching stacks, state, scheduling, waves and barriers, shared memory and copies,
- * launches. */
+ * launches, the machine of a thread. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "emu.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@
 #else
 #define STACK_SIZE ((size_t)128 << 10)
 #endif
+/* From one stack to the next. At a power of two they would share a few sets of each cache. */
+#define STACK_STRIDE (STACK_SIZE + 17 * 64)
 
 enum {
     MAX_THREADS = 1024,
@@ -138,6 +141,7 @@ struct machine {
     const void *scheduler_stack;
     size_t scheduler_stack_size;
     unsigned char *stacks, *shared;
+    int n_stacks;
     size_t shared_size; /* what the kernel asked for */
     struct fiber fibers[MAX_THREADS];
     struct wave waves[MAX_WAVES];
@@ -173,6 +177,25 @@ static void to_scheduler(struct fiber *f)
 #endif
 }
 
+/* Gives the processor to the next lane of the wave that can run, in the order of run_wave(), else
+ * to the scheduler. */
+static void pass_on(struct fiber *f)
+{
+#if !defined SANITIZED /* it would have to know which stack each one comes from */
+    const int wave = machine->launch->wave, at = f->self.thread % wave;
+    struct fiber *lanes = f - at;
+    for (int i = at + 1; i < at + wave; i++) {
+        struct fiber *next = &lanes[i < wave ? i : i - wave];
+        if (next->state == READY) {
+            bi_emu_self = &next->self;
+            context_switch(&f->context, &next->context);
+            return;
+        }
+    }
+#endif
+    to_scheduler(f);
+}
+
 static void fail(const char *error)
 {
     if (!machine->error)
@@ -185,7 +208,7 @@ static void to_fiber(struct fiber *f)
     bi_emu_self = &f->self;
 #if defined SANITIZED
     __sanitizer_start_switch_fiber(&machine->scheduler_fake_stack,
-                                   machine->stacks + (size_t)f->self.thread * STACK_SIZE,
+                                   machine->stacks + (size_t)f->self.thread * STACK_STRIDE,
                                    STACK_SIZE);
 #endif
     context_switch(&machine->scheduler, &f->context);
@@ -206,7 +229,7 @@ static void fiber_main(void)
     if (f->n_copies)
         fail("a thread ended before its asynchronous copies");
     f->state = DONE;
-    to_scheduler(f);
+    pass_on(f);
 }
 
 /* Runs what can run of one wave. False: nothing could. */
@@ -233,7 +256,7 @@ static void run_block(void)
     const int block = m->launch->block, n_waves = block / m->launch->wave;
     int done = 0;
 
-    memset(m->shared, 0xff, MAX_SHARED + CANARY);
+    memset(m->shared, 0xff, m->shared_size + CANARY); /* the block before wrote no further */
     m->shared_size = 0;
     for (int w = 0; w < n_waves; w++)
         m->waves[w].arrived = 0;
@@ -288,7 +311,7 @@ const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int la
             machine->fibers[index * wave + i].state = READY;
     } else {
         f->state = IN_WAVE;
-        to_scheduler(f);
+        pass_on(f);
     }
     return slots + (size_t)lane * size;
 }
@@ -297,7 +320,7 @@ void bi_emu_barrier(void)
 {
     struct fiber *f = self();
     f->state = AT_BARRIER;
-    to_scheduler(f);
+    pass_on(f);
 }
 
 /* ---- shared memory and copies ---- */
@@ -352,7 +375,7 @@ static void start_block(int32_t x, int32_t y)
 {
     for (int t = 0; t < machine->launch->block; t++) {
         struct fiber *f = &machine->fibers[t];
-        unsigned char *stack = machine->stacks + (size_t)t * STACK_SIZE;
+        unsigned char *stack = machine->stacks + (size_t)t * STACK_STRIDE;
         f->self = (struct bi_emu_thread){t, {x, y}};
         f->state = READY;
         f->meetings = 0;
@@ -370,32 +393,84 @@ static void check_stacks(void)
 {
     for (int t = 0; t < machine->launch->block && !machine->error; t++)
         for (int i = 0; i < 64; i++)
-            if (machine->stacks[(size_t)t * STACK_SIZE + (size_t)i] != 0x5a)
+            if (machine->stacks[(size_t)t * STACK_STRIDE + (size_t)i] != 0x5a)
                 machine->error = "a stack overflow";
+}
+
+/* ---- the machine of a thread, which its next launch uses again ---- */
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool has_key;
+
+static void machine_free(void *machine_of)
+{
+    struct machine *m = machine_of;
+    if (m && m->stacks)
+        munmap(m->stacks, (size_t)m->n_stacks * STACK_STRIDE);
+    if (m)
+        free(m->shared);
+    free(m);
+}
+
+static void make_key(void)
+{
+    has_key = !pthread_key_create(&key, machine_free);
+}
+
+/* A thread may outlive this code, which is in libraries that are closed. */
+static void __attribute__((destructor)) drop_key(void)
+{
+    if (!has_key)
+        return;
+    machine_free(pthread_getspecific(key));
+    pthread_key_delete(key);
+}
+
+/* Gives it with so many stacks, or NULL: no memory. */
+static struct machine *machine_of_thread(int n_stacks)
+{
+    struct machine *m;
+    void *stacks;
+
+    pthread_once(&once, make_key);
+    if (!has_key)
+        return NULL;
+    if (!(m = pthread_getspecific(key))) {
+        m = calloc(1, sizeof *m);
+        if (!m || !(m->shared = aligned_alloc(128, MAX_SHARED + CANARY)) ||
+            pthread_setspecific(key, m)) {
+            machine_free(m);
+            return NULL;
+        }
+        memset(m->shared, 0xff, MAX_SHARED + CANARY);
+    }
+    if (m->n_stacks < n_stacks) {
+        stacks = mmap(NULL, (size_t)n_stacks * STACK_STRIDE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (stacks == MAP_FAILED)
+            return NULL;
+        if (m->stacks)
+            munmap(m->stacks, (size_t)m->n_stacks * STACK_STRIDE);
+        m->stacks = stacks;
+        m->n_stacks = n_stacks;
+    }
+    return m;
 }
 
 const char *bi_emu_run(const struct bi_emu_launch *launch)
 {
     const int64_t n = (int64_t)launch->grid[0] * launch->grid[1];
-    const char *error = "no memory for the emulation";
-    unsigned char *stacks, *shared = NULL;
-    struct machine *m = NULL;
+    struct machine *m;
 
     if (launch->block < 1 || launch->block > MAX_THREADS || launch->block % launch->wave ||
         launch->block / launch->wave > MAX_WAVES || launch->shared_size > MAX_SHARED)
         return "a launch of a shape that no device has";
-    stacks = mmap(NULL, (size_t)launch->block * STACK_SIZE, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stacks == MAP_FAILED)
-        return error;
-    m = calloc(1, sizeof *m);
-    shared = aligned_alloc(128, MAX_SHARED + CANARY);
-    if (!m || !shared)
-        goto out;
+    if (!(m = machine_of_thread(launch->block)))
+        return "no memory for the emulation";
     m->launch = launch;
+    m->error = NULL;
     m->random = launch->seed;
-    m->stacks = stacks;
-    m->shared = shared;
     machine = m;
     /* from a random block on, forwards or backwards */
     const int64_t first = n ? (int64_t)(next(&m->random) % (uint64_t)n) : 0;
@@ -407,10 +482,5 @@ const char *bi_emu_run(const struct bi_emu_launch *launch)
         check_stacks();
     }
     machine = NULL;
-    error = m->error;
-out:
-    free(shared);
-    free(m);
-    munmap(stacks, (size_t)launch->block * STACK_SIZE);
-    return error;
+    return m->error;
 }
