@@ -1,65 +1,35 @@
-/* alloc_fail.c - a whole run in which allocation or system call number n fails, for n = 1, 2, 3 ...
- * until a run needs fewer: each ends with a status, nothing leaks, and no output is
- * left.
+/* alloc_fail.c - a whole run in which one allocation or system call fails: each ends with a
+ * status, nothing leaks, and no output is left.
  *
- *     alloc_fail MODEL_FOLDER [all]
+ *     alloc_fail MODEL_FOLDER
  *
- * Twice for each n: that allocation alone, and from there on. Without `all` the steps
- * between the n grow, so that the test takes seconds. */
+ * Twice for each allocation: that one alone, and from there on. Which ones, failing.h says;
+ * BIOINFER_ALLOC_FAIL=all takes every one, BIOINFER_PART=1/2 every second of them. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../failing.h"
+#include "../folder.h"
 #include "../test.h"
 
-struct counter {
-    _Atomic long n_calls, n_live; /* weights are read by several threads */
-    long fail_at;                 /* 0 = never */
-    int from_there;
-    int kind; /* enum bi_fault: what fails instead of allocations, with `error` */
-    int error;
+/* Allocations that fail, or, where `error` is set, calls of a kind (enum bi_fault). */
+struct faults {
+    struct failing memory, calls;
+    int kind, error;
 };
 
-static char folder[] = "/tmp/bioinfer-alloc-XXXXXX";
-static char fasta[64], output[64], ids[64], manifest[80], part[80];
-
-static void *count_alloc(void *user, size_t size)
-{
-    struct counter *c = user;
-    void *p;
-
-    if (!c->error) {
-        const long call = ++c->n_calls;
-
-        if (c->fail_at && (c->from_there ? call >= c->fail_at : call == c->fail_at))
-            return NULL;
-    }
-    if (!(p = aligned_alloc(64, (size + 63) / 64 * 64)))
-        return NULL;
-    c->n_live++;
-    return p;
-}
+static char folder[200];
+static char fasta[240], output[240], ids[240], manifest[256], part[256];
 
 /* The fault hook of system calls. */
-static int count_call(void *user, enum bi_fault kind)
+static int failing_call(void *user, enum bi_fault kind)
 {
-    struct counter *c = user;
+    struct faults *f = user;
 
-    if (!c->error || (int)kind != c->kind)
-        return 0;
-    const long call = ++c->n_calls;
-    return c->fail_at && (c->from_there ? call >= c->fail_at : call == c->fail_at) ? c->error : 0;
-}
-
-static void count_free(void *user, void *p)
-{
-    struct counter *c = user;
-
-    if (p)
-        c->n_live--;
-    free(p);
+    return f->error && (int)kind == f->kind && fails(&f->calls) ? f->error : 0;
 }
 
 #define EVERYTHING (BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS | BIOINFER_CONTACTS)
@@ -91,12 +61,12 @@ struct run {
 };
 
 /* Everything the command does, and a score; returns the first status. */
-static int whole_run(struct counter *c, const char *model_path, const struct format *format,
+static int whole_run(struct faults *f, const char *model_path, const struct format *format,
                      struct run *run, struct bioinfer_error *err)
 {
     struct bioinfer_context_params params = BIOINFER_PARAMS(
-        struct bioinfer_context_params, .alloc = count_alloc, .free = count_free, .alloc_user = c,
-        .n_threads = 1);
+        struct bioinfer_context_params, .alloc = failing_alloc, .free = failing_free,
+        .alloc_user = &f->memory, .n_threads = 1);
     struct bioinfer_session_params session_params = BIOINFER_PARAMS(struct bioinfer_session_params,
                                                                     .include = format->include);
     struct bioinfer_writer_params writer_params = BIOINFER_PARAMS(
@@ -116,8 +86,8 @@ static int whole_run(struct counter *c, const char *model_path, const struct for
     *run = (struct run){0};
     if ((st = bioinfer_context_new(&ctx, &params, err)))
         goto out;
-    ctx->env.fault = count_call;
-    ctx->env.fault_user = c;
+    ctx->env.fault = failing_call;
+    ctx->env.fault_user = f;
     if ((st = bioinfer_reader_open(&reader, ctx, fasta, NULL, err)) ||
         (st = bioinfer_model_open(&model, ctx, model_path, NULL, err)) ||
         (st = bioinfer_session_new(&session, model, &session_params, err)) ||
@@ -151,18 +121,19 @@ static void remove_output(void)
     bi_folder_remove(&env, part);
 }
 
-/* True when run number n had a failure to meet. */
+/* One that fails at call n. True when the run had a failure to meet. */
 static int one(const char *model, const struct format *format, long n, int from_there, int kind,
                int error)
 {
-    struct counter c = {.fail_at = n, .from_there = from_there, .kind = kind, .error = error};
+    const struct failing at = {.fail_at = n, .from_there = from_there}, none = {0};
+    struct faults f = {error ? none : at, error ? at : none, kind, error};
     int expected = error ? bi_status_from_errno(error) : BIOINFER_NOMEM;
     struct bioinfer_error err = {0};
     struct run run;
-    int st = whole_run(&c, model, format, &run, &err);
-    int met = c.n_calls >= n, good = 1;
+    int st = whole_run(&f, model, format, &run, &err);
+    int met = (error ? f.calls.n_calls : f.memory.n_calls) >= n, good = 1;
 
-    good &= CHECK_EQ(c.n_live, 0);
+    good &= CHECK_EQ(f.memory.n_live, 0);
     if (!met)
         good &= CHECK_EQ(st, BIOINFER_OK);
     else if (from_there)
@@ -175,7 +146,7 @@ static int one(const char *model, const struct format *format, long n, int from_
                 CHECK(access(manifest, F_OK));
     if (st) { /* what the journal kept is enough to go on with */
         struct bioinfer_error again = {0};
-        struct counter no_fault = {0};
+        struct faults no_fault = {0};
         good &= CHECK_EQ(whole_run(&no_fault, model, format, &run, &again), BIOINFER_OK);
         good &= CHECK_EQ(run.stats.records, 4) & CHECK_EQ(run.stats.failed, 1);
         good &= CHECK(!access(output, F_OK)) & CHECK(access(part, F_OK));
@@ -187,16 +158,65 @@ static int one(const char *model, const struct format *format, long n, int from_
     return met;
 }
 
-int main(int argc, char **argv)
+/* An undisturbed run whose allocations, or calls of a kind, are noted. */
+static int note(struct stacks *stacks, const char *model, const struct format *format, int kind,
+                int error)
 {
-    const char *all = getenv("BIOINFER_ALLOC_FAIL");
-    struct counter c = {0};
+    struct faults f = {.kind = kind, .error = error};
     struct bioinfer_error err = {0};
     struct run run;
+    (error ? &f.calls : &f.memory)->stacks = stacks;
+    int st = whole_run(&f, model, format, &run, &err);
+
+    remove_output();
+    if (st == BIOINFER_UNSUPPORTED)
+        return st;
+    if (!CHECK_EQ(st, BIOINFER_OK))
+        fprintf(stderr, "    %s: %s\n", format->name, err.text);
+    CHECK_EQ(run.stats.records, 4);
+    CHECK_EQ(run.stats.failed, 1);
+    CHECK_EQ(run.stats.copied, 1);
+    return st;
+}
+
+/* Gives how many runs failed; -1 for a format that this build lacks. */
+static long failures_of(const char *model, const struct format *format, int first)
+{
+    struct stacks stacks = STACKS;
+    long total = 0, n = 0;
+    int st = note(&stacks, model, format, 0, 0);
+
+    if (st)
+        return st == BIOINFER_UNSUPPORTED ? -1 : 0;
+    if (!first) /* up to the writer the formats take the same way */
+        stacks_forget(&stacks, stacks.n - 400);
+    stacks_choose(&stacks);
+    printf("%s: %ld allocations of %ld places\n", format->name, stacks.n, stacks.n_distinct);
+    do {
+        n = failure_after(&stacks, n);
+        total += 2;
+    } while (one(model, format, n, 0, 0, 0) & one(model, format, n, 1, 0, 0));
+    stacks_free(&stacks);
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        struct stacks of_kind = STACKS;
+        note(&of_kind, model, format, calls[k].kind, calls[k].error);
+        stacks_choose(&of_kind);
+        n = 0;
+        do {
+            n = failure_after(&of_kind, n);
+            total++;
+        } while (one(model, format, n, 0, calls[k].kind, calls[k].error));
+        stacks_free(&of_kind);
+    }
+    return total;
+}
+
+int main(int argc, char **argv)
+{
     long total = 0;
     FILE *file;
 
-    if (argc < 2 || !mkdtemp(folder))
+    if (argc < 2 || !test_folder(folder, sizeof folder, "alloc"))
         return 2;
     snprintf(fasta, sizeof fasta, "%s/in.fasta", folder);
     snprintf(ids, sizeof ids, "%s/output.ids.txt", folder);
@@ -205,37 +225,15 @@ int main(int argc, char **argv)
     fputs(">a\nMKTAYIAK\n>empty\n>b\nACDEFGHIKLMNPQRSTVWY\n>c again\nMKTAYIAK\n", file);
     fclose(file);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        long n = 1, more = i ? c.n_calls : 0;
-        int st;
-
         snprintf(output, sizeof output, "%s/output.%s", folder, formats[i].name);
         snprintf(manifest, sizeof manifest, "%s.manifest.tsv", output);
         snprintf(part, sizeof part, "%s.part", output);
-        c = (struct counter){0};
-        st = whole_run(&c, argv[1], &formats[i], &run, &err);
-        remove_output();
-        if (st == BIOINFER_UNSUPPORTED)
-            continue; /* a format that this build lacks */
-        if (!CHECK_EQ(st, BIOINFER_OK)) {
-            fprintf(stderr, "    %s: %s\n", formats[i].name, err.text);
-            break;
-        }
-        CHECK_EQ(run.stats.records, 4);
-        CHECK_EQ(run.stats.failed, 1);
-        CHECK_EQ(run.stats.copied, 1);
-        if (more) /* up to the writer the formats take the same way */
-            n = c.n_calls > 400 ? c.n_calls - 400 : 1;
-        while (one(argv[1], &formats[i], n, 0, 0, 0) & one(argv[1], &formats[i], n, 1, 0, 0)) {
-            n += (all && !strcmp(all, "all")) || argc > 2 ? 1 : 1 + n / 12;
-            total += 2;
-        }
-        printf("%s: %ld allocations in a run\n", formats[i].name, c.n_calls);
-        for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
-            for (n = 1; one(argv[1], &formats[i], n, 0, calls[k].kind, calls[k].error); n++)
-                total++;
+        const long n = failures_of(argv[1], &formats[i], !i);
+        total += n > 0 ? n : 0;
     }
     unlink(fasta);
     CHECK_EQ(rmdir(folder), 0);
     printf("%ld runs with a failure\n", total);
+    CHECK(total > 500);
     return test_report();
 }

@@ -1,4 +1,4 @@
-/* alloc_test.c - allocation number n fails, for n = 1, 2, 3 ... until nothing fails.
+/* alloc_test.c - allocation number n fails, for one n after the other until nothing fails.
  *
  *     alloc_test MODEL...
  *
@@ -6,11 +6,11 @@
  * one session takes small, large and small batches again (plans, buffers and scratch grow,
  * and batches are halved), and scores; then three records to each format of writer. A status
  * is NOMEM, a result is as ever, nothing leaks, no file is left; after a single failure the
- * same session gives all results. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow;
- * BIOINFER_PART=1/2 tries every second one (failing.h). */
+ * same session gives all results. failing.h says which n are tried. */
 #define _POSIX_C_SOURCE 200809L
 #include "engine.h"
 #include "../failing.h"
+#include "../folder.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ enum { RECORDS = 12, RUNS = 4 };
 static const char *model_path;
 static char text[RECORDS][40];
 static struct bioinfer_record records[RECORDS];
-static char folder[] = "/tmp/bioinfer-alloc-XXXXXX";
+static char folder[200];
 
 static struct bioinfer_context_params context_of(struct failing *f)
 {
@@ -129,7 +129,7 @@ static int writer_run(struct failing *f, const char *format)
     bioinfer_model *model = NULL;
     bioinfer_session *s = NULL;
     bioinfer_writer *writer = NULL;
-    char path[100];
+    char path[240];
     int st, met, ok = 1, n;
     snprintf(path, sizeof path, "%s/out.%s", folder, format);
     three[0].id = "first"; /* ids are unique in a file */
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 {
     uint64_t seed = 4;
     long injected = 0;
-    if (argc < 2 || !mkdtemp(folder))
+    if (argc < 2 || !test_folder(folder, sizeof folder, "alloc"))
         return 2;
     for (int i = 0; i < RECORDS; i++) {
         random_sequence(&seed, text[i], 8 + i % 4 * 7);
@@ -170,28 +170,34 @@ int main(int argc, char **argv)
     }
     for (int m = 1; m < argc; m++) {
         struct sink want[RUNS] = {{0}};
-        struct failing f = {0};
+        struct stacks stacks = STACKS;
+        struct failing f = {.stacks = &stacks};
         model_path = argv[m];
         test_name = argv[m];
         session_run(&f, want, NULL);
+        stacks_choose(&stacks);
         for (long n = 0, met = 1; met && test_failures < 20;) {
-            n = failure_after(n, 30);
+            n = failure_after(&stacks, n);
             struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
             met = session_run(&once, NULL, want) + session_run(&on, NULL, want);
             injected += met;
         }
+        stacks_free(&stacks);
         for (int k = 0; k < RUNS; k++)
             sink_free(&want[k]);
         for (int i = 0; m == 1 && bioinfer_writer_format(i); i++) {
             const char *format = bioinfer_writer_format(i);
-            struct failing none = {0};
+            struct stacks stacks_of = STACKS;
+            struct failing none = {.stacks = &stacks_of};
             writer_run(&none, format);
+            stacks_choose(&stacks_of);
             for (long n = 0, met = 1; met && test_failures < 20;) {
-                n = failure_after(n, 12);
+                n = failure_after(&stacks_of, n);
                 struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
                 met = writer_run(&once, format) + writer_run(&on, format);
                 injected += met;
             }
+            stacks_free(&stacks_of);
         }
     }
     CHECK_EQ(rmdir(folder), 0);

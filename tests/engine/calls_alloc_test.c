@@ -1,12 +1,11 @@
 /* calls_alloc_test.c - allocation number n fails while sequences are designed and pairs aligned, for
- * n = 1, 2, 3 ... until nothing fails.
+ * one n after the other until nothing fails.
  *
  *     calls_alloc_test WEIGHTS STRUCTURE
  *
  * Twice for each n: that allocation alone, and from there on. The status is NOMEM, also that of a
  * single result, or all is as ever; nothing leaks; after a single failure the same design or aligner
- * gives all. Steps grow, as most of the thousands of allocations are of one place, once for each
- * tensor; with BIOINFER_ALLOC_FAIL=all they do so behind the 64th only. */
+ * gives all. failing.h says which n are tried. */
 #define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 
@@ -197,23 +196,24 @@ static bool cut_structure(const char *path)
 
 int main(int argc, char **argv)
 {
-    const char *all = getenv("BIOINFER_ALLOC_FAIL");
     if (argc != 3 || !cut_structure(argv[2]) || !write_fixed())
         return 2;
     weights = argv[1];
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        struct failing f = {0};
+        struct stacks stacks = STACKS;
+        struct failing f = {.stacks = &stacks};
         struct outcome want, got = {0};
-        long n = 1, runs = 0;
+        long n = 0, runs = 0;
         everything(&calls[i], &f, &want, NULL);
+        stacks_choose(&stacks);
         CHECK(want.n > 2 && !want.n_failed);
         for (bool go = true; go; runs += 2) {
+            n = failure_after(&stacks, n);
             struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
             go = everything(&calls[i], &once, &got, &want);
             got = (struct outcome){0};
             go &= everything(&calls[i], &on, &got, &want);
             got = (struct outcome){0};
-            n += 1 + n / (all && !strcmp(all, "all") ? 64 : 12);
         }
         printf("%s: %ld allocations, %ld runs\n", calls[i].name, (long)f.n_calls, runs);
     }

@@ -1,5 +1,5 @@
-/* tracks_alloc_test.c - allocation number n fails while windows of DNA are run, for n = 1, 2, 3 ...
- * until nothing fails.
+/* tracks_alloc_test.c - allocation number n fails while windows of DNA are run, for one n after
+ * the other until nothing fails.
  *
  *     tracks_alloc_test MODEL
  *
@@ -7,8 +7,7 @@
  * window kept as reference, changed ones alone and in company, more than one program takes, windows
  * and pairs started together; chosen tracks. With EMULATED, on an emulated GPU, only what is started. The
  * status is NOMEM or all values are as ever, nothing leaks; after a single failure the same session gives
- * them. BIOINFER_ALLOC_FAIL=all tries every n, else steps grow; BIOINFER_PART=1/4 tries every
- * fourth one (failing.h). */
+ * them. failing.h says which n are tried. */
 #include <stdbool.h>
 
 #include "engine.h"
@@ -101,7 +100,8 @@ out:
 int main(int argc, char **argv)
 {
     const size_t window = WINDOW;
-    struct failing f = {0};
+    struct stacks stacks = STACKS;
+    struct failing f = {.stacks = &stacks};
     uint64_t state = 7;
     float *want, *got;
     long n = 0, runs = 0;
@@ -119,9 +119,10 @@ int main(int argc, char **argv)
             windows[i][window / 2 + (size_t)i] = 'N';
     }
     everything(&f, want, NULL);
+    stacks_choose(&stacks);
     printf("%ld allocations in a run\n", (long)f.n_calls);
     for (int go = 1; go; runs += 2) {
-        n = failure_after(n, 12);
+        n = failure_after(&stacks, n);
         struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
         go = everything(&once, got, want);
         go &= everything(&on, got, want);

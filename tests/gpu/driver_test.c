@@ -11,6 +11,7 @@
 
 #include "../../engine/engine.h"
 #include "../engine/engine.h"
+#include "../failing.h"
 #include "emu_backend.h"
 #include "fake_driver.h"
 
@@ -157,7 +158,14 @@ static int same_or_no_memory(const struct sink *a, const struct sink *b)
     return equal;
 }
 
-/* Every class of error at every call (at growing steps unless asked for all). */
+static struct stacks stacks = STACKS;
+
+static void note(long call)
+{
+    stacks_note(&stacks, call);
+}
+
+/* Every class of error at every call that failing.h chooses. */
 static void errors(const struct sink *want)
 {
     static const struct {
@@ -166,16 +174,19 @@ static void errors(const struct sink *want)
                    {1, 0, BIOINFER_DEVICE},
                    {719, 1, BIOINFER_DEVICE_LOST},
                    {700, 1, BIOINFER_DEVICE_LOST}};
-    const char *all = getenv("BIOINFER_ALLOC_FAIL");
     struct job j;
-    long calls;
+    long calls, runs = 0;
     fake_reset();
+    fake->note = note;
     run_job(&j, NULL, 20, 0, NULL);
+    fake->note = NULL;
     calls = fake->counts.calls;
     sink_free(&j.results);
-    CHECK(calls > 50);
+    stacks_choose(&stacks);
+    CHECK(stacks.n_distinct > 30);
     for (size_t c = 0; c < COUNT(classes); c++)
-        for (long at = 1; at <= calls; at += all ? 1 : 1 + (at + (long)c) / 12) {
+        for (long at = failure_after(&stacks, 0); at <= calls;
+             at = failure_after(&stacks, at), runs++) {
             fake_reset();
             fake->fail_at = at;
             fake->fail_with = classes[c].code;
@@ -194,6 +205,8 @@ static void errors(const struct sink *want)
                 fprintf(stderr, "    %s: call %ld, code %d\n", device, at, classes[c].code);
             sink_free(&j.results);
         }
+    printf("%ld calls of %ld places, %ld runs\n", calls, stacks.n_distinct, runs);
+    stacks_free(&stacks);
 }
 
 /* What `bioinfer devices` would say, and the message of a device that does not do. */

@@ -114,6 +114,8 @@ static int begin(void)
     if (lost)
         return lost;
     ++fake_driver.counts.calls;
+    if (fake_driver.note)
+        fake_driver.note(fake_driver.counts.calls);
 #ifndef FAKE_CUDA
     fault();
 #endif

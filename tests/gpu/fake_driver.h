@@ -16,9 +16,10 @@ struct fake {
     int sticky;    /* every later call fails with it, too */
     int failed;    /* 1: the call was reached; 2: it made the device current, maybe to free */
     int n_devices;
-    const char *arch; /* HIP */
-    int other_until;  /* HIP: devices before this one are integrated ones, gfx1036 */
-    int full_until;   /* HIP: devices before this one have next to no memory left */
+    const char *arch;        /* HIP */
+    int other_until;         /* HIP: devices before this one are integrated ones, gfx1036 */
+    int full_until;          /* HIP: devices before this one have next to no memory left */
+    void (*note)(long call); /* told of every call, where it is made; NULL = nobody */
 };
 
 /* Exported as `fake_driver` by both libraries. */
