@@ -125,6 +125,9 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
     bi_buf_printf(&text, "  \"dedup\": %s\n}\n", id->dedup ? "true" : "false");
     if (!path || text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: job.json", folder);
+    else if (text.size > MAX_FILE)
+        st = bi_fail(err, BIOINFER_LIMIT, "%s: job.json of %zu bytes, expected at most %d", folder,
+                     text.size, MAX_FILE);
     else if (!(st = bi_out_open(&out, env, path, err)) &&
              !(st = bi_out_write(&out, text.data, text.size, err)))
         st = bi_out_finish(&out, err);

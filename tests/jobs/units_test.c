@@ -13,6 +13,7 @@ enum { UNITS = 5, PIECES = 9 }; /* unit k has k % 3 + 1 records */
 
 static char folder[64], path[96];
 static int passing; /* not 0: the status that the records of unit 2 have */
+static const char *head = "id\tstatus\n";
 
 static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
 {
@@ -67,7 +68,7 @@ static int open_job(struct bioinfer_job **job, struct bioinfer_job_params p, int
     env = bi_env_default();
     p.writer = &w;
     p.options = "";
-    p.text_head = "id\tstatus\n";
+    p.text_head = head;
     p.units = 1;
     if (!(st = bi_job_open(job, &env, path, &p, err))) {
         (*job)->source = next;
@@ -232,6 +233,40 @@ static void damaged_units_are_done_again(void)
     bi_folder_remove(&env, part);
 }
 
+/* A head of very many columns can be read again, or is refused when it is written. */
+static void long_heads_are_read_again(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p, .resume = BIOINFER_RESUME_MATCH};
+    const char *usual = head;
+    const size_t sizes[] = {3 << 20, 17 << 20};
+    char *long_head = calloc(sizes[1] + 1, 1), name[160];
+    for (int i = 0; long_head && i < 2; i++) {
+        struct bioinfer_job *job = NULL;
+        struct bioinfer_error err = {0};
+        int n;
+        memset(long_head, 'x', sizes[i]);
+        head = long_head;
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_commit(job, &err), i ? BIOINFER_LIMIT : 0);
+        bi_job_close(&job);
+        if (i) {
+            CHECK_HAS(err.text, "bytes, expected at most 16777216");
+            continue;
+        }
+        CHECK_EQ(open_job(&job, p, &n, &err), 0);
+        CHECK_EQ(job->stats.resumed, PIECES);
+        CHECK_EQ(work(job, 100, &err), 0);
+        CHECK_EQ(bi_job_finish(job, &err), 0);
+        bi_job_close(&job);
+        unlink(path);
+        snprintf(name, sizeof name, "%s.manifest.tsv", path);
+        unlink(name);
+    }
+    head = usual;
+    free(long_head);
+}
+
 static void mixed_units_are_refused(void)
 {
     struct bioinfer_job_params p = {.struct_size = sizeof p};
@@ -266,6 +301,7 @@ int main(void)
     TEST(shards_are_of_units);
     TEST(units_that_met_a_passing_failure_are_done_again);
     TEST(damaged_units_are_done_again);
+    TEST(long_heads_are_read_again);
     TEST(mixed_units_are_refused);
     rmdir(folder);
     return test_report();
