@@ -125,7 +125,8 @@ struct cli_options {
     const char *mode, *ties, *cigar;
     bool all_vs_all, one_vs_all, score_only;
     int64_t memory_limit; /* MiB */
-    const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies;
+    const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
+        *adapter;
     int64_t cluster, window;
     bool ism, rc;
     /* designs */

@@ -83,7 +83,7 @@ static bool refuse(const struct cli_options *o, const char *where, const char *w
 /* Whether the format, NULL = not known yet, has what --dtype and --layout ask for. */
 static bool check_arrays(const struct cli_options *o, const struct format *f)
 {
-    const unsigned vectors = BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD;
+    const unsigned vectors = BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD | BIOINFER_CLASS_LOGITS;
     const bool half = o->dtype && !strcmp(o->dtype, "f16");
     const bool matrix = o->layout && !strcmp(o->layout, "matrix");
 

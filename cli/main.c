@@ -318,7 +318,7 @@ int cli_open_model(struct cli *cli)
         .precision = o->precision, .check_weights = o->check_weights, .window = o->window,
         .positions = o->positions, .rope_frequencies = o->rope_frequencies,
         .strict_pickle = o->strict_pickle, .verify = o->verify,
-        .head = o->command == CLI_EMBED ? o->head : NULL);
+        .head = o->command == CLI_EMBED ? o->head : NULL, .adapter = o->adapter);
     struct bioinfer_error err = {0};
     int st, code = cli_check_device(cli);
 

@@ -58,8 +58,8 @@ static const struct option table[] = {
      "of alignments: tsv, paf, sam or needle, by the suffix, without one tsv;\n"
      "of designs also fasta (default)"},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL,
-     "what to compute: mean, per-residue, bos, logits, contacts, attentions, head;\n"
-     "designs: logprobs, probs"},
+     "what to compute: mean, per-residue, bos, logits, contacts, attentions, head,\n"
+     "class-logits (of a fine-tuned classifier); designs: logprobs, probs"},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
      "whose embeddings: 0 is the input, -1 the last (default)"},
     {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), FILES | CLI_TRACKS | CLI_DESIGN, "error|suffix",
@@ -94,6 +94,9 @@ static const struct option table[] = {
     {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED, NULL,
      "of tracks: human, mouse, ...; default: the first of the weights;\n"
      "of embeddings: a file of an annotation head, whose classes are the output"},
+    {"adapter", 0, TEXT, "FOLDER", FIELD(adapter), CLI_EMBED | CLI_SCORE, NULL,
+     "a LoRA adapter (PEFT) that is added to the weights; --weights may also name its\n"
+     "folder alone, and then the model that it was made for is taken"},
     {"targets", 0, TEXT, "FILE", FIELD(targets), CLI_TRACKS, NULL,
      "table of the head's tracks: identifier, description, strand_pair"},
     {"tracks", 0, TEXT, "LIST", FIELD(tracks), CLI_TRACKS, NULL,

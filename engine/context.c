@@ -380,6 +380,56 @@ static int open_head(struct bioinfer_model *m, const char *path, struct bioinfer
     return bi_head_open(&m->base, path, err);
 }
 
+/* Finds the weights that `path` names, and the adapter: the one asked for, or a folder that holds
+ * an adapter alone, which names the model it was made for. */
+static int find_model(struct bioinfer_model *m, const char *path,
+                      const struct bioinfer_model_params *p, char **adapter,
+                      struct bioinfer_error *err)
+{
+    const struct bi_env *env = &m->ctx->env;
+    const struct bi_checkpoint_options options = {.strict_pickle = p->strict_pickle != 0};
+    struct bi_adapter *a = NULL;
+    char *found = NULL;
+    int st;
+    if (p->adapter)
+        return (st = bi_find_weights(adapter, env, p->adapter, p->family, err))
+                   ? st
+                   : bi_find_weights(&m->path, env, path, p->family, err);
+    if ((st = bi_find_weights(&found, env, path, p->family, err)) || !bi_adapter_is(found)) {
+        m->path = found;
+        return st;
+    }
+    *adapter = found;
+    if ((st = bi_adapter_open(&a, env, found, &options, err)))
+        return st;
+    if (bi_adapter_base(a)) {
+        bi_log(env, BIOINFER_LOG_INFO, "%s: an adapter of %s", found, bi_adapter_base(a));
+        st = bi_find_weights(&m->path, env, bi_adapter_base(a), p->family, err);
+    } else {
+        st = bi_fail(err, BIOINFER_NOT_FOUND,
+                     "%s/adapter_config.json does not name the model that the adapter was made "
+                     "for: give the model as the weights and this folder as the adapter",
+                     found);
+    }
+    bi_adapter_close(&a);
+    return st;
+}
+
+/* Tells of a head for a task that the weights bring along. */
+static void say_head(const struct bioinfer_model *m)
+{
+    size_t n;
+    const char *head = bi_model_task_head(&m->base, &n);
+    if (m->base.classifier)
+        bi_log(&m->ctx->env, BIOINFER_LOG_INFO,
+               "%s: the weights have a classifier: \"class-logits\" is what it gives", m->path);
+    else if (head)
+        bi_log(&m->ctx->env, BIOINFER_LOG_INFO,
+               "%s: not used: %s and %zu more of a task's own "
+               "head; what is computed is the model below it",
+               m->path, head, n - 1);
+}
+
 int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                         const struct bioinfer_model_params *params, struct bioinfer_error *err)
 {
@@ -393,8 +443,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     struct bioinfer_model_params p = {0};
     struct bi_model_options options;
     struct bioinfer_model *m = NULL;
-    const char *head;
-    size_t n_head;
+    char *adapter = NULL;
     int st;
     if (!out || !ctx)
         return bi_fail(err, BIOINFER_INVALID, "model: out and context must be given");
@@ -412,19 +461,16 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         .positions = p.positions,
         .rope_frequencies = p.rope_frequencies,
         .checkpoint = {.strict_pickle = p.strict_pickle != 0, .verify = p.verify != 0}};
-    if ((st = bi_find_weights(&m->path, &ctx->env, path, p.family, err)) ||
-        (st = (m->name = weights_name(&ctx->env, m->path))
+    if ((st = find_model(m, path, &p, &adapter, err)) ||
+        (st = (m->name = weights_name(&ctx->env, adapter ? adapter : m->path))
                   ? 0
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
-        (st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
+        (options.adapter = adapter,
+         st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
         (st = p.head ? open_head(m, p.head, err) : 0) || (st = bi_store_new(m, err)))
         goto out;
-    if ((head = bi_model_task_head(&m->base, &n_head)))
-        bi_log(&ctx->env, BIOINFER_LOG_INFO,
-               "%s: not used: %s and %zu more of a task's own "
-               "head; what is computed is the model below it",
-               m->path, head, n_head - 1);
+    say_head(m);
     if (m->base.def->build_design) /* chains of decisions are exact in float32 only */
         m->half = false;
     if (p.check_weights && (st = check_all(m, err)))
@@ -432,6 +478,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     *out = m;
     m = NULL;
 out:
+    bi_free(&ctx->env, adapter);
     bioinfer_model_close(&m);
     return st;
 }

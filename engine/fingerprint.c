@@ -28,7 +28,8 @@ static void add_text(struct pair *to, const char *text)
 /* Adds the parts of a head that are no weights. */
 static void add_head(struct pair *to, const struct bi_head *head)
 {
-    const int facts[] = {head->mean, head->n_layers, head->n_classes, (int)head->activation};
+    const int facts[] = {(int)head->input, head->n_layers, head->n_classes, (int)head->activation,
+                         (int)head->problem};
     add(to, facts, sizeof facts);
     for (int i = 0; i < head->n_layers; i++) {
         const int layer[] = {head->layers[i].taps, (int)head->layers[i].act,
@@ -101,6 +102,8 @@ static int add_content(struct pair *to, const struct bioinfer_model *m, struct b
         st = add_graph(to, base, err);
     if (base->head)
         add_head(to, base->head);
+    if (base->classifier)
+        add_head(to, base->classifier);
     return st;
 }
 

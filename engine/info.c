@@ -9,6 +9,7 @@
 #include "../loaders/npy.h"
 #include "../loaders/reader.h"
 #include "../loaders/zip.h"
+#include "../models/head.h"
 #include "../writers/writer.h"
 #include "engine.h"
 
@@ -262,6 +263,34 @@ out:
     return st;
 }
 
+static void print_classifier(const struct bi_head *h, struct bi_buf *out)
+{
+    static const char *const problems[] = {[BI_HEAD_ONE_CLASS] = "one class of",
+                                           [BI_HEAD_ANY_CLASSES] = "any classes of",
+                                           [BI_HEAD_REGRESSION] = "a regression of"};
+    bi_buf_printf(out, "class-logits: of each %s, %s %d:",
+                  h->input == BI_HEAD_RESIDUES ? "residue" : "sequence", problems[h->problem],
+                  h->n_classes);
+    for (int c = 0; c < h->n_classes && c < 20; c++)
+        bi_buf_printf(out, " %s", h->classes[c]);
+    bi_buf_puts(out, h->n_classes > 20 ? " ...\n" : "\n");
+}
+
+/* Describes an adapter: its tensors, and what it was made for. */
+static int adapter_info(const struct info *i, struct bioinfer_error *err)
+{
+    const struct bi_checkpoint_options options = {0};
+    struct bi_adapter *a = NULL;
+    int st = bi_adapter_open(&a, i->env, i->path, &options, err);
+    if (!st)
+        st = bi_checkpoint_print(bi_adapter_checkpoint(a), i->out);
+    if (!st)
+        bi_buf_printf(i->out, "LoRA adapter of: %s\n",
+                      bi_adapter_base(a) ? bi_adapter_base(a) : "a model that it does not name");
+    bi_adapter_close(&a);
+    return st;
+}
+
 /* Describes the model that a family makes of the weights, when one knows them. */
 static int model_info(const struct info *i)
 {
@@ -281,6 +310,8 @@ static int model_info(const struct info *i)
     bi_buf_printf(i->out, "model: %s (%s)\n", m.name, m.def->name);
     if (m.rope_used)
         bi_buf_printf(i->out, "rotary frequencies: %s\n", m.rope_used);
+    if (m.classifier)
+        print_classifier(m.classifier, i->out);
     if ((head = bi_model_task_head(&m, &n)))
         bi_buf_printf(i->out, "not used: %s and %zu more of a task's own head\n", head, n - 1);
     bi_model_close(&m);
@@ -345,7 +376,9 @@ int bioinfer_file_info(bioinfer_context *ctx, const char *path,
     if ((st = bi_find_weights(&found, &ctx->env, path, NULL, err)))
         return st;
     i = (struct info){.env = &ctx->env, .path = found, .out = &text};
-    st = bi_path_is_folder(found) ? weights_info(&i, err) : describe(&i, err);
+    st = bi_adapter_is(found)       ? adapter_info(&i, err)
+         : bi_path_is_folder(found) ? weights_info(&i, err)
+                                    : describe(&i, err);
     if (!st && text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: description", path);
     if (!st && text.size && write(user, text.data, text.size))

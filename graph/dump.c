@@ -23,7 +23,8 @@ static const char *act_name(const struct bi_node *n)
     static const char *const norm[] = {[BI_NORM_ACT_QUICK_GELU] = "quick_gelu",
                                        [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
                                        [BI_NORM_ACT_RELU] = "relu",
-                                       [BI_NORM_ACT_SOFTPLUS] = "softplus"};
+                                       [BI_NORM_ACT_SOFTPLUS] = "softplus",
+                                       [BI_NORM_ACT_TANH] = "tanh"};
     return n->op == BI_OP_NORM_ACT ? norm[n->attr.act] : linear[n->attr.act];
 }
 

@@ -158,12 +158,15 @@ struct bioinfer_model_params {
      * stores); NULL = stored ones, else exact ones where transformers 5 wrote the file, else
      * rounded ones. */
     const char *rope_frequencies;
+    const char *adapter; /* folder of a LoRA adapter of PEFT, found as weights are, that is added to
+                          * the weights; NULL = none */
 };
 
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name")
  * looked up in the user's Hugging Face cache; never the network. path NULL = the family's
  * usual default (then `family` is needed), which for "tiny" is the model installed with
- * bioinfer. The error text of NOT_FOUND names the command that fetches the weights. */
+ * bioinfer. A folder that holds an adapter alone stands for the model that it names, with the
+ * adapter. The error text of NOT_FOUND names the command that fetches the weights. */
 BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
@@ -290,7 +293,8 @@ BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
 /* One named float32 array of a result, row-major. */
 struct bioinfer_array {
-    const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions" */
+    const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
+                       * "class-logits" */
     int layer;        /* 0 = embedding ... n_layers; -1 = not of a layer */
     int n_dims;
     int64_t shape[4];
@@ -315,8 +319,10 @@ struct bioinfer_result {
     int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
     int n_kinds;                         /* kinds asked for */
     const char *description;             /* rest of the header line; NULL = not known here */
-    const char *labels; /* the head's best class: a name, or for residues one letter each, names
-                         * with blanks between where they are longer; NULL = no head */
+    const char *labels; /* the best class of "head", or else of "class-logits": a name, or for
+                         * residues one letter each, names with blanks between where they are
+                         * longer; a classifier of several labels: those whose logit is above 0;
+                         * NULL = no classes were asked for */
     uint32_t piece;     /* a record may give its result in pieces, 0, 1, ...: ... */
     int more;           /* ... non-zero: pieces of this record follow; 0: this one is the last */
     int n_texts;
@@ -332,7 +338,9 @@ enum bioinfer_include {
     BIOINFER_LOGITS = 1 << 3,      /* [L, V] before softmax */
     BIOINFER_CONTACTS = 1 << 4,    /* [L, L] probabilities */
     BIOINFER_ATTENTIONS = 1 << 5,  /* [layers, H, S, S], S = tokens, specials included */
-    BIOINFER_HEAD = 1 << 6         /* [L, C] or [C]: of model_params.head, after its activation */
+    BIOINFER_HEAD = 1 << 6,        /* [L, C] or [C]: of model_params.head, after its activation */
+    BIOINFER_CLASS_LOGITS = 1 << 7 /* [L, C] or [C]: of the classifier of fine-tuned weights,
+                                    * before softmax or sigmoid; a regression's values */
 };
 /* "mean" -> BIOINFER_MEAN ...; 0 when there is no such kind. */
 BIOINFER_API unsigned bioinfer_include_from_name(const char *name);

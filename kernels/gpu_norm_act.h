@@ -19,6 +19,15 @@ DEV float softplus(float z)
     return (z > 0 ? z : 0 * z) + fma_(q * x, t, 2.0f * t);
 }
 
+/* See vf_tanh in cpu/math.h. */
+DEV float tanh_(float z)
+{
+    const float a = z < 0 ? -z : z, x = z * z, e = exp_(-2.0f * a);
+    const float near = z * fma_(x, 105.0f + x, 945.0f) / fma_(x, fma_(15.0f, x, 420.0f), 945.0f);
+    const float far = (1.0f - e) / (1.0f + e);
+    return a < 0.5f ? near : z < 0 ? -far : far;
+}
+
 /* 1 / (1 + e^-x) for a factor of what is rounded to Y. For f16 the chip's exponential and
  * reciprocal do, 3e-7 off: a division has branches, and there are 10^8 of them. */
 template <typename Y> DEV float gate(float x)
@@ -42,6 +51,7 @@ template <typename Y> DEV float activate(float z, int act)
            : act == BI_NORM_ACT_TANH_GELU ? tanh_gelu<Y>(z)
            : act == BI_NORM_ACT_RELU      ? (z < 0 ? 0 : z) /* NaN stays */
            : act == BI_NORM_ACT_SOFTPLUS  ? softplus(z)
+           : act == BI_NORM_ACT_TANH      ? tanh_(z)
                                           : z;
 }
 

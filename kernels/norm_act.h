@@ -9,7 +9,8 @@ enum bi_norm_act {
     BI_NORM_ACT_QUICK_GELU, /* z sigmoid(1.702 z) */
     BI_NORM_ACT_TANH_GELU,  /* z/2 (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))) */
     BI_NORM_ACT_RELU,
-    BI_NORM_ACT_SOFTPLUS /* log(1 + e^z) */
+    BI_NORM_ACT_SOFTPLUS, /* log(1 + e^z) */
+    BI_NORM_ACT_TANH
 };
 
 /* y[pad + r, c] = act(scale[c] * x[r, c] + shift[c]); the first and last `pad` rows of y are

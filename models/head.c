@@ -87,7 +87,7 @@ static int read_layer(const struct reader *r, const struct bi_json *json, int at
                        r->path, name, (long long)*width, (long long)*width);
     out = (int64_t)t->shape[0];
     taps = t->rank > 2 ? (int64_t)t->shape[2] : 1;
-    if (taps < 1 || taps > 255 || taps % 2 == 0 || (taps > 1 && r->head->mean))
+    if (taps < 1 || taps > 255 || taps % 2 == 0 || (taps > 1 && r->head->input != BI_HEAD_RESIDUES))
         return bi_fail(r->err, BIOINFER_UNSUPPORTED,
                        "%s: %s: %lld taps: expected an odd number "
                        "up to 255, and residues as input",
@@ -168,7 +168,7 @@ static int read_head(const struct reader *r, const struct bi_json *json)
     if (!layers || layers->type != BI_JSON_ARRAY || !layers->n || layers->n > BI_HEAD_LAYERS)
         return bi_fail(r->err, BIOINFER_FORMAT, "%s: layers: expected a list of 1 to %d", r->path,
                        BI_HEAD_LAYERS);
-    r->head->mean = input == 1;
+    r->head->input = input == 1 ? BI_HEAD_MEAN : BI_HEAD_RESIDUES;
     r->head->activation = activation == 1   ? BI_HEAD_SOFTMAX
                           : activation == 2 ? BI_HEAD_SIGMOID
                                             : BI_HEAD_NONE;
@@ -207,12 +207,20 @@ out:
     return st;
 }
 
-bi_value_id bi_head_build(const struct bi_model *model, struct bi_graph *g, bi_value_id x,
-                          bi_value_id start)
+const struct bi_head *bi_head_of(const struct bi_model *model, unsigned kind)
 {
-    const struct bi_head *h = model->head;
-    if (h->mean)
+    return kind == BIOINFER_HEAD ? model->head : model->classifier;
+}
+
+bi_value_id bi_head_build(const struct bi_model *model, const struct bi_head *h, struct bi_graph *g,
+                          bi_value_id x, bi_value_id start)
+{
+    static const enum bi_norm_act acts[] = {
+        [BI_HEAD_RELU] = BI_NORM_ACT_RELU, [BI_HEAD_TANH] = BI_NORM_ACT_TANH};
+    if (h->input == BI_HEAD_MEAN)
         x = bi_mean_pool(g, x, start, model->n_prefix, model->n_suffix);
+    else if (h->input == BI_HEAD_FIRST)
+        x = bi_select_rows(g, x, start);
     for (int i = 0; i < h->n_layers; i++) {
         if (h->layers[i].taps > 1)
             x = bi_sequence_windows(g, x, start, h->layers[i].taps, model->n_prefix,
@@ -220,10 +228,10 @@ bi_value_id bi_head_build(const struct bi_model *model, struct bi_graph *g, bi_v
         x = bi_matmul(g, x, bi_model_value(model, g, h->layers[i].w));
         if (h->layers[i].b >= 0)
             x = bi_add(g, x, bi_model_value(model, g, h->layers[i].b));
-        if (h->layers[i].act == BI_HEAD_RELU)
-            x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_RELU, 0);
-        else if (h->layers[i].act == BI_HEAD_GELU)
+        if (h->layers[i].act == BI_HEAD_GELU)
             x = bi_gelu(g, x);
+        else if (h->layers[i].act != BI_HEAD_LINEAR)
+            x = bi_norm_act(g, x, BI_NONE, BI_NONE, acts[h->layers[i].act], 0);
     }
     return x;
 }

@@ -1,4 +1,5 @@
-/* head.h - a small annotation head on the last representation of any family. */
+/* head.h - a small head on the last representation of any family: one that a file of its own holds
+ * (head.c), or the classifier that fine-tuned weights bring along (classes.c). */
 #ifndef BI_HEAD_H
 #define BI_HEAD_H
 
@@ -8,13 +9,21 @@ enum { BI_HEAD_LAYERS = 8, BI_HEAD_CLASSES = 4096 };
 
 enum bi_head_activation { BI_HEAD_NONE, BI_HEAD_SOFTMAX, BI_HEAD_SIGMOID };
 
+/* A head reads each residue, the mean of the residues, or the first token (<cls>). */
+enum bi_head_input { BI_HEAD_RESIDUES, BI_HEAD_MEAN, BI_HEAD_FIRST };
+
+/* The label that the numbers of a head stand for: the class of the largest one; the classes of all
+ * that are above 0; none at all. */
+enum bi_head_problem { BI_HEAD_ONE_CLASS, BI_HEAD_ANY_CLASSES, BI_HEAD_REGRESSION };
+
 struct bi_head {
-    bool mean; /* of the residues, else for each of them */
+    enum bi_head_input input;
+    enum bi_head_problem problem;
     int n_layers, n_classes;
     struct {
         int w, b; /* weights of the model; b -1 = none */
         int taps; /* 1 = linear */
-        enum { BI_HEAD_LINEAR, BI_HEAD_RELU, BI_HEAD_GELU } act;
+        enum { BI_HEAD_LINEAR, BI_HEAD_RELU, BI_HEAD_GELU, BI_HEAD_TANH } act;
     } layers[BI_HEAD_LAYERS];
     enum bi_head_activation activation;
     const char *const *classes; /* names, by column */
@@ -23,8 +32,14 @@ struct bi_head {
 
 /* Reads a head file (docs/heads.md), adds its weights to the model and sets model->head. */
 int bi_head_open(struct bi_model *model, const char *path, struct bioinfer_error *err);
+/* Takes the classifier that transformers stores beside fine-tuned weights, where the checkpoint has
+ * one of a kind that can be computed, and sets model->classifier. NULL stays where there is none,
+ * or one of another kind, which bi_model_task_head() names. */
+int bi_classifier_open(struct bi_model *model, struct bioinfer_error *err);
+/* The head of this kind of output (BIOINFER_HEAD or BIOINFER_CLASS_LOGITS). */
+const struct bi_head *bi_head_of(const struct bi_model *model, unsigned kind);
 /* The head on x, the last representation: [T, C] or [B, C], before the activation. */
-bi_value_id bi_head_build(const struct bi_model *model, struct bi_graph *g, bi_value_id x,
-                          bi_value_id start);
+bi_value_id bi_head_build(const struct bi_model *model, const struct bi_head *head,
+                          struct bi_graph *g, bi_value_id x, bi_value_id start);
 
 #endif

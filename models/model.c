@@ -56,7 +56,11 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .rope_frequencies = options->rope_frequencies};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
         (st = find_def(&model->def, options->family, model->cp, err)) ||
-        (st = model->def->open(model, err)))
+        (st = options->adapter ? bi_adapter_open(&model->adapter, env, options->adapter,
+                                                 &options->checkpoint, err)
+                               : 0) ||
+        (st = model->def->open(model, err)) || (st = bi_classifier_open(model, err)) ||
+        (st = model->adapter ? bi_adapter_check_used(model->adapter, err) : 0))
         goto out;
     if (options->rope_frequencies && !model->rope_used)
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: frequencies cannot be chosen for %s", path,
@@ -74,6 +78,8 @@ const char *bi_model_task_head(const struct bi_model *model, size_t *n)
                                         "score."};
     const char *first = NULL;
     *n = 0;
+    if (model->classifier)
+        return NULL;
     for (size_t i = 0; i < model->cp->n_tensors; i++)
         for (size_t k = 0; k < BI_COUNT(heads); k++)
             if (!strncmp(model->cp->tensors[i].name, heads[k], strlen(heads[k]))) {
@@ -88,12 +94,35 @@ void bi_model_close(struct bi_model *model)
     if (!model->env)
         return;
     bi_checkpoint_close(&model->cp);
+    bi_adapter_close(&model->adapter);
     bi_free(model->env, model->weights);
     bi_arena_reset(&model->arena);
     *model = (struct bi_model){0};
 }
 
 /* ---- weights ---- */
+
+/* The checkpoint that a tensor is of: the model's or its adapter's. */
+static const struct bi_checkpoint *owner(const struct bi_model *model, const struct bi_tensor *t)
+{
+    const struct bi_checkpoint *cp = model->adapter ? bi_adapter_checkpoint(model->adapter) : NULL;
+    return cp && t >= cp->tensors && t < cp->tensors + cp->n_tensors ? cp : model->cp;
+}
+
+/* The update of a tensor; < 0 when it does not fit. */
+static int find_lora(const struct bi_model *model, struct bi_weight *w, struct bioinfer_error *err)
+{
+    const struct bi_tensor *t = w->tensor;
+    if (!t || !model->adapter || !(w->lora = bi_adapter_lora(model->adapter, t->name)))
+        return 0;
+    if (w->rank != 2 || w->taps || t->shape[0] != (uint64_t)w->lora->rows ||
+        t->shape[1] != (uint64_t)w->lora->columns)
+        return bi_fail(
+            err, BIOINFER_MISMATCH,
+            "%s: the update of %s is [%" PRId64 ", %" PRId64 "], which the tensor is not",
+            bi_adapter_checkpoint(model->adapter)->path, t->name, w->lora->rows, w->lora->columns);
+    return 0;
+}
 
 /* Rows of the tensor behind a weight: rank 1 weights are one element per row. A weight of
  * rank 1 may come as [1, n], as PyTorch stores a linear layer with one output. */
@@ -121,6 +150,7 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
 {
     const struct bi_tensor *t = weight->tensor;
     uint64_t last = weight->row_first;
+    int st;
     if (weight->shape[0] > 0) {
         uint64_t r = (uint64_t)weight->shape[0] - 1;
         last += weight->row_block ? r / weight->row_block * weight->row_step + r % weight->row_block
@@ -134,7 +164,7 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
         bool picked = weight->row_block || weight->row_first || weight->row_step;
         if (!bi_dtype_is_loadable(t->dtype))
             return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: dtype %s cannot be computed with",
-                           model->cp->files[t->file].path, t->name, bi_dtype_name(t->dtype));
+                           owner(model, t)->files[t->file].path, t->name, bi_dtype_name(t->dtype));
         if (!fits || last >= tensor_rows(t, weight->rank) ||
             (!picked && last + 1 != tensor_rows(t, weight->rank))) {
             char got[80] = "[";
@@ -145,20 +175,24 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                 return bi_fail(err, BIOINFER_MISMATCH,
                                "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 ", %" PRId64
                                "]",
-                               model->cp->files[t->file].path, t->name, got, weight->shape[0],
+                               owner(model, t)->files[t->file].path, t->name, got, weight->shape[0],
                                channels_of(weight), weight->taps);
             if (weight->rank == 1)
                 return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 "]",
-                               model->cp->files[t->file].path, t->name, got, weight->shape[0]);
-            return bi_fail(
-                err, BIOINFER_MISMATCH, "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 "]",
-                model->cp->files[t->file].path, t->name, got, weight->shape[0], weight->shape[1]);
+                               owner(model, t)->files[t->file].path, t->name, got,
+                               weight->shape[0]);
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 "]",
+                           owner(model, t)->files[t->file].path, t->name, got, weight->shape[0],
+                           weight->shape[1]);
         }
     }
     if (!bi_grow(model->env, &model->weights, &model->cap_weights, model->n_weights + 1,
                  sizeof *model->weights))
         return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->cp->path);
     model->weights[model->n_weights] = *weight;
+    if ((st = find_lora(model, &model->weights[model->n_weights], err)))
+        return st;
     return (int)model->n_weights++;
 }
 
@@ -182,8 +216,8 @@ static int read_convolution(const struct bi_model *model, const struct bi_weight
     int st = row ? 0
                  : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path, weight->name);
     for (int64_t r = 0; !st && r < n; r++, dst += width) {
-        st = bi_tensor_read_f32(model->cp, weight->tensor, (uint64_t)((first + r) * n_row),
-                                (uint64_t)n_row, row, err);
+        st = bi_tensor_read_f32(owner(model, weight->tensor), weight->tensor,
+                                (uint64_t)((first + r) * n_row), (uint64_t)n_row, row, err);
         for (int64_t k = 0; !st && k < taps; k++)
             for (int64_t c = 0; c < step; c++)
                 dst[k * step + c] = c < channels ? row[c * taps + k] : 0;
@@ -196,6 +230,7 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
                    int64_t n, float *dst, struct bioinfer_error *err)
 {
     uint64_t width = weight->rank == 2 ? (uint64_t)weight->shape[1] : 1;
+    float *scratch = NULL;
     int st = 0;
     if (weight->values) {
         memcpy(dst, weight->values + (uint64_t)first * width,
@@ -204,6 +239,8 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
     }
     if (weight->taps > 1)
         return read_convolution(model, weight, first, n, dst, err);
+    if (weight->lora && !(scratch = bi_calloc(model->env, width, sizeof *scratch)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path, weight->name);
     while (!st && n) { /* runs of rows that follow each other in the tensor */
         uint64_t run = (uint64_t)n, row = weight->row_first + (uint64_t)first;
         if (weight->row_block) {
@@ -212,7 +249,10 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
             if (run > weight->row_block - at)
                 run = weight->row_block - at;
         }
-        st = bi_tensor_read_f32(model->cp, weight->tensor, row * width, run * width, dst, err);
+        st = bi_tensor_read_f32(owner(model, weight->tensor), weight->tensor, row * width,
+                                run * width, dst, err);
+        if (!st && weight->lora)
+            bi_lora_add(weight->lora, (int64_t)row, (int64_t)run, dst, scratch);
         if (!st && weight->factor != 0)
             for (uint64_t i = 0; i < run * width; i++)
                 dst[i] *= weight->factor;
@@ -220,6 +260,7 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
         first += (int64_t)run;
         n -= (int64_t)run;
     }
+    bi_free(model->env, scratch);
     return st;
 }
 
@@ -231,7 +272,7 @@ int bi_model_read(struct bi_model *model, const struct bi_tensor *t, float **val
                        t->name);
     if (!(*values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof **values)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
-    return bi_tensor_read_f32(model->cp, t, 0, t->n_elements, *values, err);
+    return bi_tensor_read_f32(owner(model, t), t, 0, t->n_elements, *values, err);
 }
 
 const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,
@@ -249,9 +290,11 @@ const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *
 {
     static const char *const spellings[][2] = {{"LayerNorm.weight", "gamma"},
                                                {"LayerNorm.bias", "beta"}};
-    const struct bi_tensor *t = bi_checkpoint_find(model->cp, name);
+    const struct bi_tensor *t = model->adapter ? bi_adapter_tensor(model->adapter, name) : NULL;
     const size_t n = strlen(name);
     char other[256];
+    if (!t)
+        t = bi_checkpoint_find(model->cp, name);
     for (size_t i = 0; !t && i < BI_COUNT(spellings); i++) {
         const size_t tail = strlen(spellings[i][0]), stem = strlen("LayerNorm.");
         if (n < tail || strcmp(name + n - tail, spellings[i][0]) || n >= sizeof other)
@@ -340,7 +383,10 @@ void bi_model_represent(const struct bi_model *model, struct bi_graph *g, const 
             bi_output(g, bi_select_rows(g, x, start), BIOINFER_BOS, layer, "bos");
     }
     if (w->include & BIOINFER_HEAD && layer == model->n_layers)
-        bi_output(g, bi_head_build(model, g, x, start), BIOINFER_HEAD, -1, "head");
+        bi_output(g, bi_head_build(model, model->head, g, x, start), BIOINFER_HEAD, -1, "head");
+    if (w->include & BIOINFER_CLASS_LOGITS && layer == model->n_layers)
+        bi_output(g, bi_head_build(model, model->classifier, g, x, start), BIOINFER_CLASS_LOGITS,
+                  -1, "class-logits");
 }
 
 size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,

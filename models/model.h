@@ -7,6 +7,7 @@
 
 #include "../graph/graph.h"
 #include "../loaders/checkpoint.h"
+#include "adapter.h"
 
 /* One weight as the graph sees it: a tensor of the checkpoint, rows picked from one, or
  * values made at load. */
@@ -23,7 +24,8 @@ struct bi_weight {
      * with channels fastest. 0 = no convolution. channels: of the tensor, where the weight has more,
      * which are zeros; 0 = as many. */
     int64_t taps, channels;
-    float factor; /* every element times this, at load; 0 = 1 */
+    float factor;               /* every element times this, at load; 0 = 1 */
+    const struct bi_lora *lora; /* added to the tensor's rows; set by bi_model_weight() */
 };
 
 /* What a graph has to give. Bits of enum bioinfer_include, and: */
@@ -144,6 +146,7 @@ struct bi_model {
     const struct bi_env *env;
     struct bi_arena arena;
     struct bi_checkpoint *cp;
+    struct bi_adapter *adapter; /* updates by fine-tuning; NULL = none */
     struct bi_weight *weights;
     size_t n_weights, cap_weights;
     void *config;              /* the family's own */
@@ -161,8 +164,9 @@ struct bi_model {
     const char *rope_frequencies; /* "exact", "rounded", "file"; NULL = as the file asks for */
     const char *rope_used;        /* which ones are computed with, in words; NULL = not rotary */
     struct bi_tracks tracks;
-    const struct bi_head *head; /* NULL = none */
-    unsigned can_include;       /* kinds these weights can give */
+    const struct bi_head *head;       /* a file of its own; NULL = none */
+    const struct bi_head *classifier; /* the fine-tuned weights' own; NULL = none */
+    unsigned can_include;             /* kinds these weights can give */
     unsigned default_include;
     struct bi_design_facts design;
 };
@@ -206,12 +210,13 @@ struct bi_model_options {
     struct bi_checkpoint_options checkpoint;
     int64_t window;
     const char *positions, *rope_frequencies;
+    const char *adapter; /* folder of an adapter; NULL = none */
 };
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);
-/* The first tensor of a task's own head (classification and the like), which no family computes,
- * and how many there are; NULL = none. */
+/* The first tensor of a task's own head that is not computed (question answering, a decoder's), and
+ * how many there are; NULL = none, or the head is model->classifier. */
 const char *bi_model_task_head(const struct bi_model *model, size_t *n);
 
 /* ---- for the files of families ---- */
@@ -230,7 +235,8 @@ struct bi_binding {
     bool optional;                           /* the index is -1 when the file has none */
     float factor;
 };
-/* The tensor of that name, in either spelling of norms; NULL when the file has none. */
+/* The tensor of that name, in either spelling of norms, an adapter's before the file's; NULL when
+ * neither has it. */
 const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name);
 /* Adds that weight and sets the int at base + at; counts its parameters. */
 int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,

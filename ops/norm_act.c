@@ -43,6 +43,8 @@ double bi_ref_norm_act(double z, int act)
         return z < 0 ? 0 : z; /* NaN stays */
     case BI_NORM_ACT_SOFTPLUS:
         return (z > 0 ? z : 0 * z) + log1p(exp(-fabs(z)));
+    case BI_NORM_ACT_TANH:
+        return tanh(z);
     default:
         return z;
     }

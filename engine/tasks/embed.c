@@ -21,7 +21,7 @@ static const struct {
 } kinds[] = {{BIOINFER_MEAN, "mean"},         {BIOINFER_PER_RESIDUE, "per-residue"},
              {BIOINFER_BOS, "bos"},           {BIOINFER_LOGITS, "logits"},
              {BIOINFER_CONTACTS, "contacts"}, {BIOINFER_ATTENTIONS, "attentions"},
-             {BIOINFER_HEAD, "head"}};
+             {BIOINFER_HEAD, "head"},         {BIOINFER_CLASS_LOGITS, "class-logits"}};
 
 enum { LAYER_KINDS = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS };
 
@@ -277,10 +277,13 @@ static int64_t slot_shape(const struct bi_model *m, const struct bi_embed_slot *
         a->shape[2] = a->shape[3] = n_tokens;
         break;
     case BIOINFER_HEAD:
-        a->n_dims = m->head->mean ? 1 : 2;
-        a->shape[0] = m->head->mean ? m->head->n_classes : n;
-        a->shape[1] = m->head->n_classes;
+    case BIOINFER_CLASS_LOGITS: {
+        const struct bi_head *h = bi_head_of(m, slot->kind);
+        a->n_dims = h->input == BI_HEAD_RESIDUES ? 2 : 1;
+        a->shape[0] = h->input == BI_HEAD_RESIDUES ? n : h->n_classes;
+        a->shape[1] = h->n_classes;
         break;
+    }
     default: /* mean, bos */
         a->n_dims = 1;
         a->shape[0] = m->width;
@@ -322,17 +325,40 @@ static void activate(const struct bi_head *h, float *x, int64_t n)
     }
 }
 
-/* The best class of each of n rows, as bioinfer_result.labels; NULL = no memory. */
+/* The head of an array that has labels; NULL = it has none. */
+static const struct bi_head *head_with_labels(const struct bi_model *m, unsigned kind)
+{
+    const bool is_head = kind == BIOINFER_HEAD || kind == BIOINFER_CLASS_LOGITS;
+    const struct bi_head *h = is_head ? bi_head_of(m, kind) : NULL;
+    return h && h->problem != BI_HEAD_REGRESSION ? h : NULL;
+}
+
+/* Puts the class of one row: the best one, or all whose logits are above 0 with ',' between. */
+static void put_label(struct bi_buf *text, const struct bi_head *h, const float *x)
+{
+    int best = 0, n = 0;
+    for (int c = 1; c < h->n_classes; c++)
+        best = x[c] > x[best] ? c : best;
+    if (h->problem == BI_HEAD_ONE_CLASS)
+        bi_buf_puts(text, h->classes[best]);
+    for (int c = 0; h->problem == BI_HEAD_ANY_CLASSES && c < h->n_classes; c++)
+        if (x[c] > 0) {
+            bi_buf_puts(text, n++ ? "," : "");
+            bi_buf_puts(text, h->classes[c]);
+        }
+    if (h->problem == BI_HEAD_ANY_CLASSES && !n)
+        bi_buf_putc(text, '-');
+}
+
+/* The classes of n rows, as bioinfer_result.labels; NULL = no memory. */
 static char *labels_of(const struct bi_env *env, const struct bi_head *h, const float *x, int64_t n)
 {
+    const bool close = h->one_letter && h->problem == BI_HEAD_ONE_CLASS;
     struct bi_buf text = {.env = env};
     for (int64_t i = 0; i < n; i++, x += h->n_classes) {
-        int best = 0;
-        for (int c = 1; c < h->n_classes; c++)
-            best = x[c] > x[best] ? c : best;
-        if (i && !h->one_letter)
+        if (i && !close)
             bi_buf_putc(&text, ' ');
-        bi_buf_puts(&text, h->classes[best]);
+        put_label(&text, h, x);
     }
     char *labels = text.failed ? NULL : bi_strdup(env, bi_buf_text(&text));
     bi_buf_free(&text);
@@ -350,12 +376,16 @@ static bool copy_output(const struct bi_model *m, const struct bi_batch_place *p
     bool finite = true;
     switch (o->kind) {
     case BIOINFER_HEAD:
-        src += (m->head->mean ? place->index : start + m->n_prefix) * ld;
-        n = m->head->mean ? 1 : n;
+    case BIOINFER_CLASS_LOGITS: {
+        const struct bi_head *h = bi_head_of(m, (unsigned)o->kind);
+        const bool each = h->input == BI_HEAD_RESIDUES;
+        src += (each ? start + m->n_prefix : place->index) * ld;
+        n = each ? n : 1;
         if (!copy_finite(dst, src, n * ld))
             return false;
-        activate(m->head, dst, n);
+        activate(h, dst, n);
         return true;
+    }
     case BIOINFER_PER_RESIDUE:
     case BIOINFER_LOGITS:
         return copy_finite(dst, src + (start + m->n_prefix) * ld, n * ld);
@@ -535,6 +565,7 @@ static int embed_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_er
                                      .arrays = s->arrays,
                                      .n_layers_kept = s->wants.n_layers,
                                      .n_kinds = count_kinds(s->wants.include)};
+    const struct bi_head *head;
     int64_t at = 0;
     char *labels = NULL;
     int st;
@@ -543,8 +574,8 @@ static int embed_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_er
     for (int k = 0; !u->status && k < s->n_slots; k++) {
         const int64_t n = slot_shape(m, &s->slots[k], e->n_tokens, &s->arrays[k]);
         s->arrays[k].data = e->data + at;
-        if (s->slots[k].kind == BIOINFER_HEAD &&
-            !(labels = labels_of(t->env, m->head, e->data + at, n / m->head->n_classes)))
+        head = labels ? NULL : head_with_labels(m, s->slots[k].kind);
+        if (head && !(labels = labels_of(t->env, head, e->data + at, n / head->n_classes)))
             return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': labels", u->id);
         at += n;
         result.n_arrays++;

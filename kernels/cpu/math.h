@@ -72,6 +72,19 @@ BI_INLINE vf vf_softplus(vf z)
     return vf_add(vf_max(vf_zero(), z), q);
 }
 
+/* (1 - e) / (1 + e), e = e^-2|z|, with the sign of z; below 1/2, where the difference would lose
+ * digits, the continued fraction z / (1 + z^2 / (3 + z^2 / (5 + ...))) to its fifth term. 4 ulp. */
+BI_INLINE vf vf_tanh(vf z)
+{
+    const vf one = vf_set1(1), a = vf_abs(z), x = vf_mul(z, z);
+    const vf e = vf_exp(vf_mul(vf_set1(-2), a));
+    const vf above = vf_fma(x, vf_add(vf_set1(105), x), vf_set1(945));
+    const vf below = vf_fma(x, vf_fma(vf_set1(15), x, vf_set1(420)), vf_set1(945));
+    const vf far = vf_div(vf_sub(one, e), vf_add(one, e));
+    return vf_select(vf_lt(a, vf_set1(0.5f)), vf_div(vf_mul(z, above), below),
+                     vf_select(vf_lt(z, vf_zero()), vf_neg(far), far));
+}
+
 /* z / (1 + e^-z); 3 ulp. Below -88, where it is above -1e-36, -0. */
 BI_INLINE vf vf_silu(vf z)
 {

@@ -32,6 +32,8 @@ BI_INLINE vf activate(vf z, const int act)
         return vf_max(vf_zero(), z); /* in this order for NaN */
     case BI_NORM_ACT_SOFTPLUS:
         return vf_softplus(z);
+    case BI_NORM_ACT_TANH:
+        return vf_tanh(z);
     default:
         return z;
     }
@@ -85,6 +87,9 @@ void BI_ISA_NAME(norm_act_run)(const void *params, int64_t task, int64_t n_tasks
         break;
     case BI_NORM_ACT_SOFTPLUS:
         norm_act_rows(p, rows, live, BI_NORM_ACT_SOFTPLUS);
+        break;
+    case BI_NORM_ACT_TANH:
+        norm_act_rows(p, rows, live, BI_NORM_ACT_TANH);
         break;
     default:
         norm_act_rows(p, rows, live, BI_NORM_ACT_NONE);

@@ -147,9 +147,18 @@ class Weights(unittest.TestCase):
 
     def test_head_of_a_task(self):
         """Its base is computed, and what is not used is said once, by a run and by info."""
-        for name in ("esm2-tokens", "esm2-sequences", "protbert-tokens", "prott5-tokens", "esmc-tokens"):
+        embed = ("embed", self.fasta, "--format", "jsonl", "--weights")
+        for name, last in (("esm2-tokens", "classifier.weight"),
+                           ("esm2-sequences", "classifier.out_proj.weight"),
+                           ("protbert-tokens", "classifier.weight"),
+                           ("prott5-tokens", "classifier.weight"),
+                           ("esmc-tokens", "score.weight")):
             model = self.copy("v5/" + name)
-            words = self.run_command("embed", self.fasta, "--weights", model, "--format", "jsonl")[1]
+            words = self.run_command(*embed, model)[1]
+            self.assertEqual(words.count("have a classifier"), 1, words)
+            self.assertNotIn("not used", words)
+            drop(os.path.join(model, "model.safetensors"), last)
+            words = self.run_command(*embed, model)[1]
             first = "score.bias" if name == "esmc-tokens" else "classifier."
             self.assertEqual(words.count("not used: " + first), 1, words)
             self.assertIn("not used: " + first, self.run_command("info", model)[0])

@@ -2,6 +2,7 @@
  *
  *   golden WEIGHTS GOLDEN.safetensors SEQUENCES.fasta [--device NAME] [--no-rule NAMES]
  *                                                     [--kinds NAMES] [--prefix N]
+ *                                                     [--adapter FOLDER]
  * --kinds: what these weights give beside mean and per-residue ("logits,bos,attentions");
  * --prefix: tokens in front of the residues, 1 unless said otherwise.
  *
@@ -89,7 +90,9 @@ static int compare_result(void *user, const struct bioinfer_result *r, struct bi
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
         bool last = a->layer == g->n_layers, logits = !strcmp(a->kind, "logits");
-        const char *name = logits || !strcmp(a->kind, "contacts") || !strcmp(a->kind, "attentions")
+        const char *name = logits || !strcmp(a->kind, "contacts") ||
+                                   !strcmp(a->kind, "attentions") ||
+                                   !strcmp(a->kind, "class-logits")
                                ? a->kind
                            : last && strcmp(a->kind, "mean") ? "last_hidden_state"
                            : last                            ? "mean"
@@ -172,6 +175,8 @@ int main(int argc, char **argv)
             no_rules = argv[i + 1];
         else if (!strcmp(argv[i], "--kinds"))
             snprintf(kinds, sizeof kinds, "%s", argv[i + 1]);
+        else if (!strcmp(argv[i], "--adapter"))
+            mp.adapter = argv[i + 1];
         else if (!strcmp(argv[i], "--prefix"))
             g.n_prefix = atoi(argv[i + 1]);
     }

@@ -38,12 +38,12 @@ static void cases(struct ck *ck)
     static const int32_t one[] = {1, -1};
     struct ck_lengths n = ck_lengths_of(one);
     if (ck_bench(ck)) {
-        for (int act = BI_NORM_ACT_NONE; act <= BI_NORM_ACT_SOFTPLUS; act++)
+        for (int act = BI_NORM_ACT_NONE; act <= BI_NORM_ACT_TANH; act++)
             check(ck, &n, 4096, 768, 2, act, 1, CK_NORMAL, "4096 x 768");
         return;
     }
-    for (int i = 0; i < 60; i++) {
-        const int act = i % 5, wide = i % 4 == 3;
+    for (int i = 0; i < 72; i++) {
+        const int act = i % 6, wide = i % 4 == 3;
         struct ck_lengths packed = ck_lengths(ck, 6, 60);
         check(ck, i % 2 ? &packed : &n, i % 2 ? 0 : (int)ck_random(ck, 1, 40),
               (int)ck_random(ck, 1, i % 3 ? 70 : 700), i % 2 ? 0 : (int)ck_random(ck, 0, 7), act,

@@ -1,0 +1,369 @@
+/* adapter.c - adapters of PEFT: a folder with adapter_config.json and adapter_model.safetensors.
+ *
+ * An adapter of kind LORA stores two small matrices for a linear layer, which computes with
+ *
+ *   W + s B A        A [r, in], B [out, r], s = lora_alpha / r, with use_rslora / sqrt(r)
+ *
+ * The update is added when the weight is read, in float32, as PEFT's merge_and_unload() does.
+ * Tensors that were trained whole (modules_to_save, biases) take the place of the model's. A name
+ * begins with "base_model.model."; the rest of it begins with the name of the trunk ("esm.",
+ * "bert.", "transformer.") where the tuned model had a head and is without it where it had none, so
+ * a name with it equals one without. Source: huggingface/peft tuners/lora/layer.py,
+ * utils/save_and_load.py.
+ *
+ * Sections: names, configuration, tensors, life, questions. */
+#include "adapter.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../loaders/json.h"
+
+enum { MAX_CONFIG_SIZE = 1 << 20, MAX_RANK = 4096, MAX_WIDTH = 1 << 20 };
+
+struct entry {
+    const char *name;               /* the model's tensor, without the trunk's ... */
+    const char *trunk;              /* ... which is this; "" = it has none in the adapter */
+    const struct bi_tensor *tensor; /* in place of it; else a and b: */
+    const struct bi_tensor *a, *b;
+    struct bi_lora lora;
+    bool used;
+};
+
+struct bi_adapter {
+    const struct bi_env *env;
+    struct bi_arena arena;
+    const char *path;
+    struct bi_checkpoint *cp;
+    const struct bi_json *config;
+    struct entry *entries;
+    size_t n_entries;
+    struct bi_map by_name;
+};
+
+/* ---- names ---- */
+
+/* The name of the trunk in front of a name; "" = there is none. */
+static const char *trunk_of(const char *name)
+{
+    static const char *const trunks[] = {"esm.", "bert.", "transformer.", "esmc."};
+    for (size_t i = 0; i < BI_COUNT(trunks); i++)
+        if (!strncmp(name, trunks[i], strlen(trunks[i])))
+            return trunks[i];
+    return "";
+}
+
+static const char *bare(const char *name)
+{
+    return name + strlen(trunk_of(name));
+}
+
+/* Cuts `tail` off the end of text: true when it was there. */
+static bool cut(char *text, const char *tail)
+{
+    const size_t n = strlen(text), m = strlen(tail);
+    if (n < m || strcmp(text + n - m, tail))
+        return false;
+    text[n - m] = '\0';
+    return true;
+}
+
+/* Takes a part such as ".base_layer" out of the middle of a name. */
+static void take_out(char *name, const char *part)
+{
+    char *at = strstr(name, part);
+    if (at && (at[strlen(part)] == '.' || !at[strlen(part)]))
+        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
+/* ---- configuration ---- */
+
+static const char *text_of(const struct bi_adapter *a, const char *key)
+{
+    return bi_json_string(bi_json_get(a->config, key));
+}
+
+static bool is_set(const struct bi_adapter *a, const char *key)
+{
+    bool on = false;
+    return bi_json_bool(bi_json_get(a->config, key), &on) && on;
+}
+
+static int check_config(const struct bi_adapter *a, struct bioinfer_error *err)
+{
+    static const char *const refused[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"};
+    const char *kind = text_of(a, "peft_type");
+    if (!kind || strcmp(kind, "LORA"))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s/adapter_config.json: an adapter of kind %.40s, expected LORA", a->path,
+                       kind ? kind : "(none said)");
+    for (size_t i = 0; i < BI_COUNT(refused); i++)
+        if (is_set(a, refused[i]))
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s/adapter_config.json: %s is set, which is not computed", a->path,
+                           refused[i]);
+    return 0;
+}
+
+/* The scale of the update of `module`: alpha_pattern has those that differ from lora_alpha. */
+static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank, float *scale,
+                    struct bioinfer_error *err)
+{
+    const struct bi_json *patterns = bi_json_get(a->config, "alpha_pattern");
+    double alpha = 8; /* PEFT's own */
+    bi_json_double(bi_json_get(a->config, "lora_alpha"), &alpha);
+    for (const struct bi_json *j = patterns ? patterns->first : NULL; j; j = j->next) {
+        const size_t n = strlen(module), m = j->key ? strlen(j->key) : 0;
+        if (!m || strpbrk(j->key, "\\*+?[](){}|^$"))
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s/adapter_config.json: alpha_pattern '%.80s' is a pattern, expected "
+                           "the name of a module",
+                           a->path, j->key ? j->key : "");
+        if (n >= m && !strcmp(module + n - m, j->key) && (n == m || module[n - m - 1] == '.'))
+            bi_json_double(j, &alpha);
+    }
+    if (!(fabs(alpha) <= 1e9))
+        return bi_fail(err, BIOINFER_FORMAT, "%s/adapter_config.json: lora_alpha is %g", a->path,
+                       alpha);
+    *scale = (float)(alpha / (is_set(a, "use_rslora") ? sqrt((double)rank) : (double)rank));
+    return 0;
+}
+
+static int read_config(struct bi_adapter *a, struct bioinfer_error *err)
+{
+    const char *path = bi_arena_printf(&a->arena, "%s/adapter_config.json", a->path);
+    struct bi_json *json = NULL;
+    char *text = NULL;
+    size_t size;
+    int st = path ? bi_file_slurp(a->env, path, MAX_CONFIG_SIZE, &text, &size, err)
+                  : bi_fail(err, BIOINFER_NOMEM, "%s", a->path);
+    if (!st)
+        st = bi_json_parse(&json, &a->arena, path, text, size, err);
+    a->config = json;
+    bi_free(a->env, text);
+    return st ? st : check_config(a, err);
+}
+
+/* ---- tensors ---- */
+
+/* The entry of that name, made when it is not there; NULL = no memory. */
+static struct entry *entry_of(struct bi_adapter *a, const char *trunk, const char *name)
+{
+    uint64_t at = a->n_entries;
+    if (bi_map_add(&a->by_name, name, strlen(name), at, &at) < 0)
+        return NULL;
+    if (at == a->n_entries)
+        a->entries[a->n_entries++] = (struct entry){.name = name, .trunk = trunk};
+    return &a->entries[at];
+}
+
+static int add_tensor(struct bi_adapter *a, const struct bi_tensor *t, struct bioinfer_error *err)
+{
+    static const char root[] = "base_model.model.";
+    const struct bi_tensor **to;
+    struct entry *e;
+    char *name;
+    if (strncmp(t->name, root, strlen(root)))
+        return bi_fail(err, BIOINFER_FORMAT, "%s: %s: expected a name that begins with %s",
+                       a->cp->path, t->name, root);
+    if (strstr(t->name, "lora_embedding_") || strstr(t->name, "lora_magnitude_vector"))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: an update of this kind is not computed",
+                       a->cp->path, t->name);
+    name = bi_arena_strndup(&a->arena, bare(t->name + strlen(root)), strlen(t->name));
+    if (!name)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
+    take_out(name, ".base_layer");
+    take_out(name, ".modules_to_save");
+    const bool is_a = cut(name, ".lora_A.weight"), is_b = !is_a && cut(name, ".lora_B.weight");
+    if ((is_a || is_b) && !(name = bi_arena_printf(&a->arena, "%s.weight", name)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
+    if (!(e = entry_of(a, trunk_of(t->name + strlen(root)), name)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
+    to = is_a ? &e->a : is_b ? &e->b : &e->tensor;
+    if (*to)
+        return bi_fail(err, BIOINFER_FORMAT, "%s: %s and %s are of the same tensor", a->cp->path,
+                       (*to)->name, t->name);
+    *to = t;
+    return 0;
+}
+
+static int read_all(struct bi_adapter *a, const struct bi_tensor *t, const float **values,
+                    struct bioinfer_error *err)
+{
+    float *x = NULL;
+    if (!bi_dtype_is_loadable(t->dtype) || t->rank != 2 || !t->n_elements ||
+        t->shape[0] > MAX_WIDTH || t->shape[1] > MAX_WIDTH)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected a matrix", a->cp->path, t->name);
+    if (!(x = bi_arena_calloc(&a->arena, (size_t)t->n_elements, sizeof *x)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", a->cp->path, t->name);
+    *values = x;
+    return bi_tensor_read_f32(a->cp, t, 0, t->n_elements, x, err);
+}
+
+/* Reads the matrices of an update. */
+static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_error *err)
+{
+    const struct bi_tensor *one = e->a ? e->a : e->b;
+    char *module;
+    int st;
+    if (!e->a || !e->b)
+        return bi_fail(err, BIOINFER_FORMAT, "%s: %s is there without its other half", a->cp->path,
+                       one->name);
+    if ((st = read_all(a, e->a, &e->lora.a, err)) || (st = read_all(a, e->b, &e->lora.b, err)))
+        return st;
+    if (e->a->shape[0] != e->b->shape[1] || e->a->shape[0] > MAX_RANK)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: %s has rank %llu, %s %llu: expected equal ones of at most %d",
+                       a->cp->path, e->a->name, (unsigned long long)e->a->shape[0], e->b->name,
+                       (unsigned long long)e->b->shape[1], MAX_RANK);
+    e->lora.rank = (int64_t)e->a->shape[0];
+    e->lora.columns = (int64_t)e->a->shape[1];
+    e->lora.rows = (int64_t)e->b->shape[0];
+    if (!(module = bi_arena_strndup(&a->arena, e->name, strlen(e->name))))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
+    cut(module, ".weight");
+    return scale_of(a, module, e->lora.rank, &e->lora.scale, err);
+}
+
+static int read_tensors(struct bi_adapter *a, struct bioinfer_error *err)
+{
+    int st = 0;
+    if (!(a->entries = bi_arena_calloc(&a->arena, a->cp->n_tensors + 1, sizeof *a->entries)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: tensors", a->path);
+    for (size_t i = 0; !st && i < a->cp->n_tensors; i++)
+        st = add_tensor(a, &a->cp->tensors[i], err);
+    for (size_t i = 0; !st && i < a->n_entries; i++)
+        if (a->entries[i].a || a->entries[i].b)
+            st = read_lora(a, &a->entries[i], err);
+    if (!st && !a->n_entries)
+        st = bi_fail(err, BIOINFER_FORMAT, "%s: an adapter without tensors", a->cp->path);
+    return st;
+}
+
+/* ---- life ---- */
+
+static bool has(const char *path, const char *name)
+{
+    char full[4096];
+    return snprintf(full, sizeof full, "%s/%s", path, name) < (int)sizeof full &&
+           bi_path_exists(full);
+}
+
+bool bi_adapter_is(const char *path)
+{
+    return bi_path_is_folder(path) && has(path, "adapter_config.json") &&
+           !has(path, "model.safetensors") && !has(path, "model.safetensors.index.json") &&
+           !has(path, "pytorch_model.bin") && !has(path, "pytorch_model.bin.index.json");
+}
+
+int bi_adapter_open(struct bi_adapter **out, const struct bi_env *env, const char *path,
+                    const struct bi_checkpoint_options *options, struct bioinfer_error *err)
+{
+    struct bi_adapter *a = bi_zalloc(env, sizeof *a);
+    const char *file;
+    int st;
+    *out = NULL;
+    if (!a)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: adapter", path);
+    a->env = a->arena.env = a->by_name.env = env;
+    if (!(a->path = bi_arena_strndup(&a->arena, path, strlen(path))) ||
+        !(file = bi_arena_printf(&a->arena, "%s/adapter_model.%s", path,
+                                 has(path, "adapter_model.safetensors") ? "safetensors" : "bin"))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: adapter", path);
+        goto out;
+    }
+    if ((st = read_config(a, err)) || (st = bi_checkpoint_open(&a->cp, env, file, options, err)) ||
+        (st = read_tensors(a, err)))
+        goto out;
+    *out = a;
+    a = NULL;
+out:
+    bi_adapter_close(&a);
+    return st;
+}
+
+void bi_adapter_close(struct bi_adapter **adapter)
+{
+    struct bi_adapter *a = *adapter;
+    if (!a)
+        return;
+    bi_checkpoint_close(&a->cp);
+    bi_map_free(&a->by_name);
+    bi_arena_reset(&a->arena);
+    bi_free(a->env, a);
+    *adapter = NULL;
+}
+
+/* ---- questions ---- */
+
+const char *bi_adapter_base(const struct bi_adapter *a)
+{
+    return text_of(a, "base_model_name_or_path");
+}
+
+const char *bi_adapter_task(const struct bi_adapter *a)
+{
+    return text_of(a, "task_type");
+}
+
+const struct bi_checkpoint *bi_adapter_checkpoint(const struct bi_adapter *a)
+{
+    return a->cp;
+}
+
+static struct entry *find(struct bi_adapter *a, const char *name)
+{
+    const char *trunk = trunk_of(name), *rest = bare(name);
+    struct entry *e;
+    uint64_t at;
+    if (!bi_map_find(&a->by_name, rest, strlen(rest), &at))
+        return NULL;
+    e = &a->entries[at];
+    return !*trunk || !*e->trunk || !strcmp(trunk, e->trunk) ? e : NULL;
+}
+
+const struct bi_tensor *bi_adapter_tensor(struct bi_adapter *a, const char *name)
+{
+    struct entry *e = find(a, name);
+    if (!e || !e->tensor)
+        return NULL;
+    e->used = true;
+    return e->tensor;
+}
+
+const struct bi_lora *bi_adapter_lora(struct bi_adapter *a, const char *name)
+{
+    struct entry *e = find(a, name);
+    if (!e || !e->a)
+        return NULL;
+    e->used = true;
+    return &e->lora;
+}
+
+int bi_adapter_check_used(const struct bi_adapter *a, struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < a->n_entries; i++) {
+        const struct entry *e = &a->entries[i];
+        if (!e->used)
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: %s changes a tensor that the model does not have or that is not "
+                           "computed",
+                           a->cp->path, e->tensor ? e->tensor->name : e->a->name);
+    }
+    return 0;
+}
+
+void bi_lora_add(const struct bi_lora *lora, int64_t first, int64_t n, float *dst, float *scratch)
+{
+    for (int64_t r = first; r < first + n; r++, dst += lora->columns) {
+        memset(scratch, 0, (size_t)lora->columns * sizeof *scratch);
+        for (int64_t k = 0; k < lora->rank; k++) {
+            const float b = lora->b[r * lora->rank + k], *a = lora->a + k * lora->columns;
+            for (int64_t c = 0; c < lora->columns; c++)
+                scratch[c] += b * a[c];
+        }
+        for (int64_t c = 0; c < lora->columns; c++)
+            dst[c] += lora->scale * scratch[c];
+    }
+}

@@ -1,0 +1,37 @@
+/* adapter.h - what fine-tuning with PEFT changed of a model: low-rank updates, whole tensors. */
+#ifndef BI_ADAPTER_H
+#define BI_ADAPTER_H
+
+#include "../loaders/checkpoint.h"
+
+/* W + scale B A: B [rows, rank], A [rank, columns]. */
+struct bi_lora {
+    const float *a, *b;
+    int64_t rank, rows, columns;
+    float scale;
+};
+
+struct bi_adapter;
+
+/* Is the path a folder with an adapter and no model? */
+bool bi_adapter_is(const char *path);
+/* Opens a folder with adapter_config.json and adapter_model.safetensors (or .bin). */
+int bi_adapter_open(struct bi_adapter **out, const struct bi_env *env, const char *path,
+                    const struct bi_checkpoint_options *options, struct bioinfer_error *err);
+void bi_adapter_close(struct bi_adapter **adapter); /* NULL-safe */
+/* The model that it was made for, as adapter_config.json names it; NULL = it does not. */
+const char *bi_adapter_base(const struct bi_adapter *adapter);
+/* The adapter's "task_type" ("SEQ_CLS", "TOKEN_CLS" ...); NULL = it has none. */
+const char *bi_adapter_task(const struct bi_adapter *adapter);
+/* Where the tensors of the adapter are. */
+const struct bi_checkpoint *bi_adapter_checkpoint(const struct bi_adapter *adapter);
+/* The tensor that takes the place of the model's tensor `name`; NULL = none does. */
+const struct bi_tensor *bi_adapter_tensor(struct bi_adapter *adapter, const char *name);
+/* The update of the model's tensor `name`; NULL = it has none. */
+const struct bi_lora *bi_adapter_lora(struct bi_adapter *adapter, const char *name);
+/* MISMATCH when some tensor was never asked for: the model would not be the one that was tuned. */
+int bi_adapter_check_used(const struct bi_adapter *adapter, struct bioinfer_error *err);
+/* Adds the update of rows [first, first + n) to dst [n, columns]. `scratch` holds a row. */
+void bi_lora_add(const struct bi_lora *lora, int64_t first, int64_t n, float *dst, float *scratch);
+
+#endif

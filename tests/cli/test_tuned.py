@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""test_tuned.py BIOINFER SOURCE_ROOT - classifiers and adapters of fine-tuned models.
+
+Their numbers are tested against transformers and PEFT in tests/golden. Standard library only.
+"""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXE = ROOT = None
+
+
+def edit_json(path, **change):
+    """Sets keys of a JSON file; None takes one out."""
+    with open(path, encoding="utf-8") as f:
+        facts = json.load(f)
+    facts.update(change)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({k: v for k, v in facts.items() if v is not None}, f)
+
+
+def edit_names(path, old, new):
+    """Replaces a part of names of tensors by one of the same length."""
+    assert len(old) == len(new)
+    with open(path, "rb") as f:
+        data = f.read()
+    assert data.count(old.encode()) > 0
+    with open(path, "wb") as f:
+        f.write(data.replace(old.encode(), new.encode()))
+
+
+class Tuned(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="bioinfer-tuned-")
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.fasta = os.path.join(ROOT, "tests/golden/saved/sequences.fasta")
+
+    def copy(self, name, to=None):
+        path = os.path.join(self.dir, to or os.path.basename(name))
+        shutil.copytree(os.path.join(ROOT, "tests/golden", name), path)
+        return path
+
+    def run_command(self, *args, code=0):
+        done = subprocess.run(
+            [EXE, *args],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.dir,
+            env={**os.environ, "HF_HUB_CACHE": self.dir},
+        )
+        self.assertEqual(done.returncode, code, (args, done.stdout, done.stderr))
+        return done.stdout, done.stderr
+
+    def embed(self, weights, *more, code=0, include="class-logits", form="tsv"):
+        return self.run_command(
+            "embed",
+            self.fasta,
+            "--weights",
+            weights,
+            "--include",
+            include,
+            "--format",
+            form,
+            *more,
+            code=code,
+        )
+
+    def rows(self, weights, *more):
+        return [line.split("\t") for line in self.embed(weights, *more)[0].splitlines()]
+
+    def test_labels(self):
+        """One class, any of several, a number: what the table shows."""
+        model = self.copy("saved/v5/esm2-sequences")
+        config = os.path.join(model, "config.json")
+        self.assertEqual(
+            self.rows(model),
+            [
+                ["id", "length", "status", "message", "labels"],
+                ["len9", "9", "ok", "", "LABEL_1"],
+                ["len40", "40", "ok", "", "LABEL_1"],
+            ],
+        )
+        edit_json(config, id2label={"0": "soluble", "1": "not\tsoluble at all"})
+        self.assertEqual(self.rows(model)[1][4], "not_soluble_at_all")
+        edit_json(config, problem_type="regression")
+        rows = self.rows(model)
+        self.assertEqual(rows[0][4:], ["d0", "d1"])
+        values = [float(x) for x in rows[1][4:]]
+        edit_json(config, problem_type="multi_label_classification")
+        classes = ["soluble", "not_soluble_at_all"]
+        self.assertEqual(
+            self.rows(model)[1][4], ",".join(c for c, x in zip(classes, values) if x > 0) or "-"
+        )
+
+    def test_labels_of_residues(self):
+        model = self.copy("saved/v5/esm2-tokens")
+        edit_json(os.path.join(model, "config.json"), id2label={"0": "H", "1": "E"})
+        labels = self.rows(model)[1][4]
+        self.assertEqual(len(labels), 9)
+        self.assertLessEqual(set(labels), set("HE"))
+        result = json.loads(
+            self.embed(model, "--json-floats", include="mean,class-logits", form="jsonl")[
+                0
+            ].split("\n")[0]
+        )
+        self.assertEqual(
+            [(a["kind"], a["shape"]) for a in result["arrays"]],
+            [("mean", [32]), ("class-logits", [9, 2])],
+        )
+        logits = result["arrays"][1]["data"]
+        self.assertEqual(labels, "".join("HE"[e > h] for h, e in logits))
+
+    def test_labels_that_do_not_fit(self):
+        model = self.copy("saved/v5/esm2-sequences")
+        config = os.path.join(model, "config.json")
+        edit_json(config, id2label={"0": "a", "1": "b", "2": "c"})
+        self.assertIn("id2label has 3 classes, the classifier 2", self.embed(model, code=78)[1])
+        edit_json(config, id2label={"0": "a", "7": "b"})
+        self.assertIn("id2label has no name for 1", self.embed(model, code=78)[1])
+        edit_json(config, id2label=None, problem_type="ranking")
+        self.assertIn("problem_type is 'ranking'", self.embed(model, code=78)[1])
+
+    def test_weights_without_a_classifier(self):
+        words = self.embed(self.copy("saved/v5/esm2-lm"), code=64)[1]
+        self.assertIn("no head for class-logits", words)
+        model = self.copy("saved/v5/prott5-tokens")
+        edit_json(
+            os.path.join(model, "config.json"), architectures=["T5ForSequenceClassification"]
+        )
+        self.assertIn("no head for class-logits", self.embed(model, code=64)[1])
+
+    def test_adapter_by_its_folder(self):
+        """--weights ADAPTER is --weights BASE --adapter ADAPTER, and resumes as a model apart."""
+        base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-sequences")
+        by_option = self.embed(base, "--adapter", adapter)[0]
+        self.assertEqual(self.embed(adapter)[0], by_option)
+        out = os.path.join(self.dir, "out.jsonl")
+        job = ("embed", self.fasta, "-o", out, "--shard", "1/2")
+        self.run_command(*job, "--weights", base)
+        self.assertIn(
+            "of another job", self.run_command(*job, "--weights", adapter, "--resume", code=73)[1]
+        )
+        shutil.rmtree(base)
+        self.assertIn("an adapter of base", self.embed(adapter, code=78)[1])
+        edit_json(os.path.join(adapter, "adapter_config.json"), base_model_name_or_path=None)
+        self.assertIn("does not name the model", self.embed(adapter, code=78)[1])
+        self.assertIn(
+            "LoRA adapter of: a model that it does not name", self.run_command("info", adapter)[0]
+        )
+
+    def test_adapters_that_are_refused(self):
+        base = self.copy("saved/v5/esm2-lm", "base")
+        cases = [
+            ("adapter_config.json", {"peft_type": "IA3"}, "of kind IA3"),
+            ("adapter_config.json", {"use_dora": True}, "use_dora is set"),
+            ("adapter_config.json", {"alpha_pattern": {".*query": 3}}, "is a pattern"),
+            ("lora_A", "lora_C", "without its other half"),
+            (
+                "layer.1.attention.self.query.lora_B",
+                "layer.1.attention.self.value.lora_B",
+                "name appears twice",
+            ),
+            ("layer.0.attention.self.query", "layer.7.attention.self.query", "changes a tensor"),
+            ("base_model.model.esm", "some_model.model.esm", "expected a name that begins with"),
+            ("self.query.lora_A", "self.quern.lora_A", "without its other half"),
+        ]
+        for number, (what, change, words) in enumerate(cases):
+            adapter = self.copy("classes/lora-sequences", f"adapter-{number}")
+            if isinstance(change, dict):
+                edit_json(os.path.join(adapter, what), **change)
+            else:
+                edit_names(os.path.join(adapter, "adapter_model.safetensors"), what, change)
+            done = self.run_any(base, adapter)
+            self.assertNotEqual(done.returncode, 0, words)
+            self.assertIn(words, done.stderr)
+        self.assertIn("adapter_config.json", self.run_any(base, base).stderr)
+        another = self.run_any(
+            self.copy("saved/v5/protbert-lm"),
+            os.path.join(ROOT, "tests/golden/classes/lora-sequences"),
+        )
+        self.assertNotEqual(another.returncode, 0)
+
+    def test_shapes_that_do_not_fit(self):
+        """A damaged adapter of other widths is named with what was expected."""
+        base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-sequences")
+        path = os.path.join(adapter, "adapter_model.safetensors")
+        with open(path, "rb") as f:
+            header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+            data = f.read()
+        name = next(n for n in header if n.endswith("query.lora_A.weight"))
+        self.assertEqual(header[name]["shape"], [4, 32])
+        for shape, words in (([8, 16], "expected equal ones"), ([128], "expected a matrix")):
+            header[name]["shape"] = shape
+            text = json.dumps(header).encode()
+            with open(path, "wb") as f:
+                f.write(struct.pack("<Q", len(text)) + text + data)
+            self.assertIn(words, self.run_any(base, adapter).stderr)
+
+    def run_any(self, base, adapter):
+        return subprocess.run(
+            [
+                EXE,
+                "embed",
+                self.fasta,
+                "--weights",
+                base,
+                "--adapter",
+                adapter,
+                "--include",
+                "mean",
+                "--format",
+                "jsonl",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.dir,
+        )
+
+
+if __name__ == "__main__":
+    EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
