@@ -2,18 +2,19 @@
  *
  * Pairs in order are read ahead by threads, aligned and written a batch at a time; the other
  * pairings, and SAM, whose header names every target, read both files first. Output is in the order
- * of the pairs.
+ * of the pairs. With --resume or --shard blocks of pairs go through a journal (align_job.c).
  *
- * Sections: costs, letters, options, sequences, pairings. */
-#include "cli.h"
+ * Sections: costs, letters, options, files, pairs, the command. */
+#include "align.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
-    LOOK = 200, /* records of each file that decide what letters these are; */
-    FEW = 40    /* so few letters, of all of them, may be of either kind */
+    LOOK = 200,           /* records of each file that decide what letters these are; */
+    FEW = 40,             /* so few letters, of all of them, may be of either kind */
+    BLOCK_PAIRS = 1 << 16 /* that a journal keeps together */
 };
 
 struct run {
@@ -21,8 +22,11 @@ struct run {
     const char *name[2]; /* of the files, for messages */
     const char *format;  /* "tsv", "paf", "sam", "needle" */
     bioinfer_reader *reader[2];
-    struct cli_feed feed[2];
+    struct cli_pairs pairs;
+    const struct bioinfer_record *targets; /* that the head of sam names */
+    size_t n_targets;
     struct cli_align_run align;
+    struct bioinfer_job_stats stats;
     struct cli_align_out writer;
     struct cli_output out;
 };
@@ -104,13 +108,6 @@ static bool read_costs(const struct cli_options *o, bool nucleotides, struct cos
 
 /* ---- letters ---- */
 
-/* Records of one file. */
-struct side {
-    const struct bioinfer_record *items;
-    size_t n, at;
-    struct bioinfer_records *block; /* theirs, or NULL */
-};
-
 /* Letters of the first records of a file, counted. */
 struct letters {
     size_t n, plain; /* all; A, C, G, T, U and N */
@@ -118,7 +115,7 @@ struct letters {
     const char *id;  /* whose it is */
 };
 
-static struct letters count_letters(const struct side *side)
+static struct letters count_letters(const struct cli_side *side)
 {
     enum { OTHER, CODE, PLAIN, KINDS };
     static const char codes[] = "RYSWKMBDHVryswkmbdhv", plain[] = "ACGTUNacgtun";
@@ -153,7 +150,8 @@ static bool mostly_plain(const struct letters *l)
 
 /* Whether these are nucleotides: mostly the letters of these, the rest codes of several. What the
  * guess is gets said, and to those who want to hear nothing where it may be wrong. */
-static bool guess_nucleotides(const struct run *run, const struct side *a, const struct side *b)
+static bool guess_nucleotides(const struct run *run, const struct cli_side *a,
+                              const struct cli_side *b)
 {
     const struct letters l[2] = {count_letters(a), count_letters(b)};
     const struct letters *odd = l[0].other ? &l[0] : &l[1];
@@ -192,9 +190,73 @@ static bool guess_nucleotides(const struct run *run, const struct side *a, const
 
 /* ---- options ---- */
 
-/* Opens the aligner, now that some records of both files are known. */
-static int open_aligner(struct run *run, const struct side *a, const struct side *b)
+/* MiB of one traceback. */
+static int64_t memory_limit(const struct cli_options *o)
 {
+    return o->memory_limit ? o->memory_limit : 1024;
+}
+
+/* Gives the residues that a record may have: a record of a small compressed file may be of any
+ * length, and it is in memory three times while its pair is aligned. */
+static uint64_t longest_record(const struct cli_options *o)
+{
+    enum { RESIDUES_PER_MIB = 50000 };
+    const uint64_t limit = (uint64_t)memory_limit(o);
+
+    if (o->max_length)
+        return (uint64_t)o->max_length;
+    return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
+}
+
+static bool is_built_in(const char *matrix)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_align_matrix(i)); i++)
+        if (!strcasecmp(name, matrix))
+            return true;
+    return false;
+}
+
+/* All that changes results and is no file. Scores and tracebacks are the same on every device, but
+ * what is too large for one is not. */
+static void describe_options(const struct run *run, const struct bioinfer_align_params *p,
+                             char *text, size_t size)
+{
+    static const char *const pairings[] = {"in-order", "all", "each-once"};
+    static const char *const ties[] = {"parasail", "emboss", "wfa"};
+    const struct cli_options *o = run->cli->options;
+    const struct cli_align_out *w = &run->writer;
+    const bool gpu = o->device && strcmp(o->device, "auto") && strcmp(o->device, "cpu");
+
+    snprintf(text, size,
+             "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
+             "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
+             "device=%s memory-limit=%lld",
+             run->format, o->score_only, w->plain ? "plain" : "extended",
+             pairings[run->pairs.pairing], (unsigned long long)run->align.job.most_pairs,
+             p->free_ends ? "ends-free" : "global", ties[p->ties],
+             w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open, w->extend,
+             w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
+             gpu ? (long long)memory_limit(o) : 0LL);
+}
+
+static int open_job(struct run *run, const struct bioinfer_align_params *p)
+{
+    struct bioinfer_error err = {0};
+    char options[1024];
+    int st;
+
+    describe_options(run, p, options, sizeof options);
+    st = cli_align_job_open(&run->align.job, &run->writer, options, &err);
+    return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+/* Opens the aligner, now that some records of both files are known. */
+static int open_aligner(struct run *run)
+{
+    const struct cli_side *a = &run->pairs.side[0];
+    const struct cli_side *b = &run->pairs.side[run->pairs.pairing != CLI_EACH_ONCE];
     const struct cli_options *o = run->cli->options;
     const char *matrix = o->matrix;
     struct bioinfer_error err = {0};
@@ -243,38 +305,18 @@ static int open_aligner(struct run *run, const struct side *a, const struct side
                                          .aligner = run->align.aligner,
                                          .format = run->format,
                                          .matrix = matrix ? matrix : "match/mismatch",
+                                         .matrix_file = matrix && !is_built_in(matrix) ? matrix
+                                                                                       : NULL,
                                          .scale = scale,
                                          .open = (double)c.open / 1000,
                                          .extend = (double)c.extend / 1000,
                                          .score_only = o->score_only,
                                          .plain = o->cigar && !strcmp(o->cigar, "plain"),
                                          .free_ends = p.free_ends};
-    return CLI_EXIT_OK;
+    return cli_job_wanted(o) ? open_job(run, &p) : CLI_EXIT_OK;
 }
 
-/* ---- sequences ---- */
-
-/* All records of a file. */
-static int read_all(struct run *run, int k, struct cli_whole *whole, struct side *side)
-{
-    struct bioinfer_error err = {0};
-    int st = cli_whole_read(whole, run->reader[k], &err);
-
-    *side = (struct side){.items = whole->items, .n = whole->n};
-    return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
-}
-
-/* Gives the residues that a record may have: a record of a small compressed file may be of any
- * length, and it is in memory three times while its pair is aligned. */
-static uint64_t longest_record(const struct cli_options *o)
-{
-    enum { MEMORY_LIMIT = 1024, RESIDUES_PER_MIB = 50000 };
-    const uint64_t limit = o->memory_limit ? (uint64_t)o->memory_limit : MEMORY_LIMIT;
-
-    if (o->max_length)
-        return (uint64_t)o->max_length;
-    return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
-}
+/* ---- files ---- */
 
 static int open_input(struct run *run, int k, const char *path)
 {
@@ -290,7 +332,7 @@ static int open_input(struct run *run, int k, const char *path)
     return st ? cli_fail(run->cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
 
-/* ---- pairings ---- */
+/* ---- pairs ---- */
 
 static int no_records(struct run *run, int side)
 {
@@ -298,106 +340,145 @@ static int no_records(struct run *run, int side)
     return CLI_EXIT_DATA;
 }
 
-/* Records of a file where there are none left; n stays 0 behind the last one. */
-static int next_records(struct run *run, int k, struct side *side)
+static int open_pairs(struct run *run)
 {
+    const struct cli_options *o = run->cli->options;
+    const enum cli_pairing pairing = !o->all_vs_all && !o->one_vs_all ? CLI_IN_ORDER
+                                     : run->reader[1]                 ? CLI_ALL_PAIRS
+                                                                      : CLI_EACH_ONCE;
+    const struct cli_side *a = &run->pairs.side[0], *b = &run->pairs.side[1];
     struct bioinfer_error err = {0};
-    int st, code;
+    const int st = cli_pairs_open(&run->pairs, pairing, !strcmp(run->format, "sam"), run->reader,
+                                  &err);
 
-    if (side->at < side->n || !run->feed[k].open) /* all were read at once */
-        return CLI_EXIT_OK;
-    if ((code = cli_align_used(&run->align, &side->block)))
-        return code;
-    *side = (struct side){0};
-    if ((st = cli_feed_next(&run->feed[k], &side->block, &err)) < 0)
+    if (st)
         return cli_fail(run->cli, CLI_AT_READ, st, &err);
-    if (st) {
-        side->items = side->block->records;
-        side->n = side->block->n_records;
+    if (pairing == CLI_IN_ORDER)
+        return CLI_EXIT_OK;
+    if (!a->n || (pairing == CLI_ALL_PAIRS && !b->n))
+        return no_records(run, a->n ? 1 : 0);
+    if (o->one_vs_all && a->n != 1) {
+        cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], a->n);
+        return CLI_EXIT_DATA;
     }
     return CLI_EXIT_OK;
 }
 
-/* Both files side by side; `whole`: read to their ends first. */
-static int in_order(struct run *run, bool whole)
+/* Does what comes before the first alignment: checks names for SAM, opens aligner and job, writes
+ * the head. */
+static int begin(struct run *run)
 {
-    struct cli_whole all[2] = {{0}};
-    struct side side[2] = {{0}};
-    uint64_t seen = 0;
-    int code = CLI_EXIT_OK;
+    const struct cli_pairs *p = &run->pairs;
+    const struct cli_side *a = &p->side[0], *b = &p->side[p->pairing != CLI_EACH_ONCE];
+    const size_t both = a->n < b->n ? a->n : b->n;
+    const size_t n[2] = {p->pairing == CLI_IN_ORDER ? both : a->n,
+                         p->pairing == CLI_IN_ORDER ? both : b->n};
+    int code;
 
-    for (int k = 0; k < 2 && !code; k++)
-        if (whole)
-            code = read_all(run, k, &all[k], &side[k]);
-        else if (!cli_feed_open(&run->feed[k], run->reader[k]))
-            code = cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
-    while (!code && !(code = next_records(run, 0, &side[0])) &&
-           !(code = next_records(run, 1, &side[1])) && side[0].at < side[0].n &&
-           side[1].at < side[1].n) {
-        const size_t left[2] = {side[0].n - side[0].at, side[1].n - side[1].at};
-        const size_t both = left[0] < left[1] ? left[0] : left[1];
-        if (!seen) {
-            if ((whole && (code = cli_align_check_sam(run->cli, side[0].items, both, side[1].items,
-                                                      both))) ||
-                (code = open_aligner(run, &side[0], &side[1])))
-                break;
-            cli_align_head(&run->writer, side[1].items, both);
-        }
-        for (size_t i = 0; !code && i < both; i++)
-            code = cli_align_add(&run->align, &side[0].items[side[0].at++],
-                                 &side[1].items[side[1].at++]);
-        seen += both;
+    if (!strcmp(run->format, "sam") &&
+        (code = cli_align_check_sam(run->cli, a->items, n[0], b->items, n[1])))
+        return code;
+    if ((code = open_aligner(run)))
+        return code;
+    if (!run->align.job.job)
+        cli_align_head(&run->writer, b->items, n[1]);
+    run->targets = b->items;
+    run->n_targets = n[1];
+    return CLI_EXIT_OK;
+}
+
+static int align_all(struct run *run)
+{
+    struct cli_pairs *p = &run->pairs;
+    struct bioinfer_error err = {0};
+    struct cli_span span;
+    int st, code;
+
+    while ((st = cli_pairs_next(p, &span, &err)) > 0) {
+        if ((code = cli_align_used(&run->align, p->used, p->n_used)))
+            return code;
+        p->n_used = 0;
+        if ((code = cli_align_add(&run->align, &span)))
+            return code;
+        cli_pairs_take(p, span.n);
     }
+    return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
+}
+
+/* The pairs of a block that the job wants computed. */
+static int align_block(struct run *run)
+{
+    struct cli_align_job *job = &run->align.job;
+    struct cli_pairs *p = &run->pairs;
+    int code;
+
+    if (!job->block.ordinal && !strcmp(run->format, "sam"))
+        cli_align_head(&run->writer, run->targets, run->n_targets);
+    for (size_t i = 0; i < job->n_spans; i++)
+        if ((code = cli_align_add(&run->align, &job->spans[i])))
+            return code;
+    if ((code = cli_align_used(&run->align, p->used, p->n_used)))
+        return code;
+    p->n_used = 0;
+    cli_pairs_hold(p);
+    return cli_align_end_block(&run->align);
+}
+
+static int align_blocks(struct run *run)
+{
+    struct cli_align_job *job = &run->align.job;
+    struct bioinfer_error err = {0};
+    int st, code;
+
+    while ((st = cli_align_job_next(job, &err)) > 0)
+        if ((code = align_block(run)))
+            return code;
+    return !st ? CLI_EXIT_OK
+               : cli_fail(run->cli,
+                          !job->failed && (st == BIOINFER_IO || st == BIOINFER_NO_SPACE)
+                              ? CLI_AT_WRITE
+                              : CLI_AT_READ,
+                          st, &err);
+}
+
+/* Both files have as many records, where each has one to meet. */
+static int check_ends(struct run *run)
+{
+    const int longer = cli_pairs_longer(&run->pairs);
+
+    if (longer < 0)
+        return CLI_EXIT_OK;
+    cli_say(run->cli,
+            "%s has more records than %s, which ends after %llu: pairs are taken in "
+            "order; --all-vs-all and --one-vs-all pair otherwise",
+            run->name[longer], run->name[!longer], (unsigned long long)run->pairs.n_taken);
+    return CLI_EXIT_DATA;
+}
+
+static int run_pairs(struct run *run)
+{
+    const struct cli_align_job *job = &run->align.job;
+    struct bioinfer_error err = {0};
+    struct cli_span first;
+    int st, code = open_pairs(run);
+
+    if (code)
+        return code;
+    if ((st = cli_pairs_next(&run->pairs, &first, &err)) < 0)
+        return cli_fail(run->cli, CLI_AT_READ, st, &err);
+    if (!st && run->pairs.pairing == CLI_IN_ORDER)
+        return no_records(run, cli_pairs_longer(&run->pairs) == 0);
+    if ((code = begin(run)))
+        return code;
+    code = job->job ? align_blocks(run) : align_all(run);
     if (!code)
         code = cli_align_finish(&run->align);
-    const bool more[2] = {side[0].at < side[0].n, side[1].at < side[1].n};
-    if (!code && !seen) {
-        code = no_records(run, more[0] ? 1 : 0);
-    } else if (!code && more[0] != more[1]) {
-        cli_say(run->cli,
-                "%s has more records than %s, which ends after %llu: pairs are taken in "
-                "order; --all-vs-all and --one-vs-all pair otherwise",
-                run->name[more[0] ? 0 : 1], run->name[more[0] ? 1 : 0], (unsigned long long)seen);
-        code = CLI_EXIT_DATA;
-    }
-    cli_align_end(&run->align);
-    for (int k = 0; k < 2; k++) {
-        bioinfer_records_free(&side[k].block);
-        cli_whole_free(&all[k]);
-    }
+    if (!code && (!job->job || job->ended)) /* of a complete journal nothing is read */
+        code = check_ends(run);
     return code;
 }
 
-/* Every record of A with every one of B; B absent: each pair in A once. */
-static int all_pairs(struct run *run, bool one)
-{
-    struct cli_whole all[2] = {{0}};
-    struct side side[2] = {{0}};
-    const struct side *a = &side[0], *targets = run->reader[1] ? &side[1] : a;
-    int code = read_all(run, 0, &all[0], &side[0]);
-
-    if (!code && run->reader[1])
-        code = read_all(run, 1, &all[1], &side[1]);
-    if (!code && (!a->n || !targets->n))
-        code = no_records(run, a->n ? 1 : 0);
-    if (!code && one && a->n != 1) {
-        cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], a->n);
-        code = CLI_EXIT_DATA;
-    }
-    if (!code && !strcmp(run->format, "sam"))
-        code = cli_align_check_sam(run->cli, a->items, a->n, targets->items, targets->n);
-    if (!code && !(code = open_aligner(run, a, targets)))
-        cli_align_head(&run->writer, targets->items, targets->n);
-    for (size_t i = 0; !code && i < a->n; i++)
-        for (size_t j = run->reader[1] ? 0 : i + 1; !code && j < targets->n; j++)
-            code = cli_align_add(&run->align, &a->items[i], &targets->items[j]);
-    if (!code)
-        code = cli_align_finish(&run->align);
-    cli_align_end(&run->align);
-    cli_whole_free(&all[0]);
-    cli_whole_free(&all[1]);
-    return code;
-}
+/* ---- the command ---- */
 
 static bool check_options(const struct cli_options *o, const char *format)
 {
@@ -413,6 +494,11 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL, "--match and --mismatch come together");
     else if (o->second && !strcmp(o->second, "-") && !strcmp(o->input, "-"))
         cli_say(NULL, "only one of the files can be standard input");
+    else if (cli_job_wanted(o) && !strcmp(format, "needle"))
+        cli_say(NULL,
+                "--%s: needle names its file in the first lines and ends with lines of its own, "
+                "so it is written in one run: use tsv, paf or sam",
+                o->n_shards ? "shard" : "resume");
     else
         return true;
     return false;
@@ -431,47 +517,84 @@ static void say_summary(const struct run *run)
                 1e-9 * run->align.cells / (seconds > 0 ? seconds : 1));
 }
 
+/* Opens the text output, unless the results go to a job, or gathers what goes there. */
+static int open_output(struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    struct bioinfer_error err = {0};
+    const int st = cli_job_wanted(o) ? 0 : cli_output_open(&run->out, o->output, &err);
+
+    return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+static int finish(struct run *run)
+{
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (run->align.job.job)
+        return cli_job_finish(run->cli, run->align.job.job, &run->stats);
+    cli_align_tail(&run->writer);
+    st = cli_output_finish(&run->out, &err);
+    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+/* Says how many pairs have no result; an exit code. */
+static int say_failed(const struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    const struct bioinfer_job_stats *s = &run->stats;
+    const bool manifest = run->align.job.job && !o->n_shards;
+    const char *see = manifest ? "; see " : "", *file = manifest ? o->output : "";
+    const char *suffix = manifest ? ".manifest.tsv" : "";
+
+    if (s->failed && s->resumed) /* how many pairs of an earlier run there were is not known */
+        cli_say(run->cli, "%llu of %llu blocks hold pairs without a result%s%s%s",
+                (unsigned long long)s->failed, (unsigned long long)s->records, see, file, suffix);
+    else if (run->align.n_failed)
+        cli_say(run->cli, "%llu of %llu pairs have no result%s%s%s",
+                (unsigned long long)run->align.n_failed,
+                (unsigned long long)(run->align.n_done + run->align.n_failed), see, file, suffix);
+    return run->align.n_failed || s->failed ? CLI_EXIT_RECORDS : CLI_EXIT_OK;
+}
+
 int cli_align(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli};
-    struct bioinfer_error err = {0};
-    int st, code;
+    int code;
 
     run.format = o->format ? o->format : "tsv";
-    if (!check_options(o, run.format))
+    if (!check_options(o, run.format) || !cli_job_needs_file(cli, o->output))
         return CLI_EXIT_USAGE;
     run.align.cli = cli;
     run.align.writer = &run.writer;
+    run.align.job = (struct cli_align_job){.cli = cli,
+                                           .pairs = &run.pairs,
+                                           .most_pairs = o->block_pairs ? (uint64_t)o->block_pairs
+                                                                        : BLOCK_PAIRS};
     if ((code = cli_align_start(&run.align)) || (code = cli_open_context(cli)) ||
         (code = cli_check_device(cli)) || (code = open_input(&run, 0, o->input)) ||
-        (o->second && (code = open_input(&run, 1, o->second))))
+        (o->second && (code = open_input(&run, 1, o->second))) || (code = open_output(&run)))
         goto out;
-    if ((st = cli_output_open(&run.out, o->output, &err))) {
-        code = cli_fail(cli, CLI_AT_CREATE, st, &err);
-        goto out;
-    }
     cli_progress_start(cli);
-    if (o->all_vs_all || o->one_vs_all)
-        code = all_pairs(&run, o->one_vs_all);
-    else
-        code = in_order(&run, !strcmp(run.format, "sam"));
+    code = run_pairs(&run);
+    cli_align_end(&run.align); /* before the job, the records and the output, which it uses */
     cli_progress_end(cli);
-    if (!code)
-        cli_align_tail(&run.writer);
-    if (!code && (st = cli_output_finish(&run.out, &err)))
-        code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-    if (!code)
-        say_summary(&run);
-    if (!code && run.align.n_failed) {
-        cli_say(cli, "%llu of %llu pairs have no result", (unsigned long long)run.align.n_failed,
-                (unsigned long long)(run.align.n_done + run.align.n_failed));
-        code = CLI_EXIT_RECORDS;
+    if (code) {
+        code = cli_job_stopped(cli, run.align.job.job, code);
+        goto out;
     }
+    if ((code = finish(&run)))
+        goto out;
+    say_summary(&run);
+    if (run.align.job.job && !o->quiet)
+        cli_job_say_shard(cli, &run.stats, o->output);
+    code = say_failed(&run);
 out:
-    cli_align_end(&run.align); /* before readers and output, which it uses */
-    cli_feed_close(&run.feed[0]);
-    cli_feed_close(&run.feed[1]);
+    cli_align_end(&run.align);
+    cli_align_job_close(&run.align.job);
+    cli_pairs_close(&run.pairs);
     cli_output_close(&run.out);
     bioinfer_aligner_free(&run.align.aligner);
     bioinfer_reader_close(&run.reader[0]);

@@ -3,7 +3,7 @@
  * There are three: while the caller fills one, a thread aligns the one before, and another writes
  * the scores of the one before that. Alignments belong to the aligner until its next call: they are
  * written before that, formatted by all threads. */
-#include "cli.h"
+#include "align.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +62,15 @@ static int write_text(struct cli_align_run *run, const struct cli_output *text)
     return CLI_EXIT_OK; /* a failed write is said by cli_output_finish */
 }
 
+/* Gives the job what it is to keep of a batch whose text is gathered. */
+static int keep(struct cli_align_run *run, const struct cli_batch *b)
+{
+    struct bioinfer_error err = {0};
+    int st = run->job.job ? cli_align_job_put(&run->job, b, run->writer->out, &err) : 0;
+
+    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
 static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
 {
     struct cli_output text = {0};
@@ -74,7 +83,7 @@ static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
     }
     cli_output_start(run->writer->out);
     cli_output_close(&text);
-    return code;
+    return code ? code : keep(run, b);
 }
 
 /* Pieces by all threads, in order. */
@@ -97,7 +106,7 @@ static int write_alignments(struct cli_align_run *run, const struct cli_batch *b
         }
     }
     cli_output_start(run->writer->out);
-    return code;
+    return code ? code : keep(run, b);
 }
 
 /* ---- one batch ---- */
@@ -109,7 +118,7 @@ static void empty(struct cli_batch *b)
     b->n = b->n_used = 0;
     b->residues = 0;
     b->cells = 0;
-    b->any_bad = false;
+    b->any_bad = b->any_failed = b->ends_block = false;
 }
 
 static void say_failed(struct cli_align_run *run, const struct cli_batch *b, size_t i, int status,
@@ -122,7 +131,7 @@ static void say_failed(struct cli_align_run *run, const struct cli_batch *b, siz
 }
 
 /* Counts results and says what has none. */
-static void tally(struct cli_align_run *run, const struct cli_batch *b)
+static void tally(struct cli_align_run *run, struct cli_batch *b)
 {
     bool plain = !b->any_bad; /* nothing is to be said */
 
@@ -139,6 +148,7 @@ static void tally(struct cli_align_run *run, const struct cli_batch *b)
         const struct bioinfer_alignment *a = &b->results[i];
         if (!has_result(b, i)) {
             const struct bioinfer_record *bad = q->status ? q : t;
+            b->any_failed = true;
             say_failed(run, b, i, bad->status ? bad->status : a->status,
                        bad->status ? bad->message : a->message);
             continue;
@@ -208,7 +218,7 @@ static void *work(struct cli_align_run *run, int stage)
             break;
         code = run->code;
         pthread_mutex_unlock(&run->lock);
-        if (!code && b->n && stage == CLI_ALIGNS)
+        if (!code && (b->n || b->ends_block) && stage == CLI_ALIGNS)
             code = align_batch(run, b);
         else if (!code && run->cli->options->score_only)
             code = write_scores(run, b);
@@ -275,38 +285,54 @@ int cli_align_start(struct cli_align_run *run)
     return CLI_EXIT_OK;
 }
 
-int cli_align_add(struct cli_align_run *run, const struct bioinfer_record *q,
-                  const struct bioinfer_record *t)
+static void add_pair(struct cli_batch *b, const struct bioinfer_record *q,
+                     const struct bioinfer_record *t)
 {
-    struct cli_batch *b = run->batch;
-
     b->sides[2 * b->n] = q;
     b->sides[2 * b->n + 1] = t;
     b->pairs[b->n++] = (struct bioinfer_align_pair){q->sequence, t->sequence, q->length, t->length};
     b->residues += q->length + t->length;
     b->cells += (double)q->length * (double)t->length;
     b->any_bad |= q->status || t->status;
-    if (b->n == BATCH_PAIRS || b->residues > BATCH_RESIDUES)
-        return flush(run, false);
+}
+
+int cli_align_add(struct cli_align_run *run, const struct cli_span *span)
+{
+    int code;
+
+    for (size_t i = 0; i < span->n; i++) {
+        const struct cli_batch *b = run->batch;
+        if ((b->n == BATCH_PAIRS || b->residues > BATCH_RESIDUES) && (code = flush(run, false)))
+            return code;
+        if (!run->batch->n)
+            run->batch->block = run->job.block;
+        add_pair(run->batch, &span->query[i * span->step], &span->target[i]);
+    }
     return CLI_EXIT_OK;
 }
 
-int cli_align_used(struct cli_align_run *run, struct bioinfer_records **block)
+int cli_align_end_block(struct cli_align_run *run)
+{
+    run->batch->block = run->job.block; /* that of all pairs in it, or of none */
+    run->batch->ends_block = true;
+    return flush(run, false);
+}
+
+int cli_align_used(struct cli_align_run *run, struct bioinfer_records **blocks, size_t n)
 {
     struct cli_batch *b = run->batch;
 
-    if (!*block)
-        return CLI_EXIT_OK;
-    if (b->n_used == b->used_cap) {
-        const size_t cap = 2 * b->used_cap + 64;
+    if (n > b->used_cap - b->n_used) {
+        const size_t cap = 2 * b->used_cap + n + 64;
         void *used = realloc(b->used, cap * sizeof *b->used);
         if (!used)
             return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
         b->used = used;
         b->used_cap = cap;
     }
-    b->used[b->n_used++] = *block;
-    *block = NULL;
+    if (n)
+        memcpy(b->used + b->n_used, blocks, n * sizeof *blocks);
+    b->n_used += n;
     return CLI_EXIT_OK;
 }
 

@@ -1,5 +1,5 @@
 /* align_feed.c - records of a file in blocks, read ahead by a thread or all at once. */
-#include "cli.h"
+#include "align.h"
 
 #include <stdlib.h>
 #include <string.h>

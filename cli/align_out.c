@@ -1,5 +1,5 @@
 /* align_out.c - alignments as text. */
-#include "cli.h"
+#include "align.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -381,12 +381,17 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
 
 /* ---- any format ---- */
 
+const char *cli_align_title(const struct cli_align_out *w)
+{
+    return strcmp(w->format, "tsv") ? ""
+           : w->score_only          ? "query\ttarget\tscore\n"
+                                    : "query\ttarget\tscore\tidentity\tcigar\n";
+}
+
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets)
 {
-    if (!strcmp(w->format, "tsv"))
-        cli_output_printf(w->out, w->score_only ? "query\ttarget\tscore\n"
-                                                : "query\ttarget\tscore\tidentity\tcigar\n");
+    cli_output_printf(w->out, "%s", cli_align_title(w));
     if (!strcmp(w->format, "needle")) {
         cli_output_printf(w->out,
                           "%s# Program: bioinfer\n# Align_format: srspair\n"

@@ -12,7 +12,7 @@
  *   worker.c    the worker process
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
  *   score.c     bioinfer score, with csv.c for tables of mutants
- *   align.c     bioinfer align, with align_feed.c for its input and align_out.c for its formats
+ *   align.c     bioinfer align, with align.h and the files that it names
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
  *   info.c      bioinfer info and devices
  *   molecule.c  bioinfer molecule info
@@ -124,7 +124,8 @@ struct cli_options {
     const char *matrix, *match, *mismatch, *gap_open, *gap_extend, *gap_convention;
     const char *mode, *ties, *cigar;
     bool all_vs_all, one_vs_all, score_only;
-    int64_t memory_limit; /* MiB */
+    int64_t memory_limit, /* MiB */
+        block_pairs;
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
         *adapter;
     int64_t cluster, window;
@@ -323,105 +324,6 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
  * controls but tab and line end, what is no UTF-8, marks of the direction of writing. */
 void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user, const char *text,
                 size_t n);
-
-/* ---- align_feed.c: records of the two files of an alignment */
-
-enum { CLI_FEED_BLOCKS = 128 };
-
-/* A thread that reads blocks ahead. */
-struct cli_feed {
-    bioinfer_reader *reader;
-    pthread_t thread;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t changed;
-    struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
-    size_t first, n;
-    uint64_t residues;
-    int status; /* with end: why */
-    struct bioinfer_error err;
-    bool open, end, stop;
-};
-bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
-/* 1: the next block, the caller's now; 0 behind the last one; < 0: a status. */
-int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
-                  struct bioinfer_error *err);
-void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
-
-/* All records of a file. */
-struct cli_whole {
-    struct bioinfer_record *items;
-    size_t n, cap;
-    struct bioinfer_records **blocks;
-    size_t n_blocks, blocks_cap;
-};
-int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, struct bioinfer_error *err);
-void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
-
-/* ---- align_batch.c: pairs aligned a batch at a time, written while the next ones are */
-
-enum { CLI_BATCHES = 3, CLI_FILLS = 0, CLI_ALIGNS, CLI_WRITES };
-
-struct cli_batch {
-    struct bioinfer_align_pair *pairs;
-    const struct bioinfer_record **sides; /* two for each pair */
-    struct bioinfer_alignment *results;
-    size_t n;
-    uint64_t residues;
-    double cells;
-    bool any_bad;                   /* some record has no sequence */
-    struct bioinfer_records **used; /* blocks that no later pair points into */
-    size_t n_used, used_cap;
-    int stage;       /* whose it is: the caller's, or a thread's */
-    uint64_t number; /* in the order in which they were filled */
-};
-
-struct cli_align_run {
-    struct cli *cli;
-    bioinfer_aligner *aligner;                     /* opened before the first pair is added */
-    struct cli_align_out *writer;                  /* so is this */
-    struct cli_batch batches[CLI_BATCHES], *batch; /* the one that is filled */
-    uint64_t n_done, n_failed, n_residues;         /* valid behind finish() */
-    double cells;
-    bool told_sparse;
-    pthread_t threads[2];
-    int n_threads;
-    bool locked;          /* the mutex and the condition exist */
-    pthread_mutex_t lock; /* of all below, and the batches' stages */
-    pthread_cond_t changed;
-    uint64_t n_batches;
-    int code; /* the first failure of a thread */
-    bool stop;
-};
-int cli_align_start(struct cli_align_run *run); /* an exit code, like all here */
-int cli_align_add(struct cli_align_run *run, const struct bioinfer_record *query,
-                  const struct bioinfer_record *target);
-/* The block is freed when all pairs added so far are written. */
-int cli_align_used(struct cli_align_run *run, struct bioinfer_records **block);
-/* Returns when all pairs are aligned and written. */
-int cli_align_finish(struct cli_align_run *run);
-void cli_align_end(struct cli_align_run *run); /* frees all but the aligner; accepts a zeroed one */
-
-/* ---- align_out.c: alignments as tsv, paf, sam or like EMBOSS needle */
-
-struct cli_align_out {
-    struct cli_output *out;
-    const bioinfer_aligner *aligner;
-    const char *format;         /* "tsv", "paf", "sam", "needle" */
-    const char *matrix;         /* for the header of needle */
-    double scale, open, extend; /* costs in points */
-    bool score_only, plain;     /* plain: M instead of = and X */
-    bool free_ends;
-};
-
-/* Whether SAM can hold these names, each target's once: an exit code, said in words. */
-int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
-                        const struct bioinfer_record *targets, size_t n_targets);
-/* What stands above the first alignment. targets: for sam. */
-void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
-                    size_t n_targets);
-void cli_align_tail(const struct cli_align_out *w); /* what stands below the last one */
-void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
-                   const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
 /* ---- csv.c: a table of mutants, kept as it stands ---- */
 

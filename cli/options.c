@@ -35,7 +35,7 @@ struct option {
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
-#define JOBS RUNS
+#define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
 #define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE)
 
@@ -83,6 +83,8 @@ static const struct option table[] = {
     {"shard", 0, SHARD, "I/N", 0, JOBS, NULL,
      "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
      "that share a window (--cluster) every N-th window"},
+    {"block-pairs", 0, COUNT, "N", FIELD(block_pairs), CLI_ALIGN, NULL,
+     "pairs that --resume and --shard take for one record (default 65536; fewer long ones)"},
     {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
      "compute equal sequences once: on (default), off"},
     {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH, NULL,

@@ -520,6 +520,7 @@ struct bioinfer_job_params {
                 * variants). Each piece of its result is one of them, with an id and a status of its
                 * own and a row in the manifest; they are numbered as they come in the output. The
                 * pieces of a unit come one behind the other, and every unit is computed */
+    const char *input_role; /* names what the task takes `input` for; NULL = "input" */
 };
 
 /* Takes the lock of the job and reads its journal. MISMATCH names what differs. */

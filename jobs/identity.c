@@ -65,7 +65,7 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
         return bi_fail(err, BIOINFER_NOMEM, "job");
     if (head && strcmp(head, id->text_head))
         return bi_fail(err, BIOINFER_INVALID, "job: the head of the output is no UTF-8");
-    st = add_input(id, "input", params->input, err);
+    st = add_input(id, params->input_role ? params->input_role : "input", params->input, err);
     for (int i = 0; i < params->n_inputs && !st; i++)
         st = add_input(id, params->inputs[i].role, params->inputs[i].path, err);
     return st;

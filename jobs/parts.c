@@ -229,7 +229,8 @@ static int keep_params(struct bi_parts *s, const struct bioinfer_job_params *par
     inputs = bi_arena_calloc(&s->arena, (size_t)(p->n_inputs > 0 ? p->n_inputs : 0) + 1,
                              sizeof *inputs);
     ok = inputs && keep(&s->arena, &p->options) && keep(&s->arena, &p->input) &&
-         keep(&s->arena, &p->task) && keep(&s->arena, &w->format) && keep(&s->arena, &w->model) &&
+         keep(&s->arena, &p->input_role) && keep(&s->arena, &p->task) &&
+         keep(&s->arena, &w->format) && keep(&s->arena, &w->model) &&
          keep(&s->arena, &w->fingerprint) && keep(&s->arena, &w->dtype) &&
          keep(&s->arena, &w->layout);
     for (int i = 0; ok && i < p->n_inputs; i++) {

@@ -32,6 +32,7 @@ class Task:
     output = "out.tsv"
     options = ()
     shards = True
+    strict = True  # the command has this option
     to_stdout = ()
 
     def __init__(self, folder, large):
@@ -281,7 +282,64 @@ class Scores(Variants):
     output = "out.jsonl"
 
 
-TASKS = {"windows": Windows, "intervals": Intervals, "mutagenesis": Mutagenesis,
+class Align(Task):
+    """Pairs in order, a few to a block; some have no result."""
+    code = 1
+    options = ("--block-pairs", "3", "--cpu-mask", "generic")
+    strict = False
+    target = "target.fasta"
+
+    def make(self, large):
+        if large:
+            self.options = ("--block-pairs", "16", "--cpu-mask", "generic")
+        for seed, name in enumerate((self.target, "query.fasta")):
+            path = make_fasta(os.path.join(self.folder, name), 1500 if large else 13, seed=seed,
+                              longest=700 if large else 9, copies=0)
+        return path
+
+    def change(self):
+        super().change()
+        return "the size of the query"
+
+    @property
+    def words(self):
+        return ["align", self.input, os.path.join(self.folder, self.target)]
+
+
+class AlignAll(Align):
+    """Every record with every one, in SAM, whose head is part of the first block."""
+    output = "out.sam"
+    options = (*Align.options[2:], "--block-pairs", "60", "--all-vs-all", "--matrix", "BLOSUM62")
+
+    def change(self):
+        path = os.path.join(self.folder, self.target)
+        with open(path, "rb") as f:
+            text = f.read()
+        with open(path, "wb") as f:
+            f.write(text.replace(b"A", b"C"))
+        return "the content of the target"
+
+
+class AlignScores(Align):
+    """Scores alone, by a matrix that is a file."""
+    options = (*Align.options, "--score-only")
+
+    def make(self, large):
+        with open(os.path.join(self.folder, "m.txt"), "w", encoding="ascii") as f:
+            f.write("   " + "  ".join(ACIDS) + "\n")
+            for a in ACIDS:
+                f.write(a + "".join(f" {3 if a == b else -1:2}" for b in ACIDS) + "\n")
+        self.options = (*self.options, "--matrix", os.path.join(self.folder, "m.txt"))
+        return super().make(False)
+
+    def change(self):
+        with open(os.path.join(self.folder, "m.txt"), "a", encoding="ascii") as f:
+            f.write("# more\n")
+        return "the size of the matrix"
+
+
+TASKS = {"align": Align, "alignall": AlignAll, "alignscores": AlignScores,
+         "windows": Windows, "intervals": Intervals, "mutagenesis": Mutagenesis,
          "variants": Variants, "alone": Alone, "scores": Scores,
          "fasta": Fasta, "table": Table, "arrays": Arrays, "jsonl": Jsonl, "torch": Torch,
          "embed": Embed, "scan": Scan, "pppl": Pppl, "mutations": Mutations}
@@ -423,8 +481,13 @@ def refused(task):
         words = call(task.args(path, "--shard", "1/2"), 64)
         assert "--shard" in words, words
         return
-    words = call(task.args(path, "--shard", "1/2", "--strict"), 64)
-    assert "--strict and --shard" in words, words
+    if task.strict:
+        words = call(task.args(path, "--shard", "1/2", "--strict"), 64)
+        assert "--strict and --shard" in words, words
+    if type(task) is Align:
+        needle = os.path.join(task.folder, "out.needle")
+        words = call([a if a != path else needle for a in task.args(path, "--resume")], 64)
+        assert "needle" in words and "tsv, paf or sam" in words, words
     run_shard(task, path, 1, 1)
     part = path + ".part-1-of-1"
     if not task.output.endswith((".npz", ".jsonl")):

@@ -1,0 +1,216 @@
+/* align.h - what the files of `bioinfer align` share.
+ *
+ *   align.c        options, and the run as a whole
+ *   align_feed.c   records of a file, read ahead or all at once
+ *   align_pairs.c  which record meets which
+ *   align_batch.c  pairs aligned a batch at a time, in threads
+ *   align_job.c    blocks of pairs, which a journal keeps
+ *   align_out.c    alignments as text */
+#ifndef BI_CLI_ALIGN_H
+#define BI_CLI_ALIGN_H
+
+#include "cli.h"
+
+/* ---- align_feed.c: records of a file ---- */
+
+enum { CLI_FEED_BLOCKS = 128 };
+
+/* A thread that reads blocks ahead. */
+struct cli_feed {
+    bioinfer_reader *reader;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
+    size_t first, n;
+    uint64_t residues;
+    int status; /* why it ended */
+    struct bioinfer_error err;
+    bool open, end, stop;
+};
+bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
+/* 1: the next block, the caller's now; 0 behind the last one; < 0: a status. */
+int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
+                  struct bioinfer_error *err);
+void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
+
+/* All records of a file. */
+struct cli_whole {
+    struct bioinfer_record *items;
+    size_t n, cap;
+    struct bioinfer_records **blocks;
+    size_t n_blocks, blocks_cap;
+};
+int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, struct bioinfer_error *err);
+void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
+
+/* ---- align_pairs.c: which record meets which ---- */
+
+/* Pairs that follow each other: query[k * step] and target[k], for k in [0, n). */
+struct cli_span {
+    const struct bioinfer_record *query, *target;
+    size_t step, n; /* step: 1, or 0 = one query for all */
+};
+
+/* Records of one file that are in memory: those before `at` have met all they meet. */
+struct cli_side {
+    const struct bioinfer_record *items;
+    size_t n, at;
+    struct bioinfer_records *block; /* holds them; NULL: the file was read whole */
+};
+
+enum cli_pairing {
+    CLI_IN_ORDER,  /* record k of one file and record k of the other */
+    CLI_ALL_PAIRS, /* every record of one file and every one of the other */
+    CLI_EACH_ONCE  /* every two records of the one file */
+};
+
+struct cli_pairs {
+    enum cli_pairing pairing;
+    struct cli_side side[2]; /* CLI_EACH_ONCE has one */
+    struct cli_feed feed[2];
+    struct cli_whole whole[2];
+    size_t first; /* all pairs: the target that the query at hand meets next */
+    uint64_t n_taken;
+    struct bioinfer_records **used; /* blocks that no pair behind the last span points into */
+    size_t n_used, cap_used;
+    const struct bioinfer_records *held[2]; /* see cli_pairs_hold() */
+};
+
+/* Reads the files whole, which all pairings but CLI_IN_ORDER need, or begins to read them ahead. */
+int cli_pairs_open(struct cli_pairs *p, enum cli_pairing pairing, bool whole,
+                   bioinfer_reader *const reader[2], struct bioinfer_error *err);
+/* Gives the pairs behind those that were taken: 1; 0 = there are none; < 0 = a status. */
+int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_error *err);
+/* Takes the first n pairs of the span given last. */
+void cli_pairs_take(struct cli_pairs *p, size_t n);
+/* Notes that pairs taken so far are still needed where their records are not used up. */
+void cli_pairs_hold(struct cli_pairs *p);
+/* Frees what is used up by pairs behind the last hold(). */
+void cli_pairs_drop(struct cli_pairs *p);
+/* The file, 0 or 1, that has records left where the other one has none; -1 = both or none have. */
+int cli_pairs_longer(const struct cli_pairs *p);
+void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one */
+
+/* ---- align_out.c: alignments as tsv, paf, sam or like EMBOSS needle ---- */
+
+struct cli_align_out {
+    struct cli_output *out;
+    const bioinfer_aligner *aligner;
+    const char *format;         /* "tsv", "paf", "sam", "needle" */
+    const char *matrix;         /* for the header of needle */
+    const char *matrix_file;    /* NULL: it is a built-in one, or none */
+    double scale, open, extend; /* costs in points */
+    bool score_only, plain;     /* plain: M instead of = and X */
+    bool free_ends;
+};
+
+/* Whether SAM can hold these names, each target's once: an exit code, said in words. */
+int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
+                        const struct bioinfer_record *targets, size_t n_targets);
+/* The first line of a table, "" = the format has none. */
+const char *cli_align_title(const struct cli_align_out *w);
+/* Writes what stands above the first alignment. targets: for sam. */
+void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
+                    size_t n_targets);
+void cli_align_tail(const struct cli_align_out *w); /* writes what stands below the last one */
+void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
+                   const struct bioinfer_record *target, const struct bioinfer_alignment *a);
+
+/* ---- align_job.c: blocks of pairs, which a journal keeps ---- */
+
+/* Pairs that are sharded, journalled and finished together: the input alone decides which. */
+struct cli_block {
+    uint64_t ordinal, first, n_pairs, residues;
+    char id[48]; /* "FIRST-LAST": its pairs, counted from 0 */
+};
+
+/* The results of a block that is being computed. */
+struct cli_block_result {
+    uint32_t n_pieces; /* in the journal */
+    uint64_t n_failed, n_unnamed;
+    int status;               /* that of the first pair without a result */
+    struct cli_output failed; /* names of such pairs, and why */
+};
+
+struct cli_align_job {
+    struct cli *cli;
+    bioinfer_job *job;    /* NULL: the run keeps no journal */
+    pthread_mutex_t lock; /* guards the job; valid while that is not NULL */
+    struct cli_pairs *pairs;
+    uint64_t most_pairs; /* that a block may have */
+    uint64_t n_read;     /* blocks */
+    struct cli_block block;
+    uint64_t hash, digest; /* digest: of both files, where they were read whole */
+    struct cli_span *spans;
+    size_t n_spans, cap_spans;
+    bool read, ended; /* the block was read and not handed to the job; the input has no more */
+    int failed;       /* why reading failed */
+    char text[17];    /* hash as text */
+    struct cli_block_result result;
+};
+
+struct cli_batch;
+
+/* Reads the next block: 1; 0 = there is none; < 0 = a status. The first one is there also when the
+ * files have no pairs. */
+int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err);
+int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
+                       struct bioinfer_error *err);
+/* Finds the next block that the job wants computed: 1; 0 = there is none; < 0 = a status. */
+int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
+/* Takes a batch whose text is in *text: its failures, and at the end of its block the text. */
+int cli_align_job_put(struct cli_align_job *j, const struct cli_batch *b, struct cli_output *text,
+                      struct bioinfer_error *err);
+void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
+
+/* ---- align_batch.c: pairs aligned a batch at a time, written while the next ones are ---- */
+
+enum { CLI_BATCHES = 3, CLI_FILLS = 0, CLI_ALIGNS, CLI_WRITES };
+
+struct cli_batch {
+    struct bioinfer_align_pair *pairs;
+    const struct bioinfer_record **sides; /* two for each pair */
+    struct bioinfer_alignment *results;
+    size_t n;
+    uint64_t residues;
+    double cells;
+    bool any_bad;                   /* some record has no sequence */
+    bool any_failed;                /* set when they are aligned: some pair has no result */
+    struct cli_block block;         /* that of all pairs, where there is a job ... */
+    bool ends_block;                /* ... whose last batch this is */
+    struct bioinfer_records **used; /* blocks that no later pair points into */
+    size_t n_used, used_cap;
+    int stage;       /* whose it is: the caller's, or a thread's */
+    uint64_t number; /* in the order in which they were filled */
+};
+
+struct cli_align_run {
+    struct cli *cli;
+    bioinfer_aligner *aligner;                     /* opened before the first pair is added */
+    struct cli_align_out *writer;                  /* so is this */
+    struct cli_align_job job;                      /* opened then, too */
+    struct cli_batch batches[CLI_BATCHES], *batch; /* the one that is filled */
+    uint64_t n_done, n_failed, n_residues;         /* valid behind finish() */
+    double cells;
+    bool told_sparse;
+    pthread_t threads[2];
+    int n_threads;
+    bool locked;          /* the mutex and the condition exist */
+    pthread_mutex_t lock; /* guards all below, and the batches' stages */
+    pthread_cond_t changed;
+    uint64_t n_batches;
+    int code; /* the first failure of a thread */
+    bool stop;
+};
+int cli_align_start(struct cli_align_run *run); /* an exit code, like all here */
+int cli_align_add(struct cli_align_run *run, const struct cli_span *span);
+/* The pairs added next are of another block than those added so far. */
+int cli_align_end_block(struct cli_align_run *run);
+/* Frees the n blocks when all pairs added so far are written. */
+int cli_align_used(struct cli_align_run *run, struct bioinfer_records **blocks, size_t n);
+/* Returns when all pairs are aligned and written. */
+int cli_align_finish(struct cli_align_run *run);
+void cli_align_end(struct cli_align_run *run); /* frees all but the aligner; accepts a zeroed one */
+
+#endif

@@ -1,0 +1,267 @@
+/* align_job.c - blocks of pairs, which a journal keeps.
+ *
+ * A block is a record of the job: its id names its pairs, a hash of them stands for its sequence,
+ * and its result is the text of their alignments. Pairs without a result are named in the message
+ * of their block, which is the manifest's. */
+#include "align.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double most_cells = 0x1p38;   /* that a block may have: seconds of a core */
+static const size_t piece_size = 16 << 20; /* text that is gathered before it is kept */
+static const size_t failed_size = 1 << 20; /* names of pairs without a result */
+
+/* ---- what the pairs are ---- */
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text, size_t n)
+{
+    uint64_t x = 0;
+
+    h = mix(h, n);
+    for (; n >= sizeof x; n -= sizeof x, text += sizeof x) {
+        memcpy(&x, text, sizeof x);
+        h = mix(h, x);
+    }
+    x = 0;
+    memcpy(&x, text, n);
+    return mix(h, x);
+}
+
+static uint64_t mix_record(uint64_t h, const struct bioinfer_record *r)
+{
+    h = mix(h, (uint64_t)-r->status);
+    h = mix_text(h, r->id, strlen(r->id));
+    return r->length ? mix_text(h, r->sequence, r->length) : h;
+}
+
+/* A hash of files that were read whole: with the numbers of its pairs it tells a block. */
+static uint64_t mix_files(const struct cli_pairs *p)
+{
+    uint64_t h = p->pairing;
+
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < p->side[k].n; i++)
+            h = mix_record(h, &p->side[k].items[i]);
+    return mix(h, p->side[0].n);
+}
+
+/* ---- blocks of the input ---- */
+
+/* Takes pairs of the span into the block, as many as it holds: whether it may hold more. */
+static bool take_span(struct cli_align_job *j, struct cli_span *span, double *cells)
+{
+    struct cli_block *b = &j->block;
+    size_t n = 0;
+
+    while (n < span->n && b->n_pairs < j->most_pairs && *cells < most_cells) {
+        const struct bioinfer_record *q = &span->query[n * span->step], *t = &span->target[n];
+        *cells += (double)q->length * (double)t->length;
+        b->residues += q->length + t->length;
+        if (span->step)
+            j->hash = mix_record(mix_record(j->hash, q), t);
+        b->n_pairs++;
+        n++;
+    }
+    span->n = n;
+    return b->n_pairs < j->most_pairs && *cells < most_cells;
+}
+
+int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
+{
+    const bool whole = j->pairs->pairing != CLI_IN_ORDER;
+    struct cli_block *b = &j->block;
+    struct cli_span span;
+    double cells = 0;
+    bool more = true, first;
+    int st;
+
+    *b = (struct cli_block){.ordinal = j->n_read, .first = b->first + b->n_pairs};
+    j->n_spans = 0;
+    j->hash = 0;
+    while (more && (st = cli_pairs_next(j->pairs, &span, err)) > 0) {
+        if (j->n_spans == j->cap_spans) {
+            const size_t cap = 2 * j->cap_spans + 64;
+            void *spans = realloc(j->spans, cap * sizeof *j->spans);
+            if (!spans) {
+                err->status = BIOINFER_NOMEM;
+                return BIOINFER_NOMEM;
+            }
+            j->spans = spans;
+            j->cap_spans = cap;
+        }
+        more = take_span(j, &span, &cells);
+        cli_pairs_take(j->pairs, span.n);
+        j->spans[j->n_spans++] = span;
+    }
+    if (more && st < 0)
+        return j->failed = st;
+    first = !j->n_read;
+    j->n_read += b->n_pairs || first;
+    j->ended = !b->n_pairs && !first;
+    if (whole && !j->digest)
+        j->digest = mix_files(j->pairs);
+    j->hash = mix(whole ? j->digest : j->hash, b->n_pairs);
+    if (b->n_pairs)
+        snprintf(b->id, sizeof b->id, "%" PRIu64 "-%" PRIu64, b->first, b->first + b->n_pairs - 1);
+    else
+        snprintf(b->id, sizeof b->id, "none");
+    return b->n_pairs || first;
+}
+
+/* ---- the job ---- */
+
+/* A bioinfer_source: the block that was read, or the next one. */
+static int next_block(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct cli_align_job *j = user;
+    int st = 1;
+
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    if (j->ended)
+        return 0;
+    if (!j->read) { /* the one before is of another shard, or done */
+        cli_pairs_drop(j->pairs);
+        if ((st = cli_block_read(j, err)) <= 0)
+            return st;
+    }
+    j->read = false;
+    snprintf(j->text, sizeof j->text, "%016" PRIx64, j->hash);
+    *record = (struct bioinfer_record){.id = j->block.id,
+                                       .description = "",
+                                       .message = "",
+                                       .sequence = j->text,
+                                       .length = strlen(j->text)};
+    return 1;
+}
+
+int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
+                       struct bioinfer_error *err)
+{
+    struct cli *cli = j->cli;
+    const struct cli_options *o = cli->options;
+    struct bioinfer_writer_params writer = cli_writer_params(cli);
+    struct bioinfer_job_params params = cli_job_params(cli, "align");
+    struct bioinfer_job_input inputs[2];
+    int st;
+
+    if (o->second)
+        inputs[params.n_inputs++] = (struct bioinfer_job_input){"target", o->second};
+    if (w->matrix_file)
+        inputs[params.n_inputs++] = (struct bioinfer_job_input){"matrix", w->matrix_file};
+    params.input_role = "query";
+    params.inputs = inputs;
+    params.writer = &writer;
+    params.options = options;
+    params.text_head = cli_align_title(w);
+    if ((st = bioinfer_job_open(&j->job, cli->ctx, o->output, &params, err)))
+        return st;
+    pthread_mutex_init(&j->lock, NULL);
+    bioinfer_job_set_source(j->job, next_block, j);
+    return 0;
+}
+
+int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err)
+{
+    struct bioinfer_record record;
+    int st = 1;
+
+    /* reading takes long: the lock is for what the job does beside it */
+    if (!j->read && !j->ended) {
+        if ((st = cli_block_read(j, err)) < 0)
+            return st;
+        j->read = st > 0;
+    }
+    pthread_mutex_lock(&j->lock);
+    st = bioinfer_job_source(j->job, &record, err);
+    pthread_mutex_unlock(&j->lock);
+    return st;
+}
+
+/* ---- results ---- */
+
+static void add_failed(struct cli_block_result *r, const struct cli_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
+        const int status = q->status ? q->status : t->status ? t->status : b->results[i].status;
+        if (!status)
+            continue;
+        r->n_failed++;
+        if (!r->status || status == BIOINFER_NOMEM) /* the block is computed again then */
+            r->status = status;
+        if (r->failed.n_text > failed_size) {
+            r->n_unnamed++;
+            continue;
+        }
+        cli_output_printf(&r->failed, "%s%s %s %s", r->n_failed > 1 ? ", " : "", q->id, t->id,
+                          bioinfer_status_name(status));
+    }
+}
+
+/* The block ends: with its text, or if it has pairs without a result with a piece that says so. */
+static int end_block(struct cli_align_job *j, const struct cli_block *b, struct cli_output *text,
+                     struct bioinfer_error *err)
+{
+    struct cli_block_result *r = &j->result;
+    struct cli_output message = {0};
+    struct cli_unit unit = {b->ordinal, b->id, (int64_t)b->residues, r->status, NULL};
+    int st;
+
+    if (!r->n_failed)
+        return cli_job_put(j->job, &unit, r->n_pieces, false, text, err);
+    cli_output_printf(&message, "%" PRIu64 " of %" PRIu64 " pairs have no result: ", r->n_failed,
+                      b->n_pairs);
+    cli_output_write(&message, r->failed.text, r->failed.n_text);
+    if (r->n_unnamed)
+        cli_output_printf(&message, ", and %" PRIu64 " more", r->n_unnamed);
+    cli_output_write(&message, "", 1);
+    if (message.status || r->failed.status) {
+        st = err->status = BIOINFER_NOMEM;
+    } else if (!(st = cli_job_put(j->job, &unit, r->n_pieces++, true, text, err))) {
+        unit.message = message.text;
+        st = cli_job_put(j->job, &unit, r->n_pieces, false, NULL, err);
+    }
+    cli_output_close(&message);
+    return st;
+}
+
+int cli_align_job_put(struct cli_align_job *j, const struct cli_batch *b, struct cli_output *text,
+                      struct bioinfer_error *err)
+{
+    struct cli_block_result *r = &j->result;
+    const struct cli_unit unit = {.ordinal = b->block.ordinal, .id = b->block.id};
+    int st = 0;
+
+    if (b->any_failed)
+        add_failed(r, b);
+    if (!b->ends_block && text->n_text < piece_size) /* also a batch without pairs */
+        return 0;
+    pthread_mutex_lock(&j->lock);
+    st = b->ends_block ? end_block(j, &b->block, text, err)
+                       : cli_job_put(j->job, &unit, r->n_pieces++, true, text, err);
+    pthread_mutex_unlock(&j->lock);
+    if (b->ends_block) {
+        cli_output_close(&r->failed);
+        *r = (struct cli_block_result){0};
+    }
+    return st;
+}
+
+void cli_align_job_close(struct cli_align_job *j)
+{
+    if (j->job)
+        pthread_mutex_destroy(&j->lock);
+    bioinfer_job_close(&j->job);
+    cli_output_close(&j->result.failed);
+    free(j->spans);
+    j->spans = NULL;
+}
