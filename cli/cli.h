@@ -87,7 +87,8 @@ enum cli_command {
     CLI_ALIGN = 32,
     CLI_DESIGN = 64,
     CLI_MERGE = 128,
-    CLI_MOLECULE = 256
+    CLI_MOLECULE = 256,
+    CLI_INDEX = 512
 };
 
 #define CLI_MAX_LAYERS 256
@@ -192,6 +193,7 @@ struct cli {
     struct cli_progress progress;
     bioinfer_context *ctx;
     bioinfer_reader *reader;
+    bioinfer_index *index; /* NULL unless a job uses that of the input */
     bioinfer_model *model;
     bioinfer_session *session;
     struct bioinfer_model_info info;
@@ -236,6 +238,7 @@ int cli_embed(struct cli *cli);
 /* What is computed when --include does not say: 0 = the family's default. */
 unsigned cli_include(const struct cli_options *o);
 int cli_merge(struct cli *cli);
+int cli_index(struct cli *cli);
 int cli_score(struct cli *cli);
 int cli_align(struct cli *cli);
 int cli_tracks(struct cli *cli);
@@ -285,6 +288,8 @@ void cli_output_field(struct cli_output *out, const char *text);
 /* Whether --resume or --shard asks for a journal where a run needs none. */
 bool cli_job_wanted(const struct cli_options *o);
 /* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
+/* Opens the index of the input for a job that would not read all of it, when there is one. */
+int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params);
 bool cli_job_needs_file(struct cli *cli, const char *path);
 struct bioinfer_writer_params cli_writer_params(const struct cli *cli);
 /* Parameters of a job whose records are all computed; the caller adds writer, options, inputs. */

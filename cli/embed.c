@@ -71,13 +71,6 @@ static char *output_path(struct cli *cli, int *code)
 
 /* ---- the run ---- */
 
-static bool is_mine(const struct cli_options *o, const struct bioinfer_record *record)
-{
-    const uint64_t k = record->ordinal / (uint64_t)(o->part_records ? o->part_records : 1);
-
-    return !o->n_shards || k % (uint64_t)o->n_shards == (uint64_t)o->shard - 1;
-}
-
 static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct run *run = user;
@@ -89,8 +82,19 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
     st = cli_next_protein(cli, record, err);
     if (st < 0)
         run->stage = CLI_AT_READ;
-    else if (st > 0 && !record->status && is_mine(cli->options, record))
+    else if (st > 0 && !record->status &&
+             (!run->job || bioinfer_job_wants(run->job, record->ordinal) == record->ordinal))
         cli->progress.read_residues += record->length;
+    return st;
+}
+
+/* Passes over what the job does not read. */
+static int seek_block(void *user, uint64_t ordinal, struct bioinfer_error *err)
+{
+    struct run *run = user;
+    const int st = bioinfer_reader_seek(run->cli->reader, run->cli->index, ordinal, err);
+
+    run->stage = st ? CLI_AT_READ : run->stage;
     return st;
 }
 
@@ -242,7 +246,7 @@ static int open_output(struct run *run, const char *path, unsigned include)
     struct bioinfer_job_params params = cli_job_params(cli, "embed");
     struct bioinfer_error err = {0};
     char options[4096];
-    int st;
+    int st, code;
 
     if (!strcmp(path, "-")) {
         st = bioinfer_writer_open(&run->writer, cli->ctx, path, &writer, &err);
@@ -251,10 +255,30 @@ static int open_output(struct run *run, const char *path, unsigned include)
         params.writer = &writer;
         params.options = options;
         params.no_dedup = o->dedup && !strcmp(o->dedup, "off");
+        params.seek = seek_block;
+        if ((code = cli_job_open_index(cli, &params)))
+            return code;
         if (!(st = bioinfer_job_open(&run->job, cli->ctx, path, &params, &err)))
             bioinfer_job_set_source(run->job, next_record, run);
     }
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+/* The next record that the job is told of: 1, 0 at the end, or a status. */
+static int next_name(const struct run *run, bioinfer_reader *reader, uint64_t *at,
+                     struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    const bioinfer_index *index = run->cli->index;
+    const uint64_t want = index ? bioinfer_job_wants(run->job, *at) : *at;
+    int st = cli_stop_signal() ? BIOINFER_CANCELLED : 0;
+
+    if (index && want >= bioinfer_index_records(index))
+        return st;
+    if (!st && index && want - want % bioinfer_index_block(index) > *at)
+        st = bioinfer_reader_seek(reader, index, want - want % bioinfer_index_block(index), err);
+    if (!st && (st = bioinfer_reader_next(reader, record, err)) > 0)
+        *at = record->ordinal + 1;
+    return st;
 }
 
 /* Reads the names of a file first, to find what the output cannot hold, such as two records of one
@@ -272,14 +296,14 @@ static int look_ahead(struct run *run)
     bioinfer_context *ctx = NULL; /* what there is to say of the file is said when it is read */
     bioinfer_reader *reader = NULL;
     struct stat file;
+    uint64_t at = 0;
     int st = 0;
 
     if (!run->job || !strcmp(o->input, "-") || stat(o->input, &file) || !S_ISREG(file.st_mode))
         return CLI_EXIT_OK;
     if (!bioinfer_context_new(&ctx, &silent, NULL) &&
         !bioinfer_reader_open(&reader, ctx, o->input, &params, NULL))
-        while ((st = cli_stop_signal() ? BIOINFER_CANCELLED
-                                       : bioinfer_reader_next(reader, &record, &err)) > 0 &&
+        while ((st = next_name(run, reader, &at, &record, &err)) > 0 &&
                !(st = bioinfer_job_expect(run->job, &record, &err)))
             ;
     bioinfer_reader_close(&reader);

@@ -178,6 +178,57 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
     return code;
 }
 
+/* ---- the index of an input ---- */
+
+/* The parameters of readers whose records go through jobs. */
+static struct bioinfer_reader_params reader_params(const struct cli_options *o)
+{
+    struct bioinfer_reader_params params = BIOINFER_PARAMS(
+        struct bioinfer_reader_params,
+        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT,
+        .max_length = BIOINFER_MAX_RESIDUES);
+
+    return params;
+}
+
+int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params)
+{
+    const struct cli_options *o = cli->options;
+    const struct bioinfer_reader_params reader = reader_params(o);
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (!strcmp(o->input, "-") || (!o->n_shards && !o->part_records))
+        return CLI_EXIT_OK;
+    st = bioinfer_index_open(&cli->index, cli->ctx, o->input, &reader, &err);
+    params->index = cli->index;
+    return st && st != BIOINFER_NOT_FOUND ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
+}
+
+int cli_index(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    const struct bioinfer_reader_params reader = reader_params(o);
+    struct bioinfer_error err = {0};
+    int st, code;
+
+    if ((code = cli_open_context(cli)))
+        return code;
+    if (!strcmp(o->input, "-")) {
+        cli_say(cli, "an index is of a file, not of standard input");
+        return CLI_EXIT_USAGE;
+    }
+    if (!(st = bioinfer_index_make(cli->ctx, o->input, &reader, &err)))
+        st = bioinfer_index_open(&cli->index, cli->ctx, o->input, &reader, &err);
+    if (st)
+        return cli_fail(cli, CLI_AT_INPUT, st, &err);
+    if (!o->quiet)
+        cli_say(cli, "%llu records in blocks of %llu -> %s.bfi",
+                (unsigned long long)bioinfer_index_records(cli->index),
+                (unsigned long long)bioinfer_index_block(cli->index), o->input);
+    return CLI_EXIT_OK;
+}
+
 /* ---- bioinfer merge FILE [PART ...] ---- */
 
 /* Each shard is two open files; the library does with fewer, by opening them again and again. */

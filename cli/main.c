@@ -380,6 +380,7 @@ void cli_close(struct cli *cli)
     bioinfer_session_free(&cli->session);
     bioinfer_model_close(&cli->model);
     bioinfer_reader_close(&cli->reader);
+    bioinfer_index_close(&cli->index);
     bioinfer_context_free(&cli->ctx);
 }
 
@@ -460,6 +461,9 @@ int main(int argc, char **argv)
         break;
     case CLI_MERGE:
         code = cli_merge(&cli);
+        break;
+    case CLI_INDEX:
+        code = cli_index(&cli);
         break;
     default:
         code = cli_embed(&cli);

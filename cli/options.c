@@ -37,7 +37,7 @@ struct option {
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
 #define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
-#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE)
+#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE | CLI_INDEX)
 
 /* clang-format off */
 static const struct option table[] = {
@@ -82,12 +82,13 @@ static const struct option table[] = {
      "none; force: although something differs; no: forget the unfinished one"},
     {"shard", 0, SHARD, "I/N", 0, JOBS, NULL,
      "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
-     "that share a window (--cluster) every N-th window"},
+     "that share a window (--cluster) every N-th window, of an input with an index\n"
+     "(bioinfer index) every N-th block of records"},
     {"block-pairs", 0, COUNT, "N", FIELD(block_pairs), CLI_ALIGN, NULL,
      "pairs that --resume and --shard take for one record (default 65536; fewer long ones)"},
     {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
      "compute equal sequences once: on (default), off"},
-    {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH, NULL,
+    {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH | CLI_INDEX, NULL,
      "take sequences as they stand: no upper-casing, no dropped gaps"},
     {"strict", 0, FLAG, NULL, FIELD(strict), RUNS, NULL,
      "stop at the first record without a result, write nothing"},
@@ -273,6 +274,8 @@ static const struct command {
      "Needleman-Wunsch alignments of pairs, in order or all against all"},
     {"merge", CLI_MERGE, "bioinfer merge FILE [PART ...] [options]",
      "one output from the shards of a run, FILE.part-I-of-N unless named"},
+    {"index", CLI_INDEX, "bioinfer index FILE [--raw-residues]",
+     "where records lie in a FASTA file, FILE.bfi, so that no shard reads all of it"},
     {"info", CLI_INFO, "bioinfer info FILE",
      "what a file holds: weights, arrays of an output, FASTA, BED, VCF"},
     {"molecule", CLI_MOLECULE, "bioinfer molecule info FILE [--atoms]",

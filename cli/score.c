@@ -169,6 +169,15 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
     return st;
 }
 
+static int seek_block(void *user, uint64_t ordinal, struct bioinfer_error *err)
+{
+    struct score *s = user;
+    const int st = bioinfer_reader_seek(s->cli->reader, s->cli->index, ordinal, err);
+
+    s->reading = st < 0;
+    return st;
+}
+
 static const char *head_of(const struct score *s)
 {
     return s->method == BIOINFER_PPPL ? "id\tlength\tpll\tpppl\n"
@@ -539,6 +548,9 @@ static int open_output(struct score *s)
     params.inputs = &table;
     params.n_inputs = o->mutations != NULL;
     params.text_head = o->mutations ? "" : head_of(s);
+    if (!o->mutations && (code = cli_job_open_index(cli, &params)))
+        return code;
+    params.seek = seek_block;
     st = bioinfer_job_open(&s->job, cli->ctx, o->output, &params, &err);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }

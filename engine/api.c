@@ -3,6 +3,7 @@
 
 #include "../jobs/parts.h"
 #include "../loaders/fasta.h"
+#include "../loaders/fasta_index.h"
 #include "../loaders/genome.h"
 #include "../loaders/loci.h"
 #include "../writers/bigwig.h"
@@ -60,6 +61,57 @@ void bioinfer_reader_progress(const bioinfer_reader *reader, uint64_t *done, uin
         *done = d;
     if (total)
         *total = t;
+}
+
+int bioinfer_index_make(bioinfer_context *ctx, const char *path,
+                        const struct bioinfer_reader_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_reader_params p = {0};
+    bioinfer_index *index = NULL;
+    int st;
+    if (!ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "index: context and path must be given");
+    if (!(st = bi_params_copy(&p, sizeof p, params, "reader params", err)) &&
+        !(st = bi_fasta_index_make(&index, &ctx->env, path, &p, err)))
+        st = bi_fasta_index_write(index, path, err);
+    bi_fasta_index_close(&index);
+    return st;
+}
+
+int bioinfer_index_open(bioinfer_index **out, bioinfer_context *ctx, const char *path,
+                        const struct bioinfer_reader_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_reader_params p = {0};
+    int st;
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "index: out, context and path must be given");
+    *out = NULL;
+    st = bi_params_copy(&p, sizeof p, params, "reader params", err);
+    return st ? st : bi_fasta_index_open(out, &ctx->env, path, &p, err);
+}
+
+uint64_t bioinfer_index_records(const bioinfer_index *index)
+{
+    return index ? index->n_records : 0;
+}
+
+uint64_t bioinfer_index_block(const bioinfer_index *index)
+{
+    return index ? index->block : 0;
+}
+
+int bioinfer_reader_seek(bioinfer_reader *reader, const bioinfer_index *index, uint64_t ordinal,
+                         struct bioinfer_error *err)
+{
+    if (!reader || !index)
+        return bi_fail(err, BIOINFER_INVALID, "reader and index must be given");
+    return bi_fasta_seek(reader, index, ordinal, err);
+}
+
+void bioinfer_index_close(bioinfer_index **index)
+{
+    if (index)
+        bi_fasta_index_close(index);
 }
 
 void bioinfer_reader_close(bioinfer_reader **reader)
@@ -253,6 +305,11 @@ int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
     if (!job || !record)
         return bi_fail(err, BIOINFER_INVALID, "job and record must be given");
     return bi_job_expect(job, record, err);
+}
+
+uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordinal)
+{
+    return job ? bi_job_wants(job, ordinal) : ordinal;
 }
 
 int bioinfer_job_source(void *job, struct bioinfer_record *record, struct bioinfer_error *err)

@@ -289,6 +289,22 @@ BIOINFER_API void bioinfer_reader_progress(const bioinfer_reader *reader, uint64
                                            uint64_t *total);
 BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
+/* PATH.bfi says where records of a plain FASTA file begin. NOT_FOUND: there is none. MISMATCH: it
+ * was made with other parameters, or the file has changed. An open one is immutable. */
+typedef struct bioinfer_index bioinfer_index;
+BIOINFER_API int bioinfer_index_make(bioinfer_context *ctx, const char *path,
+                                     const struct bioinfer_reader_params *params,
+                                     struct bioinfer_error *err);
+BIOINFER_API int bioinfer_index_open(bioinfer_index **out, bioinfer_context *ctx, const char *path,
+                                     const struct bioinfer_reader_params *params,
+                                     struct bioinfer_error *err);
+BIOINFER_API uint64_t bioinfer_index_records(const bioinfer_index *index);
+BIOINFER_API uint64_t bioinfer_index_block(const bioinfer_index *index); /* records of a block */
+/* The reader goes on with record `ordinal`, the first one of a block. */
+BIOINFER_API int bioinfer_reader_seek(bioinfer_reader *reader, const bioinfer_index *index,
+                                      uint64_t ordinal, struct bioinfer_error *err);
+BIOINFER_API void bioinfer_index_close(bioinfer_index **index); /* NULL-safe */
+
 /* ---- 5 results -------------------------------------------------------------------- */
 
 /* One named float32 array of a result, row-major. */
@@ -521,6 +537,10 @@ struct bioinfer_job_params {
                 * own and a row in the manifest; they are numbered as they come in the output. The
                 * pieces of a unit come one behind the other, and every unit is computed */
     const char *input_role; /* names what the task takes `input` for; NULL = "input" */
+    /* Not NULL: the index of the file that the source reads, open until the job is closed. A shard
+     * then has every n_shards-th block, and `seek` (with the source's user) goes to one. */
+    const bioinfer_index *index;
+    int (*seek)(void *user, uint64_t ordinal, struct bioinfer_error *err);
 };
 
 /* Takes the lock of the job and reads its journal. MISMATCH names what differs. */
@@ -529,11 +549,13 @@ BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, co
                                    struct bioinfer_error *err);
 /* Reads records from `source` and hands out those that are still to be computed. */
 BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *user);
-/* Before the first record is taken: tells of the records to come, from the first on, in order. What
- * the output cannot hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this
- * output holds anything, and no more need be told. */
+/* Before the first record is taken: tells of the records to come, in order. What the output cannot
+ * hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this output holds
+ * anything, and no more need be told. */
 BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
                                      struct bioinfer_error *err);
+/* The first record from this ordinal on that the job is to be told of, and computes. */
+BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordinal);
 /* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
  * order, in pieces where the job has no_dedup: a record is done when its last piece is there. The
  * last one alone may have a status, and a piece of several that holds nothing is not written, but

@@ -47,6 +47,7 @@ struct builder {
     struct bioinfer_writer *writer;
     struct bi_out manifest;
     struct bi_buf payload, twin, row;
+    struct bi_seen sequences;
     struct bioinfer_array *arrays;
     struct bioinfer_text *texts;
     uint64_t *pieces; /* numbers of the journal's records that hold those of the unit at hand */
@@ -99,12 +100,17 @@ static int read_record(struct builder *s, const struct bi_part *part, uint64_t a
     return st;
 }
 
+static struct bi_part *part_of(const struct bi_build *b, uint64_t ordinal)
+{
+    return &b->parts[bi_split_shard(&b->split, ordinal)];
+}
+
 /* The payload of an ordinal, of several pieces that of the last, into *buf. */
 static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
                         struct bi_journal_record *record, struct bioinfer_error *err)
 {
-    struct bi_part *part = &s->b->parts[ordinal % s->b->n_parts];
-    uint64_t index = ordinal / s->b->n_parts;
+    struct bi_part *part = part_of(s->b, ordinal);
+    const uint64_t index = bi_split_place(&s->b->split, ordinal);
     int st = bi_build_wake(s->b, part, err);
     if (st)
         return st;
@@ -249,14 +255,14 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     struct bi_journal_record twin;
     struct bioinfer_result with_arrays;
     int st;
-    if (of % b->n_parts != r->ordinal % b->n_parts || r->n_arrays || r->n_texts)
-        return damaged(s, &b->parts[r->ordinal % b->n_parts], r->ordinal, err);
+    if (part_of(b, of) != part_of(b, r->ordinal) || r->n_arrays || r->n_texts)
+        return damaged(s, part_of(b, r->ordinal), r->ordinal, err);
     if ((st = read_payload(s, of, &s->twin, &twin, err)) ||
         (st = unpack(s, &s->twin, &with_arrays, err)))
         return st;
     if (with_arrays.status || with_arrays.length != r->length || with_arrays.piece ||
         bi_le64(s->twin.data + 8))
-        return damaged(s, &b->parts[r->ordinal % b->n_parts], r->ordinal, err);
+        return damaged(s, part_of(b, r->ordinal), r->ordinal, err);
     r->arrays = with_arrays.arrays;
     r->labels = with_arrays.labels;
     r->n_arrays = with_arrays.n_arrays;
@@ -265,10 +271,24 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     return 0;
 }
 
+/* Replaces *same_as, the hash of a sequence or 0, by the first record that has it + 1, as a job
+ * that reads all records finds it (job.c). */
+static int find_same(struct builder *s, uint64_t ordinal, uint64_t *same_as,
+                     struct bioinfer_error *err)
+{
+    struct bi_seen_slot *slot = NULL;
+    const uint64_t key = *same_as;
+    int st = key ? bi_seen_add(&s->sequences, &key, sizeof key, &slot) : BIOINFER_LIMIT;
+    *same_as = st == 0 ? slot->a : 0;
+    if (st == 1)
+        slot->a = (uint32_t)ordinal + 1;
+    return st == BIOINFER_NOMEM ? bi_fail(err, st, "%s: table of sequences", s->b->path) : 0;
+}
+
 static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *err)
 {
     struct bi_build *b = s->b;
-    const struct bi_part *part = &b->parts[ordinal % b->n_parts];
+    const struct bi_part *part = part_of(b, ordinal);
     struct bi_journal_record record;
     struct bioinfer_result r;
     uint64_t same_as, copy_of = 0;
@@ -276,12 +296,15 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
     if ((st = read_payload(s, ordinal, &s->payload, &record, err)))
         return st;
     if (bi_journal_piece(&record) &&
-        ((st = put_pieces(s, part, part->where[ordinal / b->n_parts] - 1, &record, err)) ||
+        ((st = put_pieces(s, part, part->where[bi_split_place(&b->split, ordinal)] - 1, &record,
+                          err)) ||
          (st = read_payload(s, ordinal, &s->payload, &record, err))))
         return st;
     if ((st = unpack(s, &s->payload, &r, err)))
         return st;
     same_as = bi_le64(s->payload.data);
+    if (b->keys && (st = find_same(s, ordinal, &same_as, err)))
+        return st;
     if (r.ordinal != ordinal || r.status != record.status || r.more ||
         r.piece != bi_journal_piece(&record))
         return damaged(s, part, ordinal, err);
@@ -289,7 +312,7 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
         (st = take_twin(s, &r, copy_of - 1, err)))
         return st;
     b->n_copied += copy_of != 0;
-    return put_record(s, &r, same_as, err);
+    return put_record(s, &r, r.status ? 0 : same_as, err);
 }
 
 /* ---- what a disk has changed ---- */
@@ -396,7 +419,8 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
                         .manifest = BI_OUT_NONE,
                         .payload.env = b->env,
                         .twin.env = b->env,
-                        .row.env = b->env};
+                        .row.env = b->env,
+                        .sequences = {.env = b->env, .max = BI_JOB_SEQUENCES}};
     char *path = NULL, *manifest = bi_job_path(b->env, b->folder, "manifest");
     static const char head[] = "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n";
     int st;
@@ -425,6 +449,7 @@ out:
     bi_buf_free(&s.payload);
     bi_buf_free(&s.twin);
     bi_buf_free(&s.row);
+    bi_seen_free(&s.sequences);
     bi_free(b->env, s.arrays);
     bi_free(b->env, s.texts);
     bi_free(b->env, s.pieces);

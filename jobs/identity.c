@@ -122,6 +122,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
                   id->n_shards);
     if (id->units) /* other jobs have what they had before there were any */
         bi_buf_puts(&text, "  \"units\": true,\n");
+    if (id->block)
+        bi_buf_printf(&text, "  \"block\": %" PRIu64 ",\n", id->block);
     bi_buf_printf(&text, "  \"dedup\": %s\n}\n", id->dedup ? "true" : "false");
     if (!path || text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: job.json", folder);
@@ -188,6 +190,12 @@ static bool parse_inputs(struct bi_identity *id, const struct bi_json *list, int
     return true;
 }
 
+/* 0 when there is none. */
+static bool parse_block(struct bi_identity *id, const struct bi_json *json)
+{
+    return !json || (bi_json_u64(json, &id->block) && id->block && id->block <= UINT32_MAX);
+}
+
 static int parse(struct bi_identity *id, const char *path, const char *text, size_t size,
                  struct bioinfer_error *err)
 {
@@ -212,6 +220,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
         !parse_inputs(id, bi_json_get(root, "inputs"), &st) ||
         !bi_json_u64(bi_json_get(root, "shard"), &id->shard) ||
         !bi_json_u64(bi_json_get(root, "shards"), &id->n_shards) ||
+        !parse_block(id, bi_json_get(root, "block")) ||
         !bi_json_bool(bi_json_get(root, "dedup"), &id->dedup) || !id->shard ||
         id->shard > id->n_shards)
         return st ? bi_fail(err, st, "%s: inputs", path)
@@ -323,6 +332,13 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
     if (have->units != want->units)
         return differ(err, folder, "what a piece is", have->units ? "a record" : "a part",
                       want->units ? "a record" : "a part");
+    if (have->block != want->block) {
+        snprintf(a, sizeof a, have->block ? "of %" PRIu64 " records" : "there was none",
+                 have->block);
+        snprintf(b, sizeof b, want->block ? "of %" PRIu64 " records" : "there is none",
+                 want->block);
+        return differ(err, folder, "the blocks of the input's index (bioinfer index)", a, b);
+    }
     if (have->n_shards != want->n_shards || (!shards && have->shard != want->shard)) {
         snprintf(a, sizeof a, "%" PRIu64 "/%" PRIu64, have->shard, have->n_shards);
         snprintf(b, sizeof b, "%" PRIu64 "/%" PRIu64, want->shard, want->n_shards);

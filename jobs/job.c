@@ -1,6 +1,7 @@
 /* job.c - records in, results into the journal.
  *
- * Record k of the input belongs to shard k % N + 1. Of equal sequences the first is computed;
+ * Blocks of records belong to shards by turns (struct bi_split); without an index of the input a
+ * block is one record, and every shard reads all of them. Of equal sequences the first is computed;
  * the others wait for it, and become copies when it has a result, or are computed too when
  * it has none, so that copies never change what a record gets.
  *
@@ -16,7 +17,6 @@
 
 #include "../base/map.h"
 
-enum { MAX_SEQUENCES = 3 << 19 };              /* remembered: 48 MiB of table */
 static const uint64_t MAX_WAITING = 16u << 20; /* bytes of waiting copies, all that they take */
 
 /* ---- 1 opening ---- */
@@ -40,9 +40,14 @@ static bool is_passing(int status)
            status == BIOINFER_DEVICE_LOST || status == BIOINFER_IO;
 }
 
+static bool is_mine(const struct bioinfer_job *job, uint64_t ordinal)
+{
+    return bi_split_shard(&job->split, ordinal) == job->split.shard;
+}
+
 static uint64_t n_own(const struct bioinfer_job *job)
 {
-    return job->n_read / job->n_shards + (job->n_read % job->n_shards > job->shard);
+    return bi_split_count(&job->split, job->n_read);
 }
 
 static unsigned slot_of(const struct bioinfer_job *job, int32_t status)
@@ -88,7 +93,7 @@ static int forget(struct bioinfer_job *job, uint64_t place, struct bioinfer_erro
     for (uint64_t k = 0; k < n; k++) {
         if ((st = bi_journal_get(&job->part.journal, at - k, &was, err)))
             return st;
-        if (was.ordinal / job->n_shards != place)
+        if (bi_split_place(&job->split, was.ordinal) != place)
             break; /* damaged, too: what is counted is nothing that results depend on */
         if (job->units && !k && bi_journal_piece(&was) <= at)
             n += bi_journal_piece(&was);
@@ -118,19 +123,20 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
             job->n_read = 0; /* the input is read again */
         return 0;
     }
-    if (r->ordinal % job->n_shards != job->shard)
+    if (!is_mine(job, r->ordinal))
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: this journal is of another shard: it holds record %" PRIu64,
                        job->folder, r->ordinal);
     if (r->flags & BI_JOURNAL_VOID)
-        return forget(job, r->ordinal / job->n_shards, err);
+        return forget(job, bi_split_place(&job->split, r->ordinal), err);
     if (job->units)
         count_piece(job, r->ordinal, bi_journal_piece(r), r->status);
     if (!(r->flags & BI_JOURNAL_LAST) || job->unit.passing || is_passing(r->status))
         return 0;
     job->stats.resumed += count_unit(job, r->status);
     job->stats.copied += (r->flags & BI_JOURNAL_COPY) != 0;
-    return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, job->part.journal.n, err);
+    return bi_part_add(&job->part, job->env, bi_split_place(&job->split, r->ordinal),
+                       job->part.journal.n, err);
 }
 
 /* Files of the folder. Their paths are made in memory taken when the job was opened: what is
@@ -178,7 +184,7 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
                        job->folder);
     if (!(st = bi_identity_read(&have, job->env, job->folder, err))) {
         st = bi_identity_compare(&have, &job->identity, false, job->folder, err);
-        if (st && resume == BIOINFER_RESUME_FORCE) {
+        if (st && resume == BIOINFER_RESUME_FORCE && have.block == job->identity.block) {
             bi_log(job->env, BIOINFER_LOG_WARNING, "%s", err ? err->text : job->folder);
             job->unsaid = true;
             st = 0;
@@ -194,7 +200,7 @@ static int void_lost(struct bioinfer_job *job, const struct bi_build *b, struct 
     struct bi_journal *j = &job->part.journal;
     int st = 0;
     for (size_t i = 0; i < b->n_lost && !st; i++) {
-        struct bi_journal_record r = {.ordinal = b->lost[i] * job->n_shards + job->shard,
+        struct bi_journal_record r = {.ordinal = bi_split_ordinal(&job->split, b->lost[i]),
                                       .flags = BI_JOURNAL_VOID};
         bi_journal_begin(j, &r);
         if (!(st = bi_journal_end(j, &r, err)))
@@ -249,7 +255,7 @@ static int open_parts(struct bioinfer_job **out, const struct bi_env *env, const
     job->env = job->sequences.env = env;
     job->lock = -1;
     job->part.journal = BI_JOURNAL_NONE;
-    job->n_shards = 1;
+    job->split = (struct bi_split){1, 1, 0};
     if ((st = bi_parts_open(&job->parts, job, path, params, err)))
         bi_job_close(&job);
     *out = job;
@@ -281,10 +287,13 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->env = job->sequences.env = env;
     job->lock = -1;
     job->part.journal = BI_JOURNAL_NONE;
-    job->sequences.max = MAX_SEQUENCES;
-    job->n_shards = params->n_shards ? (uint64_t)params->n_shards : 1;
-    job->shard = params->n_shards ? (uint64_t)params->shard - 1 : 0;
+    job->sequences.max = BI_JOB_SEQUENCES;
     job->is_shard = params->n_shards > 0;
+    job->index = job->is_shard && params->seek ? params->index : NULL;
+    job->seek = params->seek;
+    job->split.block = job->index ? job->index->block : 1;
+    job->split.n_shards = job->is_shard ? (uint64_t)params->n_shards : 1;
+    job->split.shard = job->is_shard ? (uint64_t)params->shard - 1 : 0;
     job->files = params->files;
     job->units = params->units;
     job->dedup = !params->no_dedup && !params->text_head && !params->units;
@@ -308,6 +317,7 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     }
     if ((st = bi_identity_make(&job->identity, env, params, err)))
         goto out;
+    job->identity.block = job->index ? job->split.block : 0;
     job->identity_hash = bi_identity_hash(&job->identity);
     if ((st = bi_job_lock(&job->lock, env, job->folder, err)))
         goto out;
@@ -375,7 +385,7 @@ static void flights_free(const struct bi_env *env, struct bi_flight *f)
 
 static struct bi_flight **flight_at(struct bioinfer_job *job, uint64_t ordinal)
 {
-    struct bi_flight **at = &job->flights[ordinal / job->n_shards % BI_FLIGHTS];
+    struct bi_flight **at = &job->flights[bi_split_place(&job->split, ordinal) % BI_FLIGHTS];
     while (*at && (*at)->ordinal != ordinal)
         at = &(*at)->next;
     return at;
@@ -383,8 +393,8 @@ static struct bi_flight **flight_at(struct bioinfer_job *job, uint64_t ordinal)
 
 static uint64_t done_at(const struct bioinfer_job *job, uint64_t ordinal)
 {
-    uint64_t index = ordinal / job->n_shards;
-    return index < job->part.n_where ? job->part.where[index] : 0;
+    const uint64_t place = bi_split_place(&job->split, ordinal);
+    return place < job->part.n_where ? job->part.where[place] : 0;
 }
 
 /* job.json says what the journal holds, so it is there before the journal holds anything. */
@@ -435,13 +445,11 @@ static uint64_t hash_file(const struct bioinfer_job *job, const struct bioinfer_
  * each record of a journal says what the whole input was up to there. */
 static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r, uint64_t hash[2])
 {
-    uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)-(unsigned)r->status);
-    if (r->description)
-        h = bi_hash(r->description, strlen(r->description), h);
-    hash[0] = !r->length   ? h
-              : job->files ? hash_file(job, r, h)
-                           : bi_hash(r->sequence, r->length, h);
-    job->input_hash = bi_hash(hash, sizeof *hash, job->input_hash);
+    struct bioinfer_record named = *r;
+    named.length = 0;
+    hash[0] = job->files && r->length ? hash_file(job, r, bi_record_hash(&named))
+                                      : bi_record_hash(r);
+    job->input_hash = bi_record_chain(job->input_hash, hash[0]);
     hash[1] = bi_hash(&job->input_hash, sizeof job->input_hash, job->identity_hash);
 }
 
@@ -486,6 +494,12 @@ static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, 
     int st;
     if (!job->dedup || r->status || !r->length || r->ordinal >= UINT32_MAX)
         return 0;
+    if (job->index) {
+        *same_as = bi_hash(r->sequence, r->length, 1);
+        *same_as += !*same_as;
+        if (!mine) /* read between two of its own, or not: it makes no difference */
+            return 0;
+    }
     st = bi_seen_add(&job->sequences, r->sequence, r->length, &slot);
     if (st == BIOINFER_NOMEM)
         return bi_fail(err, st, "%s: table of sequences", job->path);
@@ -493,7 +507,7 @@ static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, 
         return 0;
     if (st == 1)
         slot->a = (uint32_t)r->ordinal + 1;
-    else
+    else if (!job->index)
         *same_as = slot->a;
     if (!mine)
         return 0;
@@ -578,8 +592,39 @@ int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record
     if (job->n_read || job->complete ||
         (!w->ops->reserve && (!w->ops->keyed_by_id || w->params.suffix_duplicates)))
         return 1;
-    r.ordinal = job->n_expected++;
-    return r.ordinal % job->n_shards == job->shard ? reserve(job, &r, err) : 0;
+    r.ordinal = job->index ? record->ordinal : job->n_expected;
+    job->n_expected = r.ordinal + 1;
+    return is_mine(job, r.ordinal) ? reserve(job, &r, err) : 0;
+}
+
+uint64_t bi_job_wants(const struct bioinfer_job *job, uint64_t ordinal)
+{
+    return job->parts ? bi_parts_wants(job->parts, ordinal) : bi_split_next(&job->split, ordinal);
+}
+
+/* Goes on to the next block of this shard, where blocks of others are many enough to be jumped
+ * over. */
+static int skip_blocks(struct bioinfer_job *job, struct bioinfer_error *err)
+{
+    const bioinfer_index *x = job->index;
+    uint64_t next;
+    int st;
+    if (!x || job->n_read % x->block)
+        return 0;
+    next = bi_split_next(&job->split, job->n_read);
+    if (!bi_index_far(x, job->n_read, next))
+        return 0;
+    if (next >= x->n_records) {
+        job->n_read = x->n_records;
+        job->input_hash = x->all;
+        job->ended = true;
+        return 0;
+    }
+    if (!(st = job->seek(job->source_user, next, err))) {
+        job->n_read = next;
+        job->input_hash = x->entries[next / x->block].before;
+    }
+    return st;
 }
 
 int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
@@ -606,15 +651,21 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
         /* enough waits for records in flight: let these be computed before more are read */
         if ((job->held_back = job->waiting_size >= MAX_WAITING))
             return 0;
+        if ((st = skip_blocks(job, err)))
+            return st;
+        if (job->ended)
+            return 0;
         if ((st = job->source(job->source_user, &r, err)) <= 0) {
             job->ended = st == 0;
-            return st;
+            return st ? st : bi_index_check(job->index, job->n_read, true, job->input_hash, err);
         }
         if (!r.id)
             r.id = "";
         r.ordinal = job->n_read++;
-        mine = r.ordinal % job->n_shards == job->shard;
+        mine = is_mine(job, r.ordinal);
         hash_record(job, &r, hash);
+        if ((st = bi_index_check(job->index, job->n_read, false, job->input_hash, err)))
+            return st;
         /* the names of a unit's records are known with their results */
         if (mine && !job->units && r.ordinal >= job->n_expected && (st = reserve(job, &r, err)))
             return st;
@@ -660,7 +711,8 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
                                        .flags = (uint64_t)r->piece << 32 |
                                                 (copy_of ? BI_JOURNAL_COPY : 0) |
                                                 (r->more ? 0 : BI_JOURNAL_LAST)};
-    uint64_t prefix[2] = {r->status ? 0 : f->same_as, r->piece ? f->previous : copy_of};
+    uint64_t prefix[2] = {r->status && !job->index ? 0 : f->same_as,
+                          r->piece ? f->previous : copy_of};
     struct piece_writer writer = {j, err};
     int st;
     bi_journal_begin(j, &record);
@@ -673,7 +725,8 @@ static int put_record(struct bioinfer_job *job, const struct bioinfer_result *r,
         return 0;
     count_unit(job, r->status);
     job->stats.copied += copy_of != 0;
-    return bi_part_add(&job->part, job->env, r->ordinal / job->n_shards, j->n - 1, err);
+    return bi_part_add(&job->part, job->env, bi_split_place(&job->split, r->ordinal), j->n - 1,
+                       err);
 }
 
 /* Copies of a record that has its result; or they go where they will be computed. */
@@ -815,6 +868,7 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
                          .path = job->path,
                          .folder = job->folder,
                          .parts = &job->part,
+                         .split = {1, 1, 0},
                          .n_parts = 1,
                          .n_records = job->n_read,
                          .text_head = job->identity.text_head,

@@ -10,7 +10,8 @@
  *   pack.c      a result as bytes
  *
  * A payload of the journal is u64 same_as + 1 (ordinal of the first record with the same
- * sequence, 0 = none), u64 copy_of + 1 (ordinal of the record whose payload has the arrays,
+ * sequence, 0 = none; in shards that do not read the whole input a hash of the sequence, from
+ * which the merge finds same_as), u64 copy_of + 1 (the record whose payload has the arrays,
  * 0 = this one), and the packed result. A piece behind the first has, instead of copy_of, the
  * number of the journal's record that holds the piece before it. A unit is done when its last piece
  * is there; a run that goes on computes all pieces of an unfinished unit again.
@@ -24,11 +25,52 @@
 #include "../base/arena.h"
 #include "../base/buf.h"
 #include "../base/seen.h"
+#include "../loaders/fasta_index.h"
 #include "../writers/writer.h"
 #include "journal.h"
 #include "pack.h"
 
-enum { BI_JOB_PREFIX = 16 }; /* bytes of a payload in front of the packed result */
+enum { BI_JOB_PREFIX = 16 };         /* bytes of a payload in front of the packed result */
+enum { BI_JOB_SEQUENCES = 3 << 19 }; /* remembered at most: 48 MiB of table */
+
+/* ---- which records are whose ---- */
+
+/* Blocks of records go to shards by turns. Places count the records of one shard. */
+struct bi_split {
+    uint64_t block, n_shards, shard; /* shard from 0 */
+};
+
+static inline uint64_t bi_split_shard(const struct bi_split *s, uint64_t ordinal)
+{
+    return ordinal / s->block % s->n_shards;
+}
+
+static inline uint64_t bi_split_place(const struct bi_split *s, uint64_t ordinal)
+{
+    return ordinal / s->block / s->n_shards * s->block + ordinal % s->block;
+}
+
+static inline uint64_t bi_split_ordinal(const struct bi_split *s, uint64_t place)
+{
+    return (place / s->block * s->n_shards + s->shard) * s->block + place % s->block;
+}
+
+/* Gives how many of the first n records are the shard's. */
+static inline uint64_t bi_split_count(const struct bi_split *s, uint64_t n)
+{
+    const uint64_t blocks = n / s->block, last = blocks % s->n_shards;
+    return blocks / s->n_shards * s->block + (last > s->shard    ? s->block
+                                              : last == s->shard ? n % s->block
+                                                                 : 0);
+}
+
+/* The first record from this one on that is the shard's. */
+static inline uint64_t bi_split_next(const struct bi_split *s, uint64_t ordinal)
+{
+    const uint64_t of = bi_split_shard(s, ordinal);
+    const uint64_t ahead = (s->shard + s->n_shards - of) % s->n_shards;
+    return ahead ? (ordinal / s->block + ahead) * s->block : ordinal;
+}
 
 /* ---- folder.c ---- */
 
@@ -57,6 +99,7 @@ struct bi_identity {
     int n_inputs;
     const char *text_head; /* NULL unless the output is finished text */
     uint64_t shard, n_shards;
+    uint64_t block; /* records that go to a shard together; 0: one, and the whole input is read */
     bool units, dedup;
 };
 
@@ -81,7 +124,7 @@ void bi_identity_free(struct bi_identity *id);
 /* One journal and which of its records hold which ordinals. */
 struct bi_part {
     struct bi_journal journal;
-    uint32_t *where; /* of ordinal first + k * step: number of its record + 1, 0 = none */
+    uint32_t *where; /* by place: number of its record + 1, 0 = none */
     size_t n_where, cap_where;
     uint64_t n_set; /* ordinals that have a record */
 };
@@ -95,10 +138,12 @@ void bi_part_forget(struct bi_part *part, uint64_t index);
 
 struct bi_build {
     const struct bi_env *env;
-    const char *path;      /* of the output */
-    const char *folder;    /* where its files grow, on the same file system */
-    struct bi_part *parts; /* ordinal k is in parts[k % n_parts] */
+    const char *path;   /* of the output */
+    const char *folder; /* where its files grow, on the same file system */
+    struct bi_part *parts;
+    struct bi_split split; /* over the parts */
     uint64_t n_parts, n_records;
+    bool keys; /* payloads have a hash of their sequence in the place of same_as + 1 */
     uint64_t max_open, n_open, oldest; /* journals open at once, 0 = all; one to be parked next */
     struct bioinfer_writer_params params;
     const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
@@ -159,7 +204,9 @@ struct bioinfer_job {
     struct bioinfer_writer *writer; /* not started: format, checks and names */
     int lock;
     struct bi_part part;
-    uint64_t shard, n_shards; /* shard from 0 */
+    struct bi_split split;
+    const bioinfer_index *index; /* of the input, where not all of it is read; or NULL */
+    int (*seek)(void *user, uint64_t ordinal, struct bioinfer_error *err);
     bool is_shard, force, dedup, files, units, ended;
     bool unsaid;   /* job.json is to be written before the next commit */
     bool fresh;    /* began with this run */
@@ -188,6 +235,7 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
                 const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record,
                   struct bioinfer_error *err);
+uint64_t bi_job_wants(const struct bioinfer_job *job, uint64_t ordinal);
 int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
                   struct bioinfer_error *err);
 bool bi_job_pending(const struct bioinfer_job *job);

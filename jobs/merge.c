@@ -17,6 +17,7 @@ struct merge {
     size_t n_parts, cap_parts;
     struct bi_part *of_shard;
     uint64_t n_shards, n_records;
+    struct bi_split split;
     struct bi_identity first;
     const char *read_folder; /* the one before */
     /* of the part being read */
@@ -90,16 +91,17 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
         m->complete = r->hash[1] == m->identity_hash;
         return 0;
     }
-    if (r->ordinal % m->n_shards != m->shard)
+    if (bi_split_shard(&m->split, r->ordinal) != m->shard)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: shard %llu holds record %llu of another",
                        m->folder, (unsigned long long)m->shard + 1, (unsigned long long)r->ordinal);
     if (r->flags & BI_JOURNAL_VOID) {
-        bi_part_forget(m->part, r->ordinal / m->n_shards);
+        bi_part_forget(m->part, bi_split_place(&m->split, r->ordinal));
         return 0;
     }
     if (!(r->flags & BI_JOURNAL_LAST))
         return 0;
-    return bi_part_add(m->part, m->env, r->ordinal / m->n_shards, m->part->journal.n, err);
+    return bi_part_add(m->part, m->env, bi_split_place(&m->split, r->ordinal), m->part->journal.n,
+                       err);
 }
 
 /* Reads a part's identity: it must be of the same job as the first; it says which shard it is. */
@@ -116,6 +118,7 @@ static int read_identity(struct merge *m, struct part *part, struct bioinfer_err
         m->first = id;
         id = (struct bi_identity){0};
         m->n_shards = m->first.n_shards;
+        m->split = (struct bi_split){m->first.block ? m->first.block : 1, m->n_shards, 0};
         m->identity_hash = bi_identity_hash(&m->first);
     } else {
         st = bi_identity_compare(&m->first, &id, true, part->folder, err);
@@ -193,7 +196,8 @@ static int read_part(struct merge *m, struct part *part, struct bi_build *b,
     if ((st = bi_build_wake(b, m->part, err)) ||
         (st = bi_journal_recover(&m->part->journal, false, take_record, m, &n_lost, err)))
         return st;
-    n_own = m->end.ordinal / m->n_shards + (m->end.ordinal % m->n_shards > m->shard);
+    m->split.shard = m->shard;
+    n_own = bi_split_count(&m->split, m->end.ordinal);
     if (!m->complete || m->part->n_set != n_own)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: shard %llu is not finished; run it again with --resume", part->folder,
@@ -215,6 +219,8 @@ static int read_parts(struct merge *m, struct bi_build *b, struct bioinfer_error
         m->of_shard[i].journal = BI_JOURNAL_NONE;
     b->parts = m->of_shard;
     b->n_parts = m->n_shards;
+    b->split = m->split;
+    b->keys = m->first.block != 0;
     b->max_open = bi_files_max() / 4; /* two files each, and half of all for others */
     b->max_open = b->max_open ? b->max_open : 1;
     for (size_t i = 0; i < m->n_parts && !st; i++)

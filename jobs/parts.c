@@ -52,6 +52,8 @@ struct bi_parts {
     struct open_part *open, *current; /* current: the one whose records are being read */
     const struct bioinfer_job *owner; /* whose source gives the records */
     uint64_t n_read, n_expected, input_hash, identity_hash;
+    uint64_t part_expected;           /* the one whose names are reserved */
+    const bioinfer_index *index;      /* NULL: all of the input is read */
     struct bioinfer_job_stats closed; /* sums of parts that are done */
 };
 
@@ -363,6 +365,8 @@ int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const
     s->env = s->arena.env = env;
     s->lock = -1;
     s->owner = owner;
+    s->index = params->seek ? params->index : NULL;
+    s->part_expected = UINT64_MAX;
     s->n_part = (uint64_t)params->part_records;
     s->is_shard = params->n_shards > 0;
     s->n_shards = params->n_shards ? (uint64_t)params->n_shards : 1;
@@ -406,13 +410,16 @@ int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
                     struct bioinfer_error *err)
 {
     const struct bi_writer_ops *ops = s->names->ops;
-    struct bioinfer_result name = {.ordinal = s->n_expected % s->n_part,
+    const uint64_t ordinal = s->index ? record->ordinal : s->n_expected;
+    const uint64_t k = ordinal / s->n_part;
+    struct bioinfer_result name = {.ordinal = ordinal % s->n_part,
                                    .id = record->id ? record->id : "",
                                    .description = record->description};
-    const uint64_t k = s->n_expected++ / s->n_part;
+    s->n_expected = ordinal + 1;
     if (s->n_read || (!ops->reserve && (!ops->keyed_by_id || s->writer.suffix_duplicates)))
         return 1;
-    if (!name.ordinal) { /* names are of one part */
+    if (k != s->part_expected) { /* names are of one part */
+        s->part_expected = k;
         bi_seen_free(&s->names->names);
         s->names->n_reserved = s->names->reserved_size = 0;
     }
@@ -420,24 +427,53 @@ int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
                                                           : 0;
 }
 
+uint64_t bi_parts_wants(const struct bi_parts *s, uint64_t ordinal)
+{
+    const struct bi_split split = {s->n_part, s->n_shards, s->shard};
+    return bi_split_next(&split, ordinal);
+}
+
 /* The next record of the input: 1, 0 at its end. Everything that it is counts in the hash. */
 static int next(struct bi_parts *s, struct bioinfer_record *r, struct bioinfer_error *err)
 {
-    uint64_t h;
     int st = s->ended || !s->owner->source ? 0 : s->owner->source(s->owner->source_user, r, err);
-    if (st <= 0) {
-        s->ended = s->ended || st == 0;
+    if (st < 0)
         return st;
+    if (!st) {
+        s->ended = true;
+        return bi_index_check(s->index, s->n_read, true, s->input_hash, err);
     }
     if (!r->id)
         r->id = "";
-    h = bi_hash(r->id, strlen(r->id) + 1, (uint64_t)-(unsigned)r->status);
-    if (r->description)
-        h = bi_hash(r->description, strlen(r->description), h);
-    h = r->length ? bi_hash(r->sequence, r->length, h) : h;
-    s->input_hash = bi_hash(&h, sizeof h, s->input_hash);
-    s->n_read++;
-    return 1;
+    s->input_hash = bi_record_chain(s->input_hash, bi_record_hash(r));
+    st = bi_index_check(s->index, ++s->n_read, false, s->input_hash, err);
+    return st ? st : 1;
+}
+
+/* Goes on behind record number `end` - 1, or the last one, and reads no more of what lies before it
+ * than the index needs. */
+static int go_to(struct bi_parts *s, uint64_t end, struct bioinfer_error *err)
+{
+    const bioinfer_index *x = s->index;
+    int st = 1;
+    while (st > 0 && s->n_read < end) {
+        struct bioinfer_record r = {0};
+        const bool begins = x && s->n_read % x->block == 0;
+        const uint64_t to = begins && end < x->n_records ? end - end % x->block : end;
+        if (!begins || !bi_index_far(x, s->n_read, to)) {
+            st = next(s, &r, err);
+        } else if (to >= x->n_records) {
+            s->n_read = x->n_records;
+            s->input_hash = x->all;
+            s->ended = true;
+            st = 0;
+        } else if (!(st = s->params.seek(s->owner->source_user, to, err))) {
+            s->n_read = to;
+            s->input_hash = x->entries[to / x->block].before;
+            st = 1;
+        }
+    }
+    return st < 0 ? st : 0;
 }
 
 /* The source of the job of a part: N records of the input, or those that there are. */
@@ -471,15 +507,14 @@ static void clear_part(const struct bi_parts *s, uint64_t k)
     bi_buf_free(&folder);
 }
 
-/* Reads the records of a part that is done, or of another shard. */
+/* Goes on behind a part that is done, or of another shard. */
 static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error *err)
 {
     struct bi_arena arena = {.env = s->env};
-    struct bioinfer_record r;
     struct described d = {0};
     struct bi_json *root;
     const char *text;
-    uint64_t n = 0;
+    uint64_t n = s->n_read;
     int st = done ? read_part(s, k, &d, &arena, &root, &text, err) : 0;
     bi_arena_reset(&arena);
     if (!st && done && d.job != s->identity_hash)
@@ -487,16 +522,9 @@ static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error
                      "%s: part %" PRIu64 " is of another model, of other "
                      "options, or of another format",
                      s->folder, k);
-    if (st)
+    if (st || (st = go_to(s, (k + 1) * s->n_part, err)) || !done)
         return st;
-    while (n < s->n_part) {
-        r = (struct bioinfer_record){0};
-        if ((st = next(s, &r, err)) <= 0)
-            break;
-        n++;
-    }
-    if (st < 0 || !done)
-        return st < 0 ? st : 0;
+    n = s->n_read - n;
     if (d.n != n || d.input != s->input_hash)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: part %" PRIu64 " is of another input, or the "

@@ -12,6 +12,7 @@ int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const
                   const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
                     struct bioinfer_error *err);
+uint64_t bi_parts_wants(const struct bi_parts *s, uint64_t ordinal);
 int bi_parts_source(struct bi_parts *s, struct bioinfer_record *record, struct bioinfer_error *err);
 bool bi_parts_pending(const struct bi_parts *s);
 int bi_parts_sink(struct bi_parts *s, const struct bioinfer_result *result,

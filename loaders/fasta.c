@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fasta_ahead.h"
+#include "fasta_index.h"
 #include "gunzip.h"
 
 enum { WINDOW_SIZE = 1 << 18 };
@@ -44,8 +45,9 @@ struct bioinfer_reader {
     char *seq;
     size_t n, seq_cap;
 
-    uint64_t ordinal; /* of the record being read */
-    int bad;          /* its status; not 0 = the rest of it is skipped */
+    uint64_t ordinal;   /* of the record being read */
+    uint64_t begins[2]; /* byte of the file and line where it does */
+    int bad;            /* its status; not 0 = the rest of it is skipped */
     char message[512];
     bool star; /* a '*' was seen, which must be the last residue, or with `stops` may be */
     uint64_t star_line, star_column;
@@ -546,6 +548,12 @@ static int read_residues(struct bioinfer_reader *r)
     }
 }
 
+/* Where win[pos] lies in the file. */
+static uint64_t place(const struct bioinfer_reader *r)
+{
+    return r->in.stream.done - (r->in.end - r->in.pos) - (r->end - r->pos);
+}
+
 static int next_record(struct bioinfer_reader *r, struct bioinfer_record *record)
 {
     uint64_t line;
@@ -553,6 +561,8 @@ static int next_record(struct bioinfer_reader *r, struct bioinfer_record *record
     if (st <= 0)
         return st;
     line = r->line;
+    r->begins[0] = place(r);
+    r->begins[1] = line;
     r->bad = 0;
     r->message[0] = '\0';
     r->n = 0;
@@ -575,21 +585,55 @@ static int next_record(struct bioinfer_reader *r, struct bioinfer_record *record
     return 1;
 }
 
-/* ---- 6 blocks of threads ----------------------------------------------------- */
-
-/* Where win[pos] lies in the file. */
-static uint64_t place(const struct bioinfer_reader *r)
+/* Any byte of the file is at hand, and lines end with LF. */
+static bool can_seek(const struct bioinfer_reader *r)
 {
-    return r->in.stream.done - (r->in.end - r->in.pos) - (r->end - r->pos);
+    return r->eol == '\n' && r->in.stream.size && (r->in.stream.memory || r->in.stream.owned) &&
+           !bi_gunzip_is_compressed(&r->in);
 }
+
+bool bi_fasta_where(const struct bioinfer_reader *r, uint64_t *offset, uint64_t *line)
+{
+    *offset = r->begins[0];
+    *line = r->begins[1];
+    return r->begun && !r->ahead && can_seek(r);
+}
+
+int bi_fasta_go_to(struct bioinfer_reader *r, uint64_t offset, uint64_t line, uint64_t ordinal,
+                   struct bioinfer_error *err)
+{
+    int st = r->failed.status || r->begun ? r->failed.status : begin(r);
+    uint64_t at;
+    if (st)
+        return bi_fail(err, st, "%s", r->failed.text);
+    if (!can_seek(r))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: only a plain file is read from its middle on", r->path);
+    bi_fasta_ahead_close(&r->ahead);
+    r->ahead_tried = true;
+    bi_records_free(&r->given);
+    at = place(r);
+    r->ended = 0;
+    r->line = line;
+    r->column = 0;
+    r->ordinal = ordinal;
+    if (offset >= at && offset - at < r->end - r->pos) {
+        r->pos += (size_t)(offset - at);
+        return 0;
+    }
+    r->pos = r->end = 0;
+    r->eof = false;
+    return bi_gunzip_seek(&r->in, offset, err);
+}
+
+/* ---- 6 blocks of threads ----------------------------------------------------- */
 
 /* Threads read ahead where lines end with LF and any byte of the file is at hand. */
 static int start_ahead(struct bioinfer_reader *r)
 {
     int st = r->begun ? 0 : begin(r);
     r->ahead_tried = true;
-    if (st || (r->params.n_threads < 2 && !r->alone) || r->eol != '\n' || !r->in.stream.size ||
-        !(r->in.stream.memory || r->in.stream.owned) || bi_gunzip_is_compressed(&r->in))
+    if (st || (r->params.n_threads < 2 && !r->alone) || !can_seek(r))
         return st;
     r->at = place(r);
     bi_fasta_ahead_open(&r->ahead, r->env, &r->in.stream, r->at, &r->params, r->block_size,
