@@ -5,41 +5,12 @@
  * graph stay float32. A norm that is both (post-norm layers) is written twice: norm_split.
  * Between convolutions a value meets one residual sum at most before an activation makes it an
  * operand; there it is float16, too, as its traffic is what costs. Products of operands that a
- * model calls exact are near float32, in two terms of float16 (halves.h). */
+ * model calls exact are near float32, in two terms of float16 (halves.h). Each op says which of its
+ * values its kernels can read and write so (struct bi_half of ops/op.h). */
 #include "graph.h"
 
 #include "../kernels/linear.h"
-
 #include "../ops/op.h"
-
-/* Can this output be made in float16? */
-static bool may_make(const struct bi_node *n, int slot)
-{
-    switch (n->op) {
-    case BI_OP_ADD_LAYERNORM:
-    case BI_OP_NORM_SPLIT:
-        return slot == 1;
-    case BI_OP_LINEAR:
-    case BI_OP_MATMUL:
-    case BI_OP_LAYERNORM:
-    case BI_OP_RMSNORM:
-    case BI_OP_ATTENTION:
-    case BI_OP_COLUMNS:
-    case BI_OP_SELECT_ROWS:
-    case BI_OP_WINDOWS:
-    case BI_OP_EMBEDDING_WINDOWS:
-    case BI_OP_NORM_ACT:
-    case BI_OP_PAIR_DIFF:
-    case BI_OP_PAIR_POOL:
-    case BI_OP_DEPTHWISE:
-    case BI_OP_REL_ATTENTION:
-    case BI_OP_ROPE:
-    case BI_OP_HALVES:
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* Clears a mark; true when it was set. */
 static bool clear(bool *half, bi_value_id id)
@@ -50,87 +21,37 @@ static bool clear(bool *half, bi_value_id id)
     return was;
 }
 
-/* Values first .. first + n of the inputs, and the output, are all float16 or none is. */
-static bool all_or_none(bool *half, const struct bi_node *n, int n_in, bool with_out)
+/* Which values of node n may be float16. */
+static struct bi_half half_of(const struct bi_graph *g, const struct bi_node *n)
 {
-    bool all = !with_out || half[n->out[0]], changed = false;
-    for (int k = 0; k < n_in; k++)
-        all = all && half[n->in[k]];
-    for (int k = 0; !all && k < n_in; k++)
-        changed |= clear(half, n->in[k]);
-    if (!all && with_out)
-        changed |= clear(half, n->out[0]);
-    return changed;
-}
-
-/* A row for every token, from a table that the graph makes. */
-static bool picks_by_token(const struct bi_graph *g, const struct bi_node *n)
-{
-    return n->op == BI_OP_SELECT_ROWS && g->values[n->in[1]].axis == BI_AXIS_TOKENS;
+    const struct bi_op *op = bi_ops[n->op];
+    struct bi_half may = op->half;
+    if (op->half_of)
+        op->half_of(g, n, &may);
+    return may;
 }
 
 /* Takes back marks that node n cannot live with; true when one was. */
 static bool restrict_node(const struct bi_graph *g, bool *half, const struct bi_node *n)
 {
-    int readable = 0;  /* leading inputs that may be float16 */
-    int residual = -1; /* and one more */
-    bool changed = false;
-    switch (n->op) {
-    case BI_OP_LINEAR: /* a residual is of the type of the sum */
-        residual = n->in[3] == BI_NONE ? -1 : 3;
-        if (residual > 0 && !(half[n->in[3]] && half[n->out[0]]))
-            changed |= clear(half, n->in[3]) | clear(half, n->out[0]);
-        /* fall through */
-    case BI_OP_MATMUL: /* float32 operands give float32 products */
-        readable = 1;
-        if (!half[n->in[0]])
-            changed |= clear(half, n->out[0]);
-        if (n->attr.gated) /* float16 gates are for float16 products */
-            changed |= all_or_none(half, n, 1, true);
-        break;
-    case BI_OP_LAYERNORM: /* of queries and keys: float16 in, float16 out */
-        readable = n->attr.groups > 1;
-        if (!half[n->out[0]])
-            changed |= clear(half, n->in[0]);
-        break;
-    case BI_OP_ATTENTION:
-        readable = 3;
-        changed |= all_or_none(half, n, 3, true);
-        break;
-    case BI_OP_ATTENTION_CONTACTS:
-        readable = 2;
-        changed |= all_or_none(half, n, 2, false);
-        break;
-    case BI_OP_REL_ATTENTION:
-        readable = 4;
-        changed |= all_or_none(half, n, 4, true);
-        break;
-    case BI_OP_NORM_ACT:
-    case BI_OP_PAIR_DIFF:
-        readable = 1;
-        if (!half[n->out[0]])
-            changed |= clear(half, n->in[0]);
-        break;
-    case BI_OP_PAIR_POOL: /* its logits are float32: the larger they are the more a digit counts */
-        readable = 1;
-        if (!half[n->in[0]])
-            changed |= clear(half, n->out[0]);
-        break;
-    case BI_OP_SELECT_ROWS:
-        if (picks_by_token(g, n))
-            break; /* rows of a float32 table; its reader may have them rounded */
-        /* fall through */
-    case BI_OP_COLUMNS:
-    case BI_OP_WINDOWS:
-        readable = 1;
-        changed |= all_or_none(half, n, 1, true);
-        break;
-    default:
-        break;
-    }
-    for (int k = readable; k < BI_NODE_IN; k++)
-        if (k != residual)
+    const struct bi_half may = half_of(g, n);
+    const bool joins = may.all && may.out & 1; /* output 0 is like the inputs of may.all */
+    bool all = !joins || half[n->out[0]], changed = false;
+    for (int k = 0; k < BI_NODE_IN; k++) {
+        const unsigned bit = 1u << k;
+        if (n->in[k] == BI_NONE)
+            continue;
+        if (!(may.in & bit) || (may.if_out & bit && !half[n->out[0]]))
             changed |= clear(half, n->in[k]);
+        if (may.for_out & bit && !half[n->in[k]])
+            changed |= clear(half, n->out[0]);
+        all = all && (half[n->in[k]] || !(may.all & bit));
+    }
+    for (int k = 0; !all && k < BI_NODE_IN; k++)
+        if (may.all & 1u << k)
+            changed |= clear(half, n->in[k]);
+    if (!all && joins)
+        changed |= clear(half, n->out[0]);
     return changed;
 }
 
@@ -237,7 +158,7 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
     for (size_t i = 0; i < g->n_nodes; i++)
         for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++)
-            half[g->nodes[i].out[k]] = may_make(&g->nodes[i], k) &&
+            half[g->nodes[i].out[k]] = half_of(g, &g->nodes[i]).out >> k & 1 &&
                                        !g->values[g->nodes[i].out[k]].wide;
     for (size_t i = 0; i < g->n_outputs; i++)
         half[g->outputs[i].value] = false;

@@ -38,4 +38,5 @@ const struct bi_op bi_op_add_layernorm = {
     .reference = bi_ref_layernorm,
     .cost = bi_cost_bytes,
     .required = 15,
+    .half = {.out = 2},
 };

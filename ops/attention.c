@@ -101,4 +101,5 @@ const struct bi_op bi_op_attention = {
     .reference = attention_reference,
     .cost = attention_cost,
     .required = 15,
+    .half = {.out = 1, .in = 7, .all = 7},
 };

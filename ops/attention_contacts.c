@@ -132,4 +132,5 @@ const struct bi_op bi_op_attention_contacts = {
     .reference = attention_contacts_reference,
     .cost = attention_contacts_cost,
     .required = 15,
+    .half = {.in = 3, .all = 3},
 };

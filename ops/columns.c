@@ -28,4 +28,5 @@ const struct bi_op bi_op_columns = {
     .cost = columns_cost,
     .view = true,
     .required = 1,
+    .half = {.out = 1, .in = 1, .all = 1},
 };

@@ -57,4 +57,5 @@ const struct bi_op bi_op_depthwise = {
     .reference = depthwise_reference,
     .cost = depthwise_cost,
     .required = 3,
+    .half = {.out = 1},
 };

@@ -58,4 +58,5 @@ const struct bi_op bi_op_embedding_windows = {
     .reference = embedding_windows_reference,
     .cost = bi_cost_bytes,
     .required = 3,
+    .half = {.out = 1},
 };

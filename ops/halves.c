@@ -46,4 +46,5 @@ const struct bi_op bi_op_halves = {
     .reference = halves_reference,
     .cost = bi_cost_bytes,
     .required = 1,
+    .half = {.out = 1},
 };

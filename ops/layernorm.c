@@ -81,6 +81,15 @@ void bi_ref_layernorm(const void *params)
     }
 }
 
+/* Norms of groups are those of queries and keys, in float16; the others read the residual stream. */
+static void layernorm_half_of(const struct bi_graph *g, const struct bi_node *node,
+                              struct bi_half *half)
+{
+    (void)g;
+    if (node->attr.groups <= 1)
+        half->in = half->if_out = 0;
+}
+
 const struct bi_op bi_op_layernorm = {
     .name = "layernorm",
     .infer = layernorm_infer,
@@ -88,4 +97,6 @@ const struct bi_op bi_op_layernorm = {
     .reference = bi_ref_layernorm,
     .cost = bi_cost_bytes,
     .required = 3,
+    .half = {.out = 1, .in = 1, .if_out = 1},
+    .half_of = layernorm_half_of,
 };

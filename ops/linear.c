@@ -149,6 +149,15 @@ void bi_cost_linear(const struct bi_graph *g, const struct bi_node *node, double
     *bytes = bi_bytes(g, node);
 }
 
+/* Float16 gates are for float16 products. */
+static void linear_half_of(const struct bi_graph *g, const struct bi_node *node,
+                           struct bi_half *half)
+{
+    (void)g;
+    if (node->attr.gated)
+        half->all |= 1;
+}
+
 const struct bi_op bi_op_linear = {
     .name = "linear",
     .infer = linear_infer,
@@ -157,4 +166,7 @@ const struct bi_op bi_op_linear = {
     .cost = bi_cost_linear,
     .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR},
+    /* a residual is of the type of the sum; float32 operands give float32 products */
+    .half = {.out = 1, .in = 9, .all = 8, .for_out = 1},
+    .half_of = linear_half_of,
 };

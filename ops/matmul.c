@@ -26,4 +26,5 @@ const struct bi_op bi_op_matmul = {
     .cost = matmul_cost,
     .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR},
+    .half = {.out = 1, .in = 1, .for_out = 1},
 };

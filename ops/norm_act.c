@@ -74,4 +74,5 @@ const struct bi_op bi_op_norm_act = {
     .reference = norm_act_reference,
     .cost = bi_cost_bytes,
     .required = 1,
+    .half = {.out = 1, .in = 1, .if_out = 1},
 };

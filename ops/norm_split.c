@@ -31,4 +31,5 @@ const struct bi_op bi_op_norm_split = {
     .reference = bi_ref_layernorm,
     .cost = bi_cost_bytes,
     .required = 3,
+    .half = {.out = 2},
 };

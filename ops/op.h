@@ -39,6 +39,16 @@ struct bi_bind {
     int32_t gate_block; /* rows of a block of gates (linear.h); 0 = the matrices are stacked */
 };
 
+/* Which values of a node may be float16 where a graph is lowered (graph/lower.c). Bit i of a mask
+ * speaks of input i or output i. */
+struct bi_half {
+    unsigned out;     /* outputs that the kernels can write in float16 */
+    unsigned in;      /* inputs that the kernels can read in float16 */
+    unsigned all;     /* inputs that are all float16 or none is, with output 0 where `out` has it */
+    unsigned if_out;  /* inputs that are float16 only if output 0 is */
+    unsigned for_out; /* inputs that must be float16 for output 0 to be */
+};
+
 struct bi_op {
     const char *name;
     /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. */
@@ -56,8 +66,11 @@ struct bi_op {
     bool in_place;                     /* runs, and its output 0 is input 0, changed */
     /* An input that must be there: bit i = input i */
     unsigned required;
-    unsigned
-        spare; /* outputs, a bit each, that are not written where nobody reads them: NULL for launch */
+    /* Outputs, a bit each, that are not written where nobody reads them: NULL for launch. */
+    unsigned spare;
+    struct bi_half half;
+    /* Changes the masks for a node whose attributes or inputs ask for others. NULL: never. */
+    void (*half_of)(const struct bi_graph *g, const struct bi_node *node, struct bi_half *half);
 };
 
 extern const struct bi_op *const bi_ops[BI_OP_COUNT];

@@ -28,4 +28,5 @@ const struct bi_op bi_op_pair_diff = {
     .reference = pair_diff_reference,
     .cost = bi_cost_bytes,
     .required = 1,
+    .half = {.out = 1, .in = 1, .if_out = 1},
 };

@@ -68,4 +68,6 @@ const struct bi_op bi_op_pair_pool = {
     .reference = pair_pool_reference,
     .cost = bi_cost_bytes,
     .required = 1,
+    /* logits are float32: the larger they are the more a digit counts */
+    .half = {.out = 1, .in = 1, .for_out = 1},
 };

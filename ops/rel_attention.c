@@ -121,4 +121,5 @@ const struct bi_op bi_op_rel_attention = {
     .reference = rel_attention_reference,
     .cost = rel_attention_cost,
     .required = 63,
+    .half = {.out = 1, .in = 15, .all = 15},
 };

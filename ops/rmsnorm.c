@@ -29,4 +29,5 @@ const struct bi_op bi_op_rmsnorm = {
     .reference = bi_ref_layernorm,
     .cost = bi_cost_bytes,
     .required = 3,
+    .half = {.out = 1},
 };

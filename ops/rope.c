@@ -51,4 +51,5 @@ const struct bi_op bi_op_rope = {
     .reference = rope_reference,
     .cost = bi_cost_bytes,
     .required = 7,
+    .half = {.out = 1},
 };

@@ -44,6 +44,15 @@ static void select_rows_reference(const void *params)
         memcpy(p->y + r * p->ldy, p->x + p->index[r] * p->ldx, (size_t)p->width * sizeof(float));
 }
 
+/* A row for every token comes from a float32 table that the graph makes; its reader may have it
+ * rounded. */
+static void select_rows_half_of(const struct bi_graph *g, const struct bi_node *node,
+                                struct bi_half *half)
+{
+    if (bi_in(g, node, 1)->axis == BI_AXIS_TOKENS)
+        half->in = half->all = 0;
+}
+
 const struct bi_op bi_op_select_rows = {
     .name = "select_rows",
     .infer = select_rows_infer,
@@ -51,4 +60,6 @@ const struct bi_op bi_op_select_rows = {
     .reference = select_rows_reference,
     .cost = bi_cost_bytes,
     .required = 3,
+    .half = {.out = 1, .in = 1, .all = 1},
+    .half_of = select_rows_half_of,
 };

@@ -37,4 +37,5 @@ const struct bi_op bi_op_windows = {
     .cost = windows_cost,
     .view = true,
     .required = 1,
+    .half = {.out = 1, .in = 1, .all = 1},
 };
