@@ -20,9 +20,8 @@
 #include "../kernels/norm_act.h"
 
 enum bi_op_kind {
-#define OP(NAME, stem, n_in, n_out) BI_OP_##NAME,
+#define OP(NAME, stem, n_in, n_out, kernel) BI_OP_##NAME,
 #include "../ops/ops.inc"
-#undef OP
     BI_OP_COUNT
 };
 
@@ -115,6 +114,9 @@ bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, 
 /* An input of float32 rows. */
 bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width);
+/* An input of rows of any type. */
+bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                            enum bi_axis axis, int64_t n, int64_t width);
 /* A weight of the model by its index, rank 1 or 2. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
@@ -138,52 +140,6 @@ void bi_phase_next(struct bi_graph *g);
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
                         const struct bi_attr *attr);
 
-/* Plain ops (fused ones are made by rules). Shapes as in ops.inc. */
-bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids);
-bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale);
-bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index);
-bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w);
-bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b);
-bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor);
-bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x);
-bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x);
-bi_value_id bi_silu(struct bi_graph *g, bi_value_id x);
-bi_value_id bi_mul(struct bi_graph *g, bi_value_id a, bi_value_id b);
-/* b may be BI_NONE. */
-bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
-                         float eps);
-bi_value_id bi_rmsnorm(struct bi_graph *g, bi_value_id x, bi_value_id w, float eps);
-/* Row `first` of the table belongs to the first token of a sequence. */
-bi_value_id bi_positions(struct bi_graph *g, bi_value_id table, bi_value_id start, int32_t first);
-bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows);
-bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_value_id start,
-                    int32_t n_heads);
-bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value_id start,
-                      int32_t n_heads);
-/* taps odd; special tokens get zeros. A matmul behind it is a convolution over residues. */
-bi_value_id bi_sequence_windows(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t taps,
-                                int32_t n_prefix, int32_t n_suffix);
-bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id bias,
-                             bi_value_id start);
-bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start);
-bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value_id start);
-bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t n_prefix,
-                         int32_t n_suffix);
-bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_value_id start,
-                        bi_value_id before, int32_t n_prefix, int32_t n_suffix);
-/* act: enum bi_norm_act; scale and shift may be BI_NONE; pad: zero rows on each side. */
-bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi_value_id shift,
-                        int act, int32_t pad);
-bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n, int32_t taps);
-/* logits BI_NONE: the larger of the two. */
-bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits);
-bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip);
-bi_value_id bi_bin_sums(struct bi_graph *g, bi_value_id x, int64_t bins, bool logs);
-bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w);
-/* in: q, k, v, r, u, w of n_windows, one behind the other; first: the token of the first query. */
-bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_windows,
-                             int32_t n_heads, int32_t first, float scale);
-
 /* Graphs over residues: kernels/edges.h says what each computes. BI_NONE = left out. */
 struct bi_edge_args {
     bi_value_id edge;  /* [E, D] what each edge adds */
@@ -196,44 +152,16 @@ struct bi_edge_args {
     bi_value_id index;      /* [N, k] neighbours, -1 = none; left out: all k are there */
     bi_value_id row, token; /* [R] the row's token of its sample, of its structure */
 };
-bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype dtype,
-                            enum bi_axis axis, int64_t n, int64_t width);
-bi_value_id bi_virtual_cb(struct bi_graph *g, bi_value_id x);
-/* Returns the indices; *distance [N, k]. cells: residues sorted into cells, or BI_NONE. */
-bi_value_id bi_knn(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id mask,
-                   bi_value_id start, bi_value_id cells, bi_value_id grid, int32_t k,
-                   bi_value_id *distance);
-bi_value_id bi_rbf(struct bi_graph *g, bi_value_id x, bi_value_id index, bi_value_id distance,
-                   bi_value_id pairs);
-bi_value_id bi_relative(struct bi_graph *g, bi_value_id table, bi_value_id number,
-                        bi_value_id chain, bi_value_id index);
-bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id index,
-                           bi_value_id start);
-bi_value_id bi_atom_features(struct bi_graph *g, bi_value_id x, bi_value_id atoms);
-/* k atoms to a token; *mask: of pairs */
-bi_value_id bi_atom_pairs(struct bi_graph *g, bi_value_id atoms, bi_value_id atom_mask, int32_t k,
-                          bi_value_id *mask);
-bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_value_id index);
-bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *args, int32_t k);
-/* Sum over the neighbours of each row times factor, mask [N] of both ends or BI_NONE; *weight
- * [R]: the factors' own sum. */
-bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask, bi_value_id index,
-                            bi_value_id token, int32_t k, float factor, bi_value_id *weight);
-bi_value_id bi_row_bias(struct bi_graph *g, bi_value_id r, bi_value_id b, bi_value_id c);
-bi_value_id bi_fill(struct bi_graph *g, enum bi_dtype dtype, enum bi_axis axis, int64_t n,
-                    int64_t width, float value);
-/* In place: x [M, D] with rows `row` [S] (-1 = none) replaced by y [S, D]; its new value. */
-bi_value_id bi_put_rows(struct bi_graph *g, bi_value_id x, bi_value_id y, bi_value_id row);
+
 /* In place: step + 1. row, token, alive [S]: what each sample decodes now, -1 = nothing. */
 struct bi_step_values {
     bi_value_id row, token, alive;
 };
-bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start, bi_value_id first,
-                         bi_value_id plan, struct bi_step_values *now);
-/* In place: codes [M] with what this step decides. */
-bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, bi_value_id step,
-                    bi_value_id start, bi_value_id plan, bi_value_id weight, bi_value_id noise,
-                    bi_value_id temperature, bi_value_id terms);
+
+/* The builders of ops: ops.inc gives shapes, ops/<op>.c says what the parameters mean. BI_NONE
+ * stands for an input that is left out. */
+#define BUILDER(stem, ...) bi_value_id bi_##stem(struct bi_graph *g, __VA_ARGS__);
+#include "../ops/ops.inc"
 
 /* ---- whole-graph functions ---- */
 

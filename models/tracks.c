@@ -333,12 +333,6 @@ bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int
     return bi_windows(g, x, (int32_t)first, kept, 1);
 }
 
-static bi_value_id columns(struct bi_graph *g, bi_value_id x, int64_t first, int64_t n)
-{
-    const struct bi_attr a = {.first = (int32_t)first, .n = (int32_t)n};
-    return bi_node_add(g, BI_OP_COLUMNS, &x, 1, &a);
-}
-
 static bi_value_id cropped(struct bi_graph *g, bi_value_id x, const struct bi_tracks_kept *crop)
 {
     return crop->rows == BI_NONE ? bi_tracks_crop(g, x, crop->first, crop->kept)
@@ -361,7 +355,7 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
         in[0] = bi_matmul(g, last ? cropped(g, h, crop) : h, weight(m, g, y->q));
         in[1] = bi_matmul(g, h, weight(m, g, y->k));
         in[2] = bi_matmul(g, h, weight(m, g, y->v));
-        in[3] = columns(g, positions, l * keys, keys);
+        in[3] = bi_columns(g, positions, l * keys, keys);
         in[4] = weight(m, g, y->u);
         in[5] = weight(m, g, y->w);
         h = bi_rel_attention(g, in, (int32_t)crop->n_windows, layers->n_heads,

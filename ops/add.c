@@ -49,6 +49,11 @@ static void add_reference(const void *params)
         }
 }
 
+bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b)
+{
+    return bi_node_add(g, BI_OP_ADD, BI_IN(a, b), NULL);
+}
+
 const struct bi_op bi_op_add = {
     .name = "add",
     .infer = add_infer,

@@ -88,6 +88,11 @@ static void atom_features_reference(const void *params)
     }
 }
 
+bi_value_id bi_atom_features(struct bi_graph *g, bi_value_id x, bi_value_id atoms)
+{
+    return bi_node_add(g, BI_OP_ATOM_FEATURES, BI_IN(x, atoms), NULL);
+}
+
 const struct bi_op bi_op_atom_features = {
     .name = "atom_features",
     .infer = atom_features_infer,

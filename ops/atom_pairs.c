@@ -42,6 +42,15 @@ static void atom_pairs_reference(const void *params)
     }
 }
 
+/* k atoms to a token; *mask: of pairs */
+bi_value_id bi_atom_pairs(struct bi_graph *g, bi_value_id atoms, bi_value_id atom_mask, int32_t k,
+                          bi_value_id *mask)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_ATOM_PAIRS, BI_IN(atoms, atom_mask), BI_ATTRS(.k = k));
+    *mask = bi_other_output(g, id, 1);
+    return id;
+}
+
 const struct bi_op bi_op_atom_pairs = {
     .name = "atom_pairs",
     .infer = atom_pairs_infer,

@@ -47,6 +47,12 @@ static void bin_sums_reference(const void *params)
             }
 }
 
+bi_value_id bi_bin_sums(struct bi_graph *g, bi_value_id x, int64_t bins, bool logs)
+{
+    return bi_node_add(g, BI_OP_BIN_SUMS, BI_IN(x),
+                       BI_ATTRS(.n = (int32_t)bins, .terms = logs ? 2 : 1));
+}
+
 const struct bi_op bi_op_bin_sums = {
     .name = "bin_sums",
     .infer = bin_sums_infer,

@@ -22,6 +22,11 @@ static void columns_cost(const struct bi_graph *g, const struct bi_node *node, d
     *flops = *bytes = 0;
 }
 
+bi_value_id bi_columns(struct bi_graph *g, bi_value_id x, int32_t first, int32_t n)
+{
+    return bi_node_add(g, BI_OP_COLUMNS, BI_IN(x), BI_ATTRS(.first = first, .n = n));
+}
+
 const struct bi_op bi_op_columns = {
     .name = "columns",
     .infer = columns_infer,

@@ -78,6 +78,14 @@ static void contacts_cost(const struct bi_graph *g, const struct bi_node *node, 
     *bytes = bi_bytes(g, node);
 }
 
+bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_value_id start,
+                        bi_value_id before, int32_t n_prefix, int32_t n_suffix)
+{
+    int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
+    return bi_node_add(g, BI_OP_CONTACTS, BI_IN(maps, w, start, before),
+                       BI_ATTRS(.n_heads = n_heads, .n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
 const struct bi_op bi_op_contacts = {
     .name = "contacts",
     .infer = contacts_infer,

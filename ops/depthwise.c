@@ -50,6 +50,11 @@ static void depthwise_cost(const struct bi_graph *g, const struct bi_node *node,
     *bytes = bi_bytes(g, node);
 }
 
+bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w)
+{
+    return bi_node_add(g, BI_OP_DEPTHWISE, BI_IN(x, w), NULL);
+}
+
 const struct bi_op bi_op_depthwise = {
     .name = "depthwise",
     .infer = depthwise_infer,

@@ -84,6 +84,16 @@ static void draw_reference(const void *params)
     }
 }
 
+/* In place: codes [M] with what this step decides. */
+bi_value_id bi_draw(struct bi_graph *g, bi_value_id codes, bi_value_id logits, bi_value_id step,
+                    bi_value_id start, bi_value_id plan, bi_value_id weight, bi_value_id noise,
+                    bi_value_id temperature, bi_value_id terms)
+{
+    return bi_node_add(g, BI_OP_DRAW,
+                       BI_IN(codes, logits, step, start, plan, weight, noise, temperature, terms),
+                       NULL);
+}
+
 const struct bi_op bi_op_draw = {
     .name = "draw",
     .infer = draw_infer,

@@ -50,6 +50,11 @@ static void edge_concat_reference(const void *params)
     }
 }
 
+bi_value_id bi_edge_concat(struct bi_graph *g, bi_value_id h, bi_value_id e, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_EDGE_CONCAT, BI_IN(h, e, index), NULL);
+}
+
 const struct bi_op bi_op_edge_concat = {
     .name = "edge_concat",
     .infer = edge_concat_infer,

@@ -123,6 +123,14 @@ static void edge_sum_reference(const void *params)
         }
 }
 
+bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *a, int32_t k)
+{
+    return bi_node_add(g, BI_OP_EDGE_SUM,
+                       BI_IN(a->edge, a->self, a->other, a->late, a->rank, a->codes, a->table,
+                             a->index, a->row, a->token),
+                       BI_ATTRS(.k = k));
+}
+
 const struct bi_op bi_op_edge_sum = {
     .name = "edge_sum",
     .infer = edge_sum_infer,

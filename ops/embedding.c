@@ -42,6 +42,12 @@ static void embedding_reference(const void *params)
         }
 }
 
+/* Plain ops (fused ones are made by rules). Shapes as in ops.inc. */
+bi_value_id bi_embedding(struct bi_graph *g, bi_value_id table, bi_value_id ids)
+{
+    return bi_node_add(g, BI_OP_EMBEDDING, BI_IN(table, ids), NULL);
+}
+
 const struct bi_op bi_op_embedding = {
     .name = "embedding",
     .infer = embedding_infer,

@@ -38,6 +38,15 @@ static void fill_reference(const void *params)
     }
 }
 
+bi_value_id bi_fill(struct bi_graph *g, enum bi_dtype dtype, enum bi_axis axis, int64_t n,
+                    int64_t width, float value)
+{
+    return bi_node_add(g, BI_OP_FILL, NULL, 0,
+                       BI_ATTRS(.factor = value, .n_heads = (int32_t)dtype,
+                                .n_prefix = (int32_t)axis, .first = (int32_t)n,
+                                .n = (int32_t)width));
+}
+
 const struct bi_op bi_op_fill = {
     .name = "fill",
     .infer = fill_infer,

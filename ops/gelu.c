@@ -40,6 +40,11 @@ static void gelu_launch(const struct bi_graph *g, const struct bi_node *node,
     bi_launch_unary(g, node, bind, launch, BI_UNARY_GELU);
 }
 
+bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_GELU, BI_IN(x), NULL);
+}
+
 const struct bi_op bi_op_gelu = {
     .name = "gelu",
     .infer = bi_infer_like_first,

@@ -94,6 +94,17 @@ static void knn_cost(const struct bi_graph *g, const struct bi_node *node, doubl
     *bytes = bi_bytes(g, node);
 }
 
+/* Returns the indices; *distance [N, k]. cells: residues sorted into cells, or BI_NONE. */
+bi_value_id bi_knn(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id mask,
+                   bi_value_id start, bi_value_id cells, bi_value_id grid, int32_t k,
+                   bi_value_id *distance)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_KNN, BI_IN(x, mask, start, cells, grid),
+                                 BI_ATTRS(.first = first, .k = k));
+    *distance = bi_other_output(g, id, 1);
+    return id;
+}
+
 const struct bi_op bi_op_knn = {
     .name = "knn",
     .infer = knn_infer,

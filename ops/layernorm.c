@@ -81,13 +81,19 @@ void bi_ref_layernorm(const void *params)
     }
 }
 
-/* Norms of groups are those of queries and keys, in float16; the others read the residual stream. */
+/* Norms of groups are those of queries and keys, in float16; others read the residual stream. */
 static void layernorm_half_of(const struct bi_graph *g, const struct bi_node *node,
                               struct bi_half *half)
 {
     (void)g;
     if (node->attr.groups <= 1)
         half->in = half->if_out = 0;
+}
+
+/* b may be BI_NONE. */
+bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b, float eps)
+{
+    return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b), BI_ATTRS(.eps = eps));
 }
 
 const struct bi_op bi_op_layernorm = {

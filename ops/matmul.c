@@ -18,6 +18,11 @@ static void matmul_cost(const struct bi_graph *g, const struct bi_node *node, do
     bi_op_linear.cost(g, node, flops, bytes);
 }
 
+bi_value_id bi_matmul(struct bi_graph *g, bi_value_id x, bi_value_id w)
+{
+    return bi_node_add(g, BI_OP_MATMUL, BI_IN(x, w), NULL);
+}
+
 const struct bi_op bi_op_matmul = {
     .name = "matmul",
     .infer = matmul_infer,

@@ -53,6 +53,13 @@ void bi_ref_mean_pool(const void *params)
     }
 }
 
+bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t n_prefix,
+                         int32_t n_suffix)
+{
+    return bi_node_add(g, BI_OP_MEAN_POOL, BI_IN(x, start),
+                       BI_ATTRS(.n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
 const struct bi_op bi_op_mean_pool = {
     .name = "mean_pool",
     .infer = mean_pool_infer,

@@ -50,6 +50,13 @@ static void mix_cost(const struct bi_graph *g, const struct bi_node *node, doubl
     *bytes = bi_bytes(g, node);
 }
 
+bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value_id start)
+{
+    int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
+    return bi_node_add(g, BI_OP_MIX, BI_IN(maps, v, start),
+                       BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, v, n_heads)));
+}
+
 const struct bi_op bi_op_mix = {
     .name = "mix",
     .infer = mix_infer,

@@ -37,6 +37,11 @@ static void mul_reference(const void *params)
             p->y[r * p->ldy + c] = p->a[r * p->lda + c] * p->b[r * p->ldb + c];
 }
 
+bi_value_id bi_mul(struct bi_graph *g, bi_value_id a, bi_value_id b)
+{
+    return bi_node_add(g, BI_OP_MUL, BI_IN(a, b), NULL);
+}
+
 const struct bi_op bi_op_mul = {
     .name = "mul",
     .infer = mul_infer,

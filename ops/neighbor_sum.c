@@ -72,6 +72,17 @@ static void neighbor_sum_reference(const void *params)
     }
 }
 
+/* Sum over the neighbours of each row times factor, mask [N] of both ends or BI_NONE; *weight
+ * [R]: the factors' own sum. */
+bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask, bi_value_id index,
+                            bi_value_id token, int32_t k, float factor, bi_value_id *weight)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_NEIGHBOR_SUM, BI_IN(x, mask, index, token),
+                                 BI_ATTRS(.k = k, .factor = factor));
+    *weight = bi_other_output(g, id, 1);
+    return id;
+}
+
 const struct bi_op bi_op_neighbor_sum = {
     .name = "neighbor_sum",
     .infer = neighbor_sum_infer,

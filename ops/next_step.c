@@ -50,6 +50,16 @@ static void next_step_reference(const void *params)
     *p->step = t + 1;
 }
 
+bi_value_id bi_next_step(struct bi_graph *g, bi_value_id step, bi_value_id start, bi_value_id first,
+                         bi_value_id plan, struct bi_step_values *now)
+{
+    bi_value_id id = bi_node_add(g, BI_OP_NEXT_STEP, BI_IN(step, start, first, plan), NULL);
+    now->row = bi_other_output(g, id, 1);
+    now->token = bi_other_output(g, id, 2);
+    now->alive = bi_other_output(g, id, 3);
+    return id;
+}
+
 const struct bi_op bi_op_next_step = {
     .name = "next_step",
     .infer = next_step_infer,

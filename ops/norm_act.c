@@ -67,6 +67,13 @@ static void norm_act_reference(const void *params)
     }
 }
 
+/* act: enum bi_norm_act; scale and shift may be BI_NONE; pad: zero rows on each side. */
+bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi_value_id shift,
+                        int act, int32_t pad)
+{
+    return bi_node_add(g, BI_OP_NORM_ACT, BI_IN(x, scale, shift), BI_ATTRS(.act = act, .pad = pad));
+}
+
 const struct bi_op bi_op_norm_act = {
     .name = "norm_act",
     .infer = norm_act_infer,

@@ -4,17 +4,15 @@
 #include <stdio.h>
 
 const struct bi_op *const bi_ops[BI_OP_COUNT] = {
-#define OP(NAME, stem, n_in, n_out) [BI_OP_##NAME] = &bi_op_##stem,
+#define OP(NAME, stem, n_in, n_out, kernel) [BI_OP_##NAME] = &bi_op_##stem,
 #include "ops.inc"
-#undef OP
 };
 
 static const struct {
     int n_in, n_out;
 } arity[BI_OP_COUNT] = {
-#define OP(NAME, stem, n_in, n_out) [BI_OP_##NAME] = {n_in, n_out},
+#define OP(NAME, stem, n_in, n_out, kernel) [BI_OP_##NAME] = {n_in, n_out},
 #include "ops.inc"
-#undef OP
 };
 
 int bi_op_n_in(enum bi_op_kind op)

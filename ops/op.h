@@ -74,9 +74,8 @@ struct bi_op {
 };
 
 extern const struct bi_op *const bi_ops[BI_OP_COUNT];
-#define OP(NAME, stem, n_in, n_out) extern const struct bi_op bi_op_##stem;
+#define OP(NAME, stem, n_in, n_out, kernel) extern const struct bi_op bi_op_##stem;
 #include "ops.inc"
-#undef OP
 
 int bi_op_n_in(enum bi_op_kind op);
 int bi_op_n_out(enum bi_op_kind op);

@@ -123,6 +123,12 @@ static void orientation_reference(const void *params)
         }
 }
 
+bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id index,
+                           bi_value_id start)
+{
+    return bi_node_add(g, BI_OP_ORIENTATION, BI_IN(x, index, start), BI_ATTRS(.first = first));
+}
+
 const struct bi_op bi_op_orientation = {
     .name = "orientation",
     .infer = orientation_infer,

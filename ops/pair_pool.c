@@ -61,6 +61,12 @@ static void pair_pool_reference(const void *params)
         }
 }
 
+/* logits BI_NONE: the larger of the two. */
+bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits)
+{
+    return bi_node_add(g, BI_OP_PAIR_POOL, BI_IN(x, logits), NULL);
+}
+
 const struct bi_op bi_op_pair_pool = {
     .name = "pair_pool",
     .infer = pair_pool_infer,

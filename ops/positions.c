@@ -35,6 +35,12 @@ static void positions_reference(const void *params)
                    sizeof *p->y * (size_t)p->width);
 }
 
+/* Row `first` of the table belongs to the first token of a sequence. */
+bi_value_id bi_positions(struct bi_graph *g, bi_value_id table, bi_value_id start, int32_t first)
+{
+    return bi_node_add(g, BI_OP_POSITIONS, BI_IN(table, start), BI_ATTRS(.first = first));
+}
+
 const struct bi_op bi_op_positions = {
     .name = "positions",
     .infer = positions_infer,

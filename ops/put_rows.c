@@ -36,6 +36,12 @@ static void put_rows_reference(const void *params)
                    (size_t)p->width * sizeof *p->x);
 }
 
+/* In place: x [M, D] with rows `row` [S] (-1 = none) replaced by y [S, D]; its new value. */
+bi_value_id bi_put_rows(struct bi_graph *g, bi_value_id x, bi_value_id y, bi_value_id row)
+{
+    return bi_node_add(g, BI_OP_PUT_ROWS, BI_IN(x, y, row), NULL);
+}
+
 const struct bi_op bi_op_put_rows = {
     .name = "put_rows",
     .infer = put_rows_infer,

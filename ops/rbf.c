@@ -73,6 +73,12 @@ static void rbf_cost(const struct bi_graph *g, const struct bi_node *node, doubl
     *bytes = bi_bytes(g, node);
 }
 
+bi_value_id bi_rbf(struct bi_graph *g, bi_value_id x, bi_value_id index, bi_value_id distance,
+                   bi_value_id pairs)
+{
+    return bi_node_add(g, BI_OP_RBF, BI_IN(x, index, distance, pairs), NULL);
+}
+
 const struct bi_op bi_op_rbf = {
     .name = "rbf",
     .infer = rbf_infer,

@@ -114,6 +114,16 @@ static void rel_attention_cost(const struct bi_graph *g, const struct bi_node *n
     *bytes = bi_bytes(g, node);
 }
 
+/* in: q, k, v, r, u, w of n_windows, one behind the other; first: the token of the first query. */
+bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_t n_windows,
+                             int32_t n_heads, int32_t first, float scale)
+{
+    return bi_node_add(g, BI_OP_REL_ATTENTION, in, 6,
+                       BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, in[1], n_heads),
+                                .first = first, .n = n_windows > 1 ? n_windows : 0,
+                                .scale = scale));
+}
+
 const struct bi_op bi_op_rel_attention = {
     .name = "rel_attention",
     .infer = rel_attention_infer,

@@ -51,6 +51,12 @@ static void relative_reference(const void *params)
     }
 }
 
+bi_value_id bi_relative(struct bi_graph *g, bi_value_id table, bi_value_id number,
+                        bi_value_id chain, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_RELATIVE, BI_IN(table, number, chain, index), NULL);
+}
+
 const struct bi_op bi_op_relative = {
     .name = "relative",
     .infer = relative_infer,

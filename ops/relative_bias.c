@@ -40,6 +40,12 @@ static void relative_bias_reference(const void *params)
                 }
 }
 
+bi_value_id bi_relative_bias(struct bi_graph *g, bi_value_id scores, bi_value_id bias,
+                             bi_value_id start)
+{
+    return bi_node_add(g, BI_OP_RELATIVE_BIAS, BI_IN(scores, bias, start), NULL);
+}
+
 const struct bi_op bi_op_relative_bias = {
     .name = "relative_bias",
     .infer = relative_bias_infer,

@@ -22,6 +22,11 @@ static void rmsnorm_launch(const struct bi_graph *g, const struct bi_node *node,
               .rms = 1, .eps = node->attr.eps);
 }
 
+bi_value_id bi_rmsnorm(struct bi_graph *g, bi_value_id x, bi_value_id w, float eps)
+{
+    return bi_node_add(g, BI_OP_RMSNORM, BI_IN(x, w), BI_ATTRS(.eps = eps));
+}
+
 const struct bi_op bi_op_rmsnorm = {
     .name = "rmsnorm",
     .infer = rmsnorm_infer,

@@ -44,6 +44,13 @@ static void rope_reference(const void *params)
                 }
 }
 
+bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_value_id start,
+                    int32_t n_heads)
+{
+    return bi_node_add(g, BI_OP_ROPE, BI_IN(x, table, start),
+                       BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, x, n_heads)));
+}
+
 const struct bi_op bi_op_rope = {
     .name = "rope",
     .infer = rope_infer,

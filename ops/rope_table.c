@@ -33,6 +33,11 @@ static void rope_table_reference(const void *params)
         }
 }
 
+bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows)
+{
+    return bi_node_add(g, BI_OP_ROPE_TABLE, BI_IN(inv_freq), BI_ATTRS(.n = (int32_t)rows));
+}
+
 const struct bi_op bi_op_rope_table = {
     .name = "rope_table",
     .infer = rope_table_infer,

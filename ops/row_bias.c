@@ -35,6 +35,11 @@ static void row_bias_reference(const void *params)
                                            (double)p->c[r] * (double)p->b[c]);
 }
 
+bi_value_id bi_row_bias(struct bi_graph *g, bi_value_id r, bi_value_id b, bi_value_id c)
+{
+    return bi_node_add(g, BI_OP_ROW_BIAS, BI_IN(r, b, c), NULL);
+}
+
 const struct bi_op bi_op_row_bias = {
     .name = "row_bias",
     .infer = row_bias_infer,

@@ -8,6 +8,11 @@ static void scale_launch(const struct bi_graph *g, const struct bi_node *node,
     bi_launch_unary(g, node, bind, launch, BI_UNARY_SCALE);
 }
 
+bi_value_id bi_scale(struct bi_graph *g, bi_value_id x, float factor)
+{
+    return bi_node_add(g, BI_OP_SCALE, BI_IN(x), BI_ATTRS(.factor = factor));
+}
+
 const struct bi_op bi_op_scale = {
     .name = "scale",
     .infer = bi_infer_like_first,

@@ -32,6 +32,11 @@ static void scale_rows_reference(const void *params)
             p->y[r * p->ldy + c] = p->x[r * p->ldx + c] * p->scale[r];
 }
 
+bi_value_id bi_scale_rows(struct bi_graph *g, bi_value_id x, bi_value_id scale)
+{
+    return bi_node_add(g, BI_OP_SCALE_ROWS, BI_IN(x, scale), NULL);
+}
+
 const struct bi_op bi_op_scale_rows = {
     .name = "scale_rows",
     .infer = scale_rows_infer,

@@ -51,6 +51,14 @@ static void scores_cost(const struct bi_graph *g, const struct bi_node *node, do
     *bytes = bi_bytes(g, node);
 }
 
+bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value_id start,
+                      int32_t n_heads)
+{
+    return bi_node_add(
+        g, BI_OP_SCORES, BI_IN(q, k, start),
+        BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, q, n_heads), .scale = 1));
+}
+
 const struct bi_op bi_op_scores = {
     .name = "scores",
     .infer = scores_infer,

@@ -53,6 +53,11 @@ static void select_rows_half_of(const struct bi_graph *g, const struct bi_node *
         half->in = half->all = 0;
 }
 
+bi_value_id bi_select_rows(struct bi_graph *g, bi_value_id x, bi_value_id index)
+{
+    return bi_node_add(g, BI_OP_SELECT_ROWS, BI_IN(x, index), NULL);
+}
+
 const struct bi_op bi_op_select_rows = {
     .name = "select_rows",
     .infer = select_rows_infer,

@@ -46,6 +46,14 @@ static void sequence_windows_reference(const void *params)
     }
 }
 
+/* taps odd; special tokens get zeros. A matmul behind it is a convolution over residues. */
+bi_value_id bi_sequence_windows(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t taps,
+                                int32_t n_prefix, int32_t n_suffix)
+{
+    return bi_node_add(g, BI_OP_SEQUENCE_WINDOWS, BI_IN(x, start),
+                       BI_ATTRS(.taps = taps, .n_prefix = n_prefix, .n_suffix = n_suffix));
+}
+
 const struct bi_op bi_op_sequence_windows = {
     .name = "sequence_windows",
     .infer = sequence_windows_infer,

@@ -49,3 +49,13 @@ int bi_expect_norm(const struct bi_graph *g, const struct bi_node *node, int w,
                      bi_shape_text(bi_in(g, node, 0)).text);
     return st;
 }
+
+int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads)
+{
+    return x == BI_NONE ? 0 : (int32_t)(g->values[x].shape[1] / n_heads);
+}
+
+bi_value_id bi_other_output(const struct bi_graph *g, bi_value_id id, int slot)
+{
+    return id == BI_NONE ? BI_NONE : g->nodes[g->values[id].node].out[slot];
+}

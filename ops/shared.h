@@ -34,6 +34,11 @@ void bi_cost_bytes(const struct bi_graph *g, const struct bi_node *node, double 
 int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err);
 
+/* Head width of a packed value [T, H d]; infer checks that it divides. */
+int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads);
+/* Output `slot` of the node that makes `id`. */
+bi_value_id bi_other_output(const struct bi_graph *g, bi_value_id id, int slot);
+
 /* edge_sum.c: the checks and the parameters of inputs 0 to 9; z of an edge, false: there is
  * none. */
 int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
@@ -46,6 +51,17 @@ double bi_ref_gelu(double x);
 void bi_ref_gaussians(const float *a, const float *b, float *y);
 /* neighbor_sum.c: the mask of an edge, 0 when there is none. */
 double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
+
+/* Inputs of bi_node_add() and how many they are. */
+#define BI_IN(...)                                                                                 \
+    (const bi_value_id[]){__VA_ARGS__},                                                            \
+        (int)(sizeof((bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id))
+/* Attributes of bi_node_add(); those not named are 0. */
+#define BI_ATTRS(...)                                                                              \
+    &(const struct bi_attr)                                                                        \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 /* Copies a parameter struct into the launch. */
 #define BI_LAUNCH(launch, entry_name, type, ...)                                                   \

@@ -8,6 +8,11 @@ static void sigmoid_launch(const struct bi_graph *g, const struct bi_node *node,
     bi_launch_unary(g, node, bind, launch, BI_UNARY_SIGMOID);
 }
 
+bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_SIGMOID, BI_IN(x), NULL);
+}
+
 const struct bi_op bi_op_sigmoid = {
     .name = "sigmoid",
     .infer = bi_infer_like_first,

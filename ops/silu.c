@@ -8,6 +8,11 @@ static void silu_launch(const struct bi_graph *g, const struct bi_node *node,
     bi_launch_unary(g, node, bind, launch, BI_UNARY_SILU);
 }
 
+bi_value_id bi_silu(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_SILU, BI_IN(x), NULL);
+}
+
 const struct bi_op bi_op_silu = {
     .name = "silu",
     .infer = bi_infer_like_first,

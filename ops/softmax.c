@@ -43,6 +43,11 @@ static void softmax_reference(const void *params)
             }
 }
 
+bi_value_id bi_softmax(struct bi_graph *g, bi_value_id scores, bi_value_id start)
+{
+    return bi_node_add(g, BI_OP_SOFTMAX, BI_IN(scores, start), NULL);
+}
+
 const struct bi_op bi_op_softmax = {
     .name = "softmax",
     .infer = softmax_infer,

@@ -35,6 +35,11 @@ static void upsample_reference(const void *params)
             p->y[r * p->ldy + c] = p->x[r / 2 * p->ldx + c] + p->skip[r * p->lds + c];
 }
 
+bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip)
+{
+    return bi_node_add(g, BI_OP_UPSAMPLE, BI_IN(x, skip), NULL);
+}
+
 const struct bi_op bi_op_upsample = {
     .name = "upsample",
     .infer = upsample_infer,

@@ -43,6 +43,11 @@ static void virtual_cb_reference(const void *params)
     }
 }
 
+bi_value_id bi_virtual_cb(struct bi_graph *g, bi_value_id x)
+{
+    return bi_node_add(g, BI_OP_VIRTUAL_CB, BI_IN(x), NULL);
+}
+
 const struct bi_op bi_op_virtual_cb = {
     .name = "virtual_cb",
     .infer = virtual_cb_infer,

@@ -31,6 +31,12 @@ static void windows_cost(const struct bi_graph *g, const struct bi_node *node, d
     *flops = *bytes = 0;
 }
 
+bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n, int32_t taps)
+{
+    return bi_node_add(g, BI_OP_WINDOWS, BI_IN(x),
+                       BI_ATTRS(.first = first, .n = (int32_t)n, .taps = taps));
+}
+
 const struct bi_op bi_op_windows = {
     .name = "windows",
     .infer = windows_infer,

@@ -150,8 +150,7 @@ const char *ck_value_of(const char *arg, const char *option);
 #define CK_ARRAY(type, p, stride) .pointer = offsetof(type, p), .ld = offsetof(type, stride)
 #define CK_PLAIN(type, p) .pointer = offsetof(type, p), .ld = CK_NONE
 
-#define OP(NAME, op, n_in, n_out) extern const struct ck_op ck_##op;
+#define OP(NAME, op, n_in, n_out, kernel) extern const struct ck_op ck_##op;
 #include "ops/ops.inc"
-#undef OP
 
 #endif

@@ -204,9 +204,8 @@ void ck_fixed_free(void **data)
 /* ---- ops ---- */
 
 const struct ck_op *const ck_ops[] = {
-#define OP(NAME, op, n_in, n_out) &ck_##op,
+#define OP(NAME, op, n_in, n_out, kernel) &ck_##op,
 #include "ops/ops.inc"
-#undef OP
 };
 const size_t ck_n_ops = BI_COUNT(ck_ops);
 

@@ -107,10 +107,10 @@ def names_of_ops(tree):
     names = set()
     for source in tree:
         if source.path == 'ops/ops.inc':
-            names |= set(re.findall(r'^OP\(\w+, (\w+)', source.text, re.M))
-        elif source.path == 'kernels/cpu/entries.h':
-            names |= set(re.findall(r'^ +(?:PLAIN|SCRATCH)\((\w+)\)', source.text, re.M))
-        elif source.path.startswith('kernels/gpu_entries'):
+            for op in re.findall(r'^(?:CORE|FAMILY|FUSED)\(\w+, (\w+), \d+, \d+, (\w+)',
+                                 source.text, re.M):
+                names |= set(op) - {'none'}
+        elif source.path.startswith(('kernels/gpu/', 'kernels/gpu_entries')):
             for entry in re.findall(r'^ +E\((\w+), +(\w+),', source.text, re.M):
                 names |= set(entry)
     return names
@@ -382,10 +382,10 @@ def lower(root):
 
 # Small made-up files: path -> text that keeps every rule.
 GOOD = {
-    'ops/ops.inc': 'OP(ADD, add, 2, 1)\nOP(GELU, gelu, 1, 1)\n',
+    'ops/ops.inc': 'CORE(ADD, add, 2, 1, add, int a,\n    int b)\n'
+                   'FUSED(GELU, gelu, 1, 1, unary)\nCORE(VIEW, view, 1, 1, none, int x)\n',
     'ops/gelu.c': 'int kind = BI_OP_GELU;\nconst char *name = "gelu";\n',
-    'kernels/cpu/entries.h': '#define LIST(PLAIN, SCRATCH) \\\n    PLAIN(unary)\n',
-    'kernels/gpu_entries.h': '#define LIST(E) \\\n    E(unary_f16, tiles, unary, 256, 0, unary)\n',
+    'kernels/gpu/unary.h': '#define LIST(E) \\\n    E(unary_f16, tiles, unary, 256, 0, unary)\n',
     'engine/a.c': '/* Makes y of x; BI_OP_GELU in a comment is no use of it. */\n'
                   'int f(void)\n{\n    return BI_OP_ADD + BI_OP_COUNT; /* "gelu" */\n}\n',
     'engine/runner.c': 'int g(void)\n{\n    return bi_exec_begin(1);\n}\n',
