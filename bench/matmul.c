@@ -250,8 +250,7 @@ int main(int argc, char **argv)
     for (int i = 0; o.isa && (!kernels || strcmp(kernels->name, o.isa)); i++)
         if (!(kernels = bi_cpu_kernels_usable(i)))
             fail("this machine does not run that instruction set");
-    for (entry = kernels->entries; strcmp(entry->name, "linear"); entry++)
-        ;
+    entry = bi_cpu_find_entry(kernels, "linear");
     if (bi_team_new(&env.team, &env, NULL))
         fail("out of memory");
     bi_cpu_description(cpu, sizeof cpu);

@@ -159,10 +159,8 @@ static int cpu_module(struct bi_device *device, struct bi_launch *launches, int 
                       struct bioinfer_error *err)
 {
     for (int i = 0; i < n; i++) {
-        const struct bi_cpu_entry *e = device->kernels->entries;
-        while (e->name && strcmp(e->name, launches[i].entry))
-            e++;
-        if (!e->name)
+        const struct bi_cpu_entry *e = bi_cpu_find_entry(device->kernels, launches[i].entry);
+        if (!e)
             return bi_fail(err, BIOINFER_INTERNAL, "no %s kernel is called '%s'",
                            device->kernels->name, launches[i].entry);
         launches[i].function = e;

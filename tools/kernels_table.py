@@ -1,8 +1,9 @@
 """What the compilers made of the GPU kernels, as a table, and whether that is acceptable.
 
-    kernels_table.py --entries kernels/gpu_entries.h FILE ...     FILE: <module>.<arch>.hsaco | .ptx
+    kernels_table.py --entries kernels/gpu/add.h FILE ...     FILE: <module>.<arch>.hsaco | .ptx
 
---entries may be given more than once. Fails on: an entry of gpu_entries.h missing for an arch (or one too many), spilled registers,
+--entries is given for each list. Fails on: an entry missing for an arch (or one too many), spilled
+registers,
 scratch memory, more than 64 KiB of LDS, a wave size or block size other than launches assume.
 PTX has no register counts; they are the driver's business. Only its entries, block sizes and
 the absence of local memory are checked.

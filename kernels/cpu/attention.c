@@ -407,3 +407,9 @@ size_t BI_ISA_NAME(mix_scratch_size)(const void *params, int64_t rows, int64_t l
     (void)longest;
     return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
 }
+
+BI_CPU_ENTRY_SCRATCH(attention)
+BI_CPU_ENTRY_SCRATCH(scores)
+BI_CPU_ENTRY(relative_bias)
+BI_CPU_ENTRY(softmax)
+BI_CPU_ENTRY_SCRATCH(mix)

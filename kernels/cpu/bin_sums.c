@@ -44,3 +44,5 @@ void BI_ISA_NAME(bin_sums_run)(const void *params, int64_t task, int64_t n_tasks
     if (p->logs)
         put_sums(y + 2 * p->ldy, p->ldy, logs, n);
 }
+
+BI_CPU_ENTRY(bin_sums)

@@ -282,3 +282,6 @@ size_t BI_ISA_NAME(attention_contacts_scratch_size)(const void *params, int64_t 
     (void)rows;
     return sizeof(float) * work_floats(longest, p->n_heads, p->head_dim);
 }
+
+BI_CPU_ENTRY_SCRATCH(contacts)
+BI_CPU_ENTRY_SCRATCH(attention_contacts)

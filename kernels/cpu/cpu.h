@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct bi_align_kernels;
 struct bi_checksum_keys;
@@ -27,8 +28,8 @@ struct bi_cpu_entry {
 };
 
 struct bi_cpu_kernels {
-    const char *name;                   /* "avx512" */
-    const struct bi_cpu_entry *entries; /* ends with name NULL */
+    const char *name;                          /* "avx512" */
+    const struct bi_cpu_entry *const *entries; /* ends with NULL */
     /* linear weights: bytes of the packed form of w [n, k] ... */
     size_t (*pack_size)(int64_t n, int64_t k);
     /* ... and packing of rows [first, first + rows) given as plain float32. Rows must come in
@@ -44,6 +45,16 @@ struct bi_cpu_kernels {
     /* Pairwise alignment (align.h) in lanes of 8 or 16 bits. */
     const struct bi_align_kernels *(*align)(int bits);
 };
+
+/* The entry that launches call `name`; NULL: there is none. */
+static inline const struct bi_cpu_entry *bi_cpu_find_entry(const struct bi_cpu_kernels *kernels,
+                                                           const char *name)
+{
+    const struct bi_cpu_entry *const *e = kernels->entries;
+    while (*e && strcmp((*e)->name, name))
+        e++;
+    return *e;
+}
 
 /* Tables compiled in. Whether this machine has the instructions, and its system saves the
  * registers, only bi_cpu_kernels_usable() says. */

@@ -134,3 +134,8 @@ void BI_ISA_NAME(draw_run)(const void *params, int64_t task, int64_t n_tasks, vo
             p->codes[p->start[s] + p->plan[i].position] = symbol;
     }
 }
+
+BI_CPU_ENTRY(fill)
+BI_CPU_ENTRY(put_rows)
+BI_CPU_ENTRY(next_step)
+BI_CPU_ENTRY(draw)

@@ -479,3 +479,15 @@ BI_INLINE void edge_message_row(const struct bi_edge_message_params *p, int64_t 
 }
 
 AXIS_ROWS(edge_message, TASK_FLOATS)
+
+BI_CPU_ENTRY(virtual_cb)
+BI_CPU_ENTRY(rbf)
+BI_CPU_ENTRY(relative)
+BI_CPU_ENTRY(edge_concat)
+BI_CPU_ENTRY(orientation)
+BI_CPU_ENTRY(edge_sum)
+BI_CPU_ENTRY(neighbor_sum)
+BI_CPU_ENTRY(row_bias)
+BI_CPU_ENTRY(atom_features)
+BI_CPU_ENTRY(atom_pairs)
+BI_CPU_ENTRY_SCRATCH(edge_message)

@@ -346,3 +346,16 @@ void BI_ISA_NAME(rope_run)(const void *params, int64_t task, int64_t n_tasks, vo
                        p->table + position * d, d, 1);
     }
 }
+
+BI_CPU_ENTRY(embedding)
+BI_CPU_ENTRY(scale_rows)
+BI_CPU_ENTRY(select_rows)
+BI_CPU_ENTRY(halves)
+BI_CPU_ENTRY(unary)
+BI_CPU_ENTRY(add)
+BI_CPU_ENTRY(mul)
+BI_CPU_ENTRY(positions)
+BI_CPU_ENTRY(embedding_windows)
+BI_CPU_ENTRY(sequence_windows)
+BI_CPU_ENTRY(rope_table)
+BI_CPU_ENTRY(rope)

@@ -3,66 +3,28 @@
 #define BI_CPU_ENTRIES_H
 
 #include "cpu.h"
+#include "kernels/list.h" /* made by ../meson.build: BI_KERNELS */
 #include "simd.h"
 
-/* PLAIN(name): bi_cpu_<name>_tasks and bi_cpu_<name>_run; SCRATCH(name): also
- * bi_cpu_<name>_scratch_size; each with the suffix of the set, by BI_ISA_NAME. */
-#define BI_CPU_ENTRY_LIST(PLAIN, SCRATCH)                                                          \
-    SCRATCH(linear)                                                                                \
-    PLAIN(embedding)                                                                               \
-    PLAIN(scale_rows)                                                                              \
-    PLAIN(halves)                                                                                  \
-    PLAIN(select_rows)                                                                             \
-    PLAIN(unary)                                                                                   \
-    PLAIN(add)                                                                                     \
-    PLAIN(mul)                                                                                     \
-    PLAIN(positions)                                                                               \
-    PLAIN(embedding_windows)                                                                       \
-    PLAIN(sequence_windows)                                                                        \
-    PLAIN(layernorm)                                                                               \
-    SCRATCH(mean_pool)                                                                             \
-    PLAIN(rope_table)                                                                              \
-    PLAIN(rope)                                                                                    \
-    PLAIN(norm_act)                                                                                \
-    PLAIN(pair_diff)                                                                               \
-    PLAIN(pair_pool)                                                                               \
-    PLAIN(upsample)                                                                                \
-    PLAIN(bin_sums)                                                                                \
-    PLAIN(depthwise)                                                                               \
-    SCRATCH(rel_attention)                                                                         \
-    SCRATCH(attention)                                                                             \
-    SCRATCH(scores)                                                                                \
-    PLAIN(relative_bias)                                                                           \
-    PLAIN(softmax)                                                                                 \
-    SCRATCH(mix)                                                                                   \
-    PLAIN(virtual_cb)                                                                              \
-    PLAIN(knn)                                                                                     \
-    PLAIN(rbf)                                                                                     \
-    PLAIN(relative)                                                                                \
-    PLAIN(orientation)                                                                             \
-    PLAIN(edge_concat)                                                                             \
-    PLAIN(edge_sum)                                                                                \
-    PLAIN(neighbor_sum)                                                                            \
-    PLAIN(row_bias)                                                                                \
-    PLAIN(atom_features)                                                                           \
-    PLAIN(atom_pairs)                                                                              \
-    PLAIN(fill)                                                                                    \
-    PLAIN(put_rows)                                                                                \
-    PLAIN(next_step)                                                                               \
-    PLAIN(draw)                                                                                    \
-    SCRATCH(edge_message)                                                                          \
-    SCRATCH(contacts)                                                                              \
-    SCRATCH(attention_contacts)
-
-#define BI_CPU_DECLARE_PLAIN(name)                                                                 \
+/* Every kernel of ops.inc (BI_KERNELS) has bi_cpu_<name>_tasks and bi_cpu_<name>_run, some have
+ * bi_cpu_<name>_scratch_size, with the suffix of the set (BI_ISA_NAME). Behind them its file says
+ * BI_CPU_ENTRY(name), or BI_CPU_ENTRY_SCRATCH(name) where it has the third, which makes of them
+ * what the table points to. */
+#define BI_CPU_DECLARE(name)                                                                       \
     int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads);                          \
-    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch);
-#define BI_CPU_DECLARE_SCRATCH(name)                                                               \
-    BI_CPU_DECLARE_PLAIN(name)                                                                     \
-    size_t BI_ISA_NAME(name##_scratch_size)(const void *params, int64_t rows, int64_t longest);
-BI_CPU_ENTRY_LIST(BI_CPU_DECLARE_PLAIN, BI_CPU_DECLARE_SCRATCH)
-#undef BI_CPU_DECLARE_PLAIN
-#undef BI_CPU_DECLARE_SCRATCH
+    void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks,                \
+                                 void *scratch);                                                   \
+    size_t BI_ISA_NAME(name##_scratch_size)(const void *params, int64_t rows, int64_t longest);    \
+    extern const struct bi_cpu_entry BI_ISA_NAME(name##_entry);
+BI_KERNELS(BI_CPU_DECLARE)
+#undef BI_CPU_DECLARE
+#define BI_CPU_ENTRY(name)                                                                         \
+    const struct bi_cpu_entry BI_ISA_NAME(name##_entry) = {#name, BI_ISA_NAME(name##_tasks),       \
+                                                           BI_ISA_NAME(name##_run), NULL};
+#define BI_CPU_ENTRY_SCRATCH(name)                                                                 \
+    const struct bi_cpu_entry BI_ISA_NAME(name##_entry) = {#name, BI_ISA_NAME(name##_tasks),       \
+                                                           BI_ISA_NAME(name##_run),                \
+                                                           BI_ISA_NAME(name##_scratch_size)};
 
 /* linear.c: packed weights, see struct bi_cpu_kernels */
 size_t BI_ISA_NAME(pack_size)(int64_t n, int64_t k);

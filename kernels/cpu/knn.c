@@ -131,3 +131,5 @@ void BI_ISA_NAME(knn_run)(const void *params, int64_t task, int64_t n_tasks, voi
         }
     }
 }
+
+BI_CPU_ENTRY(knn)

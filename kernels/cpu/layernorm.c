@@ -175,3 +175,6 @@ size_t BI_ISA_NAME(mean_pool_scratch_size)(const void *params, int64_t rows, int
     (void)longest;
     return sizeof(float) * (size_t)(p->w ? p->width : STRIP);
 }
+
+BI_CPU_ENTRY(layernorm)
+BI_CPU_ENTRY_SCRATCH(mean_pool)

@@ -268,3 +268,5 @@ void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_
         }
     }
 }
+
+BI_CPU_ENTRY_SCRATCH(linear)

@@ -194,3 +194,9 @@ void BI_ISA_NAME(depthwise_run)(const void *params, int64_t task, int64_t n_task
         }
     }
 }
+
+BI_CPU_ENTRY(norm_act)
+BI_CPU_ENTRY(pair_diff)
+BI_CPU_ENTRY(pair_pool)
+BI_CPU_ENTRY(upsample)
+BI_CPU_ENTRY(depthwise)

@@ -211,3 +211,5 @@ void BI_ISA_NAME(rel_attention_run)(const void *params, int64_t task, int64_t n_
                   (int)min64(rows - r, BLOCK));
     }
 }
+
+BI_CPU_ENTRY_SCRATCH(rel_attention)

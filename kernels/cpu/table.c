@@ -1,12 +1,10 @@
 /* table.c - the table of one instruction set. */
 #include "entries.h"
 
-#define PLAIN(n) {#n, BI_ISA_NAME(n##_tasks), BI_ISA_NAME(n##_run), NULL},
-#define SCRATCH(n)                                                                                 \
-    {#n, BI_ISA_NAME(n##_tasks), BI_ISA_NAME(n##_run), BI_ISA_NAME(n##_scratch_size)},
-static const struct bi_cpu_entry entries[] = {
-    BI_CPU_ENTRY_LIST(PLAIN, SCRATCH) /* ends with name NULL */
-    {NULL, NULL, NULL, NULL},
+static const struct bi_cpu_entry *const entries[] = {
+#define KERNEL(name) &BI_ISA_NAME(name##_entry),
+    BI_KERNELS(KERNEL) NULL,
+#undef KERNEL
 };
 
 static const struct bi_cpu_kernels kernels = {

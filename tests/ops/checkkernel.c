@@ -215,14 +215,6 @@ static struct params bind(const struct ck_case *c, const struct batch *b, float 
     return p;
 }
 
-static const struct bi_cpu_entry *find_entry(const struct bi_cpu_kernels *k, const char *name)
-{
-    for (const struct bi_cpu_entry *e = k->entries; e->name; e++)
-        if (!strcmp(e->name, name))
-            return e;
-    return NULL;
-}
-
 static void *pack_weight(const struct ck_case *c, const struct batch *b,
                          const struct bi_cpu_kernels *k)
 {
@@ -435,7 +427,7 @@ static struct attempt run_once(struct ck *ck, const struct ck_case *c, int isa,
     void *packed = pack_weight(c, b, k);
     struct params p = bind(c, b, t.out, packed);
     set_gates(c, k, &p);
-    if (!run_tasks(ck, find_entry(k, c->entry), b, &p, n_threads))
+    if (!run_tasks(ck, bi_cpu_find_entry(k, c->entry), b, &p, n_threads))
         fail(ck, c, isa, "scratch overrun");
     for (int i = 0; i < b->n_arrays; i++)
         if (c->arrays[i].role == CK_OUT &&
@@ -547,7 +539,7 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
 {
     enum { RUNS = 51 };
     const struct bi_cpu_kernels *k = ck->kernels[isa];
-    const struct bi_cpu_entry *e = find_entry(k, c->entry);
+    const struct bi_cpu_entry *e = bi_cpu_find_entry(k, c->entry);
     float *base[CK_ARRAYS], *out[CK_ARRAYS];
     double took[RUNS], bytes = 0, until = seconds() + 1;
     int n = 0;
@@ -605,7 +597,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
             continue;
         }
         ck->of[i].cases++;
-        if (!find_entry(ck->kernels[i], c->entry)) {
+        if (!bi_cpu_find_entry(ck->kernels[i], c->entry)) {
             fail(ck, c, i, "no such kernel");
             continue;
         }
@@ -630,7 +622,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     c->reference(p.bytes);
     for (int i = 0; i < ck->n_kernels; i++) {
         const struct bi_cpu_kernels *k = ck->kernels[i];
-        const struct bi_cpu_entry *e = find_entry(k, c->entry);
+        const struct bi_cpu_entry *e = bi_cpu_find_entry(k, c->entry);
         const struct batch none = {.counts = {.n_tokens = 1}};
         void *packed = NULL;
         if (!e) {

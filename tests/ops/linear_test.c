@@ -220,8 +220,7 @@ int main(void)
 {
     TEST(description_names_the_machine);
     for (int i = 0; (kernels = bi_cpu_kernels_usable(i)); i++) {
-        for (entry = kernels->entries; strcmp(entry->name, "linear"); entry++)
-            ;
+        entry = bi_cpu_find_entry(kernels, "linear");
         TEST(equals_the_chain);
         TEST(rows_do_not_meet);
         TEST(no_rows_no_tasks);

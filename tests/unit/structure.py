@@ -47,6 +47,10 @@ ONLY = {
 }
 
 
+# Headers that kernels/meson.build makes.
+GENERATED = {'kernels/list.h', 'kernels/gpu_list.h', 'kernels/emu_modules.h'}
+
+
 def sources(*folders, suffixes=('.c', '.h', '.inc')):
     """Path from the root and text of every source file in the folders."""
     found = []
@@ -77,6 +81,8 @@ def without_comments(text, strings=True):
 
 def resolve(path, name):
     """The file of the tree that #include "name" in `path` means, or None."""
+    if name in GENERATED:
+        return name
     places = [os.path.dirname(path), '', 'include']
     for place in places:
         candidate = os.path.normpath(os.path.join(place, name))

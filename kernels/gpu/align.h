@@ -1,0 +1,61 @@
+/* align.h - GPU entries of kernels/align.h, and their grids.
+ *
+ * align_*_LxR_lM: groups of L lanes with R rows each, up to M letters (align.h); scores of pairs
+ * in 16 bits: global, with free ends, with flags for align_walk. align_long*: one pair by strips of
+ * 128 rows, in 32 bits. */
+#ifndef BI_GPU_ALIGN_ENTRIES_H
+#define BI_GPU_ALIGN_ENTRIES_H
+
+#include "../align.h"
+#include "grid.h"
+
+/* A block takes the jobs of as many groups of lanes as it has. */
+#define BI_GPU_ALIGN_GRID(lanes)                                                                   \
+    static inline void bi_gpu_grid_align##lanes(const void *params,                                \
+                                                const struct bi_counts *bucket, int32_t grid[2])   \
+    {                                                                                              \
+        (void)bucket;                                                                              \
+        grid[0] = bi_gpu_blocks(((const struct bi_align_params *)params)->n_jobs,                  \
+                                BI_ALIGN_GPU_THREADS / lanes);                                     \
+        grid[1] = 1;                                                                               \
+    }
+BI_GPU_ALIGN_GRID(8)
+BI_GPU_ALIGN_GRID(16)
+BI_GPU_ALIGN_GRID(32)
+
+/* At most a task or a trail for each wave; waves beyond them leave. */
+static inline void bi_gpu_grid_align_long(const void *params, const struct bi_counts *bucket,
+                                          int32_t grid[2])
+{
+    (void)bucket;
+    grid[0] = ((const struct bi_align_long_params *)params)->n_tasks;
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_counts *bucket,
+                                          int32_t grid[2])
+{
+    (void)bucket;
+    grid[0] = ((const struct bi_align_walk_params *)params)->n_trails;
+    grid[1] = 1;
+}
+
+/* clang-format off */
+#define BI_GPU_ENTRIES_align(E) \
+    E(align_8x8_l8, align, align, 64, 8192, align8)                   \
+    E(align_16x16_l8, align, align, 64, 16384, align16)               \
+    E(align_32x13_l8, align, align, 64, 16384, align32)               \
+    E(align_16x8_l22, align, align, 64, 22528, align16)               \
+    E(align_16x16_l22, align, align, 64, 45056, align16)              \
+    E(align_32x13_l22, align, align, 64, 45056, align32)              \
+    E(align_16x16_l32, align, align, 64, 65536, align16)              \
+    E(align_ends_16x16_l8, align_ends, align, 64, 16384, align16)     \
+    E(align_ends_16x16_l32, align_ends, align, 64, 65536, align16)    \
+    E(align_trace_16x8_l8, align_trace, align, 64, 8192, align16)     \
+    E(align_trace_16x8_l32, align_trace, align, 64, 32768, align16)   \
+    E(align_long, align_long, align_long, 64, 4096, align_long)       \
+    E(align_long_trace, align_long, align_long, 64, 4096, align_long) \
+    E(align_walk, align_walk, align_walk, 64, 0, align_walk)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,53 @@
+/* attention.h - GPU entries of kernels/attention.h, and their grids.
+ *
+ * attention_dN_a: q, k, v, y a; table f32; head widths up to N; softmax in f32. Take the smallest N
+ * that does: f16 16, 32, 64, 128; f32 64, 128, 256. attention_bias_*: with a bias by place; the f32
+ * entries take one, too. scores_a: q, k a; p f32. mix_a: p f32; v, y a. */
+#ifndef BI_GPU_ATTENTION_ENTRIES_H
+#define BI_GPU_ATTENTION_ENTRIES_H
+
+#include "../attention.h"
+#include "grid.h"
+
+BI_GPU_TILES_GRID(attention, attention, 64)
+
+static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi_counts *bucket,
+                                             int32_t grid[2])
+{
+    const struct bi_relative_bias_params *p = (const struct bi_relative_bias_params *)params;
+    grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
+    grid[1] = 1;
+}
+
+static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
+                                       int32_t grid[2])
+{
+    const struct bi_softmax_params *p = (const struct bi_softmax_params *)params;
+    grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
+    grid[1] = 1;
+}
+
+BI_GPU_TILES_GRID(attention_f32, attention, 32)
+BI_GPU_TILES_GRID(scores, scores, 32)
+BI_GPU_TILES_GRID(mix, mix, 32)
+
+/* clang-format off */
+#define BI_GPU_ENTRIES_attention(E) \
+    E(attention_bias_d64_f16, attention, attention, 128, 18432, attention)     \
+    E(attention_bias_d128_f16, attention, attention, 128, 17408, attention)    \
+    E(attention_d16_f16, attention, attention, 128, 6144, attention)           \
+    E(attention_d32_f16, attention, attention, 128, 10240, attention)          \
+    E(attention_d64_f16, attention, attention, 128, 18432, attention)          \
+    E(attention_d128_f16, attention, attention, 128, 17408, attention)         \
+    E(relative_bias_f32, relative_bias, relative_bias, 256, 0, relative_bias)  \
+    E(softmax_f32, softmax, softmax, 256, 0, softmax)                          \
+    E(attention_d64_f32, attention_f32, attention, 256, 20864, attention_f32)  \
+    E(attention_d128_f32, attention_f32, attention, 256, 20864, attention_f32) \
+    E(attention_d256_f32, attention_f32, attention, 256, 20864, attention_f32) \
+    E(scores_f32, scores, scores, 256, 20864, scores)                          \
+    E(scores_f16, scores, scores, 256, 20864, scores)                          \
+    E(mix_f32, mix, mix, 256, 20864, mix)                                      \
+    E(mix_f16, mix, mix, 256, 20864, mix)
+/* clang-format on */
+
+#endif
