@@ -79,170 +79,7 @@ static void give_for(struct ck *ck, void *p)
         free(p);
 }
 
-/* ---- entries: which arrays of each are f16, and how far off they may be ---- */
-
-struct precision {
-    const char *name;
-    size_t halves[8];                /* offsets of pointers to f16; ends with SIZE_MAX */
-    double absolute, relative, nmse; /* added to what the case allows in f32 */
-    const char *same_as;             /* an entry before this with the same bits */
-};
-
-#define AT(type, member) offsetof(struct bi_##type##_params, member)
-#define END SIZE_MAX
-/* clang-format off */
-static const struct precision precisions[] = {
-#define LINEAR_HALF(name, same)                                                          \
-    {name, {AT(linear, x), AT(linear, w), AT(linear, residual), AT(linear, y), END},     \
-     1e-6, 6e-4, 1e-7, same}
-    LINEAR_HALF("linear_f16_f16", NULL), LINEAR_HALF("linear_small_f16_f16", "linear_f16_f16"),
-    {"linear_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
-    {"linear_small_f16_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_f16_f32"},
-    {"linear_gated_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
-     1e-6, 6e-4, 1e-7, NULL},
-    {"linear_gated_small_f16_f16", {AT(linear, x), AT(linear, w), AT(linear, y), END},
-     1e-6, 6e-4, 1e-7, "linear_gated_f16_f16"},
-#define LINEAR_SM90(kind, same) LINEAR_HALF("linear_sm90_" kind "f16", same)
-    LINEAR_SM90("small_", NULL), LINEAR_SM90("", "linear_sm90_small_f16"),
-    LINEAR_SM90("128x64_", "linear_sm90_small_f16"), LINEAR_SM90("64x64_", "linear_sm90_small_f16"),
-    LINEAR_SM90("32x64_", "linear_sm90_small_f16"), LINEAR_SM90("32x32_", "linear_sm90_small_f16"),
-    LINEAR_SM90("192x96_", "linear_sm90_small_f16"), LINEAR_SM90("192x192_", "linear_sm90_small_f16"),
-    LINEAR_SM90("rotated_", NULL), LINEAR_SM90("small_rotated_", "linear_sm90_rotated_f16"),
-    LINEAR_SM90("128x64_rotated_", "linear_sm90_rotated_f16"),
-    LINEAR_SM90("64x64_rotated_", "linear_sm90_rotated_f16"),
-    LINEAR_SM90("32x64_rotated_", "linear_sm90_rotated_f16"),
-    LINEAR_SM90("gated_", NULL), LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
-#define LINEAR_FOLLOWED(entry, more, same)                                              \
-    {"linear_sm90_" entry "_f16",                                                        \
-     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, more), AT(linear, residual),        \
-      AT(linear, more_x), AT(linear, more_w), END},                                       \
-     1e-6, 6e-4, 1e-7, same}
-    LINEAR_FOLLOWED("normed", also, NULL),
-    LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
-    LINEAR_FOLLOWED("192x192_normed", also, "linear_sm90_normed_f16"),
-    /* sums of rows and differences of taps are rounded, too */
-#define LINEAR_TWIN(entry, same)                                                         \
-    {"linear_sm90_" entry "_f16",                                                        \
-     {AT(linear, x), AT(linear, w), AT(linear, y), AT(linear, also), END}, 3e-2, 2e-3, 4e-7, same}
-    LINEAR_TWIN("twin_normed", NULL), LINEAR_TWIN("small_twin_normed", "linear_sm90_twin_normed_f16"),
-    LINEAR_FOLLOWED("paired", also, NULL),
-    LINEAR_FOLLOWED("small_paired", also, "linear_sm90_paired_f16"),
-    LINEAR_FOLLOWED("192x192_paired", also, "linear_sm90_paired_f16"),
-    LINEAR_FOLLOWED("pooled", odd, NULL),
-    LINEAR_FOLLOWED("small_pooled", odd, "linear_sm90_pooled_f16"),
-    LINEAR_FOLLOWED("192x96_pooled", odd, "linear_sm90_pooled_f16"),
-#define LINEAR_POOLED_F32(tile, same)                                                    \
-    {"linear_sm90_" tile "pooled_f32", {AT(linear, x), AT(linear, w), AT(linear, odd), END},     \
-     0, 0, 0, same}
-    LINEAR_POOLED_F32("", NULL), LINEAR_POOLED_F32("small_", "linear_sm90_pooled_f32"),
-    LINEAR_POOLED_F32("192x96_", "linear_sm90_pooled_f32"),
-    {"linear_sm90_small_f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, NULL},
-#define LINEAR_SM90_F32(tile)                                                            \
-    {"linear_sm90_" tile "f32", {AT(linear, x), AT(linear, w), END}, 0, 0, 0, "linear_sm90_small_f32"}
-    LINEAR_SM90_F32(""), LINEAR_SM90_F32("128x64_"), LINEAR_SM90_F32("64x64_"),
-    LINEAR_SM90_F32("32x64_"), LINEAR_SM90_F32("32x32_"), LINEAR_SM90_F32("192x96_"),
-#define ATTENTION_SM90(n)                                                                \
-    {"attention_sm90_d" n "_f16",                                                        \
-     {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
-     8e-3, 2e-3, 1e-5, NULL}
-    ATTENTION_SM90("16"), ATTENTION_SM90("32"), ATTENTION_SM90("64"), ATTENTION_SM90("128"),
-#define ATTENTION(n)                                                                     \
-    {"attention_d" n "_f16",                                                             \
-     {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
-     8e-3, 2e-3, 1e-5, NULL}
-    ATTENTION("16"), ATTENTION("32"), ATTENTION("64"), ATTENTION("128"),
-#define BIASED(n)                                                                        \
-    {"attention_bias_d" n "_f16",                                                        \
-     {AT(attention, q), AT(attention, k), AT(attention, v), AT(attention, y), END},      \
-     8e-3, 2e-3, 1e-5, NULL}
-    BIASED("64"), BIASED("128"),
-    {"attention_d64_f32", {END}, 0, 0, 0, NULL},
-    {"attention_d128_f32", {END}, 0, 0, 0, NULL},
-    {"attention_d256_f32", {END}, 0, 0, 0, NULL},
-    {"linear_f32", {END}, 0, 0, 0, NULL},
-    {"linear_small_f32", {END}, 0, 0, 0, "linear_f32"},
-    {"scores_f32", {END}, 0, 0, 0, NULL},
-    {"scores_f16", {AT(scores, q), AT(scores, k), END}, 0, 0, 0, NULL},
-    {"mix_f32", {END}, 0, 0, 0, NULL},
-    {"mix_f16", {AT(mix, v), AT(mix, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"contacts_f32", {END}, 0, 0, 0, NULL},
-    {"attention_contacts_f32", {END}, 5e-6, 0, 1e-11, NULL},
-    {"attention_contacts_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
-     5e-6, 0, 1e-11, NULL},
-    {"attention_contacts_plain_f16", {AT(attention_contacts, q), AT(attention_contacts, k), END},
-     5e-6, 0, 1e-11, NULL},
-    {"layernorm_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"layernorm_wide_f32_f16", {AT(layernorm, y), AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7,
-     "layernorm_f32_f16"},
-    {"layernorm_rotated_f16_f16", {AT(layernorm, x), AT(layernorm, y), END}, 1e-6, 6e-4, 1e-7,
-     NULL},
-    {"layernorm_f16_f16", {AT(layernorm, x), AT(layernorm, y), AT(layernorm, copy), END}, 1e-6,
-     6e-4, 1e-7, NULL},
-    {"layernorm_f32_f32", {AT(layernorm, copy), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"mul_f32", {END}, 0, 0, 0, NULL},
-    {"mul_f16", {AT(mul, a), AT(mul, b), AT(mul, y), END}, 1e-7, 6e-4, 1e-7, NULL},
-    {"positions_f32", {END}, 0, 0, 0, NULL},
-    {"sequence_windows_f32", {END}, 0, 0, 0, NULL},
-    {"embedding_windows_f32", {END}, 0, 0, 0, NULL},
-    /* few different numbers, each rounded once: the bound of one holds for their sum, no less */
-    {"embedding_windows_f16", {AT(embedding_windows, y), END}, 1e-7, 5e-4, 2.5e-7, NULL},
-    {"relative_bias_f32", {END}, 0, 0, 0, NULL},
-    {"embedding_f32", {END}, 0, 0, 0, NULL},
-    {"embedding_f16", {AT(embedding, table), END}, 0, 0, 0, NULL},
-    {"select_rows_f32", {END}, 0, 0, 0, NULL},
-    {"select_rows_f16", {AT(select_rows, x), AT(select_rows, y), END}, 0, 0, 0, NULL},
-    {"select_rows_f32_f16", {AT(select_rows, y), END}, 1e-7, 6e-4, 1e-7, NULL},
-    {"halves_f32_f16", {AT(halves, y), END}, 0, 0, 0, NULL},
-    {"scale_rows_f32", {END}, 0, 0, 0, NULL},
-    {"unary_f32", {END}, 1e-8, 4e-7, 0, NULL},
-    {"unary_f16", {AT(unary, x), AT(unary, y), END}, 1e-7, 6e-4, 1e-7, NULL},
-    {"add_f32", {END}, 0, 0, 0, NULL},
-    {"add_f16", {AT(add, a), AT(add, b), AT(add, y), END}, 1e-7, 6e-4, 1e-7, NULL},
-    {"mean_pool_f32", {END}, 0, 0, 0, NULL},
-    {"mean_pool_f16", {AT(mean_pool, x), END}, 0, 0, 0, NULL},
-    {"rope_table_f32", {END}, 0, 0, 0, NULL},
-    {"rope_f32", {END}, 0, 0, 0, NULL},
-    {"rope_f16", {AT(rope, x), AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"rope_f32_f16", {AT(rope, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"softmax_f32", {END}, 0, 0, 0, NULL},
-#define REL_ATTENTION(name)                                                              \
-    {name,                                                                               \
-     {AT(rel_attention, q), AT(rel_attention, k), AT(rel_attention, v), AT(rel_attention, r), \
-      AT(rel_attention, y), END},                                                        \
-     2e-2, 4e-3, 2e-5, NULL}
-    REL_ATTENTION("rel_attention_f16"), REL_ATTENTION("rel_attention_sm90_f16"),
-    {"rel_attention_f32", {END}, 0, 0, 0, NULL},
-    {"virtual_cb_f32", {END}, 0, 0, 0, NULL},
-    {"knn_f32", {END}, 0, 0, 0, NULL},
-    {"rbf_f32", {END}, 0, 0, 0, NULL},
-    {"relative_f32", {END}, 0, 0, 0, NULL},
-    {"orientation_f32", {END}, 0, 0, 0, NULL},
-    {"edge_concat_f32", {END}, 0, 0, 0, NULL},
-    {"edge_sum_f32", {END}, 0, 0, 0, NULL},
-    {"neighbor_sum_f32", {END}, 0, 0, 0, NULL},
-    {"row_bias_f32", {END}, 0, 0, 0, NULL},
-    {"edge_message_f32", {END}, 0, 0, 0, NULL},
-    {"atom_features_f32", {END}, 0, 0, 0, NULL},
-    {"atom_pairs_f32", {END}, 0, 0, 0, NULL},
-    {"fill_f32", {END}, 0, 0, 0, NULL},
-    {"put_rows_f32", {END}, 0, 0, 0, NULL},
-    {"next_step_f32", {END}, 0, 0, 0, NULL},
-    {"draw_f32", {END}, 0, 0, 0, NULL},
-    {"norm_act_f32_f32", {END}, 1e-6, 1e-6, 0, NULL},
-    {"norm_act_f32_f16", {AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"norm_act_f16_f16", {AT(norm_act, x), AT(norm_act, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"pair_diff_f32_f32", {END}, 0, 0, 0, NULL},
-    {"pair_diff_f32_f16", {AT(pair_diff, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"pair_diff_f16_f16", {AT(pair_diff, x), AT(pair_diff, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"pair_pool_f32_f32", {END}, 0, 0, 0, NULL},
-    {"pair_pool_f16_f32", {AT(pair_pool, x), END}, 0, 0, 0, NULL},
-    {"pair_pool_f16_f16", {AT(pair_pool, x), AT(pair_pool, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-    {"upsample_f32", {END}, 0, 0, 0, NULL},
-    {"bin_sums_f32", {END}, 0, 0, 0, NULL},
-    {"depthwise_f32_f32", {END}, 0, 0, 0, NULL},
-    {"depthwise_f32_f16", {AT(depthwise, y), END}, 1e-6, 6e-4, 1e-7, NULL},
-};
-/* clang-format on */
+/* ---- entries ---- */
 
 static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
                                                   BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
@@ -263,17 +100,20 @@ static bool is_later_part(size_t entry)
     return !strncmp(entries[entry].name, "then_", 5);
 }
 
-static const struct precision *precision_of(const char *name)
+/* Which arrays of an entry are f16, and how far off it may be (ck_entry); NULL: nothing says. */
+static const struct ck_entry *precision_of(const char *name)
 {
-    for (size_t i = 0; i < BI_COUNT(precisions); i++)
-        if (!strcmp(precisions[i].name, name))
-            return &precisions[i];
-    return NULL;
+    static const struct ck_entry full = {.halves = {CK_END}};
+    for (size_t i = 0; i < ck_n_ops; i++)
+        for (const struct ck_entry *e = ck_ops[i]->entries; e && e->name; e++)
+            if (!strcmp(e->name, name))
+                return e;
+    return strstr(name, "f16") ? NULL : &full;
 }
 
-static bool is_half(const struct precision *p, const struct ck_array *a)
+static bool is_half(const struct ck_entry *p, const struct ck_array *a)
 {
-    for (int i = 0; p->halves[i] != END; i++)
+    for (int i = 0; p->halves[i] != CK_END; i++)
         if (p->halves[i] == a->pointer)
             return true;
     return false;
@@ -291,12 +131,12 @@ static bool has(const struct ck_case *c, size_t pointer)
 /* What follows y in a case of linear, as entries are named; NULL = nothing. */
 static const char *followed_by(const struct ck_case *c)
 {
-    return strcmp(c->entry, "linear")  ? NULL
-           : has(c, AT(linear, odd))   ? "_pooled"
-           : has(c, AT(linear, scale)) ? "_normed"
-           : has(c, AT(linear, also))  ? "_paired"
-           : has(c, AT(linear, table)) ? "_rotated"
-                                       : NULL;
+    return strcmp(c->entry, "linear")     ? NULL
+           : has(c, CK_AT(linear, odd))   ? "_pooled"
+           : has(c, CK_AT(linear, scale)) ? "_normed"
+           : has(c, CK_AT(linear, also))  ? "_paired"
+           : has(c, CK_AT(linear, table)) ? "_rotated"
+                                          : NULL;
 }
 
 /* Does an entry of gpu_entries_sm90.h? */
@@ -310,13 +150,13 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
     }
     if (d && sscanf(d, "_d%d", &width) == 1) {
         const struct bi_attention_params *p = (const void *)c->params;
-        return p->head_dim == width && !p->reach && !has(c, AT(attention, table));
+        return p->head_dim == width && !p->reach && !has(c, CK_AT(attention, table));
     }
     const struct bi_linear_params *p = (const void *)c->params;
     if (followed_by(c)) /* large tiles, one to a block, always write y and make nothing again */
         return strstr(name, followed_by(c)) != NULL && !p->twin == !strstr(name, "twin_") &&
                (strncmp(name, "linear_sm90_192x", 16) ||
-                (has(c, AT(linear, y)) && !has(c, AT(linear, more_x))));
+                (has(c, CK_AT(linear, y)) && !has(c, CK_AT(linear, more_x))));
     if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled") ||
         strstr(name, "_rotated"))
         return false;
@@ -339,10 +179,10 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
     if (!is_of(entry, c->entry) || is_later_part(entry))
         return false;
     if (!strcmp(name, "attention_contacts_plain_f16"))
-        return !has(c, AT(attention_contacts, table)) &&
+        return !has(c, CK_AT(attention_contacts, table)) &&
                ((const struct bi_attention_contacts_params *)c->params)->head_dim <= 128;
     if (!strcmp(c->entry, "layernorm") &&
-        has(c, AT(layernorm, table)) != (strstr(name, "_rotated") != NULL))
+        has(c, CK_AT(layernorm, table)) != (strstr(name, "_rotated") != NULL))
         return false;
     if (entries[entry].head)
         return ck->device && device_facts(ck->device)->hopper && serves_sm90(entry, c);
@@ -351,7 +191,7 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
         (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
         return false;
-    if (!strcmp(name, "layernorm_f16_f16") && has(c, AT(layernorm, add)))
+    if (!strcmp(name, "layernorm_f16_f16") && has(c, CK_AT(layernorm, add)))
         return false; /* sums are float32 */
     if (!strcmp(c->entry, "attention") && strstr(name, "_f16")) {
         bool bias = ((const struct bi_attention_params *)c->params)->reach > 0;
@@ -532,7 +372,7 @@ static void set_rows(const struct ck_case *c, const struct ck_array *a, struct i
 /* Memory of all arrays, inputs filled, outputs patterned; and the params. half: what the entry
  * keeps in f16; device: really so, else the same numbers in f32 for the reference. */
 static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b,
-                          const struct precision *half, bool device, struct bi_counts *bucket)
+                          const struct ck_entry *half, bool device, struct bi_counts *bucket)
 {
     struct run run = {0};
     const bool chosen = ck_random(ck, 0, 1);
@@ -640,7 +480,7 @@ static bool canaries_intact(const struct image *m, int64_t live, int64_t width)
 static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t, const struct batch *b,
                     const struct run *expected, const struct run *got)
 {
-    const struct precision *p = precision_of(entries[e].name);
+    const struct ck_entry *p = precision_of(entries[e].name);
     struct result *result = &ck->of[e][t];
     /* operands below 2^-14 are lost: a few of hundreds in a sum, each with up to 2^-14 of the other operand */
     const bool flushes = !ck->device && targets[t]->flushes;
@@ -810,7 +650,7 @@ static void check_windows(struct ck *ck, const struct ck_case *c, size_t e, int 
         return;
     apart.arrays[0].rows = p->rows;
     apart.arrays[0].width = p->k;
-    apart.arrays[0].ld = AT(linear, ldx);
+    apart.arrays[0].ld = CK_AT(linear, ldx);
     struct batch own = new_batch(&apart, c->lengths, c->n_seqs);
     for (int64_t r = 0; r < p->rows; r++)
         memcpy(own.values[0] + r * p->k, b->values[0] + r * p->ldx, sizeof(float) * (size_t)p->k);
@@ -881,7 +721,7 @@ static bool uses_matrix_units(const char *name)
 
 static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b)
 {
-    const struct precision *p = precision_of(entries[e].name);
+    const struct ck_entry *p = precision_of(entries[e].name);
     struct bi_counts bucket;
     struct run expected = new_run(ck, c, b, p, false, &bucket);
     c->reference(expected.params);
@@ -1028,7 +868,7 @@ static const char *time_launch(struct ck *ck, size_t e, const void *params,
 static void time_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b,
                        double flops)
 {
-    const struct precision *p = precision_of(entries[e].name);
+    const struct ck_entry *p = precision_of(entries[e].name);
     struct bi_counts bucket;
     struct run run = new_run(ck, c, b, p, true, &bucket);
     double seconds = 0, bytes = 0;
@@ -1138,7 +978,8 @@ int main(int argc, char **argv)
     for (size_t e = 0; e < BI_COUNT(entries); e++)
         if (strncmp(params_of[e], "align", 5) && /* of no graph: align_gpu_test.c */
             !precision_of(entries[e].name) && !is_later_part(e)) {
-            fprintf(stderr, "checkkernel_gpu: %s has no line of precision\n", entries[e].name);
+            fprintf(stderr, "checkkernel_gpu: %s has f16 in its name, and no ck_entry\n",
+                    entries[e].name);
             return 1;
         }
     if (ck.bench)

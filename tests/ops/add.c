@@ -43,4 +43,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_add = {"add", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"add_f16", {CK_AT(add, a), CK_AT(add, b), CK_AT(add, y), CK_END}, 1e-7, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_add = {.stem = "add", .cases = cases, .entries = entries};

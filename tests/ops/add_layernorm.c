@@ -53,4 +53,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_add_layernorm = {"add_layernorm", cases};
+const struct ck_op ck_add_layernorm = {.stem = "add_layernorm", .cases = cases};

@@ -30,4 +30,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_atom_features = {"atom_features", cases};
+const struct ck_op ck_atom_features = {.stem = "atom_features", .cases = cases};

@@ -33,4 +33,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_atom_pairs = {"atom_pairs", cases};
+const struct ck_op ck_atom_pairs = {.stem = "atom_pairs", .cases = cases};

@@ -99,4 +99,24 @@ static void cases(struct ck *ck)
     check(ck, &n, 3, 16, 0, 1, 8, "large scores, few keys");
 }
 
-const struct ck_op ck_attention = {"attention", cases};
+/* clang-format off */
+#define ATTENTION(name)                                                                            \
+    {name,                                                                                         \
+     {CK_AT(attention, q), CK_AT(attention, k), CK_AT(attention, v), CK_AT(attention, y), CK_END}, \
+     8e-3, 2e-3, 1e-5, NULL}
+static const struct ck_entry entries[] = {
+    ATTENTION("attention_sm90_d16_f16"),
+    ATTENTION("attention_sm90_d32_f16"),
+    ATTENTION("attention_sm90_d64_f16"),
+    ATTENTION("attention_sm90_d128_f16"),
+    ATTENTION("attention_d16_f16"),
+    ATTENTION("attention_d32_f16"),
+    ATTENTION("attention_d64_f16"),
+    ATTENTION("attention_d128_f16"),
+    ATTENTION("attention_bias_d64_f16"),
+    ATTENTION("attention_bias_d128_f16"),
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_attention = {.stem = "attention", .cases = cases, .entries = entries};

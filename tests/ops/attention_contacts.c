@@ -69,4 +69,16 @@ static void cases(struct ck *ck)
     check(ck, &n, 1, 8, 1, 1, 1, 1, "more than a piece");
 }
 
-const struct ck_op ck_attention_contacts = {"attention_contacts", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"attention_contacts_f32", {CK_END}, 5e-6, 0, 1e-11, NULL},
+    {"attention_contacts_f16",
+     {CK_AT(attention_contacts, q), CK_AT(attention_contacts, k), CK_END}, 5e-6, 0, 1e-11, NULL},
+    {"attention_contacts_plain_f16",
+     {CK_AT(attention_contacts, q), CK_AT(attention_contacts, k), CK_END}, 5e-6, 0, 1e-11, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_attention_contacts = {
+    .stem = "attention_contacts", .cases = cases, .entries = entries};

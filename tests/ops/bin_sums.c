@@ -40,4 +40,4 @@ static void cases(struct ck *ck)
               (int)ck_random(ck, 1, i % 2 ? 30 : 200), i % 4 == 3, "random");
 }
 
-const struct ck_op ck_bin_sums = {"bin_sums", cases};
+const struct ck_op ck_bin_sums = {.stem = "bin_sums", .cases = cases};

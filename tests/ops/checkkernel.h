@@ -68,9 +68,21 @@ struct ck_case {
     const char *note;          /* for --bench and messages: "H=20 d=16 S=475" */
 };
 
+/* An entry of the GPU kernels: which of its arrays are f16, and how far off it may be beside what
+ * the case allows in f32. An entry that is not named, and has no f16 in its name, is all in f32. */
+struct ck_entry {
+    const char *name;
+    size_t halves[8]; /* offsets of the pointers to f16, up to CK_END */
+    double absolute, relative, nmse;
+    const char *same_as; /* an entry with the same bits */
+};
+#define CK_AT(type, member) offsetof(struct bi_##type##_params, member)
+#define CK_END SIZE_MAX
+
 struct ck_op {
     const char *stem;
     void (*cases)(struct ck *ck);
+    const struct ck_entry *entries; /* the kernel's, up to one without a name; may be NULL */
 };
 
 /* A case whose arrays the caller has made and put into params: for graphs, where what a number

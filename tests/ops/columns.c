@@ -27,4 +27,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_columns = {"columns", cases};
+const struct ck_op ck_columns = {.stem = "columns", .cases = cases};

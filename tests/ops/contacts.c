@@ -52,4 +52,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_contacts = {"contacts", cases};
+const struct ck_op ck_contacts = {.stem = "contacts", .cases = cases};

@@ -32,4 +32,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_depthwise = {"depthwise", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"depthwise_f32_f16", {CK_AT(depthwise, y), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_depthwise = {.stem = "depthwise", .cases = cases, .entries = entries};

@@ -68,4 +68,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_draw = {"draw", cases};
+const struct ck_op ck_draw = {.stem = "draw", .cases = cases};

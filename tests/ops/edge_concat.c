@@ -30,4 +30,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_edge_concat = {"edge_concat", cases};
+const struct ck_op ck_edge_concat = {.stem = "edge_concat", .cases = cases};

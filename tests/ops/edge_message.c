@@ -35,4 +35,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_edge_message = {"edge_message", cases};
+const struct ck_op ck_edge_message = {.stem = "edge_message", .cases = cases};

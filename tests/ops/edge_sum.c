@@ -27,4 +27,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_edge_sum = {"edge_sum", cases};
+const struct ck_op ck_edge_sum = {.stem = "edge_sum", .cases = cases};

@@ -43,4 +43,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_embedding = {"embedding", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"embedding_f16", {CK_AT(embedding, table), CK_END}, 0, 0, 0, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_embedding = {.stem = "embedding", .cases = cases, .entries = entries};

@@ -27,4 +27,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_fill = {"fill", cases};
+const struct ck_op ck_fill = {.stem = "fill", .cases = cases};

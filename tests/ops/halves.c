@@ -36,4 +36,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_halves = {"halves", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"halves_f32_f16", {CK_AT(halves, y), CK_END}, 0, 0, 0, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_halves = {.stem = "halves", .cases = cases, .entries = entries};

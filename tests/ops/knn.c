@@ -82,4 +82,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_knn = {"knn", cases};
+const struct ck_op ck_knn = {.stem = "knn", .cases = cases};

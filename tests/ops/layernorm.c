@@ -96,4 +96,20 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_layernorm = {"layernorm", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"layernorm_f32_f16", {CK_AT(layernorm, y), CK_AT(layernorm, copy), CK_END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_wide_f32_f16", {CK_AT(layernorm, y), CK_AT(layernorm, copy), CK_END},
+     1e-6, 6e-4, 1e-7, "layernorm_f32_f16"},
+    {"layernorm_rotated_f16_f16", {CK_AT(layernorm, x), CK_AT(layernorm, y), CK_END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_f16_f16",
+     {CK_AT(layernorm, x), CK_AT(layernorm, y), CK_AT(layernorm, copy), CK_END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {"layernorm_f32_f32", {CK_AT(layernorm, copy), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_layernorm = {.stem = "layernorm", .cases = cases, .entries = entries};

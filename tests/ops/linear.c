@@ -130,4 +130,70 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_linear = {"linear", cases};
+/* clang-format off */
+#define X_W CK_AT(linear, x), CK_AT(linear, w)
+#define LINEAR_HALF(name, same)                                                                    \
+    {name, {X_W, CK_AT(linear, residual), CK_AT(linear, y), CK_END}, 1e-6, 6e-4, 1e-7, same}
+#define LINEAR_FULL(name, same) {name, {X_W, CK_END}, 0, 0, 0, same}
+#define LINEAR_GATED(name, same) {name, {X_W, CK_AT(linear, y), CK_END}, 1e-6, 6e-4, 1e-7, same}
+#define LINEAR_SM90(kind, same) LINEAR_HALF("linear_sm90_" kind "f16", same)
+#define LINEAR_FOLLOWED(entry, more, same)                                                         \
+    {"linear_sm90_" entry "_f16",                                                                  \
+     {X_W, CK_AT(linear, y), CK_AT(linear, more), CK_AT(linear, residual), CK_AT(linear, more_x),  \
+      CK_AT(linear, more_w), CK_END},                                                              \
+     1e-6, 6e-4, 1e-7, same}
+/* sums of rows and differences of taps are rounded, too */
+#define LINEAR_TWIN(entry, same)                                                                   \
+    {"linear_sm90_" entry "_f16", {X_W, CK_AT(linear, y), CK_AT(linear, also), CK_END},            \
+     3e-2, 2e-3, 4e-7, same}
+#define LINEAR_POOLED(tile, same)                                                                  \
+    {"linear_sm90_" tile "pooled_f32", {X_W, CK_AT(linear, odd), CK_END}, 0, 0, 0, same}
+static const struct ck_entry entries[] = {
+    LINEAR_HALF("linear_f16_f16", NULL),
+    LINEAR_HALF("linear_small_f16_f16", "linear_f16_f16"),
+    LINEAR_FULL("linear_f16_f32", NULL),
+    LINEAR_FULL("linear_small_f16_f32", "linear_f16_f32"),
+    LINEAR_GATED("linear_gated_f16_f16", NULL),
+    LINEAR_GATED("linear_gated_small_f16_f16", "linear_gated_f16_f16"),
+    LINEAR_SM90("small_", NULL),
+    LINEAR_SM90("", "linear_sm90_small_f16"),
+    LINEAR_SM90("128x64_", "linear_sm90_small_f16"),
+    LINEAR_SM90("64x64_", "linear_sm90_small_f16"),
+    LINEAR_SM90("32x64_", "linear_sm90_small_f16"),
+    LINEAR_SM90("32x32_", "linear_sm90_small_f16"),
+    LINEAR_SM90("192x96_", "linear_sm90_small_f16"),
+    LINEAR_SM90("192x192_", "linear_sm90_small_f16"),
+    LINEAR_SM90("rotated_", NULL),
+    LINEAR_SM90("small_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("128x64_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("64x64_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("32x64_rotated_", "linear_sm90_rotated_f16"),
+    LINEAR_SM90("gated_", NULL),
+    LINEAR_SM90("small_gated_", "linear_sm90_gated_f16"),
+    LINEAR_FOLLOWED("normed", also, NULL),
+    LINEAR_FOLLOWED("small_normed", also, "linear_sm90_normed_f16"),
+    LINEAR_FOLLOWED("192x192_normed", also, "linear_sm90_normed_f16"),
+    LINEAR_TWIN("twin_normed", NULL),
+    LINEAR_TWIN("small_twin_normed", "linear_sm90_twin_normed_f16"),
+    LINEAR_FOLLOWED("paired", also, NULL),
+    LINEAR_FOLLOWED("small_paired", also, "linear_sm90_paired_f16"),
+    LINEAR_FOLLOWED("192x192_paired", also, "linear_sm90_paired_f16"),
+    LINEAR_FOLLOWED("pooled", odd, NULL),
+    LINEAR_FOLLOWED("small_pooled", odd, "linear_sm90_pooled_f16"),
+    LINEAR_FOLLOWED("192x96_pooled", odd, "linear_sm90_pooled_f16"),
+    LINEAR_POOLED("", NULL),
+    LINEAR_POOLED("small_", "linear_sm90_pooled_f32"),
+    LINEAR_POOLED("192x96_", "linear_sm90_pooled_f32"),
+    LINEAR_FULL("linear_sm90_small_f32", NULL),
+    LINEAR_FULL("linear_sm90_f32", "linear_sm90_small_f32"),
+    LINEAR_FULL("linear_sm90_128x64_f32", "linear_sm90_small_f32"),
+    LINEAR_FULL("linear_sm90_64x64_f32", "linear_sm90_small_f32"),
+    LINEAR_FULL("linear_sm90_32x64_f32", "linear_sm90_small_f32"),
+    LINEAR_FULL("linear_sm90_32x32_f32", "linear_sm90_small_f32"),
+    LINEAR_FULL("linear_sm90_192x96_f32", "linear_sm90_small_f32"),
+    {"linear_small_f32", {CK_END}, 0, 0, 0, "linear_f32"},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_linear = {.stem = "linear", .cases = cases, .entries = entries};

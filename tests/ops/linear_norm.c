@@ -105,4 +105,4 @@ static void cases(struct ck *ck)
                  "twin");
 }
 
-const struct ck_op ck_linear_norm = {"linear_norm", cases};
+const struct ck_op ck_linear_norm = {.stem = "linear_norm", .cases = cases};

@@ -75,4 +75,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_linear_pairs = {"linear_pairs", cases};
+const struct ck_op ck_linear_pairs = {.stem = "linear_pairs", .cases = cases};

@@ -54,4 +54,4 @@ static void cases(struct ck *ck)
               i % 3, "random");
 }
 
-const struct ck_op ck_linear_pool = {"linear_pool", cases};
+const struct ck_op ck_linear_pool = {.stem = "linear_pool", .cases = cases};

@@ -41,4 +41,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_matmul = {"matmul", cases};
+const struct ck_op ck_matmul = {.stem = "matmul", .cases = cases};

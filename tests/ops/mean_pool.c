@@ -45,4 +45,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_mean_pool = {"mean_pool", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"mean_pool_f16", {CK_AT(mean_pool, x), CK_END}, 0, 0, 0, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_mean_pool = {.stem = "mean_pool", .cases = cases, .entries = entries};

@@ -47,4 +47,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_mix = {"mix", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"mix_f16", {CK_AT(mix, v), CK_AT(mix, y), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_mix = {.stem = "mix", .cases = cases, .entries = entries};

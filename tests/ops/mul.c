@@ -36,4 +36,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_mul = {"mul", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"mul_f16", {CK_AT(mul, a), CK_AT(mul, b), CK_AT(mul, y), CK_END}, 1e-7, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_mul = {.stem = "mul", .cases = cases, .entries = entries};

@@ -40,4 +40,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_neighbor_sum = {"neighbor_sum", cases};
+const struct ck_op ck_neighbor_sum = {.stem = "neighbor_sum", .cases = cases};

@@ -53,4 +53,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_next_step = {"next_step", cases};
+const struct ck_op ck_next_step = {.stem = "next_step", .cases = cases};

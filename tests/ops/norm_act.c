@@ -51,4 +51,14 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_norm_act = {"norm_act", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"norm_act_f32_f32", {CK_END}, 1e-6, 1e-6, 0, NULL},
+    {"norm_act_f32_f16", {CK_AT(norm_act, y), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"norm_act_f16_f16", {CK_AT(norm_act, x), CK_AT(norm_act, y), CK_END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_norm_act = {.stem = "norm_act", .cases = cases, .entries = entries};

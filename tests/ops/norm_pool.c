@@ -50,4 +50,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_norm_pool = {"norm_pool", cases};
+const struct ck_op ck_norm_pool = {.stem = "norm_pool", .cases = cases};

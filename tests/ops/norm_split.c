@@ -47,4 +47,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_norm_split = {"norm_split", cases};
+const struct ck_op ck_norm_split = {.stem = "norm_split", .cases = cases};

@@ -28,4 +28,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_orientation = {"orientation", cases};
+const struct ck_op ck_orientation = {.stem = "orientation", .cases = cases};

@@ -26,4 +26,13 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_pair_diff = {"pair_diff", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"pair_diff_f32_f16", {CK_AT(pair_diff, y), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"pair_diff_f16_f16", {CK_AT(pair_diff, x), CK_AT(pair_diff, y), CK_END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_pair_diff = {.stem = "pair_diff", .cases = cases, .entries = entries};

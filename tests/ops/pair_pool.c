@@ -36,4 +36,13 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_pair_pool = {"pair_pool", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"pair_pool_f16_f32", {CK_AT(pair_pool, x), CK_END}, 0, 0, 0, NULL},
+    {"pair_pool_f16_f16", {CK_AT(pair_pool, x), CK_AT(pair_pool, y), CK_END},
+     1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_pair_pool = {.stem = "pair_pool", .cases = cases, .entries = entries};

@@ -36,4 +36,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_positions = {"positions", cases};
+const struct ck_op ck_positions = {.stem = "positions", .cases = cases};

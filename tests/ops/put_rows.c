@@ -28,4 +28,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_put_rows = {"put_rows", cases};
+const struct ck_op ck_put_rows = {.stem = "put_rows", .cases = cases};

@@ -34,4 +34,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_rbf = {"rbf", cases};
+const struct ck_op ck_rbf = {.stem = "rbf", .cases = cases};

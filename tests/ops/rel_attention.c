@@ -69,4 +69,17 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_rel_attention = {"rel_attention", cases};
+/* clang-format off */
+#define REL_ATTENTION(name)                                                                        \
+    {name,                                                                                         \
+     {CK_AT(rel_attention, q), CK_AT(rel_attention, k), CK_AT(rel_attention, v),                   \
+      CK_AT(rel_attention, r), CK_AT(rel_attention, y), CK_END},                                   \
+     2e-2, 4e-3, 2e-5, NULL}
+static const struct ck_entry entries[] = {
+    REL_ATTENTION("rel_attention_f16"),
+    REL_ATTENTION("rel_attention_sm90_f16"),
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_rel_attention = {.stem = "rel_attention", .cases = cases, .entries = entries};

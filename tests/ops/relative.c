@@ -29,4 +29,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_relative = {"relative", cases};
+const struct ck_op ck_relative = {.stem = "relative", .cases = cases};

@@ -41,4 +41,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_relative_bias = {"relative_bias", cases};
+const struct ck_op ck_relative_bias = {.stem = "relative_bias", .cases = cases};

@@ -44,4 +44,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_rmsnorm = {"rmsnorm", cases};
+const struct ck_op ck_rmsnorm = {.stem = "rmsnorm", .cases = cases};

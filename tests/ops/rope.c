@@ -40,4 +40,12 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_rope = {"rope", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"rope_f16", {CK_AT(rope, x), CK_AT(rope, y), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {"rope_f32_f16", {CK_AT(rope, y), CK_END}, 1e-6, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_rope = {.stem = "rope", .cases = cases, .entries = entries};

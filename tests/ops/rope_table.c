@@ -34,4 +34,4 @@ static void cases(struct ck *ck)
         check(ck, (int)ck_random(ck, 1, i % 2 ? 20 : 1500), (int)ck_random(ck, 1, 64), "random");
 }
 
-const struct ck_op ck_rope_table = {"rope_table", cases};
+const struct ck_op ck_rope_table = {.stem = "rope_table", .cases = cases};

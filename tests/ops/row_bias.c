@@ -29,4 +29,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_row_bias = {"row_bias", cases};
+const struct ck_op ck_row_bias = {.stem = "row_bias", .cases = cases};

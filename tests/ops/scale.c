@@ -40,4 +40,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_scale = {"scale", cases};
+const struct ck_op ck_scale = {.stem = "scale", .cases = cases};

@@ -38,4 +38,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_scale_rows = {"scale_rows", cases};
+const struct ck_op ck_scale_rows = {.stem = "scale_rows", .cases = cases};

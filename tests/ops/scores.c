@@ -47,4 +47,11 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_scores = {"scores", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"scores_f16", {CK_AT(scores, q), CK_AT(scores, k), CK_END}, 0, 0, 0, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_scores = {.stem = "scores", .cases = cases, .entries = entries};

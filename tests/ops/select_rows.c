@@ -38,4 +38,12 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_select_rows = {"select_rows", cases};
+/* clang-format off */
+static const struct ck_entry entries[] = {
+    {"select_rows_f16", {CK_AT(select_rows, x), CK_AT(select_rows, y), CK_END}, 0, 0, 0, NULL},
+    {"select_rows_f32_f16", {CK_AT(select_rows, y), CK_END}, 1e-7, 6e-4, 1e-7, NULL},
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_select_rows = {.stem = "select_rows", .cases = cases, .entries = entries};

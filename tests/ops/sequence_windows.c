@@ -40,4 +40,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_sequence_windows = {"sequence_windows", cases};
+const struct ck_op ck_sequence_windows = {.stem = "sequence_windows", .cases = cases};

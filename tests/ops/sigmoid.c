@@ -40,4 +40,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_sigmoid = {"sigmoid", cases};
+const struct ck_op ck_sigmoid = {.stem = "sigmoid", .cases = cases};

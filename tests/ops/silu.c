@@ -40,4 +40,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_silu = {"silu", cases};
+const struct ck_op ck_silu = {.stem = "silu", .cases = cases};

@@ -44,4 +44,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_softmax = {"softmax", cases};
+const struct ck_op ck_softmax = {.stem = "softmax", .cases = cases};

@@ -29,4 +29,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_upsample = {"upsample", cases};
+const struct ck_op ck_upsample = {.stem = "upsample", .cases = cases};

@@ -23,4 +23,4 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_virtual_cb = {"virtual_cb", cases};
+const struct ck_op ck_virtual_cb = {.stem = "virtual_cb", .cases = cases};

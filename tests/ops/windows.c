@@ -71,4 +71,4 @@ static void cases(struct ck *ck)
               (int)ck_random(ck, 2, 19), 8 * (int)ck_random(ck, 1, 20), "random, in eights");
 }
 
-const struct ck_op ck_windows = {"windows", cases};
+const struct ck_op ck_windows = {.stem = "windows", .cases = cases};
