@@ -41,7 +41,7 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
 
 /* Eight tokens to a block. */
 static inline void bi_gpu_grid_tokens(const void *params, const struct bi_counts *bucket,
-                                    int32_t grid[2])
+                                      int32_t grid[2])
 {
     (void)params;
     grid[0] = bi_gpu_blocks(bucket->n_tokens, 8);
