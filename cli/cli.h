@@ -16,6 +16,7 @@
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
  *   info.c      bioinfer info and devices
  *   molecule.c  bioinfer molecule info
+ *   report.c    bioinfer report and plot
  *   parallel.c  one piece of work on several threads
  *   escape.c    bytes that no terminal gets
  *   output.c    text to standard output or, atomically, to a file
@@ -88,7 +89,9 @@ enum cli_command {
     CLI_DESIGN = 64,
     CLI_MERGE = 128,
     CLI_MOLECULE = 256,
-    CLI_INDEX = 512
+    CLI_INDEX = 512,
+    CLI_REPORT = 1024,
+    CLI_PLOT = 2048
 };
 
 #define CLI_MAX_LAYERS 256
@@ -117,7 +120,8 @@ struct cli_options {
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version, models;
-    bool atoms; /* molecule info */
+    bool atoms;                 /* molecule info */
+    const char *record, *genes; /* reports and plots */
     const char *method, *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;
@@ -245,6 +249,7 @@ int cli_tracks(struct cli *cli);
 int cli_design(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_molecule(struct cli *cli);
+int cli_report(struct cli *cli);
 int cli_devices(struct cli *cli);
 
 /* ---- progress.c ---- */

@@ -450,6 +450,10 @@ int main(int argc, char **argv)
     case CLI_INFO:
         code = cli_info(&cli);
         break;
+    case CLI_REPORT:
+    case CLI_PLOT:
+        code = cli_report(&cli);
+        break;
     case CLI_MOLECULE:
         code = cli_molecule(&cli);
         break;

@@ -37,7 +37,9 @@ struct option {
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
 #define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
-#define EVERY (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE | CLI_INDEX)
+#define SHOWS (CLI_REPORT | CLI_PLOT)
+#define EVERY                                                                                      \
+    (RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE | CLI_INDEX | SHOWS)
 
 /* clang-format off */
 static const struct option table[] = {
@@ -49,7 +51,7 @@ static const struct option table[] = {
      "embeddings also several, separated by commas, or all (every GPU there is)"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
-    {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN, NULL,
+    {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
      "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
@@ -172,8 +174,9 @@ static const struct option table[] = {
      "restrict residues by the PSSM's log-odds"},
     {"backbone-noise", 0, TEXT, "X", FIELD(noise), CLI_DESIGN, NULL,
      "angstrom of noise on the coordinates (default: 0)"},
-    {"sequences", 0, TEXT, "FILE", FIELD(sequences), CLI_DESIGN, NULL,
-     "FASTA of sequences for --score-only, '/' between chains"},
+    {"sequences", 0, TEXT, "FILE", FIELD(sequences), CLI_DESIGN | SHOWS, NULL,
+     "FASTA of sequences for --score-only, '/' between chains; reports of alignments:\n"
+     "the FASTA files that were aligned, with commas between"},
     {"conditional", 0, FLAG, NULL, FIELD(conditional), CLI_DESIGN, NULL,
      "log-probabilities of each position given all other residues"},
     {"conditional-backbone", 0, FLAG, NULL, FIELD(conditional_backbone), CLI_DESIGN, NULL,
@@ -251,6 +254,10 @@ static const struct option table[] = {
      "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},
     {"atoms", 0, FLAG, NULL, FIELD(atoms), CLI_MOLECULE, NULL,
      "two more columns: each atom and each bond of a molecule"},
+    {"record", 0, TEXT, "ID", FIELD(record), SHOWS, NULL,
+     "show this record alone; of bedGraph a region, CONTIG:START-END"},
+    {"genes", 0, TEXT, "FILE", FIELD(genes), SHOWS, NULL,
+     "GTF, GFF3 or BED of genes to draw beside tracks of bedGraph"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
      "no progress, no summary, no warnings; of records without a result their number alone"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
@@ -278,6 +285,10 @@ static const struct command {
      "where records lie in a FASTA file, FILE.bfi, so that no shard reads all of it"},
     {"info", CLI_INFO, "bioinfer info FILE",
      "what a file holds: weights, arrays of an output, FASTA, BED, VCF"},
+    {"report", CLI_REPORT, "bioinfer report OUT [-o report.html] [--record ID] [options]",
+     "an output as one page: figures, distributions, tables; no network, no other file"},
+    {"plot", CLI_PLOT, "bioinfer plot OUT [-o picture.svg] [--record ID] [options]",
+     "one figure of an output as SVG: contact map, heat map, histogram, tracks"},
     {"molecule", CLI_MOLECULE, "bioinfer molecule info FILE [--atoms]",
      "what perception made of each molecule of an SDF, MOL2 or PDB file"},
     {"devices", CLI_DEVICES, "bioinfer devices",

@@ -222,6 +222,23 @@ BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path,
                                     int (*write)(void *user, const char *text, size_t len),
                                     void *user, struct bioinfer_error *err);
 
+struct bioinfer_report_params {
+    size_t struct_size;
+    const char *record;    /* shown alone; of bedGraph a region "contig:start-end"; NULL = all */
+    const char *genes;     /* GTF, GFF3 or BED of genes, drawn beside tracks of bedGraph */
+    const char *sequences; /* FASTA files of aligned records, with commas between them */
+    int picture;           /* non-zero: one figure as SVG, the first that is no table */
+};
+
+/* Writes an output of bioinfer (arrays, tables, designs, alignments, bedGraph) through `write`, in
+ * one call, as a page of HTML that needs no other file and no network. Equal files give equal
+ * bytes; of large ones a part is shown, which the page says. params may be NULL. NOT_FOUND: no such
+ * record, no figure. EMPTY: nothing to show. UNSUPPORTED: no output of a kind that it knows. */
+BIOINFER_API int bioinfer_file_report(bioinfer_context *ctx, const char *path,
+                                      const struct bioinfer_report_params *params,
+                                      int (*write)(void *user, const char *text, size_t len),
+                                      void *user, struct bioinfer_error *err);
+
 /* Writes what perception makes of each molecule of a file (SDF, MOL2, or the ligands of a PDB file,
  * plain or in gzip; "-" is standard input) as tab-separated lines through `write`, below a line of
  * names; with `atoms` each atom and bond as well. `man bioinfer` says what the columns mean.

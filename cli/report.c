@@ -1,0 +1,28 @@
+/* report.c - `bioinfer report OUT` and `bioinfer plot OUT`: an output as a page or a picture. */
+#include "cli.h"
+
+#include <string.h>
+
+int cli_report(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_report_params params = BIOINFER_PARAMS(
+        struct bioinfer_report_params, .record = o->record, .genes = o->genes,
+        .sequences = o->sequences, .picture = o->command == CLI_PLOT);
+    struct bioinfer_error err = {0};
+    struct cli_output out = {0};
+    int st, code;
+
+    if ((code = cli_open_context(cli)))
+        return code;
+    if ((st = cli_output_open(&out, o->output, &err)))
+        return cli_fail(cli, CLI_AT_CREATE, st, &err);
+    st = bioinfer_file_report(cli->ctx, o->input, &params, cli_output_callback, &out, &err);
+    if (st && !out.status) {
+        cli_output_close(&out);
+        return cli_fail(cli, CLI_AT_INPUT, st, &err);
+    }
+    st = cli_output_finish(&out, &err);
+    cli_output_close(&out);
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}

@@ -1,0 +1,46 @@
+/* arrays.h - the named arrays of an output: npz, npy, safetensors, jsonl. */
+#ifndef BI_REPORT_ARRAYS_H
+#define BI_REPORT_ARRAYS_H
+
+#include "../base/arena.h"
+#include "../base/dtype.h"
+#include "../base/file.h"
+
+enum { BI_ARRAY_RANK = 4 };
+
+struct bi_array_entry {
+    const char *name;    /* NUL-terminated; bytes of the file */
+    enum bi_dtype dtype; /* BI_DTYPE_COUNT: texts, or a type that is not read */
+    int rank;            /* more than BI_ARRAY_RANK: the shape is not kept, and it cannot be read */
+    uint64_t shape[BI_ARRAY_RANK];
+    uint64_t n;     /* elements */
+    uint64_t width; /* bytes of one; texts are filled up with zeros */
+    uint64_t at;    /* offset in the file; in jsonl that of the line */
+    uint64_t size;  /* in jsonl: bytes of the line */
+    size_t number;  /* in jsonl: which of the line's arrays */
+};
+
+struct bi_array_held {
+    const struct bi_array_entry *of; /* their array; NULL = none is held */
+    float *values;                   /* all elements of it */
+};
+
+/* Zero-initialise but for arena.env. */
+struct bi_arrays {
+    struct bi_arena arena;
+    struct bi_file file;
+    const char *format;                      /* "npz" */
+    const char *version, *model, *signature; /* who wrote it; NULL = not told */
+    struct bi_array_entry *entries;          /* in file order */
+    size_t n, cap;
+    struct bi_array_held *held; /* the values of jsonl that were decoded last */
+};
+
+/* Lists the arrays. *is_one = false: the file is no container of arrays, and nothing was opened. */
+int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct bioinfer_error *err);
+/* Elements [first, first + n) as float32. */
+int bi_arrays_read(const struct bi_arrays *a, const struct bi_array_entry *e, uint64_t first,
+                   uint64_t n, float *dst, struct bioinfer_error *err);
+void bi_arrays_close(struct bi_arrays *a); /* accepts one that was not opened */
+
+#endif

@@ -1,0 +1,21 @@
+/* report.h - an output as a page of HTML or one picture. The kinds of outputs, and how much of a
+ * large one is shown, stand in view.h and show.h. */
+#ifndef BI_REPORT_H
+#define BI_REPORT_H
+
+#include "../base/buf.h"
+
+struct bi_report_options {
+    const char *record;    /* the only one that is shown, of bedGraph a region; NULL = all */
+    const char *genes;     /* GTF, GFF3 or BED; NULL = none */
+    const char *sequences; /* FASTA files with commas between; NULL = none */
+};
+
+/* Appends one page that needs nothing beside itself. The same output gives the same bytes. */
+int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
+                   struct bioinfer_error *err);
+/* Appends one figure as SVG: of several the first. */
+int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
+                   struct bioinfer_error *err);
+
+#endif

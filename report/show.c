@@ -1,0 +1,196 @@
+/* show.c - tells what an output is and hands it to the reader of its kind. */
+#include "show.h"
+
+#include <string.h>
+
+#include "report.h"
+
+int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err)
+{
+    return bi_fail(err, BIOINFER_NOMEM, "%s: the figures of a report", s->path);
+}
+
+struct head {
+    char line[256];
+};
+
+static int take_head(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
+{
+    struct head *h = user;
+    (void)number;
+    (void)err;
+    if (!n)
+        return 0;
+    n = n < sizeof h->line - 1 ? n : sizeof h->line - 1;
+    memcpy(h->line, line, n);
+    h->line[n] = '\0';
+    return 1;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), k = strlen(suffix);
+    return n >= k && !strcmp(path + n - k, suffix);
+}
+
+/* "chr1 TAB 0 TAB 10 TAB 1.5" */
+static bool is_bedgraph(const char *line)
+{
+    char copy[256], *f[5];
+    memcpy(copy, line, strlen(line) + 1);
+    return bi_fields(copy, '\t', f, 5) == 4 && *f[1] && *f[2] &&
+           strspn(f[1], "0123456789") == strlen(f[1]) && strspn(f[2], "0123456789") == strlen(f[2]);
+}
+
+static bool is_paf(const char *line)
+{
+    size_t tabs = 0;
+    for (const char *c = line; *c; c++)
+        tabs += *c == '\t';
+    return tabs >= 11 && (strstr(line, "\t+\t") || strstr(line, "\t-\t"));
+}
+
+static int show_text(struct bi_show *s, struct bioinfer_error *err)
+{
+    struct head h = {{0}};
+    const char *t = h.line;
+    int st = bi_lines_each(s->env, s->path, take_head, &h, err);
+    if (st)
+        return st;
+    if (!*t)
+        return bi_fail(err, BIOINFER_EMPTY, "%s: an empty file: nothing to show", s->path);
+    if (begins(t, "id\tposition\twildtype\tmutant\tscore"))
+        return bi_show_substitutions(s, err);
+    if (begins(t, "query\ttarget\tscore"))
+        return bi_show_alignments(s, 't', err);
+    if (begins(t, "@HD\t") || begins(t, "@SQ\t"))
+        return bi_show_alignments(s, 's', err);
+    if (begins(t, "name\tsample\ttemperature\tscore"))
+        return bi_show_designs(s, false, err);
+    if (*t == '>' && strstr(t, ", score="))
+        return bi_show_designs(s, true, err);
+    if (begins(t, "track type=bedGraph") || is_bedgraph(t))
+        return bi_show_bedgraph(s, err);
+    if (begins(t, "ordinal\tid\tlength\tstatus") && ends_with(s->path, ".manifest.tsv"))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: this is the manifest; give the output beside it, whose manifest is "
+                       "then read as well",
+                       s->path);
+    if (is_paf(t))
+        return bi_show_alignments(s, 'p', err);
+    if (begins(t, "####") || *t == '>')
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       *t == '>' ? "%s: FASTA without scores of designs: an input, not an output"
+                                 : "%s: alignments to be read as they are; a report reads tsv, sam "
+                                   "and paf",
+                       s->path);
+    if (!strchr(t, '\t') && !strchr(t, ','))
+        return bi_fail(
+            err, BIOINFER_UNSUPPORTED,
+            "%s: no output of bioinfer that a report reads: arrays (npz, npy, "
+            "safetensors, jsonl), tables (tsv, csv, sam, paf), designs (fasta), bedgraph",
+            s->path);
+    s->view.kind = begins(t, "id\tlength\tpll") ? "pseudo-perplexities" : "a table";
+    return bi_show_table(s, err);
+}
+
+static bool has_records(const struct bi_view *v)
+{
+    for (const struct bi_figure *f = v->figures; f; f = f->next)
+        if (!strcmp(f->group, "Records"))
+            return true;
+    return false;
+}
+
+/* Who wrote the output, as far as it says. */
+static bool add_origin(struct bi_view *v, const struct bi_arrays *a)
+{
+    bool ok = bi_view_fact(v, "Format", "%s, %zu arrays", a->format, a->n);
+    if (a->model)
+        ok = ok && bi_view_fact(v, "Model", "%s", a->model);
+    if (a->version)
+        ok = ok && bi_view_fact(v, "bioinfer", "%s", a->version);
+    if (a->signature && *a->signature)
+        ok = ok && bi_view_fact(v, "Fingerprint", "%s", a->signature);
+    return ok;
+}
+
+static int show_file(struct bi_show *s, struct bioinfer_error *err)
+{
+    struct bi_arrays a = {.arena = {.env = s->env}, .file = BI_FILE_NONE};
+    bool is_arrays;
+    int st = bi_arrays_open(&a, s->path, &is_arrays, err);
+    if (!st && is_arrays) {
+        if (!a.n && !s->manifest.n)
+            st = bi_fail(err, BIOINFER_EMPTY, "%s: no array in it: nothing to show", s->path);
+        else if (!(st = bi_show_arrays(s, &a, err)) && !add_origin(&s->view, &a))
+            st = bi_show_no_memory(s, err);
+    }
+    bi_arrays_close(&a);
+    return st || is_arrays ? st : show_text(s, err);
+}
+
+int bi_show_output(struct bi_show *s, struct bioinfer_error *err)
+{
+    const char *name = strrchr(s->path, '/');
+    struct bi_view *v = &s->view;
+    int st;
+    v->arena.env = s->env;
+    s->one = v->record != NULL;
+    v->kind = "an output";
+    v->title = name && name[1] ? name + 1 : s->path;
+    if ((st = bi_manifest_read(s, err)) || (st = bi_manifest_show(s, err)))
+        return st;
+    st = bi_path_is_folder(s->path) ? bi_show_bedgraph(s, err) : show_file(s, err);
+    if (!st && !has_records(v))
+        st = bi_manifest_table(s, NULL, NULL, err);
+    for (size_t i = 0; !st && v->record && !v->found && i < s->manifest.n_kept; i++)
+        v->found = !strcmp(v->record, s->manifest.ids[i]);
+    if (!st && v->record && !v->found)
+        st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: no record '%.200s' in it", s->path, v->record);
+    return st;
+}
+
+void bi_show_free(struct bi_show *s)
+{
+    bi_map_free(&s->manifest.lengths_by_id);
+    bi_arena_reset(&s->view.arena);
+}
+
+static int open_view(struct bi_show *s, const struct bi_env *env, const char *path,
+                     const struct bi_report_options *options, struct bioinfer_error *err)
+{
+    *s = (struct bi_show){.env = env,
+                          .path = path,
+                          .genes = options->genes,
+                          .sequences = options->sequences,
+                          .view = {.arena = {.env = env}, .record = options->record}};
+    return bi_show_output(s, err);
+}
+
+int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
+                   struct bioinfer_error *err)
+{
+    struct bi_show s;
+    int st = open_view(&s, out->env, path, options, err);
+    if (!st)
+        st = bi_page_write(&s.view, out, err);
+    bi_show_free(&s);
+    return st;
+}
+
+int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
+                   struct bioinfer_error *err)
+{
+    struct bi_show s;
+    int st = open_view(&s, out->env, path, options, err);
+    if (!st)
+        st = bi_svg_write(&s.view, out, err);
+    bi_show_free(&s);
+    return st;
+}

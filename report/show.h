@@ -1,0 +1,82 @@
+/* show.h - the readers of a report: what an output holds becomes figures of a view. */
+#ifndef BI_REPORT_SHOW_H
+#define BI_REPORT_SHOW_H
+
+#include "../base/map.h"
+#include "arrays.h"
+#include "view.h"
+
+/* The manifest beside an output, as much of it as is kept: all counts, and at most BI_VIEW_ROWS
+ * records, evenly chosen. */
+struct bi_manifest {
+    bool found;
+    uint64_t n, n_failed, residues;
+    size_t n_kept;
+    uint64_t *ordinals;
+    double *lengths, *used; /* used: NaN where there is no result */
+    const char **ids, **statuses, **messages;
+    struct bi_map lengths_by_id; /* for the records that are kept */
+};
+
+struct bi_show {
+    const struct bi_env *env;
+    const char *path;
+    const char *genes;     /* GTF, GFF3 or BED of genes; NULL = none */
+    const char *sequences; /* FASTA files with commas between; NULL = none */
+    struct bi_view view;
+    struct bi_manifest manifest;
+    bool one; /* only one record is shown, with more detail */
+};
+
+/* ---- show.c ---- */
+
+/* Makes the view of the output at s->path. */
+int bi_show_output(struct bi_show *s, struct bioinfer_error *err);
+void bi_show_free(struct bi_show *s);
+int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err);
+
+/* ---- manifest.c ---- */
+
+/* Reads PATH.manifest.tsv when it is there. */
+int bi_manifest_read(struct bi_show *s, struct bioinfer_error *err);
+/* Adds facts, reasons of failures and the histogram of lengths. */
+int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err);
+/* Adds the table of records; norms: of the records by id, NULL = none. */
+int bi_manifest_table(struct bi_show *s, const struct bi_map *by_id, const float *norms,
+                      struct bioinfer_error *err);
+
+/* ---- lines.c: text, line by line, plain or gzip ---- */
+
+/* Takes a line without its end, NUL-terminated, its own to change. 0: go on, > 0: stop, < 0: a
+ * status. */
+typedef int (*bi_line_take)(void *user, char *line, size_t n, uint64_t number,
+                            struct bioinfer_error *err);
+/* Hands out all lines; LIMIT for one of more than 16 MiB, FORMAT for a NUL byte. */
+int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take, void *user,
+                  struct bioinfer_error *err);
+/* Cuts a line into fields at the separator, in place; a field of a table with commas may stand in
+ * quotes. Gives the number of fields, of which at most `most` are set. */
+size_t bi_fields(char *line, char separator, char **fields, size_t most);
+
+/* ---- one reader each ---- */
+
+int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err);
+/* Vectors [n, width] of one place; reads vector i. */
+typedef int (*bi_vector_read)(void *user, size_t i, float *dst, struct bioinfer_error *err);
+int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const *ids,
+                    bi_vector_read read, void *user, const char *what, struct bioinfer_error *err);
+int bi_show_table(struct bi_show *s, struct bioinfer_error *err);         /* any table */
+int bi_show_substitutions(struct bi_show *s, struct bioinfer_error *err); /* bioinfer score */
+int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err);
+int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err); /* t, s or p */
+int bi_show_bedgraph(struct bi_show *s,
+                     struct bioinfer_error *err); /* a file or a folder of them */
+/* Adds the genes of a region to a figure of tracks. */
+int bi_show_genes(struct bi_show *s, struct bi_tracks *t, struct bioinfer_error *err);
+
+/* Two principal components of n vectors [n, width]: directions [2, width] fitted to centred rows,
+ * `centre` [width] their mean, share[2] of the variance. x is overwritten. */
+int bi_pca(const struct bi_env *env, float *x, size_t n, size_t width, float *centre,
+           float *directions, double *share, struct bioinfer_error *err);
+
+#endif

@@ -1,0 +1,431 @@
+/* svg.c - one figure of a view as a picture: SVG 1.1 with texts as texts; cells of heat maps are an
+ * image within it. The colours are those of the light page. */
+#include <math.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "../base/number.h"
+#include "../loaders/gunzip.h"
+#include "../writers/text.h"
+#include "view.h"
+
+/* ---- 1 texts and colours ------------------------------------------------------------- */
+
+/* Appends text for XML: no control byte, and at most `most` characters. */
+static void put_text(struct bi_buf *out, const char *text, size_t most)
+{
+    struct bi_buf utf8 = {.env = out->env};
+    bi_put_utf8(&utf8, text);
+    for (size_t i = 0; i < utf8.size; i++) {
+        const unsigned char c = (unsigned char)utf8.data[i];
+        if ((c & 0xC0) != 0x80 && !most--) {
+            bi_buf_puts(out, "...");
+            break;
+        }
+        if (c == '<' || c == '>' || c == '&' || c == '"')
+            bi_buf_printf(out, "&#%d;", c);
+        else
+            bi_buf_putc(out, c < 0x20 || c == 0x7F ? ' ' : (char)c);
+    }
+    out->failed = out->failed || utf8.failed;
+    bi_buf_free(&utf8);
+}
+
+static void label(struct bi_buf *out, double x, double y, const char *how, const char *text)
+{
+    bi_buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, how);
+    put_text(out, text, 90);
+    bi_buf_puts(out, "</text>\n");
+}
+
+static void number_label(struct bi_buf *out, double x, double y, const char *how, double value)
+{
+    char text[BI_NUMBER_SIZE];
+    text[bi_print_f32(text, (float)value)] = '\0';
+    label(out, x, y, how, text);
+}
+
+/* Colours at equal distances along a scale. */
+static const uint8_t scale_unit[][3] = {
+    {247, 250, 253}, {200, 219, 238}, {115, 170, 214}, {38, 110, 178}, {8, 48, 107}};
+static const uint8_t scale_range[][3] = {
+    {68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
+static const uint8_t scale_diverging[][3] = {
+    {24, 79, 149}, {120, 171, 212}, {246, 246, 244}, {231, 142, 110}, {168, 30, 45}};
+
+static void colour_of(enum bi_heat_scale scale, double share, uint8_t rgb[3])
+{
+    const uint8_t(*stops)[3] = scale == BI_SCALE_UNIT    ? scale_unit
+                               : scale == BI_SCALE_RANGE ? scale_range
+                                                         : scale_diverging;
+    const double at = fmin(fmax(share, 0), 1) * 4;
+    const int k = at >= 4 ? 3 : (int)at;
+    for (int c = 0; c < 3; c++)
+        rgb[c] = (uint8_t)lround(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
+}
+
+/* ---- 2 images ------------------------------------------------------------------------ */
+
+static void put_be32(uint8_t *dst, uint32_t x)
+{
+    for (int k = 0; k < 4; k++)
+        dst[k] = (uint8_t)(x >> (24 - 8 * k));
+}
+
+static void put_chunk(struct bi_buf *png, const char *type, const void *bytes, size_t n)
+{
+    uint8_t word[4];
+    const size_t start = png->size + 4;
+    put_be32(word, (uint32_t)n);
+    bi_buf_append(png, word, 4);
+    bi_buf_append(png, type, 4);
+    bi_buf_append(png, bytes, n);
+    if (png->failed)
+        return;
+    put_be32(word, (uint32_t)crc32(0, (const Bytef *)png->data + start, (uInt)(n + 4)));
+    bi_buf_append(png, word, 4);
+}
+
+/* Compresses n bytes; false without memory. */
+static bool deflate_bytes(struct bi_buf *out, uint8_t *bytes, size_t n)
+{
+    z_stream z = {BI_Z_ENV(out->env)};
+    bool ok;
+    char *room;
+    if (deflateInit(&z, 9) != Z_OK)
+        return false;
+    room = bi_buf_reserve(out, deflateBound(&z, (uLong)n));
+    z.next_in = bytes;
+    z.avail_in = (uInt)n;
+    z.next_out = (Bytef *)room;
+    z.avail_out = (uInt)deflateBound(&z, (uLong)n);
+    ok = room && deflate(&z, Z_FINISH) == Z_STREAM_END;
+    out->size += ok ? z.total_out : 0;
+    deflateEnd(&z);
+    return ok;
+}
+
+/* The cells [rows, columns] of codes (share of the scale, NaN = none) as an image of that size. */
+static void put_image(struct bi_buf *out, const struct bi_heat *h, double x, double y, double width,
+                      double height)
+{
+    const size_t line = 1 + 3 * (size_t)h->n_columns;
+    struct bi_buf png = {.env = out->env}, packed = {.env = out->env};
+    uint8_t head[13] = {0}, *cells = bi_zalloc(out->env, line * h->n_rows);
+    if (cells) {
+        for (size_t r = 0; r < h->n_rows; r++)
+            for (size_t c = 0; c < h->n_columns; c++) {
+                const double value = h->values[r * h->n_columns + c];
+                uint8_t *to = cells + r * line + 1 + 3 * c;
+                if (isfinite(value))
+                    colour_of(h->scale, (value - h->low) / (h->high - h->low), to);
+                else
+                    memset(to, 224, 3);
+            }
+        put_be32(head, h->n_columns);
+        put_be32(head + 4, h->n_rows);
+        head[8] = 8; /* bits */
+        head[9] = 2; /* RGB */
+        bi_buf_append(&png, "\x89PNG\r\n\x1A\n", 8);
+        put_chunk(&png, "IHDR", head, sizeof head);
+        if (!deflate_bytes(&packed, cells, line * h->n_rows))
+            packed.failed = true;
+        put_chunk(&png, "IDAT", packed.data, packed.size);
+        put_chunk(&png, "IEND", "", 0);
+    }
+    if (!cells || png.failed || packed.failed)
+        out->failed = true;
+    bi_buf_printf(out,
+                  "<image x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                  "preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+                  "href=\"data:image/png;base64,",
+                  x, y, width, height);
+    if (!out->failed)
+        bi_put_base64(out, png.data, png.size);
+    bi_buf_puts(out, "\"/>\n");
+    bi_free(out->env, cells);
+    bi_buf_free(&png);
+    bi_buf_free(&packed);
+}
+
+/* ---- 3 figures ----------------------------------------------------------------------- */
+
+static void open_svg(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f,
+                     double width, double height)
+{
+    bi_buf_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
+                  "width=\"%.0f\" height=\"%.0f\" font-family=\"system-ui,Helvetica,Arial,"
+                  "sans-serif\" font-size=\"12\" fill=\"#1c2430\" role=\"img\">\n<title>",
+                  width, height, width, height);
+    put_text(out, f->title, 200);
+    bi_buf_puts(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
+    label(out, 20, 28, "font-size=\"16\" font-weight=\"600\"", f->title);
+    bi_buf_puts(out, "<text x=\"20\" y=\"47\" fill=\"#5b6675\">");
+    put_text(out, v->title, 60);
+    if (f->note) {
+        bi_buf_puts(out, " - ");
+        put_text(out, f->note, 110);
+    }
+    bi_buf_puts(out, "</text>\n");
+}
+
+/* The bar that says which colour is which value. */
+static void put_scale(struct bi_buf *out, const struct bi_heat *h, double x, double y, double width)
+{
+    float ramp[64];
+    struct bi_heat bar = *h;
+    for (int k = 0; k < 64; k++)
+        ramp[k] = (float)(h->low + (h->high - h->low) * k / 63);
+    bar.n_rows = 1;
+    bar.n_columns = 64;
+    bar.values = ramp;
+    put_image(out, &bar, x, y, width, 10);
+    number_label(out, x, y + 24, "font-size=\"11\"", h->low);
+    number_label(out, x + width, y + 24, "font-size=\"11\" text-anchor=\"end\"", h->high);
+    label(out, x + width / 2, y + 24, "font-size=\"11\" text-anchor=\"middle\" fill=\"#5b6675\"",
+          h->value_name);
+}
+
+/* The least step of 1, 2 or 5 times a power of ten that gives at most `most` steps over `span`. */
+static double step_of(double span, double most)
+{
+    double step = pow(10, floor(log10(span / most)));
+    while (!(span / step <= most))
+        step *= span / (2 * step) <= most ? 2 : span / (5 * step) <= most ? 5 : 10;
+    return step;
+}
+
+static void svg_heat(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+{
+    const struct bi_heat *h = &f->as.heat;
+    const bool square = !h->row_letters && h->n_rows == h->n_columns;
+    const double cell = square ? 560.0 / h->n_columns : fmax(1, fmin(14, 1200.0 / h->n_columns));
+    const double left = 56, top = 66, width = cell * h->n_columns,
+                 height = square ? width : 14.0 * h->n_rows;
+    const double span = h->n_columns * h->step;
+    const double step = fmax(1, step_of(fmax(span, 2), fmax(2, width / 50)));
+    char row[8];
+    open_svg(out, v, f, fmax(left + width + 30, 620), top + height + 80);
+    put_image(out, h, left, top, width, height);
+    for (uint32_t r = 0; h->row_letters && r < h->n_rows; r++) {
+        row[0] = h->row_letters[r];
+        row[1] = '\0';
+        label(out, left - 12, top + 14.0 * r + 11, "font-size=\"11\" text-anchor=\"middle\"", row);
+    }
+    for (uint32_t c = 0; h->wild && c < h->n_columns; c++) {
+        const char *at = h->wild[c] ? strchr(h->row_letters, h->wild[c]) : NULL;
+        if (at)
+            bi_buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"#1c2430\"/>\n",
+                          left + cell * (c + 0.5), top + 14.0 * (double)(at - h->row_letters) + 7);
+    }
+    for (double at = ceil((double)h->first / step) * step; at < (double)h->first + span;
+         at += step) {
+        const double x = left + ((at - (double)h->first) / h->step + 0.5) * cell;
+        number_label(out, x, top + height + 15, "font-size=\"11\" text-anchor=\"middle\"", at);
+        if (square)
+            number_label(out, left - 6, top + x - left + 4, "font-size=\"11\" text-anchor=\"end\"",
+                         at);
+    }
+    label(out, left + width / 2, top + height + 32, "text-anchor=\"middle\"", h->column_name);
+    put_scale(out, h, left, top + height + 44, 240);
+}
+
+static void svg_histogram(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+{
+    const struct bi_histogram *h = &f->as.histogram;
+    const double left = 60, top = 66, width = 600, height = 300, bar = width / h->n_bins;
+    const double span = h->high - h->low, step = step_of(span, 8);
+    double most = 1;
+    for (int k = 0; k < h->n_bins; k++)
+        most = fmax(most, (double)h->counts[k]);
+    open_svg(out, v, f, left + width + 30, top + height + 60);
+    for (int k = 0; k < h->n_bins; k++)
+        bi_buf_printf(out,
+                      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                      "fill=\"#2f6db3\"><title>%llu</title></rect>\n",
+                      left + k * bar + 1, top + height * (1 - (double)h->counts[k] / most),
+                      fmax(bar - 2, 0.5), height * (double)h->counts[k] / most,
+                      (unsigned long long)h->counts[k]);
+    bi_buf_printf(out, "<path d=\"M%.0f %.0fh%.0f\" stroke=\"#8a94a3\"/>\n", left, top + height,
+                  width);
+    for (double at = ceil(h->low / step) * step; at <= h->high; at += step)
+        number_label(out, left + (at - h->low) / span * width, top + height + 17,
+                     "font-size=\"11\" text-anchor=\"middle\"", at);
+    number_label(out, left - 8, top + 9, "font-size=\"11\" text-anchor=\"end\"", most);
+    bi_buf_printf(out, "<text x=\"%.0f\" y=\"%.0f\" fill=\"#5b6675\">n = %llu, median ", left,
+                  top + height + 42, (unsigned long long)h->n);
+    {
+        char text[BI_NUMBER_SIZE];
+        bi_buf_append(out, text, bi_print_f32(text, (float)h->median));
+        bi_buf_puts(out, ", mean ");
+        bi_buf_append(out, text, bi_print_f32(text, (float)h->mean));
+    }
+    bi_buf_printf(out, " %s</text>\n", h->unit);
+}
+
+static void range_of(const float *values, size_t n, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(values[i])) {
+            *low = fmin(*low, values[i]);
+            *high = fmax(*high, values[i]);
+        }
+    if (*low > *high)
+        *low = *high = 0;
+    if (*low >= *high)
+        *high = *low + 1;
+}
+
+static void svg_scatter(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+{
+    const struct bi_scatter *c = &f->as.scatter;
+    const double left = 60, top = 66, side = 560;
+    const struct bi_heat scale = {.scale = BI_SCALE_RANGE, .value_name = c->colour_name};
+    struct bi_heat bar = scale;
+    double x[2], y[2];
+    range_of(c->x, c->n, &x[0], &x[1]);
+    range_of(c->y, c->n, &y[0], &y[1]);
+    range_of(c->colour, c->n, &bar.low, &bar.high);
+    open_svg(out, v, f, left + side + 40, top + side + 100);
+    bi_buf_printf(out,
+                  "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" fill=\"none\" "
+                  "stroke=\"#c3cad4\"/>\n",
+                  left, top, side, side);
+    for (size_t i = 0; i < c->n; i++) {
+        uint8_t rgb[3];
+        colour_of(BI_SCALE_RANGE, (c->colour[i] - bar.low) / (bar.high - bar.low), rgb);
+        bi_buf_printf(out,
+                      "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"#%02x%02x%02x\" "
+                      "fill-opacity=\".85\"><title>",
+                      left + 12 + (c->x[i] - x[0]) / (x[1] - x[0]) * (side - 24),
+                      top + side - 12 - (c->y[i] - y[0]) / (y[1] - y[0]) * (side - 24), rgb[0],
+                      rgb[1], rgb[2]);
+        put_text(out, c->labels[i], 200);
+        bi_buf_puts(out, "</title></circle>\n");
+    }
+    label(out, left + side / 2, top + side + 22, "text-anchor=\"middle\"", c->x_name);
+    bi_buf_printf(out, "<g transform=\"translate(36,%.0f) rotate(-90)\">", top + side / 2);
+    label(out, 0, 0, "text-anchor=\"middle\"", c->y_name);
+    bi_buf_puts(out, "</g>\n");
+    put_scale(out, &bar, left, top + side + 44, 240);
+}
+
+static void svg_genes(struct bi_buf *out, const struct bi_tracks *t, double left, double top,
+                      double width)
+{
+    const double span = t->step * t->n_bins;
+    for (size_t k = 0; k < t->n_genes; k++) {
+        const struct bi_gene *g = &t->genes[k];
+        const double y = top + 22.0 * (double)(k % 4);
+        const double x0 = left + fmax(0, (g->start - t->start) / span) * width;
+        const double x1 = left + fmin(1, (g->end - t->start) / span) * width;
+        bi_buf_printf(out, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#5b6675\"/>\n", x0, y + 4, x1);
+        for (uint32_t i = 0; i < g->n_exons; i++) {
+            const double a = fmax(0, (g->exons[2 * i] - t->start) / span);
+            const double b = fmin(1, (g->exons[2 * i + 1] - t->start) / span);
+            if (b > a)
+                bi_buf_printf(out,
+                              "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"8\" "
+                              "fill=\"#5b6675\"/>\n",
+                              left + a * width, y, fmax(1, (b - a) * width));
+        }
+        label(out, x0, y + 18, "font-size=\"10\" fill=\"#5b6675\"", g->name);
+    }
+}
+
+static void svg_tracks(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+{
+    const struct bi_tracks *t = &f->as.tracks;
+    const double left = 130, top = 66, width = 800, height = 60, gap = 12;
+    const double genes = t->n_genes ? 100 : 0, bottom = top + t->n_tracks * (height + gap);
+    const double span = t->step * t->n_bins, step = step_of(span, 6);
+    open_svg(out, v, f, left + width + 30, bottom + genes + 50);
+    for (uint32_t k = 0; k < t->n_tracks; k++) {
+        const float *values = t->values + (size_t)k * t->n_bins;
+        const double y = top + k * (height + gap);
+        double low, high;
+        range_of(values, t->n_bins, &low, &high);
+        low = fmin(low, 0);
+        bi_buf_printf(out, "<path fill=\"#2f6db3\" d=\"M%.1f %.1f", left, y + height);
+        for (uint32_t i = 0; i < t->n_bins; i++) {
+            const double share = isfinite(values[i]) ? (values[i] - low) / (high - low) : 0;
+            bi_buf_printf(out, "V%.1fH%.1f", y + height * (1 - share),
+                          left + width * (i + 1) / t->n_bins);
+        }
+        bi_buf_printf(out, "V%.1fZ\"/>\n", y + height);
+        label(out, left - 10, y + height / 2 + 4, "text-anchor=\"end\"", t->names[k]);
+        number_label(out, left + width + 4, y + 10, "font-size=\"10\" fill=\"#5b6675\"", high);
+    }
+    svg_genes(out, t, left, bottom, width);
+    for (double at = ceil(t->start / step) * step; at <= t->start + span; at += step) {
+        char text[32];
+        text[bi_print_f64(text, at)] = '\0';
+        label(out, left + (at - t->start) / span * width, bottom + genes + 14,
+              "font-size=\"11\" text-anchor=\"middle\"", text);
+    }
+    label(out, left + width / 2, bottom + genes + 34, "text-anchor=\"middle\"",
+          t->contig ? t->contig : "bin");
+}
+
+/* Shares of letters as a heat map. */
+static void svg_logo(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+{
+    const struct bi_logo *l = &f->as.logo;
+    struct bi_figure map = *f;
+    map.as.heat = (struct bi_heat){.n_rows = (uint32_t)strlen(l->letters),
+                                   .n_columns = l->n_columns,
+                                   .values = l->shares,
+                                   .row_letters = l->letters,
+                                   .wild = l->wild,
+                                   .first = 1,
+                                   .step = 1,
+                                   .scale = BI_SCALE_UNIT,
+                                   .high = 1,
+                                   .column_name = "position",
+                                   .value_name = "share of the designs"};
+    svg_heat(out, v, &map);
+}
+
+static void svg_alignment(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+{
+    enum { WIDTH = 80 };
+    const struct bi_alignment *a = &f->as.alignment;
+    const size_t n = strlen(a->rows[0]);
+    open_svg(out, v, f, 740, 90 + 60.0 * (double)((n + WIDTH - 1) / WIDTH));
+    bi_buf_puts(out, "<g font-family=\"ui-monospace,Menlo,Consolas,monospace\" font-size=\"13\" "
+                     "style=\"white-space:pre\">\n");
+    for (size_t at = 0; at < n; at += WIDTH)
+        for (int k = 0; k < 3; k++) {
+            bi_buf_printf(out, "<text x=\"20\" y=\"%.0f\" xml:space=\"preserve\">",
+                          78 + 60.0 * (double)(at / WIDTH) + 16 * k);
+            for (size_t i = at; i < n && i < at + WIDTH; i++)
+                put_text(out, (char[2]){a->rows[k][i], '\0'}, 2);
+            bi_buf_puts(out, "</text>\n");
+        }
+    bi_buf_puts(out, "</g>\n");
+}
+
+int bi_svg_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err)
+{
+    static void (*const draw[])(struct bi_buf *out, const struct bi_view *v,
+                                const struct bi_figure *f) = {
+        [BI_FIGURE_HISTOGRAM] = svg_histogram, [BI_FIGURE_HEAT] = svg_heat,
+        [BI_FIGURE_SCATTER] = svg_scatter,     [BI_FIGURE_TRACKS] = svg_tracks,
+        [BI_FIGURE_LOGO] = svg_logo,           [BI_FIGURE_ALIGNMENT] = svg_alignment,
+    };
+    const struct bi_figure *f, *best = NULL;
+    for (f = v->figures; f; f = f->next) /* a distribution only where there is nothing else */
+        if (f->kind != BI_FIGURE_TABLE &&
+            (!best || (best->kind == BI_FIGURE_HISTOGRAM && f->kind != BI_FIGURE_HISTOGRAM)))
+            best = f;
+    if (!best)
+        return bi_fail(err, BIOINFER_NOT_FOUND,
+                       "%s: %s without a figure to plot; `bioinfer report` shows tables", v->title,
+                       v->kind);
+    draw[best->kind](out, v, best);
+    bi_buf_puts(out, "</svg>\n");
+    return out->failed ? bi_fail(err, BIOINFER_NOMEM, "%s: the picture", v->title) : 0;
+}

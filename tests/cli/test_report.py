@@ -1,0 +1,425 @@
+#!/usr/bin/env python3
+"""test_report.py BIOINFER SOURCE_ROOT - pages and pictures of outputs.
+
+Standard library only. Outputs are made by the command itself (tiny models), by hand where they
+must be hostile or damaged. A page is taken apart: its JSON is what the script of the page draws.
+"""
+import base64
+import html.parser
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+import zipfile
+
+EXE = ROOT = ''
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)>&"\'\x01\x1b[31m\x7f'
+SEQUENCE = 'MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKV'
+
+
+class Page(html.parser.HTMLParser):
+    """Tags with attributes, and the text of every script."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts, self.title, self.inside = [], [], '', None
+        self.feed(text)
+        self.close()
+        self.data = json.loads(self.scripts[0])
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag
+        if tag == 'script':
+            self.scripts.append('')
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside == 'script':
+            self.scripts[-1] += data
+        if self.inside == 'title':
+            self.title += data
+
+    def figures(self, kind):
+        return [f for f in self.data['figures'] if f['kind'] == kind]
+
+    def facts(self):
+        return dict(self.data['facts'])
+
+
+def unpack(packed):
+    raw = base64.b64decode(packed['data'])
+    codes = raw if packed['bits'] == 8 else struct.unpack('<%dH' % (len(raw) // 2), raw)
+    top = 254 if packed['bits'] == 8 else 65534
+    return [None if c > top else packed['low'] + (packed['high'] - packed['low']) * c / top
+            for c in codes]
+
+
+def npy(shape, values, kind='f'):
+    head = "{'descr': '<f%d', 'fortran_order': False, 'shape': (%s), }" % \
+        (4 if kind == 'f' else 2, ''.join('%d, ' % n for n in shape))
+    head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
+    return b'\x93NUMPY\x01\0' + struct.pack('<H', len(head)) + head.encode('latin-1') + \
+        struct.pack('<%d%s' % (len(values), kind), *values)
+
+
+class Reports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temp = tempfile.TemporaryDirectory()
+        cls.folder = cls.temp.name
+        cls.write('in.fa', '>one\n%s\n>two\n%s\n>three\n%s\n>bad<b>\nMK1\n>none\n\n' %
+                  (SEQUENCE, SEQUENCE[:40], SEQUENCE[10:]))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temp.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder, name)
+
+    @classmethod
+    def write(cls, name, data):
+        with open(cls.path(name), 'wb') as f:
+            f.write(data if isinstance(data, bytes) else data.encode())
+
+    def run_it(self, *args, code=0):
+        r = subprocess.run([EXE] + list(args), cwd=self.folder, capture_output=True, check=False)
+        self.assertEqual(r.returncode, code, r.stderr.decode('utf-8', 'replace'))
+        return r
+
+    def tiny(self, *args, code=1):
+        return self.run_it(*args, '--weights', 'tiny', '--device', 'cpu', '-q', code=code)
+
+    def page(self, *args):
+        text = self.run_it('report', *args).stdout
+        self.assertEqual(self.run_it('report', *args).stdout, text)  # no clock, no address in it
+        page = Page(text.decode('utf-8'))
+        for tag, attributes in page.tags:
+            self.assertNotIn(tag, ('link', 'iframe', 'object', 'base', 'img'))
+            for key, value in attributes.items():
+                self.assertFalse(key == 'src' or key.startswith('on'), (tag, key))
+                self.assertTrue(key != 'href' or value.startswith('#'), value)
+        self.assertEqual([t for t, _ in page.tags].count('script'), 2)
+        away = r'url\(|@import|https?://(?!www\.w3\.org/2000/svg)'
+        self.assertFalse(re.search(away, text.decode()))
+        self.assertFalse(set(text) & (set(range(32)) - {10}) | (set(text) & {127}))
+        return page
+
+    def plot(self, *args):
+        text = self.run_it('plot', *args).stdout
+        self.assertEqual(self.run_it('plot', *args).stdout, text)
+        root = xml.etree.ElementTree.fromstring(text)
+        self.assertEqual(root.tag, '{http://www.w3.org/2000/svg}svg')
+        for e in root.iter():
+            self.assertNotIn('script', e.tag)
+            self.assertFalse([k for k in e.attrib if k.startswith('on')])
+        return root
+
+    def refused(self, name, *words, code=65, also=()):
+        for command in 'report', 'plot':
+            r = self.run_it(command, name, *also, '-o', 'out.html', code=code)
+            self.assertFalse(os.path.exists(self.path('out.html')))
+            for word in (name.encode(),) + tuple(w.encode() for w in words):
+                self.assertIn(word, r.stderr)
+
+    def test_contacts_in_every_format(self):
+        want = None
+        for suffix in 'npz', 'safetensors', 'jsonl':
+            name = 'contacts.' + suffix
+            self.tiny('esm2', 'in.fa', '--include', 'mean,contacts', '-o', name)
+            page = self.page(name)
+            facts = page.facts()
+            self.assertEqual((facts['Records'], facts['With a result'], facts['Without a result'],
+                              facts['Residues computed']), ('5', '3', '2', str(59 + 40 + 49)))
+            heats = page.figures('heat')
+            self.assertEqual([(f['title'], f['rows'], f['columns']) for f in heats],
+                             [('one', 59, 59), ('two', 40, 40), ('three', 49, 49)])
+            values = unpack(heats[1]['values'])
+            self.assertTrue(all(0 <= v <= 1 for v in values))
+            self.assertEqual([values[40 * i + j] for i in range(40) for j in range(40)],
+                             [values[40 * j + i] for i in range(40) for j in range(40)])
+            scatter = page.figures('scatter')[0]
+            self.assertEqual(scatter['labels'], ['one', 'two', 'three'])
+            self.assertEqual([round(x) for x in unpack(scatter['colour'])], [59, 40, 49])
+            reasons = [f for f in page.figures('table') if f['group'] == 'Overview'][0]
+            self.assertEqual(reasons['columns'][0]['texts'], ['bad_residue', 'empty'])
+            want = want or (page.data['figures'], values)
+            self.assertEqual((page.data['figures'], values), want)
+        with zipfile.ZipFile(self.path('contacts.npz')) as z:
+            raw = z.read('two/contacts.npy')
+        exact = struct.unpack('<1600f', raw[-6400:])
+        self.assertLess(max(abs(a - b) for a, b in zip(want[1], exact)), 1 / 65534)
+        one = self.page('contacts.npz', '--record', 'two')
+        self.assertEqual([f['title'] for f in one.figures('heat')], ['two'])
+        self.plot('contacts.npz', '--record', 'two')
+        self.refused('contacts.npz', "no record 'four'", also=('--record', 'four'), code=66)
+
+    def test_embeddings_in_every_format(self):
+        norms = {}
+        for name, more in (('e.npz', ()), ('e.npy', ()), ('e.tsv', ()), ('e.safetensors', ()),
+                           ('m.npz', ('--layout', 'matrix')),
+                           ('m.safetensors', ('--layout', 'matrix')),
+                           ('h.npz', ('--dtype', 'f16')), ('e.jsonl', ('--json-floats',))):
+            self.tiny('esm2', 'in.fa', '-o', name, *more)
+            page = self.page(name)
+            scatter = page.figures('scatter')[0]
+            self.assertEqual(scatter['labels'], ['one', 'two', 'three'], name)
+            table = [f for f in page.figures('table') if f['title'] == 'Records'][0]
+            columns = {c['name']: c.get('numbers') or c.get('texts') for c in table['columns']}
+            self.assertEqual(columns['id'], ['one', 'two', 'three', 'bad<b>', 'none'])
+            self.assertEqual(columns['norm'][3:], [None, None])
+            norms[name] = columns['norm'][:3]
+            for a, b in zip(norms[name], norms['e.npz']):
+                self.assertAlmostEqual(a, b, 2 if name == 'h.npz' else 4)
+        with zipfile.ZipFile(self.path('e.npz')) as z:
+            vector = struct.unpack('<320f', z.read('one.npy')[-1280:])
+        self.assertAlmostEqual(norms['e.npz'][0], sum(x * x for x in vector) ** .5, 4)
+        self.plot('e.npz')
+
+    def test_components_are_those_of_the_data(self):
+        # along x 10 times as far as along y, nothing along z
+        points = [(10 * x, y, 0) for x in (-2, -1, 0, 1, 2) for y in (-1, 1)]
+        self.write('p.npy', npy((len(points), 3), [v + 5 for p in points for v in p]))
+        self.write('p.ids.txt', ''.join('p%d\n' % i for i in range(len(points))))
+        scatter = self.page('p.npy').figures('scatter')[0]
+        x, y = unpack(scatter['x']), unpack(scatter['y'])
+        for k, p in enumerate(points):
+            self.assertAlmostEqual(abs(x[k]), abs(p[0]), 2)
+            self.assertAlmostEqual(abs(y[k]), abs(p[1]), 2)
+        share = [float(re.search(r'([\d.]+) %', scatter[k])[1]) for k in ('xName', 'yName')]
+        self.assertEqual(share, [round(100 * 200 / 201, 1), round(100 / 201, 1)])
+
+    def test_residues_logits_attentions(self):
+        self.tiny('esm2', 'in.fa', '--include', 'per-residue', '-o', 'r.npz')
+        self.assertIn('means of the vectors of residues',
+                      self.page('r.npz').figures('scatter')[0]['note'])
+        self.tiny('esm2', 'in.fa', '--include', 'logits,attentions', '-o', 'l.npz')
+        groups = {f['group']: f for f in self.page('l.npz').figures('heat')}
+        self.assertEqual(groups['logits']['columns'], 49)
+        self.assertEqual((groups['Attention']['rows'], groups['Attention']['columns']), (51, 51))
+
+    def test_scores(self):
+        self.write('one.fa', '>one\n%s\n' % SEQUENCE)
+        self.tiny('score', 'esm2', 'one.fa', '--method', 'wt-marginals', '-o', 's.tsv', code=0)
+        page = self.page('s.tsv')
+        heat = page.figures('heat')[0]
+        self.assertEqual((heat['rows'], heat['columns'], heat['wild']), (20, 59, SEQUENCE))
+        values = unpack(heat['values'])
+        with open(self.path('s.tsv'), encoding='utf-8') as f:
+            rows = [line.rstrip('\n').split('\t') for line in f][1:]
+        for _, position, _, mutant, score in rows:
+            got = values[heat['letters'].index(mutant) * 59 + int(position) - 1]
+            self.assertAlmostEqual(got, float(score), 2)
+        self.plot('s.tsv')
+        self.write('mutants.csv', 'mutant,note\nM1A,x\nK2R,"a, ""b"""\nT3S,\n')
+        self.tiny('score', 'esm2', 'one.fa', '--mutations', 'mutants.csv', '--method',
+                  'wt-marginals', '-o', 'm.csv', code=0)
+        page = self.page('m.csv')
+        self.assertEqual(page.figures('heat')[0]['wild'], 'MKT')
+        self.assertEqual(page.figures('table')[0]['columns'][1]['texts'], ['x', 'a, "b"', ''])
+        self.tiny('score', 'esm2', 'in.fa', '--method', 'pppl', '-o', 'p.tsv')
+        self.assertIn('pppl', [f['title'] for f in self.page('p.tsv').figures('histogram')])
+
+    def test_designs(self):
+        pdb = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
+        logos = []
+        for name in 'd.fa', 'd.tsv':
+            self.run_it('proteinmpnn', pdb, '--num-seq', '3', '--device', 'cpu', '-q', '-o', name)
+            page = self.page(name)
+            logos.append(page.figures('logo'))
+            table = {c['name']: c.get('numbers') or c.get('texts')
+                     for c in page.figures('table')[0]['columns']}
+            self.assertEqual(table['sample'], [0, 1, 2, 3])
+            shares = unpack(logos[-1][0]['values'])
+            n = logos[-1][0]['columns']
+            for c in range(n):  # shares at each position, counted anew
+                for r, letter in enumerate(logos[-1][0]['letters']):
+                    count = sum(s[c] == letter for s in table['sequence'][1:])
+                    self.assertAlmostEqual(shares[r * n + c], count / 3, 4)
+        self.assertEqual(logos[0], logos[1])
+        self.assertEqual(logos[0][0]['wild'][:10], 'HMPEEEKAAR')
+        self.plot('d.fa')
+        self.run_it('proteinmpnn', pdb, '--unconditional', '--include', 'logprobs',
+                    '--device', 'cpu', '-q', '-o', 'd.npz')
+        self.assertEqual(self.page('d.npz').figures('heat')[0]['letters'], 'ACDEFGHIKLMNPQRSTVWYX')
+
+    def test_alignments(self):
+        self.write('a.fa', '>q1\nMKTAYIAKQR\n>q2\nAYIAKQRQIS\n')
+        self.write('b.fa', '>t1\nMKTAYAKQR\n>t2\nAYIWKQRQISF\n')
+        for kind in 'tsv', 'sam', 'paf':
+            self.run_it('align', 'a.fa', 'b.fa', '-o', 'al.' + kind, '-q')
+            page = self.page('al.' + kind, '--sequences', 'a.fa,b.fa')
+            self.assertEqual([f['rows'] for f in page.figures('alignment')],
+                             [['MKTAYIAKQR', '||||| ||||', 'MKTAY-AKQR'],
+                              ['AYIAKQRQIS-', '|||.|||||| ', 'AYIWKQRQISF']])
+            table = [f for f in page.figures('table') if f['title'] == 'Pairs'][0]
+            self.assertAlmostEqual(table['columns'][3]['numbers'][0], .9, 5)
+            self.plot('al.' + kind)
+        plain = self.page('al.tsv').figures('alignment')
+        self.assertEqual(plain[0]['rows'], ['xxxxxxxxxx', '||||| ||||', 'xxxxx-xxxx'])
+        self.assertEqual(self.page('al.sam').figures('alignment')[0]['rows'][2], 'MKTAY-AKQR')
+        one = self.page('al.tsv', '--record', 't2').figures('alignment')
+        self.assertEqual([f['title'] for f in one], ['q2 / t2'])
+
+    def test_tracks(self):
+        self.write('w.npz', b'')
+        with zipfile.ZipFile(self.path('w.npz'), 'w') as z:
+            z.writestr('window.npy', npy((6, 2), [1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, -1]))
+            z.writestr('site.npy', npy((2, 4, 3), list(range(24))))
+        page = self.page('w.npz')
+        tracks = page.figures('tracks')[0]
+        got = [[round(v, 3) for v in unpack(t['values'])] for t in tracks['tracks']]
+        self.assertEqual(got, [[1, 2, 3, 4, 5, 6], [10, 20, 30, 40, 50, -1]])
+        heat = page.figures('heat')[0]  # the first track of each base
+        self.assertEqual([round(v, 2) for v in unpack(heat['values'])],
+                         [0, 12, 3, 15, 6, 18, 9, 21])
+        os.mkdir(self.path('bg'))
+        self.write('bg/x.bedgraph', 'chr1\t100\t104\t1\nchr1\t104\t108\t3\nchr1\t500\t504\t7\n')
+        self.write('bg/y.bedgraph', 'track type=bedGraph\nchr1\t100\t108\t-2\n')
+        self.write('g.gtf', '#!x\nchr1\ta\texon\t99\t102\t.\t+\t.\tgene_id "i"; gene_name "A<b>";\n'
+                            'chr1\ta\texon\t104\t105\t.\t+\t.\tgene_id "i"; gene_name "A<b>";\n'
+                            'chr2\ta\texon\t101\t102\t.\t+\t.\tgene_id "j";\n')
+        self.write('g.bed', 'chr1\t102\t107\tB\t0\t-\nchr1\t200\t300\tfar\n')
+        tracks = self.page('bg', '--genes', 'g.gtf').figures('tracks')[0]
+        self.assertEqual((tracks['contig'], tracks['start'], tracks['title']),
+                         ('chr1', 100, 'chr1:100-108'))
+        self.assertEqual([[round(v, 3) for v in unpack(t['values'])] for t in tracks['tracks']],
+                         [[1] * 4 + [3] * 4, [-2] * 8])
+        self.assertEqual([(g['name'], g['strand'], g['exons']) for g in tracks['genes']],
+                         [('A<b>', '+', [98, 102, 103, 105])])
+        genes = self.page('bg', '--genes', 'g.bed').figures('tracks')[0]['genes']
+        self.assertEqual([(g['name'], g['start'], g['end'], g['strand']) for g in genes],
+                         [('B', 102, 107, '-')])
+        far = self.page('bg', '--record', 'chr1:498-506').figures('tracks')[0]
+        values = unpack(far['tracks'][0]['values'])
+        self.assertEqual([None if v is None else round(v) for v in values],
+                         [None, None, 7, 7, 7, 7, None, None])
+        self.plot('bg', '--genes', 'g.gtf')
+        self.refused('bg/x.bedgraph', 'CONTIG:START-END', also=('--record', 'chr1'))
+        self.refused('bg/x.bedgraph', 'no interval in chr9:1-2', also=('--record', 'chr9:1-2'))
+
+    def test_hostile_texts(self):
+        ids = [HOSTILE.replace('\x01', '').replace('\x1b', ''), '\u202eabc', 'x' * 5000]
+        with zipfile.ZipFile(self.path('h.npz'), 'w') as z:
+            for name in ids:
+                z.writestr(name.replace('/', '_') + '.npy', npy((3,), [1, 2, 3]))
+        head = b'ordinal\tid\tlength\tstatus\tsame_as\tmessage\n'
+        rows = [b'0\t%s\t3\tok\t\t\n' % HOSTILE.encode(), b'1\t\xff\xfe<b>\t3\tempty\t\t%s\n' %
+                HOSTILE.encode(), b'2\t\xed\xa0\x80\t0\t<i>\t\t\xc3\n']
+        self.write('h.npz.manifest.tsv', head + b''.join(rows))
+        page = self.page('h.npz')
+        table = [f for f in page.figures('table') if f['title'] == 'Records'][0]
+        texts = {c['name']: c.get('texts') for c in table['columns']}
+        self.assertEqual(texts['id'], [HOSTILE, '\ufffd\ufffd<b>', '\ufffd\ufffd\ufffd'])
+        self.assertEqual(texts['message'][1], HOSTILE)
+        self.assertEqual(texts['status'][2], '<i>')
+        self.assertEqual(len(page.figures('scatter')[0]['labels'][2]), 400)
+        hostile = 't.tsv'
+        self.write(hostile, b'na<me\tvalue\n' + b'%s\t1\n\xff\t2\n\t3\n' % HOSTILE.encode())
+        self.assertEqual(self.page(hostile).figures('table')[0]['columns'][0]['texts'],
+                         [HOSTILE, '\ufffd', ''])
+        self.plot(hostile)
+        name = '<img src=x>&"\x02\xff.tsv'.encode('latin-1').decode('utf-8', 'surrogateescape')
+        os.rename(self.path(hostile), os.fsencode(self.path(name)))
+        page = self.page(name)
+        self.assertEqual(page.data['title'], '<img src=x>&"\x02\ufffd.tsv')
+        self.assertIn('<img src=x>&" \ufffd.tsv', page.title)
+        self.plot(name)
+
+    def test_large_ones_are_sampled(self):
+        self.write('big.tsv', 'id\tscore\n' + ''.join('r%d\t%d\n' % (i, i) for i in range(50000)))
+        page = self.page('big.tsv')
+        table = page.figures('table')[0]
+        self.assertEqual((table['rows'], page.facts()['Rows']), (20000, '50000'))
+        self.assertIn('20000 of 50000 rows, evenly chosen', table['note'])
+        self.assertGreater(table['columns'][1]['numbers'][-1], 49990)
+        n = 700
+        with zipfile.ZipFile(self.path('maps.npz'), 'w') as z:
+            for k in range(30):
+                z.writestr('m%02d/contacts.npy' % k, npy((2, 2), [1, k / 32, k / 32, 1]))
+            z.writestr('wide/contacts.npy', npy((n, n), [float(i // 350 == j // 350)
+                                                         for i in range(n) for j in range(n)]))
+        heats = self.page('maps.npz').figures('heat')
+        self.assertEqual(len(heats), 12)
+        self.assertIn('12 of 31 contact maps, evenly chosen', heats[0]['note'])
+        wide = self.page('maps.npz', '--record', 'wide').figures('heat')[0]
+        self.assertEqual(wide['columns'], n)
+        with zipfile.ZipFile(self.path('wide.npz'), 'w') as z:
+            z.writestr('wide/contacts.npy', npy((n, n), [float(i // 350 == j // 350)
+                                                         for i in range(n) for j in range(n)]))
+        wide = self.page('wide.npz').figures('heat')[0]
+        self.assertEqual((wide['columns'], wide['step']), (320, n / 320))
+        values = unpack(wide['values'])
+        self.assertEqual({round(values[i * 320 + j], 6) for i in range(320) for j in range(320)},
+                         {0, 1})  # 350 is 160 cells: none straddles the edge
+        self.assertIn('700 positions in 320 cells', wide['note'])
+
+    def test_refusals(self):
+        self.write('empty.tsv', b'')
+        self.refused('empty.tsv', 'empty file')
+        self.write('head.tsv', 'id\tscore\n')
+        self.refused('head.tsv', 'without rows')
+        self.write('odd.tsv', 'id\tscore\na\t1\nb\n')
+        self.refused('odd.tsv', 'line 3', '1 fields, expected 2')
+        self.write('nul.tsv', b'id\tscore\na\t\0\n')
+        self.refused('nul.tsv', 'line 2', 'NUL')
+        self.write('s2.tsv', 'id\tposition\twildtype\tmutant\tscore\nx\tone\tA\tC\t1\n')
+        self.refused('s2.tsv', 'line 2', 'expected id, position')
+        self.write('cut.fa', '>5L33, score=1.5\nMK\n>T=0.1, sample=1, score=1\n')
+        self.refused('cut.fa', 'cut off')
+        self.refused('in.fa', 'an input, not an output')
+        self.refused('missing.npz', code=66)
+        os.mkdir(self.path('nothing'))
+        self.refused('nothing', 'without bedGraph')
+        with zipfile.ZipFile(self.path('zip.npz'), 'w') as z:
+            z.writestr('a.npy', npy((4,), [1, 2]))  # the shape asks for more than is there
+        self.refused('zip.npz', "array 'a.npy'", 'more than')
+        with zipfile.ZipFile(self.path('nan.npz'), 'w') as z:
+            z.writestr('a.npy', npy((2,), [1, float('nan')]))
+        self.refused('nan.npz', 'no number')
+        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as z:
+            z.writestr('a.npy', npy((2,), [1, 2]))
+        self.refused('packed.npz', 'compressed')
+        with zipfile.ZipFile(self.path('none.npz'), 'w'):
+            pass
+        self.refused('none.npz', 'no array')
+        self.write('bad.jsonl', '{"ordinal":0,"id":"a","length":1,"status":"ok","arrays":[{"kind":'
+                                '"mean","layer":6,"dtype":"f4","shape":[3],"data":"AAAA"}]}\n')
+        self.refused('bad.jsonl', '3 values')
+        self.write('words.txt', 'some words\n')
+        self.refused('words.txt', 'no output of bioinfer')
+        self.write('e2.npz.manifest.tsv', 'ordinal\tid\tlength\tstatus\tsame_as\tmessage\n0\ta\n')
+        with zipfile.ZipFile(self.path('e2.npz'), 'w') as z:
+            z.writestr('a.npy', npy((2,), [1, 2]))
+        self.refused('e2.npz', 'e2.npz.manifest.tsv: line 2')
+
+    def test_command(self):
+        text = self.run_it('help', 'report').stdout.decode()
+        for word in ('--record', '--genes', '--sequences', 'report.html'):
+            self.assertIn(word, text)
+        self.assertNotIn('--weights', text)
+        self.run_it('report', code=64)
+        self.run_it('report', 'in.fa', '--threads', '2', code=64)
+        self.write('t2.tsv', 'a\tb\nx\t1\ny\t2\n')
+        self.run_it('report', 't2.tsv', '-o', 'folder/none.html', code=73)
+        self.run_it('report', 't2.tsv', '-o', 't2.html')
+        with open(self.path('t2.html'), 'rb') as f:
+            self.assertEqual(f.read(), self.run_it('report', 't2.tsv').stdout)
+        self.assertLess(os.path.getsize(self.path('t2.html')), 60000)
+        self.write('t3.tsv', 'a\tb\nx\ty\n')
+        r = self.run_it('plot', 't3.tsv', code=66)
+        self.assertIn(b'without a figure', r.stderr)
+
+
+if __name__ == '__main__':
+    EXE, ROOT = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
