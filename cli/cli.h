@@ -10,7 +10,8 @@
  *   pool.c      worker processes and what they are given to do, with pool_chunks.c, pool_devices.c
  *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
- *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences
+ *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with design_task.c
+ *               and structures.c (design.h)
  *   score.c     bioinfer score, with csv.c for tables of mutants
  *   align.c     bioinfer align, with align.h and the files that it names
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
@@ -200,6 +201,7 @@ struct cli {
     bioinfer_index *index; /* NULL unless a job uses that of the input */
     bioinfer_model *model;
     bioinfer_session *session;
+    void *task; /* the state of the task that is computed, which its begin() makes */
     struct bioinfer_model_info info;
     const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */

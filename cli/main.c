@@ -357,8 +357,11 @@ int cli_open_session(struct cli *cli, unsigned include, cli_tick tick)
 int cli_fingerprint(struct cli *cli)
 {
     struct bioinfer_error err = {0};
-    int st = cli->session ? bioinfer_session_prepare(cli->session, &err) : 0;
+    int st;
 
+    if (cli->fingerprint) /* from workers, or from before */
+        return CLI_EXIT_OK;
+    st = cli->session ? bioinfer_session_prepare(cli->session, &err) : 0;
     if (!st)
         st = bioinfer_model_fingerprint(cli->model, &cli->fingerprint, &err);
     return st ? cli_fail(cli, CLI_AT_MODEL, st, &err) : CLI_EXIT_OK;
@@ -395,8 +398,9 @@ static int flush_stdout(int code)
 /* Gives the task that the workers of a command compute. */
 static const struct cli_task *task_of(int command)
 {
-    (void)command;
-    return &cli_embed_task;
+    return command == CLI_SCORE    ? &cli_score_task
+           : command == CLI_DESIGN ? &cli_design_task
+                                   : &cli_embed_task;
 }
 
 int main(int argc, char **argv)

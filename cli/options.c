@@ -34,6 +34,7 @@ struct option {
 
 #define FIELD(name) offsetof(struct cli_options, name)
 #define BOTH (CLI_EMBED | CLI_SCORE)
+#define WORK (CLI_EMBED | CLI_SCORE | CLI_DESIGN)
 #define RUNS (BOTH | CLI_TRACKS | CLI_DESIGN)
 #define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
@@ -48,7 +49,7 @@ static const struct option table[] = {
      "'tiny' is the small model that comes with bioinfer"},
     {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
      "where to compute: auto (default), a name that `bioinfer devices` lists; for\n"
-     "embeddings also several, separated by commas, or all (every GPU there is)"},
+     "embeddings, scores and designs also several, separated by commas, or all (every GPU)"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
@@ -200,9 +201,9 @@ static const struct option table[] = {
      "50,000 for each MiB of --memory-limit)"},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
-    {"workers", 0, COUNT, "N", FIELD(workers), CLI_EMBED, NULL,
+    {"workers", 0, COUNT, "N", FIELD(workers), WORK, NULL,
      "worker processes per device (default: 1 on a GPU, none on the CPU alone)"},
-    {"watchdog", 0, COUNT, "N", FIELD(watchdog), CLI_EMBED, NULL,
+    {"watchdog", 0, COUNT, "N", FIELD(watchdog), WORK, NULL,
      "seconds after which a silent worker is replaced (default: 600)"},
     {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), RUNS | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",
@@ -720,6 +721,12 @@ static bool place_words(struct cli_options *o, struct words *w)
     return true;
 }
 
+/* Whether --device asks for more than one device, or may do so. */
+static bool names_several(const char *device)
+{
+    return device && (!strcmp(device, "all") || strchr(device, ','));
+}
+
 /* What one option says about another. */
 static bool check_together(struct cli_options *o)
 {
@@ -746,6 +753,13 @@ static bool check_together(struct cli_options *o)
                 "--rng %s and --shard do not go together: PyTorch's numbers are drawn for "
                 "one structure after the other",
                 o->rng);
+        return false;
+    }
+    if (o->rng && strcmp(o->rng, "native") && (o->workers || names_several(o->device))) {
+        cli_say(NULL,
+                "--rng %s and %s do not go together: PyTorch's numbers are drawn for one "
+                "structure after the other, by one process",
+                o->rng, o->workers ? "--workers" : "several devices");
         return false;
     }
     if (o->mutation_col && !o->mutations) {

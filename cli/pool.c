@@ -105,7 +105,7 @@ int cli_pool_run(struct cli_pool *p, const struct cli_run_io *io, struct bioinfe
         turn(p);
     }
     /* an input that fails in its middle: what came before is still computed */
-    if (p->status && p->ended && p->status != BIOINFER_CANCELLED) {
+    if (p->broken && p->status != BIOINFER_CANCELLED) {
         struct bioinfer_error kept = p->err;
         st = p->status;
         p->status = 0;

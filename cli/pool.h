@@ -81,7 +81,7 @@ struct cli_pool {
     uint64_t chunk_work;            /* the size of a chunk, by the time that earlier ones took */
     uint64_t work_read, bytes_read; /* sums over all records read */
     uint64_t packed_size;           /* bytes of results that wait for their turn */
-    bool ended;
+    bool ended, broken;             /* the source has no more; it failed */
     double watchdog;
     struct bioinfer_array arrays[CLI_MAX_ARRAYS];
     struct bioinfer_text texts[CLI_MAX_TEXTS];

@@ -113,7 +113,7 @@ struct cli_chunk *cli_pool_new_chunk(struct cli_pool *p)
     p->ended = st == 0;
     if (st < 0 && !p->status) {
         p->status = st;
-        p->ended = true; /* records read before it are still computed */
+        p->ended = p->broken = true; /* records read before it are still computed */
     }
     if (!c->n) {
         chunk_free(c);

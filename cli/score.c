@@ -5,7 +5,7 @@
  *   --method pppl      every record: log-likelihood and perplexity
  *
  * log p of a record is a table [length, vocab_size], row = position from 0. */
-#include "cli.h"
+#include "worker.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,15 +13,27 @@
 
 static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 
-struct score {
+/* The task: a record becomes the text of its rows. */
+struct scorer {
     struct cli *cli;
-    bioinfer_job *job;     /* NULL: text goes straight to `out`, ... */
-    struct cli_output out; /* ... which otherwise gathers that of one record */
-    bool reading;          /* a failure is the reader's */
-    struct bioinfer_job_stats stats;
     int method; /* enum bioinfer_score_method */
     int64_t offset;
-    int token[256]; /* of a residue letter, -1 = none */
+    int token[256];                      /* gives the id of a residue letter, -1 = none */
+    struct cli_csv csv;                  /* the table of --mutations */
+    struct cli_output text;              /* gathers the rows of one record */
+    uint64_t n_values, n_failed, n_rows; /* of the record at hand */
+};
+
+/* The command: where records come from and their rows go. */
+struct score {
+    struct cli *cli;
+    struct cli_pool *pool; /* NULL: this process computes */
+    bioinfer_job *job;     /* NULL: text goes to `out` */
+    struct cli_output out;
+    const struct bioinfer_record *wild_type; /* NULL: all records of the input are scored */
+    bool given;                              /* the wild type has been read */
+    enum cli_stage stage;                    /* of the failure that stopped the run */
+    struct bioinfer_job_stats stats;
     uint64_t n_records, n_failed, n_values;
 };
 
@@ -33,7 +45,7 @@ static int method_of(const char *name)
 }
 
 /* Letters the vocabulary lacks are read as X, as the engine does. */
-static void find_tokens(struct score *s)
+static void find_tokens(struct scorer *s)
 {
     for (int c = 0; c < 256; c++)
         s->token[c] = -1;
@@ -47,7 +59,7 @@ static void find_tokens(struct score *s)
             s->token[c] = s->token['X'];
 }
 
-static float *new_table(const struct score *s, const struct bioinfer_record *record)
+static float *new_table(const struct scorer *s, const struct bioinfer_record *record)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
 
@@ -56,41 +68,59 @@ static float *new_table(const struct score *s, const struct bioinfer_record *rec
     return malloc((record->length * vocab + 1) * sizeof(float));
 }
 
-/* Hands the text of a record, or why there is none, to the job. */
-static int give_record(struct score *s, const struct bioinfer_record *record, int status,
-                       const char *why)
+static int no_memory(const struct bioinfer_record *record, struct bioinfer_error *err)
 {
-    const struct cli_unit unit = {record->ordinal, record->id, (int64_t)record->length, status,
-                                  why};
-    struct bioinfer_error err = {0};
-    int st = s->job ? cli_job_put(s->job, &unit, 0, false, &s->out, &err) : 0;
-
-    return st ? cli_fail(s->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    err->status = BIOINFER_NOMEM;
+    snprintf(err->text, sizeof err->text, "%.100s: out of memory for its scores", record->id);
+    return BIOINFER_NOMEM;
 }
 
-/* A record that cannot be scored is named and counted; the run goes on unless --strict.
- */
-static int lose_record(struct score *s, const struct bioinfer_record *record, int status,
-                       const char *why)
-{
-    s->n_failed++;
-    cli_say_lost(s->cli, "%s: no result: %s%s%s", record->id, bioinfer_status_name(status),
-                 why && *why ? ": " : "", why ? why : "");
-    if (!s->cli->options->strict)
-        return give_record(s, record, status, why);
-    cli_say(s->cli, "--strict: stopped, nothing written");
-    return CLI_EXIT_DATA;
-}
-
-/* What belongs to one record; everything else ends the run. */
+/* A failure that belongs to one record; every other one ends the run. */
 static bool is_record_status(int status)
 {
     return status <= BIOINFER_EMPTY;
 }
 
+/* Hands the rows of a record, or the reason why there are none, to the sink. Where a table has rows
+ * of both kinds, the reason is a piece of its own. */
+static int give(struct scorer *s, const struct bioinfer_record *record, int status, const char *why,
+                bioinfer_sink sink, void *user, struct bioinfer_error *err)
+{
+    char counts[96];
+    struct bioinfer_text texts[] = {{"text", s->text.text, s->text.n_text},
+                                    {CLI_COUNTS, counts, 0}};
+    struct bioinfer_result r = {.ordinal = record->ordinal,
+                                .id = record->id,
+                                .length = (int64_t)record->length,
+                                .message = "",
+                                .texts = texts};
+    int st = s->text.status;
+
+    texts[1].length = (size_t)snprintf(
+        counts, sizeof counts, "%llu %llu %llu", (unsigned long long)s->n_values,
+        (unsigned long long)s->n_failed, (unsigned long long)s->n_rows);
+    s->text.n_text = 0;
+    if (st)
+        return no_memory(record, err);
+    if (status && texts[0].length) {
+        r.n_texts = 1;
+        r.more = 1;
+        if ((st = sink(user, &r, err)))
+            return st;
+        r.piece = 1;
+        r.more = 0;
+        texts[0].length = 0;
+    }
+    r.status = status;
+    r.message = status && why ? why : "";
+    r.n_texts = 2 - !texts[0].length;
+    r.texts = texts + !texts[0].length;
+    return sink(user, &r, err);
+}
+
 /* ---- without --mutations ---- */
 
-static void write_scan(struct score *s, const struct bioinfer_record *r, const float *logp)
+static void write_scan(struct scorer *s, const struct bioinfer_record *r, const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
 
@@ -99,17 +129,18 @@ static void write_scan(struct score *s, const struct bioinfer_record *r, const f
         const float *row = logp + i * vocab;
         for (const char *m = standard; *m; m++) {
             int wt = s->token[wild], mt = s->token[(unsigned char)*m];
-            cli_output_field(&s->out, r->id);
-            cli_output_printf(&s->out, "\t%lld\t%c\t%c\t", (long long)i + s->offset, wild, *m);
+            cli_output_field(&s->text, r->id);
+            cli_output_printf(&s->text, "\t%lld\t%c\t%c\t", (long long)i + s->offset, wild, *m);
             if (wt >= 0 && mt >= 0 && isfinite(row[mt] - row[wt]))
-                cli_output_printf(&s->out, "%.6f", (double)row[mt] - (double)row[wt]);
-            cli_output_write(&s->out, "\n", 1);
+                cli_output_printf(&s->text, "%.6f", (double)row[mt] - (double)row[wt]);
+            cli_output_write(&s->text, "\n", 1);
         }
     }
-    s->n_values += r->length * (sizeof standard - 1);
+    s->n_values = r->length * (sizeof standard - 1);
 }
 
-static int write_pppl(struct score *s, const struct bioinfer_record *r, const float *logp)
+/* BIOINFER_NONFINITE when there is no score. */
+static int write_pppl(struct scorer *s, const struct bioinfer_record *r, const float *logp)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
     double pll = 0;
@@ -119,152 +150,41 @@ static int write_pppl(struct score *s, const struct bioinfer_record *r, const fl
         pll += id < 0 ? NAN : (double)logp[i * vocab + (size_t)id];
     }
     if (!isfinite(pll))
-        return lose_record(s, r, BIOINFER_NONFINITE, NULL);
-    cli_output_field(&s->out, r->id);
-    cli_output_printf(&s->out, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length, pll,
+        return BIOINFER_NONFINITE;
+    cli_output_field(&s->text, r->id);
+    cli_output_printf(&s->text, "\t%llu\t%.6f\t%.6f\n", (unsigned long long)r->length, pll,
                       exp(-pll / (double)r->length));
-    s->n_values++;
-    return give_record(s, r, 0, NULL);
+    s->n_values = 1;
+    return BIOINFER_OK;
 }
 
-static int score_record(struct score *s, const struct bioinfer_record *record)
+static int score_record(struct scorer *s, const struct bioinfer_record *record, bioinfer_sink sink,
+                        void *user, struct bioinfer_error *err)
 {
-    struct bioinfer_error err = {0};
+    struct bioinfer_error why = {0};
     float *logp = NULL;
-    int st, code = CLI_EXIT_OK;
+    int st = record->status ? record->status : record->length ? 0 : BIOINFER_EMPTY;
 
-    s->n_records++;
-    if (record->status)
-        return lose_record(s, record, record->status, record->message);
-    if (!record->length)
-        return lose_record(s, record, BIOINFER_EMPTY, NULL);
+    s->n_values = 0;
+    if (st)
+        return give(s, record, st, record->status ? record->message : NULL, sink, user, err);
     if (!(logp = new_table(s, record)))
-        return cli_fail(s->cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
-    s->cli->progress.read_residues += record->length;
-    st = bioinfer_score_table(s->cli->session, record, s->method, NULL, 0, logp, &err);
-    if (st && is_record_status(st))
-        code = lose_record(s, record, st, err.text);
-    else if (st)
-        code = cli_fail(s->cli, CLI_AT_RUN, st, &err);
-    else if (s->method == BIOINFER_PPPL)
-        code = write_pppl(s, record, logp);
-    else {
+        return no_memory(record, err);
+    st = bioinfer_score_table(s->cli->session, record, s->method, NULL, 0, logp, &why);
+    if (st && !is_record_status(st)) {
+        *err = why;
+        free(logp);
+        return st;
+    }
+    if (!st && s->method == BIOINFER_PPPL)
+        st = write_pppl(s, record, logp);
+    else if (!st)
         write_scan(s, record, logp);
-        code = give_record(s, record, 0, NULL);
-    }
     free(logp);
-    return code;
-}
-
-/* A bioinfer_source: the records of the input. */
-static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    struct score *s = user;
-    int st;
-
-    if (cli_stop_signal())
-        return BIOINFER_CANCELLED;
-    st = cli_next_protein(s->cli, record, err);
-    s->reading = st < 0;
-    return st;
-}
-
-static int seek_block(void *user, uint64_t ordinal, struct bioinfer_error *err)
-{
-    struct score *s = user;
-    const int st = bioinfer_reader_seek(s->cli->reader, s->cli->index, ordinal, err);
-
-    s->reading = st < 0;
-    return st;
-}
-
-static const char *head_of(const struct score *s)
-{
-    return s->method == BIOINFER_PPPL ? "id\tlength\tpll\tpppl\n"
-                                      : "id\tposition\twildtype\tmutant\tscore\n";
-}
-
-static bool any_records(struct score *s)
-{
-    s->stats.struct_size = sizeof s->stats;
-    /* records of the journal count, too: an input that holds none now is not the one it was */
-    return s->n_records || (s->job && !bioinfer_job_get_stats(s->job, &s->stats) &&
-                            (s->stats.input_records || s->stats.records));
-}
-
-static int score_all(struct score *s)
-{
-    struct bioinfer_record record = {0};
-    struct bioinfer_error err = {0};
-    int st, code;
-
-    s->cli->progress.reader = s->cli->reader;
-    if (s->job)
-        bioinfer_job_set_source(s->job, next_record, s);
-    else
-        cli_output_printf(&s->out, "%s", head_of(s));
-    while ((st = s->job ? bioinfer_job_source(s->job, &record, &err)
-                        : next_record(s, &record, &err)) > 0) {
-        if ((code = score_record(s, &record)))
-            return code;
-        if (s->out.status) /* a closed pipe or a full disk: the rest is in vain */
-            break;
-    }
-    if (st < 0)
-        return cli_fail(s->cli,
-                        s->reading || (st != BIOINFER_NO_SPACE && st != BIOINFER_IO) ? CLI_AT_READ
-                                                                                     : CLI_AT_WRITE,
-                        st, &err);
-    if (!any_records(s)) {
-        cli_say(s->cli, "%s: no records", s->cli->input_name);
-        if (s->job)
-            bioinfer_job_discard(s->job);
-        return CLI_EXIT_DATA;
-    }
-    return CLI_EXIT_OK;
+    return give(s, record, st, why.text, sink, user, err);
 }
 
 /* ---- with --mutations ---- */
-
-/* The wild type as the caller's own: the reader's copy ends with its next record. */
-static int read_wild_type(struct score *s, struct bioinfer_record *record, char **text)
-{
-    struct cli *cli = s->cli;
-    struct bioinfer_error err = {0};
-    struct bioinfer_record more = {0};
-    size_t id_size;
-    int st = cli_next_protein(cli, record, &err);
-
-    if (st < 0)
-        return cli_fail(cli, CLI_AT_READ, st, &err);
-    if (!st) {
-        cli_say(cli, "%s: no records", cli->input_name);
-        return CLI_EXIT_DATA;
-    }
-    if (record->status || !record->length) {
-        cli_say(cli, "%s: %s", record->id,
-                record->status ? record->message : "the wild type is empty");
-        return CLI_EXIT_DATA;
-    }
-    id_size = strlen(record->id) + 1;
-    if (!(*text = malloc(id_size + record->length + 1)))
-        return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
-    memcpy(*text, record->id, id_size);
-    memcpy(*text + id_size, record->sequence, record->length);
-    (*text)[id_size + record->length] = 0;
-    record->id = *text;
-    record->sequence = *text + id_size;
-    record->description = "";
-    record->message = "";
-    if ((st = bioinfer_reader_next(cli->reader, &more, &err)) < 0)
-        return cli_fail(cli, CLI_AT_READ, st, &err);
-    if (st) {
-        cli_say(cli, "%s: --mutations needs one wild type, the file has a second record '%s'",
-                cli->input_name, more.id);
-        return CLI_EXIT_DATA;
-    }
-    return CLI_EXIT_OK;
-}
 
 static int compare_positions(const void *a, const void *b)
 {
@@ -273,7 +193,7 @@ static int compare_positions(const void *a, const void *b)
 }
 
 /* The positions the table touches, ascending, each once: one masked pass for each. */
-static int collect_positions(const struct score *s, const struct cli_csv *csv, size_t length,
+static int collect_positions(const struct scorer *s, const struct cli_csv *csv, size_t length,
                              int64_t **out, size_t *n_out)
 {
     int64_t *all = NULL, *grown;
@@ -326,7 +246,7 @@ static bool fits(const char *mutation, int64_t offset, const struct bioinfer_rec
 }
 
 /* Tables that count from 0 are common enough to say so. */
-static void suggest_offset(struct score *s, const struct cli_csv *csv,
+static void suggest_offset(struct scorer *s, const struct cli_csv *csv,
                            const struct bioinfer_record *record)
 {
     size_t n_fit = 0, n_fit_other = 0, n_values = 0;
@@ -343,146 +263,366 @@ static void suggest_offset(struct score *s, const struct cli_csv *csv,
                 (int)other, n_fit_other, n_values, n_fit);
 }
 
-/* *status gets that of the first row without a score. */
-static int score_rows(struct score *s, struct cli_csv *csv, int *status,
-                      const struct bioinfer_record *record, const float *logp)
+/* Gives the status of the first row without a score. With --strict the rows behind it are not
+ * scored. */
+static int score_rows(struct scorer *s, const struct bioinfer_record *record, const float *logp)
 {
     const char *path = s->cli->options->mutations;
     struct bioinfer_error err;
-    int st;
+    int st, status = 0;
 
-    for (size_t i = 0; i < csv->n_rows; i++) {
-        struct cli_csv_row *row = &csv->rows[i];
-        if (!row->len)
+    for (size_t i = 0; i < s->csv.n_rows; i++) {
+        struct cli_csv_row *row = &s->csv.rows[i];
+        row->scored = false;
+        if (!row->len || (status && s->cli->options->strict))
             continue;
         err = (struct bioinfer_error){.text = "the row has no such column"};
         st = !row->value ? BIOINFER_FORMAT
                          : bioinfer_score_mutation(s->cli->model, record, logp, row->value,
                                                    s->offset, &row->score, &err);
-        s->n_records++;
+        s->n_rows++;
         row->scored = !st && isfinite(row->score);
         if (row->scored) {
             s->n_values++;
             continue;
         }
         s->n_failed++;
-        if (!*status)
-            *status = st ? st : BIOINFER_NONFINITE;
+        if (!status)
+            status = st ? st : BIOINFER_NONFINITE;
         cli_say_lost(s->cli, "%s:%ld: %s", path, row->line, st ? err.text : "score is not finite");
-        if (s->cli->options->strict) {
-            cli_say(s->cli, "--strict: stopped, nothing written");
-            return CLI_EXIT_DATA;
-        }
     }
-    return CLI_EXIT_OK;
+    return status;
 }
 
-static void write_rows(struct score *s, const struct cli_csv *csv)
+static void write_rows(struct scorer *s)
 {
+    const struct cli_csv *csv = &s->csv;
     const char sep = csv->separator;
     const char *end = *csv->header.end ? csv->header.end : "\n";
 
-    cli_output_write(&s->out, csv->data, (size_t)(csv->header.text - csv->data)); /* BOM */
-    cli_output_write(&s->out, csv->header.text, csv->header.len);
-    cli_output_write(&s->out, &sep, 1);
-    cli_csv_cell(&s->out, sep, s->cli->info.name);
-    cli_output_write(&s->out, end, strlen(end));
+    cli_output_write(&s->text, csv->data, (size_t)(csv->header.text - csv->data)); /* BOM */
+    cli_output_write(&s->text, csv->header.text, csv->header.len);
+    cli_output_write(&s->text, &sep, 1);
+    cli_csv_cell(&s->text, sep, s->cli->info.name);
+    cli_output_write(&s->text, end, strlen(end));
     for (size_t i = 0; i < csv->n_rows; i++) {
         const struct cli_csv_row *row = &csv->rows[i];
-        cli_output_write(&s->out, row->text, row->len);
+        cli_output_write(&s->text, row->text, row->len);
         if (row->len)
-            cli_output_write(&s->out, &sep, 1);
+            cli_output_write(&s->text, &sep, 1);
         if (row->scored)
-            cli_output_printf(&s->out, "%.6f", row->score);
+            cli_output_printf(&s->text, "%.6f", row->score);
         end = *row->end ? row->end : "\n";
-        cli_output_write(&s->out, end, strlen(end));
+        cli_output_write(&s->text, end, strlen(end));
     }
 }
 
-/* Gives the table to the job: its text, and how many of its rows have no score. */
-static int give_table(struct score *s, const struct bioinfer_record *record, int status)
-{
-    char why[96];
-    const struct cli_unit unit = {record->ordinal, record->id, (int64_t)record->length, status,
-                                  why};
-    struct bioinfer_error err = {0};
-    int st;
-
-    snprintf(why, sizeof why, "%llu of %llu mutants have no score", (unsigned long long)s->n_failed,
-             (unsigned long long)s->n_records);
-    st = cli_job_put(s->job, &unit, 0, status != 0, &s->out, &err);
-    if (!st && status)
-        st = cli_job_put(s->job, &unit, 1, false, NULL, &err);
-    return st ? cli_fail(s->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
-}
-
-/* The wild type, which is all of a job's input. */
-struct one_record {
-    const struct bioinfer_record *record;
-    bool given;
-};
-
-static int next_wild_type(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    struct one_record *one = user;
-
-    (void)err;
-    if (one->given)
-        return 0;
-    *record = *one->record;
-    return one->given = true;
-}
-
-static int score_table(struct score *s, struct cli_csv *csv, const struct bioinfer_record *record)
+static int score_table(struct scorer *s, const struct bioinfer_record *record, bioinfer_sink sink,
+                       void *user, struct bioinfer_error *err)
 {
     struct cli *cli = s->cli;
-    struct bioinfer_error err = {0};
     int64_t *positions = NULL;
     size_t n_positions = 0;
     float *logp = NULL;
-    int st, status = 0, code = CLI_EXIT_OK;
+    char why[96];
+    int st = 0, status;
 
+    s->n_values = s->n_failed = s->n_rows = 0;
     if (!(logp = new_table(s, record)) ||
-        collect_positions(s, csv, record->length, &positions, &n_positions)) {
-        code = cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+        collect_positions(s, &s->csv, record->length, &positions, &n_positions)) {
+        st = no_memory(record, err);
         goto out;
     }
     for (size_t i = 0; i < record->length * (size_t)cli->info.vocab_size; i++)
         logp[i] = NAN;
     cli->progress.expected = n_positions;
     if (n_positions && (st = bioinfer_score_table(cli->session, record, s->method, positions,
-                                                  n_positions, logp, &err))) {
-        code = cli_fail(cli, CLI_AT_RUN, st, &err);
+                                                  n_positions, logp, err)))
         goto out;
-    }
-    if (!(code = score_rows(s, csv, &status, record, logp)))
-        write_rows(s, csv);
+    status = score_rows(s, record, logp);
+    if (!status || !cli->options->strict)
+        write_rows(s);
     if (s->n_failed)
-        suggest_offset(s, csv, record);
-    if (!code && s->job)
-        code = give_table(s, record, status);
+        suggest_offset(s, &s->csv, record);
+    snprintf(why, sizeof why, "%llu of %llu mutants have no score", (unsigned long long)s->n_failed,
+             (unsigned long long)s->n_rows);
+    st = give(s, record, status, why, sink, user, err);
 out:
     free(logp);
     free(positions);
+    return st;
+}
+
+/* ---- the task ---- */
+
+static int begin(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct scorer *s = calloc(1, sizeof *s);
+    struct bioinfer_error err = {0};
+    int code;
+
+    if (!(cli->task = s))
+        return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+    s->cli = cli;
+    s->method = method_of(o->method);
+    s->offset = o->has_offset ? o->offset : 1;
+    if (o->mutations && (code = cli_csv_read(&s->csv, o->mutations,
+                                             o->mutation_col ? o->mutation_col : "mutant", &err))) {
+        cli_say(cli, "%s", err.text);
+        return code;
+    }
+    return CLI_EXIT_OK;
+}
+
+static int open_task(struct cli *cli, cli_tick tick)
+{
+    int code = cli_open_session(cli, 0, tick);
+
+    if (!code)
+        find_tokens(cli->task);
     return code;
 }
 
-static int score_mutations(struct score *s, struct cli_csv *csv)
+static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
+                    void *sink_user, struct bioinfer_error *err)
 {
     struct bioinfer_record record = {0};
-    struct one_record one = {&record, false};
-    struct bioinfer_error err = {0};
-    char *text = NULL;
-    int st = 1, code = read_wild_type(s, &record, &text);
+    struct scorer *s = cli->task;
+    int st;
 
-    if (!code && s->job) {
-        bioinfer_job_set_source(s->job, next_wild_type, &one);
-        st = bioinfer_job_source(s->job, &record, &err);
+    while ((st = source(source_user, &record, err)) > 0)
+        if ((st = cli->options->mutations ? score_table(s, &record, sink, sink_user, err)
+                                          : score_record(s, &record, sink, sink_user, err)))
+            return st;
+    return st;
+}
+
+static void end(struct cli *cli)
+{
+    struct scorer *s = cli->task;
+
+    bioinfer_session_free(&cli->session);
+    if (!s)
+        return;
+    cli_csv_free(&s->csv);
+    cli_output_close(&s->text);
+    free(s);
+    cli->task = NULL;
+}
+
+/* A masked method computes the record once for each of its residues. */
+static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_record *record)
+{
+    struct cli_weight w = cli_weigh_sequence(cli, record);
+
+    if (method_of(cli->options->method) != BIOINFER_WT_MARGINALS)
+        w.work *= w.work;
+    return w;
+}
+
+const struct cli_task cli_score_task = {.begin = begin,
+                                        .open = open_task,
+                                        .run = run_task,
+                                        .profile = cli_print_profile,
+                                        .end = end,
+                                        .weigh = weigh};
+
+/* ---- records in and rows out ---- */
+
+/* The wild type as the caller's own: the reader's copy ends with its next record. */
+static int read_wild_type(struct score *s, struct bioinfer_record *record, char **text)
+{
+    struct cli *cli = s->cli;
+    struct bioinfer_error err = {0};
+    struct bioinfer_record more = {0};
+    size_t id_size;
+    int st = cli_next_protein(cli, record, &err);
+
+    if (st < 0)
+        return cli_fail(cli, CLI_AT_READ, st, &err);
+    if (!st) {
+        cli_say(cli, "%s: no records", cli->input_name);
+        return CLI_EXIT_DATA;
     }
-    if (!code && st > 0 && !(code = score_table(s, csv, &record)) && s->job)
-        st = bioinfer_job_source(s->job, &record, &err); /* which tells it that this was all */
-    if (!code && st < 0)
-        code = cli_fail(s->cli, CLI_AT_INPUT, st, &err);
+    if (record->status || !record->length) {
+        cli_say(cli, "%s: %s", record->id,
+                record->status ? record->message : "the wild type is empty");
+        return CLI_EXIT_DATA;
+    }
+    id_size = strlen(record->id) + 1;
+    if (!(*text = malloc(id_size + record->length + 1)))
+        return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+    memcpy(*text, record->id, id_size);
+    memcpy(*text + id_size, record->sequence, record->length);
+    (*text)[id_size + record->length] = 0;
+    record->id = *text;
+    record->sequence = *text + id_size;
+    record->description = "";
+    record->message = "";
+    if ((st = bioinfer_reader_next(cli->reader, &more, &err)) < 0)
+        return cli_fail(cli, CLI_AT_READ, st, &err);
+    if (st) {
+        cli_say(cli, "%s: --mutations needs one wild type, the file has a second record '%s'",
+                cli->input_name, more.id);
+        return CLI_EXIT_DATA;
+    }
+    return CLI_EXIT_OK;
+}
+
+static int seek_block(void *user, uint64_t ordinal, struct bioinfer_error *err)
+{
+    struct score *s = user;
+    const int st = bioinfer_reader_seek(s->cli->reader, s->cli->index, ordinal, err);
+
+    if (st < 0)
+        s->stage = CLI_AT_READ;
+    return st;
+}
+
+/* A bioinfer_source: the records of the input, or the wild type alone. */
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct score *s = user;
+    int st;
+
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    if (s->wild_type) {
+        if (s->given)
+            return 0;
+        *record = *s->wild_type;
+        return s->given = true;
+    }
+    st = cli_next_protein(s->cli, record, err);
+    if (st < 0)
+        s->stage = CLI_AT_READ;
+    else if (st > 0 && !record->status)
+        s->cli->progress.read_residues += record->length;
+    return st;
+}
+
+/* The records that the job hands out. */
+static int take_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct score *s = user;
+    int st = bioinfer_job_source(s->job, record, err);
+
+    if (st < 0 && s->stage == CLI_AT_RUN)
+        s->stage = s->wild_type                                   ? CLI_AT_INPUT
+                   : st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE
+                                                                  : CLI_AT_READ;
+    return st;
+}
+
+/* A record that cannot be scored is named; the run goes on unless --strict. */
+static int lose_record(struct score *s, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    if (!s->wild_type)
+        cli_say_lost(s->cli, "%s: no result: %s%s%s", r->id, bioinfer_status_name(r->status),
+                     *r->message ? ": " : "", r->message);
+    if (!s->cli->options->strict)
+        return 0;
+    s->stage = CLI_AT_READ;
+    err->status = BIOINFER_FORMAT;
+    snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
+    return BIOINFER_FORMAT;
+}
+
+static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    struct score *s = user;
+    struct bioinfer_result r = *result;
+    unsigned long long counts[3] = {0};
+    int st = 0;
+
+    if (s->wild_type && r.status == BIOINFER_DEVICE) { /* all there is to compute */
+        snprintf(err->text, sizeof err->text, "%s", r.message);
+        return r.status;
+    }
+    if (!r.more) {
+        cli_take_counts(&r, counts, 3);
+        s->n_values += counts[0];
+        s->n_failed += s->wild_type ? counts[1] : r.status != 0;
+        s->n_records += s->wild_type ? counts[2] : 1;
+        if (r.status && (st = lose_record(s, &r, err)))
+            return st;
+    }
+    if (s->job) {
+        st = bioinfer_job_sink(s->job, &r, err);
+    } else {
+        for (int i = 0; i < r.n_texts; i++)
+            cli_output_write(&s->out, r.texts[i].text, r.texts[i].length);
+        st = s->out.status; /* a closed pipe or a full disk: the rest is in vain */
+    }
+    if (st)
+        s->stage = CLI_AT_WRITE;
+    return st;
+}
+
+static const char *head_of(const struct cli_options *o)
+{
+    return method_of(o->method) == BIOINFER_PPPL ? "id\tlength\tpll\tpppl\n"
+                                                 : "id\tposition\twildtype\tmutant\tscore\n";
+}
+
+static bool any_records(struct score *s)
+{
+    s->stats.struct_size = sizeof s->stats;
+    /* records of the journal count, too: an input that holds none now is not the one it was */
+    return s->n_records || (s->job && !bioinfer_job_get_stats(s->job, &s->stats) &&
+                            (s->stats.input_records || s->stats.records));
+}
+
+static int pending(void *user)
+{
+    struct score *s = user;
+
+    return bioinfer_job_pending(s->job);
+}
+
+static int score_all(struct score *s)
+{
+    const struct cli_run_io io = {.source = s->job ? take_record : next_record,
+                                  .sink = take_result,
+                                  .pending = s->job ? pending : NULL,
+                                  .user = s,
+                                  .input_size = cli_plain_size(s->cli->options->input),
+                                  .in_order = !s->job};
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (s->job)
+        bioinfer_job_set_source(s->job, next_record, s);
+    else if (!s->wild_type)
+        cli_output_printf(&s->out, "%s", head_of(s->cli->options));
+    if (!s->wild_type)
+        s->cli->progress.reader = s->cli->reader;
+    st = cli_task_run(s->cli, &cli_score_task, s->pool, &io, &err);
+    if (s->out.status)
+        st = cli_output_finish(&s->out, &err); /* which knows the reason */
+    if (st)
+        return cli_fail(s->cli, cli_stop_signal() ? CLI_AT_RUN : s->stage, st, &err);
+    if (!s->wild_type && !any_records(s)) {
+        cli_say(s->cli, "%s: no records", s->cli->input_name);
+        if (s->job)
+            bioinfer_job_discard(s->job);
+        return CLI_EXIT_DATA;
+    }
+    return CLI_EXIT_OK;
+}
+
+static int score_mutations(struct score *s)
+{
+    struct bioinfer_record record = {0};
+    char *text = NULL;
+    int code = read_wild_type(s, &record, &text);
+
+    if (!code) {
+        s->wild_type = &record;
+        code = score_all(s);
+        s->wild_type = NULL;
+    }
     free(text);
     return code;
 }
@@ -509,15 +649,14 @@ static void say_summary(struct score *s)
 }
 
 /* All that changes results and is no part of the model's fingerprint. */
-static void describe_options(const struct score *s, char *text, size_t size)
+static void describe_options(const struct cli_options *o, char *text, size_t size)
 {
     static const char *const names[] = {"", "masked-marginals", "wt-marginals", "pppl"};
-    const struct cli_options *o = s->cli->options;
 
     snprintf(text, size,
              "method=%s offset=%lld mutation-col=%s max-length=%lld raw-residues=%d "
              "no-rule=%s",
-             names[s->method], (long long)s->offset,
+             names[method_of(o->method)], (long long)(o->has_offset ? o->offset : 1),
              !o->mutations     ? ""
              : o->mutation_col ? o->mutation_col
                                : "mutant",
@@ -542,12 +681,12 @@ static int open_output(struct score *s)
     if ((code = cli_fingerprint(cli)))
         return code;
     writer = cli_writer_params(cli);
-    describe_options(s, options, sizeof options);
+    describe_options(o, options, sizeof options);
     params.writer = &writer;
     params.options = options;
     params.inputs = &table;
     params.n_inputs = o->mutations != NULL;
-    params.text_head = o->mutations ? "" : head_of(s);
+    params.text_head = o->mutations ? "" : head_of(o);
     if (!o->mutations && (code = cli_job_open_index(cli, &params)))
         return code;
     params.seek = seek_block;
@@ -569,34 +708,23 @@ static int finish(struct score *s)
 int cli_score(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
-    struct score s = {
-        .cli = cli, .method = method_of(o->method), .offset = o->has_offset ? o->offset : 1};
-    struct bioinfer_error err = {0};
-    struct cli_csv csv = {0};
+    struct score s = {.cli = cli, .stage = CLI_AT_RUN};
     int code;
 
     if (!cli_job_needs_file(cli, o->output))
         return CLI_EXIT_USAGE;
-    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)))
-        goto out;
-    if (o->mutations && (code = cli_csv_read(&csv, o->mutations,
-                                             o->mutation_col ? o->mutation_col : "mutant", &err))) {
-        cli_say(cli, "%s", err.text);
-        goto out;
-    }
-    if ((code = cli_open_model(cli)) || (code = cli_open_session(cli, 0, cli_progress_tick)))
-        goto out;
-    find_tokens(&s);
-    if ((code = open_output(&s)))
+    if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)) ||
+        (code = cli_score_task.begin(cli)) ||
+        (code = cli_task_open(cli, &cli_score_task, &s.pool)) || (code = open_output(&s)))
         goto out;
     cli_progress_start(cli);
-    code = o->mutations ? score_mutations(&s, &csv) : score_all(&s);
+    code = o->mutations ? score_mutations(&s) : score_all(&s);
     cli_progress_end(cli);
     if (code) {
         code = cli_job_stopped(cli, s.job, code);
         goto out;
     }
-    if (o->profile)
+    if (o->profile && !s.pool)
         cli_print_profile(cli);
     if ((code = finish(&s)))
         goto out;
@@ -604,8 +732,9 @@ int cli_score(struct cli *cli)
     if (s.job ? s.stats.failed != 0 : s.n_failed != 0)
         code = CLI_EXIT_RECORDS;
 out:
+    cli_pool_close(&s.pool);
     bioinfer_job_close(&s.job);
     cli_output_close(&s.out);
-    cli_csv_free(&csv);
+    cli_score_task.end(cli);
     return code;
 }

@@ -2,6 +2,7 @@
 #include "worker.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@ int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool 
 {
     int code;
 
-    if (cli_pool_wanted(cli->options))
+    if (cli_pool_wanted(cli->options) && !(task->ordered && task->ordered(cli->options)))
         return cli_pool_open(pool, cli, task);
     return (code = cli_open_model(cli)) ? code : task->open(cli, cli_progress_tick);
 }
@@ -36,6 +37,23 @@ struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfe
 
     (void)cli;
     return (struct cli_weight){.work = r->length, .bytes = bytes};
+}
+
+void cli_take_counts(struct bioinfer_result *r, unsigned long long *counts, int n)
+{
+    const struct bioinfer_text *last = r->n_texts ? &r->texts[r->n_texts - 1] : NULL;
+    char text[128], *at = text, *end;
+
+    if (!last || strcmp(last->name, CLI_COUNTS))
+        return;
+    snprintf(text, sizeof text, "%.*s", (int)last->length, last->text);
+    r->n_texts--;
+    for (int i = 0; i < n; i++, at = end) {
+        const unsigned long long value = strtoull(at, &end, 10);
+        if (end == at)
+            return;
+        counts[i] = value;
+    }
 }
 
 uint64_t cli_plain_size(const char *path)

@@ -31,10 +31,19 @@ struct cli_task {
     void (*profile)(struct cli *cli); /* prints the table of --profile */
     void (*end)(struct cli *cli);     /* frees what begin and open made; accepts half of it */
     struct cli_weight (*weigh)(const struct cli *cli, const struct bioinfer_record *record);
+    /* Tells whether results depend on the order of the records, so that one process computes all of
+     * them; NULL = never. */
+    bool (*ordered)(const struct cli_options *o);
     bool of_files; /* the sequence of a record is the path of a file: its length is not known */
 };
 
-extern const struct cli_task cli_embed_task;
+extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task;
+
+/* The last piece of a result may have a text of this name: numbers with blanks between them, which
+ * the command adds up and which are no part of the output. */
+#define CLI_COUNTS "counts"
+/* Takes that text from a result and reads n numbers; what is not there stays as it is. */
+void cli_take_counts(struct bioinfer_result *result, unsigned long long *counts, int n);
 
 /* The records and results of a run, for the process that owns them. */
 struct cli_run_io {

@@ -576,7 +576,8 @@ BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordin
 /* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
  * order, in pieces where the job has no_dedup: a record is done when its last piece is there. The
  * last one alone may have a status, and a piece of several that holds nothing is not written, but
- * pieces of units are records (bioinfer_job_params.units).
+ * pieces of units are records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces
+ * that came before it, from a worker that ended, count no more.
  * The source may end and have records again later, when bioinfer_job_pending(). */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);

@@ -766,7 +766,8 @@ static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f
     if (!f)
         return bi_fail(err, BIOINFER_MISUSE,
                        "job: a result of record %" PRIu64 ", which was not handed out", r->ordinal);
-    if (r->piece != f->n_pieces || (r->more && r->piece == UINT32_MAX))
+    if (((r->piece || job->units) && r->piece != f->n_pieces) ||
+        (r->more && r->piece == UINT32_MAX))
         return bi_fail(err, BIOINFER_MISUSE,
                        "job: piece %" PRIu32 " of record %" PRIu64 ", expected %" PRIu32, r->piece,
                        r->ordinal, f->n_pieces);
@@ -793,6 +794,8 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
         return bi_parts_sink(job->parts, result, err);
     if ((st = check_piece(job, f, &r, err)))
         return st;
+    if (!r.piece)
+        f->n_pieces = 0; /* it is computed anew: pieces from before count no more */
     r.description = f->description;
     if (!r.status && job->writer->ops->check)
         st = job->writer->ops->check(job->writer, &r, err);

@@ -325,7 +325,8 @@ def scores(folder):
              "offset": ["", "--offset=1", "--offset-idx=3"], "strict": ["", "--strict"],
              "residues": ["", "--raw-residues"], "precision": ["", "--precision=fp32"],
              "length": ["", "--max-length=16"]},
-            {"threads": THREADS, "batch": ["", "--batch-tokens=8"], "check": ["", "--check-weights", "--strict-pickle"]},
+            {"threads": THREADS, "workers": ["", "--workers=2"], "batch": ["", "--batch-tokens=8"],
+             "check": ["", "--check-weights", "--strict-pickle"]},
             ("-o", "out.csv"))
 
 

@@ -114,6 +114,48 @@ def lasting_fasta(command, path, seconds, *args):
     raise AssertionError(f"{n} records take {took:.2f} s only")
 
 
+def children(pid):
+    """The processes that a process started and that have not ended."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as f:
+                    words = f.read().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(words[1]) == pid and words[0] != "Z":
+                found.append(int(name))
+    return found
+
+
+def gone(pids, seconds):
+    """Whether all of these processes end within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        alive = []
+        for pid in pids:
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+                    if f.read().rsplit(")", 1)[1].split()[0] != "Z":
+                        alive.append(pid)
+            except OSError:
+                pass
+        if not alive:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def kill(pid, number):
+    """Sends a signal; gives how many processes it met."""
+    try:
+        os.kill(pid, number)
+        return 1
+    except ProcessLookupError:
+        return 0
+
+
 def contents(path):
     """Everything that belongs to an output, by name behind its stem: bytes."""
     folder, base = os.path.split(path)

@@ -172,6 +172,31 @@ static void shards_merge(void)
     }
 }
 
+/* Piece 0 of a record that has pieces already begins it anew. */
+static void a_record_begins_anew(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p};
+    struct bioinfer_record r;
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    uint64_t ordinals[UNITS];
+    int n, n_read = 0;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    while (bi_job_source(job, &r, &err) == 1)
+        ordinals[n_read++] = r.ordinal;
+    for (int i = 0; i < n_read; i++) {
+        const uint64_t unit = ordinals[i];
+        for (uint32_t piece = 0; piece < unit % 3 && unit != 5; piece++) /* all but the last */
+            CHECK_EQ(sink(job, unit, piece, &err), 0);
+        for (uint32_t piece = 0; piece <= unit % 3 && !(unit == 5 && piece); piece++)
+            CHECK_EQ(sink(job, unit, piece, &err), 0);
+    }
+    CHECK_EQ(bi_job_finish(job, &err), 0);
+    bi_job_close(&job);
+    check_file("", whole);
+    check_file(".manifest.tsv", manifest);
+}
+
 static void wrong_pieces_are_refused(void)
 {
     struct bioinfer_job_params p = {.struct_size = sizeof p};
@@ -187,7 +212,7 @@ static void wrong_pieces_are_refused(void)
     CHECK_EQ(sink(job, 2, 1, &err), BIOINFER_MISUSE);
     CHECK_HAS(err.text, "piece 1 of record 2, expected 0");
     CHECK_EQ(sink(job, 2, 0, &err), 0);
-    CHECK_EQ(sink(job, 2, 0, &err), BIOINFER_MISUSE);
+    CHECK_EQ(sink(job, 2, 2, &err), BIOINFER_MISUSE);
     CHECK_EQ(bi_job_sink(job, &failed, &err), BIOINFER_MISUSE);
     CHECK_HAS(err.text, "has a status");
     CHECK_EQ(sink(job, 99, 0, &err), BIOINFER_MISUSE);
@@ -349,6 +374,7 @@ int main(void)
     TEST(shards_merge);
     TEST(damage_reaches_no_output);
     TEST(damaged_shard_is_mended);
+    TEST(a_record_begins_anew);
     TEST(wrong_pieces_are_refused);
     TEST(differences_are_named);
     unlink(genome);

@@ -8,6 +8,8 @@
     shards   two and three shards, one of them killed and resumed, merged
     refused  what does not go together is said, with exit status 64
     emptied  a pipe that gives nothing when the job is resumed
+    workers  1, 2 and 3 worker processes, N of them killed at random moments; and one that meets a
+             record at which every worker ends
 
 The output and the manifest must have the bytes of an undisturbed run, and nothing else is left.
 """
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from common import ACIDS, contents, make_fasta
+from common import ACIDS, children, contents, kill, make_fasta
 
 ROOT = EXE = ""
 MODEL = os.path.join("tests", "golden", "esm2", "hf-d16")
@@ -34,6 +36,7 @@ class Task:
     shards = True
     strict = True  # the command has this option
     to_stdout = ()
+    poisoned = "r5"  # the id of a record that has a result
 
     def __init__(self, folder, large):
         self.folder = folder
@@ -80,7 +83,7 @@ class Pppl(Task):
 
 class Mutations(Task):
     """One unit: the wild type with its table, of which one row has no score."""
-    code, output, shards = 1, "out.csv", False
+    code, output, shards, poisoned = 1, "out.csv", False, "wild"
 
     def make(self, large):
         rng = random.Random(4)
@@ -111,7 +114,7 @@ def cut_structure(source, path, first, n):
 
 class Fasta(Task):
     """A folder of structures, one of which holds no atom."""
-    code, output = 1, "out.fa"
+    code, output, poisoned = 1, "out.fa", "s05"
     options = ("--num-seq", "2", "--temperature", "0.1,0.3", "--seed", "5")
 
     def make(self, large):
@@ -475,6 +478,10 @@ def run_shard(task, path, i, n):
 
 def refused(task):
     path = os.path.join(fresh(task.folder), task.output)
+    for how in (("--workers", "2"), ("--device", "cpu,cuda:0"), ("--device", "all")):
+        if "torch" in task.options:
+            words = call(task.args(path, *how), 64)
+            assert f"{how[0]} do" in words or "several devices do" in words, words
     words = call(task.args("-", "--resume", *task.to_stdout), 64)
     assert "--resume needs a file" in words, words
     if not task.shards:
@@ -527,13 +534,60 @@ def emptied(task):
     assert contents(path)[""], path
 
 
+def workers(task, count):
+    want = whole(task)
+    for n in (1, 2, 3):
+        for how in ((), ("--resume",)):
+            path = os.path.join(fresh(task.folder), task.output)
+            call(task.args(path, "--workers", str(n), *how), task.code)
+            got = contents(path)
+            assert got[""] == want[""], f"{n} workers {how}: another output"
+            assert not how or got == want, f"{n} workers: another manifest"
+    rng, done, jobs = random.Random(count), 0, 0
+    begun = time.monotonic()
+    call(task.args(path, "--workers", "2", "--resume=no"), task.code)
+    seconds = time.monotonic() - begun
+    while done < count:
+        path = os.path.join(fresh(task.folder), task.output)
+        p = subprocess.Popen(task.args(path, "--workers", "2", "--resume"), stderr=subprocess.PIPE)
+        last = min(count, done + 4)
+        while p.poll() is None:
+            time.sleep(rng.uniform(0, seconds / 2))
+            pids = children(p.pid) if p.poll() is None and done < last else []
+            if pids:
+                done += kill(rng.choice(pids), signal.SIGKILL)
+        words = p.communicate()[1].decode(errors="replace")
+        assert p.returncode == task.code, (p.returncode, words[-1500:])
+        same(path, want, f"workers killed, job {jobs}")
+        jobs += 1
+    print(f"{done} workers killed over {jobs} jobs: all outputs equal")
+    path = os.path.join(fresh(task.folder), task.output)
+    fault = {"BIOINFER_WORKER_FAULT": f"crash:{task.poisoned}"}
+    if not task.shards:
+        words = call(task.args(path, "--workers", "2"), 69, **fault)
+        assert f"'{task.poisoned}'" in words and "ended twice" in words, words
+        assert not os.listdir(os.path.dirname(path)), "an output of nothing"
+        return
+    call(task.args(path, "--workers", "2", "--resume"), 1, **fault)
+    rows = [c[".manifest.tsv"].decode().splitlines() for c in (contents(path), want)]
+    lost = [a.split("\t") for a, b in zip(*rows, strict=True) if a != b]
+    assert len(lost) == 1 and lost[0][1] == task.poisoned and lost[0][3] == "device_error", lost
+    assert f"'{task.poisoned}'" in lost[0][5] and "ended twice" in lost[0][5], lost
+    # a resume computes what failed for want of a worker, and nothing else was touched
+    path = os.path.join(fresh(task.folder), task.output)
+    call(task.args(path, "--shard", "1/1", "--workers", "2"), 1, **fault)
+    run_shard(task, path, 1, 1)
+    call([EXE, "merge", path], task.code)
+    same(path, want, "a record that ended its worker, resumed", shards=1)
+
+
 def main(exe, root, case, name, count):
     global EXE, ROOT
     EXE, ROOT = os.path.abspath(exe), os.path.abspath(root)
     with tempfile.TemporaryDirectory(prefix=f"bioinfer-{name}-") as folder:
-        task = TASKS[name](folder, case == "kills")
-        if case in {"kills", "points"}:
-            {"kills": kills, "points": points}[case](task, int(count))
+        task = TASKS[name](folder, case in {"kills", "workers"})
+        if case in {"kills", "points", "workers"}:
+            {"kills": kills, "points": points, "workers": workers}[case](task, int(count))
         else:
             {"shards": shards, "refused": refused, "emptied": emptied}[case](task)
 

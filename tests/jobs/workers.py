@@ -15,46 +15,7 @@ import tempfile
 import time
 import zipfile
 
-from common import Command, contents, make_fasta
-
-
-def children(pid):
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as f:
-                    words = f.read().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            if int(words[1]) == pid and words[0] != "Z":
-                found.append(int(name))
-    return found
-
-
-def gone(pids, seconds):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        alive = []
-        for pid in pids:
-            try:
-                with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
-                    if f.read().rsplit(")", 1)[1].split()[0] != "Z":
-                        alive.append(pid)
-            except OSError:
-                pass
-        if not alive:
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def kill(pid, number):
-    try:
-        os.kill(pid, number)
-        return 1
-    except ProcessLookupError:
-        return 0
+from common import Command, children, contents, gone, kill, make_fasta
 
 
 def words_behind(row):

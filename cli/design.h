@@ -1,0 +1,58 @@
+/* design.h - what the files of `bioinfer MODEL STRUCTURE...` share.
+ *
+ *   design.c        the command: structures in, results to a job or an output
+ *   design_task.c   the task: a structure becomes pieces of text or arrays
+ *   structures.c    files, folders and lists of paths */
+#ifndef BI_CLI_DESIGN_H
+#define BI_CLI_DESIGN_H
+
+#include "worker.h"
+
+/* ---- structures.c ---- */
+
+struct cli_structures {
+    char **of; /* paths */
+    size_t n, cap;
+};
+
+/* Finds the structures that the command line names. Returns an exit code. */
+int cli_structures_find(struct cli *cli, struct cli_structures *p);
+/* Tells whether none of them can be opened. */
+bool cli_structures_none(const struct cli_structures *p);
+/* Gives the length of the name of a file without a suffix of structures. */
+size_t cli_structure_stem(const char *name);
+void cli_structures_free(struct cli_structures *p);
+
+/* ---- design_task.c ---- */
+
+enum cli_design_format { CLI_FASTA, CLI_TABLE, CLI_ARRAYS };
+
+struct cli_designs; /* the structures that the library gets together */
+
+/* The state of the task. */
+struct cli_designer {
+    struct cli *cli;
+    enum cli_design_format format;
+    struct bioinfer_design_params params;
+    double temperatures[64];
+    bioinfer_design *design;
+    struct cli_designs *at_hand;
+    const struct cli_structures *all; /* for numbers that are drawn in order; NULL in a worker */
+    uint64_t next;                    /* the structure for which numbers are drawn next */
+    struct cli_output text;           /* gathers the rows of that structure */
+    struct cli_unit unit;             /* that structure ... */
+    char *name;                       /* ... and its name, NULL = there is none */
+    uint32_t piece;                   /* the number of its next piece */
+    uint64_t n_sequences;             /* that it has so far */
+    bioinfer_sink sink;
+    void *sink_user;
+};
+
+/* Gives the first line of the output, "" = there is none; a text that ends with NUL, maybe in
+ * `text`. */
+const char *cli_design_head(const struct cli *cli, enum cli_design_format format, char *text,
+                            size_t size);
+/* Tells whether the random numbers of a structure depend on all structures before it. */
+bool cli_design_ordered(const struct cli_options *o);
+
+#endif

@@ -1,0 +1,513 @@
+/* design_task.c - the task of designs: a structure becomes pieces of text, or of arrays. */
+#include "design.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CHUNK = 4096 };                    /* structures that are handed to the library together */
+static const size_t PIECE_SIZE = 1 << 20; /* text that is gathered before it is kept */
+
+struct cli_designs {
+    char *paths[CHUNK];
+    uint64_t ordinals[CHUNK];
+    size_t n;
+};
+
+/* ---- what a sequence looks like ---- */
+
+/* Names the origin of a result's sequence: the file, a design, or a record of --sequences. */
+static const char *source_of(const struct bioinfer_design_result *r)
+{
+    return r->sequence_id ? r->sequence_id : r->is_native ? "native" : "design";
+}
+
+/* The native sequence of a run that designs has no number. */
+static int sample_of(const struct cli_designer *d, const struct bioinfer_design_result *r)
+{
+    return r->is_native && !d->cli->options->score_only ? 0 : r->sample;
+}
+
+static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
+
+static void put_rows(struct cli_designer *d, const struct bioinfer_design_result *r)
+{
+    const unsigned include = d->cli->options->design_include;
+
+    for (int64_t i = 0; i < r->length; i++)
+        for (int probs = 0; probs < 2; probs++) {
+            const float *row = probs ? r->probs : r->log_probs;
+            if (!(include & (probs ? CLI_PROBS : CLI_LOG_PROBS)) || !row)
+                continue;
+            cli_output_field(&d->text, r->name);
+            cli_output_printf(&d->text, "\t%d\t%g\t%s\t%lld\t%c", sample_of(d, r), r->temperature,
+                              probs ? "probs" : "logprobs", (long long)i + 1,
+                              alphabet[r->codes[i]]);
+            for (int c = 0; c < 21; c++)
+                cli_output_printf(&d->text, "\t%.6g", (double)row[i * 21 + c]);
+            cli_output_printf(&d->text, "\t");
+            cli_output_field(&d->text, source_of(r));
+            cli_output_printf(&d->text, "\n");
+        }
+}
+
+static void put_table(struct cli_designer *d, const struct bioinfer_design_result *r)
+{
+    if (d->cli->options->design_include) {
+        put_rows(d, r);
+        return;
+    }
+    cli_output_field(&d->text, r->name);
+    cli_output_printf(&d->text, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\t", sample_of(d, r), r->temperature,
+                      (double)r->score, (double)r->global_score, (double)r->recovery, r->sequence);
+    cli_output_field(&d->text, source_of(r));
+    cli_output_printf(&d->text, "\n");
+}
+
+/* Arrays of one sequence under NAME for the native one, NAME_T0.1_1 for sample 1 at 0.1, NAME_ID
+ * for a sequence that was given; further samples of both under names with _2, _3, ... */
+static int put_arrays(struct cli_designer *d, const struct bioinfer_design_result *r,
+                      struct bioinfer_error *err)
+{
+    const unsigned include = d->cli->options->design_include;
+    float scores[3] = {r->score, r->global_score, r->recovery}, *codes;
+    struct bioinfer_array arrays[6];
+    struct bioinfer_result v = {.ordinal = d->unit.ordinal,
+                                .id = r->name,
+                                .length = r->length,
+                                .message = "",
+                                .arrays = arrays,
+                                .n_layers_kept = 1,
+                                .piece = d->piece++,
+                                .more = 1};
+    char id[1024];
+    int n = 0, st;
+
+#define ADD(name, values, dims, rows, columns)                                                     \
+    arrays[n++] = (struct bioinfer_array)                                                          \
+    {                                                                                              \
+        .kind = name, .layer = -1, .n_dims = dims, .shape = {rows, columns}, .data = values        \
+    }
+    if (!r->is_native && !r->sequence_id)
+        snprintf(id, sizeof id, "%.400s_T%g_%d", r->name, r->temperature, r->sample);
+    else
+        snprintf(id, sizeof id, "%.400s%s%.400s", r->name, r->sequence_id ? "_" : "",
+                 r->sequence_id ? r->sequence_id : "");
+    if (r->sample > 1 && (r->is_native || r->sequence_id))
+        snprintf(id + strlen(id), sizeof id - strlen(id), "_%d", r->sample);
+    v.id = id;
+    if (!(codes = malloc((size_t)r->length * sizeof *codes))) {
+        err->status = BIOINFER_NOMEM;
+        snprintf(err->text, sizeof err->text, "%.100s: result", id);
+        return BIOINFER_NOMEM;
+    }
+    for (int64_t i = 0; i < r->length; i++)
+        codes[i] = (float)r->codes[i];
+    if (!include || include & CLI_LOG_PROBS)
+        ADD("log_probs", r->log_probs, 2, r->length, 21);
+    if (include & CLI_PROBS && r->probs)
+        ADD("probs", r->probs, 2, r->length, 21);
+    ADD("S", codes, 1, r->length, 1);
+    ADD("scores", scores, 1, 3, 1);
+    ADD("mask", r->mask, 1, r->length, 1);
+    ADD("design_mask", r->design_mask, 1, r->length, 1);
+#undef ADD
+    v.n_arrays = v.n_kinds = n;
+    st = d->sink(d->sink_user, &v, err);
+    free(codes);
+    return st;
+}
+
+const char *cli_design_head(const struct cli *cli, enum cli_design_format format, char *text,
+                            size_t size)
+{
+    size_t used;
+
+    if (format != CLI_TABLE)
+        return "";
+    if (!cli->options->design_include)
+        return "name\tsample\ttemperature\tscore\tglobal_score\tseq_recovery\tsequence\tsource\n";
+    used = (size_t)snprintf(text, size, "name\tsample\ttemperature\tkind\tposition\tresidue");
+    for (int c = 0; c < 21; c++)
+        used += (size_t)snprintf(text + used, size - used, "\t%c", alphabet[c]);
+    snprintf(text + used, size - used, "\tsource\n");
+    return text;
+}
+
+/* ---- structures as pieces ---- */
+
+static int no_memory(const char *name, struct bioinfer_error *err)
+{
+    err->status = BIOINFER_NOMEM;
+    snprintf(err->text, sizeof err->text, "%.100s: result", name);
+    return BIOINFER_NOMEM;
+}
+
+/* Hands on the text that was gathered as a piece; the last one says how the structure ended. */
+static int give_text(struct cli_designer *d, bool more, struct bioinfer_error *err)
+{
+    const struct cli_unit *u = &d->unit;
+    char counts[32];
+    struct bioinfer_text texts[2];
+    struct bioinfer_result r = {.ordinal = u->ordinal,
+                                .id = u->id,
+                                .length = u->length,
+                                .status = more ? 0 : u->status,
+                                .message = more || !u->status ? "" : u->message,
+                                .piece = d->piece++,
+                                .more = more,
+                                .texts = texts};
+
+    if (d->text.status)
+        return no_memory(u->id, err);
+    if (d->text.n_text)
+        texts[r.n_texts++] = (struct bioinfer_text){"text", d->text.text, d->text.n_text};
+    d->text.n_text = 0;
+    if (!more)
+        texts[r.n_texts++] = (struct bioinfer_text){
+            CLI_COUNTS, counts,
+            (size_t)snprintf(counts, sizeof counts, "%llu", (unsigned long long)d->n_sequences)};
+    return d->sink(d->sink_user, &r, err);
+}
+
+/* Ends the structure at hand, as all its results are there or the reason why there are none. */
+static int end_structure(struct cli_designer *d, struct bioinfer_error *err)
+{
+    int st = 0;
+
+    if (!d->name)
+        return 0;
+    /* a failure has no row, so it is no first piece; the text of rounds before it stays */
+    if (d->unit.status && (!d->piece || d->text.n_text))
+        st = give_text(d, true, err);
+    if (!st)
+        st = give_text(d, false, err);
+    free(d->name);
+    d->name = NULL;
+    return st;
+}
+
+/* Begins the structure of this result, if it is another one than that at hand. */
+static int begin_structure(struct cli_designer *d, const struct bioinfer_design_result *r,
+                           struct bioinfer_error *err)
+{
+    const uint64_t ordinal = d->at_hand->ordinals[r->ordinal];
+    int st;
+
+    if (d->name && d->unit.ordinal == ordinal)
+        return 0;
+    if ((st = end_structure(d, err)))
+        return st;
+    if (!(d->name = strdup(r->name)))
+        return no_memory(r->name, err);
+    d->unit = (struct cli_unit){.ordinal = ordinal, .id = d->name, .length = r->length};
+    d->piece = 0;
+    d->n_sequences = 0;
+    return 0;
+}
+
+/* A bioinfer_design_sink. */
+static int take_sequence(void *user, const struct bioinfer_design_result *r,
+                         struct bioinfer_error *err)
+{
+    struct cli_designer *d = user;
+    int st;
+
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    if ((st = begin_structure(d, r, err)))
+        return st;
+    if (r->status) {
+        d->unit.status = r->status;
+        d->unit.message = r->message;
+        return end_structure(d, err);
+    }
+    d->n_sequences += !r->is_native || d->cli->options->score_only;
+    if (d->format == CLI_FASTA)
+        cli_output_printf(&d->text, ">%s\n%s\n", r->header, r->sequence);
+    else if (d->format == CLI_TABLE)
+        put_table(d, r);
+    else if ((st = put_arrays(d, r, err)))
+        return st;
+    return d->text.n_text < PIECE_SIZE ? 0 : give_text(d, true, err);
+}
+
+static int add_structure(struct cli_designer *d, const struct bioinfer_record *record,
+                         struct bioinfer_error *err)
+{
+    struct cli_designs *c = d->at_hand;
+
+    if (!(c->paths[c->n] = strndup(record->sequence, record->length)))
+        return no_memory(record->id, err);
+    c->ordinals[c->n++] = record->ordinal;
+    return 0;
+}
+
+static void forget_structures(struct cli_designs *c)
+{
+    for (size_t i = 0; c && i < c->n; i++)
+        free(c->paths[i]);
+    if (c)
+        c->n = 0;
+}
+
+/* Draws the numbers of structures that are done, up to that with this ordinal. */
+static int skip_to(struct cli_designer *d, uint64_t ordinal, struct bioinfer_error *err)
+{
+    const uint64_t from = d->next;
+
+    if (!cli_design_ordered(d->cli->options) || ordinal == from)
+        return 0;
+    d->next = ordinal;
+    return bioinfer_design_skip(d->design, (const char *const *)d->all->of + from,
+                                (size_t)(ordinal - from), err);
+}
+
+static int compute(struct cli_designer *d, struct bioinfer_error *err)
+{
+    struct cli_designs *c = d->at_hand;
+    int st;
+
+    if (!c->n)
+        return 0;
+    if (!(st = skip_to(d, c->ordinals[0], err)))
+        st = bioinfer_design_run(d->design, (const char *const *)c->paths, c->n, take_sequence, d,
+                                 err);
+    if (!st)
+        st = end_structure(d, err);
+    d->next += c->n;
+    forget_structures(c);
+    return st;
+}
+
+/* Some thousands of structures go to the library at a time. Numbers of PyTorch's are drawn for one
+ * structure after the other, also for those that an earlier run has done: these end a chunk. */
+static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
+                    void *sink_user, struct bioinfer_error *err)
+{
+    const bool ordered = cli_design_ordered(cli->options);
+    struct cli_designer *d = cli->task;
+    struct cli_designs *c = d->at_hand;
+    struct bioinfer_record record;
+    int st;
+
+    d->sink = sink;
+    d->sink_user = sink_user;
+    while ((st = source(source_user, &record, err)) > 0) {
+        const bool gap = ordered && c->n && record.ordinal != c->ordinals[c->n - 1] + 1;
+        if ((gap || c->n == CHUNK) && (st = compute(d, err)))
+            return st;
+        if ((st = add_structure(d, &record, err)))
+            return st;
+    }
+    return st ? st : compute(d, err);
+}
+
+/* ---- options ---- */
+
+bool cli_design_ordered(const struct cli_options *o)
+{
+    return o->rng && strcmp(o->rng, "native");
+}
+
+static bool choose_format(struct cli *cli, struct cli_designer *d)
+{
+    const struct cli_options *o = cli->options;
+    const char *name = o->format ? o->format : "fasta";
+
+    d->format = !strcmp(name, "fasta") ? CLI_FASTA : !strcmp(name, "tsv") ? CLI_TABLE : CLI_ARRAYS;
+    if (d->format == CLI_ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
+        cli_say(cli, "--format %s needs -o FILE", name);
+        return false;
+    }
+    if (d->format == CLI_FASTA && o->design_include) {
+        cli_say(cli, "--include needs an output of arrays or a table: -o FILE.npz or FILE.tsv");
+        return false;
+    }
+    return true;
+}
+
+static bool take_number(const char *option, const char *text, double *out)
+{
+    char *end;
+
+    if (!text)
+        return true;
+    *out = strtod(text, &end);
+    if (end != text && !*end)
+        return true;
+    cli_say(NULL, "--%s: '%s' is not a number", option, text);
+    return false;
+}
+
+/* "0.1,0.2 0.3" -> numbers; the count, -1: said why. */
+static int take_list(const char *text, double *out, int max)
+{
+    int n = 0;
+
+    while (text && *text) {
+        char *end;
+        if (n == max) {
+            cli_say(NULL, "--temperature: more than %d", max);
+            return -1;
+        }
+        out[n] = strtod(text, &end);
+        if (end == text || (*end && *end != ',' && *end != ' ')) {
+            cli_say(NULL, "--temperature: '%s' is not a number", text);
+            return -1;
+        }
+        n++;
+        text = end + strspn(end, ", ");
+    }
+    return n;
+}
+
+static int rng_of(const char *name)
+{
+    return !name || !strcmp(name, "native") ? BIOINFER_RNG_NATIVE
+           : !strcmp(name, "torch")         ? BIOINFER_RNG_TORCH
+           : !strcmp(name, "torch-mkl")     ? BIOINFER_RNG_TORCH_MKL
+                                            : BIOINFER_RNG_TORCH_CUDA;
+}
+
+static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, double *temperatures,
+                        int max)
+{
+    const struct cli_options *o = cli->options;
+    int modes = o->score_only + o->conditional + o->conditional_backbone + o->unconditional;
+
+    if (modes > 1) {
+        cli_say(cli, "only one of --score-only, --conditional, --conditional-backbone and "
+                     "--unconditional");
+        return false;
+    }
+    if (o->seed == 1) {
+        cli_say(cli, "--seed 0: seeds begin at 1; to the reference programs 0 means any");
+        return false;
+    }
+    if (o->sequences && !o->score_only) {
+        cli_say(cli, "--sequences needs --score-only");
+        return false;
+    }
+    p->mode = o->score_only             ? BIOINFER_DESIGN_SCORE
+              : o->conditional          ? BIOINFER_DESIGN_CONDITIONAL
+              : o->conditional_backbone ? BIOINFER_DESIGN_CONDITIONAL_BACKBONE
+              : o->unconditional        ? BIOINFER_DESIGN_UNCONDITIONAL
+                                        : BIOINFER_DESIGN_SAMPLE;
+    p->rng = rng_of(o->rng);
+    p->seed = o->seed ? (uint64_t)o->seed - 1 : 0; /* 0: the library's default */
+    p->rng_skip = o->rng_skip == 1 ? -1 : o->rng_skip ? o->rng_skip - 1 : 0;
+    p->n_sequences = (int)o->num_seq;
+    p->batch = (int)o->batch;
+    p->n_temperatures = take_list(o->temperature, temperatures, max);
+    p->temperatures = p->n_temperatures > 0 ? temperatures : NULL;
+    p->chains = o->chains;
+    p->chains_file = o->chains_file;
+    p->fixed_file = o->fixed;
+    p->homooligomer = o->tied && !strcmp(o->tied, "homooligomer");
+    p->tied_file = p->homooligomer ? NULL : o->tied;
+    p->omit_aa = o->omit_aa;
+    p->omit_file = o->omit;
+    p->bias_file = o->bias;
+    p->bias_residue_file = o->bias_residue;
+    p->pssm_file = o->pssm;
+    p->pssm_bias = o->pssm_bias;
+    p->pssm_log_odds = o->pssm_log_odds;
+    p->sequences = o->sequences;
+    p->buried = o->buried;
+    p->interface_ = o->interface_;
+    p->transmembrane = o->transmembrane ? (int)o->transmembrane - 1 : 0;
+    p->no_ligand = o->no_ligand;
+    p->side_chains = o->side_chains;
+    p->batch_tokens = o->batch_tokens;
+    p->max_length = o->max_length;
+    p->no_rules = o->no_rules[0] ? o->no_rules : NULL;
+    p->progress_user = cli;
+    return p->n_temperatures >= 0 && take_number("backbone-noise", o->noise, &p->backbone_noise) &&
+           take_number("pssm-multi", o->pssm_multi, &p->pssm_multi) &&
+           take_number("pssm-threshold", o->pssm_threshold, &p->pssm_threshold);
+}
+
+/* ---- the task ---- */
+
+static int begin(struct cli *cli)
+{
+    struct cli_designer *d = calloc(1, sizeof *d);
+
+    if (!(cli->task = d) || !(d->at_hand = calloc(1, sizeof *d->at_hand)))
+        return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+    d->cli = cli;
+    d->params.struct_size = sizeof d->params;
+    return choose_format(cli, d) &&
+                   fill_params(cli, &d->params, d->temperatures, CLI_COUNT(d->temperatures))
+               ? CLI_EXIT_OK
+               : CLI_EXIT_USAGE;
+}
+
+static int open_task(struct cli *cli, cli_tick tick)
+{
+    struct cli_designer *d = cli->task;
+    struct bioinfer_error err = {0};
+    int st;
+
+    d->params.progress = tick;
+    if ((st = bioinfer_design_new(&d->design, cli->model, &d->params, &err)))
+        return cli_fail(cli,
+                        st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED ? CLI_AT_CONFIG
+                                                                             : CLI_AT_INPUT,
+                        st, &err);
+    if (cli->options->profile)
+        bioinfer_design_set_profile(d->design, 1);
+    return CLI_EXIT_OK;
+}
+
+static void profile(struct cli *cli)
+{
+    struct cli_designer *d = cli->task;
+    struct bioinfer_profile p = {.struct_size = sizeof p};
+
+    if (!bioinfer_design_get_profile(d->design, &p))
+        cli_show_profile(cli, &p);
+}
+
+static void end(struct cli *cli)
+{
+    struct cli_designer *d = cli->task;
+
+    if (!d)
+        return;
+    bioinfer_design_free(&d->design);
+    forget_structures(d->at_hand);
+    free(d->at_hand);
+    free(d->name);
+    cli_output_close(&d->text);
+    free(d);
+    cli->task = NULL;
+}
+
+/* A residue of a PDB file is about 650 bytes; the encoder's pass and each sequence take about as
+ * long. */
+static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_record *record)
+{
+    const struct cli_designer *d = cli->task;
+    const uint64_t n_sequences = d->params.n_sequences > 0 ? (uint64_t)d->params.n_sequences : 1;
+    const uint64_t n_temperatures = d->params.n_temperatures > 0
+                                        ? (uint64_t)d->params.n_temperatures
+                                        : 1;
+    struct cli_weight w = {1, 1};
+    struct stat st;
+
+    if (!stat(record->sequence, &st) && st.st_size > 0)
+        w.bytes += (uint64_t)st.st_size;
+    w.work += w.bytes / 650 * (1 + n_sequences * n_temperatures);
+    return w;
+}
+
+const struct cli_task cli_design_task = {.begin = begin,
+                                         .open = open_task,
+                                         .run = run_task,
+                                         .profile = profile,
+                                         .end = end,
+                                         .weigh = weigh,
+                                         .ordered = cli_design_ordered,
+                                         .of_files = true};

@@ -1,0 +1,176 @@
+/* structures.c - the structures that a command names: files, folders and lists of paths. */
+#include "design.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Files of a folder that are no structures: one line names them. */
+struct skipped {
+    size_t n;
+    char names[160]; /* the first ones */
+};
+
+static bool add_path(struct cli_structures *p, const char *folder, const char *name, size_t len)
+{
+    size_t size = (folder ? strlen(folder) + 1 : 0) + len + 1;
+    char *path;
+
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 64;
+        char **grown = realloc(p->of, cap * sizeof *grown);
+        if (!grown)
+            return false;
+        p->of = grown;
+        p->cap = cap;
+    }
+    if (!(path = malloc(size)))
+        return false;
+    if (folder)
+        snprintf(path, size, "%s%s%.*s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
+                 (int)len, name);
+    else
+        snprintf(path, size, "%.*s", (int)len, name);
+    p->of[p->n++] = path;
+    return true;
+}
+
+static bool ends_in(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), k = strlen(suffix);
+
+    return n > k && !strcmp(text + n - k, suffix);
+}
+
+size_t cli_structure_stem(const char *name)
+{
+    static const char *const suffixes[] = {".pdb",    ".ent",      ".cif",    ".mmcif",
+                                           ".PDB",    ".CIF",      ".pdb.gz", ".ent.gz",
+                                           ".cif.gz", ".mmcif.gz", ".PDB.gz", ".CIF.gz"};
+
+    for (size_t i = 0; i < CLI_COUNT(suffixes); i++)
+        if (ends_in(name, suffixes[i]))
+            return strlen(name) - strlen(suffixes[i]);
+    return strlen(name);
+}
+
+static bool is_structure(const char *name)
+{
+    return name[cli_structure_stem(name)];
+}
+
+static void skip(struct skipped *s, const char *name)
+{
+    size_t have = strlen(s->names);
+
+    if (!strcmp(name, ".") || !strcmp(name, ".."))
+        return;
+    if (have + strlen(name) + 3 < sizeof s->names)
+        snprintf(s->names + have, sizeof s->names - have, "%s%s", s->n ? ", " : "", name);
+    else if (have + 5 < sizeof s->names && !ends_in(s->names, ", ..."))
+        snprintf(s->names + have, sizeof s->names - have, ", ...");
+    s->n++;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int add_folder(struct cli *cli, struct cli_structures *p, const char *path)
+{
+    DIR *folder = opendir(path);
+    struct skipped skipped = {0};
+    struct dirent *entry;
+    size_t first = p->n;
+    int code = CLI_EXIT_OK;
+
+    if (!folder) {
+        cli_say(cli, "%s: %s", path, strerror(errno));
+        return CLI_EXIT_NO_INPUT;
+    }
+    while (!code && (entry = readdir(folder)))
+        if (!is_structure(entry->d_name))
+            skip(&skipped, entry->d_name);
+        else if (!add_path(p, path, entry->d_name, strlen(entry->d_name)))
+            code = CLI_EXIT_NO_MEMORY;
+    closedir(folder);
+    if (!code && p->n == first) {
+        cli_say(cli,
+                "%s: no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz "
+                "behind that",
+                path);
+        code = CLI_EXIT_DATA;
+    } else if (!code && skipped.n && !cli->options->quiet) {
+        cli_say(cli, "warning: %s: %zu skipped, not named as structures: %s", path, skipped.n,
+                skipped.names);
+    }
+    if (p->n > first)
+        qsort(p->of + first, p->n - first, sizeof *p->of, compare_paths);
+    return code;
+}
+
+/* One path a line; empty lines and those with # are skipped. */
+static int add_list(struct cli *cli, struct cli_structures *p, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    int code = CLI_EXIT_OK;
+
+    if (!file) {
+        cli_say(cli, "%s: %s", path, strerror(errno));
+        return CLI_EXIT_NO_INPUT;
+    }
+    while (!code && (n = getline(&line, &size, file)) >= 0) {
+        while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+            n--;
+        if (n && line[0] != '#' && !add_path(p, NULL, line, (size_t)n))
+            code = CLI_EXIT_NO_MEMORY;
+    }
+    if (ferror(file))
+        code = CLI_EXIT_IO;
+    free(line);
+    fclose(file);
+    return code;
+}
+
+int cli_structures_find(struct cli *cli, struct cli_structures *p)
+{
+    const struct cli_options *o = cli->options;
+    struct stat st;
+    int code = CLI_EXIT_OK;
+
+    for (int i = 0; !code && i < o->n_inputs; i++) {
+        if (!stat(o->inputs[i], &st) && S_ISDIR(st.st_mode))
+            code = add_folder(cli, p, o->inputs[i]);
+        else if (ends_in(o->inputs[i], ".txt"))
+            code = add_list(cli, p, o->inputs[i]);
+        else if (!add_path(p, NULL, o->inputs[i], strlen(o->inputs[i])))
+            code = CLI_EXIT_NO_MEMORY;
+    }
+    if (!code && !p->n) {
+        cli_say(cli, "no structures");
+        code = CLI_EXIT_DATA;
+    }
+    return code;
+}
+
+bool cli_structures_none(const struct cli_structures *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (!access(p->of[i], R_OK))
+            return false;
+    return true;
+}
+
+void cli_structures_free(struct cli_structures *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->of[i]);
+    free(p->of);
+}
