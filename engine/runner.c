@@ -210,6 +210,12 @@ void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const
         u->message = bi_strdup(env, message); /* NULL: shown as the status alone */
 }
 
+/* The load of a window that is read ahead. */
+static int64_t window_load(const struct bi_task *t)
+{
+    return t->window_load ? t->window_load : WINDOW_BATCHES * t->batch_tokens;
+}
+
 /* Reads one unit into the window: 1, 0 = there is none, < 0 = status. */
 static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err)
 {
@@ -226,7 +232,7 @@ static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err
     }
     u->number = r->n_read++;
     u->n_left = u->n_items;
-    u->is_over = !u->n_items || !t->def->next;
+    u->is_over |= !u->n_items || !t->def->next;
     w->units[w->n++] = u;
     w->result_size += u->result_size;
     /* far more than a window takes is enough to know: counts have 32 bits */
@@ -317,7 +323,7 @@ static bool pack_input(const struct bi_task *t, const struct bi_exec_slot *slot,
 static int pack(const struct bi_task *t, const struct bi_exec_slot *slot,
                 struct bi_item *const *order, size_t n, struct bioinfer_error *err)
 {
-    struct bi_batch_place place = {.slot = slot};
+    struct bi_batch_place place = {.slot = slot, .n_items = (int64_t)n};
     int n_known = 0;
     for (int k = 0; k < t->def->n_inputs; k++)
         n_known += pack_input(t, slot, order, n, k);
@@ -372,7 +378,7 @@ static int collect(struct run *r, const struct bi_exec_slot *slot, struct bi_ite
                    struct bioinfer_error *err)
 {
     struct bi_task *t = r->t;
-    struct bi_batch_place place = {.slot = slot};
+    struct bi_batch_place place = {.slot = slot, .n_items = (int64_t)n};
     for (size_t i = 0; i < n; add_item(&place.at, before(order, i), order[i]), i++) {
         struct bi_item *item = order[i];
         struct bioinfer_error why = {0};
@@ -420,6 +426,25 @@ static int land(struct run *r, struct flight *flight, struct bioinfer_error *err
     return st ? bi_fail(err, st, "%s", why.text) : run_wide(r, f.order, f.n, err);
 }
 
+/* Memory does not hold order[0]: runs what the task has in its place, or gives its unit that
+ * status. */
+static int run_instead(struct run *r, struct bi_item **order, const struct bioinfer_error *why,
+                       struct bioinfer_error *err)
+{
+    struct bi_task *t = r->t;
+    struct bi_unit *u = order[0]->unit;
+    struct bi_item **instead = NULL;
+    const size_t n = t->def->too_large ? t->def->too_large(t, order[0], 1, &instead) : 0;
+    if (!n) {
+        char text[sizeof why->text];
+        snprintf(text, sizeof text, "record '%.60s': %.900s", u->id, why->text);
+        bi_unit_fail(t->env, u, why->status, text);
+    }
+    u->n_left += n;
+    settle(order[0]);
+    return n ? run_halves(r, instead, n, err) : 0;
+}
+
 /* Runs order[0, n) with nothing beside it; halves the batch when memory does not do. */
 static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err)
 {
@@ -437,15 +462,13 @@ static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bi
         } else if (!is_memory(st)) {
             bi_fail(err, st, "%s", why.text);
         } else if (count > 1) {
+            if (r->t->def->too_large)
+                r->t->def->too_large(r->t, order[done], count, NULL);
             step = count / 2;
             st = 0;
         } else {
-            struct bi_unit *u = order[done]->unit;
-            char text[sizeof why.text];
-            snprintf(text, sizeof text, "record '%.60s': %.900s", u->id, why.text);
-            bi_unit_fail(r->t->env, u, st, text);
-            settle(order[done++]);
-            st = 0;
+            why.status = st;
+            st = run_instead(r, order + done++, &why, err);
         }
     }
     return st || r->wide ? st : run_wide(r, order, n, err);
@@ -539,17 +562,30 @@ static int progress(struct run *r, struct bioinfer_error *err)
 
 /* ---- one run ---- */
 
-/* Asks the task for further items of the units whose items are done. */
+/* Does a unit of the window have items to come? */
+static bool goes_on(const struct window *w)
+{
+    size_t i = w->next;
+    while (i < w->n && w->units[i]->is_over)
+        i++;
+    return i < w->n;
+}
+
+/* Asks the task for further items of the units whose items are done. What has to go out before
+ * them does so when all units in front are handed out; until then that unit waits. */
 static int next_items(struct bi_task *t, struct window *w, struct bioinfer_error *err)
 {
     for (size_t i = w->next; i < w->n; i++) {
         struct bi_unit *u = w->units[i];
-        int st;
-        if (u->is_over || u->n_left)
+        int st = 0;
+        if (u->is_over || u->n_left || (u->has_piece && !u->status && i > w->next))
             continue;
-        if ((st = u->status ? 0 : t->def->next(t, u, err)) < 0)
+        if (u->has_piece && !u->status)
+            st = t->def->result(t, u, err);
+        u->has_piece = false;
+        if (st || (st = u->status ? 0 : t->def->next(t, u, err)) < 0)
             return st;
-        u->is_over = !st;
+        u->is_over |= !st;
         u->n_left = st ? u->n_items : 0;
     }
     return 0;
@@ -588,7 +624,8 @@ static size_t next_batch(const struct bi_task *t, struct bi_item **order, size_t
                              (load > t->batch_tokens && load > before)))
             break; /* an item that adds nothing to the load always fits */
     }
-    return end;
+    return t->def->take && end > *first ? *first + t->def->take(t, order + *first, end - *first)
+                                        : end;
 }
 
 /* Sends every batch of the items of `now` that wait on its way; the last one may still fly. */
@@ -599,7 +636,7 @@ static int run_items(struct run *r, size_t n, struct bioinfer_error *err)
     size_t first = 0, end;
     int st = 0;
     while (!st && (end = next_batch(t, w->order, &first, n), end > first)) {
-        const int64_t most = WINDOW_BATCHES * t->batch_tokens;
+        const int64_t most = window_load(t);
         const int64_t ahead = next->load + 2 * t->batch_tokens;
         if (!(st = launch(r, w->order + first, end - first, err)))
             st = deliver(r, err);
@@ -612,7 +649,7 @@ static int run_items(struct run *r, size_t n, struct bioinfer_error *err)
     return st;
 }
 
-/* Runs the window `now`. Where a task has no items that follow others, the last batch may still
+/* Runs the window `now`. Where no unit has items that follow others, the last batch may still
  * fly. */
 static int run_window(struct run *r, struct bioinfer_error *err)
 {
@@ -621,13 +658,16 @@ static int run_window(struct run *r, struct bioinfer_error *err)
     int st = sort_items(t, r->now, &n, err);
     if (!st)
         st = run_items(r, n, err);
-    if (!st && (r->old || t->def->next)) /* this window had nothing to run, or more may follow */
+    if (!st && (r->old || goes_on(r->now))) /* this window had nothing to run, or more may follow */
         st = land(r, &r->flight, err);
-    while (!st && t->def->next && !(st = next_items(t, r->now, err)) &&
-           !(st = sort_items(t, r->now, &n, err)) && n)
-        if (!(st = run_items(r, n, err)))
-            st = land(r, &r->flight, err);
-    return st ? st : deliver(r, err);
+    if (!st)
+        st = deliver(r, err);
+    while (!st && goes_on(r->now)) {
+        if (!(st = next_items(t, r->now, err)) && !(st = sort_items(t, r->now, &n, err)) &&
+            !(st = run_items(r, n, err)) && !(st = land(r, &r->flight, err)))
+            st = deliver(r, err);
+    }
+    return st;
 }
 
 static int run_all(struct run *r, struct bioinfer_error *err)
@@ -640,7 +680,7 @@ static int run_all(struct run *r, struct bioinfer_error *err)
         /* the first window is one batch, so that first results come early */
         const bool first = !t->exec->profile.batches && !r->flight.n;
         if (!r->now->n)
-            read_window(r, r->now, t->batch_tokens * (first ? 1 : WINDOW_BATCHES), err);
+            read_window(r, r->now, first ? t->batch_tokens : window_load(t), err);
         if (!r->now->n)
             break;
         /* units read before a source failed are still delivered */

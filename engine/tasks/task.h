@@ -43,7 +43,10 @@ struct bi_unit {
     struct bi_item *items;
     size_t n_items;       /* 0 where the status was known at once */
     size_t n_left;        /* items that are not done; set by the runner */
-    bool is_over;         /* no items follow; set by the runner */
+    bool is_over;         /* no items follow: a task that knows sets it with the last ones, so that
+                           * the device need not wait for `next`; else the runner finds out */
+    bool has_piece;       /* set with items that are not the last ones: when they are done, result()
+                           * hands out what there is so far before next() */
     uint64_t result_size; /* bytes that wait until the result is handed out */
     bool was_wide;        /* an item was computed again in float32 */
 };
@@ -63,6 +66,7 @@ struct bi_task_input {
 struct bi_batch_place {
     const struct bi_exec_slot *slot;
     int64_t index;       /* the items before it */
+    int64_t n_items;     /* items of the batch */
     struct bi_counts at; /* their counts: the rows of this item begin there */
     bool part_begins;    /* the rows of the part of this item begin there, too */
 };
@@ -89,6 +93,12 @@ struct bi_task_def {
     int (*read)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* The share of batch_tokens that items of these counts take; NULL = their tokens. */
     int64_t (*load)(const struct bi_counts *counts);
+    /* How many of items[0, n), of one program and within the load, one batch takes; NULL = all. */
+    size_t (*take)(const struct bi_task *t, struct bi_item *const *items, size_t n);
+    /* Memory does not hold n items like this one in a batch: NULL, or take() may allow fewer from
+     * now on. Of one item, gives those that are computed in its place: their number, 0 = none. */
+    size_t (*too_large)(struct bi_task *t, const struct bi_item *item, size_t n,
+                        struct bi_item ***instead);
     /* The graph for a batch. The recipe's pointers hold until the next call. */
     int (*recipe)(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                   struct bioinfer_error *err);
@@ -107,7 +117,7 @@ struct bi_task_def {
     /* Gives a unit further items when those it had are done: 1; 0 = there are none. NULL = units
      * have all items at once. */
     int (*next)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
-    /* Hands out a unit. */
+    /* Hands out a unit, or, where it is not over, a piece of it. */
     int (*result)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Frees what the task put into a unit, also into one that read() left half made. */
     void (*drop)(struct bi_task *t, struct bi_unit *u);
@@ -119,6 +129,7 @@ struct bi_task {
     const struct bi_env *env;
     struct bi_exec *exec; /* a task reads its figures alone */
     int64_t batch_tokens;
+    int64_t window_load; /* this load is read ahead; 0 = that of some batches */
     int (*progress)(void *user, uint64_t records, uint64_t residues);
     void *progress_user;
     uint64_t part_residues; /* done of units that are not complete, for progress */
