@@ -53,7 +53,8 @@ static int read_stats(struct run *run, const char *list)
     return CLI_EXIT_OK;
 }
 
-/* Scores are of sums over bins. Logarithms are those of means over views, which only all values give. */
+/* Scores are of sums over bins. Logarithms are those of means over views, which only all values
+ * give. */
 static enum bioinfer_tracks_sums sums_for(const struct run *run)
 {
     const struct cli_options *o = run->cli->options;
@@ -70,20 +71,13 @@ static enum bioinfer_tracks_sums sums_for(const struct run *run)
 
 /* ---- session ---- */
 
-/* Room for windows: the reference, and those that differ from it. */
-static int make_room(struct run *run)
+/* Shows what is done while one window is computed; results count as they are put. */
+static int tick(void *user, uint64_t windows, uint64_t bases)
 {
-    int code;
+    struct run *run = user;
 
-    run->reference = calloc((size_t)run->info.window + 1, 1);
-    if (!run->reference)
-        return CLI_EXIT_NO_MEMORY;
-    if ((code = compute_open(run)))
-        return code;
-    for (int i = 0; i < run->compute.at_once; i++)
-        if (!(run->changed[i] = calloc((size_t)run->info.window + 1, 1)))
-            return CLI_EXIT_NO_MEMORY;
-    return CLI_EXIT_OK;
+    (void)windows, (void)bases;
+    return cli_progress_tick(run->cli, run->n_records, run->n_records * (uint64_t)run->info.window);
 }
 
 static int open_session(struct run *run)
@@ -92,8 +86,7 @@ static int open_session(struct run *run)
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(
         struct bioinfer_tracks_params, .head = o->head, .shifts = run->shifts,
         .n_shifts = run->n_shifts, .reverse_complement = o->rc,
-        .no_rules = o->no_rules[0] ? o->no_rules : NULL,
-        .keep = o->ism || run->kind == &variants_kind);
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = tick, .progress_user = run);
     struct bioinfer_error err = {0};
     const char *head;
     int n_tracks = 0, code, st;
@@ -121,7 +114,8 @@ static int open_session(struct run *run)
                 (long long)o->cluster, (long long)run->info.window);
         return CLI_EXIT_USAGE;
     }
-    return make_room(run);
+    run->reference = calloc((size_t)run->info.window + 1, 1);
+    return run->reference ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
 }
 
 static int open_input(struct run *run)
@@ -380,8 +374,8 @@ int put_result(struct run *run, const struct unit *u, int i, int status, const c
     return give(run, u, i, &r);
 }
 
-/* The sum over bins of a track, or of the logarithms of 1 and its values, from sums (bioinfer.h) or from
- * tracks. */
+/* The sum over bins of a track, or of the logarithms of 1 and its values, from sums (bioinfer.h) or
+ * from tracks. */
 static double sum_of(const struct run *run, const float *values, int track, bool logs)
 {
     const int n = run->info.n_tracks;
@@ -478,6 +472,7 @@ void unit_free(struct unit **unit)
         cli_output_close(&u->key);
         free(u->of);
         free(u->scores);
+        free(u->scored);
     }
     free(u);
 }
@@ -490,8 +485,8 @@ int read_window(struct run *run, const char *chrom, int64_t middle, int64_t *sta
                                 run->reference, err);
 }
 
-/* A bioinfer_source: the units of the input, each of which a job knows by the name of its first place and by
- * its bases or the text of its places. The unit is in run->read. */
+/* A bioinfer_source: the units of the input, each of which a job knows by the name of its first
+ * place and by its bases or the text of its places. The unit is in run->read. */
 static int next_unit(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct run *run = user;
@@ -524,8 +519,7 @@ static int next_unit(void *user, struct bioinfer_record *record, struct bioinfer
     return 1;
 }
 
-/* The next unit that is to be computed, the caller's; NULL at the end. */
-static int take_unit(struct run *run, struct unit **out)
+int take_unit(struct run *run, struct unit **out)
 {
     struct bioinfer_record record = {0};
     struct bioinfer_error err = {0};
@@ -557,22 +551,11 @@ static bool any_records(struct run *run)
 
 static int run_all(struct run *run)
 {
-    int code = CLI_EXIT_OK;
+    int code;
 
     if (run->job)
         bioinfer_job_set_source(run->job, next_unit, run);
-    while (!code && !(code = take_unit(run, &run->asked)) && run->asked) {
-        struct window w = {0};
-        do {
-            w = (struct window){.unit = run->asked};
-            if ((code = run->kind->ask(run, run->asked, &w)))
-                break;
-            if (w.last)
-                run->asked = NULL;
-            code = compute_put(run, &w);
-        } while (!code && !w.last);
-    }
-    if (code || (code = compute_finish(run)))
+    if ((code = compute_all(run)))
         return code;
     if (any_records(run))
         return CLI_EXIT_OK;
@@ -670,14 +653,12 @@ static void close_run(struct run *run)
     coverage_close(&run->coverage);
     targets_free(&run->targets);
     free(run->chosen.of);
+    bioinfer_tracks_free(&run->tracks);
     compute_close(run);
     unit_free(&run->asked);
     unit_free(&run->read);
     place_free(&run->ahead);
     free(run->reference);
-    for (int i = 0; i < AT_ONCE; i++)
-        free(run->changed[i]);
-    bioinfer_tracks_free(&run->tracks);
     bioinfer_loci_close(&run->loci);
     bioinfer_genome_close(&run->genome);
 }

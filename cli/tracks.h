@@ -1,16 +1,16 @@
 /* tracks.h - what the files of `bioinfer MODEL INPUT` share for models of DNA windows.
  *
  *   tracks.c    options, session, outputs; units from the input, results to the output or its job
- *   compute.c   the calls of the engine: windows in, values out, in the order of the windows
+ *   compute.c   the call of the engine: windows in, values out, in the order of the windows
  *   windows.c   records of FASTA and intervals as windows; mutagenesis
  *   variants.c  clusters of variants, windows with the other allele, rows of scores
  *   targets.c   the table of tracks and --tracks
  *   places.c    places that the genome lacks
  *   coverage.c  bedGraph and BigWig
  *
- * The stream: kind->read gives a unit, kind->ask turns it into windows one after the other,
- * compute.c has their values computed, kind->take makes results of them, put_result() hands these
- * on. */
+ * The stream: kind->read gives a unit, kind->ask turns it into windows one after the other, the
+ * engine takes them through compute.c and gives values, kind->take makes results of them,
+ * put_result() hands these on. */
 #ifndef BI_CLI_TRACKS_H
 #define BI_CLI_TRACKS_H
 
@@ -18,8 +18,7 @@
 
 enum {
     MAX_SHIFTS = 64,
-    MAX_TEXT = 1020, /* bytes of the words why something has no result */
-    AT_ONCE = 64     /* changed windows that are computed together, at most */
+    MAX_TEXT = 1020 /* bytes of the words why something has no result */
 };
 
 enum track_stat { SAD, SAR, REF, ALT, N_STATS };
@@ -98,69 +97,58 @@ struct unit {
     size_t length;
     struct cli_output key; /* where there is a job: the text that tells this unit from others */
     int64_t start;         /* the place of its window's first base in the contig */
-    int64_t next;          /* the change that is asked for next */
-    float *scores;         /* [bases, 4, n_tracks], where there is mutagenesis */
-    int status;            /* why mutagenesis has no scores ... */
-    char why[MAX_TEXT];    /* ... in words */
+    int64_t next;          /* the place that is asked for next */
+    /* Where there is mutagenesis: */
+    float *scores;      /* [bases, 4, n_tracks] */
+    int64_t *scored;    /* the base, of 4 at each place, that each change puts there */
+    int status;         /* why there are no scores ... */
+    char why[MAX_TEXT]; /* ... in words */
 };
 
 /* ---- compute.c ---- */
 
-/* A question to the engine: the values of a window, and of windows that differ from it. */
+/* One question to the engine: the values of a window, and of windows that differ from it. */
 struct window {
-    struct unit *unit;    /* whose window this is */
     const char *sequence; /* NULL: there is nothing to compute, for the reason of ... */
     int status;           /* ... this status and `text` */
     const char *text;
-    char *const *changed; /* n_changed windows that differ from it, of as many bases */
-    int n_changed;
-    bool shared; /* changed windows of this window come by more than one call, or many at a time */
-    bool again;  /* the window before had the same sequence and was shared */
-    bool last;   /* the unit has no further windows: it is freed once this one is taken */
-    int64_t first; /* the taker's own: which of the unit's changes these are ... */
-    int n;         /* ... and how many */
+    const struct bioinfer_change *changes;
+    size_t n_changes;
+    int64_t first; /* places [first, first + n) of the unit are in this window */
+    int64_t n;
+    bool last; /* the unit has no further windows: it is freed once this one is taken */
 };
 
-/* The answer. */
-struct values {
-    int status; /* that of the window is also that of all changed ones */
-    const char *text;
-    const float *window;     /* [n_rows, n_tracks] */
-    const float *changed;    /* [n_changed, n_rows, n_tracks] */
-    const int *statuses;     /* [n_changed] */
-    char (*texts)[MAX_TEXT]; /* [n_changed] */
-};
-
-/* A window on its way, or one without values that waits for those before it. */
+/* A window whose values are to come. */
 struct flight {
-    struct window window; /* without its sequences */
-    bool started;
-    int status;
-    char text[MAX_TEXT];
-    float *values; /* [1 + n_changed, n_rows, n_tracks], n_changed up to 1 */
+    struct unit *unit;
+    int64_t first, n;
+    int64_t taken; /* places of these that have a result */
+    bool last;
+    struct flight *behind;
 };
 
 struct compute {
-    struct flight *flights; /* a ring of most */
-    int most, n, oldest;
-    int at_once;            /* changed windows that are computed together */
-    float *values, *others; /* a shared window's, and those of at_once changed ones */
-    int status;             /* the shared window's */
-    char text[MAX_TEXT];
-    int statuses[AT_ONCE];
-    char (*texts)[MAX_TEXT]; /* [AT_ONCE] */
+    struct flight *first, *last; /* NULL = there are none */
+    int code;                    /* an exit code, its words said */
+    /* They belong to the window that is asked for; the engine copies them. */
+    struct bioinfer_change *changes;
+    size_t cap;
+    char *bases;
+    size_t cap_bases;
 };
 
 struct run;
 
-/* Makes room. Exit codes, as of all that follow: their words are said. */
-int compute_open(struct run *run);
-/* Computes a window, at once or while others are asked for, and gives values to run->kind->take, in
- * the order of the windows. The sequences are the caller's again, and its unit until the last. */
-int compute_put(struct run *run, const struct window *w);
-/* Returns when all values are taken. */
-int compute_finish(struct run *run);
+/* Computes the windows of all units, and gives their values to run->kind->take in the order of the
+ * windows. Exit codes, as of all that follow: their words are said. */
+int compute_all(struct run *run);
 void compute_close(struct run *run);
+/* The words of a change's status. */
+const char *change_text(int status);
+/* Adds a change to the window that is asked for; false: no memory. The bases are the caller's. */
+bool add_change(struct run *run, struct window *w, int64_t first, int64_t length,
+                const char *bases);
 
 /* ---- tracks.c ---- */
 
@@ -171,8 +159,8 @@ struct kind {
     int (*read)(struct run *run, struct unit *u, struct bioinfer_error *err);
     /* Fills in the next window of a unit; an exit code. */
     int (*ask)(struct run *run, struct unit *u, struct window *w);
-    /* Puts the results of a window; an exit code. */
-    int (*take)(struct run *run, const struct window *w, const struct values *v);
+    /* Puts the results of a window, or those that a piece of its values gives; an exit code. */
+    int (*take)(struct run *run, struct flight *f, const struct bioinfer_window_result *r);
 };
 
 extern const struct kind records_kind, intervals_kind, mutagenesis_kind, variants_kind;
@@ -201,9 +189,7 @@ struct run {
     struct unit *read, *asked; /* the unit read last; the one whose windows are asked for */
     struct place ahead;        /* the variant behind a cluster; text NULL = there is none */
     bool reading;              /* a failure is the reader's */
-    char *reference, *changed[AT_ONCE]; /* [window] each, for those who ask */
-    int64_t waiting[AT_ONCE];           /* which change each of `changed` has, in mutagenesis */
-    int n_waiting;
+    char *reference;           /* [window], for those who ask */
     uint64_t n_units, n_records, n_failed;
 };
 
@@ -218,6 +204,8 @@ void place_free(struct place *p);
 bool unit_add(struct unit *u, struct place *p);
 void unit_free(struct unit **unit); /* accepts NULL */
 
+/* Takes the next unit that is to be computed, the caller's; NULL at the end. */
+int take_unit(struct run *run, struct unit **unit);
 /* Says why the genome, or what is computed, failed. */
 int run_failed(struct run *run, int status, const struct bioinfer_error *err);
 /* Reads the window around a base into run->reference and sets *start. */

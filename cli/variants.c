@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AT_ONCE = 64 }; /* variants whose scores are made before they are written */
+
 static const size_t MOST_KEPT = 64 << 20; /* bytes of one cluster; behind them another one begins */
+static const size_t MOST_BASES = 32 << 20; /* changes of a window have these, and one more change */
 
 /* ---- clusters ---- */
 
@@ -116,57 +119,92 @@ static bool check_reference(const struct run *run, struct place *p, int64_t star
     return true;
 }
 
-/* The window with the alternative allele: what stands before it stays where it is, what stands
- * behind it moves, and the window's end is filled up from the genome. */
-static int make_changed(const struct run *run, const struct bioinfer_locus *l, int64_t start,
-                        char *changed, struct bioinfer_error *err)
+/* Room for the bases that a change takes; NULL = no memory. Those given before may move. */
+static char *make_bases(struct compute *c, size_t used, size_t n)
 {
-    const int64_t window = run->info.window, at = l->start - start;
-    const int64_t old = (int64_t)strlen(l->reference), new = (int64_t)strlen(l->alternative);
-    int64_t left = window - at - new, kept = window - at - old;
+    if (used + n > c->cap_bases) {
+        const size_t cap = used + n > 2 * c->cap_bases ? used + n : 2 * c->cap_bases;
+        char *bases = realloc(c->bases, cap);
+        if (!bases)
+            return NULL;
+        c->bases = bases;
+        c->cap_bases = cap;
+    }
+    return c->bases + used;
+}
 
-    memcpy(changed, run->reference, (size_t)at);
-    memcpy(changed + at, l->alternative, (size_t)(left < 0 ? window - at : new));
+/* Writes the `length` bases from base `at` of the window on with the alternative allele there: what
+ * stands behind it moves, and the window's end is filled up from the genome. */
+static int make_changed(const struct run *run, const struct bioinfer_locus *l, int64_t start,
+                        int64_t at, int64_t length, char *bases, struct bioinfer_error *err)
+{
+    const int64_t window = run->info.window;
+    const int64_t old = (int64_t)strlen(l->reference), new = (int64_t)strlen(l->alternative);
+    const int64_t left = length - new, kept = window - at - old;
+
+    memcpy(bases, l->alternative, (size_t)(left < 0 ? length : new));
     if (left <= 0)
         return 0;
     if (left <= kept) {
-        memcpy(changed + at + new, run->reference + at + old, (size_t)left);
+        memcpy(bases + new, run->reference + at + old, (size_t)left);
         return 0;
     }
-    memcpy(changed + at + new, run->reference + at + old, (size_t)kept);
-    memset(changed + at + new + kept, 'N', (size_t)(left - kept));
+    memcpy(bases + new, run->reference + at + old, (size_t)kept);
+    memset(bases + new + kept, 'N', (size_t)(left - kept));
     if (start + window >= bioinfer_genome_length(run->genome, l->chrom))
         return 0;
     return bioinfer_genome_read(run->genome, l->chrom, start + window, start + window + left - kept,
-                                changed + at + new + kept, err);
+                                bases + new + kept, err);
 }
 
+/* Adds the change that a variant makes to the window; `used` counts the bases of all of them, at
+ * run->compute.bases + used for now. An exit code. */
+static int ask_variant(struct run *run, const struct unit *u, const struct bioinfer_locus *l,
+                       struct window *w, size_t *used)
+{
+    const int64_t at = l->start - u->start;
+    const int64_t old = (int64_t)strlen(l->reference), new = (int64_t)strlen(l->alternative);
+    const int64_t length = old == new && at + new <= run->info.window ? new : run->info.window - at;
+    struct bioinfer_error err = {0};
+    char *bases = make_bases(&run->compute, *used, (size_t)length);
+    int st;
+
+    if (!bases)
+        return CLI_EXIT_NO_MEMORY;
+    if ((st = make_changed(run, l, u->start, at, length, bases, &err)))
+        return run_failed(run, st, &err);
+    *used += (size_t)length;
+    return add_change(run, w, at, length, NULL) ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+}
+
+/* A window takes the variants of a unit until their bases are many; the next one takes those that
+ * are left. */
 static int ask_variants(struct run *run, struct unit *u, struct window *w)
 {
     const struct bioinfer_locus *first = &u->of[0].l, *last = &u->of[u->n - 1].l;
     struct bioinfer_error err = {0};
-    int st;
+    size_t used = 0;
+    int st, code;
 
     w->first = u->next;
-    w->again = u->next != 0;
-    w->shared = u->n > 1;
-    if (!w->again && !first->status &&
+    if (!w->first && !first->status &&
         (st = read_window(run, first->chrom, (first->start + last->start) / 2, &u->start, &err)))
         return run_failed(run, st, &err);
-    for (; u->next < u->n && w->n < run->compute.at_once; u->next++, w->n++) {
+    for (; u->next < u->n && used < MOST_BASES; u->next++, w->n++) {
         struct place *p = &u->of[u->next];
         if (!p->l.status && !check_reference(run, p, u->start))
             return CLI_EXIT_NO_MEMORY;
-        if (p->l.status)
-            continue;
-        if ((st = make_changed(run, &p->l, u->start, run->changed[w->n_changed], &err)))
-            return run_failed(run, st, &err);
-        w->n_changed++;
+        if (!p->l.status && (code = ask_variant(run, u, &p->l, w, &used)))
+            return code;
     }
-    w->changed = run->changed;
+    used = 0;
+    for (size_t i = 0; i < w->n_changes; i++) { /* they lie still now */
+        run->compute.changes[i].bases = run->compute.bases + used;
+        used += (size_t)run->compute.changes[i].length;
+    }
     w->last = u->next == u->n;
-    w->status = w->shared ? 0 : first->status;
-    w->text = first->message;
+    w->status = w->n_changes ? 0 : BIOINFER_INVALID; /* each has its own */
+    w->text = "";
     w->sequence = w->status ? NULL : run->reference;
     return CLI_EXIT_OK;
 }
@@ -239,7 +277,8 @@ static int put_variant(struct run *run, const struct unit *u, int i, const struc
 
 struct scoring {
     const struct run *run;
-    const struct values *values;
+    const struct bioinfer_window_result *values;
+    size_t first; /* change */
     struct scored *scored;
     _Atomic bool failed;
 };
@@ -247,37 +286,54 @@ struct scoring {
 static void score_one(void *user, int at)
 {
     struct scoring *s = user;
-    const struct values *v = s->values;
+    const struct bioinfer_window_result *v = s->values;
+    const size_t change = s->first + (size_t)at;
 
-    if (!v->statuses[at] &&
-        !make_scored(s->run, v->window, v->changed + at * s->run->n_values, &s->scored[at]))
+    if (!v->statuses[change] &&
+        !make_scored(s->run, v->values, v->changed + (int64_t)change * s->run->n_values,
+                     &s->scored[at]))
         s->failed = true;
 }
 
-static int take_variants(struct run *run, const struct window *w, const struct values *v)
+/* Puts the results of n changes, from `first` of those of r on, and of the places between them that
+ * have none; `all`: also behind the last. */
+static int put_some(struct run *run, struct flight *f, const struct bioinfer_window_result *r,
+                    size_t first, size_t n, bool all)
 {
-    struct unit *u = w->unit;
+    struct unit *u = f->unit;
     struct scored scored[AT_ONCE] = {{0}};
-    struct scoring scoring = {run, v, scored, false};
-    const int n_ran = v->status ? 0 : w->n_changed;
-    int code, at = 0;
+    struct scoring scoring = {run, r, first, scored, false};
+    size_t at = 0;
+    int code;
 
-    cli_parallel(bioinfer_context_threads(run->cli->ctx), n_ran, score_one, &scoring);
+    cli_parallel(bioinfer_context_threads(run->cli->ctx), (int)n, score_one, &scoring);
     code = scoring.failed ? CLI_EXIT_NO_MEMORY : CLI_EXIT_OK;
-    for (int i = 0; !code && i < w->n; i++) {
-        const struct bioinfer_locus *l = &u->of[w->first + i].l;
-        if (v->status || l->status) /* the window's, or its own */
-            code = put_variant(run, u, (int)w->first + i, NULL, v->status ? v->status : l->status,
-                               v->status ? v->text : l->message);
+    for (; !code && f->taken < f->n && (at < n || all); f->taken++) {
+        const int i = (int)(f->first + f->taken);
+        const struct bioinfer_locus *l = &u->of[i].l;
+        if (l->status)
+            code = put_variant(run, u, i, NULL, l->status, l->message);
+        else if (r->status)
+            code = put_variant(run, u, i, NULL, r->status, r->message);
         else {
-            code = put_variant(run, u, (int)w->first + i, v->statuses[at] ? NULL : &scored[at],
-                               v->statuses[at], v->statuses[at] ? v->texts[at] : "");
+            const int status = r->statuses[first + at];
+            code = put_variant(run, u, i, status ? NULL : &scored[at], status, change_text(status));
             at++;
         }
     }
-    for (int i = 0; i < n_ran; i++)
+    for (size_t i = 0; i < n; i++)
         free_scored(&scored[i]);
     return code;
+}
+
+static int take_variants(struct run *run, struct flight *f, const struct bioinfer_window_result *r)
+{
+    const size_t n = r->status ? 0 : r->n_changes;
+    int code = CLI_EXIT_OK;
+
+    for (size_t first = 0; !code && first < n; first += AT_ONCE)
+        code = put_some(run, f, r, first, n - first < AT_ONCE ? n - first : AT_ONCE, false);
+    return code || !r->is_last ? code : put_some(run, f, r, n, 0, true);
 }
 
 const struct kind variants_kind = {"variants", read_cluster, ask_variants, take_variants};

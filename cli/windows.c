@@ -93,22 +93,22 @@ static int ask_window(struct run *run, struct unit *u, struct window *w)
     return CLI_EXIT_OK;
 }
 
-static int take_window(struct run *run, const struct window *w, const struct values *v)
+static int take_window(struct run *run, struct flight *f, const struct bioinfer_window_result *r)
 {
-    const struct unit *u = w->unit;
+    const struct unit *u = f->unit;
     const struct bioinfer_array a = {.kind = "tracks",
                                      .layer = -1,
                                      .n_dims = 2,
                                      .shape = {run->info.n_bins, run->info.n_tracks},
-                                     .data = v->window};
+                                     .data = r->values};
     const char *contig = u->of[0].l.chrom;
-    int code = put_result(run, u, 0, v->status, v->text, &a, 1);
+    int code = put_result(run, u, 0, r->status, r->message, &a, 1);
 
-    if (code || v->status || !run->to_coverage)
+    if (code || r->status || !run->to_coverage)
         return code;
     return coverage_put(&run->coverage, contig, bioinfer_genome_length(run->genome, contig),
                         u->start + run->info.first_bin * run->info.bin_size, run->info.n_bins,
-                        v->window);
+                        r->values);
 }
 
 const struct kind records_kind = {"windows", read_record, ask_window, take_window};
@@ -134,25 +134,23 @@ static int read_locus(struct run *run, struct unit *u, struct bioinfer_error *er
     return st;
 }
 
-/* Reads the window of a locus, of which each of run->changed becomes a copy, and makes room. */
+/* Reads the window of a locus, and makes room. */
 static int begin_locus(struct run *run, struct unit *u)
 {
     const struct bioinfer_locus *l = &u->of[0].l;
-    const size_t n = (size_t)((l->end - l->start) * 4 * run->info.n_tracks);
+    const size_t n = (size_t)((l->end - l->start) * 4);
     struct bioinfer_error err = {0};
     int st;
 
-    if (!(u->scores = calloc(n, sizeof *u->scores)))
+    if (!(u->scores = calloc(n * (size_t)run->info.n_tracks, sizeof *u->scores)) ||
+        !(u->scored = calloc(n, sizeof *u->scored)))
         return CLI_EXIT_NO_MEMORY;
     if ((st = read_window(run, l->chrom, (l->start + l->end) / 2, &u->start, &err)))
         return run_failed(run, st, &err);
-    for (int i = 0; i < run->compute.at_once; i++)
-        memcpy(run->changed[i], run->reference, (size_t)run->info.window);
-    run->n_waiting = 0;
     return CLI_EXIT_OK;
 }
 
-/* Change i puts base i % 4 at place i / 4. */
+/* Base i % 4 comes to place i / 4, where it is not there. */
 static int ask_locus(struct run *run, struct unit *u, struct window *w)
 {
     static const char letters[] = "ACGT";
@@ -160,48 +158,39 @@ static int ask_locus(struct run *run, struct unit *u, struct window *w)
     const int64_t n = 4 * (l->end - l->start);
     int code;
 
-    if (l->status || u->status) { /* the interval has one, or what was computed of it */
-        ask_nothing(u, w);
+    ask_nothing(u, w);
+    if (w->status)
         return CLI_EXIT_OK;
-    }
-    w->again = u->next != 0;
-    if (!w->again && (code = begin_locus(run, u)))
+    if ((code = begin_locus(run, u)))
         return code;
-    for (int k = 0; k < run->n_waiting; k++) { /* as they were */
-        const int64_t at = l->start - u->start + run->waiting[k] / 4;
-        run->changed[k][at] = run->reference[at];
-    }
-    for (run->n_waiting = 0; u->next < n && run->n_waiting < run->compute.at_once; u->next++) {
-        const int64_t at = l->start - u->start + u->next / 4;
-        if ((run->reference[at] & ~0x20) == letters[u->next % 4])
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = l->start - u->start + i / 4;
+        if ((run->reference[at] & ~0x20) == letters[i % 4])
             continue;
-        run->changed[run->n_waiting][at] = letters[u->next % 4];
-        run->waiting[run->n_waiting++] = u->next;
+        u->scored[w->n_changes] = i;
+        if (!add_change(run, w, at, 1, letters + i % 4))
+            return CLI_EXIT_NO_MEMORY;
     }
     w->sequence = run->reference;
-    w->changed = run->changed;
-    w->n_changed = run->n_waiting;
-    w->shared = true;
-    w->last = u->next == n;
     return CLI_EXIT_OK;
 }
 
 /* Keeps why a locus has no scores: that of its window, or of the first change that has none. */
-static void fail_locus(struct unit *u, const struct window *w, const struct values *v)
+static void fail_locus(struct unit *u, const struct bioinfer_window_result *r)
 {
-    u->status = v->status;
-    snprintf(u->why, sizeof u->why, "%s", v->text);
-    for (int k = 0; !u->status && k < w->n_changed; k++)
-        if (v->statuses[k]) {
-            u->status = v->statuses[k];
-            snprintf(u->why, sizeof u->why, "%s", v->texts[k]);
+    u->status = r->status;
+    snprintf(u->why, sizeof u->why, "%s", r->message);
+    for (size_t k = 0; !u->status && k < r->n_changes; k++)
+        if (r->statuses[k]) {
+            u->status = r->statuses[k];
+            snprintf(u->why, sizeof u->why, "%s", change_text(u->status));
         }
 }
 
 /* scores [bases, 4, tracks]: SAD of each base at each place, 0 where it is the genome's own. */
-static int take_locus(struct run *run, const struct window *w, const struct values *v)
+static int take_locus(struct run *run, struct flight *f, const struct bioinfer_window_result *r)
 {
-    struct unit *u = w->unit;
+    struct unit *u = f->unit;
     const struct bioinfer_locus *l = &u->of[0].l;
     const int64_t tracks = run->info.n_tracks;
     const struct bioinfer_array a = {.kind = "ism",
@@ -211,16 +200,12 @@ static int take_locus(struct run *run, const struct window *w, const struct valu
                                      .data = u->scores};
 
     if (!u->status)
-        fail_locus(u, w, v);
-    for (int k = 0; !u->status && k < w->n_changed; k++)
+        fail_locus(u, r);
+    for (size_t k = 0; !u->status && k < r->n_changes; k++)
         for (int t = 0; t < tracks; t++)
-            u->scores[run->waiting[k] * tracks + t] = (float)track_score(
-                run, v->window, v->changed + k * run->n_values, SAD, t);
-    if (w->last)
-        return put_result(run, u, 0, u->status, u->why, &a, 1);
-    if (cli_progress_tick(run->cli, run->n_records, (uint64_t)u->next))
-        return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, NULL);
-    return CLI_EXIT_OK;
+            u->scores[u->scored[r->first_change + k] * tracks + t] = (float)track_score(
+                run, r->values, r->changed + (int64_t)k * run->n_values, SAD, t);
+    return r->is_last ? put_result(run, u, 0, u->status, u->why, &a, 1) : CLI_EXIT_OK;
 }
 
 const struct kind mutagenesis_kind = {"intervals", read_locus, ask_locus, take_locus};

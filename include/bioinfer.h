@@ -679,19 +679,22 @@ struct bioinfer_tracks_params {
     int reverse_complement;  /* non-zero: the mean over both strands, bins turned back */
     const int *strand_pairs; /* [tracks of the head] a track's other strand; NULL = itself */
     int quarter;             /* non-zero: '.' is a quarter of each base, else no base */
-    int keep;                /* non-zero: keep what REFERENCE makes, for CHANGED */
     int64_t memory_limit;    /* bytes of activations; 0 = from the free memory */
     const char *no_rules;    /* as in bioinfer_session_params */
     int sums; /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
-                               * device: all that variants take, and little to bring back and to add up */
+               * device: all that variants take, and little to bring back and to add up */
+    /* Called about once per batch with what is done so far; non-zero cancels the run. NULL = none. */
+    int (*progress)(void *user, uint64_t windows, uint64_t bases);
+    void *progress_user;
 };
 
-/* Values are [n_rows, n_tracks], n_rows as bioinfer_tracks_info says: n_bins, 2, or 4. Sums are of float64, in two
- * rows: (double)row0 + row1. */
+/* Values are [n_rows, n_tracks], n_rows as bioinfer_tracks_info says: n_bins, 2, or 4. A sum is made
+ * in float64 and stands in two rows: (double)row0 + row1. */
 enum bioinfer_tracks_sums {
     BIOINFER_NO_SUMS,
-    BIOINFER_SUMS, /* of the values of all bins: 2 rows */
-    BIOINFER_SUMS_AND_LOGS /* behind them of log2(1 + value): 4 rows; of one strand and no more than one shift */
+    BIOINFER_SUMS,         /* of the values of all bins: 2 rows */
+    BIOINFER_SUMS_AND_LOGS /* behind them of log2(1 + value): 4 rows; of one strand and no more than
+                            * one shift */
 };
 
 typedef struct bioinfer_tracks bioinfer_tracks; /* one thread at a time */
@@ -712,47 +715,61 @@ struct bioinfer_tracks_info {
     int64_t n_tokens; /* of the transformer */
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
-    int n_at_once;       /* windows to start before the first is finished: more gain nothing */
-    int n_pairs_at_once; /* the same of pairs */
-    int64_t n_rows;      /* of a window's values: n_bins, or 2 or 4 of sums */
+    int64_t n_rows; /* of a window's values: n_bins, or 2 or 4 of sums */
 };
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_tracks *tracks,
                                           struct bioinfer_tracks_info *info);
 
-enum bioinfer_tracks_mode {
-    BIOINFER_WINDOW,    /* a window */
-    BIOINFER_REFERENCE, /* the same, and keep its features */
-    BIOINFER_CHANGED    /* the same numbers, bit for bit, computing only what differs from the
-                         * reference in the part before the transformer */
+/* A window that differs from another one: its bases [first, first + length) are these. A deletion or
+ * an insertion changes all bases behind it, too. */
+struct bioinfer_change {
+    int64_t first, length;
+    const char *bases;
 };
-/* sequence: `window` letters; ACGT in either case, anything else is no base (zeros). tracks:
- * caller-owned, [n_rows, n_tracks]. */
-BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, const char *sequence, size_t length,
-                                     int mode, float *values, struct bioinfer_error *err);
-/* The same in two halves, so that the device has the next window while the caller makes use of the last:
- * start takes a window (mode BIOINFER_WINDOW), of which BIOINFER_STARTED may be started; values is the
- * session's until finish, which waits for the one that was started first and says which it was (values may
- * be NULL). A GPU computes several together, to the same bits: a window sets out when others fill a program
- * with it, or finish waits, so start n_at_once (bioinfer_tracks_info) before the first is finished.
- * NONFINITE is that window's alone; a call that is refused (INVALID, MISUSE) changes nothing; after any
- * other failure nothing is on its way. Windows are run in no other way until all have come in. */
-enum { BIOINFER_STARTED = 16 };
-BIOINFER_API int bioinfer_tracks_start(bioinfer_tracks *tracks, const char *sequence, size_t length,
-                                       float *values, struct bioinfer_error *err);
-BIOINFER_API int bioinfer_tracks_finish(bioinfer_tracks *tracks, float **values,
-                                        struct bioinfer_error *err);
-/* start with a window and one that differs from it, whose values lie behind the other's: [2, n_rows, n_tracks],
- * those of two windows, bit for bit. Where little differs and its place does not move, only the tokens that see
- * it are computed twice in the part before the transformer: the way to run variants that are far apart. A
- * session that keeps can do so on the CPU, too; its reference is gone afterwards. NONFINITE is of both. */
-BIOINFER_API int bioinfer_tracks_start_pair(bioinfer_tracks *tracks, const char *reference,
-                                            const char *changed, size_t length, float *values,
-                                            struct bioinfer_error *err);
-/* n windows that differ from the reference kept, as n runs in mode BIOINFER_CHANGED give them, bit for
- * bit, but several at a time, which is faster. sequences: n of `length` letters. tracks: [n, n_rows,
- * n_tracks]. A status is that of all: run those of one that is NONFINITE one by one. */
-BIOINFER_API int bioinfer_tracks_run_changed(bioinfer_tracks *tracks, const char *const *sequences,
-                                             int n, size_t length, float *values,
+
+/* A window, and windows that differ from it by one change each. All of them have the values that each
+ * has alone, to the bit; of the changed ones the part in front of the transformer is computed only
+ * where a base that differs is seen, and many run together. */
+struct bioinfer_window {
+    const char *id;
+    uint64_t ordinal;
+    const char *sequence; /* ACGT in either case, anything else is no base (zeros) */
+    size_t length;        /* `window` of bioinfer_tracks_info */
+    const struct bioinfer_change *changes;
+    size_t n_changes;    /* 0: the window alone */
+    int status;          /* not 0: it cannot be used ... */
+    const char *message; /* ... because */
+};
+
+/* Valid during the call. Values of many changes come in pieces, each with those of the window. */
+struct bioinfer_window_result {
+    const char *id;
+    uint64_t ordinal;
+    int status; /* not 0: there are no values; of the changes, neither of this piece nor of more */
+    const char *message;
+    const float *values; /* [n_rows, n_tracks] of the window */
+    size_t first_change, n_changes;
+    const float *changed; /* [n_changes, n_rows, n_tracks] of changes first_change ... */
+    const int *statuses;  /* [n_changes] 0, or NONFINITE: that one has no values */
+    int is_last;          /* no piece follows */
+};
+
+/* As bioinfer_source: 1, 0 = end, < 0 = status. The window may be reused by the next call. */
+typedef int (*bioinfer_window_source)(void *user, struct bioinfer_window *window,
+                                      struct bioinfer_error *err);
+/* Takes one result, in input order; non-zero stops the run with that status. */
+typedef int (*bioinfer_window_sink)(void *user, const struct bioinfer_window_result *result,
+                                    struct bioinfer_error *err);
+
+/* Runs all windows of `source` and hands every one to `sink`, unusable ones with their status. Windows
+ * are read ahead, as a GPU computes several together. Returns as bioinfer_session_run. */
+BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, bioinfer_window_source source,
+                                     void *source_user, bioinfer_window_sink sink, void *sink_user,
+                                     struct bioinfer_error *err);
+/* The same with an array as source. */
+BIOINFER_API int bioinfer_tracks_run_windows(bioinfer_tracks *tracks,
+                                             const struct bioinfer_window *windows, size_t n,
+                                             bioinfer_window_sink sink, void *sink_user,
                                              struct bioinfer_error *err);
 /* As their namesakes of sessions. */
 BIOINFER_API void bioinfer_tracks_set_profile(bioinfer_tracks *tracks, int on);

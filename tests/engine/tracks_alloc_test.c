@@ -3,16 +3,17 @@
  *
  *     tracks_alloc_test MODEL
  *
- * Twice for each n: that allocation alone, and from there on. What is run: a model is opened, a
- * window kept as reference, changed ones alone and in company, more than one program takes, windows
- * and pairs started together; chosen tracks. With EMULATED, on an emulated GPU, only what is started. The
- * status is NOMEM or all values are as ever, nothing leaks; after a single failure the same session gives
- * them. failing.h says which n are tried. */
+ * Twice for each n: that allocation alone, and from there on. What is run: a model is opened; a
+ * window with changed ones, more than one program takes; windows; pairs of a window and a changed
+ * one; chosen tracks. With EMULATED, on an emulated GPU, without the first. The status, of the run
+ * or of a window, is NOMEM or all values are as ever, nothing leaks; after a single failure the
+ * same session gives them. failing.h says which n are tried. */
 #include <stdbool.h>
 
 #include "engine.h"
 #include "../../engine/engine.h"
 #include "../failing.h"
+#include "../windows.h"
 
 #if EMULATED
 #include "../gpu/emu_backend.h"
@@ -27,32 +28,38 @@ enum { CHANGED = 18, WINDOW = 5120, BINS = 16 };
 enum { PARTS = 1 + CHANGED, STARTED = 5 };
 
 static const char *model_path;
-static char *windows[PARTS];
+static char *parts[PARTS];
 static int64_t n_values;
 
-/* [PARTS, n_values] */
-static int run(bioinfer_tracks *t, size_t window, float *values, struct bioinfer_error *err)
+/* Values of all runs: a window with all that change, windows, pairs. */
+enum { VALUES = 1 + CHANGED + STARTED + 2 * STARTED };
+
+static int status_of(int st, const struct test_window *windows, int n)
 {
-    int st = 0;
-    if (!EMULATED)
-        st = bioinfer_tracks_run(t, windows[0], window, BIOINFER_REFERENCE, values, err);
-    if (!EMULATED && !st)
-        st = bioinfer_tracks_run(t, windows[1], window, BIOINFER_CHANGED, values + n_values, err);
-    for (int i = 0; !st && i < STARTED; i++)
-        st = bioinfer_tracks_start(t, windows[i], window, values + i * n_values, err);
-    for (int i = 0; !st && i < STARTED; i++)
-        st = bioinfer_tracks_finish(t, NULL, err);
-    for (int i = 1; !st && i < STARTED; i += 2) /* again, each beside the one behind it */
-        st = bioinfer_tracks_start_pair(t, windows[i], windows[i + 1], window,
-                                        values + i * n_values, err);
-    for (int i = 1; !st && i < STARTED; i += 2)
-        st = bioinfer_tracks_finish(t, NULL, err);
-    if (!EMULATED && !st)
-        st = bioinfer_tracks_run(t, windows[0], window, BIOINFER_REFERENCE, values, err);
-    if (!EMULATED && !st) /* those that changed again, in company */
-        st = bioinfer_tracks_run_changed(t, (const char *const *)windows + 1, CHANGED, window,
-                                         values + n_values, err);
+    for (int i = 0; !st && i < n; i++)
+        st = windows[i].status;
     return st;
+}
+
+static int run(bioinfer_tracks *t, float *values, struct bioinfer_error *err)
+{
+    struct test_window windows[2 * STARTED + 1] = {{0}};
+    int n = 0;
+    if (!EMULATED) { /* changed ones together, more than one program takes */
+        windows[n].others = (const char *const *)parts + 1;
+        windows[n].n = CHANGED;
+        windows[n].sequence = parts[0];
+        windows[n++].values = values;
+    }
+    for (int i = 0; i < 2 * STARTED; i++, n++) {
+        const int of = i % STARTED;
+        windows[n].sequence = parts[of];
+        windows[n].others = (const char *const *)parts + (of + 1) % PARTS;
+        windows[n].n = i >= STARTED;
+        windows[n].values = values +
+                            (1 + CHANGED + (i < STARTED ? i : STARTED + 2 * of)) * n_values;
+    }
+    return status_of(test_run_windows(t, windows, (size_t)n, NULL, err), windows, n);
 }
 
 /* want NULL: the first run, which fills `got`. */
@@ -64,8 +71,8 @@ static bool everything(struct failing *f, float *got, const float *want)
                                                        .alloc_user = f, .n_threads = 2);
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                      .positions = "formula-pt");
-    struct bioinfer_tracks_params p = BIOINFER_PARAMS(
-        struct bioinfer_tracks_params, .tracks = tracks, .n_tracks = 2, .keep = !EMULATED);
+    struct bioinfer_tracks_params p = BIOINFER_PARAMS(struct bioinfer_tracks_params,
+                                                      .tracks = tracks, .n_tracks = 2);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
@@ -79,14 +86,14 @@ static bool everything(struct failing *f, float *got, const float *want)
         goto out;
     bioinfer_tracks_get_info(t, &info);
     CHECK_EQ(info.n_bins * info.n_tracks, n_values);
-    st = run(t, (size_t)info.window, got, &err);
+    st = run(t, got, &err);
     if (st == BIOINFER_NOMEM && !f->from_there)
-        CHECK_EQ(run(t, (size_t)info.window, got, NULL), 0);
+        CHECK_EQ(run(t, got, NULL), 0);
     if ((!st || !f->from_there) && want)
-        CHECK(!memcmp(got, want, PARTS * (size_t)n_values * sizeof *got));
+        CHECK(!memcmp(got, want, VALUES * (size_t)n_values * sizeof *got));
 out:
     met = f->n_calls >= f->fail_at;
-    if (!CHECK(st == BIOINFER_OK || st == BIOINFER_NOMEM) || !CHECK(!st || err.text[0]) ||
+    if (!CHECK(st == BIOINFER_OK || st == BIOINFER_NOMEM) || !CHECK(!st || err.text[0] || t) ||
         !CHECK(!f->fail_at || !met || !f->from_there || st))
         fprintf(stderr, "    call %ld%s: %d %s\n", f->fail_at, f->from_there ? " and on" : "", st,
                 err.text);
@@ -109,14 +116,14 @@ int main(int argc, char **argv)
         return 2;
     model_path = argv[1];
     n_values = BINS * 2;
-    want = calloc(PARTS * (size_t)n_values, sizeof *want);
-    got = calloc(PARTS * (size_t)n_values, sizeof *got);
+    want = calloc(VALUES * (size_t)n_values, sizeof *want);
+    got = calloc(VALUES * (size_t)n_values, sizeof *got);
     for (int i = 0; i < PARTS; i++) {
-        windows[i] = malloc(window);
+        parts[i] = malloc(window);
         for (size_t k = 0; k < window; k++)
-            windows[i][k] = i ? windows[0][k] : "ACGT"[below(&state, 4)];
+            parts[i][k] = i ? parts[0][k] : "ACGT"[below(&state, 4)];
         if (i)
-            windows[i][window / 2 + (size_t)i] = 'N';
+            parts[i][window / 2 + (size_t)i] = 'N';
     }
     everything(&f, want, NULL);
     stacks_choose(&stacks);
@@ -129,7 +136,7 @@ int main(int argc, char **argv)
     }
     printf("%ld runs\n", runs);
     for (int i = 0; i < PARTS; i++)
-        free(windows[i]);
+        free(parts[i]);
     free(want);
     free(got);
     return test_report();

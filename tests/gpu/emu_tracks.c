@@ -1,12 +1,14 @@
 /* emu_tracks.c - whole small models of DNA windows through the GPU path on the host: against the
- * CPU backend, changed windows against full ones, windows started together against each alone; and counted where the driver is called: a window
- * whose plan is known is one upload and one download, waits once and allocates nothing.
+ * CPU backend, changed windows against full ones, windows together against each alone; and counted
+ * where the driver is called: a window whose plan is known is one upload and one download, waits
+ * once and allocates nothing.
  *
  *   emu_tracks WEIGHTS WINDOW.fasta [POSITIONS] */
 #include <math.h>
 
 #include "../../engine/engine.h"
 #include "../test.h"
+#include "../windows.h"
 #include "emu_backend.h"
 
 static const struct bi_backend_ops *const backends[] = {&emu_nvidia, &emu_cdna, &emu_rdna};
@@ -17,107 +19,101 @@ struct got {
     struct bioinfer_tracks_info info;
 };
 
-static float *run(bioinfer_tracks *t, const char *s, const struct got *g, int mode)
+/* A window and n others that differ from it: [1 + n, g->n]. */
+static float *run(bioinfer_tracks *t, const char *s, const char *const *others, size_t n,
+                  const struct got *g)
 {
     struct bioinfer_error err = {0};
-    float *y = calloc((size_t)g->n, sizeof *y);
-    if (!CHECK_EQ(bioinfer_tracks_run(t, s, (size_t)g->info.window, mode, y, &err), 0))
+    float *y = calloc((1 + n) * (size_t)g->n, sizeof *y);
+    if (!CHECK_EQ(test_run_window(t, s, others, n, y, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
     return y;
 }
 
-/* The same once more, every call of the driver counted. parts: programs of a window. */
-static void check_calls(bioinfer_tracks *t, const char *s, const struct got *g, int mode, int parts)
+/* The same once more, every call of the driver counted: programs that run. */
+static void check_calls(bioinfer_tracks *t, const char *s, const char *const *others, size_t n,
+                        const struct got *g, int programs)
 {
-    float *y;
-    emu_counts = (struct emu_counts){0};
-    y = run(t, s, g, mode);
-    CHECK_EQ(emu_counts.copies_in, parts);
-    CHECK_EQ(emu_counts.copies_out, parts);
-    CHECK_EQ(emu_counts.waits, parts);
+    for (int twice = 0; twice < 2; twice++) {
+        emu_counts = (struct emu_counts){0};
+        free(run(t, s, others, n, g));
+    }
+    CHECK_EQ(emu_counts.copies_in, programs);
+    CHECK_EQ(emu_counts.copies_out, programs);
+    CHECK_EQ(emu_counts.waits, programs);
     CHECK_EQ(emu_counts.allocations, 0);
-    free(y);
 }
 
-/* Three changed windows in company and each alone: the same bits. ops: and counted. */
-static void check_company(bioinfer_tracks *t, const char *s, const struct got *g, bool counted)
+/* Three changed windows in company and each alone: the same bits. counted: two programs of the
+ * window and one of all changed ones; or, where a cut is most of the window, four whole windows. */
+static void check_company(bioinfer_tracks *t, const char *s, const struct got *g, bool company,
+                          bool counted)
 {
     enum { N = 3 };
     const size_t window = (size_t)g->info.window;
-    struct bioinfer_error err = {0};
-    float *all = calloc((size_t)g->n * N, sizeof *all);
     char *changed[N];
+    float *all;
     for (int i = 0; i < N; i++) {
         const size_t at = window / 2 + 1 + (size_t)i * 5;
         changed[i] = malloc(window);
         memcpy(changed[i], s, window);
         changed[i][at] = s[at] == 'G' ? 'T' : 'G';
     }
-    for (int twice = 0; twice < 2; twice++) {
-        emu_counts = (struct emu_counts){0};
-        if (!CHECK_EQ(
-                bioinfer_tracks_run_changed(t, (const char *const *)changed, N, window, all, &err),
-                0))
-            fprintf(stderr, "    %s\n", err.text);
-    }
-    if (counted) {
-        CHECK_EQ(emu_counts.copies_in, 1);
-        CHECK_EQ(emu_counts.copies_out, 1);
-        CHECK_EQ(emu_counts.waits, 1);
-        CHECK_EQ(emu_counts.allocations, 0);
-    }
+    all = run(t, s, (const char *const *)changed, N, g);
+    if (counted)
+        check_calls(t, s, (const char *const *)changed, N, g, company ? 3 : 1 + N);
     for (int i = 0; i < N; i++) {
-        float *alone = run(t, changed[i], g, BIOINFER_CHANGED);
-        CHECK(!memcmp(alone, all + i * g->n, (size_t)g->n * sizeof *alone));
+        float *alone = run(t, changed[i], NULL, 0, g);
+        CHECK(!memcmp(alone, all + (1 + i) * g->n, (size_t)g->n * sizeof *alone));
         free(alone);
         free(changed[i]);
     }
     free(all);
 }
 
-enum { N_STARTED = BIOINFER_STARTED + 1, BROKEN = 2 };
+enum { N_TOGETHER = 17, BROKEN = 2 };
 
 /* Windows, and what each gives alone. */
 struct alone {
-    char *s[N_STARTED], *broken;
-    float *want[N_STARTED], *got[N_STARTED];
+    char *s[N_TOGETHER], *broken;
+    float *want[N_TOGETHER], *got[N_TOGETHER];
     size_t window, size; /* size: of values */
 };
 
-/* The first n windows, started and finished in order; one of them not finite. Returns uploads. */
-static long start_some(bioinfer_tracks *t, const struct alone *a, int n, bool broken)
+/* The first n windows in a run; one of them not finite. Returns uploads. */
+static long run_some(bioinfer_tracks *t, const struct alone *a, int n, bool broken)
 {
+    struct test_window windows[N_TOGETHER] = {{0}};
     struct bioinfer_error err = {0};
+    for (int i = 0; i < n; i++) {
+        windows[i].sequence = broken && i == BROKEN ? a->broken : a->s[i];
+        windows[i].values = a->got[i];
+    }
     emu_counts.copies_in = 0;
-    for (int i = 0, finished = 0; finished < n; finished++) {
-        float *which = NULL;
-        for (; i < n && i - finished < BIOINFER_STARTED; i++)
-            CHECK_EQ(bioinfer_tracks_start(t, broken && i == BROKEN ? a->broken : a->s[i],
-                                           a->window, a->got[i], &err),
-                     0);
-        if (!CHECK_EQ(bioinfer_tracks_finish(t, &which, &err),
-                      broken && finished == BROKEN ? BIOINFER_NONFINITE : 0))
-            fprintf(stderr, "    %s\n", err.text);
-        CHECK(which == a->got[finished]);
-        if (!(broken && finished == BROKEN) && !CHECK(!memcmp(which, a->want[finished], a->size)))
-            fprintf(stderr, "    window %d of %d\n", finished, n);
+    if (!CHECK_EQ(test_run_windows(t, windows, (size_t)n, NULL, &err), 0))
+        fprintf(stderr, "    %s\n", err.text);
+    for (int i = 0; i < n; i++) {
+        const bool is_broken = broken && i == BROKEN;
+        CHECK_EQ(windows[i].status, is_broken ? BIOINFER_NONFINITE : 0);
+        if (!is_broken && !CHECK(!memcmp(a->got[i], a->want[i], a->size)))
+            fprintf(stderr, "    window %d of %d\n", i, n);
     }
     return emu_counts.copies_in;
 }
 
-/* Of n windows: eight together, the last ones filled up, but not five to eight. */
+/* Programs of n views: eight together, the last ones filled up, but not five to eight. */
 static int n_programs(int n)
 {
     return n / 8 + (n % 8 > 0) + (n % 8 == 5);
 }
 
-/* PLAIN; VIEWS of two strands, whose tracks differ; a memory LIMIT that does for one window; no larger
- * block on the DEVICE than one window takes. */
-enum started_kind { PLAIN, VIEWS, LIMIT, DEVICE };
+/* PLAIN; VIEWS of two strands, whose tracks differ; a memory LIMIT that does for one window; no
+ * larger block on the DEVICE than one window takes. */
+enum kind { PLAIN, VIEWS, LIMIT, DEVICE };
 
-/* Windows started together have the bits that each has alone. */
-static void check_kind(struct bioinfer_model *model, const char *s, bool together,
-                       enum started_kind kind, const int *counts, int n_counts)
+/* Windows of a run have the bits that each has alone. */
+static void check_kind(struct bioinfer_model *model, const char *s, bool together, enum kind kind,
+                       const int *counts, int n_counts)
 {
     static const int shifts[] = {0, 3}, chosen[] = {2, 0}, strands[] = {1, 0, 2};
     static struct bioinfer_profile profile; /* of one plain window */
@@ -140,20 +136,19 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     CHECK_EQ(bioinfer_tracks_new(&one, model, &tp, &err), 0);
     CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
     bioinfer_tracks_get_info(t, &info);
-    CHECK_EQ(info.n_at_once, !together ? 2 : kind == VIEWS ? 5 : BIOINFER_STARTED);
     a.size = (size_t)(info.n_bins * info.n_tracks) * sizeof(float);
     a.broken = malloc(a.window);
     memcpy(a.broken, s, a.window);
     a.broken[a.window / 2] = '.';
     for (int i = 0; i < n_windows; i++) {
-        const size_t part = a.window / (N_STARTED + 3), first = part * (size_t)i;
+        const size_t part = a.window / (N_TOGETHER + 3), first = part * (size_t)i;
         a.s[i] = malloc(a.window);
         memcpy(a.s[i], s, a.window);
         for (size_t k = first; k < first + part; k++)
             a.s[i][k] = "ACGT"[(k * k + (size_t)i) % 4];
         a.want[i] = malloc(a.size);
         a.got[i] = malloc(a.size);
-        CHECK_EQ(bioinfer_tracks_run(one, a.s[i], a.window, BIOINFER_WINDOW, a.want[i], &err), 0);
+        CHECK_EQ(test_run_window(one, a.s[i], NULL, 0, a.want[i], &err), 0);
         CHECK(!i || memcmp(a.want[i], a.want[0], a.size));
     }
     if (kind == PLAIN) {
@@ -165,17 +160,15 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     }
     for (int i = 0; i < n_counts; i++) {
         const int n = counts[i];
-        const long uploads = start_some(t, &a, n, false);
-        CHECK_EQ(uploads, kind == VIEWS               ? (together ? 2 : 4) * n
-                          : together && kind == PLAIN ? n_programs(n)
-                                                      : n);
+        /* views of the other strand go by themselves */
+        CHECK_EQ(run_some(t, &a, n, false), kind == VIEWS
+                                                ? (together ? 2 * n_programs(2 * n) : 4 * n)
+                                            : together && kind == PLAIN ? n_programs(n)
+                                                                        : n);
     }
-    start_some(t, &a, n_windows, true);
-    start_some(t, &a, 1, false);
+    run_some(t, &a, n_windows, true);
+    CHECK_EQ(run_some(t, &a, 1, false), kind == VIEWS ? (together ? 2 : 4) : 1);
     emu_counts.most = 0;
-    bioinfer_tracks_get_info(t, &info);
-    if (kind == LIMIT || kind == DEVICE)
-        CHECK_EQ(info.n_at_once, 2); /* one by one from then on */
     for (int i = 0; i < n_windows; i++) {
         free(a.s[i]);
         free(a.want[i]);
@@ -186,9 +179,10 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     bioinfer_tracks_free(&one);
 }
 
-/* Five windows, each beside one of another base or, the third, of many: as each of the ten alone. The third's
- * two go together, in a program between those of the pairs before and behind it; where there is no memory for
- * a pair, or the family takes no company, each goes by itself. */
+/* Five windows, each beside one of another base or, the third, of many: as each of the ten alone.
+ * The third's two go as whole windows; where there is no memory for a pair, or for features, all
+ * do. Where the family takes no company one change is small enough for features that are kept: two
+ * programs for each of its windows. */
 static void check_pairs(struct bioinfer_model *model, const char *s, bool together, bool half)
 {
     enum { N = 5, LONG = 2 };
@@ -199,8 +193,10 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
     struct bioinfer_error err = {0};
     for (int limited = 0; limited <= half; limited++) {
         const bool by_twos = together && !limited;
+        const int n_cut = by_twos ? N - 1 : together || limited ? 0 : 1;
         bioinfer_tracks *t = NULL, *one = NULL;
-        float *got[N], *want[2];
+        struct test_window windows[N] = {{0}};
+        float *want[2];
         char *of[N][2];
         size_t n_values;
         CHECK_EQ(bioinfer_tracks_new(&one, model, &tp, &err), 0);
@@ -208,7 +204,7 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
         n_values = (size_t)(info.n_bins * info.n_tracks);
         for (int i = 0; i < 2; i++)
             want[i] = malloc(n_values * sizeof(float));
-        CHECK_EQ(bioinfer_tracks_run(one, s, window, BIOINFER_WINDOW, want[0], &err), 0);
+        CHECK_EQ(test_run_window(one, s, NULL, 0, want[0], &err), 0);
         bioinfer_tracks_get_profile(one, &profile);
         tp.memory_limit = limited ? (int64_t)(profile.activation_size + 2 * profile.io_size) : 0;
         CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
@@ -222,31 +218,30 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
             }
             for (size_t k = at; k < at + (i == LONG ? window / 3 : 1); k++)
                 of[i][1][k] = s[k] == 'G' ? 'T' : 'G';
-            got[i] = malloc(2 * n_values * sizeof(float));
+            windows[i].sequence = of[i][0];
+            windows[i].others = (const char *const *)of[i] + 1;
+            windows[i].n = 1;
+            windows[i].values = malloc(2 * n_values * sizeof(float));
         }
         emu_counts.copies_in = 0;
-        for (int i = 0; i < N; i++)
-            CHECK_EQ(bioinfer_tracks_start_pair(t, of[i][0], of[i][1], window, got[i], &err), 0);
-        for (int i = 0; i < N; i++)
-            if (!CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0))
-                fprintf(stderr, "    %s\n", err.text);
-        CHECK_EQ(emu_counts.copies_in, by_twos ? 3 : 2 * N);
+        if (!CHECK_EQ(test_run_windows(t, windows, N, NULL, &err), 0))
+            fprintf(stderr, "    %s\n", err.text);
+        CHECK_EQ(emu_counts.copies_in, by_twos ? 2 : 2 * N + 2 * n_cut);
         for (int i = 0; i < N; i++) {
             for (int k = 0; k < 2; k++) {
-                CHECK_EQ(bioinfer_tracks_run(one, of[i][k], window, BIOINFER_WINDOW, want[k], &err),
-                         0);
-                if (!CHECK(
-                        !memcmp(want[k], got[i] + (size_t)k * n_values, n_values * sizeof(float))))
+                CHECK_EQ(test_run_window(one, of[i][k], NULL, 0, want[k], &err), 0);
+                if (!CHECK(!memcmp(want[k], windows[i].values + (size_t)k * n_values,
+                                   n_values * sizeof(float))))
                     fprintf(stderr, "    window %d of pair %d, %d\n", k, i, limited);
             }
         }
         bioinfer_tracks_get_info(t, &info);
-        CHECK_EQ(info.n_cut, by_twos ? N - 1 : 0);
-        CHECK_EQ(info.n_whole, by_twos ? N + 1 : 2 * N);
+        CHECK_EQ(info.n_cut, n_cut);
+        CHECK_EQ(info.n_whole, 2 * N - n_cut);
         for (int i = 0; i < N; i++) {
             free(of[i][0]);
             free(of[i][1]);
-            free(got[i]);
+            free(windows[i].values);
         }
         free(want[0]);
         free(want[1]);
@@ -260,8 +255,8 @@ static double sum_of(const float *values, int64_t track, int64_t n_tracks)
     return (double)values[track] + (double)values[n_tracks + track];
 }
 
-/* Sums over bins against those of the tracks, with logarithms or of two strands: of windows and of a pair that
- * are on their way together, as each gives them alone. */
+/* Sums over bins against those of the tracks, with logarithms or of two strands: of windows and of
+ * a pair in one run, as each gives them alone. */
 static void check_sums(struct bioinfer_model *model, const char *s)
 {
     enum { N = 3 };
@@ -275,7 +270,8 @@ static void check_sums(struct bioinfer_model *model, const char *s)
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         struct bioinfer_error err = {0};
         bioinfer_tracks *t = NULL, *all = NULL;
-        float *tracks, *alone[2], *got[N + 1];
+        struct test_window windows[N + 1] = {{0}};
+        float *tracks, *alone[2];
         double worst = 0;
         CHECK_EQ(bioinfer_tracks_new(&all, model, &tp, &err), 0);
         tp.sums = strands > 1 ? BIOINFER_SUMS : BIOINFER_SUMS_AND_LOGS;
@@ -285,23 +281,21 @@ static void check_sums(struct bioinfer_model *model, const char *s)
         const size_t size = (size_t)(info.n_rows * n) * sizeof(float);
         CHECK_EQ(info.n_rows, strands > 1 ? 2 : 4);
         tracks = calloc((size_t)(info.n_bins * n), sizeof *tracks);
-        CHECK_EQ(bioinfer_tracks_run(all, s, window, BIOINFER_WINDOW, tracks, &err), 0);
+        CHECK_EQ(test_run_window(all, s, NULL, 0, tracks, &err), 0);
         for (int i = 0; i < 2; i++) {
             alone[i] = calloc(1, size);
-            CHECK_EQ(bioinfer_tracks_run(t, i ? other : s, window, BIOINFER_WINDOW, alone[i], &err),
-                     0);
+            CHECK_EQ(test_run_window(t, i ? other : s, NULL, 0, alone[i], &err), 0);
         }
         for (int i = 0; i <= N; i++) {
-            got[i] = calloc(2, size);
-            CHECK_EQ(i < N ? bioinfer_tracks_start(t, s, window, got[i], &err)
-                           : bioinfer_tracks_start_pair(t, s, other, window, got[i], &err),
-                     0);
+            windows[i].sequence = s;
+            windows[i].others = (const char *const *)&other;
+            windows[i].n = i == N;
+            windows[i].values = calloc(2, size);
         }
-        for (int i = 0; i <= N; i++) {
-            CHECK_EQ(bioinfer_tracks_finish(t, NULL, &err), 0);
-            CHECK(!memcmp(got[i], alone[0], size));
-        }
-        CHECK(!memcmp((char *)got[N] + size, alone[1], size));
+        CHECK_EQ(test_run_windows(t, windows, N + 1, NULL, &err), 0);
+        for (int i = 0; i <= N; i++)
+            CHECK(!memcmp(windows[i].values, alone[0], size));
+        CHECK(!memcmp((char *)windows[N].values + size, alone[1], size));
         CHECK(memcmp(alone[0], alone[1], size));
         for (int64_t k = 0; k < n; k++) {
             double want = 0, logs = 0;
@@ -318,14 +312,15 @@ static void check_sums(struct bioinfer_model *model, const char *s)
         for (int i = 0; i < 2; i++)
             free(alone[i]);
         for (int i = 0; i <= N; i++)
-            free(got[i]);
+            free(windows[i].values);
         bioinfer_tracks_free(&t);
         bioinfer_tracks_free(&all);
     }
     free(other);
 }
 
-static void check_started(struct bioinfer_model *model, const char *s, bool together, bool thorough)
+static void check_together(struct bioinfer_model *model, const char *s, bool together,
+                           bool thorough)
 {
     static const int all[] = {1, 2, 3, 5, 9}, few[] = {7}, fewer[] = {5}, alone[] = {3};
     check_kind(model, s, together, PLAIN,
@@ -334,7 +329,7 @@ static void check_started(struct bioinfer_model *model, const char *s, bool toge
                           : alone,
                thorough ? 5 : 1);
     for (int kind = VIEWS; thorough && kind <= DEVICE; kind++)
-        check_kind(model, s, together, (enum started_kind)kind, fewer, 1);
+        check_kind(model, s, together, (enum kind)kind, fewer, 1);
 }
 
 /* A base that is a quarter of each becomes one that is no number. */
@@ -358,14 +353,14 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
                     const struct bioinfer_model_params *mp, const struct bi_backend_ops *ops,
                     bool company, struct got *g)
 {
-    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp, .keep = 1};
+    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp};
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
     struct bioinfer_error err = {0};
     struct bioinfer_record r;
     bioinfer_reader *reader = NULL;
     bioinfer_model *model = NULL;
     bioinfer_tracks *t = NULL;
-    char *s;
+    char *s, *other;
     if (bi_model_open_on(&model, ctx, weights, mp, ops, &err) ||
         bioinfer_tracks_new(&t, model, &tp, &err) ||
         bioinfer_reader_open(&reader, ctx, fasta, NULL, &err) ||
@@ -381,28 +376,30 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     s = malloc(r.length + 1);
     memcpy(s, r.sequence, r.length);
     s[r.length] = 0;
-    g->window = run(t, s, g, BIOINFER_WINDOW);
+    g->window = run(t, s, NULL, 0, g);
     bioinfer_tracks_get_profile(t, &profile);
     CHECK_EQ(profile.uploads, 1);
     CHECK_EQ(profile.submits, 1);
     CHECK_EQ(profile.downloads, 1);
-    free(run(t, s, g, BIOINFER_REFERENCE));
-    s[r.length / 2] = s[r.length / 2] == 'A' ? 'C' : 'A';
-    g->changed = run(t, s, g, BIOINFER_CHANGED);
-    g->again = run(t, s, g, BIOINFER_WINDOW);
+    other = malloc(r.length + 1);
+    memcpy(other, s, r.length + 1);
+    other[r.length / 2] = s[r.length / 2] == 'A' ? 'C' : 'A';
+    g->changed = run(t, s, (const char *const *)&other, 1, g);
+    g->again = run(t, other, NULL, 0, g);
     if (ops) {
-        check_calls(t, s, g, BIOINFER_WINDOW, 1);
-        check_calls(t, s, g, BIOINFER_CHANGED, 2); /* convolutions, then the rest */
+        check_calls(t, s, NULL, 0, g, 1);
+        check_calls(t, s, (const char *const *)&other, 1, g, company ? 1 : 4);
     }
-    check_company(t, s, g, ops && company);
+    check_company(t, other, g, company, ops != NULL);
     if (ops)
-        check_started(model, s, company,
-                      company && ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
+        check_together(model, s, company,
+                       company && ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
     if (ops && (ops == &emu_nvidia) == !strcmp(mp->precision, "fp16"))
         check_pairs(model, s, company, ops == &emu_nvidia);
     if (ops)
         check_sums(model, s);
     free(s);
+    free(other);
     bioinfer_reader_close(&reader);
     bioinfer_tracks_free(&t);
     bioinfer_model_close(&model);
@@ -448,8 +445,9 @@ int main(int argc, char **argv)
             c = cosine(cpu.window, g.window, g.n);
             printf("%s %s: cosine 1 - %.1e\n", backends[i]->name, mp.precision, 1 - c);
             CHECK(c >= (precision ? 0.99999 : 0.9999999));
-            CHECK(!memcmp(g.changed, g.again, (size_t)g.n * sizeof *g.changed));
-            CHECK(memcmp(g.changed, g.window, (size_t)g.n * sizeof *g.changed));
+            CHECK(!memcmp(g.changed, g.window, (size_t)g.n * sizeof *g.changed));
+            CHECK(!memcmp(g.changed + g.n, g.again, (size_t)g.n * sizeof *g.changed));
+            CHECK(memcmp(g.changed + g.n, g.window, (size_t)g.n * sizeof *g.changed));
             forget(&g);
         }
     forget(&cpu);

@@ -1,0 +1,719 @@
+/* tracks.c - the task tracks: windows of DNA to values in bins, and windows that differ from them.
+ *
+ * A window with no changes is one wave: its views, whole. So is one with a single change where the
+ * device takes pairs. Else the window runs in two halves, and its features are kept in between; its
+ * changes follow in pieces, all of them from these features.
+ *
+ * Sections: life, waves, one window, public calls. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tracks.h"
+
+enum {
+    ENOUGH_TOKENS = 12288, /* rows that fill a GPU */
+    /* bytes of values of a batch: more is no faster, as they must be brought out; and of a piece */
+    MOST_OUTPUT = 64 << 20,
+    LEAST_PIECE = 8,
+    MOST_PIECE = 4096,
+    MOST_CHANGES = 1 << 24
+};
+
+int64_t bi_tracks_rows(const struct bioinfer_tracks *s)
+{
+    return s->sums ? 2 * s->sums : s->t->n_bins;
+}
+
+int64_t bi_tracks_values_of(const struct bioinfer_tracks *s)
+{
+    return bi_tracks_rows(s) * s->n_tracks;
+}
+
+int64_t bi_tracks_feature_width(const struct bioinfer_tracks *s, int feature)
+{
+    return s->t->features[feature].rows * s->t->features[feature].width;
+}
+
+int64_t bi_tracks_features_of(const struct bioinfer_tracks *s, int64_t n_tokens)
+{
+    int64_t n = 0;
+    for (int i = 0; i < s->t->n_features; i++)
+        n += n_tokens * bi_tracks_feature_width(s, i);
+    return n;
+}
+
+/* ---- life ---- */
+
+void *bi_pool_take(const struct bi_env *env, struct bi_block_pool *pool)
+{
+    void *block = pool->first;
+    if (!block)
+        return bi_alloc(env, pool->size);
+    memcpy(&pool->first, block, sizeof pool->first);
+    return block;
+}
+
+static void pool_give(struct bi_block_pool *pool, void *block)
+{
+    if (block)
+        memcpy(block, &pool->first, sizeof pool->first);
+    pool->first = block ? block : pool->first;
+}
+
+static void pool_free(const struct bi_env *env, struct bi_block_pool *pool)
+{
+    while (pool->first)
+        bi_free(env, bi_pool_take(env, pool));
+}
+
+static void pool_size(struct bi_block_pool *pool, int64_t n_floats)
+{
+    const size_t size = (size_t)n_floats * sizeof(float);
+    pool->size = size > sizeof pool->first ? size : sizeof pool->first;
+}
+
+static int find_head(const struct bioinfer_tracks *s, const char *name, int *head,
+                     struct bioinfer_error *err)
+{
+    char list[160] = "";
+    *head = 0;
+    for (int i = 0; name && i < s->t->n_heads; i++) {
+        if (!strcmp(s->t->heads[i].name, name)) {
+            *head = i;
+            return 0;
+        }
+        if (strlen(list) + strlen(s->t->heads[i].name) + 3 < sizeof list)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
+                     s->t->heads[i].name);
+    }
+    return name ? bi_fail(err, BIOINFER_INVALID, "%s: no head '%.60s'; it has %s",
+                          s->task.model->path, name, list)
+                : 0;
+}
+
+static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_params *p,
+                       struct bioinfer_error *err)
+{
+    int all = s->t->heads[s->head].n_tracks;
+    if (p->n_tracks < 0 || (p->n_tracks && !p->tracks))
+        return bi_fail(err, BIOINFER_INVALID, "tracks: %d of them, none given", p->n_tracks);
+    s->n_tracks = p->n_tracks ? p->n_tracks : all;
+    s->all_tracks = s->n_tracks >= all;
+    s->tracks = bi_calloc(s->task.env, (size_t)s->n_tracks, sizeof *s->tracks);
+    s->pairs = bi_calloc(s->task.env, (size_t)s->n_tracks, sizeof *s->pairs);
+    if (!s->tracks || !s->pairs)
+        return bi_fail(err, BIOINFER_NOMEM, "tracks");
+    s->in_order[0] = s->in_order[1] = true;
+    for (int i = 0; i < s->n_tracks; i++) {
+        int track = p->n_tracks ? p->tracks[i] : i;
+        if (track < 0 || track >= all)
+            return bi_fail(err, BIOINFER_INVALID, "track %d: head %s has tracks 0 to %d", track,
+                           s->t->heads[s->head].name, all - 1);
+        s->tracks[i] = track;
+        s->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;
+        if (s->pairs[i] < 0 || s->pairs[i] >= all)
+            return bi_fail(err, BIOINFER_INVALID,
+                           "track %d: the other strand's is %d, head %s has "
+                           "tracks 0 to %d",
+                           track, s->pairs[i], s->t->heads[s->head].name, all - 1);
+        s->other_pairs |= s->pairs[i] != track;
+        s->in_order[0] &= track == i;
+        s->in_order[1] &= s->pairs[i] == i;
+    }
+    return 0;
+}
+
+static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_params *p,
+                      struct bioinfer_error *err)
+{
+    s->n_shifts = p->n_shifts ? p->n_shifts : 1;
+    if (p->n_shifts < 0 || p->n_shifts > BI_TRACKS_SHIFTS || (p->n_shifts && !p->shifts))
+        return bi_fail(err, BIOINFER_INVALID, "shifts: %d of them, expected up to %d", p->n_shifts,
+                       BI_TRACKS_SHIFTS);
+    for (int i = 0; i < p->n_shifts; i++) {
+        s->shifts[i] = p->shifts[i];
+        if (s->shifts[i] <= -s->t->window || s->shifts[i] >= s->t->window)
+            return bi_fail(err, BIOINFER_INVALID, "shift %d: a window has %lld bases", s->shifts[i],
+                           (long long)s->t->window);
+    }
+    s->n_views = s->n_shifts * (p->reverse_complement ? 2 : 1);
+    bi_tracks_codes(s, p->quarter != 0);
+    s->sums = p->sums;
+    if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: sums %d, expected up to %d", p->sums,
+                       BIOINFER_SUMS_AND_LOGS);
+    if (p->sums == BIOINFER_SUMS_AND_LOGS && s->n_views > 1)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "tracks: sums of logarithms are of one window, %d make a mean", s->n_views);
+    return 0;
+}
+
+/* Several windows in a program have more rows: a gain where one has too few to fill the device. */
+static int most_together(const struct bioinfer_tracks *s)
+{
+    const int64_t output = bi_tracks_values_of(s) * (int64_t)sizeof(float);
+    int most = 1;
+    while (s->task.model->caps.async && s->t->batches && 2 * most <= BI_TRACKS_TOGETHER &&
+           2 * most * s->t->n_tokens <= ENOUGH_TOKENS && 2 * most * output <= MOST_OUTPUT)
+        most *= 2;
+    return most;
+}
+
+/* Sizes of batches, pieces and blocks. */
+static void take_sizes(struct bioinfer_tracks *s)
+{
+    const int64_t most = MOST_OUTPUT / (bi_tracks_values_of(s) * (int64_t)sizeof(float));
+    s->usual = bi_cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
+    s->most = most_together(s);
+    s->most_pairs = s->most / 2;
+    s->most_changed = 2;
+    while (s->most_changed < BI_TRACKS_COMPANY && 2 * s->most_changed <= most)
+        s->most_changed *= 2;
+    s->piece = most < LEAST_PIECE ? LEAST_PIECE : most > MOST_PIECE ? MOST_PIECE : most;
+    s->piece -= s->piece % s->most_changed;
+    pool_size(&s->values, bi_tracks_values_of(s));
+    pool_size(&s->features, bi_tracks_features_of(s, s->t->n_tokens));
+}
+
+/* Lists the inputs that programs of this model have. */
+static void list_inputs(struct bioinfer_tracks *s)
+{
+    static const char *const names[] = {"bases", "from", "kept", "cut", "at", "beside", "row"};
+    int n = 0;
+    for (size_t i = 0; i < BI_COUNT(names); i++)
+        snprintf(s->names[n++], sizeof *s->names, "%s", names[i]);
+    for (int i = 1; i < BI_TRACKS_TOGETHER; i++) {
+        snprintf(s->names[n++], sizeof *s->names, "bases%d", i);
+        snprintf(s->names[n++], sizeof *s->names, "row%d", i);
+    }
+    for (int i = 0; i < s->t->n_features; i++)
+        snprintf(s->names[n++], sizeof *s->names, "%s", s->t->features[i].name);
+    for (int i = 0; i < n; i++)
+        s->made[i] = s->names[i];
+    s->def.made = s->made;
+    s->def.n_made = n;
+}
+
+static const struct bi_task_def tracks_def;
+
+int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
+                        const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_tracks_params p = {0};
+    struct bioinfer_tracks *s = NULL;
+    int st;
+    if (!out || !model)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: out and model must be given");
+    *out = NULL;
+    if ((st = bi_context_check(model->ctx, err)) ||
+        (st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
+        return st;
+    if (!model->base.def->build_tracks)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
+                       model->base.def->name);
+    if (!(s = bi_zalloc(model->base.env, sizeof *s)))
+        return bi_fail(err, BIOINFER_NOMEM, "tracks");
+    s->task.env = model->base.env;
+    s->task.model = (struct bioinfer_model *)(uintptr_t)model;
+    s->task.def = &s->def;
+    s->def = tracks_def;
+    s->t = &model->base.tracks;
+    s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
+    s->task.progress = p.progress;
+    s->task.progress_user = p.progress_user;
+    if ((st = find_head(s, p.head, &s->head, err)) || (st = take_tracks(s, &p, err)) ||
+        (st = take_views(s, &p, err)))
+        goto out;
+    take_sizes(s);
+    list_inputs(s);
+    if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "tracks");
+        goto out;
+    }
+    /* as many views as fill programs, whatever their number is */
+    if ((st = bi_task_open(&s->task, model, (int64_t)s->most * s->n_views, p.memory_limit, err)))
+        goto out;
+    *out = s;
+    s = NULL;
+out:
+    bioinfer_tracks_free(&s);
+    return st;
+}
+
+void bioinfer_tracks_free(bioinfer_tracks **tracks)
+{
+    struct bioinfer_tracks *s = tracks ? *tracks : NULL;
+    const struct bi_env *env;
+    if (!s)
+        return;
+    env = s->task.env;
+    bi_task_close(&s->task);
+    pool_free(env, &s->values);
+    pool_free(env, &s->features);
+    bi_free(env, s->tracks);
+    bi_free(env, s->pairs);
+    bi_free(env, s->no_rules);
+    bi_free(env, s);
+    *tracks = NULL;
+}
+
+/* ---- waves ---- */
+
+/* Makes room for n items, and for two that are computed in place of one. */
+static int make_room(struct bioinfer_tracks *s, struct bi_window_unit *w, size_t n,
+                     struct bioinfer_error *err)
+{
+    const size_t all = n + 2;
+    for (size_t i = 0; i < w->n_work; i++)
+        bi_free(s->task.env, w->work[i].patch);
+    bi_free(s->task.env, w->work);
+    bi_free(s->task.env, w->unit.items);
+    w->unit.n_items = w->n_work = 0;
+    w->unit.items = bi_calloc(s->task.env, all, sizeof *w->unit.items);
+    w->work = bi_calloc(s->task.env, all, sizeof *w->work);
+    if (!w->unit.items || !w->work)
+        return bi_fail(err, BIOINFER_NOMEM, "%zu windows", n);
+    w->n_work = all;
+    return 0;
+}
+
+static void add_item(const struct bioinfer_tracks *s, struct bi_window_unit *w,
+                     enum bi_tracks_part part, int32_t change, int view, struct bi_cut cut)
+{
+    bi_tracks_item(s, w, (int32_t)w->unit.n_items++, part,
+                   (struct bi_tracks_work){.change = change, .view = view, .cut = cut});
+}
+
+/* How a change is computed in a view: WHOLE, where the tokens to compute are most of the window, or
+ * the window's features are not there as memory did not do; CHANGED, together with others;
+ * CONVOLUTIONS, of the cut, and the rest; REST, where nothing differs. */
+static enum bi_tracks_part part_of(const struct bioinfer_tracks *s, const struct bi_window_unit *w,
+                                   size_t change, int view, struct bi_cut *cut)
+{
+    *cut = (struct bi_cut){0};
+    if (w->kept && !w->kept[view].features)
+        return BI_TRACKS_WHOLE;
+    if (!bi_find_cut(s, w->sequence, &w->changes[change], view, cut))
+        return BI_TRACKS_REST;
+    if (2 * cut->n > s->t->n_tokens)
+        return BI_TRACKS_WHOLE;
+    return s->t->batches && bi_cut_is_usual(s, cut) ? BI_TRACKS_CHANGED : BI_TRACKS_CONVOLUTIONS;
+}
+
+/* Does a change use the window's features in this view? */
+static bool uses_features(const struct bioinfer_tracks *s, const struct bi_window_unit *w, int view)
+{
+    struct bi_cut cut;
+    size_t i = 0;
+    while (i < w->n_changes && part_of(s, w, i, view, &cut) == BI_TRACKS_WHOLE)
+        i++;
+    return i < w->n_changes;
+}
+
+/* Begins a piece: up to s->piece changes, from w->first on. */
+static int begin_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
+                       struct bioinfer_error *err)
+{
+    const size_t left = w->n_changes - w->first;
+    w->n = left < (size_t)s->piece ? left : (size_t)s->piece;
+    bi_free(s->task.env, w->added);
+    if (!(w->added = bi_calloc(s->task.env, 2 * w->n + 1, sizeof *w->added)))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu windows", w->n);
+    return 0;
+}
+
+/* Adds the items of the changes of the piece. */
+static void add_changes(const struct bioinfer_tracks *s, struct bi_window_unit *w)
+{
+    for (int v = 0; v < s->n_views; v++)
+        for (size_t i = w->first; i < w->first + w->n; i++) {
+            struct bi_cut cut;
+            const enum bi_tracks_part part = part_of(s, w, i, v, &cut);
+            add_item(s, w, part, (int32_t)i, v, cut);
+        }
+}
+
+/* Says that after these items nothing follows, or that a piece is complete, unless there are
+ * convolutions. */
+static void end_piece(struct bi_window_unit *w)
+{
+    bool more = false;
+    for (size_t i = 0; i < w->unit.n_items; i++)
+        more |= bi_item_part(&w->unit.items[i]) == BI_TRACKS_CONVOLUTIONS;
+    w->unit.has_piece = !more && w->first + w->n < w->n_changes;
+    w->unit.is_over = !more && w->first + w->n == w->n_changes;
+}
+
+/* Makes the items of a window and its change that run side by side. */
+static int make_pair(struct bioinfer_tracks *s, struct bi_window_unit *w,
+                     struct bioinfer_error *err)
+{
+    const int64_t middle = s->t->window / 2;
+    int st;
+    if ((st = begin_piece(s, w, err)) || (st = make_room(s, w, 2 * (size_t)s->n_views, err)))
+        return st;
+    for (int v = 0; v < s->n_views; v++) {
+        struct bi_cut cut = bi_cut_around(s->t, middle, middle); /* where nothing differs */
+        bi_find_cut(s, w->sequence, w->changes, v, &cut);
+        if (s->most_pairs && bi_cut_is_usual(s, &cut)) {
+            add_item(s, w, BI_TRACKS_PAIRS, 0, v, cut);
+        } else {
+            add_item(s, w, BI_TRACKS_WHOLE, -1, v, cut);
+            add_item(s, w, BI_TRACKS_WHOLE, 0, v, cut);
+        }
+    }
+    w->unit.is_over = true;
+    return 0;
+}
+
+/* Makes the first items of a window. */
+static int make_first(struct bioinfer_tracks *s, struct bi_window_unit *w,
+                      struct bioinfer_error *err)
+{
+    const struct bi_cut all = {0, s->t->n_tokens, 0, s->t->n_tokens};
+    bool kept[2 * BI_TRACKS_SHIFTS], any = false;
+    int st;
+    if (w->n_changes == 1 && s->most > 1)
+        return make_pair(s, w, err);
+    for (int v = 0; v < s->n_views; v++)
+        any |= kept[v] = uses_features(s, w, v);
+    if (any && !(w->kept = bi_calloc(s->task.env, (size_t)s->n_views, sizeof *w->kept)))
+        return bi_fail(err, BIOINFER_NOMEM, "features of a window");
+    if ((!any && (st = begin_piece(s, w, err))) ||
+        (st = make_room(s, w, (w->n + 1) * (size_t)s->n_views, err)))
+        return st;
+    for (int v = 0; v < s->n_views; v++)
+        add_item(s, w, kept[v] ? BI_TRACKS_CONVOLUTIONS : BI_TRACKS_WHOLE, -1, v, all);
+    if (any)
+        return 0; /* the piece begins when the features are there */
+    add_changes(s, w);
+    w->stage = BI_STAGE_PIECE;
+    end_piece(w);
+    return 0;
+}
+
+/* Makes the items of a piece, and with the first one those of the second halves of the window. */
+static int make_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
+                      struct bioinfer_error *err)
+{
+    int st;
+    if ((st = begin_piece(s, w, err)) ||
+        (st = make_room(s, w, (w->n + 1) * (size_t)s->n_views, err)))
+        return st;
+    for (int v = 0; !w->first && v < s->n_views; v++)
+        if (w->kept[v].features)
+            add_item(s, w, BI_TRACKS_REST, -1, v, (struct bi_cut){0});
+    add_changes(s, w);
+    end_piece(w);
+    return 0;
+}
+
+/* Makes the second halves of those changes whose convolutions are there: 1; 0 = there are none. */
+static int make_patched(struct bioinfer_tracks *s, struct bi_window_unit *w,
+                        struct bioinfer_error *err)
+{
+    struct bi_tracks_work *of = w->work;
+    size_t n = 0;
+    int st;
+    for (size_t i = 0; i < w->n_work; i++)
+        if (of[i].patch)
+            of[n++] = of[i];
+    if (!n)
+        return 0;
+    w->work = NULL;
+    w->n_work = 0;
+    if ((st = make_room(s, w, n, err)))
+        n = 0;
+    for (size_t i = 0; i < n; i++)
+        bi_tracks_item(s, w, (int32_t)i, BI_TRACKS_REST, of[i]);
+    w->unit.n_items = n;
+    bi_free(s->task.env, of);
+    end_piece(w);
+    return st ? st : 1;
+}
+
+static int tracks_next(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_window_unit *w = (struct bi_window_unit *)u;
+    int st;
+    if (w->stage == BI_STAGE_PIECE && (st = make_patched(s, w, err))) {
+        w->stage = BI_STAGE_PATCHED;
+        return st;
+    }
+    if (w->stage != BI_STAGE_FIRST)
+        w->first += w->n;
+    if (w->first == w->n_changes)
+        return 0;
+    w->stage = BI_STAGE_PIECE;
+    st = make_piece(s, w, err);
+    return st ? st : 1;
+}
+
+/* ---- one window ---- */
+
+/* Copies what the source gives. A failure of the window is its own status; the return value is for
+ * what ends the run. */
+static int copy_window(struct bioinfer_tracks *s, struct bi_window_unit *w,
+                       const struct bioinfer_window *from, struct bioinfer_error *err)
+{
+    const int64_t window = s->t->window;
+    struct bioinfer_error why = {0};
+    size_t size = 0;
+    char *bases;
+    if (!from->sequence || from->length != (size_t)window)
+        bi_fail(&why, BIOINFER_INVALID, "a window of %zu bases, expected %lld", from->length,
+                (long long)window);
+    else if (from->n_changes > MOST_CHANGES || (from->n_changes && !from->changes))
+        bi_fail(&why, BIOINFER_INVALID, "%zu changes of a window, expected up to %d",
+                from->n_changes, MOST_CHANGES);
+    for (size_t i = 0; !why.status && i < from->n_changes; i++) {
+        const struct bioinfer_change *c = &from->changes[i];
+        if (c->first < 0 || c->length < 0 || c->first > window || c->length > window - c->first ||
+            (c->length && !c->bases))
+            bi_fail(&why, BIOINFER_INVALID, "change %zu: %lld bases from %lld on, of %lld", i,
+                    (long long)c->length, (long long)c->first, (long long)window);
+    }
+    if (why.status) {
+        bi_unit_fail(s->task.env, &w->unit, why.status, why.text);
+        return 0;
+    }
+    if (!(w->sequence = bi_alloc(s->task.env, (size_t)window)))
+        return bi_fail(err, BIOINFER_NOMEM, "a window");
+    memcpy(w->sequence, from->sequence, (size_t)window);
+    w->n_changes = from->n_changes;
+    if (!w->n_changes)
+        return 0;
+    for (int trimmed = 0; trimmed < 2; trimmed++) {
+        bases = trimmed ? (char *)(w->changes + w->n_changes) : NULL;
+        for (size_t i = 0; i < w->n_changes; i++) {
+            const struct bioinfer_change *c = &from->changes[i];
+            struct bi_change mine = {c->first, c->first + c->length, c->bases};
+            bi_change_trim(&mine, w->sequence);
+            if (!trimmed) {
+                size += (size_t)(mine.end - mine.first);
+                continue;
+            }
+            memcpy(bases, mine.bases ? mine.bases : "", (size_t)(mine.end - mine.first));
+            mine.bases = bases;
+            bases += mine.end - mine.first;
+            w->changes[i] = mine;
+        }
+        if (!trimmed &&
+            !(w->changes = bi_alloc(s->task.env, w->n_changes * sizeof *w->changes + size)))
+            return bi_fail(err, BIOINFER_NOMEM, "%zu changes of a window", w->n_changes);
+    }
+    return 0;
+}
+
+static int tracks_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_window_unit *w = (struct bi_window_unit *)u;
+    struct bioinfer_window from = {0};
+    int st = s->source(s->source_user, &from, err);
+    size_t n;
+    if (st <= 0)
+        return st;
+    w->ordinal = from.ordinal;
+    if (!(u->id = bi_strdup(t->env, from.id ? from.id : "")))
+        return bi_fail(err, BIOINFER_NOMEM, "window");
+    if (from.status)
+        bi_unit_fail(t->env, u, from.status, from.message ? from.message : "");
+    else if ((st = copy_window(s, w, &from, err)))
+        return st;
+    if (u->status)
+        return 1;
+    if ((st = make_first(s, w, err)))
+        return st;
+    /* the load of a window is also that of the changes to come */
+    n = w->n_changes / (size_t)s->most_changed;
+    u->items[0].size.n_seqs += u->is_over ? 0 : (int32_t)n;
+    n = w->n_changes < (size_t)s->piece ? w->n_changes : (size_t)s->piece;
+    u->result_size = (n + 1) * s->values.size +
+                     (w->kept ? (size_t)s->n_views * s->features.size : 0);
+    return 1;
+}
+
+/* Gives back what the piece at hand holds. */
+static void drop_piece(struct bioinfer_tracks *s, struct bi_window_unit *w)
+{
+    if (w->n == 1)
+        pool_give(&s->values, w->changed);
+    else
+        bi_free(s->task.env, w->changed);
+    w->changed = NULL;
+    for (struct bi_tracks_early *e = w->early, *next; e; e = next) {
+        next = e->next;
+        bi_free(s->task.env, e);
+    }
+    w->early = NULL;
+}
+
+static int tracks_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_window_unit *w = (struct bi_window_unit *)u;
+    struct bioinfer_window_result r = {.id = u->id,
+                                       .ordinal = w->ordinal,
+                                       .status = u->status,
+                                       .message = u->message ? u->message
+                                                             : bioinfer_status_name(u->status),
+                                       .first_change = w->first,
+                                       .n_changes = w->n,
+                                       .is_last = u->is_over};
+    uint64_t n_done = w->first ? 0 : 1;
+    int st;
+    if (!u->status) {
+        if (!w->first)
+            bi_tracks_mean(s, 1, w->values);
+        bi_tracks_mean(s, (int64_t)w->n, w->changed);
+        r.message = "";
+        r.values = w->values;
+        r.changed = w->changed;
+        r.statuses = w->n ? w->added + w->n : NULL;
+        for (size_t i = 0; i < w->n; i++)
+            n_done += !r.statuses[i];
+        t->exec->profile.records += n_done;
+        t->exec->profile.residues += n_done * (uint64_t)s->t->window;
+    }
+    st = s->sink(s->sink_user, &r, err);
+    drop_piece(s, w);
+    return st;
+}
+
+static void tracks_drop(struct bi_task *t, struct bi_unit *u)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_window_unit *w = (struct bi_window_unit *)u;
+    drop_piece(s, w);
+    pool_give(&s->values, w->values);
+    for (int v = 0; w->kept && v < s->n_views; v++)
+        pool_give(&s->features, w->kept[v].features);
+    for (size_t i = 0; i < w->n_work; i++)
+        bi_free(t->env, w->work[i].patch);
+    bi_free(t->env, w->kept);
+    bi_free(t->env, w->added);
+    bi_free(t->env, w->work);
+    bi_free(t->env, u->items);
+    bi_free(t->env, w->changes);
+    bi_free(t->env, w->sequence);
+}
+
+static int64_t tracks_load(const struct bi_counts *counts)
+{
+    return counts->n_seqs;
+}
+
+static const struct bi_task_def tracks_def = {
+    .name = "tracks",
+    .unit_size = sizeof(struct bi_window_unit),
+    .smallest = {.n_tokens = 1, .n_seqs = 1, .longest = 1},
+    .read = tracks_read,
+    .load = tracks_load,
+    .take = bi_tracks_take,
+    .too_large = bi_tracks_too_large,
+    .recipe = bi_tracks_recipe,
+    .fill = bi_tracks_fill,
+    .collect = bi_tracks_collect,
+    .next = tracks_next,
+    .result = tracks_result,
+    .drop = tracks_drop};
+
+/* ---- public calls ---- */
+
+int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_info *info)
+{
+    struct bioinfer_tracks_info i = {0};
+    size_t size;
+    if (!s || !info || info->struct_size < sizeof info->struct_size)
+        return BIOINFER_INVALID;
+    i.head = s->t->heads[s->head].name;
+    i.window = s->t->window;
+    i.bin_size = s->t->bin_size;
+    i.first_bin = s->t->first_bin;
+    i.n_bins = s->t->n_bins;
+    i.n_rows = bi_tracks_rows(s);
+    i.n_tracks = s->n_tracks;
+    i.n_head_tracks = s->t->heads[s->head].n_tracks;
+    i.n_tokens = s->t->n_tokens;
+    i.n_whole = s->n_whole;
+    i.n_cut = s->n_cut;
+    i.cut_tokens = s->cut_tokens;
+    size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
+    i.struct_size = info->struct_size;
+    memcpy(info, &i, size);
+    return 0;
+}
+
+const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_tracks)
+{
+    if (!m || index < 0 || index >= m->base.tracks.n_heads)
+        return NULL;
+    if (n_tracks)
+        *n_tracks = m->base.tracks.heads[index].n_tracks;
+    return m->base.tracks.heads[index].name;
+}
+
+int bioinfer_tracks_run(bioinfer_tracks *s, bioinfer_window_source source, void *source_user,
+                        bioinfer_window_sink sink, void *sink_user, struct bioinfer_error *err)
+{
+    int st;
+    if (!s || !source || !sink)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: session, source and sink must be given");
+    if ((st = bi_task_enter(&s->task, err)))
+        return st;
+    s->source = source;
+    s->source_user = source_user;
+    s->sink = sink;
+    s->sink_user = sink_user;
+    st = bi_task_run(&s->task, err);
+    bi_task_leave(&s->task);
+    return st;
+}
+
+struct window_array {
+    const struct bioinfer_window *windows;
+    size_t n, at;
+};
+
+static int next_window(void *user, struct bioinfer_window *window, struct bioinfer_error *err)
+{
+    struct window_array *a = user;
+    (void)err;
+    if (a->at == a->n)
+        return 0;
+    *window = a->windows[a->at++];
+    return 1;
+}
+
+int bioinfer_tracks_run_windows(bioinfer_tracks *tracks, const struct bioinfer_window *windows,
+                                size_t n, bioinfer_window_sink sink, void *sink_user,
+                                struct bioinfer_error *err)
+{
+    struct window_array a = {windows, n, 0};
+    if (!windows && n)
+        return bi_fail(err, BIOINFER_INVALID, "tracks: windows must be given");
+    return bioinfer_tracks_run(tracks, next_window, &a, sink, sink_user, err);
+}
+
+void bioinfer_tracks_set_profile(bioinfer_tracks *s, int on)
+{
+    if (s)
+        s->task.exec->profiling = on != 0;
+}
+
+int bioinfer_tracks_get_profile(bioinfer_tracks *s, struct bioinfer_profile *profile)
+{
+    return s && profile ? bi_task_get_profile(&s->task, profile) : BIOINFER_INVALID;
+}
+
+int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
+                         int (*write)(void *user, const char *text, size_t len), void *user,
+                         struct bioinfer_error *err)
+{
+    if (!s || !write)
+        return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
+    return bi_task_dump(&s->task, &s->def.smallest, fused, trace_rules, write, user, err);
+}

@@ -1,0 +1,191 @@
+/* tracks.h - the task tracks: what its files share.
+ *
+ * A unit is a window and windows that differ from it by a change each. Every one of them is
+ * computed in each view: a strand, moved by a shift. An item is one view of one window (of a window
+ * and its change, where they are a pair); its program is the part of the model that it runs. */
+#ifndef BI_TASK_TRACKS_H
+#define BI_TASK_TRACKS_H
+
+#include "task.h"
+
+enum {
+    BI_TRACKS_SHIFTS = 64,
+    BI_TRACKS_TOGETHER = 8,                   /* whole windows in a program, a power of two */
+    BI_TRACKS_COMPANY = 16,                   /* changed windows in a program, the same */
+    BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + /* inputs of all programs: "bases1", "row1" ... */
+                     BI_TRACKS_FEATURES + 6
+};
+
+/* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
+ * which pad where the window goes on, do not reach them. */
+struct bi_cut {
+    int64_t token, n_tokens; /* that change */
+    int64_t first, n;        /* to compute */
+};
+
+/* Bases [first, end) of the window are others. first == end: all are the same. */
+struct bi_change {
+    int64_t first, end;
+    const char *bases;
+};
+
+/* The features of a window in one view, which those of its changed windows begin with. */
+struct bi_kept {
+    float *features; /* one kind behind the other; NULL = none are kept, or not yet */
+    uint64_t serial; /* tells them from all others of the session; never 0 */
+};
+
+/* An item: what it computes. */
+struct bi_tracks_work {
+    int32_t change; /* -1: the window itself; of a pair, the change beside it */
+    int32_t view;
+    struct bi_cut cut; /* for CONVOLUTIONS, CHANGED, PAIRS; for REST, the place of `patch` */
+    float *patch;      /* features of cut.n_tokens tokens, one kind behind the other; NULL = none */
+};
+
+/* Values that views are added to, in their order. */
+struct bi_tracks_sum {
+    float *values; /* [n_rows, n_tracks] */
+    int n_added;   /* views */
+};
+
+/* A view that came before one in front of it. */
+struct bi_tracks_early {
+    struct bi_tracks_early *next;
+    int32_t change, view;
+    float values[]; /* [n_rows, n_tracks] */
+};
+
+enum bi_tracks_stage {
+    BI_STAGE_FIRST,  /* the window itself up to its features, or all there is */
+    BI_STAGE_PIECE,  /* changes [first, first + n), and before them the rest of the window */
+    BI_STAGE_PATCHED /* the rest of changes whose convolutions were a program of their own */
+};
+
+struct bi_window_unit {
+    struct bi_unit unit;
+    uint64_t ordinal;
+    char *sequence;            /* [window] */
+    struct bi_change *changes; /* their bases lie behind them */
+    size_t n_changes;
+    struct bi_kept *kept; /* [n_views], NULL = no features are kept */
+    struct bi_tracks_work *work;
+    size_t n_work; /* items, and two more: `instead` */
+    struct bi_item *instead[2];
+    enum bi_tracks_stage stage;
+    float *values; /* the window has these; NULL before the first view is there */
+    int n_added;
+    /* The piece at hand. */
+    size_t first, n;
+    float *changed; /* [n, n_rows, n_tracks], NULL before */
+    int *added;     /* [n] views, then [n] statuses */
+    struct bi_tracks_early *early;
+};
+
+/* Blocks of one size that are kept for the next who asks: their pages are there already. */
+struct bi_block_pool {
+    size_t size;
+    void *first;
+};
+
+struct bi_tracks_graph {
+    const struct bi_model *model;
+    struct bi_tracks_shape shape;
+};
+
+/* A slot's input block holds kept features, and what goes with them, for a plan. */
+struct bi_tracks_held {
+    struct bi_plan_key key;
+    uint64_t generation, serial; /* serial 0: it does not */
+};
+
+struct bioinfer_tracks {
+    struct bi_task task;
+    struct bi_task_def def;           /* it lists the inputs of this model */
+    const char *made[BI_TRACKS_MADE]; /* they lie in `names` */
+    char names[BI_TRACKS_MADE][16];
+    const struct bi_tracks *t;
+    int head, n_tracks, n_views, n_shifts;
+    int sums;                /* enum bioinfer_tracks_sums */
+    int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
+    bool all_tracks;         /* as many as the head has: they are put in order here, else only the
+                              * wanted rows of the head's weight are on the device */
+    bool other_pairs;        /* pairs differ from tracks */
+    bool in_order[2];        /* tracks, and pairs, are 0, 1, 2 ... */
+    int shifts[BI_TRACKS_SHIFTS];
+    int32_t codes[2][256]; /* all letters, and their complements */
+    char *no_rules;
+    int64_t usual; /* tokens of the cut around one base in the middle */
+    int64_t piece; /* changes whose values are handed out together */
+    /* Items of a batch; they become fewer where memory does not do. most_pairs 0: no pairs. */
+    int most, most_pairs, most_changed;
+    struct bi_tracks_graph graph; /* the last recipe points to it */
+    struct bi_tracks_held held[BI_SLOTS];
+    uint64_t n_kept; /* features kept so far */
+    struct bi_block_pool values, features;
+    uint64_t n_whole, n_cut, cut_tokens;
+    /* for one run */
+    bioinfer_window_source source;
+    bioinfer_window_sink sink;
+    void *source_user, *sink_user;
+};
+
+/* ---- tracks.c ---- */
+
+/* Rows of a window's values. */
+int64_t bi_tracks_rows(const struct bioinfer_tracks *s);
+int64_t bi_tracks_values_of(const struct bioinfer_tracks *s); /* rows x tracks */
+/* Elements of one kind of features per token, and of all kinds for n tokens. */
+int64_t bi_tracks_feature_width(const struct bioinfer_tracks *s, int feature);
+int64_t bi_tracks_features_of(const struct bioinfer_tracks *s, int64_t n_tokens);
+/* A block of the pool's size; its bytes are anything. NULL = no memory. */
+void *bi_pool_take(const struct bi_env *env, struct bi_block_pool *pool);
+
+/* ---- tracks_cut.c: bases of views, and what differs ---- */
+
+static inline bool bi_view_reversed(const struct bioinfer_tracks *s, int view)
+{
+    return view >= s->n_shifts;
+}
+
+/* Fills s->codes; quarter: '.' is a quarter of each base. */
+void bi_tracks_codes(struct bioinfer_tracks *s, bool quarter);
+/* Writes bases [from, to) of a view of the window, or of a change of it (NULL = none), to bases[0].
+ * What moves in at the end of a shifted window is no base. */
+void bi_view_bases(const struct bioinfer_tracks *s, const char *sequence,
+                   const struct bi_change *change, int view, int64_t from, int64_t to,
+                   int32_t *bases);
+/* Leaves out the bases at both ends of a change that are as before. */
+void bi_change_trim(struct bi_change *change, const char *sequence);
+/* The cut around bases [first, last] of a window. */
+struct bi_cut bi_cut_around(const struct bi_tracks *t, int64_t first, int64_t last);
+/* Finds the tokens that a change reaches in a view; false: none. */
+bool bi_find_cut(const struct bioinfer_tracks *s, const char *sequence,
+                 const struct bi_change *change, int view, struct bi_cut *cut);
+/* Is a cut one of those that run together: as large as that around one base, and off the window's
+ * ends, which would move it? */
+bool bi_cut_is_usual(const struct bioinfer_tracks *s, const struct bi_cut *cut);
+
+/* ---- tracks_batch.c: items, programs, inputs, values ---- */
+
+static inline enum bi_tracks_part bi_item_part(const struct bi_item *item)
+{
+    return (enum bi_tracks_part)(item->program >> 1);
+}
+
+/* Fills item `number` of the unit for a part, and its work, which has none or that patch. */
+void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t number,
+                    enum bi_tracks_part part, struct bi_tracks_work work);
+size_t bi_tracks_take(const struct bi_task *t, struct bi_item *const *items, size_t n);
+size_t bi_tracks_too_large(struct bi_task *t, const struct bi_item *item, size_t n,
+                           struct bi_item ***instead);
+int bi_tracks_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                     struct bioinfer_error *err);
+void bi_tracks_fill(const struct bi_task *t, const struct bi_item *item,
+                    const struct bi_batch_place *place);
+int bi_tracks_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
+                      struct bioinfer_error *err);
+/* Makes values that views were added to their mean. */
+void bi_tracks_mean(const struct bioinfer_tracks *s, int64_t n, float *values);
+
+#endif

@@ -1,0 +1,595 @@
+/* tracks_batch.c - views of windows as items of batches: programs, inputs, values.
+ *
+ * A window runs whole, or in two halves cut where the convolutions end. Several whole windows make
+ * a program, or pairs of a window and one that differs from it, or the changed windows of one whose
+ * features are known: products of many rows, weights read once. Each row is what it would be alone,
+ * to the bit; neighbours in the input are edges like those of any cut. A program takes 1, 2, 4 ...
+ * of them; the last one is repeated where there are fewer.
+ *
+ * Sections: items, graphs, inputs, values. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/team.h"
+#include "tracks.h"
+
+enum { MANY_VALUES = 1 << 18 }; /* several threads bring so many in */
+
+/* ---- items ---- */
+
+static const struct bi_tracks_work *work_of(const struct bi_item *item)
+{
+    return &((const struct bi_window_unit *)item->unit)->work[item->number];
+}
+
+static struct bi_kept *kept_of(const struct bi_item *item)
+{
+    return &((struct bi_window_unit *)item->unit)->kept[work_of(item)->view];
+}
+
+/* The number of items that has a plan: n, filled up. */
+static int64_t filled_up(int64_t n)
+{
+    int64_t all = 1;
+    while (all < n)
+        all *= 2;
+    return all;
+}
+
+/* Does the device compute other tracks of this view than of the first strand? */
+static bool other_tracks(const struct bioinfer_tracks *s, int view)
+{
+    return bi_view_reversed(s, view) && s->other_pairs && !s->all_tracks;
+}
+
+/* Tokens that an item's convolutions compute, or the tokens of a window where it has none. */
+static int64_t tokens_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
+                         const struct bi_cut *cut)
+{
+    return part == BI_TRACKS_WHOLE || part == BI_TRACKS_REST ? s->t->n_tokens : cut->n;
+}
+
+void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t number,
+                    enum bi_tracks_part part, struct bi_tracks_work work)
+{
+    const bool changed = part == BI_TRACKS_CHANGED;
+    const int32_t n = (int32_t)tokens_of(s, part, &work.cut);
+    w->work[number] = work;
+    w->unit.items[number] = (struct bi_item){
+        .unit = &w->unit,
+        .number = number,
+        .program = (int32_t)part << 1 |
+                   (part != BI_TRACKS_CONVOLUTIONS && other_tracks(s, work.view)),
+        .part = changed ? &w->kept[work.view] : NULL,
+        .weight = n,
+        /* n_seqs is the load: as many changed windows run together as take() allows */
+        .size = {.n_tokens = n, .n_seqs = changed ? 0 : 1, .longest = n}};
+}
+
+size_t bi_tracks_take(const struct bi_task *t, struct bi_item *const *items, size_t n)
+{
+    const struct bioinfer_tracks *s = (const struct bioinfer_tracks *)t;
+    const enum bi_tracks_part part = bi_item_part(items[0]);
+    const int most = part == BI_TRACKS_WHOLE     ? s->most
+                     : part == BI_TRACKS_PAIRS   ? s->most_pairs
+                     : part == BI_TRACKS_CHANGED ? s->most_changed
+                                                 : 1;
+    size_t k = 1;
+    while (k < n && k < (size_t)most && items[k]->part == items[0]->part)
+        k++;
+    if (part != BI_TRACKS_CHANGED && 3 * (filled_up((int64_t)k) - (int64_t)k) > (int64_t)k)
+        k = (size_t)filled_up((int64_t)k) / 2; /* too much to fill up */
+    return k;
+}
+
+size_t bi_tracks_too_large(struct bi_task *t, const struct bi_item *item, size_t n,
+                           struct bi_item ***instead)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
+    const enum bi_tracks_part part = bi_item_part(item);
+    const struct bi_tracks_work *work = work_of(item);
+    const int32_t spare = (int32_t)w->n_work - 2;
+    const int fewer = (int)filled_up((int64_t)n) / 2;
+    const int n_instead = part == BI_TRACKS_PAIRS ? 2 : 1;
+    if (part == BI_TRACKS_WHOLE && n > 1 && fewer < s->most)
+        s->most = fewer;
+    if (part == BI_TRACKS_CHANGED && n > 1 && fewer < s->most_changed)
+        s->most_changed = fewer;
+    if (part == BI_TRACKS_PAIRS && fewer < s->most_pairs)
+        s->most_pairs = fewer;
+    if (part == BI_TRACKS_WHOLE || n > 1)
+        return 0;
+    for (int k = 0; k < n_instead; k++) { /* both windows of a pair, else the one */
+        const int32_t change = n_instead == 2 && !k ? -1 : work->change;
+        bi_tracks_item(s, w, spare + k, BI_TRACKS_WHOLE,
+                       (struct bi_tracks_work){.change = change, .view = work->view});
+        w->instead[k] = &w->unit.items[spare + k];
+    }
+    *instead = w->instead;
+    return (size_t)n_instead;
+}
+
+/* ---- graphs ---- */
+
+static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    const struct bi_tracks_graph *of = user;
+    (void)err;
+    g->n_tokens = g->longest = of->shape.n_tokens * of->shape.n_windows;
+    g->n_seqs = 1;
+    of->model->def->build_tracks(of->model, g, &of->shape);
+    return 0;
+}
+
+static const int32_t *tracks_of(const struct bioinfer_tracks *s, bool other)
+{
+    return other ? s->pairs : s->tracks;
+}
+
+int bi_tracks_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                     struct bioinfer_error *err)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    const struct bi_item *item = b->n_items ? b->items[0] : NULL;
+    const enum bi_tracks_part part = item ? bi_item_part(item) : BI_TRACKS_WHOLE;
+    const bool other = item && (item->program & 1);
+    struct bi_tracks_shape *shape = &s->graph.shape;
+    (void)err;
+    s->graph.model = &t->model->base;
+    *shape = (struct bi_tracks_shape){.part = part,
+                                      .n_tokens = item ? tokens_of(s, part, &work_of(item)->cut)
+                                                       : s->t->n_tokens,
+                                      .n_windows = filled_up((int64_t)b->n_items),
+                                      .head = s->head,
+                                      .n_tracks = s->n_tracks,
+                                      .tracks = s->all_tracks ? NULL : tracks_of(s, other),
+                                      .sums = s->sums};
+    /* the head is that of the session */
+    *recipe = (struct bi_recipe){.key = {{(uint64_t)part, (uint64_t)shape->n_tokens,
+                                          (uint64_t)shape->n_windows, other, b->wide}},
+                                 .build = build_graph,
+                                 .user = &s->graph,
+                                 .wide = b->wide,
+                                 .no_rules = s->no_rules};
+    return 0;
+}
+
+/* ---- inputs ---- */
+
+/* An input of window i of several. */
+static int32_t *input_of(const struct bi_batch_place *place, const char *name, int64_t i)
+{
+    char full[16];
+    snprintf(full, sizeof full, i ? "%s%d" : "%s", name, (int)i);
+    return bi_batch_input(place, full);
+}
+
+/* Fills input `name`, the token that each token of n windows starts with: that of the first `some`
+ * windows, again and again. */
+static void fill_from(const struct bi_batch_place *place, const char *name, int64_t n_tokens,
+                      int64_t n, int64_t some)
+{
+    int32_t *from = bi_batch_input(place, name);
+    for (int64_t i = 0; from && i < n * n_tokens; i++)
+        from[i] = (int32_t)(i % (some * n_tokens));
+}
+
+/* Fills "kept", the tokens of n windows that are given. */
+static void fill_kept(const struct bioinfer_tracks *s, const struct bi_batch_place *place,
+                      int64_t n)
+{
+    const struct bi_tracks *t = s->t;
+    int32_t *kept = bi_batch_input(place, "kept");
+    for (int64_t i = 0; kept && i < n * t->n_bins; i++)
+        kept[i] = (int32_t)(i / t->n_bins * t->n_tokens + t->first_bin + i % t->n_bins);
+}
+
+/* Gives the tokens that a cut computes their row in window `at` of a program; -1: those that do not
+ * change. */
+static void fill_changes(const struct bioinfer_tracks *s, const struct bi_cut *c, int64_t at,
+                         int32_t *row)
+{
+    for (int64_t k = 0; k < c->n; k++) {
+        const int64_t token = c->first + k;
+        const bool changes = token >= c->token && token < c->token + c->n_tokens;
+        row[k] = changes ? (int32_t)(at * s->t->n_tokens + token) : -1;
+    }
+}
+
+/* Writes bases [from, to) of the item's view, of its change where `changed`. */
+static void fill_bases(const struct bioinfer_tracks *s, const struct bi_item *item, bool changed,
+                       int64_t from, int64_t to, int32_t *bases)
+{
+    const struct bi_window_unit *w = (const struct bi_window_unit *)item->unit;
+    const struct bi_tracks_work *work = work_of(item);
+    bi_view_bases(s, w->sequence, changed && work->change >= 0 ? &w->changes[work->change] : NULL,
+                  work->view, from, to, bases);
+}
+
+/* Whole windows, each with an input of its own; of pairs, the first of each. */
+static void fill_whole(const struct bioinfer_tracks *s, const struct bi_item *item,
+                       const struct bi_batch_place *place)
+{
+    const int64_t window = s->t->window, n_tokens = s->t->n_tokens;
+    const int64_t all = filled_up(place->n_items), at = place->index;
+    const bool pairs = bi_item_part(item) == BI_TRACKS_PAIRS;
+    int32_t *bases = input_of(place, "bases", at);
+    fill_bases(s, item, !pairs, 0, window, bases);
+    for (int64_t i = place->n_items; at + 1 == place->n_items && i < all; i++)
+        memcpy(input_of(place, "bases", i), bases, (size_t)window * sizeof *bases);
+    if (at)
+        return;
+    for (int64_t i = 1; i < all; i++) {
+        int32_t *row = input_of(place, "row", i);
+        for (int64_t k = 0; k < n_tokens; k++)
+            row[k] = (int32_t)(i * n_tokens + k);
+    }
+    fill_from(place, "from", n_tokens, all, 1);
+    fill_from(place, "beside", n_tokens, 2 * all, all);
+    fill_kept(s, place, pairs ? 2 * all : all);
+}
+
+/* Cuts of changed windows, end to end. first: the windows of the program in front of them. */
+static void fill_cuts(const struct bioinfer_tracks *s, const struct bi_item *item,
+                      const struct bi_batch_place *place, const char *input, const char *rows,
+                      int64_t first)
+{
+    const struct bi_cut *c = &work_of(item)->cut;
+    const int64_t token = s->t->token_size, size = c->n * token;
+    int32_t *bases = bi_batch_input(place, input), *row = bi_batch_input(place, rows);
+    const int64_t at = place->index, all = filled_up(place->n_items);
+    fill_bases(s, item, true, c->first * token, (c->first + c->n) * token, bases + at * size);
+    fill_changes(s, c, first + at, row + at * c->n);
+    for (int64_t i = place->n_items; at + 1 == place->n_items && i < all; i++) {
+        memcpy(bases + i * size, bases + at * size, (size_t)size * sizeof *bases);
+        fill_changes(s, c, first + i, row + i * c->n);
+    }
+}
+
+/* Fills what all changed windows of a plan and a reference have, unless the slot has it. */
+static void fill_held(struct bioinfer_tracks *s, const struct bi_item *item,
+                      const struct bi_batch_place *place)
+{
+    const struct bi_tracks *t = s->t;
+    const struct bi_kept *kept = kept_of(item);
+    struct bi_tracks_held *h = &s->held[place->slot->index];
+    const int64_t all = filled_up(place->n_items);
+    if (h->serial == kept->serial && h->generation == place->slot->generation)
+        return;
+    h->serial = kept->serial;
+    h->generation = place->slot->generation;
+    memcpy(bi_batch_input(place, t->features[0].name), kept->features,
+           (size_t)bi_tracks_features_of(s, t->n_tokens) * sizeof(float));
+    fill_from(place, "from", t->n_tokens, all, 1);
+    fill_kept(s, place, all);
+}
+
+/* The features of a window, or of a change: the window's but for those of a few tokens. */
+static void fill_features(const struct bioinfer_tracks *s, const struct bi_item *item,
+                          const struct bi_batch_place *place)
+{
+    const struct bi_tracks_work *work = work_of(item);
+    const float *from = kept_of(item)->features, *patch = work->patch;
+    for (int i = 0; i < s->t->n_features; i++) {
+        const int64_t width = bi_tracks_feature_width(s, i), n = s->t->n_tokens * width;
+        const int64_t n_patch = work->cut.n_tokens * width;
+        float *to = bi_batch_input(place, s->t->features[i].name);
+        memcpy(to, from, (size_t)n * sizeof *to);
+        if (patch)
+            memcpy(to + work->cut.token * width, patch, (size_t)n_patch * sizeof *to);
+        from += n;
+        patch = patch ? patch + n_patch : NULL;
+    }
+}
+
+void bi_tracks_fill(const struct bi_task *t, const struct bi_item *item,
+                    const struct bi_batch_place *place)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)(uintptr_t)t;
+    const struct bi_tracks_work *work = work_of(item);
+    struct bi_tracks_held *h = &s->held[place->slot->index];
+    if (!place->index && memcmp(&h->key, &place->slot->plan->key, sizeof h->key))
+        *h = (struct bi_tracks_held){.key = place->slot->plan->key};
+    switch (bi_item_part(item)) {
+    case BI_TRACKS_WHOLE:
+        fill_whole(s, item, place);
+        break;
+    case BI_TRACKS_PAIRS:
+        fill_whole(s, item, place);
+        fill_cuts(s, item, place, "cut", "at", filled_up(place->n_items));
+        break;
+    case BI_TRACKS_CONVOLUTIONS:
+        fill_bases(s, item, true, work->cut.first * s->t->token_size,
+                   (work->cut.first + work->cut.n) * s->t->token_size,
+                   bi_batch_input(place, "bases"));
+        break;
+    case BI_TRACKS_REST:
+        fill_features(s, item, place);
+        break;
+    case BI_TRACKS_CHANGED:
+        if (!place->index)
+            fill_held(s, item, place);
+        fill_cuts(s, item, place, "bases", "row", 0);
+        break;
+    }
+}
+
+/* ---- values ---- */
+
+/* Splits a sum: high + low have more digits than one number. */
+static void put_sum(float *high, float *low, double sum)
+{
+    *high = (float)sum;
+    *low = (float)(sum - (double)*high);
+}
+
+/* Adds sums over bins of a view. which: rows of `from` in the order wanted, NULL = as they are.
+ * False: one is not finite. */
+static bool add_sums(const struct bioinfer_tracks *s, const float *from, int64_t ld,
+                     const int32_t *which, float *values)
+{
+    bool finite = true;
+    for (int kind = 0; kind < s->sums; kind++, from += 2 * ld, values += 2 * s->n_tracks)
+        for (int i = 0; i < s->n_tracks; i++) {
+            const int of = which ? which[i] : i;
+            const double v = (double)from[of] + (double)from[ld + of];
+            float *high = values + i, *low = high + s->n_tracks;
+            finite &= isfinite(v) != 0;
+            put_sum(high, low, (double)*high + (double)*low + v);
+        }
+    return finite;
+}
+
+/* Values of a bin, of tracks `which` or, where it is NULL, in order; the first of several views, or
+ * the only one, is not added to what is there. False when one is not finite. */
+static bool take_bin(float *to, const float *from, const int32_t *which, int n, bool first)
+{
+    const int32_t infinity = 0x7f800000;
+    int32_t largest = 0; /* the largest bits without signs */
+    for (int i = 0; which && i < n; i++)
+        to[i] = from[which[i]] + (first ? 0 : to[i]);
+    for (int i = 0; !which && !first && i < n; i++)
+        to[i] += from[i];
+    if (!which && first)
+        memcpy(to, from, (size_t)n * sizeof *to);
+    for (int i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &to[i], sizeof bits);
+        bits &= INT32_MAX;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest < infinity;
+}
+
+/* Rows of values to be added. */
+struct rows {
+    const struct bioinfer_tracks *s;
+    const float *from;
+    int64_t ld;
+    const int32_t *which; /* NULL = in order */
+    bool reversed, alone; /* alone: nothing is there yet, and nothing follows */
+    float *values;
+    _Atomic bool infinite; /* a value is not finite */
+};
+
+static void take_bins(void *user, int thread, int64_t first, int64_t end)
+{
+    struct rows *r = user;
+    const struct bioinfer_tracks *s = r->s;
+    (void)thread;
+    for (int64_t b = first; b < end; b++) {
+        const int64_t from = r->reversed ? s->t->n_bins - 1 - b : b;
+        if (!take_bin(r->values + b * s->n_tracks, r->from + from * r->ld, r->which, s->n_tracks,
+                      r->alone))
+            r->infinite = true;
+    }
+}
+
+/* Adds a view's values to those there; false when one is not finite. */
+static bool add_rows(struct rows *r)
+{
+    const struct bioinfer_tracks *s = r->s;
+    const int64_t n = s->t->n_bins;
+    const int n_threads = bi_tracks_values_of(s) < MANY_VALUES ? 1 : s->task.model->ctx->n_threads;
+    if (s->sums)
+        return add_sums(s, r->from, r->ld, r->which, r->values);
+    bi_team_for(s->task.env, n_threads, n, (n + n_threads - 1) / n_threads, take_bins, r);
+    return !r->infinite;
+}
+
+/* Where a window's values are, or those of a change of the piece at hand. */
+struct target {
+    float *values;
+    int *n_added, *status;
+};
+
+static void clear_values(const struct bioinfer_tracks *s, int64_t n, float *values)
+{
+    if (s->n_views > 1 || s->sums)
+        memset(values, 0, (size_t)(n * bi_tracks_values_of(s)) * sizeof *values);
+}
+
+static int find_target(struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+                       struct target *to, struct bioinfer_error *err)
+{
+    const int64_t size = bi_tracks_values_of(s), at = change - (int64_t)w->first;
+    float **values = change < 0 ? &w->values : &w->changed;
+    const size_t n = change < 0 ? 1 : w->n;
+    if (!*values) {
+        *values = n == 1 ? bi_pool_take(s->task.env, &s->values)
+                         : bi_calloc(s->task.env, n, (size_t)size * sizeof **values);
+        if (!*values)
+            return bi_fail(err, BIOINFER_NOMEM, "values of %zu windows", n);
+        clear_values(s, (int64_t)n, *values);
+    }
+    *to = change < 0 ? (struct target){w->values, &w->n_added, &w->unit.status}
+                     : (struct target){w->changed + at * size, &w->added[at],
+                                       &w->added[(int64_t)w->n + at]};
+    return 0;
+}
+
+static int failed(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+                  const struct target *to)
+{
+    if (change < 0)
+        bi_unit_fail(s->task.env, &w->unit, BIOINFER_NONFINITE, "tracks are not finite");
+    else
+        *to->status = BIOINFER_NONFINITE;
+    return 0;
+}
+
+/* Sets values of a view aside until those of the views in front of it are there. */
+static int keep_early(struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+                      int32_t view, struct rows *r, struct bioinfer_error *err)
+{
+    const size_t size = (size_t)bi_tracks_values_of(s) * sizeof(float);
+    struct bi_tracks_early *e = w->early;
+    while (e && (e->change != change || e->view != view))
+        e = e->next;
+    if (e)
+        return 0;
+    if (!(e = bi_zalloc(s->task.env, sizeof *e + size)))
+        return bi_fail(err, BIOINFER_NOMEM, "values of a view");
+    e->change = change;
+    e->view = view;
+    e->next = w->early;
+    w->early = e;
+    r->values = e->values;
+    r->alone = true;
+    add_rows(r); /* a value that is not finite stays so when it is added */
+    return 0;
+}
+
+/* Adds the values of views that came early and whose turn it is. */
+static bool add_early(struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+                      const struct target *to)
+{
+    bool finite = true;
+    for (struct bi_tracks_early **at = &w->early; *at;) {
+        struct bi_tracks_early *e = *at;
+        if (e->change != change || e->view != *to->n_added) {
+            at = &e->next;
+            continue;
+        }
+        struct rows r = {.s = s, .from = e->values, .ld = s->n_tracks, .values = to->values};
+        finite &= add_rows(&r);
+        ++*to->n_added;
+        *at = e->next;
+        bi_free(s->task.env, e);
+        at = &w->early;
+    }
+    return finite;
+}
+
+/* Adds values of an item's view, those of window `index` of the batch, to a window's or a change's;
+ * once, also where the batch is run again. */
+static int add_view(struct bioinfer_tracks *s, const struct bi_item *item, int32_t change,
+                    const struct bi_batch_place *place, int64_t index, struct bioinfer_error *err)
+{
+    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
+    const int view = work_of(item)->view;
+    const bool reversed = bi_view_reversed(s, view);
+    struct rows r = {.s = s,
+                     .which = s->all_tracks && !s->in_order[reversed] ? tracks_of(s, reversed)
+                                                                      : NULL,
+                     .reversed = reversed,
+                     .alone = s->n_views == 1};
+    struct target to;
+    bool finite;
+    int st;
+    r.from = bi_batch_output(place, &place->slot->plan->graph->outputs[0], &r.ld);
+    r.from += index * bi_tracks_rows(s) * r.ld;
+    if ((st = find_target(s, w, change, &to, err)))
+        return st;
+    if (view < *to.n_added)
+        return 0;
+    if (view > *to.n_added)
+        return keep_early(s, w, change, view, &r, err);
+    r.values = to.values;
+    finite = add_rows(&r);
+    ++*to.n_added;
+    finite &= add_early(s, w, change, &to);
+    return finite ? 0 : failed(s, w, change, &to);
+}
+
+/* Copies the features of `count` tokens from row `skip` of the batch on. */
+static void copy_features(const struct bioinfer_tracks *s, const struct bi_batch_place *place,
+                          int64_t skip, int64_t count, float *to)
+{
+    for (int i = 0; i < s->t->n_features; i++) {
+        const int64_t width = bi_tracks_feature_width(s, i);
+        int64_t ld;
+        const float *from = bi_batch_output(place, &place->slot->plan->graph->outputs[i], &ld);
+        memcpy(to, from + skip * width, (size_t)(count * width) * sizeof *to);
+        to += count * width;
+    }
+}
+
+/* Features that the rest of the window, or of a change, begins with. */
+static int collect_features(struct bioinfer_tracks *s, const struct bi_item *item,
+                            const struct bi_batch_place *place, struct bioinfer_error *err)
+{
+    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
+    struct bi_tracks_work *work = &w->work[item->number];
+    const struct bi_cut *c = &work->cut;
+    struct bi_kept *kept = kept_of(item);
+    if (work->change < 0) {
+        if (!kept->features && !(kept->features = bi_pool_take(s->task.env, &s->features)))
+            return bi_fail(err, BIOINFER_NOMEM, "features of a window");
+        kept->serial = ++s->n_kept;
+        copy_features(s, place, 0, s->t->n_tokens, kept->features);
+        return 0;
+    }
+    if (!work->patch &&
+        !(work->patch = bi_calloc(s->task.env, (size_t)bi_tracks_features_of(s, c->n_tokens),
+                                  sizeof *work->patch)))
+        return bi_fail(err, BIOINFER_NOMEM, "features of a changed window");
+    copy_features(s, place, c->token - c->first, c->n_tokens, work->patch);
+    return 0;
+}
+
+int bi_tracks_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
+                      struct bioinfer_error *err)
+{
+    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    const enum bi_tracks_part part = bi_item_part(item);
+    const struct bi_tracks_work *work = work_of(item);
+    const bool cut = part == BI_TRACKS_CHANGED || part == BI_TRACKS_PAIRS ||
+                     (part == BI_TRACKS_CONVOLUTIONS && work->change >= 0);
+    int st;
+    if (item->state == BI_ITEM_DONE)
+        return 0; /* it is counted; then memory did not do for another item of the batch */
+    if (part == BI_TRACKS_CONVOLUTIONS)
+        st = collect_features(s, item, place, err);
+    else
+        st = add_view(s, item, part == BI_TRACKS_PAIRS ? -1 : work->change, place, place->index,
+                      err);
+    if (!st && part == BI_TRACKS_PAIRS)
+        st = add_view(s, item, work->change, place, filled_up(place->n_items) + place->index, err);
+    if (st)
+        return st;
+    s->n_whole += part == BI_TRACKS_WHOLE || part == BI_TRACKS_PAIRS ||
+                  (part == BI_TRACKS_REST && work->change < 0);
+    s->n_cut += cut;
+    s->cut_tokens += cut ? (uint64_t)work->cut.n : 0;
+    return 0;
+}
+
+void bi_tracks_mean(const struct bioinfer_tracks *s, int64_t n, float *values)
+{
+    if (s->n_views == 1)
+        return;
+    if (s->sums == BIOINFER_NO_SUMS) {
+        for (int64_t i = 0; i < n * bi_tracks_values_of(s); i++)
+            values[i] /= (float)s->n_views;
+        return;
+    }
+    for (int64_t i = 0; i < n * s->sums; i++, values += 2 * s->n_tracks)
+        for (int k = 0; k < s->n_tracks; k++) {
+            float *high = values + k, *low = high + s->n_tracks;
+            put_sum(high, low, ((double)*high + (double)*low) / s->n_views);
+        }
+}
