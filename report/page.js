@@ -390,7 +390,7 @@ function scatter(f, card, head) {
     g.strokeRect(left + .5, .5, w - left - 1, h - bottom - 1);
     g.globalAlpha = f.n > 3000 ? .6 : .85;
     for (let i = 0; i < f.n; i++) {
-      g.fillStyle = colour("range", share(i));
+      g.fillStyle = c[i] === c[i] ? colour("range", share(i)) : css("--soft");
       g.beginPath();
       g.arc(px(i), py(i), r, 0, 7);
       g.fill();

@@ -296,7 +296,9 @@ static void svg_scatter(struct bi_buf *out, const struct bi_view *v, const struc
                   left, top, side, side);
     for (size_t i = 0; i < c->n; i++) {
         uint8_t rgb[3];
-        colour_of(BI_SCALE_RANGE, (c->colour[i] - bar.low) / (bar.high - bar.low), rgb);
+        memset(rgb, 128, sizeof rgb);
+        if (isfinite(c->colour[i]))
+            colour_of(BI_SCALE_RANGE, (c->colour[i] - bar.low) / (bar.high - bar.low), rgb);
         bi_buf_printf(out,
                       "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"#%02x%02x%02x\" "
                       "fill-opacity=\".85\"><title>",

@@ -62,10 +62,10 @@ static int place(struct bi_show *s, struct plane *p, struct bi_scatter *c,
         c->x[k] = (float)at[0];
         c->y[k] = (float)at[1];
         c->labels[k] = p->ids[i];
-        c->colour[k++] = bi_map_find(&s->manifest.lengths_by_id, p->ids[i], strlen(p->ids[i]),
-                                     &length)
-                             ? (float)length
-                             : p->norms[i];
+        c->colour[k] = s->manifest.found ? NAN : p->norms[i];
+        if (bi_map_find(&s->manifest.lengths_by_id, p->ids[i], strlen(p->ids[i]), &length))
+            c->colour[k] = (float)length;
+        k++;
     }
     return 0;
 }

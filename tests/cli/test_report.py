@@ -335,6 +335,16 @@ class Reports(unittest.TestCase):
         self.assertIn('<img src=x>&" \ufffd.tsv', page.title)
         self.plot(name)
 
+    def test_vectors_whose_length_is_not_known(self):
+        with zipfile.ZipFile(self.path('u.npz'), 'w') as z:
+            for k, name in enumerate('abc'):
+                z.writestr(name + '.npy', npy((2,), [k, k * k]))
+        self.write('u.npz.manifest.tsv', 'ordinal\tid\tlength\tstatus\tsame_as\tmessage\n'
+                   '0\ta\t30\tok\t\t\n1\tc\t50\tok\t\t\n')
+        scatter = self.page('u.npz').figures('scatter')[0]
+        self.assertEqual(unpack(scatter['colour']), [30, None, 50])
+        self.plot('u.npz')
+
     def test_large_ones_are_sampled(self):
         self.write('big.tsv', 'id\tscore\n' + ''.join('r%d\t%d\n' % (i, i) for i in range(50000)))
         page = self.page('big.tsv')
