@@ -51,6 +51,7 @@ struct cli_pool_worker {
     int threads;
     pid_t pid; /* 0 = not running */
     int to, from;
+    int shared[CLI_SHARED], n_shared; /* descriptors */
     bool ready, given_up;
     struct cli_chunk *chunks[CLI_AHEAD]; /* [0] is being computed */
     int n_chunks;

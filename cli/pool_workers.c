@@ -9,13 +9,16 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
 enum { PATIENCE = 6, KILLS = 5 };
-enum { ASIDE = 20 };   /* records in a row: then it is the device after all */
+enum { ASIDE = 20 }; /* records in a row: then it is the device after all */
+static const uint64_t SHARED_KEPT = 64 << 20; /* bytes of a shared memory that stay */
 enum { CONTENT = 33 }; /* characters of a fingerprint that do not depend on the device */
 
 /* ---- frames out ---- */
@@ -67,6 +70,30 @@ void cli_pool_write(struct cli_pool_worker *w)
         w->out_at = w->out_size = 0;
 }
 
+static void close_shared(struct cli_pool_worker *w)
+{
+    while (w->n_shared > 0)
+        close(w->shared[--w->n_shared]);
+}
+
+/* Makes the files through which the worker sends large results: all or none. Their numbers lie
+ * beyond those that the worker has them under. */
+static void open_shared(struct cli_pool_worker *w)
+{
+    w->n_shared = 0;
+    for (int k = 0; k < CLI_SHARED; k++) {
+        const int fd = memfd_create("bioinfer", MFD_CLOEXEC);
+        const int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, CLI_SHARED_FD + CLI_SHARED);
+        if (fd >= 0)
+            close(fd);
+        if (high < 0) {
+            close_shared(w);
+            return;
+        }
+        w->shared[w->n_shared++] = high;
+    }
+}
+
 int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
 {
     const struct cli_options *o = p->cli->options;
@@ -76,7 +103,8 @@ int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
 
     if (!argv)
         return cli_pool_no_memory(p);
-    snprintf(spec, sizeof spec, "--worker=%s/%d", w->device, w->threads);
+    open_shared(w);
+    snprintf(spec, sizeof spec, "--worker=%s/%d:%d", w->device, w->threads, w->n_shared);
     argv[0] = o->argv[0];
     argv[1] = spec;
     memcpy(argv + 2, o->argv + 1, (size_t)(o->argc - 1) * sizeof *argv);
@@ -87,6 +115,8 @@ int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+        for (int k = 0; k < w->n_shared; k++)
+            posix_spawn_file_actions_adddup2(&actions, w->shared[k], CLI_SHARED_FD + k);
         e = posix_spawn(&w->pid, "/proc/self/exe", &actions, NULL, argv, environ);
         posix_spawn_file_actions_destroy(&actions);
     }
@@ -97,6 +127,7 @@ int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
         close(out[1]);
     if (e) {
         w->pid = 0;
+        close_shared(w);
         if (in[1] >= 0)
             close(in[1]);
         if (out[0] >= 0)
@@ -150,9 +181,36 @@ static int check_hello(struct cli_pool *p, struct cli_pool_worker *w)
     return 0;
 }
 
+/* Takes a result that lies in shared memory, and gives the memory back to the worker. */
+static int take_shared(struct cli_pool *p, struct cli_pool_worker *w)
+{
+    const uint32_t k = w->frame.number - 1;
+    const struct cli_frame taken = {.type = CLI_TAKEN, .number = k};
+    struct stat file;
+    uint64_t size;
+    void *bytes;
+    int st;
+
+    if (k >= (uint32_t)w->n_shared || w->frame.size != sizeof size || fstat(w->shared[k], &file))
+        return p->status = BIOINFER_INTERNAL;
+    memcpy(&size, w->bytes, sizeof size);
+    if (!size || (uint64_t)file.st_size < size)
+        return p->status = BIOINFER_INTERNAL;
+    bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, w->shared[k], 0);
+    if (bytes == MAP_FAILED)
+        return cli_pool_no_memory(p);
+    st = cli_pool_take(p, w->chunks[0], bytes, size);
+    munmap(bytes, size);
+    if (size > SHARED_KEPT && ftruncate(w->shared[k], 0)) /* else its pages serve the next one */
+        return p->status = BIOINFER_INTERNAL;
+    return st || put_out(w, &taken, sizeof taken) ? st : cli_pool_no_memory(p);
+}
+
 static int take_result(struct cli_pool *p, struct cli_pool_worker *w)
 {
     w->faults = w->aside = 0;
+    if (w->n_chunks && w->frame.number)
+        return take_shared(p, w);
     if (w->n_chunks)
         return cli_pool_take(p, w->chunks[0], w->bytes, w->frame.size);
     snprintf(p->err.text, sizeof p->err.text, "a worker sent a result nobody asked for");
@@ -294,6 +352,7 @@ int cli_pool_ended(struct cli_pool *p, struct cli_pool_worker *w)
 
     close(w->to);
     close(w->from);
+    close_shared(w);
     while (waitpid(w->pid, &how, 0) < 0 && errno == EINTR)
         ;
     w->pid = 0;
@@ -347,6 +406,7 @@ void cli_pool_end_worker(struct cli_pool *p, struct cli_pool_worker *w)
         kill(w->pid, SIGKILL); /* the end of its input comes too late where it computes */
         close(w->to);
         close(w->from);
+        close_shared(w);
         waitpid(w->pid, NULL, 0);
     }
     free(w->bytes);

@@ -30,6 +30,8 @@ static struct worker {
     pthread_cond_t more;
     struct chunk *first, **last;
     bool quit;
+    bool shared[CLI_SHARED]; /* may be written */
+    int n_shared;
     pthread_mutex_t output; /* frames leave whole */
     char buffer[1 << 16];
     size_t buffered;
@@ -139,10 +141,12 @@ static void *read_frames(void *user)
             read_in(chunk->bytes, frame.size);
         }
         pthread_mutex_lock(&worker.lock);
-        if (chunk) {
+        if (frame.type == CLI_TAKEN && frame.number < CLI_SHARED) {
+            worker.shared[frame.number] = true;
+        } else if (chunk) {
             *worker.last = chunk;
             worker.last = &chunk->next;
-        } else {
+        } else if (frame.type == CLI_QUIT) {
             worker.quit = true;
         }
         pthread_cond_signal(&worker.more);
@@ -211,12 +215,77 @@ static int next_of_one(void *user, struct bioinfer_record *record, struct bioinf
     return one->given = true;
 }
 
+/* Where a result is written in a shared memory. */
+struct place {
+    int fd;
+    off_t at;
+    bool failed; /* the system has no room for it */
+};
+
+static int write_shared(void *user, const void *bytes, size_t n)
+{
+    struct place *place = user;
+    const char *p = bytes;
+
+    while (n && !place->failed) {
+        const ssize_t r = pwrite(place->fd, p, n, place->at);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0) {
+            place->failed = true;
+            break;
+        }
+        p += r;
+        n -= (size_t)r;
+        place->at += r;
+    }
+    return 0;
+}
+
+/* Waits until one of the shared memories may be written, and gives its number. */
+static int next_shared(void)
+{
+    int k = 0;
+
+    pthread_mutex_lock(&worker.lock);
+    for (;; pthread_cond_wait(&worker.more, &worker.lock)) {
+        for (k = 0; k < worker.n_shared && !worker.shared[k];)
+            k++;
+        if (k < worker.n_shared)
+            break;
+    }
+    worker.shared[k] = false;
+    pthread_mutex_unlock(&worker.lock);
+    return k;
+}
+
+/* Sends a result through shared memory; 1: there is no room for it. */
+static int send_shared(const struct bioinfer_result *result, uint64_t size,
+                       struct bioinfer_error *err)
+{
+    const int k = next_shared();
+    struct place place = {.fd = CLI_SHARED_FD + k};
+    int st = bioinfer_result_pack(result, write_shared, &place, err);
+
+    if (!st && !place.failed) {
+        send_frame(CLI_RESULT, (uint32_t)k + 1, &size, sizeof size);
+        return 0;
+    }
+    pthread_mutex_lock(&worker.lock);
+    worker.shared[k] = true;
+    pthread_mutex_unlock(&worker.lock);
+    return st ? st : 1;
+}
+
 static int send_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct cli_frame frame = {.type = CLI_RESULT, .size = bioinfer_result_size(result)};
     int st;
 
     (void)user;
+    if (worker.n_shared && frame.size >= CLI_SHARED_FROM &&
+        (st = send_shared(result, frame.size, err)) <= 0)
+        return st;
     pthread_mutex_lock(&worker.output);
     gather(NULL, &frame, sizeof frame);
     st = bioinfer_result_pack(result, gather, NULL, err);
@@ -311,6 +380,9 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     snprintf(device, sizeof device, "%.*s", (int)(slash - spec), spec);
     options.device = device;
     options.threads = atoi(slash + 1);
+    worker.n_shared = strchr(slash, ':') ? atoi(strchr(slash, ':') + 1) : 0;
+    for (int k = 0; k < worker.n_shared && k < CLI_SHARED; k++)
+        worker.shared[k] = true;
     cli->options = &options;
     worker.cli = cli;
     worker.task = task;

@@ -1,21 +1,29 @@
 /* worker.h - what a worker process and the command that supervises it say to each other.
  *
- * The command starts itself as `bioinfer --worker=DEVICE/THREADS ...`: standard input
+ * The command starts itself as `bioinfer --worker=DEVICE/THREADS:SHARED ...`: standard input
  * brings frames, standard output takes them, standard error is the command's own. A frame
  * is a struct cli_frame and `size` bytes behind it. Both ends are the same program on the
  * same machine, so numbers are as they lie in memory.
  *
  *   to the worker    RUN    records of chunk `number`: struct cli_run_head, then for each a
  *                           struct cli_run_record and its texts, each with a NUL, padded to 8
+ *                    TAKEN  the shared memory `number` may be written again
  *                    QUIT   print the profile if asked for, and leave
  *   from the worker  HELLO  struct cli_hello: the model is open
  *                    START  uint64_t index: its computing begins (careful chunks)
- *                    RESULT a packed result (bioinfer_result_pack), or a piece of one
+ *                    RESULT a packed result (bioinfer_result_pack), or a piece of one; with a
+ *                           number, a uint64_t alone: that many bytes of one are in the shared
+ *                           memory number - 1
  *                    TICK   still computing
  *                    DONE   chunk `number` is done
  *                    SAY    a message for the user
  *                    FAULT  struct cli_fault: the device is lost; the worker leaves
  *                    FAIL   struct cli_fault: the run cannot go on; the worker leaves
+ *
+ * A result of more than a MiB goes through shared memory: two files without a name (memfd_create),
+ * which the worker writes by turns and the pool maps. So no limit of /dev/shm plays a part, and
+ * what a worker that was killed had in them is gone with the descriptors. Where the system gives no
+ * such file, or cannot make it large enough, the result goes through the pipe.
  *
  * A worker knows a record by its index in the chunk: that is the ordinal of START and RESULT.
  *
@@ -28,6 +36,7 @@
 
 enum cli_frame_type {
     CLI_RUN = 1,
+    CLI_TAKEN,
     CLI_QUIT,
     CLI_HELLO,
     CLI_START,
@@ -38,6 +47,10 @@ enum cli_frame_type {
     CLI_FAULT,
     CLI_FAIL
 };
+
+/* Shared memories of a worker, its descriptors from CLI_SHARED_FD on; the fewest bytes of a result
+ * that goes there. */
+enum { CLI_SHARED = 2, CLI_SHARED_FD = 3, CLI_SHARED_FROM = (1 << 20) + 1 };
 
 struct cli_frame {
     uint32_t type, number;
@@ -66,7 +79,7 @@ struct cli_fault {
 
 /* ---- worker.c ---- */
 
-/* `bioinfer --worker=DEVICE/THREADS`, all other options as the command has them. */
+/* `bioinfer --worker=DEVICE/THREADS:SHARED`, all other options as the command has them. */
 int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec);
 /* Called for every record before it is computed; a status ends the worker with it. NULL, but in
  * the program that tests/jobs/fault.c makes of these sources. */

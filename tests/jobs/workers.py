@@ -3,7 +3,7 @@
 hang and lose their device, and commands that die before their workers. CPU workers take the same
 path as those of GPUs; with DEVICE (cuda:0) it is the device's own, on bioinfer-tiny in small batches,
 beside the CPU's, and with a real illegal access among the faults. BIOINFER_FAULTS: fault.c.
-PART: together, faults, broken, kills, stops, supervisors."""
+PART: together, shared, faults, broken, kills, stops, supervisors."""
 import io
 import os
 import random
@@ -15,7 +15,7 @@ import tempfile
 import time
 import zipfile
 
-from common import Command, children, contents, gone, kill, make_fasta
+from common import ACIDS, Command, children, contents, gone, kill, make_fasta
 
 
 def words_behind(row):
@@ -169,6 +169,41 @@ class Run:
         print(f"{self.device} and cpu together: of {len(both)} records {sources[0]} as the device computes them, "
               f"{sources[1]} as the CPU")
 
+    def shared(self):
+        """Results of more than a MiB: through shared memory, through the pipe where there is none or
+        too little of it, and from workers that are killed."""
+        rng = random.Random(3)
+        fasta = os.path.join(self.folder, "long.fasta")
+        with open(fasta, "w", encoding="ascii") as f:
+            for i in range(10):
+                f.write(f">l{i}\n{''.join(rng.choices(ACIDS, k=rng.randint(500, 700)))}\n")
+        args = (fasta, "--include", "contacts", "--batch-tokens", 64, *self.on)
+        whole, used = self.path(), 0
+        self.command.run(*args, "-o", whole)
+        want = contents(whole)
+        for room in (None, "1", "1500000"):
+            path = self.path()
+            more = {} if room is None else {"BIOINFER_NO_MEMFD": room}
+            p = subprocess.run(self.faulty.args(*args, "-o", path, "--workers", 2), check=False,
+                               env=self.command.env(**more), capture_output=True, timeout=300)
+            assert p.returncode == 0 and contents(path) == want, (room, p.stderr.decode()[-3000:])
+        for job in range(2):
+            path, killed = self.path(), 0
+            p = self.command.start(*args, "-o", path, "--workers", 2, "--threads", 2)
+            while p.poll() is None:
+                for pid in children(p.pid):
+                    try:
+                        used += os.stat(f"/proc/{pid}/fd/3").st_blocks > 0
+                    except OSError:
+                        continue
+                    if used and killed < 3 and self.rng.random() < 0.3:
+                        killed += kill(pid, signal.SIGKILL)
+                time.sleep(0.01)
+            words = p.communicate()[1].decode()
+            assert p.returncode == 0 and contents(path) == want, (job, words[-3000:])
+        assert used, "no result went through shared memory"
+        print("results of more than a MiB: equal, with and without shared memory")
+
     def refusals(self):
         path = self.path()
         for code, part, args in ((69, "cuda:0", ("--device", "cuda:0")),
@@ -205,8 +240,9 @@ def main(exe, faulty, root, count, seed=1, device="cpu", *parts):
     with tempfile.TemporaryDirectory(prefix="bioinfer-workers-") as folder:
         run = Run(exe, faulty, root, folder, int(seed), device)
         print(f"an undisturbed run takes {run.seconds:.2f} s", flush=True)
-        for part, counts in (("refusals" if device == "cpu" else "together", ()), ("faults", ()), ("broken", ()),
-                             ("kills", (count,)), ("stops", (max(1, count // 20),)),
+        for part, counts in (("refusals" if device == "cpu" else "together", ()),
+                             ("faults", ()), ("broken", ()), ("shared", ()), ("kills", (count,)),
+                             ("stops", (max(1, count // 20),)),
                              ("supervisors", (max(2, count // 8),))):
             if not parts or part in parts:
                 begun = time.monotonic()
