@@ -1,6 +1,6 @@
 /* align.c - `bioinfer align A [B]`: pairs of records in order, one against all, all against all.
  *
- * Pairs in order are read ahead by threads, aligned and written a batch at a time; the other
+ * Pairs in order are read ahead by threads, aligned and written in a stream; the other
  * pairings, and SAM, whose header names every target, read both files first. Output is in the order
  * of the pairs. With --resume or --shard blocks of pairs go through a journal (align_job.c).
  *
@@ -23,8 +23,6 @@ struct run {
     const char *format;  /* "tsv", "paf", "sam", "needle" */
     bioinfer_reader *reader[2];
     struct cli_pairs pairs;
-    const struct bioinfer_record *targets; /* that the head of sam names */
-    size_t n_targets;
     struct cli_align_run align;
     struct bioinfer_job_stats stats;
     struct cli_align_out writer;
@@ -382,63 +380,9 @@ static int begin(struct run *run)
         return code;
     if (!run->align.job.job)
         cli_align_head(&run->writer, b->items, n[1]);
-    run->targets = b->items;
-    run->n_targets = n[1];
+    run->align.targets = b->items;
+    run->align.n_targets = n[1];
     return CLI_EXIT_OK;
-}
-
-static int align_all(struct run *run)
-{
-    struct cli_pairs *p = &run->pairs;
-    struct bioinfer_error err = {0};
-    struct cli_span span;
-    int st, code;
-
-    while ((st = cli_pairs_next(p, &span, &err)) > 0) {
-        if ((code = cli_align_used(&run->align, p->used, p->n_used)))
-            return code;
-        p->n_used = 0;
-        if ((code = cli_align_add(&run->align, &span)))
-            return code;
-        cli_pairs_take(p, span.n);
-    }
-    return st ? cli_fail(run->cli, CLI_AT_READ, st, &err) : CLI_EXIT_OK;
-}
-
-/* The pairs of a block that the job wants computed. */
-static int align_block(struct run *run)
-{
-    struct cli_align_job *job = &run->align.job;
-    struct cli_pairs *p = &run->pairs;
-    int code;
-
-    if (!job->block.ordinal && !strcmp(run->format, "sam"))
-        cli_align_head(&run->writer, run->targets, run->n_targets);
-    for (size_t i = 0; i < job->n_spans; i++)
-        if ((code = cli_align_add(&run->align, &job->spans[i])))
-            return code;
-    if ((code = cli_align_used(&run->align, p->used, p->n_used)))
-        return code;
-    p->n_used = 0;
-    cli_pairs_hold(p);
-    return cli_align_end_block(&run->align);
-}
-
-static int align_blocks(struct run *run)
-{
-    struct cli_align_job *job = &run->align.job;
-    struct bioinfer_error err = {0};
-    int st, code;
-
-    while ((st = cli_align_job_next(job, &err)) > 0)
-        if ((code = align_block(run)))
-            return code;
-    return !st ? CLI_EXIT_OK
-               : cli_fail(run->cli,
-                          !job->failed && (st == BIOINFER_IO || st == BIOINFER_NO_SPACE)
-                              ? CLI_AT_WRITE
-                              : CLI_AT_READ,
-                          st, &err);
 }
 
 /* Both files have as many records, where each has one to meet. */
@@ -470,9 +414,7 @@ static int run_pairs(struct run *run)
         return no_records(run, cli_pairs_longer(&run->pairs) == 0);
     if ((code = begin(run)))
         return code;
-    code = job->job ? align_blocks(run) : align_all(run);
-    if (!code)
-        code = cli_align_finish(&run->align);
+    code = cli_align_pairs(&run->align);
     if (!code && (!job->job || job->ended)) /* of a complete journal nothing is read */
         code = check_ends(run);
     return code;
@@ -569,6 +511,7 @@ int cli_align(struct cli *cli)
         return CLI_EXIT_USAGE;
     run.align.cli = cli;
     run.align.writer = &run.writer;
+    run.align.pairs = &run.pairs;
     run.align.job = (struct cli_align_job){.cli = cli,
                                            .pairs = &run.pairs,
                                            .most_pairs = o->block_pairs ? (uint64_t)o->block_pairs

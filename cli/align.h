@@ -3,7 +3,7 @@
  *   align.c        options, and the run as a whole
  *   align_feed.c   records of a file, read ahead or all at once
  *   align_pairs.c  which record meets which
- *   align_batch.c  pairs aligned a batch at a time, in threads
+ *   align_batch.c  batches of pairs on their way through the aligner
  *   align_job.c    blocks of pairs, which a journal keeps
  *   align_out.c    alignments as text */
 #ifndef BI_CLI_ALIGN_H
@@ -164,14 +164,12 @@ int cli_align_job_put(struct cli_align_job *j, const struct cli_batch *b, struct
                       struct bioinfer_error *err);
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
-/* ---- align_batch.c: pairs aligned a batch at a time, written while the next ones are ---- */
-
-enum { CLI_BATCHES = 3, CLI_FILLS = 0, CLI_ALIGNS, CLI_WRITES };
+/* ---- align_batch.c: batches of pairs on their way through the aligner ---- */
 
 struct cli_batch {
     struct bioinfer_align_pair *pairs;
     const struct bioinfer_record **sides; /* two for each pair */
-    struct bioinfer_alignment *results;
+    const struct bioinfer_alignment *results;
     size_t n;
     uint64_t residues;
     double cells;
@@ -179,38 +177,31 @@ struct cli_batch {
     bool any_failed;                /* set when they are aligned: some pair has no result */
     struct cli_block block;         /* that of all pairs, where there is a job ... */
     bool ends_block;                /* ... whose last batch this is */
-    struct bioinfer_records **used; /* blocks that no later pair points into */
+    struct bioinfer_records **used; /* blocks of records that no later pair points into */
     size_t n_used, used_cap;
-    int stage;       /* whose it is: the caller's, or a thread's */
-    uint64_t number; /* in the order in which they were filled */
 };
 
 struct cli_align_run {
     struct cli *cli;
-    bioinfer_aligner *aligner;                     /* opened before the first pair is added */
-    struct cli_align_out *writer;                  /* so is this */
-    struct cli_align_job job;                      /* opened then, too */
-    struct cli_batch batches[CLI_BATCHES], *batch; /* the one that is filled */
-    uint64_t n_done, n_failed, n_residues;         /* valid behind finish() */
+    bioinfer_aligner *aligner;
+    struct cli_align_out *writer;
+    struct cli_pairs *pairs;
+    struct cli_align_job job;
+    const struct bioinfer_record *targets; /* that the head of sam names */
+    size_t n_targets;
+    struct cli_batch batches[BIOINFER_PAIRS_AHEAD];
+    uint64_t n_batches;
+    bool in_block;   /* pairs of the job's block are left: from */
+    size_t span, at; /* pair `at` of this span on */
+    bool sink_failed;
+    int source_failed;
+    uint64_t n_done, n_failed, n_residues;
     double cells;
     bool told_sparse;
-    pthread_t threads[2];
-    int n_threads;
-    bool locked;          /* the mutex and the condition exist */
-    pthread_mutex_t lock; /* guards all below, and the batches' stages */
-    pthread_cond_t changed;
-    uint64_t n_batches;
-    int code; /* the first failure of a thread */
-    bool stop;
 };
-int cli_align_start(struct cli_align_run *run); /* an exit code, like all here */
-int cli_align_add(struct cli_align_run *run, const struct cli_span *span);
-/* The pairs added next are of another block than those added so far. */
-int cli_align_end_block(struct cli_align_run *run);
-/* Frees the n blocks when all pairs added so far are written. */
-int cli_align_used(struct cli_align_run *run, struct bioinfer_records **blocks, size_t n);
-/* Returns when all pairs are aligned and written. */
-int cli_align_finish(struct cli_align_run *run);
-void cli_align_end(struct cli_align_run *run); /* frees all but the aligner; accepts a zeroed one */
+int cli_align_start(struct cli_align_run *run); /* takes memory; an exit code */
+/* Aligns and writes all pairs, or all that the job wants; an exit code. */
+int cli_align_pairs(struct cli_align_run *run);
+void cli_align_end(struct cli_align_run *run); /* accepts a zeroed one */
 
 #endif

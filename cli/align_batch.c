@@ -1,15 +1,14 @@
-/* align_batch.c - batches of pairs: filled, aligned, told about and written in order.
+/* align_batch.c - batches of pairs on their way through the aligner, and their text.
  *
- * There are three: while the caller fills one, a thread aligns the one before, and another writes
- * the scores of the one before that. Alignments belong to the aligner until its next call: they are
- * written before that, formatted by all threads. */
+ * The aligner's stream takes a batch, aligns the one before it and gives back the one before that,
+ * all at once. A batch is filled again when its text is written. */
 #include "align.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BATCH_PAIRS = 1 << 14,     /* pairs of one call: what caches hold */
+    BATCH_PAIRS = 1 << 14,     /* pairs of one batch: what caches hold */
     BATCH_RESIDUES = 64 << 20, /* residues of them, about */
     LINES = 2048,              /* of a piece of text */
     PIECES = 64,               /* of them at a time */
@@ -54,36 +53,28 @@ static void format_text(void *user, int k)
     format_piece(f->run, f->batch, f->from + (size_t)k, &f->text[k]);
 }
 
+/* A failed write is said by cli_output_finish(). */
 static int write_text(struct cli_align_run *run, const struct cli_output *text)
 {
     if (text->status)
-        return cli_fail(run->cli, CLI_AT_WRITE, BIOINFER_NOMEM, NULL);
+        return BIOINFER_NOMEM;
     cli_output_write(run->writer->out, text->text, text->n_text);
-    return CLI_EXIT_OK; /* a failed write is said by cli_output_finish */
-}
-
-/* Gives the job what it is to keep of a batch whose text is gathered. */
-static int keep(struct cli_align_run *run, const struct cli_batch *b)
-{
-    struct bioinfer_error err = {0};
-    int st = run->job.job ? cli_align_job_put(&run->job, b, run->writer->out, &err) : 0;
-
-    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    return 0;
 }
 
 static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
 {
     struct cli_output text = {0};
-    int code = CLI_EXIT_OK;
+    int st = 0;
 
-    for (size_t k = 0; !code && k * LINES < b->n; k++) {
+    for (size_t k = 0; !st && k * LINES < b->n; k++) {
         text.n_text = 0;
         format_piece(run, b, k, &text);
-        code = write_text(run, &text);
+        st = write_text(run, &text);
     }
     cli_output_start(run->writer->out);
     cli_output_close(&text);
-    return code ? code : keep(run, b);
+    return st;
 }
 
 /* Pieces by all threads, in order. */
@@ -91,25 +82,25 @@ static int write_alignments(struct cli_align_run *run, const struct cli_batch *b
 {
     const size_t n_pieces = (b->n + LINES - 1) / LINES;
     const int threads = bioinfer_context_threads(run->cli->ctx);
-    int code = CLI_EXIT_OK;
+    int st = 0;
 
-    for (size_t from = 0; from < n_pieces && !code; from += PIECES) {
+    for (size_t from = 0; from < n_pieces && !st; from += PIECES) {
         const int n = (int)(n_pieces - from < PIECES ? n_pieces - from : PIECES);
         struct cli_output text[PIECES];
         struct formatting f = {run, b, from, text};
         memset(text, 0, sizeof text);
         cli_parallel(threads, n, format_text, &f);
         for (int k = 0; k < n; k++) {
-            if (!code)
-                code = write_text(run, &text[k]);
+            if (!st)
+                st = write_text(run, &text[k]);
             cli_output_close(&text[k]);
         }
     }
     cli_output_start(run->writer->out);
-    return code ? code : keep(run, b);
+    return st;
 }
 
-/* ---- one batch ---- */
+/* ---- results ---- */
 
 static void empty(struct cli_batch *b)
 {
@@ -166,201 +157,174 @@ static void tally(struct cli_align_run *run, struct cli_batch *b)
     }
 }
 
-static int align_batch(struct cli_align_run *run, struct cli_batch *b)
+/* A bioinfer_align_stream.sink: writes what a batch has given. */
+static int take_batch(void *user, const struct bioinfer_pairs *pairs,
+                      const struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
-    struct bioinfer_error err = {0};
-    int st, code = CLI_EXIT_OK;
+    struct cli_align_run *run = user;
+    struct cli_batch *b = pairs->user;
+    int st;
 
     if (cli_stop_signal())
-        return cli_fail(run->cli, CLI_AT_RUN, BIOINFER_CANCELLED, &err);
-    if ((st = bioinfer_aligner_run(run->aligner, b->pairs, b->n, b->results, &err)))
-        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
+        return BIOINFER_CANCELLED;
+    b->results = results;
     tally(run, b);
-    if (!run->cli->options->score_only)
-        code = write_alignments(run, b);
-    if (!code)
+    st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
+    if (!st && run->job.job)
+        st = cli_align_job_put(&run->job, b, run->writer->out, err);
+    run->sink_failed = st != 0;
+    empty(b);
+    if (!st)
         cli_progress_tick(run->cli, run->n_done, run->n_residues);
-    return code;
+    return st;
 }
 
-/* ---- threads ---- */
+/* ---- filling ---- */
 
-/* Gives a batch to a stage, or to the caller again when there is none. The lock is held. */
-static void hand_over(struct cli_align_run *run, int stage, struct cli_batch *b)
+static bool is_full(const struct cli_batch *b)
 {
-    b->stage = stage;
-    pthread_cond_broadcast(&run->changed);
+    return b->n == BATCH_PAIRS || b->residues > BATCH_RESIDUES;
 }
 
-/* The batch of this stage that came first. */
-static struct cli_batch *find(struct cli_align_run *run, int stage)
+/* Adds pairs of the span from `at` on, until the batch is full; returns how many. */
+static size_t add_pairs(struct cli_batch *b, const struct cli_span *span, size_t at)
 {
-    struct cli_batch *first = NULL;
+    const size_t first = at;
 
-    for (int i = 0; i < CLI_BATCHES; i++) {
-        struct cli_batch *b = &run->batches[i];
-        if (b->stage == stage && (!first || b->number < first->number))
-            first = b;
+    for (; at < span->n && !is_full(b); at++) {
+        const struct bioinfer_record *q = &span->query[at * span->step], *t = &span->target[at];
+        b->sides[2 * b->n] = q;
+        b->sides[2 * b->n + 1] = t;
+        b->pairs[b->n++] = (struct bioinfer_align_pair){q->sequence, t->sequence, q->length,
+                                                        t->length};
+        b->residues += q->length + t->length;
+        b->cells += (double)q->length * (double)t->length;
+        b->any_bad |= q->status || t->status;
     }
-    return first;
+    return at - first;
 }
 
-/* After a failure batches go on, untouched. */
-static void *work(struct cli_align_run *run, int stage)
+/* Has the batch free the records that are used up: batches before it may point into them. */
+static int take_used(struct cli_align_run *run, struct cli_batch *b)
 {
-    pthread_mutex_lock(&run->lock);
-    for (;;) {
-        struct cli_batch *b;
-        int code;
-        while (!(b = find(run, stage)) && !run->stop)
-            pthread_cond_wait(&run->changed, &run->lock);
-        if (!b)
-            break;
-        code = run->code;
-        pthread_mutex_unlock(&run->lock);
-        if (!code && (b->n || b->ends_block) && stage == CLI_ALIGNS)
-            code = align_batch(run, b);
-        else if (!code && run->cli->options->score_only)
-            code = write_scores(run, b);
-        if (stage == CLI_WRITES)
-            empty(b);
-        pthread_mutex_lock(&run->lock);
-        run->code = run->code ? run->code : code;
-        hand_over(run, stage == CLI_ALIGNS ? CLI_WRITES : CLI_FILLS, b);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return NULL;
-}
+    struct cli_pairs *p = run->pairs;
 
-static void *aligns(void *run)
-{
-    return work(run, CLI_ALIGNS);
-}
-
-static void *writes(void *run)
-{
-    return work(run, CLI_WRITES);
-}
-
-/* Has the batch aligned, waits for another to fill; `all`: for all of them. */
-static int flush(struct cli_align_run *run, bool all)
-{
-    int code, n_busy;
-
-    pthread_mutex_lock(&run->lock);
-    run->batch->number = run->n_batches++;
-    hand_over(run, CLI_ALIGNS, run->batch);
-    do {
-        n_busy = 0;
-        for (int i = 0; i < CLI_BATCHES; i++)
-            n_busy += run->batches[i].stage != CLI_FILLS;
-    } while (n_busy > (all ? 0 : CLI_BATCHES - 1) && !pthread_cond_wait(&run->changed, &run->lock));
-    run->batch = find(run, CLI_FILLS);
-    code = run->code;
-    pthread_mutex_unlock(&run->lock);
-    return code;
-}
-
-/* ---- the caller ---- */
-
-int cli_align_start(struct cli_align_run *run)
-{
-    void *(*const stages[])(void *) = {aligns, writes};
-
-    for (int i = 0; i < CLI_BATCHES; i++) {
-        struct cli_batch *b = &run->batches[i];
-        b->pairs = calloc(BATCH_PAIRS, sizeof *b->pairs);
-        b->sides = calloc(2 * (size_t)BATCH_PAIRS, sizeof *b->sides);
-        b->results = calloc(BATCH_PAIRS, sizeof *b->results);
-        if (!b->pairs || !b->sides || !b->results)
-            return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
-    }
-    run->batch = &run->batches[0];
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_cond_init(&run->changed, NULL);
-    run->locked = true;
-    for (; run->n_threads < 2; run->n_threads++)
-        if (pthread_create(&run->threads[run->n_threads], NULL, stages[run->n_threads], run))
-            return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
-    return CLI_EXIT_OK;
-}
-
-static void add_pair(struct cli_batch *b, const struct bioinfer_record *q,
-                     const struct bioinfer_record *t)
-{
-    b->sides[2 * b->n] = q;
-    b->sides[2 * b->n + 1] = t;
-    b->pairs[b->n++] = (struct bioinfer_align_pair){q->sequence, t->sequence, q->length, t->length};
-    b->residues += q->length + t->length;
-    b->cells += (double)q->length * (double)t->length;
-    b->any_bad |= q->status || t->status;
-}
-
-int cli_align_add(struct cli_align_run *run, const struct cli_span *span)
-{
-    int code;
-
-    for (size_t i = 0; i < span->n; i++) {
-        const struct cli_batch *b = run->batch;
-        if ((b->n == BATCH_PAIRS || b->residues > BATCH_RESIDUES) && (code = flush(run, false)))
-            return code;
-        if (!run->batch->n)
-            run->batch->block = run->job.block;
-        add_pair(run->batch, &span->query[i * span->step], &span->target[i]);
-    }
-    return CLI_EXIT_OK;
-}
-
-int cli_align_end_block(struct cli_align_run *run)
-{
-    run->batch->block = run->job.block; /* that of all pairs in it, or of none */
-    run->batch->ends_block = true;
-    return flush(run, false);
-}
-
-int cli_align_used(struct cli_align_run *run, struct bioinfer_records **blocks, size_t n)
-{
-    struct cli_batch *b = run->batch;
-
-    if (n > b->used_cap - b->n_used) {
-        const size_t cap = 2 * b->used_cap + n + 64;
+    if (p->n_used > b->used_cap - b->n_used) {
+        const size_t cap = 2 * b->used_cap + p->n_used + 64;
         void *used = realloc(b->used, cap * sizeof *b->used);
         if (!used)
-            return cli_fail(run->cli, CLI_AT_READ, BIOINFER_NOMEM, NULL);
+            return BIOINFER_NOMEM;
         b->used = used;
         b->used_cap = cap;
     }
-    if (n)
-        memcpy(b->used + b->n_used, blocks, n * sizeof *blocks);
-    b->n_used += n;
+    if (p->n_used)
+        memcpy(b->used + b->n_used, p->used, p->n_used * sizeof *p->used);
+    b->n_used += p->n_used;
+    p->n_used = 0;
+    return 0;
+}
+
+/* Fills a batch with the pairs that come next: 1; 0 = there are none; < 0 = a status. */
+static int fill(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_error *err)
+{
+    struct cli_span span;
+    int st = 1;
+
+    while (!is_full(b) && (st = cli_pairs_next(run->pairs, &span, err)) > 0) {
+        if ((st = take_used(run, b)))
+            return st;
+        cli_pairs_take(run->pairs, add_pairs(b, &span, 0));
+    }
+    return st < 0 ? st : b->n > 0;
+}
+
+/* The same of a job: pairs of one block. */
+static int fill_of_block(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_error *err)
+{
+    struct cli_align_job *job = &run->job;
+    int st;
+
+    if (!run->in_block) {
+        if ((st = cli_align_job_next(job, err)) <= 0)
+            return st;
+        if (!job->block.ordinal && !strcmp(run->writer->format, "sam"))
+            cli_align_head(run->writer, run->targets, run->n_targets);
+        run->in_block = true;
+        run->span = run->at = 0;
+    }
+    b->block = job->block;
+    while (run->span < job->n_spans && !is_full(b)) {
+        const struct cli_span *span = &job->spans[run->span];
+        run->at += add_pairs(b, span, run->at);
+        if (run->at < span->n)
+            break;
+        run->span++;
+        run->at = 0;
+    }
+    if (run->span < job->n_spans)
+        return 1;
+    run->in_block = false;
+    b->ends_block = true;
+    if ((st = take_used(run, b)))
+        return st;
+    cli_pairs_hold(run->pairs);
+    return 1;
+}
+
+/* A bioinfer_align_stream.source. */
+static int give_batch(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err)
+{
+    struct cli_align_run *run = user;
+    struct cli_batch *b = &run->batches[run->n_batches++ % BIOINFER_PAIRS_AHEAD];
+    int st = cli_stop_signal() ? BIOINFER_CANCELLED : 0;
+
+    if (!st)
+        st = run->job.job ? fill_of_block(run, b, err) : fill(run, b, err);
+    if (st < 0)
+        run->source_failed = st;
+    *pairs = (struct bioinfer_pairs){.pairs = b->pairs, .n = b->n, .user = b};
+    return st;
+}
+
+/* ---- the run ---- */
+
+int cli_align_start(struct cli_align_run *run)
+{
+    for (int i = 0; i < BIOINFER_PAIRS_AHEAD; i++) {
+        struct cli_batch *b = &run->batches[i];
+        b->pairs = calloc(BATCH_PAIRS, sizeof *b->pairs);
+        b->sides = calloc(2 * (size_t)BATCH_PAIRS, sizeof *b->sides);
+        if (!b->pairs || !b->sides)
+            return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
+    }
     return CLI_EXIT_OK;
 }
 
-int cli_align_finish(struct cli_align_run *run)
+int cli_align_pairs(struct cli_align_run *run)
 {
-    return flush(run, true);
+    const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
+        struct bioinfer_align_stream, .source = give_batch, .sink = take_batch, .user = run);
+    struct bioinfer_error err = {0};
+    const int st = bioinfer_aligner_stream(run->aligner, &stream, &err);
+    const bool disk = st == BIOINFER_IO || st == BIOINFER_NO_SPACE;
+
+    if (!st)
+        return CLI_EXIT_OK;
+    if (run->sink_failed)
+        return cli_fail(run->cli, CLI_AT_WRITE, st, &err);
+    if (st != run->source_failed || st == BIOINFER_CANCELLED)
+        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
+    return cli_fail(run->cli, run->job.job && !run->job.failed && disk ? CLI_AT_WRITE : CLI_AT_READ,
+                    st, &err);
 }
 
 void cli_align_end(struct cli_align_run *run)
 {
-    if (run->locked) {
-        pthread_mutex_lock(&run->lock);
-        run->stop = true;
-        pthread_cond_broadcast(&run->changed);
-        pthread_mutex_unlock(&run->lock);
-        for (int i = 0; i < run->n_threads; i++)
-            pthread_join(run->threads[i], NULL);
-        pthread_mutex_destroy(&run->lock);
-        pthread_cond_destroy(&run->changed);
-        run->locked = false;
-        run->n_threads = 0;
-    }
-    for (int i = 0; i < CLI_BATCHES; i++) {
+    for (int i = 0; i < BIOINFER_PAIRS_AHEAD; i++) {
         struct cli_batch *b = &run->batches[i];
         empty(b);
         free(b->pairs);
         free(b->sides);
-        free(b->results);
         free(b->used);
         *b = (struct cli_batch){0};
     }

@@ -922,6 +922,22 @@ BIOINFER_API int bioinfer_aligner_run(bioinfer_aligner *aligner,
                                       const struct bioinfer_align_pair *pairs, size_t n_pairs,
                                       struct bioinfer_alignment *results,
                                       struct bioinfer_error *err);
+struct bioinfer_pairs { /* they stay as they are until the sink has had them */
+    const struct bioinfer_align_pair *pairs;
+    size_t n;
+    void *user; /* the source's own */
+};
+enum { BIOINFER_PAIRS_AHEAD = 3 }; /* times a source may have given pairs the sink has not had */
+struct bioinfer_align_stream {     /* reads, aligns and hands out at once, in order */
+    size_t struct_size; /* source: on the caller's thread: 1; 0 = no more; < 0 = a status */
+    int (*source)(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err);
+    int (*sink)(void *user, const struct bioinfer_pairs *pairs, /* on another thread */
+                const struct bioinfer_alignment *results, struct bioinfer_error *err);
+    void *user;
+};
+BIOINFER_API int bioinfer_aligner_stream(bioinfer_aligner *aligner,
+                                         const struct bioinfer_align_stream *stream,
+                                         struct bioinfer_error *err);
 /* What a GPU did since the aligner was made; zeros on the CPU. */
 struct bioinfer_align_profile {
     size_t struct_size;

@@ -117,6 +117,9 @@ struct bi_task_def {
     /* Gives a unit further items when those it had are done: 1; 0 = there are none. NULL = units
      * have all items at once. */
     int (*next)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    /* Computes a unit without a graph, on a thread of its own; bi_task_run_direct() takes then the
+     * place of bi_task_run(), and of the functions above this one read() alone is used. */
+    int (*direct)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Hands out a unit, or, where it is not over, a piece of it. */
     int (*result)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Frees what the task put into a unit, also into one that read() left half made. */
@@ -157,6 +160,13 @@ int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, i
 int bi_task_get_profile(struct bi_task *t, struct bioinfer_profile *profile);
 /* Runs the task until read() ends. OK: every unit was handed out. */
 int bi_task_run(struct bi_task *t, struct bioinfer_error *err);
+/* Runs a task whose def has `direct`: up to BI_DIRECT_AHEAD units are read and not handed out. One
+ * is read on the caller's thread while others are computed and handed out by a thread each, in
+ * order.
+ * Units that were read before a failure of read() are handed out; after one of direct() or result()
+ * none is. The task needs def and env alone. */
+enum { BI_DIRECT_AHEAD = BIOINFER_PAIRS_AHEAD };
+int bi_task_run_direct(struct bi_task *t, struct bioinfer_error *err);
 /* Gives a unit a status instead of a result. */
 void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
 

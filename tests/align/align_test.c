@@ -805,6 +805,84 @@ static void failing_allocations(void)
     free_text(&t);
 }
 
+/* Units of 0 to 999 pairs, whose results must come in order and be those of one call. */
+struct stream_test {
+    const struct bioinfer_align_pair *pairs;
+    const struct bioinfer_alignment *want;
+    size_t n, calls, given, taken, units,
+        ends_at;     /* ends_at: the sink fails at this unit, from 1; 0 = never */
+    int source_ends; /* status of the source behind the last pair */
+};
+
+static int stream_source(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err)
+{
+    struct stream_test *s = user;
+    size_t n = (s->calls++ * 500) % 999;
+
+    (void)err;
+    if (s->given == s->n)
+        return s->source_ends;
+    n = n < s->n - s->given ? n : s->n - s->given;
+    *pairs = (struct bioinfer_pairs){.pairs = s->pairs + s->given, .n = n, .user = s};
+    s->given += n;
+    return 1;
+}
+
+static int stream_sink(void *user, const struct bioinfer_pairs *pairs,
+                       const struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    struct stream_test *s = user;
+
+    (void)err;
+    CHECK(pairs->user == s && pairs->pairs == s->pairs + s->taken);
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct bioinfer_alignment *r = &results[i], *w = &s->want[s->taken + i];
+        if (!CHECK(r->status == w->status && r->score == w->score && r->n_cigar == w->n_cigar &&
+                   !strcmp(r->message, w->message) &&
+                   (!r->n_cigar || !memcmp(r->cigar, w->cigar, r->n_cigar * sizeof *r->cigar))))
+            break;
+    }
+    s->taken += pairs->n;
+    return ++s->units == s->ends_at ? BIOINFER_CANCELLED : 0;
+}
+
+static void stream(void)
+{
+    enum { PAIRS = 20000, MOST = 30 };
+    const struct setting setting = {"BLOSUM62", 0, 0, 11, 1, 0, 0};
+    static char letters[2 * PAIRS * MOST];
+    static struct bioinfer_align_pair pairs[PAIRS];
+    static struct bioinfer_alignment want[PAIRS];
+    bioinfer_aligner *a = open_aligner(contexts[0], &setting, 1, 0, 0);
+    bioinfer_aligner *b = open_aligner(contexts[n_contexts - 1], &setting, 1, 0, 0);
+    struct stream_test s = {.pairs = pairs, .want = want, .n = PAIRS};
+    struct bioinfer_align_stream p = BIOINFER_PARAMS(
+        struct bioinfer_align_stream, .source = stream_source, .sink = stream_sink, .user = &s);
+    struct bioinfer_error err = {0};
+
+    for (size_t i = 0; i < sizeof letters; i++)
+        letters[i] = "ACDEFGHIKLMNPQRSTVWY1"[i % 911 ? i * 7 % 20 : 20];
+    for (size_t i = 0; i < PAIRS; i++)
+        pairs[i] = (struct bioinfer_align_pair){
+            letters + 2 * i * MOST, letters + (2 * i + 1) * MOST, i % MOST, (i * 13 + 5) % MOST};
+    CHECK(!bioinfer_aligner_run(a, pairs, PAIRS, want, &err));
+    CHECK(!bioinfer_aligner_stream(b, &p, &err));
+    CHECK_EQ(s.taken, PAIRS);
+    s = (struct stream_test){.pairs = pairs, .want = want, .n = PAIRS, .ends_at = 4};
+    CHECK_EQ(bioinfer_aligner_stream(b, &p, &err), BIOINFER_CANCELLED);
+    CHECK_EQ(s.units, 4);
+    /* pairs given before the source failed are taken */
+    s = (struct stream_test){
+        .pairs = pairs, .want = want, .n = PAIRS, .source_ends = BIOINFER_FORMAT};
+    CHECK_EQ(bioinfer_aligner_stream(b, &p, &err), BIOINFER_FORMAT);
+    CHECK_EQ(s.taken, PAIRS);
+    p.sink = NULL;
+    CHECK_EQ(bioinfer_aligner_stream(b, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_aligner_stream(NULL, &p, &err), BIOINFER_INVALID);
+    bioinfer_aligner_free(&a);
+    bioinfer_aligner_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const all[] = {"generic", "avx2", "avx512", "neon"};
@@ -829,6 +907,7 @@ int main(int argc, char **argv)
         bioinfer_aligner_free(&a);
     }
     printf("%d instruction sets\n", n_contexts);
+    TEST(stream);
     TEST(all_tiny_pairs);
     TEST(random_pairs);
     TEST(full_lanes);

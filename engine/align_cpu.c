@@ -1,0 +1,261 @@
+/* align_cpu.c - pairs on the threads of the CPU.
+ *
+ * Pairs of similar size go through many(), in the lanes of one vector, with flags for tracebacks
+ * where these are not too many; what has no company of its size, and long pairs, go through strips.
+ *
+ * Sections: groups, results, all pairs. */
+#define _GNU_SOURCE
+#include "aligner.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    LONG_PAIR = 1 << 27, /* cells from which a pair gets all threads to itself */
+    SCRATCH = 64 << 20,  /* bytes of many() that a group may ask for, */
+    FLAGS = 12 << 20     /* flags of it, which should stay in a cache */
+};
+
+/* ---- groups: pairs of similar size for many() ---- */
+
+static int by_n(const void *x, const void *y, void *inputs)
+{
+    const struct bi_align_input *in = inputs;
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    if (in[a].n != in[b].n)
+        return in[a].n < in[b].n ? -1 : 1;
+    return in[a].m < in[b].m ? -1 : in[a].m > in[b].m ? 1 : a < b ? -1 : 1;
+}
+
+static int by_m(const void *x, const void *y, void *inputs)
+{
+    const struct bi_align_input *in = inputs;
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return in[a].m < in[b].m ? -1 : in[a].m > in[b].m ? 1 : a < b ? -1 : 1;
+}
+
+/* Sorts n pairs: by rows, in pieces of as many groups as there are pieces, and each piece by
+ * columns. */
+static void sort_pairs(struct bioinfer_aligner *a, uint32_t *order, size_t n, size_t lanes)
+{
+    size_t piece = lanes;
+    while (piece / lanes * (piece / lanes) * lanes < n)
+        piece += lanes;
+    qsort_r(order, n, sizeof *order, by_n, a->inputs);
+    for (size_t i = 0; i < n; i += piece)
+        qsort_r(order + i, n - i < piece ? n - i : piece, sizeof *order, by_m, a->inputs);
+}
+
+/* The memory that a many() of some pairs takes. */
+struct many_size {
+    size_t scratch;
+    int64_t rows, columns; /* that the flags have */
+};
+
+static int64_t whole(int64_t x, int64_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* Whether so many pairs are worth a many(): their cells against those of the largest. */
+static bool is_full(const struct bioinfer_aligner *a, const uint32_t *order, size_t n,
+                    struct many_size *size)
+{
+    const struct bi_align_kernels *k = a->plan.kernels;
+    int64_t rows = 0, columns = 0;
+    double cells = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct bi_align_input *in = &a->inputs[order[i]];
+        rows = in->n > rows ? in->n : rows;
+        columns = in->m > columns ? in->m : columns;
+        cells += (double)in->n * (double)in->m;
+    }
+    if (!n || columns > SCRATCH || cells < 0.3 * k->lanes * (double)rows * (double)columns)
+        return false;
+    size->rows = whole(rows, BI_ALIGN_BLOCK);
+    size->columns = whole(columns, k->columns);
+    if (a->traceback &&
+        (a->plan.scoring.free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END) ||
+         size->rows > FLAGS / k->lanes / size->columns))
+        return false;
+    size->scratch = k->many_scratch(rows, columns, a->plan.scoring.n_letters);
+    return size->scratch <= SCRATCH;
+}
+
+static int score_group(struct bioinfer_aligner *a, struct bi_align_worker *w, const uint32_t *order,
+                       size_t n, const struct many_size *size, struct bi_align_many *many,
+                       struct bioinfer_error *err)
+{
+    const struct bi_align_plan *p = &a->plan;
+    const struct bi_env *env = &a->ctx->env;
+    const uint64_t flags = a->traceback ? (uint64_t)(size->rows * size->columns * p->kernels->lanes)
+                                        : 0;
+    int st;
+
+    *many = (struct bi_align_many){.n_pairs = (int32_t)n,
+                                   .table = p->kernels->bits == 8 ? (const void *)p->table8_t
+                                                                  : p->table16_t,
+                                   .symmetric = p->symmetric,
+                                   .letters = p->scoring.n_letters,
+                                   .used = a->used,
+                                   .open = p->scoring.open,
+                                   .extend = p->scoring.extend,
+                                   .kind = p->kind,
+                                   .left = p->left,
+                                   .top = p->top,
+                                   .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
+                                   .free_column = p->scoring.free_ends & BIOINFER_FREE_QUERY_END};
+    if ((st = bi_align_buffer_need(env, &w->work.scratch, size->scratch, err)) ||
+        (st = bi_align_buffer_need(env, &w->work.flags, flags, err)))
+        return st;
+    many->scratch = w->work.scratch.ptr;
+    many->flags = flags ? w->work.flags.ptr : NULL;
+    for (size_t l = 0; l < n; l++) {
+        const struct bi_align_input *in = &a->inputs[order[l]];
+        many->query[l] = in->query;
+        many->target[l] = in->target;
+        many->n[l] = in->n;
+        many->m[l] = in->m;
+    }
+    p->kernels->many(many);
+    return 0;
+}
+
+/* ---- results ---- */
+
+/* One pair by strips. A failure is the pair's own. */
+static void align_pair(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+                       int n_threads, struct bioinfer_alignment *results)
+{
+    struct bioinfer_alignment *r = &results[a->pair[i]];
+    struct bioinfer_error err = {0};
+    struct bi_align_end end = {0};
+    struct bi_align_walk begin = {0};
+    bool sparse = false;
+    int st;
+
+    w->path.n = 0;
+    w->path.failed = false;
+    st = bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin,
+                       a->traceback ? &w->path : NULL, &sparse, &err);
+    if (!st)
+        r->score = end.score * a->unit;
+    if (!st && a->traceback)
+        st = bi_aligner_put_path(a, i, w, &begin, &end, sparse, r, &err);
+    if (st)
+        bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+}
+
+/* Makes what many() found for lane l the result of place i. */
+static void put_one(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+                    const struct bi_align_many *many, int l, const struct many_size *size,
+                    struct bioinfer_alignment *results)
+{
+    const struct bi_align_scoring *s = &a->plan.scoring;
+    const struct bi_align_input *in = &a->inputs[i];
+    const int64_t lanes = a->plan.kernels->lanes, row = size->columns * lanes;
+    struct bioinfer_alignment *r = &results[a->pair[i]];
+    struct bi_align_walk walk = {.i = in->n, .j = in->m};
+    const struct bi_align_end end = bi_align_or_nothing(
+        s, in->n, in->m,
+        (struct bi_align_end){many->score[l] + bi_align_left(s, in->n), in->n, in->m});
+    struct bioinfer_error err = {0};
+    int64_t corner; /* cell (0, 0), in front of the first */
+    int st;
+
+    r->score = end.score * a->unit;
+    if (!a->traceback)
+        return;
+    corner = (size->rows - in->n - 1) * row + (size->columns - in->m - 1) * lanes + l;
+    w->path.n = 0;
+    w->path.failed = false;
+    while (walk.i && walk.j)
+        bi_align_step(s, in, many->flags[corner + walk.i * row + walk.j * lanes], &walk, &w->path);
+    bi_align_border(s, &walk, &w->path);
+    bi_align_path_finish(&w->path);
+    st = w->path.failed ? bi_fail(&err, BIOINFER_NOMEM, "path of an alignment")
+                        : bi_aligner_put_path(a, i, w, &walk, &end, false, r, &err);
+    if (st)
+        bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+}
+
+/* ---- all pairs ---- */
+
+struct job {
+    struct bioinfer_aligner *a;
+    struct bioinfer_alignment *results;
+    uint32_t *order;
+    size_t n, group; /* pairs in order, and how many of them a claim takes */
+    atomic_size_t next;
+};
+
+/* Takes claims of neighbouring pairs on one thread, and aligns them in lanes or one by one. */
+static void run_claims(void *user, const struct bi_share *share)
+{
+    struct job *job = user;
+    struct bioinfer_aligner *a = job->a;
+    struct bi_align_worker *w = &a->workers[share->thread];
+    size_t at;
+
+    while ((at = atomic_fetch_add_explicit(&job->next, job->group, memory_order_relaxed)) <
+           job->n) {
+        const size_t n = job->n - at < job->group ? job->n - at : job->group;
+        const uint32_t *order = job->order + at;
+        struct many_size size;
+        struct bi_align_many many;
+        struct bioinfer_error err;
+        /* without memory for the lanes the pairs go one by one, to the same results */
+        const bool together = a->plan.kernels && is_full(a, order, n, &size) &&
+                              !score_group(a, w, order, n, &size, &many, &err);
+        for (size_t l = 0; l < n; l++)
+            if (together)
+                put_one(a, w, order[l], &many, (int)l, &size, job->results);
+            else
+                align_pair(a, w, order[l], 1, job->results);
+    }
+}
+
+/* The first n of order from `from` on, a claim of `group` at a time, on all threads. */
+static void run_job(struct bioinfer_aligner *a, size_t from, size_t n, size_t group,
+                    struct bioinfer_alignment *results)
+{
+    struct job job = {.a = a, .results = results, .order = a->order + from, .n = n, .group = group};
+    const size_t claims = (n + group - 1) / group;
+    const int n_threads = claims < (size_t)a->ctx->n_threads ? (int)claims : a->ctx->n_threads;
+
+    if (group > 1)
+        sort_pairs(a, job.order, n, group);
+    if (n)
+        bi_team_run(&a->ctx->env, n_threads, run_claims, &job);
+}
+
+int bi_aligner_run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
+    size_t n_sound, n_grouped = 0, n_single = 0;
+    uint64_t size;
+    int st;
+
+    if ((st = bi_aligner_list(a, pairs, 0, n, results, &n_sound, &size, err)))
+        return st;
+    /* kernels read whole vectors of codes */
+    if (!bi_grow(&a->ctx->env, &a->codes, &a->codes_cap, size + 64, 1))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
+    bi_aligner_encode(a, 0, n_sound, a->codes, results);
+    for (size_t i = 0; i < n_sound; i++) { /* single ones from the end of order on */
+        const struct bi_align_input *in = &a->inputs[i];
+        if (results[a->pair[i]].status)
+            continue;
+        if (a->ctx->n_threads > 1 && in->n > LONG_PAIR / in->m)
+            align_pair(a, &a->workers[0], i, a->ctx->n_threads, results);
+        else if (lanes == 1 || (a->traceback && in->n > FLAGS / lanes / in->m))
+            a->order[n_sound - ++n_single] = (uint32_t)i;
+        else
+            a->order[n_grouped++] = (uint32_t)i;
+    }
+    run_job(a, 0, n_grouped, (size_t)lanes, results);
+    run_job(a, n_sound - n_single, n_single, 1, results);
+    return 0;
+}

@@ -1,0 +1,100 @@
+/* aligner.h - an aligner inside the engine: its memory, and the steps of a call.
+ *
+ *   align.c         life of an aligner, results, calls
+ *   align_codes.c   pairs become codes
+ *   align_cpu.c     pairs on the threads of the CPU
+ *   align_parts.c   parts of a call on a GPU, two on their way at once
+ *   tasks/align.c   a stream of pairs, as a task of the runner */
+#ifndef BI_ENGINE_ALIGNER_H
+#define BI_ENGINE_ALIGNER_H
+
+#include "../base/buf.h"
+#include "../base/team.h"
+#include "../kernels/cpu/cpu.h"
+#include "../loaders/matrix.h"
+#include "align_gpu.h"
+#include "engine.h"
+
+/* The memory of one thread, with the path of the pair at hand. */
+struct bi_align_worker {
+    struct bi_align_work work;
+    struct bi_align_path path;
+};
+
+/* Codes of a sequence; bad when a letter is not in the alphabet. */
+struct bi_align_sequence {
+    const char *letters;
+    size_t n;
+    uint8_t *codes;
+    bool target; /* or a query */
+    bool bad;
+};
+
+/* The memory that results of a call point to. */
+struct bi_align_kept {
+    uint32_t **cigars; /* one allocation each */
+    size_t n_cigars, cigars_cap;
+    char (*messages)[160]; /* by pair */
+    size_t messages_cap;
+};
+
+struct bioinfer_aligner {
+    struct bioinfer_context *ctx;
+    struct bi_matrix matrix;
+    struct bi_align_plan plan;
+    const struct bi_align_kernels *coders; /* whose encode() is used */
+    int n_feeders;                         /* threads that encode pairs */
+    uint32_t used;                         /* a bit for each code of the pairs encoded last */
+    int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
+    bool traceback;
+    struct bi_align_worker *workers; /* n_threads */
+    uint8_t *codes;
+    size_t codes_cap;
+    struct bi_align_input *inputs;
+    size_t inputs_cap;
+    uint32_t *order; /* places, as the CPU takes them */
+    uint32_t *pair;  /* by place: which pair's inputs these are */
+    uint32_t *sides; /* by place: two sequences */
+    size_t order_cap, pair_cap, sides_cap;
+    struct bi_align_sequence *sequences;
+    size_t n_sequences, sequences_cap;
+    struct bi_align_kept own, *kept; /* kept: that of the call at hand */
+    struct bi_align_gpu *gpu;        /* NULL: the CPU computes */
+    int32_t high;                    /* largest score of the matrix */
+};
+
+/* ---- align.c ---- */
+
+/* Aligns pairs; what their results point to goes to *kept, whose earlier contents are freed. */
+int bi_aligner_run(struct bioinfer_aligner *a, struct bi_align_kept *kept,
+                   const struct bioinfer_align_pair *pairs, size_t n,
+                   struct bioinfer_alignment *results, struct bioinfer_error *err);
+void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept);
+/* Gives pair i a status instead of a result; returns the status. */
+int bi_aligner_fail(struct bioinfer_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
+                    const char *fmt, ...) BI_PRINTF(5, 6);
+/* Makes the path of the worker the result of place i. */
+int bi_aligner_put_path(struct bioinfer_aligner *a, size_t i, const struct bi_align_worker *w,
+                        const struct bi_align_walk *begin, const struct bi_align_end *end,
+                        bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err);
+
+/* ---- align_codes.c ---- */
+
+/* Lists the sequences of pairs [first, first + n) and the pairs that are to be aligned: pair and
+ * inputs from `first` on, *n_sound of them. *size: bytes of codes. */
+int bi_aligner_list(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                    size_t first, size_t n, struct bioinfer_alignment *results, size_t *n_sound,
+                    uint64_t *size, struct bioinfer_error *err);
+/* Encodes what bi_aligner_list() listed, into `codes`. Pairs with bad letters get their status, and
+ * codes all the same. Returns the codes that targets use. */
+uint32_t bi_aligner_encode(struct bioinfer_aligner *a, size_t first, size_t n, uint8_t *codes,
+                           struct bioinfer_alignment *results);
+
+/* ---- align_cpu.c, align_parts.c: all pairs of a call ---- */
+
+int bi_aligner_run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err);
+int bi_aligner_run_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err);
+
+#endif

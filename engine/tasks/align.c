@@ -1,0 +1,100 @@
+/* align.c - the task align: a stream of pairs, whose results come in order.
+ *
+ * A unit is what a source gives at a time: pairs in the caller's memory. It has no graph, so the
+ * task computes it itself. */
+#include "../aligner.h"
+#include "task.h"
+
+/* The memory of a unit's results, kept for later units: fresh memory is slow. */
+struct room {
+    struct bi_align_kept kept;
+    struct bioinfer_alignment *results;
+    size_t cap;
+};
+
+struct align_task {
+    struct bi_task task;
+    struct bioinfer_aligner *aligner;
+    const struct bioinfer_align_stream *stream;
+    struct room rooms[BI_DIRECT_AHEAD];
+};
+
+struct align_unit {
+    struct bi_unit base;
+    struct bioinfer_pairs pairs;
+};
+
+static struct room *room_of(struct align_task *t, const struct bi_unit *u)
+{
+    return &t->rooms[u->number % BI_DIRECT_AHEAD];
+}
+
+static int align_read(struct bi_task *task, struct bi_unit *unit, struct bioinfer_error *err)
+{
+    struct align_task *t = (struct align_task *)task;
+    struct align_unit *u = (struct align_unit *)unit;
+    struct room *room = room_of(t, unit);
+    const int st = t->stream->source(t->stream->user, &u->pairs, err);
+
+    if (st <= 0)
+        return st;
+    if (u->pairs.n && !u->pairs.pairs)
+        return bi_fail(err, BIOINFER_INVALID, "alignment: %zu pairs without letters", u->pairs.n);
+    if (!bi_grow(task->env, &room->results, &room->cap, u->pairs.n + 1, sizeof *room->results))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", u->pairs.n);
+    return 1;
+}
+
+static int align_direct(struct bi_task *task, struct bi_unit *unit, struct bioinfer_error *err)
+{
+    struct align_task *t = (struct align_task *)task;
+    const struct align_unit *u = (struct align_unit *)unit;
+    struct room *room = room_of(t, unit);
+
+    return bi_aligner_run(t->aligner, &room->kept, u->pairs.pairs, u->pairs.n, room->results, err);
+}
+
+static int align_result(struct bi_task *task, struct bi_unit *unit, struct bioinfer_error *err)
+{
+    struct align_task *t = (struct align_task *)task;
+    const struct align_unit *u = (struct align_unit *)unit;
+
+    return t->stream->sink(t->stream->user, &u->pairs, room_of(t, unit)->results, err);
+}
+
+static void align_drop(struct bi_task *task, struct bi_unit *unit)
+{
+    (void)task;
+    (void)unit; /* the pairs are the caller's, the results lie in a room */
+}
+
+static const struct bi_task_def align_def = {.name = "pairwise",
+                                             .unit_size = sizeof(struct align_unit),
+                                             .read = align_read,
+                                             .direct = align_direct,
+                                             .result = align_result,
+                                             .drop = align_drop};
+
+int bioinfer_aligner_stream(bioinfer_aligner *aligner, const struct bioinfer_align_stream *stream,
+                            struct bioinfer_error *err)
+{
+    struct align_task t = {.task.def = &align_def, .aligner = aligner};
+    struct bioinfer_align_stream s = {0};
+    int st;
+
+    if (!aligner)
+        return bi_fail(err, BIOINFER_INVALID, "an aligner must be given");
+    if ((st = bi_context_check(aligner->ctx, err)) ||
+        (st = bi_params_copy(&s, sizeof s, stream, "align stream", err)))
+        return st;
+    if (!s.source || !s.sink)
+        return bi_fail(err, BIOINFER_INVALID, "align stream: source and sink must be given");
+    t.stream = &s;
+    t.task.env = &aligner->ctx->env;
+    st = bi_task_run_direct(&t.task, err);
+    for (int i = 0; i < BI_DIRECT_AHEAD; i++) {
+        bi_align_kept_free(t.task.env, &t.rooms[i].kept);
+        bi_free(t.task.env, t.rooms[i].results);
+    }
+    return st;
+}
