@@ -282,6 +282,7 @@ static int design_read(struct bi_task *t, struct bi_unit *unit, struct bioinfer_
         unit->n_items = 0;
     u->last = e->status || e->walk.done;
     unit->status = e->status;
+    unit->is_over = !(d->params.backbone_noise > 0); /* only noise has a second scoring */
     unit->result_size = (uint64_t)u->jobs.tokens * BI_SYMBOLS * 2 * sizeof(double);
     return (unit->id = bi_strdup(t->env, e->name)) ? 1 : bi_fail(err, BIOINFER_NOMEM, "structure");
 }
