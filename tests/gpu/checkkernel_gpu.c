@@ -103,7 +103,7 @@ static bool is_later_part(size_t entry)
 /* Which arrays of an entry are f16, and how far off it may be (ck_entry); NULL: nothing says. */
 static const struct ck_entry *precision_of(const char *name)
 {
-    static const struct ck_entry full = {.halves = {CK_END}};
+    static const struct ck_entry full = {.name = "", .halves = {CK_END}};
     for (size_t i = 0; i < ck_n_ops; i++)
         for (const struct ck_entry *e = ck_ops[i]->entries; e && e->name; e++)
             if (!strcmp(e->name, name))
