@@ -93,6 +93,8 @@ static bool is_set(const struct bi_adapter *a, const char *key)
 static int check_config(const struct bi_adapter *a, struct bioinfer_error *err)
 {
     static const char *const refused[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"};
+    static const char *const plain[] = {"gaussian", "orthogonal", "eva"};
+    const char *init = text_of(a, "init_lora_weights");
     const char *kind = text_of(a, "peft_type");
     if (!kind || strcmp(kind, "LORA"))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
@@ -103,15 +105,26 @@ static int check_config(const struct bi_adapter *a, struct bioinfer_error *err)
             return bi_fail(err, BIOINFER_UNSUPPORTED,
                            "%s/adapter_config.json: %s is set, which is not computed", a->path,
                            refused[i]);
-    return 0;
+    /* true, false, or a word; other words than these change the model's own weights as well */
+    for (size_t i = 0; init && i < BI_COUNT(plain); i++)
+        if (!strcmp(init, plain[i]))
+            init = NULL;
+    return init ? bi_fail(
+                      err, BIOINFER_UNSUPPORTED,
+                      "%s/adapter_config.json: init_lora_weights '%.40s' changes the model's own "
+                      "weights, which is not computed",
+                      a->path, init)
+                : 0;
 }
 
-/* The scale of the update of `module`: alpha_pattern has those that differ from lora_alpha. */
+/* The scale of the update of `module`: alpha_pattern has those that differ from lora_alpha, and as
+ * in PEFT the first name that fits counts. */
 static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank, float *scale,
                     struct bioinfer_error *err)
 {
     const struct bi_json *patterns = bi_json_get(a->config, "alpha_pattern");
     double alpha = 8; /* PEFT's own */
+    bool found = false;
     bi_json_double(bi_json_get(a->config, "lora_alpha"), &alpha);
     for (const struct bi_json *j = patterns ? patterns->first : NULL; j; j = j->next) {
         const size_t n = strlen(module), m = j->key ? strlen(j->key) : 0;
@@ -120,8 +133,9 @@ static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank
                            "%s/adapter_config.json: alpha_pattern '%.80s' is a pattern, expected "
                            "the name of a module",
                            a->path, j->key ? j->key : "");
-        if (n >= m && !strcmp(module + n - m, j->key) && (n == m || module[n - m - 1] == '.'))
-            bi_json_double(j, &alpha);
+        if (!found && n >= m && !strcmp(module + n - m, j->key) &&
+            (n == m || module[n - m - 1] == '.'))
+            found = bi_json_double(j, &alpha);
     }
     if (!(fabs(alpha) <= 1e9))
         return bi_fail(err, BIOINFER_FORMAT, "%s/adapter_config.json: lora_alpha is %g", a->path,
@@ -163,6 +177,7 @@ static int add_tensor(struct bi_adapter *a, const struct bi_tensor *t, struct bi
     static const char root[] = "base_model.model.";
     const struct bi_tensor **to;
     struct entry *e;
+    const char *rest;
     char *name;
     if (strncmp(t->name, root, strlen(root)))
         return bi_fail(err, BIOINFER_FORMAT, "%s: %s: expected a name that begins with %s",
@@ -170,8 +185,8 @@ static int add_tensor(struct bi_adapter *a, const struct bi_tensor *t, struct bi
     if (strstr(t->name, "lora_embedding_") || strstr(t->name, "lora_magnitude_vector"))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: an update of this kind is not computed",
                        a->cp->path, t->name);
-    name = bi_arena_strndup(&a->arena, bare(t->name + strlen(root)), strlen(t->name));
-    if (!name)
+    rest = bare(t->name + strlen(root));
+    if (!(name = bi_arena_strndup(&a->arena, rest, strlen(rest))))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
     take_out(name, ".base_layer");
     take_out(name, ".modules_to_save");
@@ -220,7 +235,7 @@ static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_erro
     e->lora.rank = (int64_t)e->a->shape[0];
     e->lora.columns = (int64_t)e->a->shape[1];
     e->lora.rows = (int64_t)e->b->shape[0];
-    if (!(module = bi_arena_strndup(&a->arena, e->name, strlen(e->name))))
+    if (!(module = bi_arena_printf(&a->arena, "%s%s", e->trunk, e->name)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
     cut(module, ".weight");
     return scale_of(a, module, e->lora.rank, &e->lora.scale, err);
@@ -233,9 +248,14 @@ static int read_tensors(struct bi_adapter *a, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "%s: tensors", a->path);
     for (size_t i = 0; !st && i < a->cp->n_tensors; i++)
         st = add_tensor(a, &a->cp->tensors[i], err);
-    for (size_t i = 0; !st && i < a->n_entries; i++)
-        if (a->entries[i].a || a->entries[i].b)
-            st = read_lora(a, &a->entries[i], err);
+    for (size_t i = 0; !st && i < a->n_entries; i++) {
+        struct entry *e = &a->entries[i];
+        if (e->tensor && (e->a || e->b))
+            st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s is there whole and as an update",
+                         a->cp->path, e->tensor->name);
+        else if (e->a || e->b)
+            st = read_lora(a, e, err);
+    }
     if (!st && !a->n_entries)
         st = bi_fail(err, BIOINFER_FORMAT, "%s: an adapter without tensors", a->cp->path);
     return st;

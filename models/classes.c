@@ -120,7 +120,7 @@ static int name_classes(struct bi_model *model, struct bi_head *head, struct bio
         if (!name)
             return bi_fail(err, BIOINFER_NOMEM, "%s: classes", model->cp->path);
         for (char *c = name; *c; c++)
-            if (isspace((unsigned char)*c))
+            if (isspace((unsigned char)*c) || (*c == ',' && head->problem == BI_HEAD_ANY_CLASSES))
                 *c = '_';
         head->one_letter &= !name[1];
         names[i] = name;
@@ -131,10 +131,9 @@ static int name_classes(struct bi_model *model, struct bi_head *head, struct bio
 
 static int read_problem(struct bi_model *model, struct bi_head *head, struct bioinfer_error *err)
 {
-    static const char *const problems[] = {
-        [BI_HEAD_ONE_CLASS] = "single_label_classification",
-        [BI_HEAD_ANY_CLASSES] = "multi_label_classification",
-        [BI_HEAD_REGRESSION] = "regression"};
+    static const char *const problems[] = {[BI_HEAD_ONE_CLASS] = "single_label_classification",
+                                           [BI_HEAD_ANY_CLASSES] = "multi_label_classification",
+                                           [BI_HEAD_REGRESSION] = "regression"};
     const char *text = bi_json_string(bi_json_get(model->cp->config, "problem_type"));
     head->problem = head->n_classes == 1 ? BI_HEAD_REGRESSION : BI_HEAD_ONE_CLASS;
     for (size_t i = 0; text && i < BI_COUNT(problems); i++)
@@ -167,7 +166,7 @@ int bi_classifier_open(struct bi_model *model, struct bioinfer_error *err)
     if ((n = add_layer(model, head, kind->out, 0, err)) < 0)
         return (int)n;
     head->n_classes = (int)n;
-    if ((st = name_classes(model, head, err)) || (st = read_problem(model, head, err)))
+    if ((st = read_problem(model, head, err)) || (st = name_classes(model, head, err)))
         return st;
     model->classifier = head;
     model->can_include |= BIOINFER_CLASS_LOGITS;

@@ -155,11 +155,32 @@ class Tuned(unittest.TestCase):
             "LoRA adapter of: a model that it does not name", self.run_command("info", adapter)[0]
         )
 
+    def test_scale_by_pattern(self):
+        """A name with the trunk fits too, and of several the first counts, as in PEFT."""
+        base = self.copy("saved/v5/esm2-lm", "base")
+        outputs = []
+        for number, pattern in enumerate(
+            (
+                {},
+                {"esm.encoder.layer.0.attention.self.query": 64},
+                {"layer.0.attention.self.query": 64, "query": 8},
+                {"query": 8, "layer.0.attention.self.query": 64},
+            )
+        ):
+            adapter = self.copy("classes/lora-sequences", f"scaled-{number}")
+            edit_json(os.path.join(adapter, "adapter_config.json"), alpha_pattern=pattern)
+            more = ("--adapter", adapter, "--json-floats")
+            outputs.append(self.embed(base, *more, form="jsonl")[0])
+        self.assertNotEqual(outputs[0], outputs[1])
+        self.assertEqual(outputs[1], outputs[2])
+        self.assertEqual(outputs[0], outputs[3])
+
     def test_adapters_that_are_refused(self):
         base = self.copy("saved/v5/esm2-lm", "base")
         cases = [
             ("adapter_config.json", {"peft_type": "IA3"}, "of kind IA3"),
             ("adapter_config.json", {"use_dora": True}, "use_dora is set"),
+            ("adapter_config.json", {"init_lora_weights": "pissa"}, "init_lora_weights 'pissa'"),
             ("adapter_config.json", {"alpha_pattern": {".*query": 3}}, "is a pattern"),
             ("lora_A", "lora_C", "without its other half"),
             (
