@@ -11,6 +11,7 @@ struct pair {
     const char *query, *target, *cigar;
     const char *letters; /* query as SAM has it; "" = none */
     double score, identity, columns;
+    size_t i, j; /* residues of query and target in front of the first column */
 };
 
 struct reading {
@@ -67,6 +68,13 @@ static size_t at_most(const char *letters)
     return n < BI_VIEW_ALIGNED ? n : BI_VIEW_ALIGNED;
 }
 
+/* A count in a field; 0 when it holds none. */
+static size_t number_of(const char *field)
+{
+    double x;
+    return bi_parse_f64(field, strlen(field), &x) && x >= 0 && x < 1e15 ? (size_t)x : 0;
+}
+
 static int keep(struct reading *r, struct pair p, char **f, size_t n, struct bioinfer_error *err)
 {
     struct bi_arena *arena = &r->s->view.arena;
@@ -75,12 +83,18 @@ static int keep(struct reading *r, struct pair p, char **f, size_t n, struct bio
     double equal;
     bool is_plain;
     p.score = p.identity = NAN;
-    if (!score && r->kind == 's')
+    if (!score && r->kind != 't')
         score = tag_of(f, at, n, "as:");
     if (score)
         bi_parse_f64(score, strlen(score), &p.score);
     if (r->kind == 't' && n > 3)
         bi_parse_f64(f[3], strlen(f[3]), &p.identity);
+    if (r->kind == 's')
+        p.j = number_of(f[3]) > 0 ? number_of(f[3]) - 1 : 0;
+    if (r->kind == 'p') {
+        p.i = number_of(f[2]);
+        p.j = number_of(f[7]);
+    }
     p.columns = NAN;
     if (!p.cigar || !read_cigar(p.cigar, &p.columns, &equal, &is_plain))
         p.cigar = NULL;
@@ -135,7 +149,7 @@ static bool draw(struct bi_show *s, struct bi_alignment *a, const struct pair *p
                  const char *target)
 {
     const size_t n_query = strlen(query), n_target = strlen(target);
-    size_t columns = (size_t)p->columns, at = 0, i = 0, j = 0;
+    size_t columns = (size_t)p->columns, at = 0, i = p->i, j = p->j;
     char *rows[3];
     a->n_columns = (uint32_t)(columns < UINT32_MAX ? columns : UINT32_MAX);
     columns = columns < BI_VIEW_ALIGNED ? columns : BI_VIEW_ALIGNED;

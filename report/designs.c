@@ -21,7 +21,8 @@ struct designs {
     size_t n, cap;
     const char *name; /* the structure at hand */
     uint64_t n_lines;
-    bool open; /* the last design waits for its sequence */
+    bool open;   /* the last design waits for its sequence */
+    bool is_cut; /* the file has more designs than are read */
 };
 
 static struct design *add(struct designs *d, struct bioinfer_error *err)
@@ -65,7 +66,7 @@ static int take_fasta(void *user, char *line, size_t n, uint64_t number, struct 
         if (native && !(d->name = bi_view_text(&d->s->view, line + 1, name)))
             return bi_show_no_memory(d->s, err);
         if (d->n >= BI_VIEW_ROWS)
-            return 1;
+            return d->is_cut = true;
         if (!d->name)
             return bi_fail(err, BIOINFER_FORMAT, "%s: line %llu: a design before its structure",
                            d->s->path, (unsigned long long)number);
@@ -104,7 +105,7 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
     if (number == 1 || !n)
         return 0;
     if (d->n >= BI_VIEW_ROWS)
-        return 1;
+        return d->is_cut = true;
     if (bi_fields(line, '\t', f, 8) != 8 || strlen(f[6]) > MOST_LENGTH)
         return bi_fail(err, BIOINFER_FORMAT,
                        "%s: line %llu: expected the eight columns of a table of designs",
@@ -234,8 +235,9 @@ int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err
         if (bi_view_wants(&s->view, d.all[i].name, strlen(d.all[i].name)) && logos++ < MOST_LOGOS)
             st = add_logo(s, d.all + i, end - i, err);
     }
-    if (!st && (!bi_view_fact(&s->view, "Structures", "%zu", structures) ||
-                !bi_view_fact(&s->view, "Designs", "%zu", designed)))
+    if (!st &&
+        (!bi_view_fact(&s->view, "Structures", "%s%zu", d.is_cut ? "the first " : "", structures) ||
+         !bi_view_fact(&s->view, "Designs", "%s%zu", d.is_cut ? "the first " : "", designed)))
         st = bi_show_no_memory(s, err);
     if (!st)
         st = add_table(&d, err);

@@ -37,29 +37,33 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
     char *f[6] = {"", "", "", "", "", ""};
     double ordinal = 0, length = 0;
     size_t k;
+    char *id;
     bool failed;
     if (number == 1 || !n)
         return 0;
     if (bi_fields(line, '\t', f, 6) < 4 || !bi_parse_f64(f[0], strlen(f[0]), &ordinal) ||
-        !bi_parse_f64(f[2], strlen(f[2]), &length) || ordinal < 0 || length < 0)
+        !bi_parse_f64(f[2], strlen(f[2]), &length) || ordinal < 0 ||
+        !(length >= 0 && length < 1e15))
         return bi_fail(err, BIOINFER_FORMAT,
                        "%s: line %llu: expected ordinal, id, length and status", r->path,
                        (unsigned long long)number);
     failed = strcmp(f[3], "ok") != 0;
     m->n_failed += failed;
     m->residues += failed ? 0 : (uint64_t)length;
+    /* arrays are told from tracks by the lengths of all records, those that are not shown, too */
+    if (!(id = bi_arena_strndup(&v->arena, f[1], strlen(f[1]))) ||
+        (!failed && bi_map_add(&m->lengths_by_id, id, strlen(id), (uint64_t)length, NULL) < 0))
+        return bi_show_no_memory(r->s, err);
     if (m->n_kept >= r->shown || r->row++ < bi_view_pick(m->n_kept, r->shown, m->n))
         return 0;
     k = m->n_kept++;
     m->ordinals[k] = (uint64_t)ordinal;
     m->lengths[k] = length;
     m->used[k] = failed ? NAN : length;
-    m->ids[k] = bi_arena_strndup(&v->arena, f[1], strlen(f[1]));
+    m->ids[k] = id;
     m->statuses[k] = bi_view_text(v, f[3], strlen(f[3]));
     m->messages[k] = bi_view_text(v, f[5], strlen(f[5]));
-    if (!m->ids[k] || !m->statuses[k] || !m->messages[k] ||
-        (!failed &&
-         bi_map_add(&m->lengths_by_id, m->ids[k], strlen(m->ids[k]), (uint64_t)length, NULL) < 0))
+    if (!m->statuses[k] || !m->messages[k])
         return bi_show_no_memory(r->s, err);
     return 0;
 }

@@ -150,10 +150,11 @@ function save(canvas, name) {
 function ticks(low, high, n) {
   const span = high - low || 1;
   let step = Math.pow(10, Math.floor(Math.log10(span / n)));
+  if (!(step > 0) || !Number.isFinite(step)) return [low];
   while (span / step > n) step *= span / (2 * step) <= n ? 2 : span / (5 * step) <= n ? 5 : 10;
-  const list = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * span; k++)
-    list.push(Number((k * step).toPrecision(12)));
+  const list = [], first = Math.ceil(low / step - 1e-9);
+  for (let k = 0; k <= n + 1 && (first + k) * step <= high + 1e-9 * span; k++)
+    list.push(Number(((first + k) * step).toPrecision(12)));
   return list;
 }
 

@@ -32,7 +32,7 @@ static const struct {
                 {"contacts", CONTACTS}, {"per-residue", RESIDUES}, {"attentions", ATTENTIONS},
                 {"logits", LETTERS},    {"log_probs", LETTERS},    {"probs", LETTERS},
                 {"S", OTHER},           {"scores", OTHER},         {"mask", OTHER},
-                {"design_mask", OTHER}};
+                {"design_mask", OTHER}, {"class-logits", OTHER}};
 
 struct named {
     const struct bi_array_entry *e;

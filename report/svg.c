@@ -187,10 +187,18 @@ static void put_scale(struct bi_buf *out, const struct bi_heat *h, double x, dou
           h->value_name);
 }
 
+/* Ticks of an axis: of numbers so large that a step does not change them there would be no end. */
+enum { MOST_TICKS = 200 };
+
 /* The least step of 1, 2 or 5 times a power of ten that gives at most `most` steps over `span`. */
 static double step_of(double span, double most)
 {
-    double step = pow(10, floor(log10(span / most)));
+    double step;
+    if (!(span > 0) || !isfinite(span))
+        return 1;
+    step = pow(10, floor(log10(span / most)));
+    if (!(step > 0))
+        return span;
     while (!(span / step <= most))
         step *= span / (2 * step) <= most ? 2 : span / (5 * step) <= most ? 5 : 10;
     return step;
@@ -219,8 +227,9 @@ static void svg_heat(struct bi_buf *out, const struct bi_view *v, const struct b
             bi_buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"#1c2430\"/>\n",
                           left + cell * (c + 0.5), top + 14.0 * (double)(at - h->row_letters) + 7);
     }
-    for (double at = ceil((double)h->first / step) * step; at < (double)h->first + span;
-         at += step) {
+    const double from = ceil((double)h->first / step) * step;
+    for (double at = from, k = 0; at < (double)h->first + span && k < MOST_TICKS;
+         at = from + ++k * step) {
         const double x = left + ((at - (double)h->first) / h->step + 0.5) * cell;
         number_label(out, x, top + height + 15, "font-size=\"11\" text-anchor=\"middle\"", at);
         if (square)
@@ -249,7 +258,8 @@ static void svg_histogram(struct bi_buf *out, const struct bi_view *v, const str
                       (unsigned long long)h->counts[k]);
     bi_buf_printf(out, "<path d=\"M%.0f %.0fh%.0f\" stroke=\"#8a94a3\"/>\n", left, top + height,
                   width);
-    for (double at = ceil(h->low / step) * step; at <= h->high; at += step)
+    const double from = ceil(h->low / step) * step;
+    for (double at = from, k = 0; at <= h->high && k < MOST_TICKS; at = from + ++k * step)
         number_label(out, left + (at - h->low) / span * width, top + height + 17,
                      "font-size=\"11\" text-anchor=\"middle\"", at);
     number_label(out, left - 8, top + 9, "font-size=\"11\" text-anchor=\"end\"", most);
@@ -362,7 +372,8 @@ static void svg_tracks(struct bi_buf *out, const struct bi_view *v, const struct
         number_label(out, left + width + 4, y + 10, "font-size=\"10\" fill=\"#5b6675\"", high);
     }
     svg_genes(out, t, left, bottom, width);
-    for (double at = ceil(t->start / step) * step; at <= t->start + span; at += step) {
+    const double from = ceil(t->start / step) * step;
+    for (double at = from, k = 0; at <= t->start + span && k < MOST_TICKS; at = from + ++k * step) {
         char text[32];
         text[bi_print_f64(text, at)] = '\0';
         label(out, left + (at - t->start) / span * width, bottom + genes + 14,

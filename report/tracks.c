@@ -24,13 +24,15 @@ struct reading {
 };
 
 /* CONTIG:START-END, numbered from 0, the end outside. */
+static const double MOST_BASES = 1e15; /* a double holds every place up to there */
+
 static bool parse_region(struct region *r, const char *text)
 {
     const char *colon = strrchr(text, ':'), *dash = colon ? strchr(colon, '-') : NULL;
     if (!dash || (size_t)(colon - text) >= sizeof r->contig ||
         !bi_parse_f64(colon + 1, (size_t)(dash - colon) - 1, &r->start) ||
         !bi_parse_f64(dash + 1, strlen(dash + 1), &r->end) || !(r->end > r->start) ||
-        !(r->start >= 0))
+        !(r->start >= 0) || r->end - r->start < 1 || r->end > MOST_BASES)
         return false;
     memcpy(r->contig, text, (size_t)(colon - text));
     r->contig[colon - text] = '\0';
@@ -49,7 +51,7 @@ static int take_interval(void *user, char *line, size_t n, uint64_t number,
         return 0;
     if (bi_fields(line, '\t', f, 4) != 4 || !bi_parse_f64(f[1], strlen(f[1]), &start) ||
         !bi_parse_f64(f[2], strlen(f[2]), &end) || !(end > start) || !(start >= 0) ||
-        !bi_parse_f64(f[3], strlen(f[3]), &value))
+        end > MOST_BASES || !bi_parse_f64(f[3], strlen(f[3]), &value))
         return bi_fail(err, BIOINFER_FORMAT, "%s: line %llu: expected contig, start, end and value",
                        r->path, (unsigned long long)number);
     if (!r->to) {

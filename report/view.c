@@ -110,11 +110,12 @@ bool bi_view_histogram(struct bi_view *v, const char *group, const char *title,
     for (size_t i = 0; i < n; i++)
         if (isfinite(values[i]))
             sum += sorted[k++] = values[i];
+    if (k > 1)
+        qsort(sorted, k, sizeof *sorted, compare);
     if (k < 2 || !isfinite(sum) || !isfinite(sorted[k - 1] - sorted[0])) {
         bi_free(v->arena.env, sorted);
         return true;
     }
-    qsort(sorted, k, sizeof *sorted, compare);
     if (!(f = bi_view_add(v, BI_FIGURE_HISTOGRAM, group, title))) {
         bi_free(v->arena.env, sorted);
         return false;

@@ -270,6 +270,26 @@ class Reports(unittest.TestCase):
         one = self.page('al.tsv', '--record', 't2').figures('alignment')
         self.assertEqual([f['title'] for f in one], ['q2 / t2'])
 
+    def test_alignments_that_begin_inside(self):
+        self.write('a.fa', '>q\nACGT\n')
+        self.write('b.fa', '>t\nTTTTACGT\n')
+        for kind in 'tsv', 'sam', 'paf':
+            self.run_it('align', 'a.fa', 'b.fa', '--mode', 'ends-free', '-o', 'al.' + kind, '-q')
+            page = self.page('al.' + kind, '--sequences', 'a.fa,b.fa')
+            rows = page.figures('alignment')[0]['rows']
+            self.assertTrue(rows[2].endswith('ACGT') and rows[0].endswith('ACGT'), (kind, rows))
+
+    def test_numbers_without_ticks(self):
+        """Axes end where a step does not change a number, and where there is no span."""
+        for values in ('0.3', '0.30000000000000004'), ('1e17', '1e17'), ('1e308', '-1e308'):
+            self.write('n.tsv', 'id\tx\na\t%s\nb\t%s\n' % values)
+            self.page('n.tsv')
+            self.run_it('plot', 'n.tsv', code=0 if values[0] != '1e308' else 66)
+        self.write('t.bedgraph', 'chr1\t0\t10\t1\n')
+        self.refused('t.bedgraph', 'CONTIG:START-END', also=('--record', 'chr1:0-0.5'))
+        self.write('far.bedgraph', 'chr1\t100000000000000000000\t100000000000000016384\t1\n')
+        self.refused('far.bedgraph', 'line 1')
+
     def test_tracks(self):
         self.write('w.npz', b'')
         with zipfile.ZipFile(self.path('w.npz'), 'w') as z:
