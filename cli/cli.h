@@ -206,6 +206,7 @@ struct cli {
     const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
     bool kept;               /* a journal of this run is there to go on with */
+    bool lost_record;        /* --strict stopped the run at a record without a result */
     uint64_t n_told;         /* records without a result, named or not */
     bool told_nucleotides;
 };
@@ -295,6 +296,8 @@ void cli_output_field(struct cli_output *out, const char *text);
 /* Whether --resume or --shard asks for a journal where a run needs none. */
 bool cli_job_wanted(const struct cli_options *o);
 /* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
+/* Raises the number of files that this process may have open as far as it may. */
+void cli_allow_many_files(void);
 /* Opens the index of the input for a job that would not read all of it, when there is one. */
 int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params);
 bool cli_job_needs_file(struct cli *cli, const char *path);

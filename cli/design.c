@@ -88,6 +88,7 @@ static int lose_structure(struct run *run, const struct bioinfer_result *r,
     if (!run->cli->options->strict)
         return 0;
     run->stage = CLI_AT_READ;
+    run->cli->lost_record = true;
     err->status = r->status;
     snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
     return r->status;

@@ -120,6 +120,7 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
                      result->message);
         if (run->cli->options->strict) {
             run->stage = CLI_AT_READ;
+            run->cli->lost_record = true;
             err->status = result->status;
             snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
             return result->status;
@@ -413,7 +414,7 @@ int cli_embed(struct cli *cli)
     if (st) {
         cli->kept = cli_job_keeps(run.job, &run.stats, st);
         code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run.stage, st, &err);
-        if (o->strict && run.job && code == CLI_EXIT_DATA)
+        if (cli->lost_record && run.job)
             bioinfer_job_discard(run.job);
         else
             cli_job_say_kept(cli, &run.stats, false);
@@ -422,7 +423,7 @@ int cli_embed(struct cli *cli)
     if ((st = finish(&run, &err))) {
         cli->kept = cli_job_keeps(run.job, &run.stats, st);
         code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-        cli_job_say_kept(cli, &run.stats, true);
+        cli_job_say_kept(cli, &run.stats, st != BIOINFER_FORMAT && st != BIOINFER_MISMATCH);
         goto out;
     }
     if (o->profile && !run.pool)

@@ -153,7 +153,7 @@ int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code)
 
     if (!job)
         return code;
-    if (cli->options->strict && code == CLI_EXIT_DATA) {
+    if (cli->lost_record) {
         bioinfer_job_discard(job);
         return code;
     }
@@ -174,7 +174,8 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
         return CLI_EXIT_OK;
     cli->kept = cli_job_keeps(job, stats, st);
     code = cli_fail(cli, CLI_AT_WRITE, st, &err);
-    cli_job_say_kept(cli, stats, true);
+    /* damage that the build has found is no complete job */
+    cli_job_say_kept(cli, stats, st != BIOINFER_FORMAT && st != BIOINFER_MISMATCH);
     return code;
 }
 
@@ -231,8 +232,7 @@ int cli_index(struct cli *cli)
 
 /* ---- bioinfer merge FILE [PART ...] ---- */
 
-/* Each shard is two open files; the library does with fewer, by opening them again and again. */
-static void allow_many_files(void)
+void cli_allow_many_files(void)
 {
     struct rlimit limit;
 
@@ -253,7 +253,7 @@ int cli_merge(struct cli *cli)
 
     if ((code = cli_open_context(cli)))
         return code;
-    allow_many_files();
+    cli_allow_many_files(); /* two for each shard; the library does with fewer, more slowly */
     st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params, &stats,
                             &err);
     if (st)

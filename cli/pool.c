@@ -136,6 +136,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
     p->last = &p->first;
     p->chunk_work = CLI_FIRST_CHUNK;
     p->watchdog = cli->options->watchdog ? (double)cli->options->watchdog : WATCHDOG;
+    cli_allow_many_files(); /* four for each worker */
     if ((code = cli_pool_devices(p)))
         return code;
     for (int waiting = 1; waiting && !st && !cli_stop_signal();) {

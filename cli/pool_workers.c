@@ -151,12 +151,19 @@ int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
 
 /* ---- frames in ---- */
 
+static int bad_frame(struct cli_pool *p, const struct cli_pool_worker *w)
+{
+    snprintf(p->err.text, sizeof p->err.text, "%s: a worker sent a frame that cannot be",
+             w->device);
+    return p->status = BIOINFER_INTERNAL;
+}
+
 static int check_hello(struct cli_pool *p, struct cli_pool_worker *w)
 {
     struct cli_hello h;
 
     if (w->frame.size != sizeof h)
-        return p->status = BIOINFER_INTERNAL;
+        return bad_frame(p, w);
     memcpy(&h, w->bytes, sizeof h);
     w->ready = true;
     if (!p->hello.name[0])
@@ -192,17 +199,17 @@ static int take_shared(struct cli_pool *p, struct cli_pool_worker *w)
     int st;
 
     if (k >= (uint32_t)w->n_shared || w->frame.size != sizeof size || fstat(w->shared[k], &file))
-        return p->status = BIOINFER_INTERNAL;
+        return bad_frame(p, w);
     memcpy(&size, w->bytes, sizeof size);
     if (!size || (uint64_t)file.st_size < size)
-        return p->status = BIOINFER_INTERNAL;
+        return bad_frame(p, w);
     bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, w->shared[k], 0);
     if (bytes == MAP_FAILED)
         return cli_pool_no_memory(p);
     st = cli_pool_take(p, w->chunks[0], bytes, size);
     munmap(bytes, size);
     if (size > SHARED_KEPT && ftruncate(w->shared[k], 0)) /* else its pages serve the next one */
-        return p->status = BIOINFER_INTERNAL;
+        return bad_frame(p, w);
     return st || put_out(w, &taken, sizeof taken) ? st : cli_pool_no_memory(p);
 }
 

@@ -524,6 +524,7 @@ static int lose_record(struct score *s, const struct bioinfer_result *r, struct 
     if (!s->cli->options->strict)
         return 0;
     s->stage = CLI_AT_READ;
+    s->cli->lost_record = true;
     err->status = BIOINFER_FORMAT;
     snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
     return BIOINFER_FORMAT;

@@ -364,6 +364,7 @@ int put_result(struct run *run, const struct unit *u, int i, int status, const c
         cli_say_lost(run->cli, "%s: no result: %s: %s", r.id, bioinfer_status_name(status),
                      message);
         if (run->cli->options->strict) {
+            run->cli->lost_record = true;
             cli_say(run->cli, "--strict: stopped, nothing written");
             return CLI_EXIT_DATA;
         }

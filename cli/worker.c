@@ -381,7 +381,9 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     options.device = device;
     options.threads = atoi(slash + 1);
     worker.n_shared = strchr(slash, ':') ? atoi(strchr(slash, ':') + 1) : 0;
-    for (int k = 0; k < worker.n_shared && k < CLI_SHARED; k++)
+    if (worker.n_shared < 0 || worker.n_shared > CLI_SHARED)
+        return CLI_EXIT_USAGE;
+    for (int k = 0; k < worker.n_shared; k++)
         worker.shared[k] = true;
     cli->options = &options;
     worker.cli = cli;

@@ -140,8 +140,10 @@ int bi_task_run_direct(struct bi_task *t, struct bioinfer_error *err)
         goto out;
     }
     if (bi_thread_start(&gives, give, &l)) {
+        pthread_mutex_lock(&l.lock);
         l.ended = true; /* nothing was read, so the other one ends at once */
         pthread_cond_broadcast(&l.changed);
+        pthread_mutex_unlock(&l.lock);
         pthread_join(computes, NULL);
         st = run_alone(t, err);
         goto out;

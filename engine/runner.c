@@ -454,6 +454,10 @@ static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bi
         size_t count = n - done < step ? n - done : step;
         struct bioinfer_error why = {0};
         struct bi_exec_slot *slot;
+        if (order[done]->state == BI_ITEM_DONE) { /* collected before memory failed another one */
+            done++;
+            continue;
+        }
         if (!(st = start(r, order + done, count, &slot, &why)) &&
             !(st = bi_exec_wait(r->t->exec, slot, &why)))
             st = collect(r, slot, order + done, count, &why);

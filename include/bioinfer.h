@@ -931,7 +931,9 @@ enum { BIOINFER_PAIRS_AHEAD = 3 }; /* times a source may have given pairs the si
 struct bioinfer_align_stream {     /* reads, aligns and hands out at once, in order */
     size_t struct_size; /* source: on the caller's thread: 1; 0 = no more; < 0 = a status */
     int (*source)(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err);
-    int (*sink)(void *user, const struct bioinfer_pairs *pairs, /* on another thread */
+    /* On another thread, of 2 MiB of stack and no signals, or on the caller's where the system has
+     * none to give. Results and what they point to live during the call. */
+    int (*sink)(void *user, const struct bioinfer_pairs *pairs,
                 const struct bioinfer_alignment *results, struct bioinfer_error *err);
     void *user;
 };

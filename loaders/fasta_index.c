@@ -279,10 +279,11 @@ void bi_fasta_index_close(struct bioinfer_index **index)
 int bi_fasta_seek(struct bioinfer_reader *reader, const struct bioinfer_index *x, uint64_t ordinal,
                   struct bioinfer_error *err)
 {
-    const struct bi_fasta_entry *e = &x->entries[ordinal / x->block];
+    const struct bi_fasta_entry *e;
     if (ordinal >= x->n_records || ordinal % x->block)
         return bi_fail(err, BIOINFER_INVALID,
                        "reader: record %" PRIu64 " begins no block of the index", ordinal);
+    e = &x->entries[ordinal / x->block];
     return bi_fasta_go_to(reader, e->offset, e->line, ordinal, err);
 }
 

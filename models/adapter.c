@@ -47,7 +47,7 @@ struct bi_adapter {
 /* The name of the trunk in front of a name; "" = there is none. */
 static const char *trunk_of(const char *name)
 {
-    static const char *const trunks[] = {"esm.", "bert.", "transformer.", "esmc."};
+    static const char *const trunks[] = {"esm.", "bert.", "transformer."};
     for (size_t i = 0; i < BI_COUNT(trunks); i++)
         if (!strncmp(name, trunks[i], strlen(trunks[i])))
             return trunks[i];

@@ -49,12 +49,13 @@ static const struct kind *kind_of(const struct bi_model *model)
 {
     const struct bi_json *list = bi_json_get(model->cp->config, "architectures");
     const char *class = list && list->type == BI_JSON_ARRAY ? bi_json_string(list->first) : NULL;
+    const char *type = bi_json_string(bi_json_get(model->cp->config, "model_type"));
     const char *task = model->adapter ? bi_adapter_task(model->adapter) : NULL;
     const bool residues = task ? !strcmp(task, "TOKEN_CLS")
                                : ends_with(class, "ForTokenClassification");
     const bool sequences = task ? !strcmp(task, "SEQ_CLS")
                                 : ends_with(class, "ForSequenceClassification");
-    if (!strcmp(model->def->name, "prott5") && sequences)
+    if (sequences && type && !strcmp(type, "t5"))
         return NULL; /* it reads the decoder's last token */
     for (size_t i = 0; i < BI_COUNT(kinds); i++) {
         const struct kind *k = &kinds[i];

@@ -409,22 +409,31 @@ static int make_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
     return 0;
 }
 
-/* Makes the second halves of those changes whose convolutions are there: 1; 0 = there are none. */
+/* Makes the second halves of those changes whose convolutions are there: 1; 0 = none were asked
+ * for. Where whole windows took the place of all of them, the piece is complete without items. */
 static int make_patched(struct bioinfer_tracks *s, struct bi_window_unit *w,
                         struct bioinfer_error *err)
 {
     struct bi_tracks_work *of = w->work;
+    bool any = false;
     size_t n = 0;
     int st;
     for (size_t i = 0; i < w->n_work; i++)
         if (of[i].patch)
             of[n++] = of[i];
-    if (!n)
-        return 0;
+    if (!n) {
+        for (size_t i = 0; i < w->unit.n_items; i++)
+            any |= bi_item_part(&w->unit.items[i]) == BI_TRACKS_CONVOLUTIONS;
+        w->unit.n_items = 0;
+        if (any)
+            end_piece(w);
+        return any;
+    }
     w->work = NULL;
     w->n_work = 0;
     if ((st = make_room(s, w, n, err)))
-        n = 0;
+        while (n)
+            bi_free(s->task.env, of[--n].patch);
     for (size_t i = 0; i < n; i++)
         bi_tracks_item(s, w, (int32_t)i, BI_TRACKS_REST, of[i]);
     w->unit.n_items = n;
@@ -531,8 +540,10 @@ static int tracks_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_err
     n = w->n_changes / (size_t)s->most_changed;
     u->items[0].size.n_seqs += u->is_over ? 0 : (int32_t)n;
     n = w->n_changes < (size_t)s->piece ? w->n_changes : (size_t)s->piece;
-    u->result_size = (n + 1) * s->values.size +
+    u->result_size = (n + 1) * s->values.size + (size_t)s->t->window +
                      (w->kept ? (size_t)s->n_views * s->features.size : 0);
+    for (size_t i = 0; i < w->n_changes; i++)
+        u->result_size += sizeof *w->changes + (uint64_t)(w->changes[i].end - w->changes[i].first);
     return 1;
 }
 

@@ -184,7 +184,7 @@ static void pass_on(struct fiber *f)
 #if !defined SANITIZED /* it would have to know which stack each one comes from */
     const int wave = machine->launch->wave, at = f->self.thread % wave;
     struct fiber *lanes = f - at;
-    for (int i = at + 1; i < at + wave; i++) {
+    for (int i = at + 1; i < at + wave && !machine->error; i++) {
         struct fiber *next = &lanes[i < wave ? i : i - wave];
         if (next->state == READY) {
             bi_emu_self = &next->self;

@@ -321,7 +321,7 @@ THREADS = ["", "--threads=1", "--threads=3"]
 def scores(folder):
     compare(folder, "score", ["score", "one.fasta", "--weights", os.path.join(GOLDEN, "esm2", "hf-d16"), "--device=cpu"],
             {"method": ["", "--method=pppl", "--method=wt-marginals", "--method=masked-marginals"],
-             "mutations": ["", "--mutations=m.csv"], "column": ["", "--mutation-col=mutant"],
+             "mutations": ["", "--mutations=m.csv", "--mutations=m.csv --mutation-col=mutant"],
              "offset": ["", "--offset=1", "--offset-idx=3"], "strict": ["", "--strict"],
              "residues": ["", "--raw-residues"], "precision": ["", "--precision=fp32"],
              "length": ["", "--max-length=16"]},

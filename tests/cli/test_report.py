@@ -451,5 +451,5 @@ class Reports(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    EXE, ROOT = sys.argv[1:3]
+    EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -180,4 +180,4 @@ def main(exe, shots=None):
 
 
 if __name__ == '__main__':
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*(os.path.abspath(a) for a in sys.argv[1:])))

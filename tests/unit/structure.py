@@ -39,7 +39,7 @@ ONLY = {
                          'kernels/norm_act.h'},  # sizes, activations
     ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h'},  # sizes of what a loop decides
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
-    ('jobs', 'loaders'): {'loaders/json.h'},
+    ('jobs', 'loaders'): {'loaders/json.h', 'loaders/fasta_index.h'},
     ('base', 'include'): {'include/bioinfer.h'},
     ('bench', 'base'): {'base/team.h'},
     ('cli', 'include'): {'include/bioinfer.h'},
