@@ -440,7 +440,7 @@ def has_bytes(path):
 def wait_for(path, p):
     """Waits until the file holds something, or the process has ended."""
     while p.poll() is None and not has_bytes(path):
-        pass
+        time.sleep(.0002)
 
 
 def kills(task, count):
