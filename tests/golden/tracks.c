@@ -361,7 +361,7 @@ static void pieces(const struct golden *g)
         .sequence = g->sequence, .others = (const char *const *)s, .n = N, .values = got};
     size_t n_pieces = 0;
     for (int i = 0; i < N; i++)
-        s[i] = changed(g, i % w, i % w == i ? 1 : 2);
+        s[i] = changed(g, i % w, i % w == i || i % w == w - 1 ? 1 : 2);
     CHECK_EQ(test_run_windows(t, &window, 1, &n_pieces, &err), 0);
     CHECK_EQ(n_pieces, 2);
     for (int i = 0; i < CHECKED; i++) {
