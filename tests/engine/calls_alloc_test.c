@@ -216,6 +216,7 @@ int main(int argc, char **argv)
             got = (struct outcome){0};
         }
         printf("%s: %ld allocations, %ld runs\n", calls[i].name, (long)f.n_calls, runs);
+        stacks_free(&stacks);
     }
     unlink(structure);
     unlink(fixed);

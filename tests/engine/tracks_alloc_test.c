@@ -139,5 +139,6 @@ int main(int argc, char **argv)
         free(parts[i]);
     free(want);
     free(got);
+    stacks_free(&stacks);
     return test_report();
 }
