@@ -183,6 +183,12 @@ bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_
     return true;
 }
 
+bool bi_ends_with(const char *text, const char *end)
+{
+    const size_t n = text ? strlen(text) : 0, m = strlen(end);
+    return text && n >= m && !strcmp(text + n - m, end);
+}
+
 double bi_now(void)
 {
     struct timespec t;

@@ -126,8 +126,10 @@ static inline uint64_t bi_le64(const void *p)
     return (uint64_t)bi_le32(p) | (uint64_t)bi_le32((const uint8_t *)p + 4) << 32;
 }
 
-/* ---- time ---- */
+/* ---- text and time ---- */
 
+/* A text ends with itself; NULL ends with nothing. */
+bool bi_ends_with(const char *text, const char *end);
 double bi_now(void); /* seconds, monotonic */
 
 /* ---- half precision ---- */

@@ -121,12 +121,6 @@ static const struct {
                {"torch.tensor", "torch._tensor"},
                {"torch.cuda", "torch"}}; /* storages of a GPU; see bi_pickle_push_symbol() */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && !strcmp(text + n - k, end);
-}
-
 int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module, size_t module_len,
                           const char *name, size_t name_len)
 {
@@ -271,7 +265,7 @@ int bi_pickle_persistent_id(struct bi_pickle_machine *m)
     if (is_quantised(v[1].u.symbol))
         return bi_pickle_fail(m, BIOINFER_UNSUPPORTED, "quantised tensors (%s) are not read",
                               v[1].u.symbol->name);
-    if (!ends_with(v[1].u.symbol->name, "Storage"))
+    if (!bi_ends_with(v[1].u.symbol->name, "Storage"))
         return bi_pickle_fail(m, BIOINFER_FORMAT, "persistent id: %s is no storage class",
                               v[1].u.symbol->name);
     if (v[2].type != BI_PICKLE_STRING || !v[2].u.text->n || v[2].u.text->n > BI_MAX_NAME ||

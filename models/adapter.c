@@ -62,11 +62,10 @@ static const char *bare(const char *name)
 /* Cuts `tail` off the end of text: true when it was there. */
 static bool cut(char *text, const char *tail)
 {
-    const size_t n = strlen(text), m = strlen(tail);
-    if (n < m || strcmp(text + n - m, tail))
-        return false;
-    text[n - m] = '\0';
-    return true;
+    const bool is_there = bi_ends_with(text, tail);
+    if (is_there)
+        text[strlen(text) - strlen(tail)] = '\0';
+    return is_there;
 }
 
 /* Takes a part such as ".base_layer" out of the middle of a name. */
@@ -133,8 +132,7 @@ static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank
                            "%s/adapter_config.json: alpha_pattern '%.80s' is a pattern, expected "
                            "the name of a module",
                            a->path, j->key ? j->key : "");
-        if (!found && n >= m && !strcmp(module + n - m, j->key) &&
-            (n == m || module[n - m - 1] == '.'))
+        if (!found && bi_ends_with(module, j->key) && (n == m || module[n - m - 1] == '.'))
             found = bi_json_double(j, &alpha);
     }
     if (!(fabs(alpha) <= 1e9))

@@ -38,12 +38,6 @@ static const struct bi_tensor *find(const struct bi_model *model, const char *st
     return bi_model_find(model, name);
 }
 
-static bool ends_with(const char *text, const char *tail)
-{
-    const size_t n = text ? strlen(text) : 0, m = strlen(tail);
-    return n >= m && !strcmp(text + n - m, tail);
-}
-
 /* NULL: the checkpoint has no classifier, or one that cannot be computed. */
 static const struct kind *kind_of(const struct bi_model *model)
 {
@@ -52,9 +46,9 @@ static const struct kind *kind_of(const struct bi_model *model)
     const char *type = bi_json_string(bi_json_get(model->cp->config, "model_type"));
     const char *task = model->adapter ? bi_adapter_task(model->adapter) : NULL;
     const bool residues = task ? !strcmp(task, "TOKEN_CLS")
-                               : ends_with(class, "ForTokenClassification");
+                               : bi_ends_with(class, "ForTokenClassification");
     const bool sequences = task ? !strcmp(task, "SEQ_CLS")
-                                : ends_with(class, "ForSequenceClassification");
+                                : bi_ends_with(class, "ForSequenceClassification");
     if (sequences && type && !strcmp(type, "t5"))
         return NULL; /* it reads the decoder's last token */
     for (size_t i = 0; i < BI_COUNT(kinds); i++) {

@@ -32,12 +32,6 @@ static bool begins(const char *text, const char *with)
     return !strncmp(text, with, strlen(with));
 }
 
-static bool ends_with(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), k = strlen(suffix);
-    return n >= k && !strcmp(path + n - k, suffix);
-}
-
 /* "chr1 TAB 0 TAB 10 TAB 1.5" */
 static bool is_bedgraph(const char *line)
 {
@@ -76,7 +70,7 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
         return bi_show_designs(s, true, err);
     if (begins(t, "track type=bedGraph") || is_bedgraph(t))
         return bi_show_bedgraph(s, err);
-    if (begins(t, "ordinal\tid\tlength\tstatus") && ends_with(s->path, ".manifest.tsv"))
+    if (begins(t, "ordinal\tid\tlength\tstatus") && bi_ends_with(s->path, ".manifest.tsv"))
         return bi_fail(err, BIOINFER_INVALID,
                        "%s: this is the manifest; give the output beside it, whose manifest is "
                        "then read as well",
