@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "simd.h"
+#include "unchecked.h"
 
 /* MR x NV accumulators, NV vectors of a panel and one broadcast fill the registers. */
 #if BI_ISA_ID == BI_ISA_ID_avx512
@@ -43,7 +44,21 @@ struct micro {
 #define UNROLL_K UNROLL
 #endif
 
-BI_INLINE void micro(const struct micro *m, const int rows)
+/* All that micro() reads and writes. */
+BI_INLINE void check_operands(const struct micro *m, int rows)
+{
+    check_floats(m->a, m->k * rows);
+    check_floats(m->b, m->k * NR);
+    for (int r = 0; r < rows; r++) {
+        check_floats(m->c + r * m->ldc, NR);
+        if (m->residual)
+            check_floats(m->residual + r * m->ldr, NR);
+    }
+    if (m->bias)
+        check_floats(m->bias, NR);
+}
+
+BI_INLINE UNCHECKED void micro(const struct micro *m, const int rows)
 {
     const float *a = m->a, *b = m->b;
     const float *next = m->next;
@@ -117,8 +132,9 @@ BI_INLINE void micro(const struct micro *m, const int rows)
 }
 
 #define MICRO(rows)                                                                                \
-    static __attribute__((noinline)) void micro_##rows(const struct micro *m)                      \
+    static __attribute__((noinline)) UNCHECKED void micro_##rows(const struct micro *m)            \
     {                                                                                              \
+        check_operands(m, rows);                                                                   \
         micro(m, rows);                                                                            \
     }
 MICRO(2)
