@@ -1,7 +1,9 @@
 /* cli.h - what the files of the command share. Everything else comes from bioinfer.h.
  *
  *   main.c      dispatch, exit codes, signals, messages
- *   options.c   the table of options, parsing, --help
+ *   options.c   the tables of options and commands (options.h)
+ *   parse.c     the command line, by the tables
+ *   help.c      --help, by the tables
  *   format.c    names and suffixes of output formats
  *   suggest.c   what an unknown word may have meant
  *   embed.c     bioinfer MODEL INPUT
@@ -100,7 +102,7 @@ enum cli_command {
 /* What a design tells beside sequences and scores. */
 enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
 
-/* The fields options.c fills; zero or NULL = not given. */
+/* The fields parse.c fills; zero or NULL = not given. */
 struct cli_options {
     int argc; /* as given */
     char **argv;

@@ -1,0 +1,58 @@
+/* options.h - the tables of options and of commands, and what reads them.
+ *
+ *   options.c   the tables
+ *   parse.c     the command line, by the tables
+ *   help.c      --help, by the tables */
+#ifndef BI_CLI_OPTIONS_H
+#define BI_CLI_OPTIONS_H
+
+#include "cli.h"
+
+enum option_type {
+    FLAG,     /* bool */
+    TEXT,     /* const char * */
+    CHOICE,   /* const char *, one of `choices` */
+    OPTIONAL, /* const char *, one of `choices`; `implied` when no =VALUE follows */
+    COUNT,    /* int64_t, at least 1 */
+    NUMBER,   /* int64_t, at least 0; kept plus one: 0 = not given */
+    SHARD,    /* options.shard, options.n_shards */
+    OFFSET,   /* options.offset */
+    KINDS,    /* options.include */
+    LAYERS,   /* options.layers */
+    RULES     /* options.no_rules, repeatable */
+};
+
+struct cli_option {
+    const char *name;
+    char letter; /* 0 = none */
+    enum option_type type;
+    const char *arg; /* the name of the value in --help */
+    size_t field;
+    unsigned commands;
+    const char *choices; /* "a|b|c" */
+    const char *help;
+};
+
+struct cli_subcommand {
+    const char *name;
+    int command;
+    const char *usage, *summary;
+};
+
+#define CLI_FIELD(name) offsetof(struct cli_options, name)
+#define CLI_BOTH (CLI_EMBED | CLI_SCORE)
+#define CLI_RUNS (CLI_BOTH | CLI_TRACKS | CLI_DESIGN) /* a model on records */
+#define CLI_SHOWS (CLI_REPORT | CLI_PLOT)
+#define CLI_EVERY                                                                                  \
+    (CLI_RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE | CLI_INDEX |        \
+     CLI_SHOWS)
+
+/* Option i of the table, and subcommand i; NULL past the end. */
+const struct cli_option *cli_option_at(size_t i);
+const struct cli_subcommand *cli_subcommand_at(size_t i);
+/* The row of a command. */
+const struct cli_subcommand *cli_subcommand_of(int command);
+/* The kind of families that a command runs; -1 = it runs none. */
+int cli_kind_of(int command);
+
+#endif

@@ -1,0 +1,500 @@
+/* parse.c - the command line: options by the table, and what the words beside them mean. */
+#include "options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static bool parse_integer(const char *text, int64_t *out)
+{
+    char *end;
+    long long v;
+
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    if (errno || end == text || *end)
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t len = strlen(value);
+
+    for (const char *c = choices; c; c = strchr(c, '|')) {
+        c += *c == '|';
+        if (len && !strncmp(c, value, len) && (c[len] == '|' || !c[len]))
+            return true;
+    }
+    return false;
+}
+
+/* Cuts the next part of a comma list into `part`; false at the end or when too long. */
+static bool next_part(const char **list, char *part, size_t size)
+{
+    size_t n;
+
+    if (!*list)
+        return false;
+    n = strcspn(*list, ",");
+    if (n >= size)
+        n = size - 1;
+    memcpy(part, *list, n);
+    part[n] = 0;
+    *list = strchr(*list, ',');
+    if (*list)
+        ++*list;
+    return true;
+}
+
+static bool parse_kinds(struct cli_options *o, const char *value)
+{
+    char part[64];
+
+    while (next_part(&value, part, sizeof part)) {
+        unsigned bit = bioinfer_include_from_name(part);
+        if (!strcmp(part, "logprobs") || !strcmp(part, "probs")) {
+            o->design_include |= part[0] == 'l' ? CLI_LOG_PROBS : CLI_PROBS;
+            continue;
+        }
+        if (!bit) {
+            struct cli_nearest n = {.word = part};
+            for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
+                cli_consider(&n, bioinfer_include_name(b));
+            return cli_refuse_word("kind of output", part, "", &n);
+        }
+        o->include |= bit;
+    }
+    return true;
+}
+
+static bool parse_layers(struct cli_options *o, const char *value)
+{
+    char part[64];
+    int64_t layer;
+
+    while (next_part(&value, part, sizeof part)) {
+        if (!parse_integer(part, &layer) || layer < -10000 || layer > 10000) {
+            cli_say(NULL, "--layers: '%s' is not a layer number", part);
+            return false;
+        }
+        if (o->n_layers == CLI_MAX_LAYERS) {
+            cli_say(NULL, "--layers: more than %d layers", CLI_MAX_LAYERS);
+            return false;
+        }
+        o->layers[o->n_layers++] = (int)layer;
+    }
+    return true;
+}
+
+static bool parse_rule(struct cli_options *o, const char *value)
+{
+    size_t have = strlen(o->no_rules), len = strlen(value);
+
+    if (!len || have + len + 2 > sizeof o->no_rules) {
+        cli_say(NULL, len ? "--no-rule: too many names" : "--no-rule: the name is empty");
+        return false;
+    }
+    if (have)
+        o->no_rules[have++] = ',';
+    memcpy(o->no_rules + have, value, len + 1);
+    return true;
+}
+
+static bool parse_shard(struct cli_options *o, const char *value)
+{
+    char part[16] = "";
+    const char *slash = strchr(value, '/');
+    int64_t i = 0, n = 0;
+
+    if (slash && (size_t)(slash - value) < sizeof part)
+        memcpy(part, value, (size_t)(slash - value));
+    if (!slash || !parse_integer(part, &i) || !parse_integer(slash + 1, &n) || i < 1 || n < i ||
+        n > 1 << 20) {
+        cli_say(NULL, "--shard: '%s' is not I/N with I from 1 to N", value);
+        return false;
+    }
+    o->shard = (int)i;
+    o->n_shards = (int)n;
+    return true;
+}
+
+static bool set_value(struct cli_options *o, const struct cli_option *opt, const char *value)
+{
+    void *field = (char *)o + opt->field;
+    int64_t n;
+
+    switch (opt->type) {
+    case FLAG:
+        *(bool *)field = true;
+        return true;
+    case CHOICE:
+    case OPTIONAL:
+        if (!is_choice(opt->choices, value)) {
+            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value, opt->choices);
+            return false;
+        }
+        *(const char **)field = value;
+        return true;
+    case TEXT:
+        if (!*value) {
+            cli_say(NULL, "--%s: the value is empty", opt->name);
+            return false;
+        }
+        *(const char **)field = value;
+        return true;
+    case COUNT:
+    case OFFSET:
+        if (!parse_integer(value, &n) || n > INT_MAX || n < (opt->type == COUNT ? 1 : -INT_MAX)) {
+            cli_say(NULL, "--%s: '%s' is not a %snumber up to %d", opt->name, value,
+                    opt->type == COUNT ? "positive " : "", INT_MAX);
+            return false;
+        }
+        if (opt->type == OFFSET) {
+            o->offset = n;
+            o->has_offset = true;
+        } else {
+            *(int64_t *)field = n;
+        }
+        return true;
+    case NUMBER:
+        if (!parse_integer(value, &n) || n < 0 || n == INT64_MAX) {
+            cli_say(NULL, "--%s: '%s' is not a number from 0", opt->name, value);
+            return false;
+        }
+        *(int64_t *)field = n + 1;
+        return true;
+    case SHARD:
+        return parse_shard(o, value);
+    case KINDS:
+        return parse_kinds(o, value);
+    case LAYERS:
+        return parse_layers(o, value);
+    case RULES:
+        return parse_rule(o, value);
+    }
+    return false;
+}
+
+/* ---- the command line ---- */
+
+static const struct cli_option *find_option(const char *name, size_t len)
+{
+    const struct cli_option *opt;
+
+    for (size_t i = 0; (opt = cli_option_at(i)); i++)
+        if (strlen(opt->name) == len && !memcmp(opt->name, name, len))
+            return opt;
+    return NULL;
+}
+
+static bool unknown_option(const char *name, size_t len)
+{
+    char word[64] = "";
+    struct cli_nearest n = {.word = word};
+    const struct cli_option *opt;
+
+    memcpy(word, name, len < sizeof word ? len : sizeof word - 1);
+    for (size_t i = 0; (opt = cli_option_at(i)); i++)
+        cli_consider(&n, opt->name);
+    return cli_refuse_word("option", word, "--", &n);
+}
+
+/* The value of an OPTIONAL that has none. */
+static const char *implied(const struct cli_option *opt)
+{
+    return opt->field == CLI_FIELD(resume) ? "match" : "fused";
+}
+
+struct words {
+    const char **word; /* has room for all arguments */
+    int n;
+    unsigned allowed;             /* commands that know every option given */
+    const struct cli_option *odd; /* the option that narrowed `allowed` last */
+};
+
+static bool take_option(struct cli_options *o, struct words *w, const struct cli_option *opt,
+                        const char *value, int argc, char **argv, int *i)
+{
+    if (opt->type == FLAG && value) {
+        cli_say(NULL, "--%s takes no value", opt->name);
+        return false;
+    }
+    if (opt->type == OPTIONAL && !value) {
+        value = implied(opt);
+    } else if (opt->type != FLAG && !value) {
+        if (*i + 1 >= argc) {
+            cli_say(NULL, "--%s needs a value", opt->name);
+            return false;
+        }
+        value = argv[++*i];
+    }
+    if ((w->allowed & opt->commands) != w->allowed) {
+        w->allowed &= opt->commands;
+        w->odd = opt;
+    }
+    return set_value(o, opt, value);
+}
+
+static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv, int *i)
+{
+    for (const char *c = argv[*i] + 1; *c; c++) {
+        const struct cli_option *opt;
+        for (size_t k = 0; (opt = cli_option_at(k)); k++)
+            if (opt->letter == *c)
+                break;
+        if (!opt) { /* others have whole names behind one dash */
+            const bool whole = c == argv[*i] + 1 && c[1] && cli_habit(c);
+            const char word[] = {*c, 0};
+            return cli_refuse_word("option", whole ? c : word, "-",
+                                   &(struct cli_nearest){.word = word});
+        }
+        if (opt->type != FLAG) /* -oFILE or -o FILE */
+            return take_option(o, w, opt, c[1] ? c + 1 : NULL, argc, argv, i);
+        if (!take_option(o, w, opt, NULL, argc, argv, i))
+            return false;
+    }
+    return true;
+}
+
+static bool is_family(const char *word)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, word))
+            return true;
+    return false;
+}
+
+static bool designs(const char *word)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, word))
+            return bioinfer_family_kind(i) == BIOINFER_FAMILY_DESIGN;
+    return false;
+}
+
+static bool gives_tracks(const char *family)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, family))
+            return bioinfer_family_gives_tracks(i) != 0;
+    return false;
+}
+
+static bool unknown_model(const char *word)
+{
+    struct cli_nearest n = {.word = word};
+    const struct cli_subcommand *command;
+    const char *name;
+
+    for (size_t i = 0; (command = cli_subcommand_at(i)); i++)
+        cli_consider(&n, command->name);
+    for (int i = 0; (name = bioinfer_family_name(i)); i++) {
+        if (cli_names_weights(word, name)) {
+            cli_say(NULL,
+                    "unknown model or command '%s'; it is a name of weights: bioinfer %s INPUT "
+                    "--weights %s%s",
+                    word, name, strchr(word, '/') ? "" : "ORG/", word);
+            return false;
+        }
+        cli_consider(&n, name);
+    }
+    return cli_refuse_word("model or command", word, "", &n);
+}
+
+/* Whose help is asked for: of the command, or of the one that runs the model. */
+static void find_help(struct cli_options *o, const struct words *w, int used)
+{
+    if (w->n <= used || !is_family(w->word[used]) || (used && !(o->command & CLI_RUNS)))
+        return;
+    o->model = w->word[used];
+    if (designs(o->model))
+        o->command = CLI_DESIGN;
+    else if (gives_tracks(o->model))
+        o->command = CLI_TRACKS;
+    else if (!(o->command & CLI_BOTH))
+        o->command = CLI_EMBED;
+}
+
+/* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
+ * info FILE, molecule info FILE, devices; embed|score INPUT where --weights says what the model
+ * is. */
+static bool place_words(struct cli_options *o, struct words *w)
+{
+    const struct cli_subcommand *command;
+    int used = 0, wanted;
+    bool named = false;
+
+    if (w->n && !strcmp(w->word[0], "help")) {
+        o->help = true;
+        w->word++;
+        w->n--;
+    }
+    if (w->n == 1 && !strcmp(w->word[0], "version"))
+        o->version = true;
+    if (w->n == 1 && !strcmp(w->word[0], "models"))
+        o->models = true;
+    for (size_t i = 0; w->n && (command = cli_subcommand_at(i)); i++)
+        if (!strcmp(command->name, w->word[0])) {
+            o->command = command->command;
+            used = 1;
+            named = true;
+        }
+    if (o->command == CLI_MOLECULE && w->n > 1 && !strcmp(w->word[1], "info"))
+        used = 2;
+    if (o->help)
+        find_help(o, w, used);
+    if (o->help || o->version || o->models)
+        return true;
+    if (!w->n) {
+        cli_say(NULL, "no model given; see `bioinfer --help`");
+        return false;
+    }
+    if (o->command == CLI_MOLECULE && used != 2) {
+        cli_say(NULL, "something is missing; usage: %s", cli_subcommand_of(CLI_MOLECULE)->usage);
+        return false;
+    }
+    if (!named)
+        o->command = CLI_EMBED;
+    if (o->command & CLI_RUNS && w->n > used) {
+        bool found = named && o->weights && w->n - used == 1;
+        if (is_family(w->word[used]))
+            o->model = w->word[used++];
+        else if (!found)
+            return unknown_model(w->word[used]);
+        if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
+            o->command = CLI_TRACKS;
+        if (!named && o->model && designs(o->model))
+            o->command = CLI_DESIGN;
+        if (o->model && designs(o->model) != (o->command == CLI_DESIGN)) {
+            cli_say(NULL,
+                    designs(o->model) ? "%s takes structures: bioinfer design %s"
+                                      : "%s designs no sequences: bioinfer %s",
+                    o->model, o->model);
+            return false;
+        }
+    }
+    if (o->command == CLI_ALIGN && w->n - used >= 2)
+        o->second = w->word[used + 1];
+    wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
+    if (o->command == CLI_DESIGN && w->n - used > wanted)
+        wanted = w->n - used;
+    if (o->command == CLI_MERGE && w->n > used) {
+        o->parts = w->word + used + 1;
+        o->n_parts = w->n - used - 1;
+        wanted += o->n_parts;
+    }
+    if (w->n - used != wanted || (o->command & CLI_RUNS && !o->model && !(named && o->weights))) {
+        if (w->n - used > wanted)
+            cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
+        else
+            cli_say(NULL, "something is missing; usage: %s", cli_subcommand_of(o->command)->usage);
+        return false;
+    }
+    o->input = wanted ? w->word[used] : NULL;
+    o->inputs = w->word + used;
+    o->n_inputs = wanted;
+    if (o->command == CLI_DESIGN && o->raw_residues) {
+        cli_say(NULL,
+                "--raw-residues is for sequences: a design reads structures, and takes those of "
+                "--sequences as they stand anyway; leave it out");
+        return false;
+    }
+    if (!(w->allowed & (unsigned)o->command)) {
+        cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->odd->name,
+                cli_subcommand_of(o->command)->name);
+        return false;
+    }
+    return true;
+}
+
+/* Whether --device asks for more than one device, or may do so. */
+static bool names_several(const char *device)
+{
+    return device && (!strcmp(device, "all") || strchr(device, ','));
+}
+
+/* Checks options that exclude or need one another; says what is wrong. */
+static bool check_together(struct cli_options *o)
+{
+    bool pppl = o->method && !strcmp(o->method, "pppl");
+
+    if (pppl && (o->mutations || o->has_offset)) {
+        cli_say(NULL,
+                "--method pppl scores whole sequences: give the mutants as FASTA "
+                "records instead of --%s",
+                o->mutations ? "mutations" : "offset");
+        return false;
+    }
+    if (o->n_shards && o->strict) {
+        cli_say(NULL, "--strict and --shard do not go together");
+        return false;
+    }
+    if (o->n_shards && o->mutations) {
+        cli_say(NULL, "--mutations and --shard do not go together: one wild type cannot be cut "
+                      "into parts");
+        return false;
+    }
+    if (o->n_shards && o->rng && strcmp(o->rng, "native")) {
+        cli_say(NULL,
+                "--rng %s and --shard do not go together: PyTorch's numbers are drawn for "
+                "one structure after the other",
+                o->rng);
+        return false;
+    }
+    if (o->rng && strcmp(o->rng, "native") && (o->workers || names_several(o->device))) {
+        cli_say(NULL,
+                "--rng %s and %s do not go together: PyTorch's numbers are drawn for one "
+                "structure after the other, by one process",
+                o->rng, o->workers ? "--workers" : "several devices");
+        return false;
+    }
+    if (o->mutation_col && !o->mutations) {
+        cli_say(NULL, "--mutation-col needs --mutations");
+        return false;
+    }
+    return cli_check_format(o);
+}
+
+bool cli_parse(struct cli_options *o, int argc, char **argv)
+{
+    struct words w = {.word = calloc((size_t)argc + 1, sizeof *w.word), .allowed = CLI_EVERY};
+    bool only_words = false;
+
+    if (!w.word) {
+        cli_say(NULL, "out of memory");
+        return false;
+    }
+    o->words = w.word; /* lives as long as the options, which point into it */
+    o->argc = argc;
+    o->argv = argv;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (only_words || arg[0] != '-' || !arg[1]) {
+            w.word[w.n++] = arg;
+        } else if (!strcmp(arg, "--")) {
+            only_words = true;
+        } else if (arg[1] == '-') {
+            const char *name = arg + 2, *value = strchr(name, '=');
+            size_t len = value ? (size_t)(value - name) : strlen(name);
+            const struct cli_option *opt = find_option(name, len);
+            if (!opt)
+                return unknown_option(name, len);
+            if (!take_option(o, &w, opt, value ? value + 1 : NULL, argc, argv, &i))
+                return false;
+        } else if (!take_letters(o, &w, argc, argv, &i)) {
+            return false;
+        }
+    }
+    return place_words(o, &w) && (o->help || o->version || o->models || check_together(o));
+}
