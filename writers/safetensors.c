@@ -36,21 +36,103 @@ static int too_many(const struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     return bi_fail(err, BIOINFER_LIMIT,
                    "%s: more tensors than a safetensors header of %d bytes can name; "
-                   "npz has no such limit",
+                   "npz has no such limit, nor has the layout matrix",
                    w->path, MAX_HEADER);
 }
 
-/* The header has at least this of a record: one tensor, its id, and where its data are, behind those of
- * the records before it. */
+/* The header's words about one tensor, behind its name. */
+#define BEFORE_SHAPE ":{\"dtype\":\"%s\",\"shape\":["
+#define BEFORE_OFFSETS "],\"data_offsets\":[%llu,%llu]}"
+
+enum {
+    /* a comma and the name's quotes; "F32" instead of %s; no offsets yet */
+    ENTRY_SIZE = 3 + (sizeof BEFORE_SHAPE - 1) + 1 + (sizeof BEFORE_OFFSETS - 1) - 8,
+    MAX_SPECIAL = 8 /* tokens of a sequence that are no residues */
+};
+
+static uint64_t n_digits(uint64_t x)
+{
+    uint64_t n = 1;
+    for (; x > 9; x /= 10)
+        n++;
+    return n;
+}
+
+/* Gives the digits of first, first + step, ... of n numbers together. */
+static uint64_t sum_digits(uint64_t first, uint64_t step, uint64_t n)
+{
+    uint64_t sum = n;
+    for (uint64_t limit = 10; n && limit <= first + step * (n - 1); limit *= 10)
+        sum += limit > first ? n - (limit - first + step - 1) / step : n;
+    return sum;
+}
+
+/* A dimension that differs from record to record, as it counts residues or tokens. */
+static bool varies(const struct bioinfer_result *r, int64_t dim)
+{
+    return dim >= r->length && dim <= r->length + MAX_SPECIAL;
+}
+
+/* Gives the bytes that an array has at least; *text grows by those of its shape in the header. */
+static uint64_t least_array(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                            const struct bioinfer_array *a, uint64_t *text)
+{
+    uint64_t size = w->half ? 2 : 4;
+    for (int k = 0; k < a->n_dims; k++) {
+        const uint64_t dim = varies(r, a->shape[k]) ? 1 : (uint64_t)a->shape[k];
+        size *= dim;
+        *text += (k > 0) + n_digits(dim);
+    }
+    return size;
+}
+
+/* Gives the bytes of the names of one kind of array, of all records that were reserved. */
+static uint64_t names_size(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                           const struct bioinfer_array *a)
+{
+    const bool layers = r->n_layers_kept > 1;
+    int n = layers && a->layer >= 0 ? snprintf(NULL, 0, "/layer_%d", a->layer) : 0;
+    n += layers || r->n_kinds > 1 ? snprintf(NULL, 0, "/%s", a->kind) : 0;
+    return w->reserved_size + w->n_reserved * (uint64_t)n;
+}
+
+/* Gives the fewest bytes that the header has if each of the records that were reserved gets such a
+ * result. It has as many where all records have results of one shape. */
+static uint64_t least_header(const struct bioinfer_writer *w, const struct bioinfer_result *r)
+{
+    const uint64_t n = w->n_reserved;
+    uint64_t size = 0, text = 0, at = 0, all = 0;
+    for (int i = 0; i < r->n_arrays; i++) {
+        size += names_size(w, r, &r->arrays[i]);
+        all += least_array(w, r, &r->arrays[i], &text);
+    }
+    for (int i = 0; i < r->n_arrays; i++) {
+        size += sum_digits(at, all, n);
+        at += least_array(w, r, &r->arrays[i], &(uint64_t){0});
+        size += sum_digits(at, all, n);
+    }
+    return size + n * (text + (uint64_t)r->n_arrays * ENTRY_SIZE);
+}
+
+/* The header has at least this of the records so far: a tensor of one number each, by its id. */
 static int st_reserve(struct bioinfer_writer *w, const struct bioinfer_result *r,
                       struct bioinfer_error *err)
 {
-    static const char least[] = ",\"\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[,]}";
-    size_t n = strlen(r->id);
-    w->reserved_size += sizeof least - 1 + (n && n <= MAX_ID ? n : 1);
-    for (uint64_t offset = sizeof(float) * w->n_reserved++; offset; offset /= 10)
-        w->reserved_size += 2;
-    return w->reserved_size > MAX_HEADER ? too_many(w, err) : 0;
+    const struct bioinfer_array one = {.n_dims = 1, .shape = {1}};
+    const struct bioinfer_result least = {.length = 1, .n_arrays = 1, .arrays = &one};
+    const size_t n = strlen(r->id);
+    w->reserved_size += n && n <= MAX_ID ? n : 1;
+    w->n_reserved++;
+    /* as the sum over all records takes a while */
+    return w->n_reserved % 1024 || least_header(w, &least) <= MAX_HEADER ? 0 : too_many(w, err);
+}
+
+/* Shapes are known with the first result: whether the header will do is said then, and not when all
+ * has been computed. */
+static int st_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
+                    struct bioinfer_error *err)
+{
+    return least_header(w, r) > MAX_HEADER ? too_many(w, err) : 0;
 }
 
 static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
@@ -95,12 +177,12 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
             return bi_writer_check(w, &s->key, err);
         bi_buf_putc(&s->header, ',');
         bi_put_json(&s->header, s->key.data);
-        bi_buf_printf(&s->header, ":{\"dtype\":\"%s\",\"shape\":[", w->half ? "F16" : "F32");
+        bi_buf_printf(&s->header, BEFORE_SHAPE, w->half ? "F16" : "F32");
         for (int k = 0; k < a->n_dims; k++) {
             bi_buf_puts(&s->header, k ? "," : "");
             bi_put_u64(&s->header, (uint64_t)a->shape[k]);
         }
-        bi_buf_printf(&s->header, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)start,
+        bi_buf_printf(&s->header, BEFORE_OFFSETS, (unsigned long long)start,
                       (unsigned long long)(start + size));
         if ((st = bi_writer_check(w, &s->header, err)))
             return st;
@@ -173,6 +255,7 @@ const struct bi_writer_ops bi_writer_safetensors = {
     .keyed_by_id = true,
     .has_half = true,
     .matrix = &bi_writer_safetensors_matrix,
+    .check = st_check,
     .reserve = st_reserve,
     .open = st_open,
     .rename = st_rename,

@@ -469,6 +469,18 @@ class Ahead(Case):
         self.assertIn("npz has no such limit", p.words)
         self.assertFalse(os.path.exists(path + ".part"))
 
+    def test_more_than_a_header_names_by_shapes(self):
+        """The names leave room for tensors of one number each, but not for the shapes and places of
+        these: the first result tells, and nothing else is computed."""
+        fasta, path = self.path("many.fasta"), self.path("a.safetensors")
+        with open(fasta, "w", encoding="ascii") as f:
+            f.writelines(f">a_long_name_of_a_protein_of_some_database_that_likes_{i:07}\nM\n"
+                         for i in range(798_000))
+        p = COMMAND.run(fasta, "-o", path, "--include", "mean", code=65)
+        self.assertIn(f"{path}: more tensors than a safetensors header of 100000000 bytes", p.words)
+        self.assertIn("npz has no such limit, nor has the layout matrix", p.words)
+        self.assertFalse(os.path.exists(path + ".part"))
+
     def test_another_output_of_a_complete_job(self):
         want = self.whole("a.npz")
         path = self.path("b.tsv")
