@@ -101,6 +101,51 @@ static bool check_arrays(const struct cli_options *o, const struct format *f)
     return true;
 }
 
+/* Whether two of these are different layers of any model. */
+static bool differ(const int *layers, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (layers[i] != layers[k] && (layers[i] < 0) == (layers[k] < 0))
+                return true;
+    return false;
+}
+
+/* Whether the format holds the kinds of arrays that --include asks for, as far as they are known
+ * without the weights. A writer sees the same in a result, which a run may have none of. */
+static bool check_kinds(const struct cli_options *o, const struct format *f)
+{
+    static const struct {
+        const char *format, *holds;
+        unsigned kinds;
+        bool one; /* array of each record */
+    } limits[] = {
+        {"npy", "one vector per record",
+         BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD | BIOINFER_CLASS_LOGITS, true},
+        {"tsv", "vectors of each record",
+         BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD | BIOINFER_CLASS_LOGITS, false},
+        {"esm-pt", "mean, per-residue, bos and contacts of each record",
+         BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_CONTACTS, false},
+    };
+    for (size_t i = 0; f && o->command == CLI_EMBED && i < CLI_COUNT(limits); i++) {
+        const unsigned beyond = o->include & ~limits[i].kinds;
+        if (strcmp(f->name, limits[i].format))
+            continue;
+        if (beyond) {
+            cli_say(NULL, "--include: %s holds %s, not %s; npz, safetensors, h5 and jsonl hold it",
+                    f->name, limits[i].holds, bioinfer_include_name(beyond & -beyond));
+            return false;
+        }
+        if (limits[i].one && (o->include & (o->include - 1) || differ(o->layers, o->n_layers))) {
+            cli_say(NULL,
+                    "--%s: %s holds %s, of one layer; npz, safetensors, jsonl and tsv hold more",
+                    o->include & (o->include - 1) ? "include" : "layers", f->name, limits[i].holds);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat file;
@@ -154,7 +199,7 @@ bool cli_check_format(struct cli_options *o)
             return refuse(o, "--format", "", o->format);
         o->format = named->name;
     }
-    if (!check_arrays(o, named ? named : meant))
+    if (!check_arrays(o, named ? named : meant) || !check_kinds(o, named ? named : meant))
         return false;
     if (meant && named && meant != named && !named->folder) {
         cli_say(NULL,

@@ -481,6 +481,25 @@ class Ahead(Case):
         self.assertIn("npz has no such limit, nor has the layout matrix", p.words)
         self.assertFalse(os.path.exists(path + ".part"))
 
+    def test_kinds_that_a_format_does_not_hold(self):
+        """They are refused also where no record has a result that would show it."""
+        fasta = self.path("bad.fasta")
+        with open(fasta, "w", encoding="ascii") as f:
+            f.write(">a\nMK1\n")
+        for name, kinds, expected in (
+                ("npy", ("--include", "per-residue"), "one vector per record, not per-residue"),
+                ("npy", ("--include", "mean,bos"), "--include: npy holds one vector per record"),
+                ("npy", ("--layers", "0,1"), "--layers: npy holds one vector per record, of one"),
+                ("tsv", ("--include", "mean,logits"), "vectors of each record, not logits"),
+                ("esm-pt", ("--include", "attentions"), "of each record, not attentions")):
+            path = self.path("a." + name)
+            p = COMMAND.run(fasta, "-o", path, "--format", name, "--shard", "1/1", *kinds,
+                            code=64)
+            self.assertIn(expected, p.words)
+            self.assertFalse(os.path.exists(path + ".part-1-of-1"))
+        for name, kinds in (("npy", ["--layers", "1,1"]), ("tsv", ["--include", "mean,bos"])):
+            COMMAND.run(fasta, "-o", self.path("a." + name), *kinds, code=1)
+
     def test_another_output_of_a_complete_job(self):
         want = self.whole("a.npz")
         path = self.path("b.tsv")
