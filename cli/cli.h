@@ -207,6 +207,7 @@ struct cli {
     struct bioinfer_model_info info;
     const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
+    const char *told;        /* tells workers what the input holds; NULL = nothing */
     bool kept;               /* a journal of this run is there to go on with */
     bool lost_record;        /* --strict stopped the run at a record without a result */
     uint64_t n_told;         /* records without a result, named or not */

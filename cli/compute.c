@@ -8,16 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct run *run)
-{
-    run->compute.code = CLI_EXIT_NO_MEMORY;
-    return BIOINFER_NOMEM;
-}
-
 /* Frees a flight, and its unit where it has no windows behind this one. */
-static void end_flight(struct run *run)
+static void end_flight(struct compute *c)
 {
-    struct compute *c = &run->compute;
     struct flight *f = c->first;
 
     c->first = f->behind;
@@ -31,31 +24,31 @@ static void end_flight(struct run *run)
 /* A bioinfer_window_source: the next window of the unit at hand, or the first of the next unit. */
 static int next_window(void *user, struct bioinfer_window *window, struct bioinfer_error *err)
 {
-    struct run *run = user;
-    struct compute *c = &run->compute;
+    struct tracker *t = user;
+    struct compute *c = &t->compute;
     struct window w = {0};
     struct flight *f;
+    int st;
 
-    (void)err;
-    if (!run->asked && ((c->code = take_unit(run, &run->asked)) || !run->asked))
-        return c->code ? BIOINFER_CANCELLED : 0; /* the windows in front get their values yet */
-    if ((c->code = run->kind->ask(run, run->asked, &w)))
-        return BIOINFER_CANCELLED;
+    if (!t->asked && (st = next_unit(t, &t->asked, err)) <= 0)
+        return st;
+    if ((st = t->kind->ask(t, t->asked, &w, err)))
+        return st;
     if (!(f = calloc(1, sizeof *f)))
-        return no_memory(run);
-    *f = (struct flight){.unit = run->asked, .first = w.first, .n = w.n, .last = w.last};
+        return no_memory(err, "the next window");
+    *f = (struct flight){.unit = t->asked, .first = w.first, .n = w.n, .last = w.last};
     *(c->last ? &c->last->behind : &c->first) = f;
     c->last = f;
-    *window = (struct bioinfer_window){.id = f->unit->of[0].l.name,
+    *window = (struct bioinfer_window){.id = f->unit->of[0].name,
                                        .ordinal = f->unit->ordinal,
                                        .sequence = w.sequence,
-                                       .length = (size_t)run->info.window,
+                                       .length = (size_t)t->info.window,
                                        .changes = w.changes,
                                        .n_changes = w.n_changes,
                                        .status = w.status,
                                        .message = w.text};
     if (w.last)
-        run->asked = NULL;
+        t->asked = NULL;
     return 1;
 }
 
@@ -63,18 +56,12 @@ static int next_window(void *user, struct bioinfer_window *window, struct bioinf
 static int take_values(void *user, const struct bioinfer_window_result *r,
                        struct bioinfer_error *err)
 {
-    struct run *run = user;
-    struct flight *f = run->compute.first;
-    int code;
+    struct tracker *t = user;
+    int st = t->kind->take(t, t->compute.first, r, err);
 
-    (void)err;
-    if ((code = run->kind->take(run, f, r))) {
-        run->compute.code = code;
-        return BIOINFER_CANCELLED;
-    }
-    if (r->is_last)
-        end_flight(run);
-    return 0;
+    if (!st && r->is_last)
+        end_flight(&t->compute);
+    return st;
 }
 
 const char *change_text(int status)
@@ -82,40 +69,35 @@ const char *change_text(int status)
     return status ? "tracks are not finite" : "";
 }
 
-int compute_all(struct run *run)
+int compute_all(struct tracker *t, struct bioinfer_error *err)
 {
-    struct bioinfer_error err = {0};
-    int st;
-
-    do
-        st = bioinfer_tracks_run(run->tracks, next_window, run, take_values, run, &err);
-    while (!st && run->job && bioinfer_job_pending(run->job));
-    return run->compute.code ? run->compute.code : st ? run_failed(run, st, &err) : CLI_EXIT_OK;
+    return bioinfer_tracks_run(t->tracks, next_window, t, take_values, t, err);
 }
 
-void compute_close(struct run *run)
+void compute_close(struct tracker *t)
 {
-    while (run->compute.first)
-        end_flight(run);
-    free(run->compute.changes);
-    free(run->compute.bases);
+    while (t->compute.first)
+        end_flight(&t->compute);
+    free(t->compute.changes);
+    free(t->compute.bases);
 }
 
 /* ---- changes of a window ---- */
 
-bool add_change(struct run *run, struct window *w, int64_t first, int64_t length, const char *bases)
+int add_change(struct tracker *t, struct window *w, int64_t first, int64_t length,
+               const char *bases, struct bioinfer_error *err)
 {
-    struct compute *c = &run->compute;
+    struct compute *c = &t->compute;
 
     if (w->n_changes == c->cap) {
         const size_t cap = c->cap ? 2 * c->cap : 64;
         struct bioinfer_change *of = realloc(c->changes, cap * sizeof *of);
         if (!of)
-            return false;
+            return no_memory(err, "the changes of a window");
         c->changes = of;
         c->cap = cap;
     }
     c->changes[w->n_changes++] = (struct bioinfer_change){first, length, bases};
     w->changes = c->changes;
-    return true;
+    return 0;
 }

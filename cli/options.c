@@ -6,7 +6,6 @@
 #define RUNS CLI_RUNS
 #define SHOWS CLI_SHOWS
 #define EVERY CLI_EVERY
-#define WORK (BOTH | CLI_DESIGN)
 #define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
 
@@ -17,7 +16,7 @@ static const struct cli_option table[] = {
      "'tiny' is the small model that comes with bioinfer"},
     {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
      "where to compute: auto (default), a name that `bioinfer devices` lists; for\n"
-     "embeddings, scores and designs also several, separated by commas, or all (every GPU)"},
+     "all but alignments also several, separated by commas, or all (every GPU)"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
@@ -169,9 +168,9 @@ static const struct cli_option table[] = {
      "50,000 for each MiB of --memory-limit)"},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
-    {"workers", 0, COUNT, "N", FIELD(workers), WORK, NULL,
+    {"workers", 0, COUNT, "N", FIELD(workers), RUNS, NULL,
      "worker processes per device (default: 1 on a GPU, none on the CPU alone)"},
-    {"watchdog", 0, COUNT, "N", FIELD(watchdog), WORK, NULL,
+    {"watchdog", 0, COUNT, "N", FIELD(watchdog), RUNS, NULL,
      "seconds after which a silent worker is replaced (default: 600)"},
     {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), RUNS | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",

@@ -159,7 +159,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
                                              .kernels = p->hello.kernels,
                                              .precision = p->hello.precision};
     cli->fingerprint = p->fingerprint;
-    return CLI_EXIT_OK;
+    return task->hear ? task->hear(cli, p->hello.facts) : CLI_EXIT_OK;
 }
 
 void cli_pool_close(struct cli_pool **pool)

@@ -217,10 +217,14 @@ int cli_pool_take(struct cli_pool *p, struct cli_chunk *c, const void *bytes, ui
         return mixed_up(p, "the pieces of a result in a wrong order");
     r->done = !result.more;
     c->n_done += r->done;
-    at_once = !p->io->in_order ||
-              (p->first == c && c->n_delivered == result.ordinal && r->done && !r->packed_size);
-    if (!at_once)
-        return (st = keep(p, r, bytes, size)) || !r->done ? st : cli_pool_deliver(p);
+    at_once = (!p->io->in_order || (p->first == c && c->n_delivered == result.ordinal)) &&
+              (!(p->io->in_order || p->io->whole) || (r->done && !r->packed_size));
+    if (!at_once) {
+        st = keep(p, r, bytes, size);
+        if (!st && r->done && !p->io->in_order)
+            st = hand_on_packed(p, r);
+        return st || !r->done ? st : cli_pool_deliver(p);
+    }
     if (p->io->in_order)
         c->n_delivered++;
     st = hand_on(p, r, &result);
@@ -259,6 +263,11 @@ void cli_pool_free_chunks(struct cli_pool *p)
 
 /* ---- records that end their worker ---- */
 
+struct losing {
+    struct cli_pool *pool;
+    struct cli_chunk *chunk;
+};
+
 static int copy_piece(void *user, const void *bytes, size_t n)
 {
     char **at = user;
@@ -268,30 +277,47 @@ static int copy_piece(void *user, const void *bytes, size_t n)
     return 0;
 }
 
+/* A bioinfer_sink: takes a piece as if it came from a worker. */
+static int take_lost(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    const struct losing *l = user;
+    const uint64_t size = bioinfer_result_size(result);
+    char *packed = malloc(size), *at = packed;
+    int st;
+
+    if (!packed)
+        return cli_pool_no_memory(l->pool);
+    if (!(st = bioinfer_result_pack(result, copy_piece, &at, err)))
+        st = cli_pool_take(l->pool, l->chunk, packed, size);
+    free(packed);
+    return st;
+}
+
 int cli_pool_set_aside(struct cli_pool *p, struct cli_chunk *c, uint64_t index,
                        const struct cli_pool_worker *w)
 {
     const struct cli_held *r = &c->records[index];
+    const char *description = r->texts + r->n_id, *message = description + r->n_description;
+    const struct bioinfer_record record = {.ordinal = index,
+                                           .id = r->texts,
+                                           .description = description,
+                                           .message = message,
+                                           .status = r->status,
+                                           .sequence = message + r->n_message,
+                                           .length = r->length};
     struct bioinfer_result result = {.ordinal = index,
                                      .id = r->texts,
                                      .length = p->task->of_files ? 0 : (int64_t)r->length,
                                      .status = BIOINFER_DEVICE};
-    char text[512], *packed, *at;
-    uint64_t size;
-    int st;
+    struct losing losing = {p, c};
+    char text[512];
 
     snprintf(text, sizeof text,
              "record '%.60s': the worker of %s ended twice while "
              "computing it: %.200s",
              r->texts, w->device, w->why);
     result.message = text;
-    size = bioinfer_result_size(&result);
-    if (!(packed = malloc(size)))
-        return cli_pool_no_memory(p);
-    at = packed;
-    st = bioinfer_result_pack(&result, copy_piece, &at, &p->err);
-    if (!st)
-        st = cli_pool_take(p, c, packed, size);
-    free(packed);
-    return st;
+    return p->task->lose
+               ? p->task->lose(p->cli, &record, BIOINFER_DEVICE, text, take_lost, &losing, &p->err)
+               : take_lost(&losing, &result, &p->err);
 }

@@ -97,14 +97,16 @@ static void open_shared(struct cli_pool_worker *w)
 int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
 {
     const struct cli_options *o = p->cli->options;
-    char spec[96], **argv = calloc((size_t)o->argc + 2, sizeof *argv);
+    const char *told = p->cli->told;
+    char spec[192], **argv = calloc((size_t)o->argc + 2, sizeof *argv);
     posix_spawn_file_actions_t actions;
     int in[2] = {-1, -1}, out[2] = {-1, -1}, e = 0;
 
     if (!argv)
         return cli_pool_no_memory(p);
     open_shared(w);
-    snprintf(spec, sizeof spec, "--worker=%s/%d:%d", w->device, w->threads, w->n_shared);
+    snprintf(spec, sizeof spec, "--worker=%s/%d:%d%s%s", w->device, w->threads, w->n_shared,
+             told ? ":" : "", told ? told : "");
     argv[0] = o->argv[0];
     argv[1] = spec;
     memcpy(argv + 2, o->argv + 1, (size_t)(o->argc - 1) * sizeof *argv);

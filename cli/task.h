@@ -18,16 +18,28 @@ struct cli_weight {
     uint64_t bytes; /* about as many as the record takes in the input */
 };
 
+enum { CLI_FACTS = 256 }; /* bytes */
+
 struct cli_task {
     /* Reads and checks what needs no model. Returns an exit code, like `open`. */
     int (*begin)(struct cli *cli);
     /* Opens what computes, behind the model of cli. `tick` is called while it does. */
     int (*open)(struct cli *cli, cli_tick tick);
+    /* A worker tells the command what it must know of the task that is open, in CLI_FACTS bytes as
+     * they lie in memory; the command hears it, to an exit code. Both are NULL where there is
+     * nothing. */
+    void (*tell)(const struct cli *cli, void *facts);
+    int (*hear)(struct cli *cli, const void *facts);
     /* Computes all records of the source. Results come in the order of the records, each in pieces
-     * 0, 1, ... of which the last one alone has a status and `more` = 0. A non-zero return of
-     * source or sink ends the run with that status. */
+     * 0, 1, ... of which the last one alone has `more` = 0 and, but where the pieces are results of
+     * their own, a status. A non-zero return of source or sink ends the run with that status. */
     int (*run)(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
                void *sink_user, struct bioinfer_error *err);
+    /* Gives the sink the result of a record that ended every worker, in the command; NULL: it is
+     * one piece with the name of the record, this status and message. */
+    int (*lose)(struct cli *cli, const struct bioinfer_record *record, int status,
+                const char *message, bioinfer_sink sink, void *sink_user,
+                struct bioinfer_error *err);
     void (*profile)(struct cli *cli); /* prints the table of --profile */
     void (*end)(struct cli *cli);     /* frees what begin and open made; accepts half of it */
     struct cli_weight (*weigh)(const struct cli *cli, const struct bioinfer_record *record);
@@ -37,7 +49,7 @@ struct cli_task {
     bool of_files; /* the sequence of a record is the path of a file: its length is not known */
 };
 
-extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task;
+extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task, cli_tracks_task;
 
 /* The last piece of a result may have a text of this name: numbers with blanks between them, which
  * the command adds up and which are no part of the output. */
@@ -53,6 +65,7 @@ struct cli_run_io {
     void *user;
     uint64_t input_size; /* bytes of the input, 0 = not known */
     bool in_order;       /* the sink needs results in the order of the records */
+    bool whole;          /* it needs the pieces of a result one behind the other */
 };
 
 /* Opens the model and the task in this process, or workers where the options ask for them; fills

@@ -1,20 +1,23 @@
 /* tracks.h - what the files of `bioinfer MODEL INPUT` share for models of DNA windows.
  *
- *   tracks.c    options, session, outputs; units from the input, results to the output or its job
- *   compute.c   the call of the engine: windows in, values out, in the order of the windows
- *   windows.c   records of FASTA and intervals as windows; mutagenesis
- *   variants.c  clusters of variants, windows with the other allele, rows of scores
- *   targets.c   the table of tracks and --tracks
- *   places.c    places that the genome lacks
- *   coverage.c  bedGraph and BigWig
+ *   tracks.c        the command: outputs, and results on their way to them or to a job
+ *   tracks_input.c  the input: records of FASTA, intervals and clusters of variants
+ *   tracks_task.c   the task: opens what computes, makes units of records and results of values
+ *   compute.c       the call of the engine: windows in, values out, in the order of the windows
+ *   windows.c       windows of records and intervals; mutagenesis
+ *   variants.c      windows with the other allele, rows of scores
+ *   targets.c       the table of tracks and --tracks
+ *   places.c        places that the genome lacks
+ *   coverage.c      bedGraph and BigWig
  *
- * The stream: kind->read gives a unit, kind->ask turns it into windows one after the other, the
- * engine takes them through compute.c and gives values, kind->take makes results of them,
- * put_result() hands these on. */
+ * The command reads records (tracks_input.c) and the task, in this process or in workers, makes a
+ * unit of each. kind->ask turns the unit into windows one after the other, the engine takes them
+ * through compute.c and gives values, and kind->take makes results of them, which put_result()
+ * hands to the command. */
 #ifndef BI_CLI_TRACKS_H
 #define BI_CLI_TRACKS_H
 
-#include "cli.h"
+#include "task.h"
 
 enum {
     MAX_SHIFTS = 64,
@@ -77,27 +80,28 @@ int coverage_put(struct coverage *c, const char *contig, int64_t length, int64_t
 int coverage_finish(struct coverage *c, struct cli *cli);
 void coverage_close(struct coverage *c);
 
-/* ---- units: what is read, computed and written together ---- */
+/* ---- units: what is computed and written together ---- */
 
-/* A record, an interval or a variant. The strings of `l` lie in `text`. */
+/* A record of FASTA, an interval or a variant. The strings lie in the text of the unit. */
 struct place {
-    struct bioinfer_locus l;
-    char *text;
-    char *why; /* NULL, or the words of l.status where it was found later */
+    const char *chrom, *name, *reference, *alternative;
+    int64_t start, end; /* 0-based, half-open; a variant: of its reference allele */
+    uint64_t line;
+    int status;          /* not 0: it has no result ... */
+    const char *message; /* ... because */
+    char *why;           /* NULL, or the message where it was found later */
 };
 
-/* A record of FASTA, an interval, or variants that share a window, which are grouped by the input
- * alone. A job computes it as a whole and counts it as one; each place gives a result. */
+/* Holds a record: a window, an interval, or variants that share a window. Each place gives a piece
+ * of the record's result. */
 struct unit {
     uint64_t ordinal;
-    struct place *of; /* n, at least 1; more than one only of variants without a status */
-    int n, cap;
-    size_t size;          /* bytes that the places take */
-    const char *sequence; /* the bases of a record, the reader's until its next one; else NULL */
-    size_t length;
-    struct cli_output key; /* where there is a job: the text that tells this unit from others */
-    int64_t start;         /* the place of its window's first base in the contig */
-    int64_t next;          /* the place that is asked for next */
+    char *text;
+    struct place *of; /* n, at least 1; more than one only of variants that can be used */
+    int n;
+    const char *sequence; /* the bases of a record of FASTA, until the source is asked again */
+    int64_t start;        /* the place of its window's first base in the contig */
+    int64_t next;         /* the place that is asked for next */
     /* Where there is mutagenesis: */
     float *scores;      /* [bases, 4, n_tracks] */
     int64_t *scored;    /* the base, of 4 at each place, that each change puts there */
@@ -130,7 +134,6 @@ struct flight {
 
 struct compute {
     struct flight *first, *last; /* NULL = there are none */
-    int code;                    /* an exit code, its words said */
     /* They belong to the window that is asked for; the engine copies them. */
     struct bioinfer_change *changes;
     size_t cap;
@@ -138,84 +141,113 @@ struct compute {
     size_t cap_bases;
 };
 
-struct run;
+struct tracker;
 
-/* Computes the windows of all units, and gives their values to run->kind->take in the order of the
- * windows. Exit codes, as of all that follow: their words are said. */
-int compute_all(struct run *run);
-void compute_close(struct run *run);
+/* Computes the windows of all units, and gives their values to t->kind->take in the order of the
+ * windows. A status, as of all that follow. */
+int compute_all(struct tracker *t, struct bioinfer_error *err);
+void compute_close(struct tracker *t);
 /* The words of a change's status. */
 const char *change_text(int status);
-/* Adds a change to the window that is asked for; false: no memory. The bases are the caller's. */
-bool add_change(struct run *run, struct window *w, int64_t first, int64_t length,
-                const char *bases);
+/* Adds a change to the window that is asked for. The bases are the caller's. */
+int add_change(struct tracker *t, struct window *w, int64_t first, int64_t length,
+               const char *bases, struct bioinfer_error *err);
 
-/* ---- tracks.c ---- */
+/* ---- tracks_task.c ---- */
 
 /* How one kind of input becomes windows, and their values results. */
 struct kind {
     const char *holds; /* "windows", "intervals", "variants" */
-    /* Reads the places of the next unit: 1, 0 = the end, < 0 = status. */
-    int (*read)(struct run *run, struct unit *u, struct bioinfer_error *err);
-    /* Fills in the next window of a unit; an exit code. */
-    int (*ask)(struct run *run, struct unit *u, struct window *w);
-    /* Puts the results of a window, or those that a piece of its values gives; an exit code. */
-    int (*take)(struct run *run, struct flight *f, const struct bioinfer_window_result *r);
+    /* Fills in the next window of a unit. */
+    int (*ask)(struct tracker *t, struct unit *u, struct window *w, struct bioinfer_error *err);
+    /* Puts the results of a window, or those that a piece of its values gives. */
+    int (*take)(struct tracker *t, struct flight *f, const struct bioinfer_window_result *r,
+                struct bioinfer_error *err);
+    /* Puts the result of a place that has none; NULL = put_result() does. */
+    int (*fail)(struct tracker *t, const struct unit *u, int i, int status, const char *message,
+                struct bioinfer_error *err);
 };
 
 extern const struct kind records_kind, intervals_kind, mutagenesis_kind, variants_kind;
 
-struct run {
+/* The state of the task. The command has one, too: it reads the input by it. */
+struct tracker {
     struct cli *cli;
     const struct kind *kind;
-    bioinfer_tracks *tracks;
-    bioinfer_genome *genome;
-    bioinfer_loci *loci;
-    bioinfer_job *job;       /* NULL: results go to one of ... */
-    bioinfer_writer *writer; /* ... these */
-    struct cli_output table; /* TSV of variants; with a job it gathers one row */
-    struct coverage coverage;
-    struct bioinfer_job_stats stats;
+    bool to_table, to_coverage;
+    bioinfer_genome *genome; /* NULL: the input holds windows */
+    bioinfer_tracks *tracks; /* NULL: workers have theirs */
+    struct bioinfer_tracks_info info;
+    char head[64]; /* the name of the head */
     struct targets targets;
     struct selection chosen;
-    struct bioinfer_tracks_info info;
     int shifts[MAX_SHIFTS], n_shifts;
     enum track_stat stats_of[N_STATS];
     int n_stats;
     enum bioinfer_tracks_sums sums; /* whether there are sums of a window rather than tracks */
-    bool to_table, to_coverage;
-    int64_t n_values; /* n_rows * n_tracks: as many as a window has */
+    int64_t n_values;               /* n_rows * n_tracks: as many as a window has */
     struct compute compute;
-    struct unit *read, *asked; /* the unit read last; the one whose windows are asked for */
-    struct place ahead;        /* the variant behind a cluster; text NULL = there is none */
-    bool reading;              /* a failure is the reader's */
-    char *reference;           /* [window], for those who ask */
-    uint64_t n_units, n_records, n_failed;
+    struct unit *asked;    /* the one whose windows are asked for */
+    char *reference;       /* [window], for those who ask */
+    struct cli_output row; /* the text of the result at hand */
+    uint64_t n_told[3];    /* counts of info that results have told */
+    cli_tick tick;
+    bioinfer_source source;
+    void *source_user;
+    bioinfer_sink sink;
+    void *sink_user;
 };
 
 extern const char *const stat_names[N_STATS];
+/* The name of the text of a result that tells where its window lies: contig, tab, first base. */
+#define TRACKS_WINDOW "window"
 
-/* Copies a locus and its strings. Of all these false: no memory. */
-bool place_copy(struct place *p, const struct bioinfer_locus *l);
-/* Says why a place has no result, in words that are copied. */
-bool place_fail(struct place *p, int status, const char *text);
-void place_free(struct place *p);
-/* Moves a place into a unit. */
-bool unit_add(struct unit *u, struct place *p);
+/* Sets the kind, now that cli->told says what the input holds. */
+void tracker_set_kind(struct tracker *t);
+int tracker_open_genome(struct tracker *t); /* an exit code */
+/* Takes the next unit that is to be computed: 1, *unit is the caller's; 0 = there is none; < 0. */
+int next_unit(struct tracker *t, struct unit **unit, struct bioinfer_error *err);
 void unit_free(struct unit **unit); /* accepts NULL */
-
-/* Takes the next unit that is to be computed, the caller's; NULL at the end. */
-int take_unit(struct run *run, struct unit **unit);
-/* Says why the genome, or what is computed, failed. */
-int run_failed(struct run *run, int status, const struct bioinfer_error *err);
-/* Reads the window around a base into run->reference and sets *start. */
-int read_window(struct run *run, const char *chrom, int64_t middle, int64_t *start,
+/* Says why a place has no result, in words that are copied. */
+int place_fail(struct place *p, int status, const char *text, struct bioinfer_error *err);
+int no_memory(struct bioinfer_error *err, const char *what);
+/* Reads the window around a base into t->reference and sets *start. */
+int read_window(struct tracker *t, const char *chrom, int64_t middle, int64_t *start,
                 struct bioinfer_error *err);
 /* The difference that a change makes to a track, or what else `stat` says. */
-double track_score(const struct run *run, const float *values, const float *other,
+double track_score(const struct tracker *t, const float *values, const float *other,
                    enum track_stat stat, int track);
-/* Puts the result of place i of a unit: its arrays, or why there are none. */
-int put_result(struct run *run, const struct unit *u, int i, int status, const char *message,
-               const struct bioinfer_array *arrays, int n);
+/* Puts the result of place i of a unit, with what t->row has gathered: its arrays, or why there are
+ * none. */
+int put_result(struct tracker *t, const struct unit *u, int i, int status, const char *message,
+               const struct bioinfer_array *arrays, int n, struct bioinfer_error *err);
+
+/* ---- tracks_input.c ---- */
+
+/* An interval or a variant that was read. */
+struct spot {
+    struct bioinfer_locus l;
+    char *text; /* holds the strings of l; NULL = there is none */
+};
+
+struct tracks_input {
+    const struct tracker *tracker;
+    bioinfer_loci *loci;     /* NULL: records of FASTA are read */
+    struct spot spot, ahead; /* the first of the record at hand; the variant behind a cluster */
+    struct cli_output text;  /* the record at hand, where it is no window */
+    char why[MAX_TEXT];
+    uint64_t n_read;
+    bool failed; /* reading did */
+};
+
+/* Opens the input and says in cli->told what it holds; an exit code. */
+int tracks_input_open(struct tracks_input *in, struct tracker *t);
+/* A bioinfer_source, user = the input: windows, intervals or clusters of variants. A record has the
+ * name of its first place, and its bases or the places as text (tracks_input.c) for a sequence. */
+int tracks_input_next(void *user, struct bioinfer_record *record, struct bioinfer_error *err);
+/* Makes the unit that a record holds. */
+int unit_read(struct unit *u, const struct kind *kind, const struct bioinfer_record *record,
+              struct bioinfer_error *err);
+void tracks_input_close(struct tracks_input *in); /* accepts a zeroed one */
 
 #endif

@@ -358,6 +358,8 @@ static void send_hello(const struct cli *cli)
     copy_text(h.kernels, sizeof h.kernels, info->kernels);
     copy_text(h.precision, sizeof h.precision, info->precision);
     copy_text(h.fingerprint, sizeof h.fingerprint, cli->fingerprint);
+    if (worker.task->tell)
+        worker.task->tell(cli, h.facts);
     send_frame(CLI_HELLO, 0, &h, sizeof h);
 }
 
@@ -365,7 +367,8 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
 {
     struct cli_options options = *cli->options;
     char device[64];
-    const char *slash = strrchr(spec, '/');
+    const char *slash = strrchr(spec, '/'), *shared = slash ? strchr(slash, ':') : NULL;
+    const char *told = shared ? strchr(shared + 1, ':') : NULL;
     struct bioinfer_error err = {0};
     struct chunk *chunk;
     pthread_t reader;
@@ -380,7 +383,8 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     snprintf(device, sizeof device, "%.*s", (int)(slash - spec), spec);
     options.device = device;
     options.threads = atoi(slash + 1);
-    worker.n_shared = strchr(slash, ':') ? atoi(strchr(slash, ':') + 1) : 0;
+    worker.n_shared = shared ? atoi(shared + 1) : 0;
+    cli->told = told ? told + 1 : NULL;
     if (worker.n_shared < 0 || worker.n_shared > CLI_SHARED)
         return CLI_EXIT_USAGE;
     for (int k = 0; k < worker.n_shared; k++)

@@ -1,9 +1,10 @@
 /* worker.h - what a worker process and the command that supervises it say to each other.
  *
- * The command starts itself as `bioinfer --worker=DEVICE/THREADS:SHARED ...`: standard input
- * brings frames, standard output takes them, standard error is the command's own. A frame
- * is a struct cli_frame and `size` bytes behind it. Both ends are the same program on the
- * same machine, so numbers are as they lie in memory.
+ * The command starts itself as `bioinfer --worker=DEVICE/THREADS:SHARED[:TOLD] ...`, where TOLD is
+ * what the command says of its input (cli->told). Standard input brings frames, standard output
+ * takes them, standard error is the command's own. A frame is a struct cli_frame and `size` bytes
+ * behind it. Both ends are the same program on the same machine, so numbers are as they lie in
+ * memory.
  *
  *   to the worker    RUN    records of chunk `number`: struct cli_run_head, then for each a
  *                           struct cli_run_record and its texts, each with a NUL, padded to 8
@@ -60,6 +61,7 @@ struct cli_frame {
 struct cli_hello {
     char family[32], name[256], architecture[128], path[1024], device[64], kernels[64];
     char precision[16], fingerprint[64];
+    char facts[CLI_FACTS]; /* that the task tells the command */
 };
 
 struct cli_run_head {
@@ -79,7 +81,7 @@ struct cli_fault {
 
 /* ---- worker.c ---- */
 
-/* `bioinfer --worker=DEVICE/THREADS:SHARED`, all other options as the command has them. */
+/* `bioinfer --worker=DEVICE/THREADS:SHARED[:TOLD]`, all other options as the command has them. */
 int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec);
 /* Called for every record before it is computed; a status ends the worker with it. NULL, but in
  * the program that tests/jobs/fault.c makes of these sources. */

@@ -432,6 +432,42 @@ class Tracks(unittest.TestCase):
         r = self.run_it('i.bed', '--genome', 'g.fa', '--profile', '-o', 'x.npz')
         self.assertRegex(r.stderr, r'activations \d+\.\d MiB, inputs and outputs \d+\.\d MiB')
 
+    def test_workers(self):
+        """Workers give the bytes of one process, of every kind of input, also from a pipe."""
+        variants = '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n' + ''.join(
+            'chrA\t%d\tv%d\t%s\t%s\n' %
+            (10001 + 7 * i, i, self.a[10000 + 7 * i], 'ACGT'[i % 4] + 'A' * (i % 3))
+            for i in range(9)) + 'chrZ\t5\tnowhere\tA\tC\n'
+        places = ''.join('chrA\t%d\t%d\ti%d\n' % (9000 + 640 * i, 9002 + 640 * i, i)
+                         for i in range(6)) + 'chrB\t7000\t7001\toff\n'
+        table = ['--stats', 'SAD,ALT']
+        for args, text in ((table, variants), (table + ['--cluster', '30'], variants),
+                           (['--format', 'jsonl', '-o', 'out', '--cluster', '30'], variants),
+                           (['--format', 'jsonl', '-o', 'out'], places),
+                           (['--format', 'npz', '-o', 'out', '--ism'], places),
+                           (['--format', 'bigwig', '-o', 'out', '--tracks', '2'], places)):
+            want = None
+            for how in [], ['--workers', '2'], ['--workers', '3', '--device', 'all']:
+                r = self.run_it('-', '--genome', 'g.fa', *args, *how, code=1, input=text)
+                out = self.path('out')
+                got = [r.stdout]
+                if '-o' in args:
+                    got += [read(os.path.join(out, n)) for n in sorted(os.listdir(out))] \
+                        if os.path.isdir(out) else [read(out)]
+                want = want or got
+                self.assertEqual(got, want, how)
+                self.assertRegex(r.stderr, r'[1-9][0-9]* whole windows')
+            if '-o' in args:
+                (shutil.rmtree if os.path.isdir(out) else os.remove)(out)
+        self.write('v.vcf', variants)
+        v = ['v.vcf', '--genome', 'g.fa', '--workers', '2']
+        r = self.run_it(*v, '--strict', code=65)
+        self.assertIn('nowhere: no result', r.stderr)
+        for args, words in ((['--cluster', '2560'], 'a window has 5120: expected less than half'),
+                            (['--head', 'martian'], 'no head')):
+            self.assertIn(words, self.run_it(*v, *args, code=64).stderr)
+        self.assertEqual(self.run_it(*v, '--profile', code=1).stderr.count('peak memory'), 2)
+
     def test_options(self):
         self.write('i.bed', 'chrA\t10000\t10000\tx\n')
         g = ['i.bed', '--genome', 'g.fa', '-o', 'x.npz']

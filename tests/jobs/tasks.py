@@ -9,7 +9,7 @@
     refused  what does not go together is said, with exit status 64
     emptied  a pipe that gives nothing when the job is resumed
     workers  1, 2 and 3 worker processes, N of them killed at random moments; and one that meets a
-             record at which every worker ends
+             record, or a cluster of variants, at which every worker ends
 
 The output and the manifest must have the bytes of an undisturbed run, and nothing else is left.
 """
@@ -37,6 +37,11 @@ class Task:
     strict = True  # the command has this option
     to_stdout = ()
     poisoned = "r5"  # the id of a record that has a result
+
+    @property
+    def together(self):
+        """The rows of the manifest that this record has."""
+        return [self.poisoned]
 
     def __init__(self, folder, large):
         self.folder = folder
@@ -165,7 +170,7 @@ def random_bases(rng, n):
 
 class Windows(Task):
     """Records of FASTA that are windows of DNA, two of which have another length."""
-    code, output = 1, "out.npz"
+    code, output, poisoned = 1, "out.npz", "w5"
     window = 5120
     options = ("--positions", "formula-pt")
 
@@ -191,7 +196,7 @@ class Windows(Task):
 
 class Intervals(Windows):
     """Intervals of BED over a genome; one is off its contig, one of no contig."""
-    output = "out.jsonl"
+    output, poisoned = "out.jsonl", "i5"
 
     def make(self, large):
         self.genome = os.path.join(self.folder, "genome.fa")
@@ -250,8 +255,9 @@ class Mutagenesis(Intervals):
 
 class Variants(Intervals):
     """Clusters of one to five variants, as a table; among them such as have no scores."""
-    output = "out.tsv"
+    output, poisoned = "out.tsv", "v1"  # which begins a cluster
     options = (*Windows.options, "--cluster", "40", "--stats", "SAD,REF")
+    first_cluster = ()
 
     def places(self, path, large):
         rng = random.Random(8)
@@ -259,6 +265,7 @@ class Variants(Intervals):
             f.write("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
             number = 0
             for i in range(24 if large else 5):
+                first = number
                 for k in range(rng.randint(2, 5) if i % 3 else 1):
                     at = 3000 + 900 * i + 8 * k
                     ref = self.bases[at:at + 1 + k % 2]
@@ -267,7 +274,13 @@ class Variants(Intervals):
                     chrom = "chrB" if number % 11 == 6 else "chrA"
                     f.write(f"{chrom}\t{at + 1}\tv{number}\t{ref}\t{'GT'[ref[0] == 'G']}\n")
                     number += 1
+                if i == 1:
+                    self.first_cluster = [f"v{k}" for k in range(first, number)]
         return path
+
+    @property
+    def together(self):
+        return self.first_cluster
 
     def change(self):
         with open(self.input, "a", encoding="ascii") as f:
@@ -278,6 +291,7 @@ class Variants(Intervals):
 class Alone(Variants):
     """The same variants with a window each."""
     options = (*Windows.options, "--tracks", "1,5-6")
+    together = (Variants.poisoned,)
 
 
 class Scores(Variants):
@@ -590,8 +604,10 @@ def workers(task, count):
     call(task.args(path, "--workers", "2", "--resume"), 1, **fault)
     rows = [c[".manifest.tsv"].decode().splitlines() for c in (contents(path), want)]
     lost = [a.split("\t") for a, b in zip(*rows, strict=True) if a != b]
-    assert len(lost) == 1 and lost[0][1] == task.poisoned and lost[0][3] == "device_error", lost
-    assert f"'{task.poisoned}'" in lost[0][5] and "ended twice" in lost[0][5], lost
+    assert [row[1] for row in lost] == list(task.together), lost
+    for row in lost:
+        assert row[3] == "device_error", row
+        assert f"'{task.poisoned}'" in row[5] and "ended twice" in row[5], row
     # a resume computes what failed for want of a worker, and nothing else was touched
     path = os.path.join(fresh(task.folder), task.output)
     call(task.args(path, "--shard", "1/1", "--workers", "2"), 1, **fault)
