@@ -1,10 +1,10 @@
-/* calls.c - how long calls of a session take with the weights loaded.
+/* calls.c - how long calls of a task take with the weights loaded.
  *
  *     calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] [--batch-tokens N]
  *           [--repeat N] [--include mean] WEIGHTS
  *
  * For each --shape, B random proteins of T - 2 residues (T tokens), one call of
- * bioinfer_session_run_records, their mean embeddings (or contacts) to a sink: median and least milliseconds
+ * bioinfer_task_compute, their mean embeddings (or contacts) to a sink: median and least milliseconds
  * of N calls, and TFLOP/s by the profile's count of the ops. --fasta: file to file, the second of
  * two runs, in seconds. Lines are "name value" pairs for scripts.
  */
@@ -44,11 +44,11 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double flops(bioinfer_session *session)
+static double flops(bioinfer_task *task)
 {
     struct bioinfer_profile p = {.struct_size = sizeof p};
     double sum = 0;
-    if (bioinfer_session_get_profile(session, &p))
+    if (bioinfer_task_get_profile(task, &p))
         return 0;
     for (int i = 0; i < p.n_ops; i++)
         sum += p.ops[i].flops;
@@ -57,7 +57,7 @@ static double flops(bioinfer_session *session)
 
 static int shape(struct run *run, const char *text)
 {
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     struct bioinfer_record *records = NULL;
     double *ms = NULL, work = 0;
     char *residues = NULL;
@@ -79,21 +79,21 @@ static int shape(struct run *run, const char *text)
                                               .sequence = residues,
                                               .length = (size_t)t - 2,
                                               .ordinal = (uint64_t)i};
-    struct bioinfer_session_params params = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = run->include, .batch_tokens = b * t);
-    /* once for the flops: a session that profiles may launch ops one by one */
-    if ((st = bioinfer_session_new(&session, run->model, &params, &run->err)))
+    struct bioinfer_embed_params params = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = run->include, .tokens_at_once = b * t);
+    /* once for the flops: a task that profiles may launch ops one by one */
+    if ((st = bioinfer_embed_open(&task, run->model, &params, &run->err)))
         goto out;
-    bioinfer_session_set_profile(session, 1);
-    if ((st = bioinfer_session_run_records(session, records, (size_t)b, count, &n_ok, &run->err)))
+    bioinfer_task_set_profile(task, 1);
+    if ((st = bioinfer_task_compute(task, records, (size_t)b, count, &n_ok, &run->err)))
         goto out;
-    work = flops(session);
-    bioinfer_session_free(&session);
-    if ((st = bioinfer_session_new(&session, run->model, &params, &run->err)))
+    work = flops(task);
+    bioinfer_task_close(&task);
+    if ((st = bioinfer_embed_open(&task, run->model, &params, &run->err)))
         goto out;
     for (int i = -5; i < run->repeat; i++) {
         const double begun = now();
-        st = bioinfer_session_run_records(session, records, (size_t)b, count, &n_ok, &run->err);
+        st = bioinfer_task_compute(task, records, (size_t)b, count, &n_ok, &run->err);
         if (st)
             goto out;
         if (i >= 0)
@@ -103,7 +103,7 @@ static int shape(struct run *run, const char *text)
     printf("shape %s median_ms %.4f least_ms %.4f tflops %.1f ok %ld\n", text, ms[run->repeat / 2],
            ms[0], work / ms[run->repeat / 2] / 1e9, n_ok);
 out:
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     free(records);
     free(residues);
     free(ms);
@@ -112,20 +112,20 @@ out:
 
 static int file(struct run *run, const char *in, const char *out)
 {
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     double seconds[2] = {0, 0};
-    struct bioinfer_session_params params = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                            .include = BIOINFER_MEAN,
-                                                            .batch_tokens = run->batch_tokens);
-    int st = bioinfer_session_new(&session, run->model, &params, &run->err);
+    struct bioinfer_embed_params params = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                          .include = BIOINFER_MEAN,
+                                                          .tokens_at_once = run->batch_tokens);
+    int st = bioinfer_embed_open(&task, run->model, &params, &run->err);
     for (int i = 0; !st && i < 2; i++) {
         bioinfer_reader *reader = NULL;
         bioinfer_writer *writer = NULL;
         const double begun = now();
         if (!(st = bioinfer_reader_open(&reader, run->ctx, in, NULL, &run->err)) &&
             !(st = bioinfer_writer_open(&writer, run->ctx, out, NULL, &run->err)) &&
-            !(st = bioinfer_session_run(session, bioinfer_reader_source, reader,
-                                        bioinfer_writer_put, writer, &run->err)))
+            !(st = bioinfer_task_run(task, bioinfer_reader_source, reader, bioinfer_writer_put,
+                                     writer, &run->err)))
             st = bioinfer_writer_finish(writer, &run->err);
         bioinfer_writer_close(&writer);
         bioinfer_reader_close(&reader);
@@ -133,7 +133,7 @@ static int file(struct run *run, const char *in, const char *out)
     }
     if (!st)
         printf("fasta %s first_s %.3f again_s %.3f\n", in, seconds[0], seconds[1]);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     return st;
 }
 

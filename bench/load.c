@@ -31,22 +31,22 @@ static double load(const char *path, int64_t *n_floats)
 {
     struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                           .device = "cpu");
-    struct bioinfer_session_params what = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                          .include = BIOINFER_MEAN);
+    struct bioinfer_embed_params what = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                        .include = BIOINFER_MEAN);
     struct bioinfer_model_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     const char *text = "";
     double seconds = cpu_time();
     int st = bioinfer_context_new(&ctx, NULL, &err);
     if (!st)
         st = bioinfer_model_open(&model, ctx, path, &params, &err);
     if (!st)
-        st = bioinfer_session_new(&session, model, &what, &err);
+        st = bioinfer_embed_open(&task, model, &what, &err);
     if (!st)
-        st = bioinfer_session_prepare(session, &err);
+        st = bioinfer_task_prepare(task, &err);
     if (!st)
         st = bioinfer_model_fingerprint(model, &text, &err);
     seconds = cpu_time() - seconds;
@@ -54,7 +54,7 @@ static double load(const char *path, int64_t *n_floats)
         fprintf(stderr, "load: %s\n", err.text);
     else if (!(st = bioinfer_model_get_info(model, &info)))
         *n_floats = info.n_parameters;
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     return st ? 0 : seconds;

@@ -73,7 +73,7 @@ enum cli_stage {
     CLI_AT_SETUP,  /* context */
     CLI_AT_INPUT,  /* opening the input */
     CLI_AT_MODEL,  /* opening the weights */
-    CLI_AT_CONFIG, /* session options */
+    CLI_AT_CONFIG, /* options of the task */
     CLI_AT_CREATE, /* creating the output */
     CLI_AT_READ,   /* reading records */
     CLI_AT_RUN,    /* computing */
@@ -202,8 +202,8 @@ struct cli {
     bioinfer_reader *reader;
     bioinfer_index *index; /* NULL unless a job uses that of the input */
     bioinfer_model *model;
-    bioinfer_session *session;
-    void *task; /* the state of the task that is computed, which its begin() makes */
+    bioinfer_task *sequences; /* embeds or scores; NULL in other commands */
+    void *task;               /* the state of the task that is computed, which its begin() makes */
     struct bioinfer_model_info info;
     const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
@@ -237,8 +237,7 @@ int cli_open_reader(struct cli *cli, uint64_t longest); /* record; 0 = the reade
 int cli_check_device(struct cli *cli);
 int cli_open_model(struct cli *cli);
 typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
-int cli_open_session(struct cli *cli, unsigned include, cli_tick tick);
-/* Sets cli->fingerprint, after loading the weights of the session, if there is one. */
+/* Sets cli->fingerprint, after loading the weights of cli->sequences, if there is one. */
 int cli_fingerprint(struct cli *cli);
 /* Gives the fingerprint to a writer that is about to finish. */
 int cli_sign(struct cli *cli, bioinfer_writer *writer);
@@ -262,12 +261,12 @@ int cli_devices(struct cli *cli);
 
 double cli_now(void); /* seconds, monotonic */
 void cli_progress_start(struct cli *cli);
-/* A bioinfer_session_params.progress; user = struct cli. Non-zero once a signal came.
+/* A bioinfer_embed_params.progress; user = struct cli. Non-zero once a signal came.
  */
 int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
 void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
-void cli_print_profile(struct cli *cli); /* of the session */
+void cli_print_profile(struct cli *cli); /* of cli->sequences */
 void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 
 /* ---- output.c: text, to standard output or to a file that appears when complete */
@@ -289,7 +288,7 @@ void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(
 void cli_output_start(struct cli_output *out);
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
 void cli_output_close(struct cli_output *out); /* without finish: removes the file */
-/* The write callback of bioinfer_file_info and bioinfer_session_dump; user = output. */
+/* The write callback of bioinfer_file_info and bioinfer_task_dump; user = output. */
 int cli_output_callback(void *user, const char *text, size_t len);
 /* A tab-separated field: tabs and line ends become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);

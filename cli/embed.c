@@ -139,7 +139,7 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
     return st;
 }
 
-/* What the session computes: all records, or those that the job hands out. */
+/* What the task computes: all records, or those that the job hands out. */
 static int take_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct run *run = user;
@@ -201,9 +201,9 @@ static int dump(struct cli *cli)
         return CLI_EXIT_DATA;
     }
     cli_output_open(&out, NULL, &err);
-    st = bioinfer_session_dump(cli->session, (int64_t)record.length,
-                               !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
-                               cli_output_callback, &out, &err);
+    st = bioinfer_task_dump(cli->sequences, (int64_t)record.length,
+                            !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
+                            cli_output_callback, &out, &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_RUN, st, &err);
     st = cli_output_finish(&out, &err);
@@ -344,18 +344,31 @@ static int begin(struct cli *cli)
 
 static int open_task(struct cli *cli, cli_tick tick)
 {
-    return cli_open_session(cli, cli_include(cli->options), tick);
+    const struct cli_options *o = cli->options;
+    struct bioinfer_embed_params params = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = cli_include(o), .layers = o->layers,
+        .n_layers = o->n_layers, .tokens_at_once = o->batch_tokens, .max_length = o->max_length,
+        .raw_residues = o->raw_residues, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
+        .progress = tick, .progress_user = cli);
+    struct bioinfer_error err = {0};
+    int st = bioinfer_embed_open(&cli->sequences, cli->model, &params, &err);
+
+    if (st)
+        return cli_fail(cli, CLI_AT_CONFIG, st, &err);
+    if (o->profile)
+        bioinfer_task_set_profile(cli->sequences, 1);
+    return CLI_EXIT_OK;
 }
 
 static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
                     void *sink_user, struct bioinfer_error *err)
 {
-    return bioinfer_session_run(cli->session, source, source_user, sink, sink_user, err);
+    return bioinfer_task_run(cli->sequences, source, source_user, sink, sink_user, err);
 }
 
 static void end(struct cli *cli)
 {
-    bioinfer_session_free(&cli->session);
+    bioinfer_task_close(&cli->sequences);
 }
 
 const struct cli_task cli_embed_task = {.begin = begin,

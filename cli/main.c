@@ -336,24 +336,6 @@ int cli_open_model(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_MODEL, st, NULL) : CLI_EXIT_OK;
 }
 
-int cli_open_session(struct cli *cli, unsigned include, cli_tick tick)
-{
-    const struct cli_options *o = cli->options;
-    struct bioinfer_session_params params = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = include, .layers = o->layers,
-        .n_layers = o->n_layers, .batch_tokens = o->batch_tokens, .max_length = o->max_length,
-        .raw_residues = o->raw_residues, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
-        .progress = tick, .progress_user = cli);
-    struct bioinfer_error err = {0};
-    int st = bioinfer_session_new(&cli->session, cli->model, &params, &err);
-
-    if (st)
-        return cli_fail(cli, CLI_AT_CONFIG, st, &err);
-    if (o->profile)
-        bioinfer_session_set_profile(cli->session, 1);
-    return CLI_EXIT_OK;
-}
-
 int cli_fingerprint(struct cli *cli)
 {
     struct bioinfer_error err = {0};
@@ -361,7 +343,7 @@ int cli_fingerprint(struct cli *cli)
 
     if (cli->fingerprint) /* from workers, or from before */
         return CLI_EXIT_OK;
-    st = cli->session ? bioinfer_session_prepare(cli->session, &err) : 0;
+    st = cli->sequences ? bioinfer_task_prepare(cli->sequences, &err) : 0;
     if (!st)
         st = bioinfer_model_fingerprint(cli->model, &cli->fingerprint, &err);
     return st ? cli_fail(cli, CLI_AT_MODEL, st, &err) : CLI_EXIT_OK;
@@ -380,7 +362,7 @@ int cli_sign(struct cli *cli, bioinfer_writer *writer)
 
 void cli_close(struct cli *cli)
 {
-    bioinfer_session_free(&cli->session);
+    bioinfer_task_close(&cli->sequences);
     bioinfer_model_close(&cli->model);
     bioinfer_reader_close(&cli->reader);
     bioinfer_index_close(&cli->index);

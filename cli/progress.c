@@ -114,7 +114,7 @@ void cli_print_profile(struct cli *cli)
 {
     struct bioinfer_profile p = {.struct_size = sizeof p};
 
-    if (!bioinfer_session_get_profile(cli->session, &p))
+    if (!bioinfer_task_get_profile(cli->sequences, &p))
         cli_show_profile(cli, &p);
 }
 

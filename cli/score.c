@@ -16,12 +16,17 @@ static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 /* The task: a record becomes the text of its rows. */
 struct scorer {
     struct cli *cli;
-    int method; /* enum bioinfer_score_method */
+    bool pppl; /* --method pppl */
     int64_t offset;
     int token[256];                      /* gives the id of a residue letter, -1 = none */
     struct cli_csv csv;                  /* the table of --mutations */
     struct cli_output text;              /* gathers the rows of one record */
     uint64_t n_values, n_failed, n_rows; /* of the record at hand */
+    int64_t *positions;                  /* the table touches these, where there is one */
+    /* Where the run at hand reads and writes. */
+    bioinfer_source source;
+    bioinfer_sink sink;
+    void *source_user, *sink_user;
 };
 
 /* The command: where records come from and their rows go. */
@@ -39,9 +44,13 @@ struct score {
 
 static int method_of(const char *name)
 {
-    if (!name || !strcmp(name, "masked-marginals"))
-        return BIOINFER_MASKED_MARGINALS;
-    return strcmp(name, "pppl") ? BIOINFER_WT_MARGINALS : BIOINFER_PPPL;
+    return name && !strcmp(name, "wt-marginals") ? BIOINFER_WT_MARGINALS
+                                                 : BIOINFER_MASKED_MARGINALS;
+}
+
+static bool is_pppl(const struct cli_options *o)
+{
+    return o->method && !strcmp(o->method, "pppl");
 }
 
 /* Letters the vocabulary lacks are read as X, as the engine does. */
@@ -59,39 +68,24 @@ static void find_tokens(struct scorer *s)
             s->token[c] = s->token['X'];
 }
 
-static float *new_table(const struct scorer *s, const struct bioinfer_record *record)
-{
-    size_t vocab = (size_t)s->cli->info.vocab_size;
-
-    if (!vocab || record->length > SIZE_MAX / sizeof(float) / vocab)
-        return NULL;
-    return malloc((record->length * vocab + 1) * sizeof(float));
-}
-
-static int no_memory(const struct bioinfer_record *record, struct bioinfer_error *err)
+static int no_memory(const char *id, struct bioinfer_error *err)
 {
     err->status = BIOINFER_NOMEM;
-    snprintf(err->text, sizeof err->text, "%.100s: out of memory for its scores", record->id);
+    snprintf(err->text, sizeof err->text, "%.100s: out of memory for its scores", id);
     return BIOINFER_NOMEM;
-}
-
-/* A failure that belongs to one record; every other one ends the run. */
-static bool is_record_status(int status)
-{
-    return status <= BIOINFER_EMPTY;
 }
 
 /* Hands the rows of a record, or the reason why there are none, to the sink. Where a table has rows
  * of both kinds, the reason is a piece of its own. */
-static int give(struct scorer *s, const struct bioinfer_record *record, int status, const char *why,
-                bioinfer_sink sink, void *user, struct bioinfer_error *err)
+static int give(struct scorer *s, const struct bioinfer_result *scores, int status, const char *why,
+                struct bioinfer_error *err)
 {
     char counts[96];
     struct bioinfer_text texts[] = {{"text", s->text.text, s->text.n_text},
                                     {CLI_COUNTS, counts, 0}};
-    struct bioinfer_result r = {.ordinal = record->ordinal,
-                                .id = record->id,
-                                .length = (int64_t)record->length,
+    struct bioinfer_result r = {.ordinal = scores->ordinal,
+                                .id = scores->id,
+                                .length = scores->length,
                                 .message = "",
                                 .texts = texts};
     int st = s->text.status;
@@ -101,11 +95,11 @@ static int give(struct scorer *s, const struct bioinfer_record *record, int stat
         (unsigned long long)s->n_failed, (unsigned long long)s->n_rows);
     s->text.n_text = 0;
     if (st)
-        return no_memory(record, err);
+        return no_memory(r.id, err);
     if (status && texts[0].length) {
         r.n_texts = 1;
         r.more = 1;
-        if ((st = sink(user, &r, err)))
+        if ((st = s->sink(s->sink_user, &r, err)))
             return st;
         r.piece = 1;
         r.more = 0;
@@ -115,18 +109,18 @@ static int give(struct scorer *s, const struct bioinfer_record *record, int stat
     r.message = status && why ? why : "";
     r.n_texts = 2 - !texts[0].length;
     r.texts = texts + !texts[0].length;
-    return sink(user, &r, err);
+    return s->sink(s->sink_user, &r, err);
 }
 
 /* ---- without --mutations ---- */
 
-static void write_scan(struct scorer *s, const struct bioinfer_record *r, const float *logp)
+static void write_scan(struct scorer *s, const struct bioinfer_result *r)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
 
-    for (size_t i = 0; i < r->length; i++) {
+    for (size_t i = 0; i < (size_t)r->length; i++) {
         unsigned char wild = (unsigned char)r->sequence[i];
-        const float *row = logp + i * vocab;
+        const float *row = r->arrays[0].data + i * vocab;
         for (const char *m = standard; *m; m++) {
             int wt = s->token[wild], mt = s->token[(unsigned char)*m];
             cli_output_field(&s->text, r->id);
@@ -136,18 +130,18 @@ static void write_scan(struct scorer *s, const struct bioinfer_record *r, const 
             cli_output_write(&s->text, "\n", 1);
         }
     }
-    s->n_values = r->length * (sizeof standard - 1);
+    s->n_values = (uint64_t)r->length * (sizeof standard - 1);
 }
 
 /* BIOINFER_NONFINITE when there is no score. */
-static int write_pppl(struct scorer *s, const struct bioinfer_record *r, const float *logp)
+static int write_pppl(struct scorer *s, const struct bioinfer_result *r)
 {
     size_t vocab = (size_t)s->cli->info.vocab_size;
     double pll = 0;
 
-    for (size_t i = 0; i < r->length; i++) {
+    for (size_t i = 0; i < (size_t)r->length; i++) {
         int id = s->token[(unsigned char)r->sequence[i]];
-        pll += id < 0 ? NAN : (double)logp[i * vocab + (size_t)id];
+        pll += id < 0 ? NAN : (double)r->arrays[0].data[i * vocab + (size_t)id];
     }
     if (!isfinite(pll))
         return BIOINFER_NONFINITE;
@@ -158,30 +152,18 @@ static int write_pppl(struct scorer *s, const struct bioinfer_record *r, const f
     return BIOINFER_OK;
 }
 
-static int score_record(struct scorer *s, const struct bioinfer_record *record, bioinfer_sink sink,
-                        void *user, struct bioinfer_error *err)
+/* A bioinfer_sink: makes a table of scores text. */
+static int take_scores(void *user, const struct bioinfer_result *scores, struct bioinfer_error *err)
 {
-    struct bioinfer_error why = {0};
-    float *logp = NULL;
-    int st = record->status ? record->status : record->length ? 0 : BIOINFER_EMPTY;
+    struct scorer *s = user;
+    int st = scores->status;
 
     s->n_values = 0;
-    if (st)
-        return give(s, record, st, record->status ? record->message : NULL, sink, user, err);
-    if (!(logp = new_table(s, record)))
-        return no_memory(record, err);
-    st = bioinfer_score_table(s->cli->session, record, s->method, NULL, 0, logp, &why);
-    if (st && !is_record_status(st)) {
-        *err = why;
-        free(logp);
-        return st;
-    }
-    if (!st && s->method == BIOINFER_PPPL)
-        st = write_pppl(s, record, logp);
+    if (!st && s->pppl)
+        st = write_pppl(s, scores);
     else if (!st)
-        write_scan(s, record, logp);
-    free(logp);
-    return give(s, record, st, why.text, sink, user, err);
+        write_scan(s, scores);
+    return give(s, scores, st, scores->message, err);
 }
 
 /* ---- with --mutations ---- */
@@ -220,13 +202,13 @@ static int collect_positions(const struct scorer *s, const struct cli_csv *csv, 
     for (size_t i = 0; i < n; i++)
         if (all[i] >= 0 && (uint64_t)all[i] < length && (!kept || all[kept - 1] != all[i]))
             all[kept++] = all[i];
-    *out = all;
+    *out = all ? all : malloc(sizeof *all); /* none at all is not NULL, which stands for all */
     *n_out = kept;
-    return BIOINFER_OK;
+    return *out ? BIOINFER_OK : BIOINFER_NOMEM;
 }
 
 /* Do the wild-type letters of a mutation stand at its positions? */
-static bool fits(const char *mutation, int64_t offset, const struct bioinfer_record *record)
+static bool fits(const char *mutation, int64_t offset, const struct bioinfer_result *scores)
 {
     int64_t position;
     char part[64];
@@ -238,7 +220,7 @@ static bool fits(const char *mutation, int64_t offset, const struct bioinfer_rec
         memcpy(part, mutation, n);
         part[n] = 0;
         if (bioinfer_mutation_positions(part, offset, &position, 1, NULL) != 1 || position < 0 ||
-            (uint64_t)position >= record->length || record->sequence[position] != part[0])
+            position >= scores->length || scores->sequence[position] != part[0])
             return false;
         mutation = mutation[n] ? mutation + n + 1 : NULL;
     }
@@ -247,7 +229,7 @@ static bool fits(const char *mutation, int64_t offset, const struct bioinfer_rec
 
 /* Tables that count from 0 are common enough to say so. */
 static void suggest_offset(struct scorer *s, const struct cli_csv *csv,
-                           const struct bioinfer_record *record)
+                           const struct bioinfer_result *scores)
 {
     size_t n_fit = 0, n_fit_other = 0, n_values = 0;
     int64_t other = s->offset ? 0 : 1;
@@ -255,8 +237,8 @@ static void suggest_offset(struct scorer *s, const struct cli_csv *csv,
     for (size_t i = 0; i < csv->n_rows; i++)
         if (csv->rows[i].value) {
             n_values++;
-            n_fit += fits(csv->rows[i].value, s->offset, record);
-            n_fit_other += fits(csv->rows[i].value, other, record);
+            n_fit += fits(csv->rows[i].value, s->offset, scores);
+            n_fit_other += fits(csv->rows[i].value, other, scores);
         }
     if (n_fit_other > n_fit)
         cli_say(s->cli, "with --offset %d, %zu of %zu mutants would match the sequence (now %zu)",
@@ -265,7 +247,7 @@ static void suggest_offset(struct scorer *s, const struct cli_csv *csv,
 
 /* Gives the status of the first row without a score. With --strict the rows behind it are not
  * scored. */
-static int score_rows(struct scorer *s, const struct bioinfer_record *record, const float *logp)
+static int score_rows(struct scorer *s, const struct bioinfer_result *scores)
 {
     const char *path = s->cli->options->mutations;
     struct bioinfer_error err;
@@ -278,8 +260,8 @@ static int score_rows(struct scorer *s, const struct bioinfer_record *record, co
             continue;
         err = (struct bioinfer_error){.text = "the row has no such column"};
         st = !row->value ? BIOINFER_FORMAT
-                         : bioinfer_score_mutation(s->cli->model, record, logp, row->value,
-                                                   s->offset, &row->score, &err);
+                         : bioinfer_score_mutation(s->cli->model, scores, row->value, s->offset,
+                                                   &row->score, &err);
         s->n_rows++;
         row->scored = !st && isfinite(row->score);
         if (row->scored) {
@@ -317,40 +299,45 @@ static void write_rows(struct scorer *s)
     }
 }
 
-static int score_table(struct scorer *s, const struct bioinfer_record *record, bioinfer_sink sink,
-                       void *user, struct bioinfer_error *err)
+/* A bioinfer_source: the wild type, of which the positions of the table are to be computed. */
+static int next_wild_type(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
-    struct cli *cli = s->cli;
-    int64_t *positions = NULL;
-    size_t n_positions = 0;
-    float *logp = NULL;
-    char why[96];
-    int st = 0, status;
+    struct scorer *s = user;
+    int st = s->source(s->source_user, record, err);
 
-    s->n_values = s->n_failed = s->n_rows = 0;
-    if (!(logp = new_table(s, record)) ||
-        collect_positions(s, &s->csv, record->length, &positions, &n_positions)) {
-        st = no_memory(record, err);
-        goto out;
+    if (st != 1)
+        return st;
+    free(s->positions);
+    s->positions = NULL;
+    if (collect_positions(s, &s->csv, record->length, &s->positions, &record->n_positions))
+        return no_memory(record->id, err);
+    record->positions = s->positions;
+    s->cli->progress.expected = record->n_positions;
+    return 1;
+}
+
+/* A bioinfer_sink: makes the rows of the table. */
+static int take_wild_type(void *user, const struct bioinfer_result *scores,
+                          struct bioinfer_error *err)
+{
+    struct scorer *s = user;
+    char why[96];
+    int status;
+
+    if (scores->status) { /* nothing of the table can be scored */
+        err->status = scores->status;
+        snprintf(err->text, sizeof err->text, "%s", scores->message);
+        return scores->status;
     }
-    for (size_t i = 0; i < record->length * (size_t)cli->info.vocab_size; i++)
-        logp[i] = NAN;
-    cli->progress.expected = n_positions;
-    if (n_positions && (st = bioinfer_score_table(cli->session, record, s->method, positions,
-                                                  n_positions, logp, err)))
-        goto out;
-    status = score_rows(s, record, logp);
-    if (!status || !cli->options->strict)
+    s->n_values = s->n_failed = s->n_rows = 0;
+    status = score_rows(s, scores);
+    if (!status || !s->cli->options->strict)
         write_rows(s);
     if (s->n_failed)
-        suggest_offset(s, &s->csv, record);
+        suggest_offset(s, &s->csv, scores);
     snprintf(why, sizeof why, "%llu of %llu mutants have no score", (unsigned long long)s->n_failed,
              (unsigned long long)s->n_rows);
-    st = give(s, record, status, why, sink, user, err);
-out:
-    free(logp);
-    free(positions);
-    return st;
+    return give(s, scores, status, why, err);
 }
 
 /* ---- the task ---- */
@@ -365,7 +352,7 @@ static int begin(struct cli *cli)
     if (!(cli->task = s))
         return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
     s->cli = cli;
-    s->method = method_of(o->method);
+    s->pppl = is_pppl(o);
     s->offset = o->has_offset ? o->offset : 1;
     if (o->mutations && (code = cli_csv_read(&s->csv, o->mutations,
                                              o->mutation_col ? o->mutation_col : "mutant", &err))) {
@@ -377,34 +364,45 @@ static int begin(struct cli *cli)
 
 static int open_task(struct cli *cli, cli_tick tick)
 {
-    int code = cli_open_session(cli, 0, tick);
+    const struct cli_options *o = cli->options;
+    struct bioinfer_score_params params = BIOINFER_PARAMS(
+        struct bioinfer_score_params, .method = method_of(o->method),
+        .tokens_at_once = o->batch_tokens, .max_length = o->max_length,
+        .raw_residues = o->raw_residues, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
+        .progress = tick, .progress_user = cli);
+    struct bioinfer_error err = {0};
+    int st = bioinfer_score_open(&cli->sequences, cli->model, &params, &err);
 
-    if (!code)
-        find_tokens(cli->task);
-    return code;
+    if (st)
+        return cli_fail(cli, CLI_AT_CONFIG, st, &err);
+    if (o->profile)
+        bioinfer_task_set_profile(cli->sequences, 1);
+    find_tokens(cli->task);
+    return CLI_EXIT_OK;
 }
 
 static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
                     void *sink_user, struct bioinfer_error *err)
 {
-    struct bioinfer_record record = {0};
     struct scorer *s = cli->task;
-    int st;
 
-    while ((st = source(source_user, &record, err)) > 0)
-        if ((st = cli->options->mutations ? score_table(s, &record, sink, sink_user, err)
-                                          : score_record(s, &record, sink, sink_user, err)))
-            return st;
-    return st;
+    s->source = source;
+    s->source_user = source_user;
+    s->sink = sink;
+    s->sink_user = sink_user;
+    if (cli->options->mutations)
+        return bioinfer_task_run(cli->sequences, next_wild_type, s, take_wild_type, s, err);
+    return bioinfer_task_run(cli->sequences, source, source_user, take_scores, s, err);
 }
 
 static void end(struct cli *cli)
 {
     struct scorer *s = cli->task;
 
-    bioinfer_session_free(&cli->session);
+    bioinfer_task_close(&cli->sequences);
     if (!s)
         return;
+    free(s->positions);
     cli_csv_free(&s->csv);
     cli_output_close(&s->text);
     free(s);
@@ -563,8 +561,7 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
 
 static const char *head_of(const struct cli_options *o)
 {
-    return method_of(o->method) == BIOINFER_PPPL ? "id\tlength\tpll\tpppl\n"
-                                                 : "id\tposition\twildtype\tmutant\tscore\n";
+    return is_pppl(o) ? "id\tlength\tpll\tpppl\n" : "id\tposition\twildtype\tmutant\tscore\n";
 }
 
 static bool any_records(struct score *s)

@@ -331,13 +331,13 @@ int bioinfer_job_pending(const bioinfer_job *job)
     return job && bi_job_pending(job);
 }
 
-int bioinfer_job_run(bioinfer_job *job, bioinfer_session *session, struct bioinfer_error *err)
+int bioinfer_job_run(bioinfer_job *job, bioinfer_task *task, struct bioinfer_error *err)
 {
     int st;
-    if (!job || !session)
-        return bi_fail(err, BIOINFER_INVALID, "job and session must be given");
+    if (!job || !task)
+        return bi_fail(err, BIOINFER_INVALID, "job and task must be given");
     do
-        st = bioinfer_session_run(session, bioinfer_job_source, job, bioinfer_job_sink, job, err);
+        st = bioinfer_task_run(task, bioinfer_job_source, job, bioinfer_job_sink, job, err);
     while (!st && bioinfer_job_pending(job));
     return st;
 }

@@ -1,7 +1,7 @@
 /* backend.h - what a device must do for the engine. One backend = one const table.
  *
  * The engine checks arguments once, in front; backends trust them. A device belongs to one
- * model and is used by many threads; a queue belongs to one session. Addresses (void *) are
+ * model and is used by many threads; a queue belongs to one task. Addresses (void *) are
  * device addresses: only the backend may read through them. */
 #ifndef BI_BACKEND_H
 #define BI_BACKEND_H

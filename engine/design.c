@@ -265,7 +265,7 @@ static int make_items(struct bioinfer_design *d, struct bi_design_unit *u,
     return 0;
 }
 
-static int design_read(struct bi_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+static int design_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
     struct bioinfer_design *d = (struct bioinfer_design *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
@@ -287,7 +287,7 @@ static int design_read(struct bi_task *t, struct bi_unit *unit, struct bioinfer_
     return (unit->id = bi_strdup(t->env, e->name)) ? 1 : bi_fail(err, BIOINFER_NOMEM, "structure");
 }
 
-static int design_next(struct bi_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+static int design_next(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
     struct bioinfer_design *d = (struct bioinfer_design *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
@@ -299,7 +299,7 @@ static int design_next(struct bi_task *t, struct bi_unit *unit, struct bioinfer_
     return st ? st : unit->n_items > 0;
 }
 
-static int design_result(struct bi_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+static int design_result(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
     struct bioinfer_design *d = (struct bioinfer_design *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
@@ -322,7 +322,7 @@ static int design_result(struct bi_task *t, struct bi_unit *unit, struct bioinfe
     return st;
 }
 
-static void design_drop(struct bi_task *t, struct bi_unit *unit)
+static void design_drop(struct bioinfer_task *t, struct bi_unit *unit)
 {
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
     bi_free(t->env, unit->items);

@@ -183,7 +183,7 @@ struct bi_report {
 };
 
 struct bioinfer_design {
-    struct bi_task task;
+    struct bioinfer_task task;
     struct bioinfer_model *model;
     const struct bi_env *env;
     struct bioinfer_design_params params;
@@ -239,12 +239,12 @@ void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, i
 int64_t bi_design_load(const struct bi_counts *counts);
 /* The program that a dump shows. */
 int32_t bi_design_program(const struct bioinfer_design *d);
-int bi_design_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err);
-void bi_design_fill(const struct bi_task *t, const struct bi_item *item,
+void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place);
-int bi_design_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
-                      struct bioinfer_error *err);
+int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,
+                      const struct bi_batch_place *place, struct bioinfer_error *err);
 
 /* design_report.c: hands out the results of one entry, or why there are none. */
 int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,

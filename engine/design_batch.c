@@ -169,7 +169,7 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
     return 0;
 }
 
-int bi_design_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
     struct bioinfer_design *d = (struct bioinfer_design *)t;
@@ -288,7 +288,7 @@ static void fill_terms(const struct bioinfer_design *d, const struct bi_job *j, 
         bi_entry_terms(j->entry, &d->params, &d->side, i, temperature, terms + i * BI_TERMS);
 }
 
-void bi_design_fill(const struct bi_task *t, const struct bi_item *item,
+void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place)
 {
     struct bioinfer_design *d = (struct bioinfer_design *)(uintptr_t)t;
@@ -328,8 +328,8 @@ void bi_design_fill(const struct bi_task *t, const struct bi_item *item,
 
 /* ---- outputs ---- */
 
-int bi_design_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
-                      struct bioinfer_error *err)
+int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,
+                      const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     const bool again = ((struct bi_design_unit *)item->unit)->again;
     const struct bi_graph *g = place->slot->plan->graph;

@@ -8,7 +8,7 @@
 #include "tasks/task.h"
 
 struct line {
-    struct bi_task *t;
+    struct bioinfer_task *t;
     struct bi_unit *units[BI_DIRECT_AHEAD]; /* unit k is in units[k % BI_DIRECT_AHEAD] */
     pthread_mutex_t lock;                   /* guards all below */
     pthread_cond_t changed;
@@ -18,7 +18,7 @@ struct line {
     struct bioinfer_error err;
 };
 
-static void unit_free(struct bi_task *t, struct bi_unit *u)
+static void unit_free(struct bioinfer_task *t, struct bi_unit *u)
 {
     t->def->drop(t, u);
     bi_free(t->env, u->id);
@@ -26,8 +26,8 @@ static void unit_free(struct bi_task *t, struct bi_unit *u)
     bi_free(t->env, u);
 }
 
-/* Reads one unit: 1, 0 = there is none, < 0 = a status. */
-static int read_unit(struct bi_task *t, uint64_t number, struct bi_unit **unit,
+/* Reads one unit: 1, 0 = there is none, NONE_NOW, < 0 = a status. */
+static int read_unit(struct bioinfer_task *t, uint64_t number, struct bi_unit **unit,
                      struct bioinfer_error *err)
 {
     struct bi_unit *u = bi_zalloc(t->env, t->def->unit_size);
@@ -35,7 +35,7 @@ static int read_unit(struct bi_task *t, uint64_t number, struct bi_unit **unit,
     if (!u)
         return bi_fail(err, BIOINFER_NOMEM, "unit %llu", (unsigned long long)number);
     u->number = number;
-    if ((st = t->def->read(t, u, err)) <= 0) {
+    if ((st = t->def->read(t, u, err)) != 1) {
         unit_free(t, u);
         return st;
     }
@@ -46,7 +46,8 @@ static int read_unit(struct bi_task *t, uint64_t number, struct bi_unit **unit,
 /* Moves units from one stage to the next as they come: *from counts those that are ready, *to those
  * that this stage is done with. After a failure units pass untouched. */
 static void work(struct line *l, const uint64_t *from, uint64_t *to,
-                 int (*step)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err))
+                 int (*step)(struct bioinfer_task *t, struct bi_unit *u,
+                             struct bioinfer_error *err))
 {
     pthread_mutex_lock(&l->lock);
     for (;;) {
@@ -89,12 +90,14 @@ static void *give(void *user)
     return NULL;
 }
 
-/* Reads units until there are no more, or one failed. */
+/* Reads units until there are no more, or one failed. A source that has none at present is asked
+ * again when all units before are handed out. */
 static int read_all(struct line *l, struct bioinfer_error *err)
 {
+    uint64_t n_out = 0;
     int st = 1;
     pthread_mutex_lock(&l->lock);
-    while (st > 0) {
+    while (st == 1) {
         while (!l->status && l->n_read - l->n_given == BI_DIRECT_AHEAD)
             pthread_cond_wait(&l->changed, &l->lock);
         if (l->status)
@@ -102,22 +105,32 @@ static int read_all(struct line *l, struct bioinfer_error *err)
         pthread_mutex_unlock(&l->lock);
         st = read_unit(l->t, l->n_read, &l->units[l->n_read % BI_DIRECT_AHEAD], err);
         pthread_mutex_lock(&l->lock);
-        l->n_read += st > 0;
+        l->n_read += st == 1;
         pthread_cond_broadcast(&l->changed);
+        if (st == BIOINFER_NONE_NOW && l->n_read > n_out) {
+            while (!l->status && l->n_read != l->n_given)
+                pthread_cond_wait(&l->changed, &l->lock);
+            n_out = l->n_read;
+            st = 1;
+        }
     }
     l->ended = true;
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
-    return st < 0 ? st : 0;
+    return st < 0 || st == BIOINFER_NONE_NOW ? st : 0;
 }
 
 /* One unit after the other, where the system gives no threads. */
-static int run_alone(struct bi_task *t, struct bioinfer_error *err)
+static int run_alone(struct bioinfer_task *t, struct bioinfer_error *err)
 {
     struct bi_unit *u;
-    uint64_t n = 0;
+    uint64_t n = 0, n_out = 0;
     int st;
-    while ((st = read_unit(t, n, &u, err)) > 0) {
+    while ((st = read_unit(t, n, &u, err)) == 1 || (st == BIOINFER_NONE_NOW && n > n_out)) {
+        if (st == BIOINFER_NONE_NOW) {
+            n_out = n;
+            continue;
+        }
         if (!(st = t->def->direct(t, u, err)))
             st = t->def->result(t, u, err);
         unit_free(t, u);
@@ -128,7 +141,7 @@ static int run_alone(struct bi_task *t, struct bioinfer_error *err)
     return st;
 }
 
-int bi_task_run_direct(struct bi_task *t, struct bioinfer_error *err)
+int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err)
 {
     struct line l = {.t = t};
     pthread_t computes, gives;

@@ -58,7 +58,7 @@ struct bi_store {
     bool ready; /* the lock exists */
     struct bi_store_entry *entries;
     size_t n, cap;
-    _Atomic uint64_t size;      /* bytes loaded; read by sessions while others load */
+    _Atomic uint64_t size;      /* bytes loaded; read by tasks while others load */
     struct bi_weight_sum *sums; /* of each weight of the model */
     struct bi_checksum_keys keys;
     void (*checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,

@@ -1,6 +1,6 @@
-/* exec.h - the executor: plans, buffers and batches of one session, whatever its family.
+/* exec.h - the executor: plans, buffers and batches of one task, whatever its family.
  *
- * A family's session packs records into the input block and cuts results out of the output
+ * A task packs records into the input block and cuts results out of the output
  * block; everything between is here: the queue, the cache of plans, device memory, staging,
  * the memory limit, the figures. A batch is
  *
@@ -99,7 +99,7 @@ struct bi_exec {
     struct bi_buffer activation; /* shared: programs run one after the other */
     uint64_t generation, clock, memory_limit;
     bool profiling;
-    struct bioinfer_profile profile; /* sessions add records, residues, seconds */
+    struct bioinfer_profile profile; /* tasks add records, residues, seconds */
     struct bioinfer_op_profile ops[BI_OP_COUNT], ops_shown[BI_OP_COUNT];
 };
 

@@ -38,9 +38,10 @@ struct flight {
 /* While the device computes a batch, the host reads units into the window to come, packs the next
  * batch, collects and hands out the one before. */
 struct run {
-    struct bi_task *t;
+    struct bioinfer_task *t;
     uint64_t n_read;
-    int more;  /* 1: the source may have more units; 0: it has none; < 0: it failed with that */
+    int more;  /* 1: the source may have more units; 0: it has none; NONE_NOW: none at present;
+               * < 0: it failed with that */
     bool wide; /* batches are computed in float32 */
     struct window windows[2], *now, *old; /* old: computed, not all handed out; NULL = none */
     struct flight flight;
@@ -61,14 +62,14 @@ static int64_t batch_tokens_of(const struct bioinfer_model *model, int64_t asked
     return tokens < INT32_MAX / 4 ? tokens : INT32_MAX / 4;
 }
 
-static int recipe_of(struct bi_task *t, const struct bi_counts *counts, struct bi_recipe *recipe,
-                     struct bioinfer_error *err)
+static int recipe_of(struct bioinfer_task *t, const struct bi_counts *counts,
+                     struct bi_recipe *recipe, struct bioinfer_error *err)
 {
     const struct bi_batch b = {.counts = *counts, .capacity = *counts};
     return t->def->recipe(t, &b, recipe, err);
 }
 
-int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
+int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err)
 {
     struct bi_rule_trace probe = {{0}, NULL};
@@ -89,27 +90,29 @@ int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t 
     return st;
 }
 
-void bi_task_close(struct bi_task *t)
+void bi_task_close(struct bioinfer_task *t)
 {
     bi_exec_free(&t->exec);
 }
 
-int bi_task_enter(struct bi_task *t, struct bioinfer_error *err)
+int bi_task_enter(struct bioinfer_task *t, struct bioinfer_error *err)
 {
     int st = bi_context_check(t->model->ctx, err);
     if (st)
         return st;
     if (atomic_flag_test_and_set(&t->busy))
-        return bi_fail(err, BIOINFER_MISUSE, "the session is in use by another thread");
+        return bi_fail(
+            err, BIOINFER_MISUSE,
+            "the task is in use by another thread, or by the run that called this one back");
     return 0;
 }
 
-void bi_task_leave(struct bi_task *t)
+void bi_task_leave(struct bioinfer_task *t)
 {
     atomic_flag_clear(&t->busy);
 }
 
-int bi_task_load(struct bi_task *t, struct bioinfer_error *err)
+int bi_task_load(struct bioinfer_task *t, struct bioinfer_error *err)
 {
     struct bi_plan *plan = NULL;
     struct bi_recipe recipe;
@@ -122,7 +125,7 @@ int bi_task_load(struct bi_task *t, struct bioinfer_error *err)
     return st;
 }
 
-int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, int trace,
+int bi_task_dump(struct bioinfer_task *t, const struct bi_counts *counts, int fused, int trace,
                  int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err)
 {
@@ -131,7 +134,7 @@ int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, i
     return st ? st : bi_plan_dump(t->model, &recipe, fused, trace, write, user, err);
 }
 
-int bi_task_get_profile(struct bi_task *t, struct bioinfer_profile *profile)
+int bi_task_get_profile(struct bioinfer_task *t, struct bioinfer_profile *profile)
 {
     return bi_exec_get_profile(t->exec, profile);
 }
@@ -174,7 +177,7 @@ static void add_item(struct bi_counts *sum, const struct bi_item *before,
     add_counts(sum, &item->size);
 }
 
-static int64_t load_of(const struct bi_task *t, const struct bi_counts *counts)
+static int64_t load_of(const struct bioinfer_task *t, const struct bi_counts *counts)
 {
     return t->def->load ? t->def->load(counts) : counts->n_tokens;
 }
@@ -186,7 +189,7 @@ static struct bi_item *before(struct bi_item *const *order, size_t i)
 
 /* ---- windows ---- */
 
-static void unit_free(struct bi_task *t, struct bi_unit *u)
+static void unit_free(struct bioinfer_task *t, struct bi_unit *u)
 {
     t->def->drop(t, u);
     bi_free(t->env, u->id);
@@ -194,7 +197,7 @@ static void unit_free(struct bi_task *t, struct bi_unit *u)
     bi_free(t->env, u);
 }
 
-static void window_clear(struct bi_task *t, struct window *w)
+static void window_clear(struct bioinfer_task *t, struct window *w)
 {
     for (; w->next < w->n; w->next++)
         unit_free(t, w->units[w->next]);
@@ -210,23 +213,28 @@ void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const
         u->message = bi_strdup(env, message); /* NULL: shown as the status alone */
 }
 
+const char *bi_unit_message(const struct bi_unit *u)
+{
+    return u->message ? u->message : u->status ? bioinfer_status_name(u->status) : "";
+}
+
 /* The load of a window that is read ahead. */
-static int64_t window_load(const struct bi_task *t)
+static int64_t window_load(const struct bioinfer_task *t)
 {
     return t->window_load ? t->window_load : WINDOW_BATCHES * t->batch_tokens;
 }
 
-/* Reads one unit into the window: 1, 0 = there is none, < 0 = status. */
+/* Reads one unit into the window: 1, 0 = there is none, NONE_NOW, < 0 = status. */
 static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
     struct bi_counts counts = {0};
     struct bi_unit *u;
     int st;
     if (!bi_grow(t->env, &w->units, &w->cap, w->n + 1, sizeof(*w->units)) ||
         !(u = bi_zalloc(t->env, t->def->unit_size)))
         return bi_fail(err, BIOINFER_NOMEM, "window of %zu records", w->n + 1);
-    if ((st = t->def->read(t, u, err)) <= 0) {
+    if ((st = t->def->read(t, u, err)) != 1) {
         unit_free(t, u);
         return st;
     }
@@ -246,7 +254,8 @@ static int read_unit(struct run *r, struct window *w, struct bioinfer_error *err
  * units before it. */
 static void read_window(struct run *r, struct window *w, int64_t limit, struct bioinfer_error *err)
 {
-    while (r->more > 0 && w->n < WINDOW_UNITS && w->load < limit && w->result_size < WINDOW_RESULTS)
+    while (r->more == 1 && w->n < WINDOW_UNITS && w->load < limit &&
+           w->result_size < WINDOW_RESULTS)
         r->more = read_unit(r, w, err);
 }
 
@@ -292,7 +301,7 @@ const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_
 }
 
 /* Packs input number `input` of order[0, n). False: this plan does not use it. */
-static bool pack_input(const struct bi_task *t, const struct bi_exec_slot *slot,
+static bool pack_input(const struct bioinfer_task *t, const struct bi_exec_slot *slot,
                        struct bi_item *const *order, size_t n, int input)
 {
     const struct bi_task_input *in = &t->def->inputs[input];
@@ -320,7 +329,7 @@ static bool pack_input(const struct bi_task *t, const struct bi_exec_slot *slot,
     return true;
 }
 
-static int pack(const struct bi_task *t, const struct bi_exec_slot *slot,
+static int pack(const struct bioinfer_task *t, const struct bi_exec_slot *slot,
                 struct bi_item *const *order, size_t n, struct bioinfer_error *err)
 {
     struct bi_batch_place place = {.slot = slot, .n_items = (int64_t)n};
@@ -347,7 +356,7 @@ static int pack(const struct bi_task *t, const struct bi_exec_slot *slot,
 static int start(struct run *r, struct bi_item **order, size_t n, struct bi_exec_slot **slot,
                  struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
     struct bi_batch b = {.items = order, .n_items = n, .wide = r->wide};
     struct bi_exec_batch batch = {0};
     struct bi_recipe recipe;
@@ -377,7 +386,7 @@ static void settle(struct bi_item *item)
 static int collect(struct run *r, const struct bi_exec_slot *slot, struct bi_item **order, size_t n,
                    struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
     struct bi_batch_place place = {.slot = slot, .n_items = (int64_t)n};
     for (size_t i = 0; i < n; add_item(&place.at, before(order, i), order[i]), i++) {
         struct bi_item *item = order[i];
@@ -431,7 +440,7 @@ static int land(struct run *r, struct flight *flight, struct bioinfer_error *err
 static int run_instead(struct run *r, struct bi_item **order, const struct bioinfer_error *why,
                        struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
     struct bi_unit *u = order[0]->unit;
     struct bi_item **instead = NULL;
     const size_t n = t->def->too_large ? t->def->too_large(t, order[0], 1, &instead) : 0;
@@ -555,7 +564,7 @@ static int deliver(struct run *r, struct bioinfer_error *err)
 
 static int progress(struct run *r, struct bioinfer_error *err)
 {
-    const struct bi_task *t = r->t;
+    const struct bioinfer_task *t = r->t;
     const struct bioinfer_profile *figures = &t->exec->profile;
     if (t->progress &&
         t->progress(t->progress_user, figures->records, figures->residues + t->part_residues))
@@ -577,7 +586,7 @@ static bool goes_on(const struct window *w)
 
 /* Asks the task for further items of the units whose items are done. What has to go out before
  * them does so when all units in front are handed out; until then that unit waits. */
-static int next_items(struct bi_task *t, struct window *w, struct bioinfer_error *err)
+static int next_items(struct bioinfer_task *t, struct window *w, struct bioinfer_error *err)
 {
     for (size_t i = w->next; i < w->n; i++) {
         struct bi_unit *u = w->units[i];
@@ -596,7 +605,8 @@ static int next_items(struct bi_task *t, struct window *w, struct bioinfer_error
 }
 
 /* Lists the items of a window that wait, as they are to be computed. */
-static int sort_items(struct bi_task *t, struct window *w, size_t *n, struct bioinfer_error *err)
+static int sort_items(struct bioinfer_task *t, struct window *w, size_t *n,
+                      struct bioinfer_error *err)
 {
     *n = 0;
     for (size_t i = w->next; i < w->n; i++)
@@ -613,7 +623,8 @@ static int sort_items(struct bi_task *t, struct window *w, size_t *n, struct bio
 }
 
 /* Gives the end of the next batch, order[*first, end). Items of failed units are passed over. */
-static size_t next_batch(const struct bi_task *t, struct bi_item **order, size_t *first, size_t n)
+static size_t next_batch(const struct bioinfer_task *t, struct bi_item **order, size_t *first,
+                         size_t n)
 {
     struct bi_counts counts = {0};
     int64_t load = 0;
@@ -635,7 +646,7 @@ static size_t next_batch(const struct bi_task *t, struct bi_item **order, size_t
 /* Sends every batch of the items of `now` that wait on its way; the last one may still fly. */
 static int run_items(struct run *r, size_t n, struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
     struct window *w = r->now, *next = w == r->windows ? r->windows + 1 : r->windows;
     size_t first = 0, end;
     int st = 0;
@@ -657,7 +668,7 @@ static int run_items(struct run *r, size_t n, struct bioinfer_error *err)
  * fly. */
 static int run_window(struct run *r, struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
     size_t n;
     int st = sort_items(t, r->now, &n, err);
     if (!st)
@@ -674,9 +685,19 @@ static int run_window(struct run *r, struct bioinfer_error *err)
     return st;
 }
 
+/* Lands the batch that flies, and hands out what is left. */
+static int settle_all(struct run *r, struct bioinfer_error *err)
+{
+    int st = 0;
+    if (r->flight.n && !(st = land(r, &r->flight, err)) && !(st = deliver(r, err)))
+        st = progress(r, err);
+    return st;
+}
+
 static int run_all(struct run *r, struct bioinfer_error *err)
 {
-    struct bi_task *t = r->t;
+    struct bioinfer_task *t = r->t;
+    uint64_t n_out = 0;
     int st = 0;
     r->now = r->windows;
     r->more = 1;
@@ -685,6 +706,13 @@ static int run_all(struct run *r, struct bioinfer_error *err)
         const bool first = !t->exec->profile.batches && !r->flight.n;
         if (!r->now->n)
             read_window(r, r->now, first ? t->batch_tokens : window_load(t), err);
+        if (!r->now->n && r->more == BIOINFER_NONE_NOW && r->n_read > n_out) {
+            if ((st = settle_all(r, err)))
+                return st;
+            n_out = r->n_read; /* all is handed out: the source is asked again */
+            r->more = 1;
+            continue;
+        }
         if (!r->now->n)
             break;
         /* units read before a source failed are still delivered */
@@ -696,12 +724,11 @@ static int run_all(struct run *r, struct bioinfer_error *err)
             window_clear(t, r->now);
         r->now = r->now == r->windows ? r->windows + 1 : r->windows;
     }
-    if (r->flight.n && !(st = land(r, &r->flight, err)) && !(st = deliver(r, err)))
-        st = progress(r, err);
+    st = settle_all(r, err);
     return st ? st : r->more;
 }
 
-int bi_task_run(struct bi_task *t, struct bioinfer_error *err)
+int bi_task_run(struct bioinfer_task *t, struct bioinfer_error *err)
 {
     struct run r = {.t = t};
     const double begun = bi_now();

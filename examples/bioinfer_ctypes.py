@@ -34,10 +34,10 @@ class ModelParams(c.Structure):
                 ("strict_pickle", c.c_int), ("verify", c.c_int)]
 
 
-class SessionParams(c.Structure):
+class EmbedParams(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("include", c.c_uint),
                 ("layers", c.POINTER(c.c_int)), ("n_layers", c.c_int),
-                ("batch_tokens", c.c_int64), ("max_length", c.c_int64),
+                ("tokens_at_once", c.c_int64), ("max_length", c.c_int64),
                 ("memory_limit", c.c_int64), ("raw_residues", c.c_int),
                 ("no_rules", c.c_char_p), ("progress", c.c_void_p),
                 ("progress_user", c.c_void_p)]
@@ -47,20 +47,19 @@ SINK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Result), c.POINTER(Error))
 
 
 class Bioinfer:
-    """One model and one session over it; use it in a `with` block."""
+    """One model and one task over it; use it in a `with` block."""
 
     def __init__(self, library, weights, include=MEAN):
         self.lib = c.CDLL(library)
         self.lib.bioinfer_version.restype = c.c_char_p
-        self.context, self.model, self.session = c.c_void_p(), c.c_void_p(), c.c_void_p()
+        self.context, self.model, self.task = c.c_void_p(), c.c_void_p(), c.c_void_p()
         self.err = Error()
         try:
             self._call("bioinfer_context_new", c.byref(self.context), None)
             self._call("bioinfer_model_open", c.byref(self.model), self.context,
                        weights.encode(), None)
-            params = SessionParams(struct_size=c.sizeof(SessionParams), include=include)
-            self._call("bioinfer_session_new", c.byref(self.session), self.model,
-                       c.byref(params))
+            params = EmbedParams(struct_size=c.sizeof(EmbedParams), include=include)
+            self._call("bioinfer_embed_open", c.byref(self.task), self.model, c.byref(params))
         except Exception:
             self.close()
             raise
@@ -88,14 +87,14 @@ class Bioinfer:
         reader = c.c_void_p()
         self._call("bioinfer_reader_open", c.byref(reader), self.context, fasta.encode(), None)
         try:  # bioinfer_reader_next is a source already
-            self._call("bioinfer_session_run", self.session,
+            self._call("bioinfer_task_run", self.task,
                        c.cast(self.lib.bioinfer_reader_next, c.c_void_p), reader, sink, None)
         finally:
             self.lib.bioinfer_reader_close(c.byref(reader))
         return results
 
     def close(self):
-        self.lib.bioinfer_session_free(c.byref(self.session))
+        self.lib.bioinfer_task_close(c.byref(self.task))
         self.lib.bioinfer_model_close(c.byref(self.model))
         self.lib.bioinfer_context_free(c.byref(self.context))
 

@@ -33,11 +33,11 @@ int main(int argc, char **argv)
 {
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     bioinfer_reader *reader = NULL;
     struct bioinfer_error err = {0};
-    struct bioinfer_session_params params = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                            .include = BIOINFER_MEAN);
+    struct bioinfer_embed_params params = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                          .include = BIOINFER_MEAN);
     long n_failed = 0;
     int st;
 
@@ -48,13 +48,13 @@ int main(int argc, char **argv)
     /* each call takes what the one before made; the first failure skips the rest */
     if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
         (st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
-        (st = bioinfer_session_new(&session, model, &params, &err)) ||
+        (st = bioinfer_embed_open(&task, model, &params, &err)) ||
         (st = bioinfer_reader_open(&reader, ctx, argv[2], NULL, &err)) ||
-        (st = bioinfer_session_run(session, bioinfer_reader_source, reader, print_result, &n_failed,
-                                   &err)))
+        (st = bioinfer_task_run(task, bioinfer_reader_source, reader, print_result, &n_failed,
+                                &err)))
         fprintf(stderr, "embed_fasta: %s: %s\n", bioinfer_status_name(st), err.text);
     bioinfer_reader_close(&reader);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     return st || n_failed ? 1 : 0;

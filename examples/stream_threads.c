@@ -1,9 +1,9 @@
-/* stream_threads.c - several threads, one session each, over one shared model.
+/* stream_threads.c - several threads, one task each, over one shared model.
  *
  *     cc -pthread stream_threads.c $(pkg-config --cflags --libs bioinfer) -o stream_threads
  *     ./stream_threads WEIGHTS proteins.fasta 4
  *
- * The model is immutable and shared; a session belongs to one thread. The threads take
+ * The model is immutable and shared; a task belongs to one thread. The threads take
  * chunks of records from one reader behind a lock, as a server would from its queue,
  * and give results to one sink behind another. The order of the lines is that of
  * completion: the ordinal says which record it was. */
@@ -109,16 +109,16 @@ static int at_end(struct shared *s)
 static void *work(void *user)
 {
     struct worker *w = user;
-    struct bioinfer_session_params params = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                            .include = BIOINFER_MEAN);
-    bioinfer_session *session = NULL;
+    struct bioinfer_embed_params params = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                          .include = BIOINFER_MEAN);
+    bioinfer_task *task = NULL;
 
-    w->status = bioinfer_session_new(&session, w->shared->model, &params, &w->err);
+    w->status = bioinfer_embed_open(&task, w->shared->model, &params, &w->err);
     while (!w->status && !at_end(w->shared)) {
         w->left = CHUNK;
-        w->status = bioinfer_session_run(session, next_record, w, take_result, w, &w->err);
+        w->status = bioinfer_task_run(task, next_record, w, take_result, w, &w->err);
     }
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     free(w->copy);
     return NULL;
 }
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     static struct worker workers[MAX_THREADS];
     struct shared s = {.reader_lock = PTHREAD_MUTEX_INITIALIZER,
                        .sink_lock = PTHREAD_MUTEX_INITIALIZER};
-    /* one computing thread for each session: the sessions run side by side */
+    /* one computing thread for each task: the tasks run side by side */
     struct bioinfer_context_params params = BIOINFER_PARAMS(struct bioinfer_context_params,
                                                             .n_threads = 1);
     bioinfer_context *ctx = NULL;

@@ -1,8 +1,8 @@
 /* bioinfer.h - run biological foundation models. The only installed header.
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers
- *           5 results  6 sessions  7 writers  8 jobs  9 scoring  10 tracks
- *           11 devices  12 alignment  13 design
+ *           5 results  6 tasks  7 embeddings  8 scoring  9 writers  10 jobs
+ *           11 tracks  12 devices  13 alignment  14 design
  *
  * Rules that hold for every function:
  *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
@@ -13,8 +13,8 @@
  *  - The library never prints, exits, aborts, installs signal handlers or changes
  *    process state; there is no global state.
  *  - A context may be used from any thread. A model is immutable after open: any number
- *    of threads may share it. Readers, sessions, writers, scorers and aligners belong to one
- *    thread at a time. After fork() the child gets BIOINFER_FORKED from every call that computes.
+ *    of threads may share it. Readers, tasks, writers and aligners belong to one thread at a
+ *    time. After fork() the child gets BIOINFER_FORKED from every call that computes.
  */
 #ifndef BIOINFER_H
 #define BIOINFER_H
@@ -65,10 +65,10 @@ extern "C" {
     X(OUT_OF_RANGE, -25, "out_of_range") /* a value beyond what float16 can hold */
 
 /* After DEVICE_LOST every call that needs the device returns DEVICE_LOST at once, without
- * asking the driver; sessions and models are closed as always, which neither waits nor fails.
+ * asking the driver; tasks and models are closed as always, which neither waits nor fails.
  * Memory on the device is the driver's to take back, some only when the process ends, so go on
- * in a new process. AMD's runtime gives no status for a kernel that faults: it ends the process, so call the
- * library for "hip:0" in a process that may end. */
+ * in a new process. AMD's runtime gives no status for a kernel that faults: it ends the process, so
+ * call the library for "hip:0" in a process that may end. */
 enum bioinfer_status {
 #define BIOINFER_X(name, value, word) BIOINFER_##name = value,
     BIOINFER_STATUS_LIST(BIOINFER_X)
@@ -195,7 +195,7 @@ BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
 /* Gives the fingerprint of all that decides this model's numbers, a text of 49 characters: 32 hex
  * digits over every value of every weight that the family takes from the file (and of the head),
  * and over the configuration; '-'; and 16 over version, device, kernels and precision. Weights that
- * no session has loaded so far are read for it, by all threads; any thread may ask. The text lives
+ * no task has loaded so far are read for it, by all threads; any thread may ask. The text lives
  * as long as the model. Containers, shards and element types do not count where the values are
  * equal. */
 BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **text,
@@ -207,7 +207,7 @@ BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int i
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
-/* What a family takes: sequences (sessions), windows of DNA (tracks), structures (designs). */
+/* A family takes sequences (embed, score), windows of DNA (tracks) or structures (design). */
 enum bioinfer_family_kind {
     BIOINFER_FAMILY_SEQUENCES,
     BIOINFER_FAMILY_TRACKS,
@@ -258,6 +258,9 @@ struct bioinfer_record {
     uint64_t ordinal;        /* number in the input, from 0 */
     int status;              /* not 0: the reader found this record unusable ... */
     const char *message;     /* ... and says why, naming file, line and column */
+    /* For scores: which positions are wanted, 0-based, ascending, each once; NULL = all. */
+    const int64_t *positions;
+    size_t n_positions;
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -298,7 +301,7 @@ BIOINFER_API int bioinfer_reader_next_many(bioinfer_reader *reader,
                                            struct bioinfer_records **records,
                                            struct bioinfer_error *err);
 BIOINFER_API void bioinfer_records_free(struct bioinfer_records **records); /* NULL-safe */
-/* A bioinfer_source: pass it to bioinfer_session_run with user = the reader. */
+/* A bioinfer_source: pass it to bioinfer_task_run with user = the reader. */
 BIOINFER_API int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
                                         struct bioinfer_error *err);
 /* Bytes consumed and total bytes of the file as stored (total 0 = unknown). */
@@ -327,7 +330,7 @@ BIOINFER_API void bioinfer_index_close(bioinfer_index **index); /* NULL-safe */
 /* One named float32 array of a result, row-major. */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
-                       * "class-logits" */
+                       * "class-logits", "log-probs" */
     int layer;        /* 0 = embedding ... n_layers; -1 = not of a layer */
     int n_dims;
     int64_t shape[4];
@@ -360,71 +363,45 @@ struct bioinfer_result {
     int more;           /* ... non-zero: pieces of this record follow; 0: this one is the last */
     int n_texts;
     const struct bioinfer_text *texts;
+    const char *sequence; /* the record's `length` residues, when it is scored; else NULL */
 };
 
-/* ---- 6 sessions --------------------------------------------------------------------- */
+/* ---- 6 tasks ------------------------------------------------------------------------- */
 
-enum bioinfer_include {
-    BIOINFER_MEAN = 1 << 0,        /* [D] mean over residues, specials excluded */
-    BIOINFER_PER_RESIDUE = 1 << 1, /* [L, D] */
-    BIOINFER_BOS = 1 << 2,         /* [D] */
-    BIOINFER_LOGITS = 1 << 3,      /* [L, V] before softmax */
-    BIOINFER_CONTACTS = 1 << 4,    /* [L, L] probabilities */
-    BIOINFER_ATTENTIONS = 1 << 5,  /* [layers, H, S, S], S = tokens, specials included */
-    BIOINFER_HEAD = 1 << 6,        /* [L, C] or [C]: of model_params.head, after its activation */
-    BIOINFER_CLASS_LOGITS = 1 << 7 /* [L, C] or [C]: of the classifier of fine-tuned weights,
-                                    * before softmax or sigmoid; a regression's values */
-};
-/* "mean" -> BIOINFER_MEAN ...; 0 when there is no such kind. */
-BIOINFER_API unsigned bioinfer_include_from_name(const char *name);
-BIOINFER_API const char *bioinfer_include_name(unsigned bit);
+/* A task is what is asked of a model: bioinfer_embed_open() and its like make one, and the calls
+ * below run and close every task. It keeps buffers and compiled plans from run to run, so open it
+ * once. One thread at a time: a call from another one, or from a callback of the run at hand, gets
+ * MISUSE; several tasks may share a model, on a thread each. */
+typedef struct bioinfer_task bioinfer_task;
 
-enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* of a record that a session takes */
-
-struct bioinfer_session_params {
-    size_t struct_size;
-    unsigned include;     /* of enum bioinfer_include; 0 = the family's default */
-    const int *layers;    /* whose embeddings: 0 .. n_layers, negative from the end */
-    int n_layers;         /* 0 = the last */
-    int64_t batch_tokens; /* tokens of a packed batch; 0 = from the model's size */
-    int64_t max_length;   /* residues; longer records get TOO_LONG; 0 = what fits into memory,
-                             * BIOINFER_MAX_RESIDUES at most */
-    int64_t memory_limit; /* bytes of activations; 0 = from the free memory */
-    int raw_residues;     /* letters without a token are an error instead of X */
-    const char *no_rules; /* fusion rules not to apply: "name,name", "all" */
-    /* Called between batches, on the caller's thread; non-zero return cancels. */
-    int (*progress)(void *user, uint64_t records, uint64_t residues);
-    void *progress_user;
-};
-
-typedef struct bioinfer_session bioinfer_session;
-
-BIOINFER_API int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
-                                      const struct bioinfer_session_params *params,
-                                      struct bioinfer_error *err);
-BIOINFER_API void bioinfer_session_free(bioinfer_session **session);
-/* Loads the weights that the session needs now, instead of with its first batch. */
-BIOINFER_API int bioinfer_session_prepare(bioinfer_session *session, struct bioinfer_error *err);
-
-/* Fills *record with the next one: 1, 0 = end, < 0 = status (the run stops with it).
- * The record may be reused by the next call. bioinfer_reader_source() is one. */
+/* Fills *record with the next one and returns 1; 0 = there are no more; BIOINFER_NONE_NOW = none at
+ * present; < 0 = a status, with which the run ends when the records before it are handed out. What
+ * *record points to stays valid until the source is asked again. bioinfer_reader_source() is one.
+ * After NONE_NOW the records so far are computed and handed out, and then the source is asked
+ * again; where it has none then either, the run returns BIOINFER_NONE_NOW, and the next run goes
+ * on. */
 typedef int (*bioinfer_source)(void *user, struct bioinfer_record *record,
                                struct bioinfer_error *err);
-/* Takes one result, in input order; non-zero stops the run with that status. */
+enum { BIOINFER_NONE_NOW = 2 };
+/* Takes one result, in input order; all it points to is valid during the call. Non-zero stops the
+ * run with that status; it should fill *err. */
 typedef int (*bioinfer_sink)(void *user, const struct bioinfer_result *result,
                              struct bioinfer_error *err);
 
-/* Runs all records of `source` and hands every one to `sink`, unusable ones with their
- * status. A sequence gives the same bytes alone or in any company. Returns OK when the
- * run went to its end, whatever the records' own statuses. */
-BIOINFER_API int bioinfer_session_run(bioinfer_session *session, bioinfer_source source,
-                                      void *source_user, bioinfer_sink sink, void *sink_user,
-                                      struct bioinfer_error *err);
-/* The same over an array of records. */
-BIOINFER_API int bioinfer_session_run_records(bioinfer_session *session,
-                                              const struct bioinfer_record *records,
-                                              size_t n_records, bioinfer_sink sink, void *sink_user,
-                                              struct bioinfer_error *err);
+/* Runs all records of `source` and hands every one to `sink`, unusable ones with their status. Both
+ * are called on the caller's thread and may block; records are read ahead of the results, by some
+ * times what is computed together. A record gives the same bytes alone or in any company. OK: the
+ * source came to its end, whatever the records' own statuses. After a failure the task is as before
+ * the run. */
+BIOINFER_API int bioinfer_task_run(bioinfer_task *task, bioinfer_source source, void *source_user,
+                                   bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
+/* The same over an array of records: call and response. */
+BIOINFER_API int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
+                                       size_t n_records, bioinfer_sink sink, void *sink_user,
+                                       struct bioinfer_error *err);
+/* Loads the weights that the task needs now, instead of with its first record. */
+BIOINFER_API int bioinfer_task_prepare(bioinfer_task *task, struct bioinfer_error *err);
+BIOINFER_API void bioinfer_task_close(bioinfer_task **task); /* NULL-safe */
 
 struct bioinfer_op_profile {
     const char *op; /* "linear", "attention", ... */
@@ -442,24 +419,101 @@ struct bioinfer_profile {
     uint64_t allocations;     /* of batch buffers; a plan run again makes none */
     uint64_t weight_size;     /* bytes of packed weights */
     uint64_t activation_size; /* bytes of the largest activation block */
-    double seconds;           /* inside bioinfer_session_run */
+    double seconds;           /* inside runs */
     int n_ops;
     const struct bioinfer_op_profile *ops; /* valid until the next run */
     uint64_t io_size;                      /* bytes of the largest inputs and outputs of a batch */
 };
-/* Figures since the session was made. Turn on per-op times before the first run. */
-BIOINFER_API void bioinfer_session_set_profile(bioinfer_session *session, int on);
-BIOINFER_API int bioinfer_session_get_profile(bioinfer_session *session,
-                                              struct bioinfer_profile *profile);
+/* Figures since the task was opened. Turn on per-op times before the first run. */
+BIOINFER_API void bioinfer_task_set_profile(bioinfer_task *task, int on);
+BIOINFER_API int bioinfer_task_get_profile(bioinfer_task *task, struct bioinfer_profile *profile);
 
-/* Writes the graph of one sequence of n_residues as text, before (fused = 0) or after the
- * rules; trace != 0 lists the rules that fired instead. */
-BIOINFER_API int bioinfer_session_dump(bioinfer_session *session, int64_t n_residues, int fused,
-                                       int trace,
-                                       int (*write)(void *user, const char *text, size_t len),
-                                       void *user, struct bioinfer_error *err);
+/* Writes the graph of one record of n_residues as text, before (fused = 0) or after the rules;
+ * trace != 0 lists the rules that fired instead. */
+BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int fused, int trace,
+                                    int (*write)(void *user, const char *text, size_t len),
+                                    void *user, struct bioinfer_error *err);
 
-/* ---- 7 writers ------------------------------------------------------------------------ */
+/* ---- 7 embeddings ------------------------------------------------------------------------ */
+
+enum bioinfer_include {
+    BIOINFER_MEAN = 1 << 0,        /* [D] mean over residues, specials excluded */
+    BIOINFER_PER_RESIDUE = 1 << 1, /* [L, D] */
+    BIOINFER_BOS = 1 << 2,         /* [D] */
+    BIOINFER_LOGITS = 1 << 3,      /* [L, V] before softmax */
+    BIOINFER_CONTACTS = 1 << 4,    /* [L, L] probabilities */
+    BIOINFER_ATTENTIONS = 1 << 5,  /* [layers, H, S, S], S = tokens, specials included */
+    BIOINFER_HEAD = 1 << 6,        /* [L, C] or [C]: of model_params.head, after its activation */
+    BIOINFER_CLASS_LOGITS = 1 << 7 /* [L, C] or [C]: of the classifier of fine-tuned weights,
+                                    * before softmax or sigmoid; a regression's values */
+};
+/* "mean" -> BIOINFER_MEAN ...; 0 when there is no such kind. */
+BIOINFER_API unsigned bioinfer_include_from_name(const char *name);
+BIOINFER_API const char *bioinfer_include_name(unsigned bit);
+
+enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* of a record that a task takes */
+
+struct bioinfer_embed_params {
+    size_t struct_size;
+    unsigned include;       /* of enum bioinfer_include; 0 = the family's default */
+    const int *layers;      /* whose embeddings: 0 .. n_layers, negative from the end */
+    int n_layers;           /* 0 = the last */
+    int64_t tokens_at_once; /* tokens computed together; 0 = from the model's size */
+    int64_t max_length;     /* residues; longer records get TOO_LONG; 0 = what fits into memory,
+                             * BIOINFER_MAX_RESIDUES at most */
+    int64_t memory_limit;   /* bytes of activations; 0 = from the free memory */
+    int raw_residues;       /* letters without a token are an error instead of X */
+    const char *no_rules;   /* fusion rules not to apply: "name,name", "all" */
+    /* Called about once for each tokens_at_once, on the thread of the run; non-zero return cancels
+     * the run. */
+    int (*progress)(void *user, uint64_t records, uint64_t residues);
+    void *progress_user;
+};
+
+/* Opens the task that gives each record the arrays asked for. The model stays open until the task
+ * is closed; the parameters need live during the call alone; NULL = all defaults. */
+BIOINFER_API int bioinfer_embed_open(bioinfer_task **out, const bioinfer_model *model,
+                                     const struct bioinfer_embed_params *params,
+                                     struct bioinfer_error *err);
+
+/* ---- 8 scoring -------------------------------------------------------------------------- */
+
+/* Zero-shot scores of masked language models. */
+enum bioinfer_score_method {
+    BIOINFER_MASKED_MARGINALS, /* each position masked in a pass of its own */
+    BIOINFER_WT_MARGINALS      /* all positions from one unmasked pass */
+};
+
+struct bioinfer_score_params {
+    size_t struct_size;
+    int method; /* enum bioinfer_score_method */
+    /* As in bioinfer_embed_params; progress counts positions as residues. */
+    int64_t tokens_at_once, max_length, memory_limit;
+    int raw_residues;
+    const char *no_rules;
+    int (*progress)(void *user, uint64_t records, uint64_t residues);
+    void *progress_user;
+};
+
+/* Opens the task that gives each record its `sequence` and one array "log-probs" [length,
+ * vocab_size]: row i is log p over the vocabulary at position i, NaN where
+ * bioinfer_record.positions leaves it out. The pseudo-log-likelihood of a record is the sum of its
+ * own residues' log p. UNSUPPORTED: the weights have no head for a language model. */
+BIOINFER_API int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
+                                     const struct bioinfer_score_params *params,
+                                     struct bioinfer_error *err);
+/* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = 0-based index), by a result
+ * of that task: the sum over its terms of log p(mutant) - log p(wild type). */
+BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
+                                         const struct bioinfer_result *result, const char *mutation,
+                                         int64_t offset, double *score, struct bioinfer_error *err);
+/* The 0-based positions a mutation string touches: returns their number, or a status.
+ * Writes at most n_max. */
+BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
+                                             int64_t *positions, int n_max,
+                                             struct bioinfer_error *err);
+
+/* ---- 9 writers ------------------------------------------------------------------------ */
 
 typedef struct bioinfer_writer bioinfer_writer;
 
@@ -486,7 +540,7 @@ struct bioinfer_writer_params {
 BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_writer_params *params,
                                       struct bioinfer_error *err);
-/* A bioinfer_sink: pass it to bioinfer_session_run with user = the writer. */
+/* A bioinfer_sink: pass it to bioinfer_task_run with user = the writer. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                                      struct bioinfer_error *err);
 /* 0 when arrays of this dtype ("f16", else "f32") can hold every value of the result; else
@@ -505,7 +559,7 @@ BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
 /* NULL past the end; "h5" is listed only in builds that have it. */
 BIOINFER_API const char *bioinfer_writer_format(int index);
 
-/* ---- 8 jobs ------------------------------------------------------------------------------ */
+/* ---- 10 jobs ------------------------------------------------------------------------------ */
 
 /* A run that survives being killed. Results go into a journal, the folder PATH.part; when all
  * are there the output is built from it, in input order, and takes its name in one step,
@@ -585,8 +639,8 @@ BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *resu
                                    struct bioinfer_error *err);
 /* Records that the source has to hand out although it had ended. */
 BIOINFER_API int bioinfer_job_pending(const bioinfer_job *job);
-/* All of it with one session. */
-BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_session *session,
+/* All of it with one task. */
+BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_task *task,
                                   struct bioinfer_error *err);
 /* Makes what was computed so far safe against a power loss. */
 BIOINFER_API int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err);
@@ -634,36 +688,7 @@ BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
                                         struct bioinfer_text *texts, int n_texts, const void *bytes,
                                         uint64_t size, struct bioinfer_error *err);
 
-/* ---- 9 scoring -------------------------------------------------------------------------- */
-
-/* Zero-shot scores of masked language models. log p runs over the whole vocabulary. */
-enum bioinfer_score_method {
-    BIOINFER_MASKED_MARGINALS = 1, /* log p(mutant) - log p(wild type), position masked */
-    BIOINFER_WT_MARGINALS,         /* the same from one unmasked pass */
-    BIOINFER_PPPL                  /* sum over i of log p(x_i | x with i masked) */
-};
-
-/* log p [length, vocab_size] of a sequence: row i is position i, masked in its own pass
- * (MASKED_MARGINALS, PPPL) or not (WT_MARGINALS). `positions` (0-based, ascending, each
- * once) restricts the passes; NULL = all; rows not asked for are NaN. `log_probs` is
- * caller-owned, length * vocab_size floats. */
-BIOINFER_API int bioinfer_score_table(bioinfer_session *session,
-                                      const struct bioinfer_record *record, int method,
-                                      const int64_t *positions, size_t n_positions,
-                                      float *log_probs, struct bioinfer_error *err);
-/* One mutation string, "A12G" or "A12G:K15R" (position - offset = 0-based index), against a
- * table of bioinfer_score_table: the sum of its single terms. */
-BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
-                                         const struct bioinfer_record *record,
-                                         const float *log_probs, const char *mutation,
-                                         int64_t offset, double *score, struct bioinfer_error *err);
-/* The 0-based positions a mutation string touches: returns their number, or a status.
- * Writes at most n_max. */
-BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
-                                             int64_t *positions, int n_max,
-                                             struct bioinfer_error *err);
-
-/* ---- 10 tracks: windows of DNA to values in bins ------------------------------------------------ */
+/* ---- 11 tracks: windows of DNA to values in bins ------------------------------------------------ */
 
 /* Models of DNA windows have heads ("human"), each with so many tracks: name of head `index`,
  * NULL past the end. n_tracks may be NULL. */
@@ -680,7 +705,7 @@ struct bioinfer_tracks_params {
     const int *strand_pairs; /* [tracks of the head] a track's other strand; NULL = itself */
     int quarter;             /* non-zero: '.' is a quarter of each base, else no base */
     int64_t memory_limit;    /* bytes of activations; 0 = from the free memory */
-    const char *no_rules;    /* as in bioinfer_session_params */
+    const char *no_rules;    /* as in bioinfer_embed_params */
     int sums; /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
                * device: all that variants take, and little to bring back and to add up */
     /* Called about once per batch with what is done so far; non-zero cancels the run. NULL = none. */
@@ -762,7 +787,7 @@ typedef int (*bioinfer_window_sink)(void *user, const struct bioinfer_window_res
                                     struct bioinfer_error *err);
 
 /* Runs all windows of `source` and hands every one to `sink`, unusable ones with their status. Windows
- * are read ahead, as a GPU computes several together. Returns as bioinfer_session_run. */
+ * are read ahead, as a GPU computes several together. Returns as bioinfer_task_run. */
 BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, bioinfer_window_source source,
                                      void *source_user, bioinfer_window_sink sink, void *sink_user,
                                      struct bioinfer_error *err);
@@ -771,7 +796,7 @@ BIOINFER_API int bioinfer_tracks_run_windows(bioinfer_tracks *tracks,
                                              const struct bioinfer_window *windows, size_t n,
                                              bioinfer_window_sink sink, void *sink_user,
                                              struct bioinfer_error *err);
-/* As their namesakes of sessions. */
+/* As their namesakes of tasks. */
 BIOINFER_API void bioinfer_tracks_set_profile(bioinfer_tracks *tracks, int on);
 BIOINFER_API int bioinfer_tracks_get_profile(bioinfer_tracks *tracks,
                                              struct bioinfer_profile *profile);
@@ -833,7 +858,7 @@ BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without fi
 /* Does the family give tracks of windows (bioinfer_tracks_new) instead of records' results? */
 BIOINFER_API int bioinfer_family_gives_tracks(int index);
 
-/* ---- 11 devices ------------------------------------------------------------------------------ */
+/* ---- 12 devices ------------------------------------------------------------------------------ */
 
 struct bioinfer_device {
     size_t struct_size;
@@ -848,7 +873,7 @@ struct bioinfer_device {
 BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
                                      struct bioinfer_device *device);
 
-/* ---- 12 alignment --------------------------------------------------------------------------- */
+/* ---- 13 alignment --------------------------------------------------------------------------- */
 
 /* Exact pairwise alignment of whole sequences: Needleman-Wunsch with linear or affine gaps, and
  * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend. */
@@ -958,7 +983,7 @@ BIOINFER_API int bioinfer_aligner_score(const bioinfer_aligner *aligner, char qu
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
 BIOINFER_API const char *bioinfer_align_matrix(int index);
 
-/* ---- 13 design: sequences for structures -------------------------------------------------- */
+/* ---- 14 design: sequences for structures -------------------------------------------------- */
 
 enum bioinfer_design_mode {
     BIOINFER_DESIGN_SAMPLE,               /* new sequences, and the score of the native one */
@@ -1055,7 +1080,7 @@ BIOINFER_API int bioinfer_design_skip(bioinfer_design *design, const char *const
 BIOINFER_API int bioinfer_design_get_profile(bioinfer_design *design,
                                              struct bioinfer_profile *profile);
 BIOINFER_API void bioinfer_design_set_profile(bioinfer_design *design, int on);
-/* As bioinfer_session_dump(), for a structure of so many residues. */
+/* As bioinfer_task_dump(), for a structure of so many residues. */
 BIOINFER_API int bioinfer_design_dump(bioinfer_design *design, int64_t n_residues, int fused,
                                       int trace,
                                       int (*write)(void *user, const char *text, size_t len),

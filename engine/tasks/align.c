@@ -13,7 +13,7 @@ struct room {
 };
 
 struct align_task {
-    struct bi_task task;
+    struct bioinfer_task task;
     struct bioinfer_aligner *aligner;
     const struct bioinfer_align_stream *stream;
     struct room rooms[BI_DIRECT_AHEAD];
@@ -29,7 +29,7 @@ static struct room *room_of(struct align_task *t, const struct bi_unit *u)
     return &t->rooms[u->number % BI_DIRECT_AHEAD];
 }
 
-static int align_read(struct bi_task *task, struct bi_unit *unit, struct bioinfer_error *err)
+static int align_read(struct bioinfer_task *task, struct bi_unit *unit, struct bioinfer_error *err)
 {
     struct align_task *t = (struct align_task *)task;
     struct align_unit *u = (struct align_unit *)unit;
@@ -45,7 +45,8 @@ static int align_read(struct bi_task *task, struct bi_unit *unit, struct bioinfe
     return 1;
 }
 
-static int align_direct(struct bi_task *task, struct bi_unit *unit, struct bioinfer_error *err)
+static int align_direct(struct bioinfer_task *task, struct bi_unit *unit,
+                        struct bioinfer_error *err)
 {
     struct align_task *t = (struct align_task *)task;
     const struct align_unit *u = (struct align_unit *)unit;
@@ -54,7 +55,8 @@ static int align_direct(struct bi_task *task, struct bi_unit *unit, struct bioin
     return bi_aligner_run(t->aligner, &room->kept, u->pairs.pairs, u->pairs.n, room->results, err);
 }
 
-static int align_result(struct bi_task *task, struct bi_unit *unit, struct bioinfer_error *err)
+static int align_result(struct bioinfer_task *task, struct bi_unit *unit,
+                        struct bioinfer_error *err)
 {
     struct align_task *t = (struct align_task *)task;
     const struct align_unit *u = (struct align_unit *)unit;
@@ -62,7 +64,7 @@ static int align_result(struct bi_task *task, struct bi_unit *unit, struct bioin
     return t->stream->sink(t->stream->user, &u->pairs, room_of(t, unit)->results, err);
 }
 
-static void align_drop(struct bi_task *task, struct bi_unit *unit)
+static void align_drop(struct bioinfer_task *task, struct bi_unit *unit)
 {
     (void)task;
     (void)unit; /* the pairs are the caller's, the results lie in a room */

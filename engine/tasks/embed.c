@@ -1,6 +1,6 @@
-/* embed.c - the task embed: sessions that give embeddings, logits, contacts, attentions, labels.
+/* embed.c - the task embed: embeddings, logits, contacts, attentions, labels.
  *
- * Sections: layers and kinds, life, graphs, arrays of a result, the task, public calls. */
+ * Sections: layers and kinds, arrays of a result, the task, life. */
 #define _GNU_SOURCE
 #include "embed.h"
 
@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "../../models/head.h"
-
-enum { MAX_TOKENS = BIOINFER_MAX_RESIDUES }; /* in one sequence */
 
 /* ---- layers and kinds ---- */
 
@@ -47,17 +45,18 @@ static int compare_int(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* params.layers -> layer_order (as asked, each once) and wants.layers (ascending). */
-static int resolve_layers(struct bioinfer_session *s, const struct bi_model *m,
+/* Fills layer_order (as asked, each once) and wants.layers (ascending). */
+static int resolve_layers(struct bi_embed *s, const struct bioinfer_embed_params *p,
                           struct bioinfer_error *err)
 {
+    const struct bi_model *m = &s->base.task.model->base;
     int n_model = m->n_layers, last = n_model, n = 0;
-    const int *asked = s->params.n_layers ? s->params.layers : &last;
-    int n_asked = s->params.n_layers ? s->params.n_layers : 1;
+    const int *asked = p->n_layers ? p->layers : &last;
+    int n_asked = p->n_layers ? p->n_layers : 1;
     if (n_asked < 0 || !asked)
         return bi_fail(err, BIOINFER_INVALID, "layers: %d of them, none given", n_asked);
-    s->layers = bi_calloc(s->task.env, (size_t)n_asked, sizeof *s->layers);
-    s->layer_order = bi_calloc(s->task.env, (size_t)n_asked, sizeof *s->layer_order);
+    s->layers = bi_calloc(s->base.task.env, (size_t)n_asked, sizeof *s->layers);
+    s->layer_order = bi_calloc(s->base.task.env, (size_t)n_asked, sizeof *s->layer_order);
     if (!s->layers || !s->layer_order)
         return bi_fail(err, BIOINFER_NOMEM, "layers");
     for (int i = 0; i < n_asked; i++) {
@@ -78,11 +77,11 @@ static int resolve_layers(struct bioinfer_session *s, const struct bi_model *m,
     return 0;
 }
 
-static int resolve_include(struct bioinfer_session *s, const struct bioinfer_model *model,
-                           struct bioinfer_error *err)
+static int resolve_include(struct bi_embed *s, unsigned asked, struct bioinfer_error *err)
 {
+    const struct bioinfer_model *model = s->base.task.model;
     const struct bi_model *m = &model->base;
-    unsigned include = s->params.include ? s->params.include : m->default_include;
+    unsigned include = asked ? asked : m->default_include;
     for (unsigned bit = 1; bit; bit <<= 1) {
         if (!(include & bit) || m->can_include & bit)
             continue;
@@ -97,115 +96,6 @@ static int resolve_include(struct bioinfer_session *s, const struct bioinfer_mod
     }
     s->wants.include = include;
     return 0;
-}
-
-static int copy_params(struct bioinfer_session *s, const struct bioinfer_session_params *params,
-                       struct bioinfer_error *err)
-{
-    int st = bi_params_copy(&s->params, sizeof s->params, params, "session params", err);
-    if (!st && s->params.no_rules && !(s->no_rules = bi_strdup(s->task.env, s->params.no_rules)))
-        st = bi_fail(err, BIOINFER_NOMEM, "session");
-    return st;
-}
-
-/* ---- graphs ---- */
-
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
-{
-    const struct bi_sequence_graph *of = user;
-    (void)err;
-    g->n_tokens = of->shape.n_tokens;
-    g->n_seqs = of->shape.n_seqs;
-    g->n_rows = of->shape.n_rows;
-    g->longest = of->shape.longest;
-    of->model->def->build(of->model, g, &of->shape, &of->wants);
-    return 0;
-}
-
-/* Lists of layers are told apart by address: the session has one, and scores have none. */
-int bi_session_recipe(struct bioinfer_session *s, const struct bi_batch *b, struct bi_wants wants,
-                      struct bi_recipe *recipe)
-{
-    const struct bi_counts *c = &b->capacity;
-    wants.wide = b->wide;
-    s->graph = (struct bi_sequence_graph){
-        &s->task.model->base, {c->n_tokens, c->n_seqs, c->longest, c->n_rows}, wants};
-    *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)c->n_tokens, (uint64_t)c->n_seqs, (uint64_t)c->longest,
-                 (uint64_t)c->n_rows, wants.include, (uint64_t)(uintptr_t)wants.layers,
-                 (uint64_t)wants.n_layers, wants.wide}},
-        .build = build_graph,
-        .user = &s->graph,
-        .wide = wants.wide,
-        .no_rules = s->no_rules};
-    return 0;
-}
-
-static int embed_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
-                        struct bioinfer_error *err)
-{
-    struct bioinfer_session *s = (struct bioinfer_session *)t;
-    (void)err;
-    return bi_session_recipe(s, b, s->wants, recipe);
-}
-
-/* ---- life ---- */
-
-static const struct bi_task_def embed_def;
-
-int bioinfer_session_new(bioinfer_session **out, const bioinfer_model *model,
-                         const struct bioinfer_session_params *params, struct bioinfer_error *err)
-{
-    struct bioinfer_session *s = NULL;
-    int st;
-    if (!out || !model)
-        return bi_fail(err, BIOINFER_INVALID, "session: out and model must be given");
-    *out = NULL;
-    if ((st = bi_context_check(model->ctx, err)))
-        return st;
-    if (!model->base.def->build)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s takes no sequences of residues",
-                       model->path, model->base.def->name);
-    if (!(s = bi_zalloc(model->base.env, sizeof *s)))
-        return bi_fail(err, BIOINFER_NOMEM, "session");
-    s->task.def = &embed_def;
-    s->task.env = model->base.env;
-    if ((st = copy_params(s, params, err)) || (st = resolve_layers(s, &model->base, err)) ||
-        (st = resolve_include(s, model, err)) ||
-        (st = bi_task_open(&s->task, model, s->params.batch_tokens, s->params.memory_limit, err)))
-        goto out;
-    s->task.progress = s->params.progress;
-    s->task.progress_user = s->params.progress_user;
-    *out = s;
-    s = NULL;
-out:
-    bioinfer_session_free(&s);
-    return st;
-}
-
-int bioinfer_session_prepare(bioinfer_session *s, struct bioinfer_error *err)
-{
-    int st;
-    if (!s)
-        return bi_fail(err, BIOINFER_INVALID, "prepare: a session must be given");
-    if ((st = bi_task_enter(&s->task, err)))
-        return st;
-    st = bi_task_load(&s->task, err);
-    bi_task_leave(&s->task);
-    return st;
-}
-
-void bioinfer_session_free(bioinfer_session **session)
-{
-    struct bioinfer_session *s = session ? *session : NULL;
-    if (!s)
-        return;
-    bi_task_close(&s->task);
-    bi_free(s->task.env, s->layers);
-    bi_free(s->task.env, s->layer_order);
-    bi_free(s->task.env, s->no_rules);
-    bi_free(s->task.env, s);
-    *session = NULL;
 }
 
 /* ---- arrays of a result ---- */
@@ -225,7 +115,7 @@ static int count_kinds(unsigned include)
 }
 
 /* Layers in the order asked for, kinds within each; then what belongs to no layer. */
-static int list_slots(const struct bioinfer_session *s, struct bi_embed_slot *slots)
+static int list_slots(const struct bi_embed *s, struct bi_embed_slot *slots)
 {
     int n = 0;
     for (int l = 0; l < s->wants.n_layers; l++)
@@ -238,22 +128,16 @@ static int list_slots(const struct bioinfer_session *s, struct bi_embed_slot *sl
     return n;
 }
 
-static int max_slots(const struct bioinfer_session *s)
+static int max_slots(const struct bi_embed *s)
 {
     return s->wants.n_layers * 3 + (int)BI_COUNT(kinds);
-}
-
-static int64_t n_residues(const struct bi_model *m, int64_t n_tokens)
-{
-    int64_t n = n_tokens - m->n_prefix - m->n_suffix;
-    return n > 0 ? n : 0;
 }
 
 /* Shape of one array for a record of n_tokens; returns its elements. */
 static int64_t slot_shape(const struct bi_model *m, const struct bi_embed_slot *slot,
                           int64_t n_tokens, struct bioinfer_array *a)
 {
-    int64_t n = n_residues(m, n_tokens), total = 1;
+    int64_t n = bi_sequences_residues(m, n_tokens), total = 1;
     *a = (struct bioinfer_array){.kind = bioinfer_include_name(slot->kind), .layer = slot->layer};
     switch (slot->kind) {
     case BIOINFER_PER_RESIDUE:
@@ -371,7 +255,7 @@ static bool copy_output(const struct bi_model *m, const struct bi_batch_place *p
                         const struct bi_output *o, int64_t n_tokens, float *dst)
 {
     const int64_t start = place->at.n_tokens, longest = place->slot->plan->graph->longest;
-    int64_t n = n_residues(m, n_tokens), ld;
+    int64_t n = bi_sequences_residues(m, n_tokens), ld;
     const float *src = bi_batch_output(place, o, &ld);
     bool finite = true;
     switch (o->kind) {
@@ -407,144 +291,83 @@ static bool copy_output(const struct bi_model *m, const struct bi_batch_place *p
 
 /* ---- the task ---- */
 
-int bi_session_check_length(const struct bioinfer_session *s, const char *id, int64_t n_tokens,
-                            struct bioinfer_error *err)
-{
-    int64_t n = n_residues(&s->task.model->base, n_tokens), max = MAX_TOKENS;
-    if (s->params.max_length > 0 && s->params.max_length < max)
-        max = s->params.max_length;
-    if (s->task.model->base.max_tokens && n_tokens > s->task.model->base.max_tokens)
-        return bi_fail(err, BIOINFER_TOO_LONG,
-                       "record '%.60s' has %lld residues, the model has places for %lld", id,
-                       (long long)n,
-                       (long long)n_residues(&s->task.model->base, s->task.model->base.max_tokens));
-    if (n > max)
-        return bi_fail(err, BIOINFER_TOO_LONG,
-                       "record '%.60s' has %lld residues, at most %lld are allowed", id,
-                       (long long)n, (long long)max);
-    return n ? 0 : bi_fail(err, BIOINFER_EMPTY, "record '%.60s' has no residues", id);
-}
-
 /* One record. */
 struct embed_unit {
-    struct bi_unit unit;
+    struct bi_sequence_unit base;
     struct bi_item item;
-    uint64_t ordinal;
-    int32_t *ids;
-    int64_t n_tokens; /* 0 where the status was known at once */
-    float *data;      /* the arrays, one behind the other; NULL before they are computed */
+    float *data; /* the arrays, one behind the other; NULL before they are computed */
 };
 
 /* Elements of all arrays of a record. */
-static int64_t n_elements(const struct bioinfer_session *s, int64_t n_tokens)
+static int64_t n_elements(const struct bi_embed *s, int64_t n_tokens)
 {
     struct bioinfer_array a;
     int64_t total = 0;
     for (int k = 0; k < s->n_slots; k++)
-        total += slot_shape(&s->task.model->base, &s->slots[k], n_tokens, &a);
+        total += slot_shape(&s->base.task.model->base, &s->slots[k], n_tokens, &a);
     return total;
 }
 
-/* Makes the token ids of a record. A failure of the record is its own status; the return value is
- * for what ends the run. */
-static int encode(struct bioinfer_session *s, struct embed_unit *e, const struct bioinfer_record *r,
-                  struct bioinfer_error *err)
+static int embed_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    const struct bi_model *m = &s->task.model->base;
-    struct bioinfer_error why = {0};
-    int st = r->status;
-    if (st) {
-        snprintf(why.text, sizeof why.text, "%s", r->message ? r->message : "");
-    } else if (!r->length || !r->sequence) {
-        st = bi_fail(&why, BIOINFER_EMPTY, "record '%.60s' has no residues", e->unit.id);
-    } else if (!(st = m->def->encode(m, r, s->params.raw_residues, &s->tokens, &why))) {
-        s->n_mapped += s->tokens.n_mapped;
-        st = bi_session_check_length(s, e->unit.id, (int64_t)s->tokens.n, &why);
-    }
-    if (st == BIOINFER_NOMEM && !r->status)
-        return bi_fail(err, st, "%s", why.text);
-    if (st) {
-        bi_unit_fail(s->task.env, &e->unit, st, why.text);
-        return 0;
-    }
-    if (!(e->ids = bi_calloc(s->task.env, s->tokens.n, sizeof *e->ids)))
-        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': tokens", e->unit.id);
-    memcpy(e->ids, s->tokens.ids, s->tokens.n * sizeof *e->ids);
-    e->n_tokens = (int64_t)s->tokens.n;
-    return 0;
+    struct bi_embed *s = (struct bi_embed *)t;
+    struct embed_unit *e = (struct embed_unit *)u;
+    struct bioinfer_record r;
+    int32_t n;
+    int st = bi_sequences_read(&s->base, &e->base, &r, err);
+    if (st != 1 || u->status)
+        return st;
+    n = (int32_t)e->base.n_tokens;
+    e->item = (struct bi_item){
+        .unit = u, .weight = n, .size = {.n_tokens = n, .n_seqs = 1, .longest = n}};
+    u->items = &e->item;
+    u->n_items = 1;
+    u->result_size = 4 * (uint64_t)n_elements(s, n);
+    return 1;
 }
 
-static int embed_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+static int embed_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                        struct bioinfer_error *err)
 {
-    struct bioinfer_session *s = (struct bioinfer_session *)t;
-    struct embed_unit *e = (struct embed_unit *)u;
-    struct bioinfer_record r = {0};
-    int32_t n;
-    int st = s->source(s->source_user, &r, err);
-    if (st <= 0)
-        return st;
-    e->ordinal = r.ordinal;
-    if (!(u->id = bi_strdup(t->env, r.id ? r.id : "")))
-        return bi_fail(err, BIOINFER_NOMEM, "record");
-    if ((st = encode(s, e, &r, err)))
-        return st;
-    if (!u->status) {
-        n = (int32_t)e->n_tokens;
-        e->item = (struct bi_item){
-            .unit = u, .weight = n, .size = {.n_tokens = n, .n_seqs = 1, .longest = n}};
-        u->items = &e->item;
-        u->n_items = 1;
-        u->result_size = 4 * (uint64_t)n_elements(s, n);
-    }
-    return 1;
+    struct bi_embed *s = (struct bi_embed *)t;
+    (void)err;
+    return bi_sequences_recipe(&s->base, b, s->wants, recipe);
 }
 
 enum { IDS, START };
 static const struct bi_task_input embed_inputs[] = {
     [IDS] = {.name = "ids", .axis = BI_AXIS_TOKENS, .row_size = sizeof(int32_t)},
     [START] = {.name = "start", .rebase = BI_AXIS_TOKENS, .starts = true}};
-const char *const bi_session_made[1] = {"scale"};
 
-static const void *embed_rows(const struct bi_task *t, const struct bi_item *item, int input)
+static const void *embed_rows(const struct bioinfer_task *t, const struct bi_item *item, int input)
 {
     (void)t;
-    return input == IDS ? ((const struct embed_unit *)item->unit)->ids : NULL;
+    return input == IDS ? ((const struct embed_unit *)item->unit)->base.ids : NULL;
 }
 
-void bi_session_scale(const struct bi_task *t, const struct bi_item *item,
-                      const struct bi_batch_place *place)
-{
-    const struct bi_model *m = &t->model->base;
-    const int32_t *ids = bi_batch_input(place, "ids");
-    float *scale = bi_batch_input(place, bi_session_made[0]);
-    if (scale)
-        m->def->token_scale(m, ids + place->at.n_tokens, (size_t)item->size.n_tokens,
-                            scale + place->at.n_tokens);
-}
-
-static int embed_collect(struct bi_task *t, struct bi_item *item,
+static int embed_collect(struct bioinfer_task *t, struct bi_item *item,
                          const struct bi_batch_place *place, struct bioinfer_error *err)
 {
-    struct bioinfer_session *s = (struct bioinfer_session *)t;
+    struct bi_embed *s = (struct bi_embed *)t;
     const struct bi_model *m = &t->model->base;
     const struct bi_graph *g = place->slot->plan->graph;
     struct embed_unit *e = (struct embed_unit *)item->unit;
-    const int64_t total = n_elements(s, e->n_tokens);
+    const int64_t total = n_elements(s, e->base.n_tokens);
     const char *bad = NULL;
     int64_t at = 0;
     bi_free(t->env, e->data); /* from a batch that is run again */
     if (!(e->data = bi_calloc(t->env, (size_t)total + 1, sizeof *e->data)))
-        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': %lld bytes of results", e->unit.id,
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': %lld bytes of results", item->unit->id,
                        (long long)total * 4);
     for (int k = 0; k < s->n_slots; k++) {
         const struct bi_embed_slot *slot = &s->slots[k];
         struct bioinfer_array a;
-        const int64_t n = slot_shape(m, slot, e->n_tokens, &a);
+        const int64_t n = slot_shape(m, slot, e->base.n_tokens, &a);
         for (size_t j = 0; t->model->caps.runs && j < g->n_outputs; j++) {
             const struct bi_output *o = &g->outputs[j];
             const bool mine = (unsigned)o->kind == slot->kind &&
                               (slot->layer == o->layer || slot->layer < 0);
-            if (mine && !copy_output(m, place, o, e->n_tokens, e->data + at))
+            if (mine && !copy_output(m, place, o, e->base.n_tokens, e->data + at))
                 bad = a.kind;
         }
         at += n;
@@ -552,16 +375,16 @@ static int embed_collect(struct bi_task *t, struct bi_item *item,
     return bad ? bi_fail(err, BIOINFER_NONFINITE, "%s: a value is not finite", bad) : 0;
 }
 
-static int embed_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+static int embed_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct bioinfer_session *s = (struct bioinfer_session *)t;
+    struct bi_embed *s = (struct bi_embed *)t;
     const struct bi_model *m = &t->model->base;
     struct embed_unit *e = (struct embed_unit *)u;
-    struct bioinfer_result result = {.ordinal = e->ordinal,
+    struct bioinfer_result result = {.ordinal = e->base.ordinal,
                                      .id = u->id,
-                                     .length = n_residues(m, e->n_tokens),
+                                     .length = bi_sequences_residues(m, e->base.n_tokens),
                                      .status = u->status,
-                                     .message = u->message ? u->message : "",
+                                     .message = bi_unit_message(u),
                                      .arrays = s->arrays,
                                      .n_layers_kept = s->wants.n_layers,
                                      .n_kinds = count_kinds(s->wants.include)};
@@ -569,10 +392,8 @@ static int embed_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_er
     int64_t at = 0;
     char *labels = NULL;
     int st;
-    if (u->status && !u->message)
-        result.message = bioinfer_status_name(u->status);
     for (int k = 0; !u->status && k < s->n_slots; k++) {
-        const int64_t n = slot_shape(m, &s->slots[k], e->n_tokens, &s->arrays[k]);
+        const int64_t n = slot_shape(m, &s->slots[k], e->base.n_tokens, &s->arrays[k]);
         s->arrays[k].data = e->data + at;
         head = labels ? NULL : head_with_labels(m, s->slots[k].kind);
         if (head && !(labels = labels_of(t->env, head, e->data + at, n / head->n_classes)))
@@ -583,16 +404,31 @@ static int embed_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_er
     result.labels = labels;
     t->exec->profile.records++;
     t->exec->profile.residues += (uint64_t)result.length;
-    st = s->sink(s->sink_user, &result, err);
+    st = t->sink(t->sink_user, &result, err);
     bi_free(t->env, labels);
     return st;
 }
 
-static void embed_drop(struct bi_task *t, struct bi_unit *u)
+static void embed_drop(struct bioinfer_task *t, struct bi_unit *u)
 {
     struct embed_unit *e = (struct embed_unit *)u;
-    bi_free(t->env, e->ids);
+    bi_free(t->env, e->base.ids);
     bi_free(t->env, e->data);
+}
+
+static void embed_end(struct bioinfer_task *t)
+{
+    bi_sequences_end((struct bi_sequences *)t);
+}
+
+static void embed_free(struct bioinfer_task *t)
+{
+    struct bi_embed *s = (struct bi_embed *)t;
+    bi_sequences_free(&s->base);
+    bi_free(t->env, s->layers);
+    bi_free(t->env, s->layer_order);
+    bi_free(t->env, s->slots);
+    bi_free(t->env, s->arrays);
 }
 
 static const struct bi_task_def embed_def = {
@@ -601,106 +437,51 @@ static const struct bi_task_def embed_def = {
     .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16},
     .inputs = embed_inputs,
     .n_inputs = BI_COUNT(embed_inputs),
-    .made = bi_session_made,
-    .n_made = BI_COUNT(bi_session_made),
+    .made = bi_sequences_made,
+    .n_made = BI_COUNT(bi_sequences_made),
+    .one = bi_sequences_one,
     .read = embed_read,
     .recipe = embed_recipe,
     .rows = embed_rows,
-    .fill = bi_session_scale,
+    .fill = bi_sequences_scale,
     .collect = embed_collect,
     .result = embed_result,
-    .drop = embed_drop};
+    .drop = embed_drop,
+    .end = embed_end,
+    .free = embed_free};
 
-/* ---- public calls ---- */
+/* ---- life ---- */
 
-int bioinfer_session_run(bioinfer_session *s, bioinfer_source source, void *source_user,
-                         bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+static int open_embed(struct bi_embed *s, const struct bioinfer_embed_params *params,
+                      struct bioinfer_error *err)
 {
-    struct bi_task *t = s ? &s->task : NULL;
+    const struct bi_env *env = s->base.task.env;
+    struct bioinfer_embed_params p = {0};
     int st;
-    if (!s || !source || !sink)
-        return bi_fail(err, BIOINFER_INVALID, "run: session, source and sink must be given");
-    if ((st = bi_task_enter(t, err)))
+    if ((st = bi_params_copy(&p, sizeof p, params, "embed params", err)) ||
+        (st = resolve_layers(s, &p, err)) || (st = resolve_include(s, p.include, err)))
         return st;
-    s->source = source;
-    s->source_user = source_user;
-    s->sink = sink;
-    s->sink_user = sink_user;
-    s->n_mapped = 0;
-    t->n_wide = 0;
-    s->slots = bi_calloc(t->env, (size_t)max_slots(s), sizeof *s->slots);
-    s->arrays = bi_calloc(t->env, (size_t)max_slots(s), sizeof *s->arrays);
-    if (!s->slots || !s->arrays) {
-        st = bi_fail(err, BIOINFER_NOMEM, "results");
-        goto out;
-    }
+    s->slots = bi_calloc(env, (size_t)max_slots(s), sizeof *s->slots);
+    s->arrays = bi_calloc(env, (size_t)max_slots(s), sizeof *s->arrays);
+    if (!s->slots || !s->arrays)
+        return bi_fail(err, BIOINFER_NOMEM, "results");
     s->n_slots = list_slots(s, s->slots);
-    st = bi_task_run(t, err);
-    if (s->n_mapped)
-        bi_log(t->env, BIOINFER_LOG_WARNING,
-               "%d residues were read as X: the model has no token "
-               "for them, or its published recipe replaces them",
-               s->n_mapped);
-    if (t->n_wide)
-        bi_log(t->env, BIOINFER_LOG_WARNING,
-               "%llu records left the range of float16 and were "
-               "computed again in float32",
-               (unsigned long long)t->n_wide);
-out:
-    bi_free(t->env, s->tokens.ids);
-    bi_free(t->env, s->slots);
-    bi_free(t->env, s->arrays);
-    s->tokens = (struct bi_tokens){0};
-    s->slots = NULL;
-    s->arrays = NULL;
-    bi_task_leave(t);
+    return bi_sequences_open(&s->base,
+                             &(struct bi_sequence_params){.tokens_at_once = p.tokens_at_once,
+                                                          .max_length = p.max_length,
+                                                          .memory_limit = p.memory_limit,
+                                                          .raw_residues = p.raw_residues,
+                                                          .no_rules = p.no_rules,
+                                                          .progress = p.progress,
+                                                          .progress_user = p.progress_user},
+                             err);
+}
+
+int bioinfer_embed_open(bioinfer_task **out, const bioinfer_model *model,
+                        const struct bioinfer_embed_params *params, struct bioinfer_error *err)
+{
+    int st = bi_sequences_new(out, model, &embed_def, sizeof(struct bi_embed), err);
+    if (!st && (st = open_embed((struct bi_embed *)*out, params, err)))
+        bioinfer_task_close(out);
     return st;
-}
-
-struct array_source {
-    const struct bioinfer_record *records;
-    size_t n, at;
-};
-
-static int next_of_array(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    struct array_source *a = user;
-    (void)err;
-    if (a->at == a->n)
-        return 0;
-    *record = a->records[a->at++];
-    return 1;
-}
-
-int bioinfer_session_run_records(bioinfer_session *session, const struct bioinfer_record *records,
-                                 size_t n_records, bioinfer_sink sink, void *sink_user,
-                                 struct bioinfer_error *err)
-{
-    struct array_source a = {records, n_records, 0};
-    if (!records && n_records)
-        return bi_fail(err, BIOINFER_INVALID, "run: records must be given");
-    return bioinfer_session_run(session, next_of_array, &a, sink, sink_user, err);
-}
-
-void bioinfer_session_set_profile(bioinfer_session *session, int on)
-{
-    if (session)
-        session->task.exec->profiling = on != 0;
-}
-
-int bioinfer_session_get_profile(bioinfer_session *s, struct bioinfer_profile *profile)
-{
-    return s && profile ? bi_task_get_profile(&s->task, profile) : BIOINFER_INVALID;
-}
-
-int bioinfer_session_dump(bioinfer_session *s, int64_t n_residues_asked, int fused, int trace,
-                          int (*write)(void *user, const char *text, size_t len), void *user,
-                          struct bioinfer_error *err)
-{
-    struct bi_counts one = {.n_seqs = 1};
-    if (!s || !write || n_residues_asked < 1 || n_residues_asked > MAX_TOKENS)
-        return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", MAX_TOKENS);
-    one.n_tokens = one.longest = (int32_t)n_residues_asked + s->task.model->base.n_prefix +
-                                 s->task.model->base.n_suffix;
-    return bi_task_dump(&s->task, &one, fused, trace, write, user, err);
 }

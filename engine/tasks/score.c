@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "embed.h"
+#include "sequences.h"
 
 /* Row of float logits to float log-probabilities, in double. False: not finite. */
 static bool log_softmax(const float *logits, int n, float *out)
@@ -21,52 +21,63 @@ static bool log_softmax(const float *logits, int n, float *out)
     return isfinite(max) && isfinite(sum);
 }
 
-/* Position k of those asked for. */
-static int64_t position_at(const int64_t *positions, size_t k)
-{
-    return positions ? positions[k] : (int64_t)k;
-}
-
-/* One record: an item for each masked position, or a single one. */
-struct score_unit {
-    struct bi_unit unit;
-    const struct bi_tokens *tokens;
-    int32_t *rows; /* [n_positions] tokens whose logits are wanted */
+struct score {
+    struct bi_sequences base;
     bool masked;
 };
 
-/* The scores of one record, over the executor of a session. */
-struct score {
-    struct bi_task task;
-    struct bioinfer_session *session;
-    const struct bi_tokens *tokens;
-    const char *id;
-    const int64_t *positions;
-    size_t n_positions;
-    float *log_probs;
-    bool masked, was_read;
-    int status; /* the record has this one */
-    struct bioinfer_error *err;
+/* One record: an item for each masked position, or a single one. */
+struct score_unit {
+    struct bi_sequence_unit base;
+    char *sequence; /* a copy, which the result shows */
+    int64_t length;
+    int32_t *rows;      /* [n_rows] tokens whose logits are wanted */
+    float *table;       /* [length, vocab_size] */
+    uint64_t n_counted; /* rows that progress has been told of */
 };
 
-static int score_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+/* Lists the tokens of the positions asked for. A wrong one is the record's failure. */
+static int list_rows(struct score_unit *e, const struct bioinfer_record *r, int32_t prefix,
+                     size_t n_rows, struct bioinfer_error *why)
 {
-    struct score *s = (struct score *)t;
-    struct score_unit *e = (struct score_unit *)u;
-    const int32_t n = (int32_t)s->tokens->n;
-    if (s->was_read)
-        return 0;
-    s->was_read = true;
-    u->n_items = s->masked ? s->n_positions : 1;
-    u->id = bi_strdup(t->env, s->id);
-    u->items = bi_calloc(t->env, u->n_items, sizeof *u->items);
-    e->rows = bi_calloc(t->env, s->n_positions, sizeof *e->rows);
-    e->tokens = s->tokens;
-    e->masked = s->masked;
-    if (!u->id || !u->items || !e->rows)
-        return bi_fail(err, BIOINFER_NOMEM, "rows of %zu positions", s->n_positions);
-    for (size_t k = 0; k < s->n_positions; k++)
-        e->rows[k] = (int32_t)position_at(s->positions, k) + t->model->base.n_prefix;
+    int64_t last = -1;
+    for (size_t k = 0; k < n_rows; k++) {
+        const int64_t at = r->positions ? r->positions[k] : (int64_t)k;
+        if (at <= last || at >= e->length)
+            return bi_fail(why, BIOINFER_INVALID,
+                           "record '%.60s': position %lld: expected ascending positions from 0 to "
+                           "%lld",
+                           e->base.unit.id, (long long)at, (long long)e->length - 1);
+        e->rows[k] = (int32_t)at + prefix;
+        last = at;
+    }
+    return 0;
+}
+
+/* Makes the items of a record, and a table of NaN. */
+static int make_items(struct score *s, struct score_unit *e, const struct bioinfer_record *r,
+                      struct bioinfer_error *err)
+{
+    const struct bi_env *env = s->base.task.env;
+    const struct bi_model *m = &s->base.task.model->base;
+    const int32_t n = (int32_t)e->base.n_tokens;
+    const size_t n_values = (size_t)e->length * (size_t)m->vocab_size;
+    size_t n_rows = r->positions ? r->n_positions : (size_t)e->length;
+    struct bi_unit *u = &e->base.unit;
+    struct bioinfer_error why = {0};
+    int st;
+    e->rows = bi_calloc(env, n_rows + 1, sizeof *e->rows);
+    e->table = bi_calloc(env, n_values, sizeof *e->table);
+    u->n_items = s->masked ? n_rows : n_rows > 0;
+    u->items = bi_calloc(env, u->n_items + 1, sizeof *u->items);
+    if (!e->rows || !e->table || !u->items)
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': rows of %zu positions", u->id, n_rows);
+    if ((st = list_rows(e, r, m->n_prefix, n_rows, &why))) {
+        bi_unit_fail(env, u, st, why.text);
+        u->n_items = 0;
+    }
+    for (size_t i = 0; i < n_values; i++)
+        e->table[i] = NAN;
     for (size_t i = 0; i < u->n_items; i++)
         u->items[i] = (struct bi_item){.unit = u,
                                        .number = (int32_t)i,
@@ -74,16 +85,45 @@ static int score_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_erro
                                        .size = {.n_tokens = n,
                                                 .n_seqs = 1,
                                                 .longest = n,
-                                                .n_rows = s->masked ? 1 : (int32_t)s->n_positions}};
-    return 1;
+                                                .n_rows = s->masked ? 1 : (int32_t)n_rows}};
+    u->result_size = n_values * sizeof *e->table;
+    return 0;
 }
 
-static int score_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+static int score_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
+{
+    struct score *s = (struct score *)t;
+    struct score_unit *e = (struct score_unit *)u;
+    struct bioinfer_record r;
+    int st = bi_sequences_read(&s->base, &e->base, &r, err);
+    if (st != 1)
+        return st;
+    e->length = (int64_t)r.length;
+    if (u->status)
+        return 1;
+    if ((uint64_t)bi_sequences_residues(&t->model->base, e->base.n_tokens) != r.length) {
+        struct bioinfer_error why; /* rows are numbered by characters */
+        bi_fail(&why, BIOINFER_BAD_RESIDUE,
+                "record '%.60s': %zu characters are %lld residues: scoring takes plain residues "
+                "only",
+                u->id, r.length,
+                (long long)bi_sequences_residues(&t->model->base, e->base.n_tokens));
+        bi_unit_fail(t->env, u, why.status, why.text);
+        return 1;
+    }
+    if (!(e->sequence = bi_calloc(t->env, r.length + 1, 1)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s'", u->id);
+    memcpy(e->sequence, r.sequence, r.length);
+    st = make_items(s, e, &r, err);
+    return st ? st : 1;
+}
+
+static int score_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                         struct bioinfer_error *err)
 {
     (void)err;
-    return bi_session_recipe(((struct score *)t)->session, b,
-                             (struct bi_wants){.include = BI_WANT_ROW_LOGITS}, recipe);
+    return bi_sequences_recipe((struct bi_sequences *)t, b,
+                               (struct bi_wants){.include = BI_WANT_ROW_LOGITS}, recipe);
 }
 
 enum { IDS, START, ROWS };
@@ -95,57 +135,94 @@ static const struct bi_task_input score_inputs[] = {
               .row_size = sizeof(int32_t),
               .rebase = BI_AXIS_TOKENS}};
 
-static const void *score_rows(const struct bi_task *t, const struct bi_item *item, int input)
+static const void *score_rows(const struct bioinfer_task *t, const struct bi_item *item, int input)
 {
     const struct score_unit *e = (const struct score_unit *)item->unit;
     (void)t;
-    return input == IDS ? e->tokens->ids : input == ROWS ? e->rows + item->number : NULL;
+    return input == IDS ? e->base.ids : input == ROWS ? e->rows + item->number : NULL;
 }
 
-static void score_fill(const struct bi_task *t, const struct bi_item *item,
+static void score_fill(const struct bioinfer_task *t, const struct bi_item *item,
                        const struct bi_batch_place *place)
 {
     const struct score_unit *e = (const struct score_unit *)item->unit;
     int32_t *ids = bi_batch_input(place, "ids");
-    if (e->masked)
+    if (((const struct score *)t)->masked)
         ids[place->at.n_tokens + e->rows[item->number]] = t->model->base.mask_id;
-    bi_session_scale(t, item, place);
+    bi_sequences_scale(t, item, place);
 }
 
 /* Writes one row of log p for each row of the item. */
-static int score_collect(struct bi_task *t, struct bi_item *item,
+static int score_collect(struct bioinfer_task *t, struct bi_item *item,
                          const struct bi_batch_place *place, struct bioinfer_error *err)
 {
-    const struct score *s = (const struct score *)t;
+    struct score_unit *e = (struct score_unit *)item->unit;
     const struct bi_output *o = &place->slot->plan->graph->outputs[0];
     const int n = t->model->base.vocab_size;
     int64_t ld;
     const float *logits = bi_batch_output(place, o, &ld);
     logits += place->at.n_rows * ld;
     for (int32_t r = 0; r < item->size.n_rows; r++) {
-        const int64_t at = position_at(s->positions, (size_t)(item->number + r));
-        if (!log_softmax(logits + r * ld, n, s->log_probs + at * n))
+        const int64_t at = e->rows[item->number + r] - t->model->base.n_prefix;
+        if (!log_softmax(logits + r * ld, n, e->table + at * n))
             return bi_fail(err, BIOINFER_NONFINITE, "logits are not finite");
     }
-    if (item->state == BI_ITEM_WAITS)
+    if (item->state == BI_ITEM_WAITS) {
         t->part_residues += (uint64_t)item->size.n_rows;
+        e->n_counted += (uint64_t)item->size.n_rows;
+    }
     return 0;
 }
 
-static int score_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+static int score_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct score *s = (struct score *)t;
-    (void)err;
-    if (u->status)
-        s->status = bi_fail(s->err, u->status, "%s",
-                            u->message ? u->message : bioinfer_status_name(u->status));
-    return 0;
+    const struct score_unit *e = (const struct score_unit *)u;
+    const struct bioinfer_array table = {.kind = "log-probs",
+                                         .layer = -1,
+                                         .n_dims = 2,
+                                         .shape = {e->length, t->model->base.vocab_size},
+                                         .data = e->table};
+    const struct bioinfer_result result = {.ordinal = e->base.ordinal,
+                                           .id = u->id,
+                                           .length = e->length,
+                                           .status = u->status,
+                                           .message = bi_unit_message(u),
+                                           .n_arrays = !u->status,
+                                           .arrays = &table,
+                                           .n_layers_kept = 1,
+                                           .n_kinds = 1,
+                                           .sequence = e->sequence};
+    t->part_residues -= e->n_counted;
+    t->exec->profile.records++;
+    t->exec->profile.residues += e->n_counted;
+    return t->sink(t->sink_user, &result, err);
 }
 
-static void score_drop(struct bi_task *t, struct bi_unit *u)
+static void score_drop(struct bioinfer_task *t, struct bi_unit *u)
 {
+    struct score_unit *e = (struct score_unit *)u;
     bi_free(t->env, u->items);
-    bi_free(t->env, ((struct score_unit *)u)->rows);
+    bi_free(t->env, e->base.ids);
+    bi_free(t->env, e->sequence);
+    bi_free(t->env, e->rows);
+    bi_free(t->env, e->table);
+}
+
+static struct bi_counts score_one(const struct bioinfer_task *t, int64_t n_residues)
+{
+    struct bi_counts one = bi_sequences_one(t, n_residues);
+    one.n_rows = (int32_t)n_residues;
+    return one;
+}
+
+static void score_end(struct bioinfer_task *t)
+{
+    bi_sequences_end((struct bi_sequences *)t);
+}
+
+static void score_free(struct bioinfer_task *t)
+{
+    bi_sequences_free((struct bi_sequences *)t);
 }
 
 static const struct bi_task_def score_def = {
@@ -154,85 +231,48 @@ static const struct bi_task_def score_def = {
     .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16},
     .inputs = score_inputs,
     .n_inputs = BI_COUNT(score_inputs),
-    .made = bi_session_made,
-    .n_made = BI_COUNT(bi_session_made),
+    .made = bi_sequences_made,
+    .n_made = BI_COUNT(bi_sequences_made),
+    .one = score_one,
     .read = score_read,
     .recipe = score_recipe,
     .rows = score_rows,
     .fill = score_fill,
     .collect = score_collect,
     .result = score_result,
-    .drop = score_drop};
+    .drop = score_drop,
+    .end = score_end,
+    .free = score_free};
 
-int bioinfer_score_table(bioinfer_session *s, const struct bioinfer_record *record, int method,
-                         const int64_t *positions, size_t n_positions, float *log_probs,
-                         struct bioinfer_error *err)
+int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
+                        const struct bioinfer_score_params *params, struct bioinfer_error *err)
 {
-    struct bi_tokens tokens = {0};
-    struct score score;
-    const struct bi_model *m;
-    int64_t n;
-    int st;
-    if (!s || !record || !log_probs || (!record->sequence && record->length))
-        return bi_fail(err, BIOINFER_INVALID, "score: session, record and table must be given");
-    if (method < BIOINFER_MASKED_MARGINALS || method > BIOINFER_PPPL)
-        return bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", method);
-    m = &s->task.model->base;
-    if (!(m->can_include & BIOINFER_LOGITS))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no language model head",
-                       s->task.model->path);
-    if (record->status)
-        return bi_fail(err, record->status, "%s", record->message ? record->message : "");
-    if ((st = bi_task_enter(&s->task, err)))
+    struct bioinfer_score_params p = {0};
+    struct score *s;
+    int st = bi_sequences_new(out, model, &score_def, sizeof *s, err);
+    if (st)
         return st;
-    if ((st = m->def->encode(m, record, s->params.raw_residues, &tokens, err)))
-        goto out;
-    if ((st = bi_session_check_length(s, record->id, (int64_t)tokens.n, err)))
-        goto out;
-    n = (int64_t)tokens.n - m->n_prefix - m->n_suffix;
-    if ((uint64_t)n != record->length) { /* the caller sized the table by it */
-        st = bi_fail(err, BIOINFER_BAD_RESIDUE,
-                     "record '%.60s': %zu characters are %lld residues: scoring takes plain "
-                     "residues only",
-                     record->id, record->length, (long long)n);
-        goto out;
+    s = (struct score *)*out;
+    if (!(st = bi_params_copy(&p, sizeof p, params, "score params", err))) {
+        s->masked = p.method == BIOINFER_MASKED_MARGINALS;
+        if (p.method != BIOINFER_MASKED_MARGINALS && p.method != BIOINFER_WT_MARGINALS)
+            st = bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", p.method);
+        else if (!(model->base.can_include & BIOINFER_LOGITS))
+            st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no language model head",
+                         model->path);
+        else
+            st = bi_sequences_open(&s->base,
+                                   &(struct bi_sequence_params){.tokens_at_once = p.tokens_at_once,
+                                                                .max_length = p.max_length,
+                                                                .memory_limit = p.memory_limit,
+                                                                .raw_residues = p.raw_residues,
+                                                                .no_rules = p.no_rules,
+                                                                .progress = p.progress,
+                                                                .progress_user = p.progress_user},
+                                   err);
     }
-    if (!positions)
-        n_positions = (size_t)n;
-    for (size_t k = 0; k < n_positions; k++) {
-        int64_t at = position_at(positions, k);
-        if (at < 0 || at >= n || (k && at <= position_at(positions, k - 1))) {
-            st = bi_fail(err, BIOINFER_INVALID,
-                         "record '%.60s': position %lld: expected ascending positions from 0 to "
-                         "%lld",
-                         record->id, (long long)at, (long long)n - 1);
-            goto out;
-        }
-    }
-    for (int64_t i = 0; i < n * m->vocab_size; i++)
-        log_probs[i] = NAN;
-    if (!n_positions)
-        goto out;
-    score = (struct score){.task = s->task,
-                           .session = s,
-                           .tokens = &tokens,
-                           .id = record->id,
-                           .positions = positions,
-                           .n_positions = n_positions,
-                           .log_probs = log_probs,
-                           .masked = method != BIOINFER_WT_MARGINALS,
-                           .err = err};
-    score.task.def = &score_def;
-    score.task.n_wide = score.task.part_residues = 0;
-    if (!(st = bi_task_run(&score.task, err)))
-        st = score.status;
-    if (!st) {
-        s->task.exec->profile.records++;
-        s->task.exec->profile.residues += (uint64_t)n;
-    }
-out:
-    bi_free(s->task.env, tokens.ids);
-    bi_task_leave(&s->task);
+    if (st)
+        bioinfer_task_close(out);
     return st;
 }
 
@@ -284,16 +324,15 @@ int bioinfer_mutation_positions(const char *mutation, int64_t offset, int64_t *p
     return n;
 }
 
-int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_record *record,
-                            const float *log_probs, const char *mutation, int64_t offset,
-                            double *score, struct bioinfer_error *err)
+int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_result *table,
+                            const char *mutation, int64_t offset, double *score,
+                            struct bioinfer_error *err)
 {
     const char *p = mutation;
     const struct bi_model *m;
     double sum = 0;
-    if (!model || !record || !log_probs || !mutation || !score ||
-        (!record->sequence && record->length))
-        return bi_fail(err, BIOINFER_INVALID, "score: nothing may be NULL");
+    if (!model || !table || !mutation || !score || table->n_arrays != 1 || !table->sequence)
+        return bi_fail(err, BIOINFER_INVALID, "mutation: model, scores and score must be given");
     m = &model->base;
     do {
         const float *row;
@@ -302,24 +341,24 @@ int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_r
         int a, b, st = parse_mutation(&p, offset, &from, &at, &to, mutation, err);
         if (st)
             return st;
-        if (at < 0 || (uint64_t)at >= record->length)
+        if (at < 0 || at >= table->length)
             return bi_fail(err, BIOINFER_INVALID,
-                           "mutation '%.60s': position %lld is outside '%.60s' (%zu residues, "
+                           "mutation '%.60s': position %lld is outside '%.60s' (%lld residues, "
                            "offset %lld)",
-                           mutation, (long long)(at + offset), record->id, record->length,
+                           mutation, (long long)(at + offset), table->id, (long long)table->length,
                            (long long)offset);
-        if (record->sequence[at] != from)
+        if (table->sequence[at] != from)
             return bi_fail(err, BIOINFER_MISMATCH,
                            "mutation '%.60s': '%.60s' has %c at position %lld, expected %c "
                            "(offset %lld)",
-                           mutation, record->id, record->sequence[at], (long long)(at + offset),
-                           from, (long long)offset);
+                           mutation, table->id, table->sequence[at], (long long)(at + offset), from,
+                           (long long)offset);
         a = m->def->residue_token(m, from);
         b = m->def->residue_token(m, to);
         if (a < 0 || b < 0)
             return bi_fail(err, BIOINFER_BAD_RESIDUE, "mutation '%.60s': %s has no token for %c",
                            mutation, m->name, a < 0 ? from : to);
-        row = log_probs + at * m->vocab_size;
+        row = table->arrays[0].data + at * m->vocab_size;
         if (isnan(row[a]) || isnan(row[b]))
             return bi_fail(err, BIOINFER_INVALID,
                            "mutation '%.60s': the table has no row for "

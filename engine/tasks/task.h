@@ -71,7 +71,7 @@ struct bi_batch_place {
     bool part_begins;    /* the rows of the part of this item begin there, too */
 };
 
-struct bi_task;
+struct bioinfer_task;
 
 /* A batch as the task's graph sees it. */
 struct bi_batch {
@@ -86,51 +86,60 @@ struct bi_task_def {
     const char *name;
     size_t unit_size;
     struct bi_counts smallest; /* a batch that every graph of the task is sound for */
+    /* The counts of a batch of one record of so many residues; NULL = `smallest`. */
+    struct bi_counts (*one)(const struct bioinfer_task *t, int64_t n_residues);
     const struct bi_task_input *inputs;
     int n_inputs;
-    /* Fills the next unit, which is all zeros: 1; 0 = there is none; < 0 = a status that ends the
-     * run. */
-    int (*read)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    /* Fills the next unit, which is all zeros: 1; 0 = there is none; NONE_NOW = none at present;
+     * < 0 = a status that ends the run. */
+    int (*read)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* The share of batch_tokens that items of these counts take; NULL = their tokens. */
     int64_t (*load)(const struct bi_counts *counts);
     /* How many of items[0, n), of one program and within the load, one batch takes; NULL = all. */
-    size_t (*take)(const struct bi_task *t, struct bi_item *const *items, size_t n);
+    size_t (*take)(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);
     /* Memory does not hold n items like this one in a batch: NULL, or take() may allow fewer from
      * now on. Of one item, gives those that are computed in its place: their number, 0 = none. */
-    size_t (*too_large)(struct bi_task *t, const struct bi_item *item, size_t n,
+    size_t (*too_large)(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                         struct bi_item ***instead);
     /* The graph for a batch. The recipe's pointers hold until the next call. */
-    int (*recipe)(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+    int (*recipe)(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                   struct bioinfer_error *err);
     /* The rows of input `input` of def->inputs; NULL = this item leaves them as they are. */
-    const void *(*rows)(const struct bi_task *t, const struct bi_item *item, int input);
+    const void *(*rows)(const struct bioinfer_task *t, const struct bi_item *item, int input);
     /* Changes packed inputs, and fills those named in made[0, n_made), for one item at a time;
      * NULL = nothing. */
-    void (*fill)(const struct bi_task *t, const struct bi_item *item,
+    void (*fill)(const struct bioinfer_task *t, const struct bi_item *item,
                  const struct bi_batch_place *place);
     const char *const *made;
     int n_made;
     /* Copies the outputs of an item; also a second time, when its batch is run again. NONFINITE: a
      * value is not finite; NOMEM; any other status ends the run. */
-    int (*collect)(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
-                   struct bioinfer_error *err);
+    int (*collect)(struct bioinfer_task *t, struct bi_item *item,
+                   const struct bi_batch_place *place, struct bioinfer_error *err);
     /* Gives a unit further items when those it had are done: 1; 0 = there are none. NULL = units
      * have all items at once. */
-    int (*next)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    int (*next)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Computes a unit without a graph, on a thread of its own; bi_task_run_direct() takes then the
      * place of bi_task_run(), and of the functions above this one read() alone is used. */
-    int (*direct)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    int (*direct)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Hands out a unit, or, where it is not over, a piece of it. */
-    int (*result)(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    int (*result)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Frees what the task put into a unit, also into one that read() left half made. */
-    void (*drop)(struct bi_task *t, struct bi_unit *u);
+    void (*drop)(struct bioinfer_task *t, struct bi_unit *u);
+    /* Is called at the end of each run, also of one that failed; NULL = nothing. */
+    void (*end)(struct bioinfer_task *t);
+    /* Frees what the task owns, or half of it; the executor is gone already. */
+    void (*free)(struct bioinfer_task *t);
 };
 
-struct bi_task {
+struct bioinfer_task {
     const struct bi_task_def *def;
     struct bioinfer_model *model;
     const struct bi_env *env;
     struct bi_exec *exec; /* a task reads its figures alone */
+    bioinfer_source source;
+    bioinfer_sink sink;
+    void *source_user, *sink_user; /* these four: of the run at hand */
     int64_t batch_tokens;
     int64_t window_load; /* this load is read ahead; 0 = that of some batches */
     int (*progress)(void *user, uint64_t records, uint64_t residues);
@@ -140,35 +149,44 @@ struct bi_task {
     atomic_flag busy;
 };
 
+/* ---- task.c ---- */
+
+/* Makes a task of `size` bytes, all zeros, over a model; bioinfer_task_close() frees it. */
+int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
+                const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
+
 /* ---- runner.c ---- */
 
 /* Makes the executor of a task whose def is set, and checks the names of the rules that its recipe
  * leaves out. batch_tokens: 0 = what fills the device, or stays in a cache. memory_limit: bytes of
  * activations, 0 = from the free memory. */
-int bi_task_open(struct bi_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
+int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err);
-void bi_task_close(struct bi_task *t); /* also one that was not opened */
+void bi_task_close(struct bioinfer_task *t); /* also one that was not opened */
 /* One thread at a time: MISUSE when another one is inside. */
-int bi_task_enter(struct bi_task *t, struct bioinfer_error *err);
-void bi_task_leave(struct bi_task *t);
+int bi_task_enter(struct bioinfer_task *t, struct bioinfer_error *err);
+void bi_task_leave(struct bioinfer_task *t);
 /* Loads the weights of the task's graph. */
-int bi_task_load(struct bi_task *t, struct bioinfer_error *err);
+int bi_task_load(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Hands out the graph for a batch of these counts as text, or the rules that fired. */
-int bi_task_dump(struct bi_task *t, const struct bi_counts *counts, int fused, int trace,
+int bi_task_dump(struct bioinfer_task *t, const struct bi_counts *counts, int fused, int trace,
                  int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
-int bi_task_get_profile(struct bi_task *t, struct bioinfer_profile *profile);
-/* Runs the task until read() ends. OK: every unit was handed out. */
-int bi_task_run(struct bi_task *t, struct bioinfer_error *err);
+int bi_task_get_profile(struct bioinfer_task *t, struct bioinfer_profile *profile);
+/* Runs the task until read() ends. OK: every unit was handed out. NONE_NOW: so it was, and read()
+ * has none at present. */
+int bi_task_run(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Runs a task whose def has `direct`: up to BI_DIRECT_AHEAD units are read and not handed out. One
  * is read on the caller's thread while others are computed and handed out by a thread each, in
  * order.
  * Units that were read before a failure of read() are handed out; after one of direct() or result()
  * none is. The task needs def and env alone. */
 enum { BI_DIRECT_AHEAD = BIOINFER_PAIRS_AHEAD };
-int bi_task_run_direct(struct bi_task *t, struct bioinfer_error *err);
+int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Gives a unit a status instead of a result. */
 void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
+/* Why the unit has no result; "" = it has one. */
+const char *bi_unit_message(const struct bi_unit *u);
 
 /* Where a packed input of an item's batch begins; NULL = the graph does not use it. */
 void *bi_batch_input(const struct bi_batch_place *place, const char *name);

@@ -442,7 +442,7 @@ static int make_patched(struct bioinfer_tracks *s, struct bi_window_unit *w,
     return st ? st : 1;
 }
 
-static int tracks_next(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
@@ -516,7 +516,7 @@ static int copy_window(struct bioinfer_tracks *s, struct bi_window_unit *w,
     return 0;
 }
 
-static int tracks_read(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+static int tracks_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
@@ -562,7 +562,7 @@ static void drop_piece(struct bioinfer_tracks *s, struct bi_window_unit *w)
     w->early = NULL;
 }
 
-static int tracks_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_error *err)
+static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
@@ -594,7 +594,7 @@ static int tracks_result(struct bi_task *t, struct bi_unit *u, struct bioinfer_e
     return st;
 }
 
-static void tracks_drop(struct bi_task *t, struct bi_unit *u)
+static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
@@ -672,7 +672,7 @@ int bioinfer_tracks_run(bioinfer_tracks *s, bioinfer_window_source source, void 
 {
     int st;
     if (!s || !source || !sink)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: session, source and sink must be given");
+        return bi_fail(err, BIOINFER_INVALID, "tracks: task, source and sink must be given");
     if ((st = bi_task_enter(&s->task, err)))
         return st;
     s->source = source;
@@ -725,6 +725,6 @@ int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
                          struct bioinfer_error *err)
 {
     if (!s || !write)
-        return bi_fail(err, BIOINFER_INVALID, "dump: session and write must be given");
+        return bi_fail(err, BIOINFER_INVALID, "dump: task and write must be given");
     return bi_task_dump(&s->task, &s->def.smallest, fused, trace_rules, write, user, err);
 }

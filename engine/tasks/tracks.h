@@ -32,7 +32,7 @@ struct bi_change {
 /* The features of a window in one view, which those of its changed windows begin with. */
 struct bi_kept {
     float *features; /* one kind behind the other; NULL = none are kept, or not yet */
-    uint64_t serial; /* tells them from all others of the session; never 0 */
+    uint64_t serial; /* tells them from all others of the task; never 0 */
 };
 
 /* An item: what it computes. */
@@ -100,7 +100,7 @@ struct bi_tracks_held {
 };
 
 struct bioinfer_tracks {
-    struct bi_task task;
+    struct bioinfer_task task;
     struct bi_task_def def;           /* it lists the inputs of this model */
     const char *made[BI_TRACKS_MADE]; /* they lie in `names` */
     char names[BI_TRACKS_MADE][16];
@@ -176,15 +176,15 @@ static inline enum bi_tracks_part bi_item_part(const struct bi_item *item)
 /* Fills item `number` of the unit for a part, and its work, which has none or that patch. */
 void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t number,
                     enum bi_tracks_part part, struct bi_tracks_work work);
-size_t bi_tracks_take(const struct bi_task *t, struct bi_item *const *items, size_t n);
-size_t bi_tracks_too_large(struct bi_task *t, const struct bi_item *item, size_t n,
+size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);
+size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                            struct bi_item ***instead);
-int bi_tracks_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err);
-void bi_tracks_fill(const struct bi_task *t, const struct bi_item *item,
+void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place);
-int bi_tracks_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
-                      struct bioinfer_error *err);
+int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
+                      const struct bi_batch_place *place, struct bioinfer_error *err);
 /* Makes values that views were added to their mean. */
 void bi_tracks_mean(const struct bioinfer_tracks *s, int64_t n, float *values);
 

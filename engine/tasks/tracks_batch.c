@@ -68,7 +68,7 @@ void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, i
         .size = {.n_tokens = n, .n_seqs = changed ? 0 : 1, .longest = n}};
 }
 
-size_t bi_tracks_take(const struct bi_task *t, struct bi_item *const *items, size_t n)
+size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n)
 {
     const struct bioinfer_tracks *s = (const struct bioinfer_tracks *)t;
     const enum bi_tracks_part part = bi_item_part(items[0]);
@@ -84,7 +84,7 @@ size_t bi_tracks_take(const struct bi_task *t, struct bi_item *const *items, siz
     return k;
 }
 
-size_t bi_tracks_too_large(struct bi_task *t, const struct bi_item *item, size_t n,
+size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                            struct bi_item ***instead)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
@@ -129,7 +129,7 @@ static const int32_t *tracks_of(const struct bioinfer_tracks *s, bool other)
     return other ? s->pairs : s->tracks;
 }
 
-int bi_tracks_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
@@ -147,7 +147,7 @@ int bi_tracks_recipe(struct bi_task *t, const struct bi_batch *b, struct bi_reci
                                       .n_tracks = s->n_tracks,
                                       .tracks = s->all_tracks ? NULL : tracks_of(s, other),
                                       .sums = s->sums};
-    /* the head is that of the session */
+    /* the head is that of the task */
     *recipe = (struct bi_recipe){.key = {{(uint64_t)part, (uint64_t)shape->n_tokens,
                                           (uint64_t)shape->n_windows, other, b->wide}},
                                  .build = build_graph,
@@ -285,7 +285,7 @@ static void fill_features(const struct bioinfer_tracks *s, const struct bi_item 
     }
 }
 
-void bi_tracks_fill(const struct bi_task *t, const struct bi_item *item,
+void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)(uintptr_t)t;
@@ -551,8 +551,8 @@ static int collect_features(struct bioinfer_tracks *s, const struct bi_item *ite
     return 0;
 }
 
-int bi_tracks_collect(struct bi_task *t, struct bi_item *item, const struct bi_batch_place *place,
-                      struct bioinfer_error *err)
+int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
+                      const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
     const enum bi_tracks_part part = bi_item_part(item);

@@ -13,6 +13,7 @@
 #include "../../engine/engine.h"
 #include "../failing.h"
 #include "../folder.h"
+#include "../scores.h"
 #include "../test.h"
 
 /* Allocations that fail, or, where `error` is set, calls of a kind (enum bi_fault). */
@@ -67,8 +68,8 @@ static int whole_run(struct faults *f, const char *model_path, const struct form
     struct bioinfer_context_params params = BIOINFER_PARAMS(
         struct bioinfer_context_params, .alloc = failing_alloc, .free = failing_free,
         .alloc_user = &f->memory, .n_threads = 1);
-    struct bioinfer_session_params session_params = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                                    .include = format->include);
+    struct bioinfer_embed_params embed_params = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                                .include = format->include);
     struct bioinfer_writer_params writer_params = BIOINFER_PARAMS(
         struct bioinfer_writer_params, .format = format->name, .model = "m");
     struct bioinfer_job_params job_params = BIOINFER_PARAMS(
@@ -79,7 +80,7 @@ static int whole_run(struct faults *f, const char *model_path, const struct form
     static float table[5 * 64];
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     bioinfer_reader *reader = NULL;
     int st;
 
@@ -90,20 +91,19 @@ static int whole_run(struct faults *f, const char *model_path, const struct form
     ctx->env.fault_user = f;
     if ((st = bioinfer_reader_open(&reader, ctx, fasta, NULL, err)) ||
         (st = bioinfer_model_open(&model, ctx, model_path, NULL, err)) ||
-        (st = bioinfer_session_new(&session, model, &session_params, err)) ||
+        (st = bioinfer_embed_open(&task, model, &embed_params, err)) ||
         (st = bioinfer_job_open(&run->job, ctx, output, &job_params, err)))
         goto out;
     bioinfer_job_set_source(run->job, bioinfer_reader_source, reader);
-    if ((st = bioinfer_job_run(run->job, session, err)) ||
-        (st = bioinfer_score_table(session, &record, BIOINFER_MASKED_MARGINALS, NULL, 0, table,
-                                   err)) ||
+    if ((st = bioinfer_job_run(run->job, task, err)) ||
+        (st = score_one(model, &record, BIOINFER_MASKED_MARGINALS, table, err)) ||
         (st = bioinfer_job_finish(run->job, err)))
         goto out; /* what was not made is NULL */
     run->stats.struct_size = sizeof run->stats;
     bioinfer_job_get_stats(run->job, &run->stats);
 out:
     bioinfer_job_close(&run->job);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_reader_close(&reader);
     bioinfer_context_free(&ctx);

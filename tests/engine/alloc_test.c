@@ -3,14 +3,15 @@
  *     alloc_test MODEL...
  *
  * Twice for each n: that allocation alone, and from there on. What is run: a model is opened,
- * one session takes small, large and small batches again (plans, buffers and scratch grow,
+ * one task takes small, large and small batches again (plans, buffers and scratch grow,
  * and batches are halved), and scores; then three records to each format of writer. A status
  * is NOMEM, a result is as ever, nothing leaks, no file is left; after a single failure the
- * same session gives all results. failing.h says which n are tried. */
+ * same task gives all results. failing.h says which n are tried. */
 #define _POSIX_C_SOURCE 200809L
 #include "engine.h"
 #include "../failing.h"
 #include "../folder.h"
+#include "../scores.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -46,28 +47,28 @@ static int sound(const struct sink *got, const struct sink *want, int st, int lo
 /* Records [0, counts[k]) at run k; the last run is the first one again. */
 static const size_t counts[RUNS] = {2, RECORDS, 4, 2};
 
-/* One session. want NULL: fills `kept` instead. Returns whether the failure was met. */
-static int session_run(struct failing *f, struct sink *kept, const struct sink *want)
+/* One task. want NULL: fills `kept` instead. Returns whether the failure was met. */
+static int task_run(struct failing *f, struct sink *kept, const struct sink *want)
 {
     static float table[40 * 64];
     struct bioinfer_context_params c = context_of(f);
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = EVERYTHING & ~(unsigned)BIOINFER_CONTACTS,
-        .batch_tokens = 100);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = EVERYTHING & ~(unsigned)BIOINFER_CONTACTS,
+        .tokens_at_once = 100);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *s = NULL;
+    bioinfer_task *s = NULL;
     int met, st, ok = 1;
     if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
         (st = bioinfer_model_open(&model, ctx, model_path, NULL, &err)) ||
-        (st = bioinfer_session_new(&s, model, &p, &err)))
+        (st = bioinfer_embed_open(&s, model, &p, &err)))
         goto out;
-    bioinfer_session_set_profile(s, 1);
+    bioinfer_task_set_profile(s, 1);
     for (int k = 0; k < RUNS; k++) {
         struct sink sink = {0};
         long before = f->n_calls;
-        st = bioinfer_session_run_records(s, records, counts[k], keep_result, &sink, &err);
+        st = bioinfer_task_compute(s, records, counts[k], keep_result, &sink, &err);
         if (!want) {
             kept[k] = sink;
             continue;
@@ -84,16 +85,16 @@ static int session_run(struct failing *f, struct sink *kept, const struct sink *
             break;
     }
     if (!st)
-        st = bioinfer_score_table(s, &records[1], BIOINFER_MASKED_MARGINALS, NULL, 0, table, &err);
+        st = score_one(model, &records[1], BIOINFER_MASKED_MARGINALS, table, &err);
 out:
     met = f->fail_at && f->n_calls >= f->fail_at;
     ok &= CHECK(st == 0 || (met && st == BIOINFER_NOMEM && err.text[0]));
-    bioinfer_session_free(&s);
+    bioinfer_task_close(&s);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     ok &= CHECK_EQ(f->n_live, 0);
     if (!ok)
-        fprintf(stderr, "    session: allocation %ld%s: %s %s\n", f->fail_at,
+        fprintf(stderr, "    task: allocation %ld%s: %s %s\n", f->fail_at,
                 f->from_there ? " and all behind" : "", bioinfer_status_name(st), err.text);
     return met;
 }
@@ -119,15 +120,15 @@ static int files_left(void)
 static int writer_run(struct failing *f, const char *format)
 {
     struct bioinfer_context_params c = context_of(f);
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .include = BIOINFER_MEAN);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = BIOINFER_MEAN);
     struct bioinfer_writer_params w = BIOINFER_PARAMS(struct bioinfer_writer_params,
                                                       .format = format, .model = "m");
     struct bioinfer_record three[3] = {records[0], record_of("none", "", 1), records[3]};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *s = NULL;
+    bioinfer_task *s = NULL;
     bioinfer_writer *writer = NULL;
     char path[240];
     int st, met, ok = 1, n;
@@ -135,14 +136,14 @@ static int writer_run(struct failing *f, const char *format)
     three[0].id = "first"; /* ids are unique in a file */
     if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
         (st = bioinfer_model_open(&model, ctx, model_path, NULL, &err)) ||
-        (st = bioinfer_session_new(&s, model, &p, &err)) ||
+        (st = bioinfer_embed_open(&s, model, &p, &err)) ||
         (st = bioinfer_writer_open(&writer, ctx, path, &w, &err)) ||
-        (st = bioinfer_session_run_records(s, three, 3, bioinfer_writer_put, writer, &err)) ||
+        (st = bioinfer_task_compute(s, three, 3, bioinfer_writer_put, writer, &err)) ||
         (st = bioinfer_writer_finish(writer, &err)))
         goto out; /* what was not made is NULL */
 out:
     bioinfer_writer_close(&writer);
-    bioinfer_session_free(&s);
+    bioinfer_task_close(&s);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     met = f->fail_at && f->n_calls >= f->fail_at;
@@ -174,12 +175,12 @@ int main(int argc, char **argv)
         struct failing f = {.stacks = &stacks};
         model_path = argv[m];
         test_name = argv[m];
-        session_run(&f, want, NULL);
+        task_run(&f, want, NULL);
         stacks_choose(&stacks);
         for (long n = 0, met = 1; met && test_failures < 20;) {
             n = failure_after(&stacks, n);
             struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
-            met = session_run(&once, NULL, want) + session_run(&on, NULL, want);
+            met = task_run(&once, NULL, want) + task_run(&on, NULL, want);
             injected += met;
         }
         stacks_free(&stacks);

@@ -115,12 +115,12 @@ static inline int same_result(const struct kept *a, const struct kept *b)
 struct open {
     bioinfer_context *ctx;
     bioinfer_model *model;
-    bioinfer_session *session;
+    bioinfer_task *task;
 };
 
 static inline void close_all(struct open *o)
 {
-    bioinfer_session_free(&o->session);
+    bioinfer_task_close(&o->task);
     bioinfer_model_close(&o->model);
     bioinfer_context_free(&o->ctx);
 }
@@ -129,14 +129,14 @@ static inline void close_all(struct open *o)
 static inline int open_all(struct open *o, const char *path,
                            const struct bioinfer_context_params *context,
                            const struct bioinfer_model_params *model,
-                           const struct bioinfer_session_params *session)
+                           const struct bioinfer_embed_params *task)
 {
     struct bioinfer_error err = {0};
     int st;
     *o = (struct open){0};
     if ((st = bioinfer_context_new(&o->ctx, context, &err)) ||
         (st = bioinfer_model_open(&o->model, o->ctx, path, model, &err)) ||
-        (st = bioinfer_session_new(&o->session, o->model, session, &err))) {
+        (st = bioinfer_embed_open(&o->task, o->model, task, &err))) {
         CHECK_EQ(st, 0);
         fprintf(stderr, "    %s: %s\n", path, err.text);
         close_all(o);
@@ -144,11 +144,11 @@ static inline int open_all(struct open *o, const char *path,
     return st;
 }
 
-static inline int run_all(bioinfer_session *s, const struct bioinfer_record *records, size_t n,
+static inline int run_all(bioinfer_task *s, const struct bioinfer_record *records, size_t n,
                           struct sink *sink)
 {
     struct bioinfer_error err = {0};
-    int st = bioinfer_session_run_records(s, records, n, keep_result, sink, &err);
+    int st = bioinfer_task_compute(s, records, n, keep_result, sink, &err);
     if (st)
         fprintf(stderr, "    run: %s: %s\n", bioinfer_status_name(st), err.text);
     return st;

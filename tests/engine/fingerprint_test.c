@@ -73,7 +73,7 @@ static void flip(const struct bi_checkpoint *cp, const struct bi_tensor *t, bool
 /* How a model is opened, and what is loaded before the fingerprint is asked for. */
 struct way {
     int n_threads;
-    unsigned include; /* 0 = no session */
+    unsigned include; /* 0 = no task */
     const char *head, *device;
     const struct bi_backend_ops *ops;
 };
@@ -84,24 +84,24 @@ static int fingerprint(char out[MAX_TEXT], const char *path, const struct way *w
                                                              .n_threads = way->n_threads);
     struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                           .head = way->head, .device = "cpu");
-    struct bioinfer_session_params what = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                          .include = way->include);
+    struct bioinfer_embed_params what = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                        .include = way->include);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     const char *text = "";
     int st = bioinfer_context_new(&ctx, &context, &err);
     if (!st)
         st = bi_model_open_on(&model, ctx, path, &params, way->ops, &err);
     if (!st && way->include)
-        st = bioinfer_session_new(&session, model, &what, &err);
+        st = bioinfer_embed_open(&task, model, &what, &err);
     if (!st && way->include)
-        st = bioinfer_session_prepare(session, &err);
+        st = bioinfer_task_prepare(task, &err);
     if (!st)
         st = bioinfer_model_fingerprint(model, &text, &err);
     snprintf(out, MAX_TEXT, "%s", text);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     return st;
@@ -172,7 +172,7 @@ static void test_model(const char *source, const char *head_source)
     else if (CHECK_EQ(bi_checkpoint_open(&cp, &env, head, &options, NULL), 0))
         every_tensor_counts(cp, NULL, path, &way, want);
     bi_checkpoint_close(&cp);
-    /* neither threads nor what a session has loaded before change it; the device is told apart */
+    /* neither threads nor what a task has loaded before change it; the device is told apart */
     for (int threads = 1; threads <= 3; threads++)
         for (unsigned include = 0; include <= BIOINFER_LOGITS;
              include = include ? include * 2 : 1) {

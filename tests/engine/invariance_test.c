@@ -14,10 +14,10 @@ static struct bioinfer_context_params one_thread(void)
     return BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = 1);
 }
 
-static struct bioinfer_session_params everything(int64_t batch_tokens)
+static struct bioinfer_embed_params everything(int64_t batch_tokens)
 {
-    return BIOINFER_PARAMS(struct bioinfer_session_params, .include = EVERYTHING,
-                           .batch_tokens = batch_tokens);
+    return BIOINFER_PARAMS(struct bioinfer_embed_params, .include = EVERYTHING,
+                           .tokens_at_once = batch_tokens);
 }
 
 /* ---- a needle in random company ---- */
@@ -30,7 +30,7 @@ static void needles_in_company(void)
     static const int needle_lengths[NEEDLES] = {1, 7, 15, 16, 33, 64}; /* about tile edges */
     char needles[NEEDLES][LONGEST + 1];
     struct bioinfer_record records[LARGEST];
-    struct bioinfer_session_params p = everything(512);
+    struct bioinfer_embed_params p = everything(512);
     struct sink alone = {0};
     struct open o;
     uint64_t seed = 20;
@@ -40,7 +40,7 @@ static void needles_in_company(void)
     for (int i = 0; i < NEEDLES; i++) {
         random_sequence(&seed, needles[i], needle_lengths[i]);
         records[0] = record_of("needle", needles[i], 0);
-        CHECK_EQ(run_all(o.session, records, 1, &alone), 0);
+        CHECK_EQ(run_all(o.task, records, 1, &alone), 0);
         CHECK_EQ(alone.kept[i].status, 0);
         CHECK_EQ(alone.kept[i].n_arrays, 5);
     }
@@ -56,14 +56,14 @@ static void needles_in_company(void)
             random_sequence(&seed, text[i], 1 + below(&seed, c % 8 ? 14 : LONGEST));
             records[i] = record_of("n", i == at ? needles[which] : text[i], (uint64_t)i);
         }
-        CHECK_EQ(bioinfer_session_get_profile(o.session, &profile), 0);
+        CHECK_EQ(bioinfer_task_get_profile(o.task, &profile), 0);
         batches = profile.batches;
-        CHECK_EQ(run_all(o.session, records, (size_t)size, &sink), 0);
+        CHECK_EQ(run_all(o.task, records, (size_t)size, &sink), 0);
         CHECK_EQ(sink.n, (size_t)size);
         if (sink.n == (size_t)size && !CHECK(same_result(&sink.kept[at], &alone.kept[which])))
             fprintf(stderr, "    composition %d: %d records, needle of %d at %d\n", c, size,
                     needle_lengths[which], at);
-        CHECK_EQ(bioinfer_session_get_profile(o.session, &profile), 0);
+        CHECK_EQ(bioinfer_task_get_profile(o.task, &profile), 0);
         neighbours += size - 1;
         packed += profile.batches - batches < (uint64_t)size;
         sink_free(&sink);
@@ -115,7 +115,7 @@ static void file_at_every_budget(void)
     struct bioinfer_context_params context = one_thread();
     static const int64_t budgets[] = {64, 200, 777, 2048, 100000};
     static struct file f;
-    struct bioinfer_session_params p = everything(64);
+    struct bioinfer_embed_params p = everything(64);
     struct sink alone = {0};
     struct open o;
     if (open_all(&o, model_path, &context, NULL, &p))
@@ -123,13 +123,13 @@ static void file_at_every_budget(void)
     read_file(&f, o.ctx);
     CHECK(f.n >= 200);
     for (size_t i = 0; i < f.n; i++)
-        CHECK_EQ(run_all(o.session, &f.records[i], 1, &alone), 0);
+        CHECK_EQ(run_all(o.task, &f.records[i], 1, &alone), 0);
     CHECK_EQ(alone.n, f.n);
     for (size_t b = 0; b < COUNT(budgets); b++) {
         struct sink sink = {0};
-        bioinfer_session *s = NULL;
+        bioinfer_task *s = NULL;
         p = everything(budgets[b]);
-        CHECK_EQ(bioinfer_session_new(&s, o.model, &p, NULL), 0);
+        CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, NULL), 0);
         CHECK_EQ(run_all(s, f.records, f.n, &sink), 0);
         CHECK_EQ(sink.n, f.n);
         for (size_t i = 0; i < sink.n && i < alone.n; i++) {
@@ -137,7 +137,7 @@ static void file_at_every_budget(void)
             if (!CHECK(same_result(&sink.kept[i], &alone.kept[i])))
                 fprintf(stderr, "    record %zu at %lld tokens\n", i, (long long)budgets[b]);
         }
-        bioinfer_session_free(&s);
+        bioinfer_task_close(&s);
         sink_free(&sink);
     }
     printf("%zu records alone and at %zu budgets\n", f.n, COUNT(budgets));
@@ -166,7 +166,7 @@ static int run_mixed(const struct bioinfer_context_params *context, int64_t budg
 {
     static char text[MIXED][100];
     struct bioinfer_record records[MIXED];
-    struct bioinfer_session_params p = everything(budget);
+    struct bioinfer_embed_params p = everything(budget);
     struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
     struct open o;
     int st;
@@ -177,7 +177,7 @@ static int run_mixed(const struct bioinfer_context_params *context, int64_t budg
     bioinfer_model_get_info(o.model, &info);
     if (kernels)
         snprintf(kernels, 16, "%s", info.kernels);
-    st = run_all(o.session, records, MIXED, sink);
+    st = run_all(o.task, records, MIXED, sink);
     close_all(&o);
     return CHECK_EQ(st, 0) & CHECK_EQ(sink->n, MIXED) ? 0 : -1;
 }
@@ -315,7 +315,7 @@ static void isolation(void)
     struct bioinfer_context_params context = one_thread();
     char a[40], b[40], c[40];
     struct bioinfer_record records[3];
-    struct bioinfer_session_params p = everything(4096);
+    struct bioinfer_embed_params p = everything(4096);
     struct sink first = {0};
     struct open o;
     uint64_t seed = 5;
@@ -327,12 +327,12 @@ static void isolation(void)
     records[0] = record_of("a", a, 0);
     records[1] = record_of("b", b, 1);
     records[2] = record_of("c", c, 2);
-    CHECK_EQ(run_all(o.session, records, 3, &first), 0);
+    CHECK_EQ(run_all(o.task, records, 3, &first), 0);
     for (int i = 0; i < 30; i += 3) {
         struct sink sink = {0};
         char old = b[i];
         b[i] = old == 'W' ? 'G' : 'W';
-        CHECK_EQ(run_all(o.session, records, 3, &sink), 0);
+        CHECK_EQ(run_all(o.task, records, 3, &sink), 0);
         CHECK(same_result(&first.kept[0], &sink.kept[0]));
         CHECK(!same_result(&first.kept[1], &sink.kept[1]));
         CHECK(same_result(&first.kept[2], &sink.kept[2]));

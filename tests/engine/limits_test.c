@@ -34,7 +34,7 @@ static int run(struct sink *sink, int n_threads)
     int st;
     if (open_all(&o, model_path, &c, NULL, NULL))
         return -1000;
-    st = run_all(o.session, records, RECORDS, sink);
+    st = run_all(o.task, records, RECORDS, sink);
     close_all(&o);
     return st;
 }
@@ -104,8 +104,8 @@ static void little_memory(void)
         limit_memory((rlim_t)more << 20);
         if (!(st = bioinfer_context_new(&o.ctx, &c, NULL)) &&
             !(st = bioinfer_model_open(&o.model, o.ctx, model_path, NULL, NULL)) &&
-            !(st = bioinfer_session_new(&o.session, o.model, NULL, NULL)))
-            st = bioinfer_session_run_records(o.session, records, RECORDS, count_result, &n, NULL);
+            !(st = bioinfer_embed_open(&o.task, o.model, NULL, NULL)))
+            st = bioinfer_task_compute(o.task, records, RECORDS, count_result, &n, NULL);
         CHECK(st ? st == BIOINFER_NOMEM : n == RECORDS);
         close_all(&o);
     }
@@ -127,8 +127,7 @@ static void closed_pipe(void)
     if (open_all(&o, model_path, NULL, NULL, NULL))
         return;
     CHECK_EQ(bioinfer_writer_open(&writer, o.ctx, "-", &w, &err), 0);
-    st = bioinfer_session_run_records(o.session, records, RECORDS, bioinfer_writer_put, writer,
-                                      &err);
+    st = bioinfer_task_compute(o.task, records, RECORDS, bioinfer_writer_put, writer, &err);
     if (!st)
         st = bioinfer_writer_finish(writer, &err);
     CHECK_EQ(st, BIOINFER_CLOSED_PIPE);

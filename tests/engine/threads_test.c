@@ -1,5 +1,5 @@
 /* threads_test.c - threads hammer one model through the shared library: mixed lengths, sizes of
- * batches and kinds of results, sessions that come and go, and every result has the bytes of a call
+ * batches and kinds of results, tasks that come and go, and every result has the bytes of a call
  * of its own before.
  *
  *     threads_test MODEL [THREADS CALLS [SHARED]]      SHARED: threads of each call
@@ -18,22 +18,22 @@ static struct sink expected[KINDS]; /* by sequence; read by all threads once the
 
 struct hammer {
     const bioinfer_model *model;
-    bioinfer_session *shared; /* whose turn it is, nobody says: at most one gets in */
+    bioinfer_task *shared; /* whose turn it is, nobody says: at most one gets in */
     uint64_t seed;
     int n_calls, n_wrong, n_failed, n_taken, n_refused;
     struct bioinfer_error err;
 };
 
-static int session_of(bioinfer_session **s, const bioinfer_model *model, int kind, uint64_t *seed,
+static int session_of(bioinfer_task **s, const bioinfer_model *model, int kind, uint64_t *seed,
                       struct bioinfer_error *err)
 {
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .include = kinds[kind],
-                                                       .batch_tokens = 40 + below(seed, 600));
-    return bioinfer_session_new(s, model, &p, err);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = kinds[kind],
+                                                     .tokens_at_once = 40 + below(seed, 600));
+    return bioinfer_embed_open(s, model, &p, err);
 }
 
-static void call(struct hammer *h, bioinfer_session *s, int kind)
+static void call(struct hammer *h, bioinfer_task *s, int kind)
 {
     struct bioinfer_record records[MOST];
     struct sink sink = {0};
@@ -42,7 +42,7 @@ static void call(struct hammer *h, bioinfer_session *s, int kind)
         which[i] = below(&h->seed, SEQUENCES);
         records[i] = record_of("r", sequences[which[i]], (uint64_t)i);
     }
-    st = bioinfer_session_run_records(s, records, (size_t)n, keep_result, &sink, &h->err);
+    st = bioinfer_task_compute(s, records, (size_t)n, keep_result, &sink, &h->err);
     if (s == h->shared) {
         h->n_taken += st == 0;
         h->n_refused += st == BIOINFER_MISUSE;
@@ -59,7 +59,7 @@ static void call(struct hammer *h, bioinfer_session *s, int kind)
 static void *hammer(void *user)
 {
     struct hammer *h = user;
-    bioinfer_session *own[KINDS] = {NULL};
+    bioinfer_task *own[KINDS] = {NULL};
     for (int i = 0; i < h->n_calls && !h->n_failed; i++) {
         int kind = below(&h->seed, KINDS);
         if (!own[kind] && session_of(&own[kind], h->model, kind, &h->seed, &h->err))
@@ -69,10 +69,10 @@ static void *hammer(void *user)
         if (!below(&h->seed, 8))
             call(h, h->shared, 0);
         if (!below(&h->seed, 12))
-            bioinfer_session_free(&own[kind]);
+            bioinfer_task_close(&own[kind]);
     }
     for (int k = 0; k < KINDS; k++)
-        bioinfer_session_free(&own[k]);
+        bioinfer_task_close(&own[k]);
     return NULL;
 }
 
@@ -84,16 +84,16 @@ static void expect(const char *path, const struct bioinfer_context_params *c)
     if (open_all(&o, path, c, NULL, NULL))
         return;
     for (int k = 0; k < KINDS; k++) {
-        bioinfer_session *s = NULL;
+        bioinfer_task *s = NULL;
         uint64_t seed = 1;
         if (!CHECK(!session_of(&s, o.model, k, &seed, &err)))
             fprintf(stderr, "    %s\n", err.text);
         for (int i = 0; s && i < SEQUENCES; i++) {
             struct bioinfer_record r = record_of("r", sequences[i], 0);
-            CHECK(!bioinfer_session_run_records(s, &r, 1, keep_result, &expected[k], &err));
+            CHECK(!bioinfer_task_compute(s, &r, 1, keep_result, &expected[k], &err));
         }
         CHECK_EQ(expected[k].n, SEQUENCES);
-        bioinfer_session_free(&s);
+        bioinfer_task_close(&s);
     }
     close_all(&o);
 }
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     struct hammer *h = calloc((size_t)n, sizeof *h);
     pthread_t *threads = calloc((size_t)n, sizeof *threads);
     struct bioinfer_error err = {0};
-    bioinfer_session *shared = NULL;
+    bioinfer_task *shared = NULL;
     uint64_t seed = 7;
     int taken = 0, refused = 0;
     struct open o;
@@ -134,10 +134,10 @@ int main(int argc, char **argv)
         }
         CHECK(taken > 0);
         printf(
-            "%d threads, %d calls each: all bytes equal; a session of all was had %d times, refused "
+            "%d threads, %d calls each: all bytes equal; a task of all was had %d times, refused "
             "%d times\n",
             n, n_calls, taken, refused);
-        bioinfer_session_free(&shared);
+        bioinfer_task_close(&shared);
         close_all(&o);
     }
     for (int k = 0; k < KINDS; k++)

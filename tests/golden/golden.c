@@ -135,9 +135,9 @@ static void run(struct golden *g, bioinfer_model *model, const char *fasta, unsi
 {
     struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params,
                                                        .residues = BIOINFER_RESIDUES_RAW);
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(struct bioinfer_session_params);
+    struct bioinfer_embed_params sp = BIOINFER_PARAMS(struct bioinfer_embed_params);
     struct bioinfer_error err = {0};
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     struct bioinfer_reader *reader = NULL;
     int layers[64];
     for (int i = 0; i <= g->n_layers && i < 64; i++)
@@ -146,12 +146,12 @@ static void run(struct golden *g, bioinfer_model *model, const char *fasta, unsi
     sp.layers = layers;
     sp.n_layers = g->n_layers + 1;
     sp.no_rules = no_rules;
-    if (!CHECK(!bioinfer_session_new(&session, model, &sp, &err)) ||
+    if (!CHECK(!bioinfer_embed_open(&task, model, &sp, &err)) ||
         !CHECK(!bi_fasta_open(&reader, &g->env, fasta, &rp, &err)) ||
-        !CHECK(!bioinfer_session_run(session, next_record, reader, compare_result, g, &err)))
+        !CHECK(!bioinfer_task_run(task, next_record, reader, compare_result, g, &err)))
         fprintf(stderr, "    %s\n", err.text);
     bi_fasta_close(&reader);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
 }
 
 int main(int argc, char **argv)

@@ -7,12 +7,13 @@
 
 #include "../../loaders/checkpoint.h"
 #include "../../loaders/fasta.h"
+#include "../scores.h"
 #include "../test.h"
 #include "gates.h"
 
 static struct bi_env env;
 static bioinfer_model *model;
-static bioinfer_session *session;
+static bioinfer_task *task;
 
 static const struct bi_json *read_json(struct bi_arena *arena, const char *folder, const char *name)
 {
@@ -60,55 +61,84 @@ static void check_table(const struct bi_checkpoint *file, const char *id, const 
     free(want);
 }
 
+static const struct {
+    int method;
+    const char *name;
+} methods[] = {{BIOINFER_MASKED_MARGINALS, "masked_marginals"},
+               {BIOINFER_WT_MARGINALS, "wt_marginals"}};
+
+/* The scores of a record are compared with these. */
+struct expected {
+    const struct bi_checkpoint *file;
+    const struct bi_json *golden;
+    size_t k; /* number of the method */
+    float *table;
+};
+
+/* A bioinfer_sink. */
+static int check_scores(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    const struct expected *e = user;
+    const struct bi_json *mutants = bi_json_get(e->golden, "mutants");
+    const size_t n = strlen(bi_json_string(bi_json_get(e->golden, "sequence")));
+    double pll = 0;
+    if (!CHECK(!r->status && r->n_arrays == 1 && (size_t)r->length == n)) {
+        fprintf(stderr, "    %s\n", r->message);
+        return 0;
+    }
+    CHECK_STR(r->arrays[0].kind, "log-probs");
+    CHECK(r->arrays[0].shape[0] == r->length && r->arrays[0].shape[1] == 33);
+    memcpy(e->table, r->arrays[0].data, n * 33 * sizeof *e->table);
+    check_table(e->file, r->id, methods[e->k].name, e->table, (int64_t)n * 33);
+    for (size_t i = 0; i < n; i++)
+        for (int a = 0; a < 33; a++)
+            if (bioinfer_model_token(model, a)[0] == r->sequence[i] &&
+                !bioinfer_model_token(model, a)[1])
+                pll += (double)e->table[i * 33 + (size_t)a];
+    CHECK(fabs(pll - number(e->golden, e->k ? "wt_pll" : "pll")) < 1e-3);
+    if (e->k == 0)
+        CHECK(fabs(exp(-pll / (double)n) - number(e->golden, "pseudo_perplexity")) <
+              1e-3 * number(e->golden, "pseudo_perplexity"));
+    for (const struct bi_json *m = mutants->first; m; m = m->next) {
+        double score = NAN;
+        const char *mutant = bi_json_string(bi_json_get(m, "mutant"));
+        if (!CHECK(!bioinfer_score_mutation(model, r, mutant, 1, &score, err)) ||
+            !CHECK(fabs(score - number(m, methods[e->k].name)) < 1e-4))
+            fprintf(stderr, "    %s %s: %g %s\n", r->id, mutant, score, err->text);
+    }
+    return 0;
+}
+
 static void check_sequence(const struct bi_checkpoint *file, const struct bi_json *golden)
 {
     const char *sequence = bi_json_string(bi_json_get(golden, "sequence"));
     struct bioinfer_record r = {
         .id = golden->key, .description = "", .sequence = sequence, .length = strlen(sequence)};
-    static const struct {
-        int method;
-        const char *name;
-    } methods[] = {{BIOINFER_MASKED_MARGINALS, "masked_marginals"},
-                   {BIOINFER_WT_MARGINALS, "wt_marginals"}};
-    const struct bi_json *mutants = bi_json_get(golden, "mutants");
     struct bioinfer_error err = {0};
-    int64_t n = (int64_t)r.length * 33;
-    float *table = calloc((size_t)n, sizeof *table);
-    for (size_t k = 0; table && k < 2; k++) {
-        double pll = 0;
-        if (!CHECK(!bioinfer_score_table(session, &r, methods[k].method, NULL, 0, table, &err)))
+    const size_t n = r.length * 33;
+    float *table = calloc(n, sizeof *table), *part = calloc(n, sizeof *part);
+    struct expected e = {.file = file, .golden = golden, .table = table};
+    const int64_t at[] = {2, 7};
+    for (e.k = 2; table && part && e.k-- > 0;) {
+        struct bioinfer_score_params p = BIOINFER_PARAMS(struct bioinfer_score_params,
+                                                         .method = methods[e.k].method);
+        bioinfer_task *scores = NULL;
+        if (!CHECK(!bioinfer_score_open(&scores, model, &p, &err)) ||
+            !CHECK(!bioinfer_task_compute(scores, &r, 1, check_scores, &e, &err)))
             fprintf(stderr, "    %s\n", err.text);
-        check_table(file, r.id, methods[k].name, table, n);
-        for (size_t i = 0; i < r.length; i++)
-            for (int a = 0; a < 33; a++)
-                if (bioinfer_model_token(model, a)[0] == r.sequence[i] &&
-                    !bioinfer_model_token(model, a)[1])
-                    pll += (double)table[i * 33 + (size_t)a];
-        CHECK(fabs(pll - number(golden, k ? "wt_pll" : "pll")) < 1e-3);
-        if (k == 0)
-            CHECK(fabs(exp(-pll / (double)r.length) - number(golden, "pseudo_perplexity")) <
-                  1e-3 * number(golden, "pseudo_perplexity"));
-        for (const struct bi_json *m = mutants->first; m; m = m->next) {
-            double score = NAN;
-            const char *mutant = bi_json_string(bi_json_get(m, "mutant"));
-            if (!CHECK(!bioinfer_score_mutation(model, &r, table, mutant, 1, &score, &err)) ||
-                !CHECK(fabs(score - number(m, methods[k].name)) < 1e-4))
-                fprintf(stderr, "    %s %s: %g %s\n", r.id, mutant, score, err.text);
-        }
+        bioinfer_task_close(&scores);
     }
     /* only the asked positions are run, with the same bits */
-    if (table && r.length > 7) {
-        int64_t at[] = {2, 7};
-        float *part = calloc((size_t)n, sizeof *part);
-        CHECK(!bioinfer_score_table(session, &r, BIOINFER_MASKED_MARGINALS, NULL, 0, table, &err));
-        CHECK(part &&
-              !bioinfer_score_table(session, &r, BIOINFER_MASKED_MARGINALS, at, 2, part, &err));
-        for (int k = 0; part && k < 2; k++)
+    if (table && part && r.length > 7) {
+        r.positions = at;
+        r.n_positions = 2;
+        CHECK(!score_one(model, &r, BIOINFER_MASKED_MARGINALS, part, &err));
+        for (int k = 0; k < 2; k++)
             CHECK(!memcmp(part + at[k] * 33, table + at[k] * 33, 33 * sizeof *part));
-        CHECK(part && isnan(part[0]));
-        free(part);
+        CHECK(isnan(part[0]));
     }
     free(table);
+    free(part);
 }
 
 static void scores(const char *folder)
@@ -135,7 +165,7 @@ enum { STRIDE = 7, OFFSET = 3 };
 struct heldout {
     struct bioinfer_reader *reader;
     const struct bi_json *card; /* entry of the next result */
-    char *masked;               /* text handed to the session */
+    char *masked;               /* text handed to the task */
     char *plain[256];           /* sequences by ordinal */
     double total;
     long scored, right;
@@ -211,7 +241,7 @@ static void heldout(const char *folder)
     char path[4096];
     snprintf(path, sizeof path, "%s/heldout.fasta", folder);
     CHECK(!bi_fasta_open(&h.reader, &env, path, &rp, &err));
-    if (!CHECK(!bioinfer_session_run(session, next_masked, &h, take_logits, &h, &err)))
+    if (!CHECK(!bioinfer_task_run(task, next_masked, &h, take_logits, &h, &err)))
         fprintf(stderr, "    %s\n", err.text);
     CHECK(!h.card); /* every sequence of the card was seen */
     CHECK_EQ(h.scored, (long)number(card, "scored_residues"));
@@ -226,8 +256,8 @@ static void heldout(const char *folder)
 
 int main(int argc, char **argv)
 {
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                        .include = BIOINFER_LOGITS);
+    struct bioinfer_embed_params sp = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                      .include = BIOINFER_LOGITS);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     if (argc < 3)
@@ -239,7 +269,7 @@ int main(int argc, char **argv)
     env = bi_env_default();
     if (!CHECK(!bioinfer_context_new(&ctx, NULL, &err)) ||
         !CHECK(!bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
-        !CHECK(!bioinfer_session_new(&session, model, &sp, &err))) {
+        !CHECK(!bioinfer_embed_open(&task, model, &sp, &err))) {
         fprintf(stderr, "    %s\n", err.text);
         return 1;
     }
@@ -248,7 +278,7 @@ int main(int argc, char **argv)
         heldout(argv[1]);
     else
         scores(argv[2]);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     return test_report();

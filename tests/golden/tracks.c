@@ -579,7 +579,7 @@ static void refused_windows(const struct golden *g)
     CHECK_EQ(said.status[3], BIOINFER_MISMATCH);
     CHECK_HAS(said.text[3], "as the source says");
     CHECK_EQ(bioinfer_tracks_run(t, NULL, NULL, note, &said, &err), BIOINFER_INVALID);
-    CHECK_HAS(err.text, "session, source and sink must be given");
+    CHECK_HAS(err.text, "task, source and sink must be given");
     bioinfer_tracks_free(&t);
 }
 
@@ -598,9 +598,9 @@ static void refusals(const struct golden *g)
                  {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
                   "the other strand's is -1"}};
     struct bioinfer_tracks_params p = {0};
-    struct bioinfer_session_params sp = {.struct_size = sizeof sp};
+    struct bioinfer_embed_params sp = {.struct_size = sizeof sp};
     struct bioinfer_error err = {0};
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     bioinfer_tracks *t = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         p = cases[i].p;
@@ -610,7 +610,7 @@ static void refusals(const struct golden *g)
         CHECK(!t);
     }
     refused_windows(g);
-    CHECK_EQ(bioinfer_session_new(&session, g->model, &sp, &err), BIOINFER_UNSUPPORTED);
+    CHECK_EQ(bioinfer_embed_open(&task, g->model, &sp, &err), BIOINFER_UNSUPPORTED);
     CHECK_HAS(err.text, "takes no sequences of residues");
 }
 

@@ -4,7 +4,7 @@
  *
  * Memory and copies by both slots; weights of every layout that keeps rows; an empty program;
  * a model that gives the reference's values, the same bytes again, and the same bytes from
- * sessions of two threads. */
+ * tasks of two threads. */
 #include <math.h>
 #include <pthread.h>
 
@@ -157,20 +157,20 @@ struct user {
 
 static void *use(void *user)
 {
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = BIOINFER_PER_RESIDUE | BIOINFER_MEAN,
-        .batch_tokens = 16);
+    struct bioinfer_embed_params sp = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = BIOINFER_PER_RESIDUE | BIOINFER_MEAN,
+        .tokens_at_once = 16);
     struct bioinfer_record records[N_RECORDS];
-    bioinfer_session *s = NULL;
+    bioinfer_task *s = NULL;
     struct user *u = user;
     for (int i = 0; i < N_RECORDS; i++)
         records[i] = record_of("r", sequences[i], (uint64_t)i);
-    if (!(u->st = bioinfer_session_new(&s, u->model, &sp, NULL)))
-        u->st = bioinfer_session_run_records(s, records, N_RECORDS, keep_result, &u->results, NULL);
+    if (!(u->st = bioinfer_embed_open(&s, u->model, &sp, NULL)))
+        u->st = bioinfer_task_compute(s, records, N_RECORDS, keep_result, &u->results, NULL);
     sink_free(&u->results); /* the second run replays the plans of the first */
     if (!u->st)
-        u->st = bioinfer_session_run_records(s, records, N_RECORDS, keep_result, &u->results, NULL);
-    bioinfer_session_free(&s);
+        u->st = bioinfer_task_compute(s, records, N_RECORDS, keep_result, &u->results, NULL);
+    bioinfer_task_close(&s);
     return NULL;
 }
 
@@ -182,7 +182,7 @@ static int same(const struct sink *a, const struct sink *b)
     return equal;
 }
 
-/* Results of one session, checked against those of two at once. */
+/* Results of one task, checked against those of two at once. */
 static void model(bioinfer_context *ctx, const struct bi_backend_ops *ops, struct sink *out)
 {
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,

@@ -55,7 +55,7 @@ static void give(void *user, void *ptr)
     free((unsigned char *)ptr - BEFORE);
 }
 
-/* Everything from context to results, twice in one session when `again` is set. */
+/* Everything from context to results, twice in one task when `again` is set. */
 static void run_job(struct job *j, const struct bi_backend_ops *ops, int64_t batch_tokens,
                     int again, struct fake_counts *before)
 {
@@ -63,38 +63,36 @@ static void run_job(struct job *j, const struct bi_backend_ops *ops, int64_t bat
         struct bioinfer_context_params, .n_threads = 1, .alloc = take, .free = give);
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                       .device = ops ? NULL : device);
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = kinds, .batch_tokens = batch_tokens);
+    struct bioinfer_embed_params sp = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = kinds, .tokens_at_once = batch_tokens);
     struct bioinfer_record records[N_RECORDS];
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     *j = (struct job){.profile = BIOINFER_PARAMS(struct bioinfer_profile)};
     for (int i = 0; i < N_RECORDS; i++)
         records[i] = record_of("r", sequences[i], (uint64_t)i);
     if ((j->st = bioinfer_context_new(&ctx, &cp, &j->err)) ||
         (j->st = bi_model_open_on(&model, ctx, weights, &mp, ops, &j->err)) ||
-        (j->st = bioinfer_session_new(&session, model, &sp, &j->err)))
+        (j->st = bioinfer_embed_open(&task, model, &sp, &j->err)))
         goto out;
     for (int i = 0; i <= again && !j->st; i++) {
         if (before && fake)
             *before = fake->counts;
-        bioinfer_session_get_profile(session, &j->profile);
+        bioinfer_task_get_profile(task, &j->profile);
         sink_free(&j->results);
-        j->st = bioinfer_session_run_records(session, records, N_RECORDS, keep_result, &j->results,
-                                             &j->err);
+        j->st = bioinfer_task_compute(task, records, N_RECORDS, keep_result, &j->results, &j->err);
     }
     if (j->st == BIOINFER_DEVICE_LOST) { /* says so at once from now on */
         long calls = fake->counts.calls;
-        CHECK_EQ(bioinfer_session_run_records(session, records, N_RECORDS, keep_result, &j->results,
-                                              &j->err),
+        CHECK_EQ(bioinfer_task_compute(task, records, N_RECORDS, keep_result, &j->results, &j->err),
                  BIOINFER_DEVICE_LOST);
         CHECK_EQ(fake->counts.calls, calls);
     }
 out:
     if (fake)
         j->counts = fake->counts;
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
 }

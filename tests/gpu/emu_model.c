@@ -56,28 +56,28 @@ static void clear(struct results *r)
 static void run(bioinfer_context *ctx, bioinfer_model *model, const char *fasta,
                 int64_t batch_tokens, struct results *out)
 {
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                        .include = kinds & model->base.can_include,
-                                                        .batch_tokens = batch_tokens);
+    struct bioinfer_embed_params sp = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                      .include = kinds & model->base.can_include,
+                                                      .tokens_at_once = batch_tokens);
     struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params,
                                                        .residues = BIOINFER_RESIDUES_RAW);
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
     struct bioinfer_error err = {0};
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     bioinfer_reader *reader = NULL;
     clear(out);
-    if (!CHECK(!bioinfer_session_new(&session, model, &sp, &err)) ||
+    if (!CHECK(!bioinfer_embed_open(&task, model, &sp, &err)) ||
         !CHECK(!bioinfer_reader_open(&reader, ctx, fasta, &rp, &err)) ||
-        !CHECK(!bioinfer_session_run(session, bioinfer_reader_source, reader, keep, out, &err)))
+        !CHECK(!bioinfer_task_run(task, bioinfer_reader_source, reader, keep, out, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    if (session) {
-        bioinfer_session_get_profile(session, &profile);
+    if (task) {
+        bioinfer_task_get_profile(task, &profile);
         CHECK_EQ(profile.uploads, profile.batches);
         CHECK_EQ(profile.submits, profile.batches);
         CHECK_EQ(profile.downloads, profile.batches);
     }
     bioinfer_reader_close(&reader);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
 }
 
 static double cosine(const float *a, const float *b, int64_t n)

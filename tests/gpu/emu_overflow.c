@@ -54,21 +54,21 @@ static void run(const char *weights, const char *fasta, const struct bi_backend_
                                                         .log = take_log, .log_user = out);
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                       .precision = precision);
-    struct bioinfer_session_params sp = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = BIOINFER_PER_RESIDUE, .batch_tokens = 64);
+    struct bioinfer_embed_params sp = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = BIOINFER_PER_RESIDUE, .tokens_at_once = 64);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     bioinfer_reader *reader = NULL;
     if (!CHECK(!bioinfer_context_new(&ctx, &cp, &err)) ||
         !CHECK(!bi_model_open_on(&model, ctx, weights, &mp, ops, &err)) ||
-        !CHECK(!bioinfer_session_new(&session, model, &sp, &err)) ||
+        !CHECK(!bioinfer_embed_open(&task, model, &sp, &err)) ||
         !CHECK(!bioinfer_reader_open(&reader, ctx, fasta, NULL, &err)) ||
-        !CHECK(!bioinfer_session_run(session, bioinfer_reader_source, reader, keep, out, &err)))
+        !CHECK(!bioinfer_task_run(task, bioinfer_reader_source, reader, keep, out, &err)))
         fprintf(stderr, "    %s\n", err.text);
     bioinfer_reader_close(&reader);
-    bioinfer_session_free(&session);
+    bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
 }

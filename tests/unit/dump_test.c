@@ -2,7 +2,7 @@
  *
  *     dump_test DATA MODEL [--write]
  *
- * The graph of 8 residues, plain and fused, for what a session may be asked for; --write
+ * The graph of 8 residues, plain and fused, for what a task may be asked for; --write
  * replaces the golden files by what is so today. */
 #include "../../include/bioinfer.h"
 #include "../test.h"
@@ -62,22 +62,22 @@ static void show_difference(const char *a, const char *b)
 
 static void golden(bioinfer_model *model, const char *folder, size_t i, int write)
 {
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .include = cases[i].include);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = cases[i].include);
     struct bioinfer_error err = {0};
     struct text got = {0}, again = {0};
-    bioinfer_session *s = NULL;
+    bioinfer_task *s = NULL;
     char path[1024], *want = calloc(1, 1 << 20);
     FILE *f;
-    if (!CHECK_EQ(bioinfer_session_new(&s, model, &p, &err), 0) ||
-        !CHECK_EQ(bioinfer_session_dump(s, 8, cases[i].fused, cases[i].trace, append, &got, &err),
+    if (!CHECK_EQ(bioinfer_embed_open(&s, model, &p, &err), 0) ||
+        !CHECK_EQ(bioinfer_task_dump(s, 8, cases[i].fused, cases[i].trace, append, &got, &err),
                   0)) {
         fprintf(stderr, "    %s: %s\n", cases[i].name, err.text);
         goto out;
     }
-    CHECK_EQ(bioinfer_session_dump(s, 8, cases[i].fused, cases[i].trace, append, &again, &err), 0);
+    CHECK_EQ(bioinfer_task_dump(s, 8, cases[i].fused, cases[i].trace, append, &again, &err), 0);
     CHECK_STR(again.data, got.data); /* stable */
-    CHECK_EQ(bioinfer_session_dump(s, 8, 1, 0, refuse, NULL, &err), BIOINFER_IO);
+    CHECK_EQ(bioinfer_task_dump(s, 8, 1, 0, refuse, NULL, &err), BIOINFER_IO);
     snprintf(path, sizeof path, "%s/%s.txt", folder, cases[i].name);
     f = fopen(path, write ? "wb" : "rb");
     if (!CHECK(f != NULL)) {
@@ -94,7 +94,7 @@ static void golden(bioinfer_model *model, const char *folder, size_t i, int writ
         show_difference(got.data, want);
     }
 out:
-    bioinfer_session_free(&s);
+    bioinfer_task_close(&s);
     free(got.data);
     free(again.data);
     free(want);

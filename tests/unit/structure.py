@@ -435,13 +435,13 @@ def header_compiles():
     body = ('#include "bioinfer.h"\n'
             'int main(void)\n{\n'
             '    int layer = 6;\n'
-            '    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params);\n'
-            '    struct bioinfer_session_params q = BIOINFER_PARAMS(%s);\n'
+            '    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params);\n'
+            '    struct bioinfer_embed_params q = BIOINFER_PARAMS(%s);\n'
             '    return p.struct_size != sizeof p || p.layers || q.struct_size != sizeof q || %s ||\n'
             '           (q.layers && *q.layers != layer);\n}\n')
-    named = ('struct bioinfer_session_params, .include = 1, .layers = &layer, .n_layers = 1',
+    named = ('struct bioinfer_embed_params, .include = 1, .layers = &layer, .n_layers = 1',
              'q.include != 1 || q.n_layers != 1 || q.max_length')
-    plain = ('struct bioinfer_session_params', 'q.include || q.max_length || layer != 6')
+    plain = ('struct bioinfer_embed_params', 'q.include || q.max_length || layer != 6')
     flags = ['-Wall', '-Wextra', '-pedantic', '-Wshadow', '-Wundef', '-Werror',
              '-I', os.path.join(ROOT, 'include')]
     compilers = [('cc', 'c', s) for s in ('c99', 'c11', 'c17')] + \

@@ -1,8 +1,8 @@
-/* session_test.c - sessions over the public functions.
+/* task_test.c - tasks over the public functions.
  *
- *     session_test MODEL SMALL          SMALL: a folder with one model.safetensors in float32
+ *     task_test MODEL SMALL          SMALL: a folder with one model.safetensors in float32
  *
- * Sections: results, failing records, stopping, threads and processes, parameters, NULLs,
+ * Sections: results, failing records, threads and processes, parameters, NULLs,
  * guest behaviour, planted NaN. */
 #define _GNU_SOURCE
 #include "engine.h"
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../engine/tasks/embed.h"
+#include "../scores.h"
 
 static const char *model_path, *small_path;
 
@@ -25,16 +26,16 @@ static const char *model_path, *small_path;
 static void shapes_and_order(void)
 {
     const int layers[] = {-1, 0, -1, 1};
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = EVERYTHING | BIOINFER_ATTENTIONS,
-        .layers = layers, .n_layers = 4, .batch_tokens = 30);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = EVERYTHING | BIOINFER_ATTENTIONS, .layers = layers,
+        .n_layers = 4, .tokens_at_once = 30);
     struct bioinfer_record records[3] = {record_of("a", "MKTAYIAK", 7), record_of("b", "GG", 8),
                                          record_of("a", "ACDEFGHIKLMNPQRSTVWYACDEF", 3)};
     struct sink sink = {0};
     struct open o;
     if (open_all(&o, small_path, NULL, NULL, &p))
         return;
-    CHECK_EQ(run_all(o.session, records, 3, &sink), 0);
+    CHECK_EQ(run_all(o.task, records, 3, &sink), 0);
     CHECK_EQ(sink.n, 3);
     for (size_t i = 0; i < sink.n; i++) { /* input order, three layers of three kinds, then three */
         CHECK_EQ(sink.kept[i].ordinal, records[i].ordinal);
@@ -76,8 +77,8 @@ static int list_arrays(void *user, const struct bioinfer_result *r, struct bioin
 static void arrays_are_named(void)
 {
     const int layers[] = {-1, 0};
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params,
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params,
         .include = (EVERYTHING & ~(unsigned)BIOINFER_BOS) | BIOINFER_ATTENTIONS, .layers = layers,
         .n_layers = 2);
     struct bioinfer_record record = record_of("a", "MKTAYIAK", 0);
@@ -87,7 +88,7 @@ static void arrays_are_named(void)
     struct open o;
     if (open_all(&o, small_path, NULL, NULL, &p))
         return;
-    CHECK_EQ(bioinfer_session_run_records(o.session, &record, 1, list_arrays, &seen, NULL), 0);
+    CHECK_EQ(bioinfer_task_compute(o.task, &record, 1, list_arrays, &seen, NULL), 0);
     CHECK_EQ(bioinfer_model_get_info(o.model, &m), 0);
     snprintf(want, sizeof want,
              "mean %d: %d\nper-residue %d: 8 %d\nmean 0: %d\nper-residue 0: 8 %d\n"
@@ -97,7 +98,7 @@ static void arrays_are_named(void)
     close_all(&o);
 }
 
-/* A session does one upload, submit and download for a batch, and a second run of the same
+/* A task does one upload, submit and download for a batch, and a second run of the same
  * allocates nothing. */
 static void residency(const char *device)
 {
@@ -105,8 +106,8 @@ static void residency(const char *device)
     struct bioinfer_record records[40];
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                      .device = device);
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .include = EVERYTHING, .batch_tokens = 300);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = EVERYTHING, .tokens_at_once = 300);
     struct bioinfer_profile a = BIOINFER_PARAMS(struct bioinfer_profile), b = a;
     struct sink first = {0}, second = {0};
     struct open o;
@@ -118,9 +119,9 @@ static void residency(const char *device)
         records[i] = record_of("r", text[i], (uint64_t)i);
         tokens += records[i].length + 2;
     }
-    bioinfer_session_set_profile(o.session, 1);
-    CHECK_EQ(run_all(o.session, records, 40, &first), 0);
-    CHECK_EQ(bioinfer_session_get_profile(o.session, &a), 0);
+    bioinfer_task_set_profile(o.task, 1);
+    CHECK_EQ(run_all(o.task, records, 40, &first), 0);
+    CHECK_EQ(bioinfer_task_get_profile(o.task, &a), 0);
     CHECK_EQ(a.records, 40);
     CHECK_EQ(a.tokens, tokens);
     CHECK_EQ(a.residues, tokens - 80);
@@ -129,11 +130,11 @@ static void residency(const char *device)
     CHECK(a.allocations > 0 && a.weight_size > 0 && a.activation_size > 0 && a.seconds > 0);
     CHECK(a.n_ops > 5 && a.ops[0].launches > 0);
     /* the windows of a second run differ from those of the first by the first, short one */
-    CHECK_EQ(run_all(o.session, records, 40, &second), 0);
-    CHECK_EQ(bioinfer_session_get_profile(o.session, &a), 0);
+    CHECK_EQ(run_all(o.task, records, 40, &second), 0);
+    CHECK_EQ(bioinfer_task_get_profile(o.task, &a), 0);
     sink_free(&second);
-    CHECK_EQ(run_all(o.session, records, 40, &second), 0);
-    CHECK_EQ(bioinfer_session_get_profile(o.session, &b), 0);
+    CHECK_EQ(run_all(o.task, records, 40, &second), 0);
+    CHECK_EQ(bioinfer_task_get_profile(o.task, &b), 0);
     CHECK_EQ(b.allocations, a.allocations);
     CHECK_EQ(b.plans, a.plans);
     CHECK_EQ(b.weight_size, a.weight_size);
@@ -164,12 +165,12 @@ static void null_backend(void)
     struct open o;
     if (open_all(&o, model_path, NULL, &m, NULL))
         return;
-    bioinfer_session_set_profile(o.session, 1);
+    bioinfer_task_set_profile(o.task, 1);
     CHECK_EQ(bioinfer_model_get_info(o.model, &info), 0);
     CHECK_STR(info.device, "null");
     CHECK_STR(info.kernels, "none");
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
-    CHECK_EQ(bioinfer_session_get_profile(o.session, &profile), 0);
+    CHECK_EQ(run_all(o.task, &record, 1, &sink), 0);
+    CHECK_EQ(bioinfer_task_get_profile(o.task, &profile), 0);
     CHECK_EQ(profile.plans, 1);
     for (int i = 0; i < profile.n_ops; i++)
         if (!strcmp(profile.ops[i].op, "linear"))
@@ -188,9 +189,9 @@ static void bad_records(void)
     static char text[N][64];
     static struct bioinfer_record records[N], good[N];
     int want[N];
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .include = EVERYTHING, .batch_tokens = 256,
-                                                       .max_length = 40, .raw_residues = 1);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = EVERYTHING, .tokens_at_once = 256,
+                                                     .max_length = 40, .raw_residues = 1);
     struct sink with = {0}, without = {0};
     struct open o;
     uint64_t seed = 11;
@@ -218,8 +219,8 @@ static void bad_records(void)
         if (!want[i])
             good[n_good++] = records[i];
     }
-    CHECK_EQ(run_all(o.session, records, N, &with), 0);
-    CHECK_EQ(run_all(o.session, good, n_good, &without), 0);
+    CHECK_EQ(run_all(o.task, records, N, &with), 0);
+    CHECK_EQ(run_all(o.task, good, n_good, &without), 0);
     CHECK_EQ(with.n, N);
     CHECK_EQ(without.n, n_good);
     for (size_t i = 0, k = 0; i < with.n && with.n == N; i++) {
@@ -246,12 +247,12 @@ static void memory_limit(void)
 {
     static char text[9][700];
     struct bioinfer_record records[9];
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE,
-        .batch_tokens = 4096);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE,
+        .tokens_at_once = 4096);
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
     struct sink free_run = {0}, limited = {0};
-    bioinfer_session *s = NULL;
+    bioinfer_task *s = NULL;
     struct open o;
     uint64_t seed = 12;
     if (open_all(&o, small_path, NULL, NULL, &p))
@@ -260,9 +261,9 @@ static void memory_limit(void)
         random_sequence(&seed, text[i], i == 4 ? 690 : 40 + i);
         records[i] = record_of(i == 4 ? "giant" : "r", text[i], (uint64_t)i);
     }
-    CHECK_EQ(run_all(o.session, records, 9, &free_run), 0);
+    CHECK_EQ(run_all(o.task, records, 9, &free_run), 0);
     p.memory_limit = 300000; /* a hundred tokens or so */
-    CHECK_EQ(bioinfer_session_new(&s, o.model, &p, NULL), 0);
+    CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, NULL), 0);
     CHECK_EQ(run_all(s, records, 9, &limited), 0);
     CHECK_EQ(limited.n, 9);
     for (size_t i = 0; i < limited.n; i++) {
@@ -275,74 +276,12 @@ static void memory_limit(void)
         CHECK_HAS(limited.kept[i].message, "692 tokens need");
         CHECK_HAS(limited.kept[i].message, "0.3 MiB are allowed");
     }
-    CHECK_EQ(bioinfer_session_get_profile(s, &profile), 0);
+    CHECK_EQ(bioinfer_task_get_profile(s, &profile), 0);
     CHECK(profile.activation_size <= 300000);
     CHECK(profile.batches > 2); /* halved */
-    bioinfer_session_free(&s);
+    bioinfer_task_close(&s);
     sink_free(&free_run);
     sink_free(&limited);
-    close_all(&o);
-}
-
-/* ---- stopping ---- */
-
-static int count_calls(void *user, uint64_t records, uint64_t residues)
-{
-    int *left = user;
-    CHECK(residues >= records || !records);
-    return --*left <= 0;
-}
-
-struct source {
-    int n, fail_at, status;
-};
-
-static int source_next(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    struct source *s = user;
-    if (s->n == s->fail_at) {
-        snprintf(err->text, sizeof err->text, "the source broke");
-        return s->status;
-    }
-    *record = record_of("x", "MKTAYIAKQRQISFVK", (uint64_t)s->n++);
-    return 1;
-}
-
-static void stopping(void)
-{
-    int left = 3;
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .batch_tokens = 40, .progress = count_calls,
-                                                       .progress_user = &left);
-    struct source source = {.fail_at = 100, .status = 0};
-    struct bioinfer_error err = {0};
-    struct sink sink = {0};
-    struct open o;
-    if (open_all(&o, small_path, NULL, NULL, &p))
-        return;
-    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err),
-             BIOINFER_CANCELLED);
-    CHECK_HAS(err.text, "cancelled after 5 records"); /* a window of 2 + 1, a batch of 2 */
-    CHECK_EQ(sink.n, 5);
-    sink_free(&sink);
-    left = 1000; /* the session goes on */
-    source = (struct source){.fail_at = 10, .status = BIOINFER_IO};
-    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err),
-             BIOINFER_IO);
-    CHECK_STR(err.text, "the source broke");
-    CHECK_EQ(sink.n, 10); /* what came before is delivered */
-    sink_free(&sink);
-    source = (struct source){.fail_at = 10, .status = 0};
-    sink.stop_at = 5;
-    sink.stop_with = BIOINFER_NO_SPACE;
-    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err),
-             BIOINFER_NO_SPACE);
-    CHECK_EQ(sink.n, 5);
-    sink_free(&sink);
-    source = (struct source){.fail_at = 0, .status = 0};
-    CHECK_EQ(bioinfer_session_run(o.session, source_next, &source, keep_result, &sink, &err), 0);
-    CHECK_EQ(sink.n, 0);
-    sink_free(&sink);
     close_all(&o);
 }
 
@@ -353,11 +292,9 @@ static void *run_on_thread(void *user)
     struct bioinfer_record record = record_of("a", "MKTAY", 0);
     struct bioinfer_error err = {0};
     struct sink sink = {0};
-    static float table[5 * 64];
-    int st = bioinfer_session_run_records(user, &record, 1, keep_result, &sink, &err);
+    int st = bioinfer_task_compute(user, &record, 1, keep_result, &sink, &err);
     CHECK_HAS(err.text, "another thread");
-    CHECK_EQ(bioinfer_score_table(user, &record, BIOINFER_WT_MARGINALS, NULL, 0, table, &err),
-             BIOINFER_MISUSE);
+    CHECK_EQ(bioinfer_task_prepare(user, &err), BIOINFER_MISUSE);
     CHECK_EQ(sink.n, 0);
     return (void *)(intptr_t)st;
 }
@@ -380,9 +317,8 @@ static void one_thread_at_a_time(void)
     struct open o;
     if (open_all(&o, small_path, NULL, NULL, NULL))
         return;
-    CHECK_EQ(bioinfer_session_run_records(o.session, &record, 1, intrude, o.session, NULL),
-             BIOINFER_MISUSE);
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* free again */
+    CHECK_EQ(bioinfer_task_compute(o.task, &record, 1, intrude, o.task, NULL), BIOINFER_MISUSE);
+    CHECK_EQ(run_all(o.task, &record, 1, &sink), 0); /* free again */
     CHECK_EQ(sink.kept[0].status, 0);
     sink_free(&sink);
     close_all(&o);
@@ -401,24 +337,24 @@ static void *work(void *user)
     static const char all[] = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQ";
     struct worker *w = user;
     struct bioinfer_record records[WORK];
-    bioinfer_session *s = NULL;
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params, .include = EVERYTHING, .batch_tokens = 50 + 60 * w->order);
+    bioinfer_task *s = NULL;
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = EVERYTHING, .tokens_at_once = 50 + 60 * w->order);
     for (int i = 0; i < WORK; i++) {
         records[i] = record_of("r", all, (uint64_t)i);
         records[i].length = (size_t)(1 + i * 13 % 50);
     }
-    w->status = bioinfer_session_new(&s, w->model, &p, NULL);
+    w->status = bioinfer_embed_open(&s, w->model, &p, NULL);
     for (int again = 0; !w->status && again < 3; again++) {
         sink_free(&w->sink);
-        w->status = bioinfer_session_run_records(s, records, WORK, keep_result, &w->sink, NULL);
+        w->status = bioinfer_task_compute(s, records, WORK, keep_result, &w->sink, NULL);
     }
-    bioinfer_session_free(&s);
+    bioinfer_task_close(&s);
     return NULL;
 }
 
-/* Each its session over one model, opened just now: weights load while others wait. */
-static void sessions_share_a_model(void)
+/* Each its task over one model, opened just now: weights load while others wait. */
+static void tasks_share_a_model(void)
 {
     struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
                                                        .n_threads = 2);
@@ -447,33 +383,34 @@ static void forked_child(void)
 {
     struct bioinfer_record record = record_of("a", "MKTAY", 0);
     static float table[5 * 64];
+    struct bioinfer_error err;
     struct sink sink = {0};
     struct open o;
     int status = -1;
     pid_t pid;
     if (open_all(&o, small_path, NULL, NULL, NULL))
         return;
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* the team has its threads */
+    CHECK_EQ(run_all(o.task, &record, 1, &sink), 0); /* the team has its threads */
     sink_free(&sink);
     fflush(NULL);
     if (!(pid = fork())) {
-        bioinfer_session *s = NULL;
+        bioinfer_task *s = NULL;
         bioinfer_model *m = NULL;
         int bad = 0;
-        bad |= bioinfer_session_run_records(o.session, &record, 1, keep_result, &sink, NULL) !=
+        bad |= bioinfer_task_compute(o.task, &record, 1, keep_result, &sink, NULL) !=
                BIOINFER_FORKED;
-        bad |= (bioinfer_session_new(&s, o.model, NULL, NULL) != BIOINFER_FORKED) << 1;
+        bad |= (bioinfer_embed_open(&s, o.model, NULL, NULL) != BIOINFER_FORKED) << 1;
         bad |= (bioinfer_model_open(&m, o.ctx, small_path, NULL, NULL) != BIOINFER_FORKED) << 2;
-        bad |= (bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, table, NULL) !=
-                BIOINFER_FORKED)
-               << 3;
+        bad |=
+            (score_one(o.model, &record, BIOINFER_MASKED_MARGINALS, table, &err) != BIOINFER_FORKED)
+            << 3;
         bad |= (sink.n || s || m) << 4;
         _exit(bad);
     }
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK(WIFEXITED(status));
     CHECK_EQ(WEXITSTATUS(status), 0);
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0); /* the parent is unharmed */
+    CHECK_EQ(run_all(o.task, &record, 1, &sink), 0); /* the parent is unharmed */
     sink_free(&sink);
     close_all(&o);
 }
@@ -483,38 +420,38 @@ static void forked_child(void)
 static void struct_sizes(void)
 {
     struct { /* what a caller of a later version passes */
-        struct bioinfer_session_params known;
+        struct bioinfer_embed_params known;
         void *later;
     } newer = {.known = {.struct_size = sizeof newer}};
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params);
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params);
     struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params);
     struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params);
     struct bioinfer_writer_params wp = BIOINFER_PARAMS(struct bioinfer_writer_params);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
-    bioinfer_session *s = NULL;
+    bioinfer_task *s = NULL;
     bioinfer_reader *reader = NULL;
     bioinfer_writer *writer = NULL;
     bioinfer_model *model = NULL;
     struct open o;
     if (open_all(&o, small_path, NULL, NULL, NULL))
         return;
-    p.struct_size = offsetof(struct bioinfer_session_params, layers); /* an older caller */
-    p.n_layers = 77;                                                  /* beyond its struct */
+    p.struct_size = offsetof(struct bioinfer_embed_params, layers); /* an older caller */
+    p.n_layers = 77;                                                /* beyond its struct */
     p.include = BIOINFER_MEAN;
-    CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), 0);
-    CHECK_EQ(s->wants.include, BIOINFER_MEAN);
-    CHECK_EQ(s->wants.n_layers, 1);
-    bioinfer_session_free(&s);
-    CHECK_EQ(bioinfer_session_new(&s, o.model, &newer.known, &err), 0);
-    bioinfer_session_free(&s);
+    CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, &err), 0);
+    CHECK_EQ(((struct bi_embed *)s)->wants.include, BIOINFER_MEAN);
+    CHECK_EQ(((struct bi_embed *)s)->wants.n_layers, 1);
+    bioinfer_task_close(&s);
+    CHECK_EQ(bioinfer_embed_open(&s, o.model, &newer.known, &err), 0);
+    bioinfer_task_close(&s);
     newer.later = &newer;
-    CHECK_EQ(bioinfer_session_new(&s, o.model, &newer.known, &err), BIOINFER_UNSUPPORTED);
+    CHECK_EQ(bioinfer_embed_open(&s, o.model, &newer.known, &err), BIOINFER_UNSUPPORTED);
     CHECK_HAS(err.text, "newer version");
     CHECK(s == NULL);
     p.struct_size = mp.struct_size = cp.struct_size = rp.struct_size = wp.struct_size = 0;
-    CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "BIOINFER_PARAMS");
     CHECK_EQ(bioinfer_model_open(&model, o.ctx, small_path, &mp, &err), BIOINFER_INVALID);
     CHECK_EQ(bioinfer_context_new(&ctx, &cp, &err), BIOINFER_INVALID);
@@ -542,13 +479,13 @@ static void struct_sizes(void)
         CHECK(u.bytes[offsetof(struct bioinfer_device, usable)] == 0x5A);
         memset(&u, 0x5A, sizeof u);
         u.profile.struct_size = offsetof(struct bioinfer_profile, plans);
-        CHECK_EQ(bioinfer_session_get_profile(o.session, &u.profile), 0);
+        CHECK_EQ(bioinfer_task_get_profile(o.task, &u.profile), 0);
         CHECK(u.profile.batches == 0 && u.bytes[offsetof(struct bioinfer_profile, plans)] == 0x5A);
         u.profile.struct_size = sizeof u;
-        CHECK_EQ(bioinfer_session_get_profile(o.session, &u.profile), 0);
+        CHECK_EQ(bioinfer_task_get_profile(o.task, &u.profile), 0);
         CHECK_EQ(u.profile.struct_size, sizeof u);
         u.profile.struct_size = 3;
-        CHECK_EQ(bioinfer_session_get_profile(o.session, &u.profile), BIOINFER_INVALID);
+        CHECK_EQ(bioinfer_task_get_profile(o.task, &u.profile), BIOINFER_INVALID);
         u.info.struct_size = 0;
         CHECK_EQ(bioinfer_model_get_info(o.model, &u.info), BIOINFER_INVALID);
     }
@@ -558,13 +495,13 @@ static void struct_sizes(void)
 static void wrong_parameters(void)
 {
     const int far = 99, before = -99;
-    struct bioinfer_session_params cases[] = {
-        BIOINFER_PARAMS(struct bioinfer_session_params, .include = 1u << 12),
-        BIOINFER_PARAMS(struct bioinfer_session_params, .layers = &far, .n_layers = 1),
-        BIOINFER_PARAMS(struct bioinfer_session_params, .layers = &before, .n_layers = 1),
-        BIOINFER_PARAMS(struct bioinfer_session_params, .n_layers = 2),
-        BIOINFER_PARAMS(struct bioinfer_session_params, .layers = &far, .n_layers = -1),
-        BIOINFER_PARAMS(struct bioinfer_session_params, .no_rules = "linear,quick"),
+    struct bioinfer_embed_params cases[] = {
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .include = 1u << 12),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .layers = &far, .n_layers = 1),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .layers = &before, .n_layers = 1),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .n_layers = 2),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .layers = &far, .n_layers = -1),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .no_rules = "linear,quick"),
     };
     struct bioinfer_context_params contexts[] = {
         BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = -1),
@@ -580,9 +517,9 @@ static void wrong_parameters(void)
     if (open_all(&o, small_path, NULL, NULL, NULL))
         return;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        bioinfer_session *s = NULL;
+        bioinfer_task *s = NULL;
         struct bioinfer_error err = {0};
-        CHECK_EQ(bioinfer_session_new(&s, o.model, &cases[i], &err), BIOINFER_INVALID);
+        CHECK_EQ(bioinfer_embed_open(&s, o.model, &cases[i], &err), BIOINFER_INVALID);
         CHECK(s == NULL && err.text[0] && err.status == BIOINFER_INVALID);
     }
     for (size_t i = 0; i < COUNT(contexts); i++) {
@@ -618,12 +555,16 @@ static void nulls(void)
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_session *session = NULL;
+    bioinfer_task *task = NULL;
     bioinfer_reader *reader = NULL;
     bioinfer_writer *writer = NULL;
     uint64_t done = 1, total = 1;
     int64_t at[2];
-    float table[5 * 64];
+    struct bioinfer_score_params wrong_method = BIOINFER_PARAMS(struct bioinfer_score_params,
+                                                                .method = 2);
+    const struct bioinfer_array array = {.kind = "log-probs"};
+    const struct bioinfer_result scores = {
+        .id = "a", .message = "", .n_arrays = 1, .arrays = &array, .sequence = "M"};
     double score;
     struct open o;
     if (open_all(&o, small_path, NULL, NULL, NULL))
@@ -664,24 +605,24 @@ static void nulls(void)
     CHECK_EQ(bioinfer_include_from_name("means"), 0);
     CHECK_EQ(bioinfer_include_from_name("contacts"), BIOINFER_CONTACTS);
     CHECK(bioinfer_include_name(0) == NULL && bioinfer_include_name(3) == NULL);
-    REFUSED(bioinfer_session_new(NULL, o.model, NULL, NULL));
-    REFUSED(bioinfer_session_new(&session, NULL, NULL, NULL));
-    bioinfer_session_free(NULL);
-    bioinfer_session_free(&session);
-    REFUSED(bioinfer_session_run(NULL, source_next, NULL, keep_result, NULL, NULL));
-    REFUSED(bioinfer_session_run(o.session, NULL, NULL, keep_result, NULL, NULL));
-    REFUSED(bioinfer_session_run(o.session, source_next, NULL, NULL, NULL, NULL));
-    REFUSED(bioinfer_session_run_records(NULL, &record, 1, keep_result, NULL, NULL));
-    REFUSED(bioinfer_session_run_records(o.session, NULL, 1, keep_result, NULL, NULL));
-    REFUSED(bioinfer_session_run_records(o.session, &record, 1, NULL, NULL, NULL));
-    CHECK_EQ(bioinfer_session_run_records(o.session, NULL, 0, keep_result, NULL, NULL), 0);
-    bioinfer_session_set_profile(NULL, 1);
-    REFUSED(bioinfer_session_get_profile(NULL, &profile));
-    REFUSED(bioinfer_session_get_profile(o.session, NULL));
-    REFUSED(bioinfer_session_dump(NULL, 8, 0, 0, write_nothing, NULL, NULL));
-    REFUSED(bioinfer_session_dump(o.session, 8, 0, 0, NULL, NULL, NULL));
-    REFUSED(bioinfer_session_dump(o.session, 0, 0, 0, write_nothing, NULL, NULL));
-    REFUSED(bioinfer_session_dump(o.session, INT64_MAX, 0, 0, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_embed_open(NULL, o.model, NULL, NULL));
+    REFUSED(bioinfer_embed_open(&task, NULL, NULL, NULL));
+    bioinfer_task_close(NULL);
+    bioinfer_task_close(&task);
+    REFUSED(bioinfer_task_run(NULL, bioinfer_reader_source, NULL, keep_result, NULL, NULL));
+    REFUSED(bioinfer_task_run(o.task, NULL, NULL, keep_result, NULL, NULL));
+    REFUSED(bioinfer_task_run(o.task, bioinfer_reader_source, NULL, NULL, NULL, NULL));
+    REFUSED(bioinfer_task_compute(NULL, &record, 1, keep_result, NULL, NULL));
+    REFUSED(bioinfer_task_compute(o.task, NULL, 1, keep_result, NULL, NULL));
+    REFUSED(bioinfer_task_compute(o.task, &record, 1, NULL, NULL, NULL));
+    CHECK_EQ(bioinfer_task_compute(o.task, NULL, 0, keep_result, NULL, NULL), 0);
+    bioinfer_task_set_profile(NULL, 1);
+    REFUSED(bioinfer_task_get_profile(NULL, &profile));
+    REFUSED(bioinfer_task_get_profile(o.task, NULL));
+    REFUSED(bioinfer_task_dump(NULL, 8, 0, 0, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_task_dump(o.task, 8, 0, 0, NULL, NULL, NULL));
+    REFUSED(bioinfer_task_dump(o.task, 0, 0, 0, write_nothing, NULL, NULL));
+    REFUSED(bioinfer_task_dump(o.task, INT64_MAX, 0, 0, write_nothing, NULL, NULL));
     REFUSED(bioinfer_writer_open(NULL, o.ctx, "x.npz", NULL, NULL));
     REFUSED(bioinfer_writer_open(&writer, NULL, "x.npz", NULL, NULL));
     REFUSED(bioinfer_writer_open(&writer, o.ctx, NULL, NULL, NULL));
@@ -690,16 +631,14 @@ static void nulls(void)
     bioinfer_writer_close(NULL);
     bioinfer_writer_close(&writer);
     CHECK(bioinfer_writer_format(-1) == NULL && bioinfer_writer_format(99) == NULL);
-    REFUSED(bioinfer_score_table(NULL, &record, BIOINFER_PPPL, NULL, 0, table, NULL));
-    REFUSED(bioinfer_score_table(o.session, NULL, BIOINFER_PPPL, NULL, 0, table, NULL));
-    REFUSED(bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, NULL, NULL));
-    REFUSED(bioinfer_score_table(o.session, &record, 0, NULL, 0, table, NULL));
-    REFUSED(bioinfer_score_table(o.session, &record, 4, NULL, 0, table, NULL));
-    REFUSED(bioinfer_score_mutation(NULL, &record, table, "M1A", 1, &score, NULL));
-    REFUSED(bioinfer_score_mutation(o.model, NULL, table, "M1A", 1, &score, NULL));
-    REFUSED(bioinfer_score_mutation(o.model, &record, NULL, "M1A", 1, &score, NULL));
-    REFUSED(bioinfer_score_mutation(o.model, &record, table, NULL, 1, &score, NULL));
-    REFUSED(bioinfer_score_mutation(o.model, &record, table, "M1A", 1, NULL, NULL));
+    REFUSED(bioinfer_score_open(NULL, o.model, NULL, NULL));
+    REFUSED(bioinfer_score_open(&task, NULL, NULL, NULL));
+    REFUSED(bioinfer_score_open(&task, o.model, &wrong_method, NULL));
+    REFUSED(bioinfer_score_mutation(NULL, &scores, "M1A", 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, NULL, "M1A", 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, &result, "M1A", 1, &score, NULL)); /* no scores */
+    REFUSED(bioinfer_score_mutation(o.model, &scores, NULL, 1, &score, NULL));
+    REFUSED(bioinfer_score_mutation(o.model, &scores, "M1A", 1, NULL, NULL));
     REFUSED(bioinfer_mutation_positions(NULL, 1, at, 2, NULL));
     CHECK_EQ(bioinfer_mutation_positions("M1A:K2R", 1, NULL, 0, NULL), 2);
     REFUSED(bioinfer_device_get(NULL, 0, &device));
@@ -712,12 +651,12 @@ static void nulls(void)
     { /* records with NULL where text may stand */
         struct bioinfer_record bare = {.sequence = "MKTAY", .length = 5};
         struct sink sink = {0};
-        CHECK_EQ(run_all(o.session, &bare, 1, &sink), 0);
+        CHECK_EQ(run_all(o.task, &bare, 1, &sink), 0);
         bare = (struct bioinfer_record){.status = BIOINFER_FORMAT};
-        CHECK_EQ(run_all(o.session, &bare, 1, &sink), 0);
+        CHECK_EQ(run_all(o.task, &bare, 1, &sink), 0);
         CHECK_EQ(sink.kept[1].status, BIOINFER_FORMAT);
         bare = (struct bioinfer_record){.id = "none", .length = 4}; /* no residues at all */
-        CHECK_EQ(run_all(o.session, &bare, 1, &sink), 0);
+        CHECK_EQ(run_all(o.task, &bare, 1, &sink), 0);
         CHECK(sink.kept[2].status != 0);
         sink_free(&sink);
     }
@@ -781,10 +720,11 @@ static void check_state(const struct state *before, const char *what)
 static void process_state(void)
 {
     struct bioinfer_record record = record_of("a", "MKTAYIAKQR", 0);
-    struct bioinfer_session_params p = BIOINFER_PARAMS(struct bioinfer_session_params,
-                                                       .include = EVERYTHING);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = EVERYTHING);
     char folder[] = "/tmp/bioinfer-state-XXXXXX", path[80];
     static float table[10 * 64];
+    struct bioinfer_error err;
     struct open o = {0};
     struct state before;
     struct sink sink = {0};
@@ -793,7 +733,7 @@ static void process_state(void)
     umask(027);
     CHECK_EQ(open_all(&o, small_path, NULL, NULL, NULL),
              0); /* whatever starts once in a process has started */
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+    CHECK_EQ(run_all(o.task, &record, 1, &sink), 0);
     close_all(&o);
     take_state(&before);
     CHECK_EQ(bioinfer_context_new(&o.ctx, NULL, NULL), 0);
@@ -801,28 +741,27 @@ static void process_state(void)
     CHECK_EQ(bioinfer_model_open(&o.model, o.ctx, small_path, NULL, NULL), 0);
     before.n_files = count_files(); /* weights stay open for what is loaded later */
     check_state(&before, "model_open");
-    CHECK_EQ(bioinfer_session_new(&o.session, o.model, &p, NULL), 0);
+    CHECK_EQ(bioinfer_embed_open(&o.task, o.model, &p, NULL), 0);
     check_state(&before, "session_new");
-    CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+    CHECK_EQ(run_all(o.task, &record, 1, &sink), 0);
     check_state(&before, "session_run");
-    CHECK_EQ(bioinfer_score_table(o.session, &record, BIOINFER_PPPL, NULL, 0, table, NULL), 0);
-    check_state(&before, "score_table");
-    CHECK_EQ(bioinfer_session_dump(o.session, 8, 1, 0, write_nothing, NULL, NULL), 0);
+    CHECK_EQ(score_one(o.model, &record, BIOINFER_MASKED_MARGINALS, table, &err), 0);
+    check_state(&before, "score");
+    CHECK_EQ(bioinfer_task_dump(o.task, 8, 1, 0, write_nothing, NULL, NULL), 0);
     check_state(&before, "session_dump");
     for (int i = 0; bioinfer_writer_format(i); i++) {
         struct bioinfer_writer_params w = BIOINFER_PARAMS(struct bioinfer_writer_params,
                                                           .format = bioinfer_writer_format(i));
-        struct bioinfer_error err = {0};
         bioinfer_writer *writer = NULL;
-        bioinfer_session *s = NULL;
+        bioinfer_task *s = NULL;
         p.include = BIOINFER_MEAN;
         snprintf(path, sizeof path, "%s/out.%s", folder, w.format);
-        CHECK_EQ(bioinfer_session_new(&s, o.model, &p, &err), 0);
+        CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, &err), 0);
         CHECK_EQ(bioinfer_writer_open(&writer, o.ctx, path, &w, &err), 0);
-        CHECK_EQ(bioinfer_session_run_records(s, &record, 1, bioinfer_writer_put, writer, &err), 0);
+        CHECK_EQ(bioinfer_task_compute(s, &record, 1, bioinfer_writer_put, writer, &err), 0);
         CHECK_EQ(bioinfer_writer_finish(writer, &err), 0);
         bioinfer_writer_close(&writer);
-        bioinfer_session_free(&s);
+        bioinfer_task_close(&s);
         if (w.format[0] == 'h') /* libhdf5 is loaded now and may hold files of its own */
             before.n_files = count_files();
         check_state(&before, w.format);
@@ -869,7 +808,7 @@ static void open_and_close(void)
         struct open o;
         if (open_all(&o, small_path, &params, NULL, NULL))
             return;
-        CHECK_EQ(run_all(o.session, &record, 1, &sink), 0);
+        CHECK_EQ(run_all(o.task, &record, 1, &sink), 0);
         sink_free(&sink);
         close_all(&o);
         CHECK_EQ(c.n_live, 0);
@@ -943,9 +882,10 @@ static void planted_nan(void)
         record_of("a", "MKTAYIAKQR", 0), record_of("w", "MKTAYWAKQR", 1),
         record_of("b", "ACDEFGHIKL", 2), record_of("w2", "WACDEFGHIKLMNPQ", 3),
         record_of("c", "GGGGGGGGGGGGGGGGGG", 4)};
-    struct bioinfer_session_params p = BIOINFER_PARAMS(
-        struct bioinfer_session_params,
-        .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_CONTACTS, .batch_tokens = 4096);
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params,
+        .include = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_CONTACTS,
+        .tokens_at_once = 4096);
     char folder[] = "/tmp/bioinfer-nan-XXXXXX";
     struct bioinfer_model_info info = BIOINFER_PARAMS(struct bioinfer_model_info);
     struct sink good = {0};
@@ -953,7 +893,7 @@ static void planted_nan(void)
     if (open_all(&o, small_path, NULL, NULL, &p))
         return;
     CHECK_EQ(bioinfer_model_get_info(o.model, &info), 0);
-    CHECK_EQ(run_all(o.session, records, 5, &good), 0);
+    CHECK_EQ(run_all(o.task, records, 5, &good), 0);
     CHECK(mkdtemp(folder) != NULL);
     /* the embedding of W alone: records with a W fail, their neighbours do not feel it */
     CHECK_EQ(plant(folder, "word_embeddings.weight", 22L * info.width, info.width), info.width);
@@ -973,8 +913,8 @@ static void planted_nan(void)
         bioinfer_context_free(&probe);
         if (!d.usable || open_all(&bad, folder, &c, &m, &p))
             continue;
-        CHECK_EQ(run_all(bad.session, records, 5, &sink), 0);
-        CHECK_EQ(bioinfer_session_get_profile(bad.session, &profile), 0);
+        CHECK_EQ(run_all(bad.task, records, 5, &sink), 0);
+        CHECK_EQ(bioinfer_task_get_profile(bad.task, &profile), 0);
         CHECK_EQ(profile.batches, 1); /* they shared one */
         for (size_t i = 0; i < sink.n; i++) {
             int has_w = strchr(records[i].sequence, 'W') != NULL;
@@ -1000,16 +940,16 @@ static void planted_nan(void)
     }
     { /* one element of a weight that all records meet; the score says so too */
         static float table[10 * 64];
+        struct bioinfer_error err;
         struct sink sink = {0};
         struct open bad;
         CHECK_EQ(plant(folder, "layer.0.intermediate.dense.weight", 17, 1), 1);
         if (!open_all(&bad, folder, NULL, NULL, &p)) {
-            CHECK_EQ(run_all(bad.session, records, 5, &sink), 0);
+            CHECK_EQ(run_all(bad.task, records, 5, &sink), 0);
             CHECK_EQ(sink.n, 5);
             for (size_t i = 0; i < sink.n; i++)
                 CHECK_EQ(sink.kept[i].status, BIOINFER_NONFINITE);
-            CHECK_EQ(bioinfer_score_table(bad.session, &records[0], BIOINFER_WT_MARGINALS, NULL, 0,
-                                          table, NULL),
+            CHECK_EQ(score_one(bad.model, &records[0], BIOINFER_WT_MARGINALS, table, &err),
                      BIOINFER_NONFINITE);
             sink_free(&sink);
             close_all(&bad);
@@ -1032,9 +972,8 @@ int main(int argc, char **argv)
     TEST(null_backend);
     TEST(bad_records);
     TEST(memory_limit);
-    TEST(stopping);
     TEST(one_thread_at_a_time);
-    TEST(sessions_share_a_model);
+    TEST(tasks_share_a_model);
     TEST(forked_child);
     TEST(struct_sizes);
     TEST(wrong_parameters);

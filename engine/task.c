@@ -1,0 +1,120 @@
+/* task.c - the public calls that every task shares. */
+#include "tasks/task.h"
+
+#include <string.h>
+
+int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
+                const struct bi_task_def *def, size_t size, struct bioinfer_error *err)
+{
+    struct bioinfer_task *t;
+    int st;
+    if (out)
+        *out = NULL;
+    if (!out || !model)
+        return bi_fail(err, BIOINFER_INVALID, "%s: out and model must be given", def->name);
+    if ((st = bi_context_check(model->ctx, err)))
+        return st;
+    if (!(t = bi_zalloc(model->base.env, size)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s", def->name);
+    t->def = def;
+    t->env = model->base.env;
+    /* not const: weights that are loaded fill its store, under a lock */
+    t->model = (struct bioinfer_model *)(uintptr_t)model;
+    *out = t;
+    return 0;
+}
+
+void bioinfer_task_close(bioinfer_task **task)
+{
+    struct bioinfer_task *t = task ? *task : NULL;
+    if (!t)
+        return;
+    bi_task_close(t);
+    t->def->free(t);
+    bi_free(t->env, t);
+    *task = NULL;
+}
+
+int bioinfer_task_prepare(bioinfer_task *t, struct bioinfer_error *err)
+{
+    int st;
+    if (!t)
+        return bi_fail(err, BIOINFER_INVALID, "prepare: a task must be given");
+    if ((st = bi_task_enter(t, err)))
+        return st;
+    st = bi_task_load(t, err);
+    bi_task_leave(t);
+    return st;
+}
+
+int bioinfer_task_run(bioinfer_task *t, bioinfer_source source, void *source_user,
+                      bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+{
+    int st;
+    if (!t || !source || !sink)
+        return bi_fail(err, BIOINFER_INVALID, "run: task, source and sink must be given");
+    if ((st = bi_task_enter(t, err)))
+        return st;
+    t->source = source;
+    t->source_user = source_user;
+    t->sink = sink;
+    t->sink_user = sink_user;
+    t->n_wide = t->part_residues = 0;
+    st = bi_task_run(t, err);
+    if (t->def->end)
+        t->def->end(t);
+    if (t->n_wide)
+        bi_log(t->env, BIOINFER_LOG_WARNING,
+               "%llu records left the range of float16 and were "
+               "computed again in float32",
+               (unsigned long long)t->n_wide);
+    bi_task_leave(t);
+    return st;
+}
+
+struct array_source {
+    const struct bioinfer_record *records;
+    size_t n, at;
+};
+
+static int next_of_array(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct array_source *a = user;
+    (void)err;
+    if (a->at == a->n)
+        return 0;
+    *record = a->records[a->at++];
+    return 1;
+}
+
+int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
+                          size_t n_records, bioinfer_sink sink, void *sink_user,
+                          struct bioinfer_error *err)
+{
+    struct array_source a = {records, n_records, 0};
+    if (!records && n_records)
+        return bi_fail(err, BIOINFER_INVALID, "compute: records must be given");
+    return bioinfer_task_run(task, next_of_array, &a, sink, sink_user, err);
+}
+
+void bioinfer_task_set_profile(bioinfer_task *t, int on)
+{
+    if (t)
+        t->exec->profiling = on != 0;
+}
+
+int bioinfer_task_get_profile(bioinfer_task *t, struct bioinfer_profile *profile)
+{
+    return t && profile ? bi_task_get_profile(t, profile) : BIOINFER_INVALID;
+}
+
+int bioinfer_task_dump(bioinfer_task *t, int64_t n_residues, int fused, int trace,
+                       int (*write)(void *user, const char *text, size_t len), void *user,
+                       struct bioinfer_error *err)
+{
+    struct bi_counts one;
+    if (!t || !write || n_residues < 1 || n_residues > BIOINFER_MAX_RESIDUES)
+        return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", BIOINFER_MAX_RESIDUES);
+    one = t->def->one ? t->def->one(t, n_residues) : t->def->smallest;
+    return bi_task_dump(t, &one, fused, trace, write, user, err);
+}

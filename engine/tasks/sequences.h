@@ -1,0 +1,67 @@
+/* sequences.h - tasks over sequences of residues: what embed.c and score.c share. */
+#ifndef BI_SEQUENCES_H
+#define BI_SEQUENCES_H
+
+#include "task.h"
+
+/* A graph of a family that takes sequences. */
+struct bi_sequence_graph {
+    const struct bi_model *model;
+    struct bi_shape shape;
+    struct bi_wants wants;
+};
+
+/* The parameters that such tasks have in common, as bioinfer.h describes them. */
+struct bi_sequence_params {
+    int64_t tokens_at_once, max_length, memory_limit;
+    int raw_residues;
+    const char *no_rules;
+    int (*progress)(void *user, uint64_t records, uint64_t residues);
+    void *progress_user;
+};
+
+struct bi_sequences {
+    struct bioinfer_task task;
+    struct bi_sequence_params params;
+    char *no_rules;
+    struct bi_sequence_graph graph; /* the last recipe points to it */
+    struct bi_tokens tokens;        /* the record that was read last has these */
+    int n_mapped;                   /* residues of one run that were read as X */
+};
+
+/* One record. */
+struct bi_sequence_unit {
+    struct bi_unit unit;
+    uint64_t ordinal;
+    int32_t *ids;
+    int64_t n_tokens; /* 0 where the status was known at once */
+};
+
+/* Makes a task of `size` bytes that begins with struct bi_sequences. UNSUPPORTED: the model takes
+ * no sequences. */
+int bi_sequences_new(struct bioinfer_task **out, const struct bioinfer_model *model,
+                     const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
+/* Takes the parameters and opens the task. */
+int bi_sequences_open(struct bi_sequences *s, const struct bi_sequence_params *params,
+                      struct bioinfer_error *err);
+void bi_sequences_free(struct bi_sequences *s);
+/* Fills the unit with the next record of the source, and *r with the record, which stays valid
+ * until the source is asked again: as bioinfer_source. A failure of the record is the unit's
+ * status. */
+int bi_sequences_read(struct bi_sequences *s, struct bi_sequence_unit *u, struct bioinfer_record *r,
+                      struct bioinfer_error *err);
+/* Says how many residues were read as X, and forgets them. */
+void bi_sequences_end(struct bi_sequences *s);
+int64_t bi_sequences_residues(const struct bi_model *m, int64_t n_tokens);
+/* The recipe of a batch's graph that gives `wants`; it points into the task. */
+int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct bi_wants wants,
+                        struct bi_recipe *recipe);
+/* The counts of one sequence of so many residues. */
+struct bi_counts bi_sequences_one(const struct bioinfer_task *t, int64_t n_residues);
+/* The input that bi_sequences_scale() fills. */
+extern const char *const bi_sequences_made[1];
+/* Fills it for the tokens of an item, where the graph has it. */
+void bi_sequences_scale(const struct bioinfer_task *t, const struct bi_item *item,
+                        const struct bi_batch_place *place);
+
+#endif
