@@ -21,8 +21,8 @@ static void end_flight(struct compute *c)
     free(f);
 }
 
-/* A bioinfer_window_source: the next window of the unit at hand, or the first of the next unit. */
-static int next_window(void *user, struct bioinfer_window *window, struct bioinfer_error *err)
+/* A bioinfer_source: the next window of the unit at hand, or the first of the next unit. */
+static int next_window(void *user, struct bioinfer_record *window, struct bioinfer_error *err)
 {
     struct tracker *t = user;
     struct compute *c = &t->compute;
@@ -39,7 +39,7 @@ static int next_window(void *user, struct bioinfer_window *window, struct bioinf
     *f = (struct flight){.unit = t->asked, .first = w.first, .n = w.n, .last = w.last};
     *(c->last ? &c->last->behind : &c->first) = f;
     c->last = f;
-    *window = (struct bioinfer_window){.id = f->unit->of[0].name,
+    *window = (struct bioinfer_record){.id = f->unit->of[0].name,
                                        .ordinal = f->unit->ordinal,
                                        .sequence = w.sequence,
                                        .length = (size_t)t->info.window,
@@ -52,14 +52,13 @@ static int next_window(void *user, struct bioinfer_window *window, struct bioinf
     return 1;
 }
 
-/* A bioinfer_window_sink. */
-static int take_values(void *user, const struct bioinfer_window_result *r,
-                       struct bioinfer_error *err)
+/* A bioinfer_sink. */
+static int take_values(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct tracker *t = user;
     int st = t->kind->take(t, t->compute.first, r, err);
 
-    if (!st && r->is_last)
+    if (!st && !r->more)
         end_flight(&t->compute);
     return st;
 }
@@ -71,7 +70,7 @@ const char *change_text(int status)
 
 int compute_all(struct tracker *t, struct bioinfer_error *err)
 {
-    return bioinfer_tracks_run(t->tracks, next_window, t, take_values, t, err);
+    return bioinfer_task_run(t->tracks, next_window, t, take_values, t, err);
 }
 
 void compute_close(struct tracker *t)

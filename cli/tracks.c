@@ -364,9 +364,9 @@ static int dump(const struct run *run)
     int st;
 
     cli_output_open(&out, NULL, &err);
-    st = bioinfer_tracks_dump(run->tracker->tracks,
-                              !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
-                              cli_output_callback, &out, &err);
+    st = bioinfer_task_dump(run->tracker->tracks, 1,
+                            !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
+                            cli_output_callback, &out, &err);
     if (st)
         return cli_fail(run->cli, CLI_AT_RUN, st, &err);
     st = cli_output_finish(&out, &err);

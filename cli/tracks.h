@@ -161,7 +161,7 @@ struct kind {
     /* Fills in the next window of a unit. */
     int (*ask)(struct tracker *t, struct unit *u, struct window *w, struct bioinfer_error *err);
     /* Puts the results of a window, or those that a piece of its values gives. */
-    int (*take)(struct tracker *t, struct flight *f, const struct bioinfer_window_result *r,
+    int (*take)(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                 struct bioinfer_error *err);
     /* Puts the result of a place that has none; NULL = put_result() does. */
     int (*fail)(struct tracker *t, const struct unit *u, int i, int status, const char *message,
@@ -176,7 +176,7 @@ struct tracker {
     const struct kind *kind;
     bool to_table, to_coverage;
     bioinfer_genome *genome; /* NULL: the input holds windows */
-    bioinfer_tracks *tracks; /* NULL: workers have theirs */
+    bioinfer_task *tracks;   /* NULL: workers have theirs */
     struct bioinfer_tracks_info info;
     char head[64]; /* the name of the head */
     struct targets targets;

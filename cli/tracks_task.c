@@ -170,10 +170,10 @@ static int open_task(struct cli *cli, cli_tick show)
     p.tracks = t->chosen.of;
     p.n_tracks = t->chosen.n;
     p.strand_pairs = t->targets.has_pairs ? t->targets.pairs : NULL;
-    if ((st = bioinfer_tracks_new(&t->tracks, cli->model, &p, &err)))
+    if ((st = bioinfer_tracks_open(&t->tracks, cli->model, &p, &err)))
         return cli_fail(cli, CLI_AT_CONFIG, st, &err);
     if (o->profile)
-        bioinfer_tracks_set_profile(t->tracks, 1);
+        bioinfer_task_set_profile(t->tracks, 1);
     bioinfer_tracks_get_info(t->tracks, &t->info);
     snprintf(t->head, sizeof t->head, "%s", t->info.head);
     t->n_values = t->info.n_rows * t->info.n_tracks;
@@ -391,7 +391,7 @@ static void profile(struct cli *cli)
     const struct tracker *t = cli->task;
     struct bioinfer_profile p = {.struct_size = sizeof p};
 
-    if (!bioinfer_tracks_get_profile(t->tracks, &p))
+    if (!bioinfer_task_get_profile(t->tracks, &p))
         cli_show_profile(cli, &p);
 }
 
@@ -403,7 +403,7 @@ static void end(struct cli *cli)
         return;
     targets_free(&t->targets);
     free(t->chosen.of);
-    bioinfer_tracks_free(&t->tracks);
+    bioinfer_task_close(&t->tracks);
     compute_close(t);
     unit_free(&t->asked);
     free(t->reference);

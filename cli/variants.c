@@ -192,7 +192,7 @@ static int fail_variant(struct tracker *t, const struct unit *u, int i, int stat
 
 struct scoring {
     const struct tracker *tracker;
-    const struct bioinfer_window_result *values;
+    const struct bioinfer_result *values;
     size_t first; /* change */
     struct scored *scored;
     _Atomic bool failed;
@@ -201,18 +201,18 @@ struct scoring {
 static void score_one(void *user, int at)
 {
     struct scoring *s = user;
-    const struct bioinfer_window_result *v = s->values;
+    const struct bioinfer_result *v = s->values;
     const size_t change = s->first + (size_t)at;
 
-    if (!v->statuses[change] &&
-        !make_scored(s->tracker, v->values, v->changed + (int64_t)change * s->tracker->n_values,
-                     &s->scored[at]))
+    if (!v->changed->statuses[change] &&
+        !make_scored(s->tracker, v->arrays[0].data,
+                     v->changed->values + (int64_t)change * s->tracker->n_values, &s->scored[at]))
         s->failed = true;
 }
 
 /* Puts the results of n changes, from `first` of those of r on, and of the places between them that
  * have none; `all`: also behind the last. */
-static int put_some(struct tracker *t, struct flight *f, const struct bioinfer_window_result *r,
+static int put_some(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                     size_t first, size_t n, bool all, struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
@@ -231,7 +231,7 @@ static int put_some(struct tracker *t, struct flight *f, const struct bioinfer_w
         else if (r->status)
             st = fail_variant(t, u, i, r->status, r->message, err);
         else {
-            const int status = r->statuses[first + at];
+            const int status = r->changed->statuses[first + at];
             st = put_variant(t, u, i, status ? NULL : &scored[at], status, change_text(status),
                              err);
             at++;
@@ -242,15 +242,15 @@ static int put_some(struct tracker *t, struct flight *f, const struct bioinfer_w
     return st;
 }
 
-static int take_variants(struct tracker *t, struct flight *f,
-                         const struct bioinfer_window_result *r, struct bioinfer_error *err)
+static int take_variants(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
+                         struct bioinfer_error *err)
 {
-    const size_t n = r->status ? 0 : r->n_changes;
+    const size_t n = r->status ? 0 : r->changed->n;
     int st = 0;
 
     for (size_t first = 0; !st && first < n; first += AT_ONCE)
         st = put_some(t, f, r, first, n - first < AT_ONCE ? n - first : AT_ONCE, false, err);
-    return st || !r->is_last ? st : put_some(t, f, r, n, 0, true, err);
+    return st || r->more ? st : put_some(t, f, r, n, 0, true, err);
 }
 
 const struct kind variants_kind = {"variants", ask_variants, take_variants, fail_variant};

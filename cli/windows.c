@@ -38,19 +38,14 @@ static int ask_interval(struct tracker *t, struct unit *u, struct window *w,
     return 0;
 }
 
-static int take_window(struct tracker *t, struct flight *f, const struct bioinfer_window_result *r,
+static int take_window(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                        struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
-    const struct bioinfer_array a = {.kind = "tracks",
-                                     .layer = -1,
-                                     .n_dims = 2,
-                                     .shape = {t->info.n_bins, t->info.n_tracks},
-                                     .data = r->values};
 
     if (t->to_coverage && !r->status)
         cli_output_printf(&t->row, "%s\t%lld", u->of[0].chrom, (long long)u->start);
-    return put_result(t, u, 0, r->status, r->message, &a, 1, err);
+    return put_result(t, u, 0, r->status, r->message, r->arrays, 1, err);
 }
 
 const struct kind records_kind = {"windows", ask_record, take_window, NULL};
@@ -84,19 +79,19 @@ static int ask_locus(struct tracker *t, struct unit *u, struct window *w,
 }
 
 /* Keeps why a locus has no scores: that of its window, or of the first change that has none. */
-static void fail_locus(struct unit *u, const struct bioinfer_window_result *r)
+static void fail_locus(struct unit *u, const struct bioinfer_result *r)
 {
     u->status = r->status;
     snprintf(u->why, sizeof u->why, "%s", r->message);
-    for (size_t k = 0; !u->status && k < r->n_changes; k++)
-        if (r->statuses[k]) {
-            u->status = r->statuses[k];
+    for (size_t k = 0; !u->status && k < r->changed->n; k++)
+        if (r->changed->statuses[k]) {
+            u->status = r->changed->statuses[k];
             snprintf(u->why, sizeof u->why, "%s", change_text(u->status));
         }
 }
 
 /* scores [bases, 4, tracks]: SAD of each base at each place, 0 where it is the genome's own. */
-static int take_locus(struct tracker *t, struct flight *f, const struct bioinfer_window_result *r,
+static int take_locus(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                       struct bioinfer_error *err)
 {
     struct unit *u = f->unit;
@@ -110,11 +105,11 @@ static int take_locus(struct tracker *t, struct flight *f, const struct bioinfer
 
     if (!u->status)
         fail_locus(u, r);
-    for (size_t k = 0; !u->status && k < r->n_changes; k++)
+    for (size_t k = 0; !u->status && k < r->changed->n; k++)
         for (int i = 0; i < tracks; i++)
-            u->scores[u->scored[r->first_change + k] * tracks + i] = (float)track_score(
-                t, r->values, r->changed + (int64_t)k * t->n_values, SAD, i);
-    return r->is_last ? put_result(t, u, 0, u->status, u->why, &a, 1, err) : 0;
+            u->scores[u->scored[r->changed->first + k] * tracks + i] = (float)track_score(
+                t, r->arrays[0].data, r->changed->values + (int64_t)k * t->n_values, SAD, i);
+    return !r->more ? put_result(t, u, 0, u->status, u->why, &a, 1, err) : 0;
 }
 
 const struct kind mutagenesis_kind = {"intervals", ask_locus, take_locus, NULL};

@@ -250,6 +250,13 @@ BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path,
 
 /* ---- 4 records and readers ------------------------------------------------------ */
 
+/* For tracks: a window that differs from its record's, whose bases [first, first + length) are these
+ * in it. A deletion or an insertion changes all bases behind it, too. */
+struct bioinfer_change {
+    int64_t first, length;
+    const char *bases;
+};
+
 struct bioinfer_record {
     const char *id;          /* never NULL */
     const char *description; /* rest of the header line, "" when none */
@@ -261,6 +268,11 @@ struct bioinfer_record {
     /* For scores: which positions are wanted, 0-based, ascending, each once; NULL = all. */
     const int64_t *positions;
     size_t n_positions;
+    /* For tracks: windows that differ from this one, which are computed with it. All have the values
+     * that each has alone; the part in front of the transformer is computed only where a base that
+     * differs is seen, and many run together. */
+    const struct bioinfer_change *changes;
+    size_t n_changes;
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -330,7 +342,7 @@ BIOINFER_API void bioinfer_index_close(bioinfer_index **index); /* NULL-safe */
 /* One named float32 array of a result, row-major. */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
-                       * "class-logits", "log-probs" */
+                       * "class-logits", "log-probs", "tracks" */
     int layer;        /* 0 = embedding ... n_layers; -1 = not of a layer */
     int n_dims;
     int64_t shape[4];
@@ -342,6 +354,14 @@ struct bioinfer_text {
     const char *name;
     const char *text; /* valid during the callback; no NUL behind it */
     size_t length;
+};
+
+/* Values of windows that differ from their record's. Many come in pieces, of which each has the
+ * array of the window, too. */
+struct bioinfer_changed {
+    size_t first, n;     /* changes [first, first + n) of the record */
+    const float *values; /* [n, n_rows, n_tracks] */
+    const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
 };
 
 struct bioinfer_result {
@@ -364,6 +384,7 @@ struct bioinfer_result {
     int n_texts;
     const struct bioinfer_text *texts;
     const char *sequence; /* the record's `length` residues, when it is scored; else NULL */
+    const struct bioinfer_changed *changed; /* when it is a window; else NULL */
 };
 
 /* ---- 6 tasks ------------------------------------------------------------------------- */
@@ -708,7 +729,7 @@ struct bioinfer_tracks_params {
     const char *no_rules;    /* as in bioinfer_embed_params */
     int sums; /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
                * device: all that variants take, and little to bring back and to add up */
-    /* Called about once per batch with what is done so far; non-zero cancels the run. NULL = none. */
+    /* As in bioinfer_embed_params. */
     int (*progress)(void *user, uint64_t windows, uint64_t bases);
     void *progress_user;
 };
@@ -722,12 +743,12 @@ enum bioinfer_tracks_sums {
                             * one shift */
 };
 
-typedef struct bioinfer_tracks bioinfer_tracks; /* one thread at a time */
-
-BIOINFER_API int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
-                                     const struct bioinfer_tracks_params *params,
-                                     struct bioinfer_error *err);
-BIOINFER_API void bioinfer_tracks_free(bioinfer_tracks **tracks); /* NULL-safe */
+/* Opens the task that gives each record, a window of DNA, one array "tracks" [n_rows, n_tracks].
+ * The record's sequence is the bases of a window (bioinfer_tracks_info): ACGT in either case,
+ * anything else is no base. */
+BIOINFER_API int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
+                                      const struct bioinfer_tracks_params *params,
+                                      struct bioinfer_error *err);
 
 struct bioinfer_tracks_info {
     size_t struct_size;
@@ -742,67 +763,8 @@ struct bioinfer_tracks_info {
     uint64_t n_whole, n_cut, cut_tokens;
     int64_t n_rows; /* of a window's values: n_bins, or 2 or 4 of sums */
 };
-BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_tracks *tracks,
+BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);
-
-/* A window that differs from another one: its bases [first, first + length) are these. A deletion or
- * an insertion changes all bases behind it, too. */
-struct bioinfer_change {
-    int64_t first, length;
-    const char *bases;
-};
-
-/* A window, and windows that differ from it by one change each. All of them have the values that each
- * has alone, to the bit; of the changed ones the part in front of the transformer is computed only
- * where a base that differs is seen, and many run together. */
-struct bioinfer_window {
-    const char *id;
-    uint64_t ordinal;
-    const char *sequence; /* ACGT in either case, anything else is no base (zeros) */
-    size_t length;        /* `window` of bioinfer_tracks_info */
-    const struct bioinfer_change *changes;
-    size_t n_changes;    /* 0: the window alone */
-    int status;          /* not 0: it cannot be used ... */
-    const char *message; /* ... because */
-};
-
-/* Valid during the call. Values of many changes come in pieces, each with those of the window. */
-struct bioinfer_window_result {
-    const char *id;
-    uint64_t ordinal;
-    int status; /* not 0: there are no values; of the changes, neither of this piece nor of more */
-    const char *message;
-    const float *values; /* [n_rows, n_tracks] of the window */
-    size_t first_change, n_changes;
-    const float *changed; /* [n_changes, n_rows, n_tracks] of changes first_change ... */
-    const int *statuses;  /* [n_changes] 0, or NONFINITE: that one has no values */
-    int is_last;          /* no piece follows */
-};
-
-/* As bioinfer_source: 1, 0 = end, < 0 = status. The window may be reused by the next call. */
-typedef int (*bioinfer_window_source)(void *user, struct bioinfer_window *window,
-                                      struct bioinfer_error *err);
-/* Takes one result, in input order; non-zero stops the run with that status. */
-typedef int (*bioinfer_window_sink)(void *user, const struct bioinfer_window_result *result,
-                                    struct bioinfer_error *err);
-
-/* Runs all windows of `source` and hands every one to `sink`, unusable ones with their status. Windows
- * are read ahead, as a GPU computes several together. Returns as bioinfer_task_run. */
-BIOINFER_API int bioinfer_tracks_run(bioinfer_tracks *tracks, bioinfer_window_source source,
-                                     void *source_user, bioinfer_window_sink sink, void *sink_user,
-                                     struct bioinfer_error *err);
-/* The same with an array as source. */
-BIOINFER_API int bioinfer_tracks_run_windows(bioinfer_tracks *tracks,
-                                             const struct bioinfer_window *windows, size_t n,
-                                             bioinfer_window_sink sink, void *sink_user,
-                                             struct bioinfer_error *err);
-/* As their namesakes of tasks. */
-BIOINFER_API void bioinfer_tracks_set_profile(bioinfer_tracks *tracks, int on);
-BIOINFER_API int bioinfer_tracks_get_profile(bioinfer_tracks *tracks,
-                                             struct bioinfer_profile *profile);
-BIOINFER_API int bioinfer_tracks_dump(bioinfer_tracks *tracks, int fused, int trace_rules,
-                                      int (*write)(void *user, const char *text, size_t len),
-                                      void *user, struct bioinfer_error *err);
 
 /* A FASTA with its index <path>.fai (samtools faidx), plain or compressed by bgzip with
  * <path>.gzi beside it. One thread at a time. */
@@ -855,7 +817,7 @@ BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig
 BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without finish: no file */
 
-/* Does the family give tracks of windows (bioinfer_tracks_new) instead of records' results? */
+/* Does the family give tracks of windows (bioinfer_tracks_open) instead of records' results? */
 BIOINFER_API int bioinfer_family_gives_tracks(int index);
 
 /* ---- 12 devices ------------------------------------------------------------------------------ */

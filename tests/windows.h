@@ -1,4 +1,4 @@
-/* windows.h - windows of DNA through a session of tracks, for tests. */
+/* windows.h - windows of DNA through a task of tracks, for tests. */
 #ifndef BI_TEST_WINDOWS_H
 #define BI_TEST_WINDOWS_H
 
@@ -8,7 +8,7 @@
 #include "../include/bioinfer.h"
 #include "test.h"
 
-/* A window and others that differ from it, all of the session's size, and where their values go. */
+/* A window, others that differ from it, all of the size the task takes, and their values. */
 struct test_window {
     const char *sequence;
     const char *const *others; /* [n] */
@@ -26,7 +26,7 @@ struct test_windows {
     struct bioinfer_change *changes;
 };
 
-static int test_window_source(void *user, struct bioinfer_window *window,
+static int test_window_source(void *user, struct bioinfer_record *window,
                               struct bioinfer_error *err)
 {
     struct test_windows *t = user;
@@ -38,7 +38,7 @@ static int test_window_source(void *user, struct bioinfer_window *window,
     t->changes = calloc(w->n + 1, sizeof *t->changes);
     for (size_t i = 0; i < w->n; i++)
         t->changes[i] = (struct bioinfer_change){0, (int64_t)t->length, w->others[i]};
-    *window = (struct bioinfer_window){.id = "window",
+    *window = (struct bioinfer_record){.id = "window",
                                        .ordinal = t->n_read++,
                                        .sequence = w->sequence,
                                        .length = t->length,
@@ -47,8 +47,7 @@ static int test_window_source(void *user, struct bioinfer_window *window,
     return 1;
 }
 
-static int test_window_sink(void *user, const struct bioinfer_window_result *r,
-                            struct bioinfer_error *err)
+static int test_window_sink(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct test_windows *t = user;
     struct test_window *w = &t->of[t->n_done];
@@ -57,20 +56,20 @@ static int test_window_sink(void *user, const struct bioinfer_window_result *r,
     CHECK_EQ(r->ordinal, t->n_done);
     t->n_pieces++;
     if (!(w->status = r->status)) {
-        CHECK_EQ(r->first_change, t->next);
-        t->next += r->n_changes;
-        CHECK_EQ(r->is_last, t->next == w->n);
-        memcpy(w->values, r->values, size);
-        for (size_t i = 0; i < r->n_changes; i++) {
-            memcpy(w->values + (1 + r->first_change + i) * t->n_values,
-                   r->changed + i * t->n_values, size);
+        CHECK_EQ(r->changed->first, t->next);
+        t->next += r->changed->n;
+        CHECK_EQ(!r->more, t->next == w->n);
+        memcpy(w->values, r->arrays[0].data, size);
+        for (size_t i = 0; i < r->changed->n; i++) {
+            memcpy(w->values + (1 + r->changed->first + i) * t->n_values,
+                   r->changed->values + i * t->n_values, size);
             if (w->statuses)
-                w->statuses[r->first_change + i] = r->statuses[i];
+                w->statuses[r->changed->first + i] = r->changed->statuses[i];
             else
-                CHECK_EQ(r->statuses[i], 0);
+                CHECK_EQ(r->changed->statuses[i], 0);
         }
     }
-    if (r->is_last) {
+    if (!r->more) {
         t->next = 0;
         t->n_done++;
     }
@@ -78,7 +77,7 @@ static int test_window_sink(void *user, const struct bioinfer_window_result *r,
 }
 
 /* Runs n windows; gives the pieces of results that came. */
-static inline int test_run_windows(bioinfer_tracks *t, struct test_window *windows, size_t n,
+static inline int test_run_windows(bioinfer_task *t, struct test_window *windows, size_t n,
                                    size_t *n_pieces, struct bioinfer_error *err)
 {
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
@@ -87,7 +86,7 @@ static inline int test_run_windows(bioinfer_tracks *t, struct test_window *windo
     bioinfer_tracks_get_info(t, &info);
     all.length = (size_t)info.window;
     all.n_values = (size_t)(info.n_rows * info.n_tracks);
-    st = bioinfer_tracks_run(t, test_window_source, &all, test_window_sink, &all, err);
+    st = bioinfer_task_run(t, test_window_source, &all, test_window_sink, &all, err);
     if (!st)
         CHECK_EQ(all.n_done, n);
     if (n_pieces)
@@ -97,9 +96,8 @@ static inline int test_run_windows(bioinfer_tracks *t, struct test_window *windo
 }
 
 /* Runs a window and n others that differ from it; its status, or that of the call. */
-static inline int test_run_window(bioinfer_tracks *t, const char *sequence,
-                                  const char *const *others, size_t n, float *values,
-                                  struct bioinfer_error *err)
+static inline int test_run_window(bioinfer_task *t, const char *sequence, const char *const *others,
+                                  size_t n, float *values, struct bioinfer_error *err)
 {
     struct test_window w = {.sequence = sequence, .others = others, .n = n, .values = values};
     const int st = test_run_windows(t, &w, 1, NULL, err);

@@ -20,22 +20,22 @@ enum {
     MOST_CHANGES = 1 << 24
 };
 
-int64_t bi_tracks_rows(const struct bioinfer_tracks *s)
+int64_t bi_tracks_rows(const struct bi_tracks_task *s)
 {
     return s->sums ? 2 * s->sums : s->t->n_bins;
 }
 
-int64_t bi_tracks_values_of(const struct bioinfer_tracks *s)
+int64_t bi_tracks_values_of(const struct bi_tracks_task *s)
 {
     return bi_tracks_rows(s) * s->n_tracks;
 }
 
-int64_t bi_tracks_feature_width(const struct bioinfer_tracks *s, int feature)
+int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature)
 {
     return s->t->features[feature].rows * s->t->features[feature].width;
 }
 
-int64_t bi_tracks_features_of(const struct bioinfer_tracks *s, int64_t n_tokens)
+int64_t bi_tracks_features_of(const struct bi_tracks_task *s, int64_t n_tokens)
 {
     int64_t n = 0;
     for (int i = 0; i < s->t->n_features; i++)
@@ -73,7 +73,7 @@ static void pool_size(struct bi_block_pool *pool, int64_t n_floats)
     pool->size = size > sizeof pool->first ? size : sizeof pool->first;
 }
 
-static int find_head(const struct bioinfer_tracks *s, const char *name, int *head,
+static int find_head(const struct bi_tracks_task *s, const char *name, int *head,
                      struct bioinfer_error *err)
 {
     char list[160] = "";
@@ -92,7 +92,7 @@ static int find_head(const struct bioinfer_tracks *s, const char *name, int *hea
                 : 0;
 }
 
-static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_params *p,
+static int take_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
                        struct bioinfer_error *err)
 {
     int all = s->t->heads[s->head].n_tracks;
@@ -124,7 +124,7 @@ static int take_tracks(struct bioinfer_tracks *s, const struct bioinfer_tracks_p
     return 0;
 }
 
-static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_params *p,
+static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
                       struct bioinfer_error *err)
 {
     s->n_shifts = p->n_shifts ? p->n_shifts : 1;
@@ -150,7 +150,7 @@ static int take_views(struct bioinfer_tracks *s, const struct bioinfer_tracks_pa
 }
 
 /* Several windows in a program have more rows: a gain where one has too few to fill the device. */
-static int most_together(const struct bioinfer_tracks *s)
+static int most_together(const struct bi_tracks_task *s)
 {
     const int64_t output = bi_tracks_values_of(s) * (int64_t)sizeof(float);
     int most = 1;
@@ -161,7 +161,7 @@ static int most_together(const struct bioinfer_tracks *s)
 }
 
 /* Sizes of batches, pieces and blocks. */
-static void take_sizes(struct bioinfer_tracks *s)
+static void take_sizes(struct bi_tracks_task *s)
 {
     const int64_t most = MOST_OUTPUT / (bi_tracks_values_of(s) * (int64_t)sizeof(float));
     s->usual = bi_cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
@@ -177,7 +177,7 @@ static void take_sizes(struct bioinfer_tracks *s)
 }
 
 /* Lists the inputs that programs of this model have. */
-static void list_inputs(struct bioinfer_tracks *s)
+static void list_inputs(struct bi_tracks_task *s)
 {
     static const char *const names[] = {"bases", "from", "kept", "cut", "at", "beside", "row"};
     int n = 0;
@@ -197,71 +197,57 @@ static void list_inputs(struct bioinfer_tracks *s)
 
 static const struct bi_task_def tracks_def;
 
-int bioinfer_tracks_new(bioinfer_tracks **out, const bioinfer_model *model,
-                        const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
+static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *params,
+                       struct bioinfer_error *err)
 {
+    const struct bioinfer_model *model = s->task.model;
     struct bioinfer_tracks_params p = {0};
-    struct bioinfer_tracks *s = NULL;
     int st;
-    if (!out || !model)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: out and model must be given");
-    *out = NULL;
-    if ((st = bi_context_check(model->ctx, err)) ||
-        (st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
+    if ((st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
         return st;
     if (!model->base.def->build_tracks)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
                        model->base.def->name);
-    if (!(s = bi_zalloc(model->base.env, sizeof *s)))
-        return bi_fail(err, BIOINFER_NOMEM, "tracks");
-    s->task.env = model->base.env;
-    s->task.model = (struct bioinfer_model *)(uintptr_t)model;
-    s->task.def = &s->def;
     s->def = tracks_def;
+    s->task.def = &s->def;
     s->t = &model->base.tracks;
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
     if ((st = find_head(s, p.head, &s->head, err)) || (st = take_tracks(s, &p, err)) ||
         (st = take_views(s, &p, err)))
-        goto out;
+        return st;
     take_sizes(s);
     list_inputs(s);
-    if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules))) {
-        st = bi_fail(err, BIOINFER_NOMEM, "tracks");
-        goto out;
-    }
+    if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules)))
+        return bi_fail(err, BIOINFER_NOMEM, "tracks");
     /* as many views as fill programs, whatever their number is */
-    if ((st = bi_task_open(&s->task, model, (int64_t)s->most * s->n_views, p.memory_limit, err)))
-        goto out;
-    *out = s;
-    s = NULL;
-out:
-    bioinfer_tracks_free(&s);
+    return bi_task_open(&s->task, model, (int64_t)s->most * s->n_views, p.memory_limit, err);
+}
+
+int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
+                         const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
+{
+    int st = bi_task_new(out, model, &tracks_def, sizeof(struct bi_tracks_task), err);
+    if (!st && (st = open_tracks((struct bi_tracks_task *)*out, params, err)))
+        bioinfer_task_close(out);
     return st;
 }
 
-void bioinfer_tracks_free(bioinfer_tracks **tracks)
+static void tracks_free(struct bioinfer_task *t)
 {
-    struct bioinfer_tracks *s = tracks ? *tracks : NULL;
-    const struct bi_env *env;
-    if (!s)
-        return;
-    env = s->task.env;
-    bi_task_close(&s->task);
-    pool_free(env, &s->values);
-    pool_free(env, &s->features);
-    bi_free(env, s->tracks);
-    bi_free(env, s->pairs);
-    bi_free(env, s->no_rules);
-    bi_free(env, s);
-    *tracks = NULL;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
+    pool_free(t->env, &s->values);
+    pool_free(t->env, &s->features);
+    bi_free(t->env, s->tracks);
+    bi_free(t->env, s->pairs);
+    bi_free(t->env, s->no_rules);
 }
 
 /* ---- waves ---- */
 
 /* Makes room for n items, and for two that are computed in place of one. */
-static int make_room(struct bioinfer_tracks *s, struct bi_window_unit *w, size_t n,
+static int make_room(struct bi_tracks_task *s, struct bi_window_unit *w, size_t n,
                      struct bioinfer_error *err)
 {
     const size_t all = n + 2;
@@ -278,7 +264,7 @@ static int make_room(struct bioinfer_tracks *s, struct bi_window_unit *w, size_t
     return 0;
 }
 
-static void add_item(const struct bioinfer_tracks *s, struct bi_window_unit *w,
+static void add_item(const struct bi_tracks_task *s, struct bi_window_unit *w,
                      enum bi_tracks_part part, int32_t change, int view, struct bi_cut cut)
 {
     bi_tracks_item(s, w, (int32_t)w->unit.n_items++, part,
@@ -288,7 +274,7 @@ static void add_item(const struct bioinfer_tracks *s, struct bi_window_unit *w,
 /* How a change is computed in a view: WHOLE, where the tokens to compute are most of the window, or
  * the window's features are not there as memory did not do; CHANGED, together with others;
  * CONVOLUTIONS, of the cut, and the rest; REST, where nothing differs. */
-static enum bi_tracks_part part_of(const struct bioinfer_tracks *s, const struct bi_window_unit *w,
+static enum bi_tracks_part part_of(const struct bi_tracks_task *s, const struct bi_window_unit *w,
                                    size_t change, int view, struct bi_cut *cut)
 {
     *cut = (struct bi_cut){0};
@@ -302,7 +288,7 @@ static enum bi_tracks_part part_of(const struct bioinfer_tracks *s, const struct
 }
 
 /* Does a change use the window's features in this view? */
-static bool uses_features(const struct bioinfer_tracks *s, const struct bi_window_unit *w, int view)
+static bool uses_features(const struct bi_tracks_task *s, const struct bi_window_unit *w, int view)
 {
     struct bi_cut cut;
     size_t i = 0;
@@ -312,7 +298,7 @@ static bool uses_features(const struct bioinfer_tracks *s, const struct bi_windo
 }
 
 /* Begins a piece: up to s->piece changes, from w->first on. */
-static int begin_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
+static int begin_piece(struct bi_tracks_task *s, struct bi_window_unit *w,
                        struct bioinfer_error *err)
 {
     const size_t left = w->n_changes - w->first;
@@ -324,7 +310,7 @@ static int begin_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
 }
 
 /* Adds the items of the changes of the piece. */
-static void add_changes(const struct bioinfer_tracks *s, struct bi_window_unit *w)
+static void add_changes(const struct bi_tracks_task *s, struct bi_window_unit *w)
 {
     for (int v = 0; v < s->n_views; v++)
         for (size_t i = w->first; i < w->first + w->n; i++) {
@@ -346,8 +332,7 @@ static void end_piece(struct bi_window_unit *w)
 }
 
 /* Makes the items of a window and its change that run side by side. */
-static int make_pair(struct bioinfer_tracks *s, struct bi_window_unit *w,
-                     struct bioinfer_error *err)
+static int make_pair(struct bi_tracks_task *s, struct bi_window_unit *w, struct bioinfer_error *err)
 {
     const int64_t middle = s->t->window / 2;
     int st;
@@ -368,7 +353,7 @@ static int make_pair(struct bioinfer_tracks *s, struct bi_window_unit *w,
 }
 
 /* Makes the first items of a window. */
-static int make_first(struct bioinfer_tracks *s, struct bi_window_unit *w,
+static int make_first(struct bi_tracks_task *s, struct bi_window_unit *w,
                       struct bioinfer_error *err)
 {
     const struct bi_cut all = {0, s->t->n_tokens, 0, s->t->n_tokens};
@@ -394,7 +379,7 @@ static int make_first(struct bioinfer_tracks *s, struct bi_window_unit *w,
 }
 
 /* Makes the items of a piece, and with the first one those of the second halves of the window. */
-static int make_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
+static int make_piece(struct bi_tracks_task *s, struct bi_window_unit *w,
                       struct bioinfer_error *err)
 {
     int st;
@@ -411,7 +396,7 @@ static int make_piece(struct bioinfer_tracks *s, struct bi_window_unit *w,
 
 /* Makes the second halves of those changes whose convolutions are there: 1; 0 = none were asked
  * for. Where whole windows took the place of all of them, the piece is complete without items. */
-static int make_patched(struct bioinfer_tracks *s, struct bi_window_unit *w,
+static int make_patched(struct bi_tracks_task *s, struct bi_window_unit *w,
                         struct bioinfer_error *err)
 {
     struct bi_tracks_work *of = w->work;
@@ -444,7 +429,7 @@ static int make_patched(struct bioinfer_tracks *s, struct bi_window_unit *w,
 
 static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
     int st;
     if (w->stage == BI_STAGE_PIECE && (st = make_patched(s, w, err))) {
@@ -464,8 +449,8 @@ static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
 
 /* Copies what the source gives. A failure of the window is its own status; the return value is for
  * what ends the run. */
-static int copy_window(struct bioinfer_tracks *s, struct bi_window_unit *w,
-                       const struct bioinfer_window *from, struct bioinfer_error *err)
+static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
+                       const struct bioinfer_record *from, struct bioinfer_error *err)
 {
     const int64_t window = s->t->window;
     struct bioinfer_error why = {0};
@@ -518,12 +503,12 @@ static int copy_window(struct bioinfer_tracks *s, struct bi_window_unit *w,
 
 static int tracks_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
-    struct bioinfer_window from = {0};
-    int st = s->source(s->source_user, &from, err);
+    struct bioinfer_record from = {0};
+    int st = t->source(t->source_user, &from, err);
     size_t n;
-    if (st <= 0)
+    if (st != 1)
         return st;
     w->ordinal = from.ordinal;
     if (!(u->id = bi_strdup(t->env, from.id ? from.id : "")))
@@ -548,7 +533,7 @@ static int tracks_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
 }
 
 /* Gives back what the piece at hand holds. */
-static void drop_piece(struct bioinfer_tracks *s, struct bi_window_unit *w)
+static void drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w)
 {
     if (w->n == 1)
         pool_give(&s->values, w->changed);
@@ -564,39 +549,48 @@ static void drop_piece(struct bioinfer_tracks *s, struct bi_window_unit *w)
 
 static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
-    struct bioinfer_window_result r = {.id = u->id,
-                                       .ordinal = w->ordinal,
-                                       .status = u->status,
-                                       .message = u->message ? u->message
-                                                             : bioinfer_status_name(u->status),
-                                       .first_change = w->first,
-                                       .n_changes = w->n,
-                                       .is_last = u->is_over};
+    const struct bioinfer_array values = {.kind = "tracks",
+                                          .layer = -1,
+                                          .n_dims = 2,
+                                          .shape = {bi_tracks_rows(s), s->n_tracks},
+                                          .data = w->values};
+    const struct bioinfer_changed changed = {.first = w->first,
+                                             .n = u->status ? 0 : w->n,
+                                             .values = w->changed,
+                                             .statuses = w->n ? w->added + w->n : NULL};
+    const struct bioinfer_result r = {.ordinal = w->ordinal,
+                                      .id = u->id,
+                                      .length = s->t->window,
+                                      .status = u->status,
+                                      .message = bi_unit_message(u),
+                                      .n_arrays = !u->status,
+                                      .arrays = &values,
+                                      .n_layers_kept = 1,
+                                      .n_kinds = 1,
+                                      .piece = w->n_pieces++,
+                                      .more = !u->is_over,
+                                      .changed = &changed};
     uint64_t n_done = w->first ? 0 : 1;
     int st;
     if (!u->status) {
         if (!w->first)
             bi_tracks_mean(s, 1, w->values);
         bi_tracks_mean(s, (int64_t)w->n, w->changed);
-        r.message = "";
-        r.values = w->values;
-        r.changed = w->changed;
-        r.statuses = w->n ? w->added + w->n : NULL;
         for (size_t i = 0; i < w->n; i++)
-            n_done += !r.statuses[i];
+            n_done += !changed.statuses[i];
         t->exec->profile.records += n_done;
         t->exec->profile.residues += n_done * (uint64_t)s->t->window;
     }
-    st = s->sink(s->sink_user, &r, err);
+    st = t->sink(t->sink_user, &r, err);
     drop_piece(s, w);
     return st;
 }
 
 static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
     drop_piece(s, w);
     pool_give(&s->values, w->values);
@@ -630,15 +624,18 @@ static const struct bi_task_def tracks_def = {
     .collect = bi_tracks_collect,
     .next = tracks_next,
     .result = tracks_result,
-    .drop = tracks_drop};
+    .drop = tracks_drop,
+    .free = tracks_free};
 
 /* ---- public calls ---- */
 
-int bioinfer_tracks_get_info(const bioinfer_tracks *s, struct bioinfer_tracks_info *info)
+int bioinfer_tracks_get_info(const bioinfer_task *task, struct bioinfer_tracks_info *info)
 {
+    const struct bi_tracks_task *s = (const struct bi_tracks_task *)task;
     struct bioinfer_tracks_info i = {0};
     size_t size;
-    if (!s || !info || info->struct_size < sizeof info->struct_size)
+    if (!task || task->def->result != tracks_result || !info ||
+        info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;
     i.head = s->t->heads[s->head].name;
     i.window = s->t->window;
@@ -665,66 +662,4 @@ const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_track
     if (n_tracks)
         *n_tracks = m->base.tracks.heads[index].n_tracks;
     return m->base.tracks.heads[index].name;
-}
-
-int bioinfer_tracks_run(bioinfer_tracks *s, bioinfer_window_source source, void *source_user,
-                        bioinfer_window_sink sink, void *sink_user, struct bioinfer_error *err)
-{
-    int st;
-    if (!s || !source || !sink)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: task, source and sink must be given");
-    if ((st = bi_task_enter(&s->task, err)))
-        return st;
-    s->source = source;
-    s->source_user = source_user;
-    s->sink = sink;
-    s->sink_user = sink_user;
-    st = bi_task_run(&s->task, err);
-    bi_task_leave(&s->task);
-    return st;
-}
-
-struct window_array {
-    const struct bioinfer_window *windows;
-    size_t n, at;
-};
-
-static int next_window(void *user, struct bioinfer_window *window, struct bioinfer_error *err)
-{
-    struct window_array *a = user;
-    (void)err;
-    if (a->at == a->n)
-        return 0;
-    *window = a->windows[a->at++];
-    return 1;
-}
-
-int bioinfer_tracks_run_windows(bioinfer_tracks *tracks, const struct bioinfer_window *windows,
-                                size_t n, bioinfer_window_sink sink, void *sink_user,
-                                struct bioinfer_error *err)
-{
-    struct window_array a = {windows, n, 0};
-    if (!windows && n)
-        return bi_fail(err, BIOINFER_INVALID, "tracks: windows must be given");
-    return bioinfer_tracks_run(tracks, next_window, &a, sink, sink_user, err);
-}
-
-void bioinfer_tracks_set_profile(bioinfer_tracks *s, int on)
-{
-    if (s)
-        s->task.exec->profiling = on != 0;
-}
-
-int bioinfer_tracks_get_profile(bioinfer_tracks *s, struct bioinfer_profile *profile)
-{
-    return s && profile ? bi_task_get_profile(&s->task, profile) : BIOINFER_INVALID;
-}
-
-int bioinfer_tracks_dump(bioinfer_tracks *s, int fused, int trace_rules,
-                         int (*write)(void *user, const char *text, size_t len), void *user,
-                         struct bioinfer_error *err)
-{
-    if (!s || !write)
-        return bi_fail(err, BIOINFER_INVALID, "dump: task and write must be given");
-    return bi_task_dump(&s->task, &s->def.smallest, fused, trace_rules, write, user, err);
 }

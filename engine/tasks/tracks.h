@@ -77,8 +77,9 @@ struct bi_window_unit {
     int n_added;
     /* The piece at hand. */
     size_t first, n;
-    float *changed; /* [n, n_rows, n_tracks], NULL before */
-    int *added;     /* [n] views, then [n] statuses */
+    uint32_t n_pieces; /* handed out */
+    float *changed;    /* [n, n_rows, n_tracks], NULL before */
+    int *added;        /* [n] views, then [n] statuses */
     struct bi_tracks_early *early;
 };
 
@@ -99,7 +100,7 @@ struct bi_tracks_held {
     uint64_t generation, serial; /* serial 0: it does not */
 };
 
-struct bioinfer_tracks {
+struct bi_tracks_task {
     struct bioinfer_task task;
     struct bi_task_def def;           /* it lists the inputs of this model */
     const char *made[BI_TRACKS_MADE]; /* they lie in `names` */
@@ -124,35 +125,31 @@ struct bioinfer_tracks {
     uint64_t n_kept; /* features kept so far */
     struct bi_block_pool values, features;
     uint64_t n_whole, n_cut, cut_tokens;
-    /* for one run */
-    bioinfer_window_source source;
-    bioinfer_window_sink sink;
-    void *source_user, *sink_user;
 };
 
 /* ---- tracks.c ---- */
 
 /* Rows of a window's values. */
-int64_t bi_tracks_rows(const struct bioinfer_tracks *s);
-int64_t bi_tracks_values_of(const struct bioinfer_tracks *s); /* rows x tracks */
+int64_t bi_tracks_rows(const struct bi_tracks_task *s);
+int64_t bi_tracks_values_of(const struct bi_tracks_task *s); /* rows x tracks */
 /* Elements of one kind of features per token, and of all kinds for n tokens. */
-int64_t bi_tracks_feature_width(const struct bioinfer_tracks *s, int feature);
-int64_t bi_tracks_features_of(const struct bioinfer_tracks *s, int64_t n_tokens);
+int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
+int64_t bi_tracks_features_of(const struct bi_tracks_task *s, int64_t n_tokens);
 /* A block of the pool's size; its bytes are anything. NULL = no memory. */
 void *bi_pool_take(const struct bi_env *env, struct bi_block_pool *pool);
 
 /* ---- tracks_cut.c: bases of views, and what differs ---- */
 
-static inline bool bi_view_reversed(const struct bioinfer_tracks *s, int view)
+static inline bool bi_view_reversed(const struct bi_tracks_task *s, int view)
 {
     return view >= s->n_shifts;
 }
 
 /* Fills s->codes; quarter: '.' is a quarter of each base. */
-void bi_tracks_codes(struct bioinfer_tracks *s, bool quarter);
+void bi_tracks_codes(struct bi_tracks_task *s, bool quarter);
 /* Writes bases [from, to) of a view of the window, or of a change of it (NULL = none), to bases[0].
  * What moves in at the end of a shifted window is no base. */
-void bi_view_bases(const struct bioinfer_tracks *s, const char *sequence,
+void bi_view_bases(const struct bi_tracks_task *s, const char *sequence,
                    const struct bi_change *change, int view, int64_t from, int64_t to,
                    int32_t *bases);
 /* Leaves out the bases at both ends of a change that are as before. */
@@ -160,11 +157,11 @@ void bi_change_trim(struct bi_change *change, const char *sequence);
 /* The cut around bases [first, last] of a window. */
 struct bi_cut bi_cut_around(const struct bi_tracks *t, int64_t first, int64_t last);
 /* Finds the tokens that a change reaches in a view; false: none. */
-bool bi_find_cut(const struct bioinfer_tracks *s, const char *sequence,
+bool bi_find_cut(const struct bi_tracks_task *s, const char *sequence,
                  const struct bi_change *change, int view, struct bi_cut *cut);
 /* Is a cut one of those that run together: as large as that around one base, and off the window's
  * ends, which would move it? */
-bool bi_cut_is_usual(const struct bioinfer_tracks *s, const struct bi_cut *cut);
+bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *cut);
 
 /* ---- tracks_batch.c: items, programs, inputs, values ---- */
 
@@ -174,7 +171,7 @@ static inline enum bi_tracks_part bi_item_part(const struct bi_item *item)
 }
 
 /* Fills item `number` of the unit for a part, and its work, which has none or that patch. */
-void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t number,
+void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
                     enum bi_tracks_part part, struct bi_tracks_work work);
 size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);
 size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
@@ -186,6 +183,6 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
 int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err);
 /* Makes values that views were added to their mean. */
-void bi_tracks_mean(const struct bioinfer_tracks *s, int64_t n, float *values);
+void bi_tracks_mean(const struct bi_tracks_task *s, int64_t n, float *values);
 
 #endif

@@ -39,19 +39,19 @@ static int64_t filled_up(int64_t n)
 }
 
 /* Does the device compute other tracks of this view than of the first strand? */
-static bool other_tracks(const struct bioinfer_tracks *s, int view)
+static bool other_tracks(const struct bi_tracks_task *s, int view)
 {
     return bi_view_reversed(s, view) && s->other_pairs && !s->all_tracks;
 }
 
 /* Tokens that an item's convolutions compute, or the tokens of a window where it has none. */
-static int64_t tokens_of(const struct bioinfer_tracks *s, enum bi_tracks_part part,
+static int64_t tokens_of(const struct bi_tracks_task *s, enum bi_tracks_part part,
                          const struct bi_cut *cut)
 {
     return part == BI_TRACKS_WHOLE || part == BI_TRACKS_REST ? s->t->n_tokens : cut->n;
 }
 
-void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t number,
+void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
                     enum bi_tracks_part part, struct bi_tracks_work work)
 {
     const bool changed = part == BI_TRACKS_CHANGED;
@@ -70,7 +70,7 @@ void bi_tracks_item(const struct bioinfer_tracks *s, struct bi_window_unit *w, i
 
 size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n)
 {
-    const struct bioinfer_tracks *s = (const struct bioinfer_tracks *)t;
+    const struct bi_tracks_task *s = (const struct bi_tracks_task *)t;
     const enum bi_tracks_part part = bi_item_part(items[0]);
     const int most = part == BI_TRACKS_WHOLE     ? s->most
                      : part == BI_TRACKS_PAIRS   ? s->most_pairs
@@ -87,7 +87,7 @@ size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *item
 size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                            struct bi_item ***instead)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
     const enum bi_tracks_part part = bi_item_part(item);
     const struct bi_tracks_work *work = work_of(item);
@@ -124,7 +124,7 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
     return 0;
 }
 
-static const int32_t *tracks_of(const struct bioinfer_tracks *s, bool other)
+static const int32_t *tracks_of(const struct bi_tracks_task *s, bool other)
 {
     return other ? s->pairs : s->tracks;
 }
@@ -132,7 +132,7 @@ static const int32_t *tracks_of(const struct bioinfer_tracks *s, bool other)
 int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     const struct bi_item *item = b->n_items ? b->items[0] : NULL;
     const enum bi_tracks_part part = item ? bi_item_part(item) : BI_TRACKS_WHOLE;
     const bool other = item && (item->program & 1);
@@ -178,8 +178,7 @@ static void fill_from(const struct bi_batch_place *place, const char *name, int6
 }
 
 /* Fills "kept", the tokens of n windows that are given. */
-static void fill_kept(const struct bioinfer_tracks *s, const struct bi_batch_place *place,
-                      int64_t n)
+static void fill_kept(const struct bi_tracks_task *s, const struct bi_batch_place *place, int64_t n)
 {
     const struct bi_tracks *t = s->t;
     int32_t *kept = bi_batch_input(place, "kept");
@@ -189,7 +188,7 @@ static void fill_kept(const struct bioinfer_tracks *s, const struct bi_batch_pla
 
 /* Gives the tokens that a cut computes their row in window `at` of a program; -1: those that do not
  * change. */
-static void fill_changes(const struct bioinfer_tracks *s, const struct bi_cut *c, int64_t at,
+static void fill_changes(const struct bi_tracks_task *s, const struct bi_cut *c, int64_t at,
                          int32_t *row)
 {
     for (int64_t k = 0; k < c->n; k++) {
@@ -200,7 +199,7 @@ static void fill_changes(const struct bioinfer_tracks *s, const struct bi_cut *c
 }
 
 /* Writes bases [from, to) of the item's view, of its change where `changed`. */
-static void fill_bases(const struct bioinfer_tracks *s, const struct bi_item *item, bool changed,
+static void fill_bases(const struct bi_tracks_task *s, const struct bi_item *item, bool changed,
                        int64_t from, int64_t to, int32_t *bases)
 {
     const struct bi_window_unit *w = (const struct bi_window_unit *)item->unit;
@@ -210,7 +209,7 @@ static void fill_bases(const struct bioinfer_tracks *s, const struct bi_item *it
 }
 
 /* Whole windows, each with an input of its own; of pairs, the first of each. */
-static void fill_whole(const struct bioinfer_tracks *s, const struct bi_item *item,
+static void fill_whole(const struct bi_tracks_task *s, const struct bi_item *item,
                        const struct bi_batch_place *place)
 {
     const int64_t window = s->t->window, n_tokens = s->t->n_tokens;
@@ -233,7 +232,7 @@ static void fill_whole(const struct bioinfer_tracks *s, const struct bi_item *it
 }
 
 /* Cuts of changed windows, end to end. first: the windows of the program in front of them. */
-static void fill_cuts(const struct bioinfer_tracks *s, const struct bi_item *item,
+static void fill_cuts(const struct bi_tracks_task *s, const struct bi_item *item,
                       const struct bi_batch_place *place, const char *input, const char *rows,
                       int64_t first)
 {
@@ -250,7 +249,7 @@ static void fill_cuts(const struct bioinfer_tracks *s, const struct bi_item *ite
 }
 
 /* Fills what all changed windows of a plan and a reference have, unless the slot has it. */
-static void fill_held(struct bioinfer_tracks *s, const struct bi_item *item,
+static void fill_held(struct bi_tracks_task *s, const struct bi_item *item,
                       const struct bi_batch_place *place)
 {
     const struct bi_tracks *t = s->t;
@@ -268,7 +267,7 @@ static void fill_held(struct bioinfer_tracks *s, const struct bi_item *item,
 }
 
 /* The features of a window, or of a change: the window's but for those of a few tokens. */
-static void fill_features(const struct bioinfer_tracks *s, const struct bi_item *item,
+static void fill_features(const struct bi_tracks_task *s, const struct bi_item *item,
                           const struct bi_batch_place *place)
 {
     const struct bi_tracks_work *work = work_of(item);
@@ -288,7 +287,7 @@ static void fill_features(const struct bioinfer_tracks *s, const struct bi_item 
 void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)(uintptr_t)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)(uintptr_t)t;
     const struct bi_tracks_work *work = work_of(item);
     struct bi_tracks_held *h = &s->held[place->slot->index];
     if (!place->index && memcmp(&h->key, &place->slot->plan->key, sizeof h->key))
@@ -328,7 +327,7 @@ static void put_sum(float *high, float *low, double sum)
 
 /* Adds sums over bins of a view. which: rows of `from` in the order wanted, NULL = as they are.
  * False: one is not finite. */
-static bool add_sums(const struct bioinfer_tracks *s, const float *from, int64_t ld,
+static bool add_sums(const struct bi_tracks_task *s, const float *from, int64_t ld,
                      const int32_t *which, float *values)
 {
     bool finite = true;
@@ -366,7 +365,7 @@ static bool take_bin(float *to, const float *from, const int32_t *which, int n, 
 
 /* Rows of values to be added. */
 struct rows {
-    const struct bioinfer_tracks *s;
+    const struct bi_tracks_task *s;
     const float *from;
     int64_t ld;
     const int32_t *which; /* NULL = in order */
@@ -378,7 +377,7 @@ struct rows {
 static void take_bins(void *user, int thread, int64_t first, int64_t end)
 {
     struct rows *r = user;
-    const struct bioinfer_tracks *s = r->s;
+    const struct bi_tracks_task *s = r->s;
     (void)thread;
     for (int64_t b = first; b < end; b++) {
         const int64_t from = r->reversed ? s->t->n_bins - 1 - b : b;
@@ -391,7 +390,7 @@ static void take_bins(void *user, int thread, int64_t first, int64_t end)
 /* Adds a view's values to those there; false when one is not finite. */
 static bool add_rows(struct rows *r)
 {
-    const struct bioinfer_tracks *s = r->s;
+    const struct bi_tracks_task *s = r->s;
     const int64_t n = s->t->n_bins;
     const int n_threads = bi_tracks_values_of(s) < MANY_VALUES ? 1 : s->task.model->ctx->n_threads;
     if (s->sums)
@@ -406,13 +405,13 @@ struct target {
     int *n_added, *status;
 };
 
-static void clear_values(const struct bioinfer_tracks *s, int64_t n, float *values)
+static void clear_values(const struct bi_tracks_task *s, int64_t n, float *values)
 {
     if (s->n_views > 1 || s->sums)
         memset(values, 0, (size_t)(n * bi_tracks_values_of(s)) * sizeof *values);
 }
 
-static int find_target(struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+static int find_target(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                        struct target *to, struct bioinfer_error *err)
 {
     const int64_t size = bi_tracks_values_of(s), at = change - (int64_t)w->first;
@@ -431,7 +430,7 @@ static int find_target(struct bioinfer_tracks *s, struct bi_window_unit *w, int3
     return 0;
 }
 
-static int failed(const struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+static int failed(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                   const struct target *to)
 {
     if (change < 0)
@@ -442,7 +441,7 @@ static int failed(const struct bioinfer_tracks *s, struct bi_window_unit *w, int
 }
 
 /* Sets values of a view aside until those of the views in front of it are there. */
-static int keep_early(struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+static int keep_early(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                       int32_t view, struct rows *r, struct bioinfer_error *err)
 {
     const size_t size = (size_t)bi_tracks_values_of(s) * sizeof(float);
@@ -464,7 +463,7 @@ static int keep_early(struct bioinfer_tracks *s, struct bi_window_unit *w, int32
 }
 
 /* Adds the values of views that came early and whose turn it is. */
-static bool add_early(struct bioinfer_tracks *s, struct bi_window_unit *w, int32_t change,
+static bool add_early(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                       const struct target *to)
 {
     bool finite = true;
@@ -486,7 +485,7 @@ static bool add_early(struct bioinfer_tracks *s, struct bi_window_unit *w, int32
 
 /* Adds values of an item's view, those of window `index` of the batch, to a window's or a change's;
  * once, also where the batch is run again. */
-static int add_view(struct bioinfer_tracks *s, const struct bi_item *item, int32_t change,
+static int add_view(struct bi_tracks_task *s, const struct bi_item *item, int32_t change,
                     const struct bi_batch_place *place, int64_t index, struct bioinfer_error *err)
 {
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
@@ -516,7 +515,7 @@ static int add_view(struct bioinfer_tracks *s, const struct bi_item *item, int32
 }
 
 /* Copies the features of `count` tokens from row `skip` of the batch on. */
-static void copy_features(const struct bioinfer_tracks *s, const struct bi_batch_place *place,
+static void copy_features(const struct bi_tracks_task *s, const struct bi_batch_place *place,
                           int64_t skip, int64_t count, float *to)
 {
     for (int i = 0; i < s->t->n_features; i++) {
@@ -529,7 +528,7 @@ static void copy_features(const struct bioinfer_tracks *s, const struct bi_batch
 }
 
 /* Features that the rest of the window, or of a change, begins with. */
-static int collect_features(struct bioinfer_tracks *s, const struct bi_item *item,
+static int collect_features(struct bi_tracks_task *s, const struct bi_item *item,
                             const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
@@ -554,7 +553,7 @@ static int collect_features(struct bioinfer_tracks *s, const struct bi_item *ite
 int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err)
 {
-    struct bioinfer_tracks *s = (struct bioinfer_tracks *)t;
+    struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     const enum bi_tracks_part part = bi_item_part(item);
     const struct bi_tracks_work *work = work_of(item);
     const bool cut = part == BI_TRACKS_CHANGED || part == BI_TRACKS_PAIRS ||
@@ -578,7 +577,7 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
     return 0;
 }
 
-void bi_tracks_mean(const struct bioinfer_tracks *s, int64_t n, float *values)
+void bi_tracks_mean(const struct bi_tracks_task *s, int64_t n, float *values)
 {
     if (s->n_views == 1)
         return;

@@ -15,7 +15,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 
 /* ---- bases ---- */
 
-void bi_tracks_codes(struct bioinfer_tracks *s, bool quarter)
+void bi_tracks_codes(struct bi_tracks_task *s, bool quarter)
 {
     static const char letters[] = "ACGT";
     for (int complement = 0; complement < 2; complement++) {
@@ -30,12 +30,12 @@ void bi_tracks_codes(struct bioinfer_tracks *s, bool quarter)
 }
 
 /* The place in a view of base `at` of the window. */
-static int64_t place_of(const struct bioinfer_tracks *s, int view, int64_t at)
+static int64_t place_of(const struct bi_tracks_task *s, int view, int64_t at)
 {
     return s->shifts[view % s->n_shifts] + (bi_view_reversed(s, view) ? s->t->window - 1 - at : at);
 }
 
-void bi_view_bases(const struct bioinfer_tracks *s, const char *sequence,
+void bi_view_bases(const struct bi_tracks_task *s, const char *sequence,
                    const struct bi_change *change, int view, int64_t from, int64_t to,
                    int32_t *bases)
 {
@@ -91,8 +91,8 @@ struct bi_cut bi_cut_around(const struct bi_tracks *t, int64_t first, int64_t la
 }
 
 /* Does base `at` of the window differ in a view that holds it? Letters in the other case do not. */
-static bool differs(const struct bioinfer_tracks *s, const char *sequence,
-                    const struct bi_change *c, int view, int64_t at)
+static bool differs(const struct bi_tracks_task *s, const char *sequence, const struct bi_change *c,
+                    int view, int64_t at)
 {
     const int64_t place = place_of(s, view, at);
     const int32_t *codes = s->codes[0];
@@ -100,7 +100,7 @@ static bool differs(const struct bioinfer_tracks *s, const char *sequence,
            codes[(unsigned char)sequence[at]] != codes[(unsigned char)c->bases[at - c->first]];
 }
 
-bool bi_find_cut(const struct bioinfer_tracks *s, const char *sequence,
+bool bi_find_cut(const struct bi_tracks_task *s, const char *sequence,
                  const struct bi_change *change, int view, struct bi_cut *cut)
 {
     int64_t first = change->first, end = change->end, a, b;
@@ -116,7 +116,7 @@ bool bi_find_cut(const struct bioinfer_tracks *s, const char *sequence,
     return true;
 }
 
-bool bi_cut_is_usual(const struct bioinfer_tracks *s, const struct bi_cut *c)
+bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *c)
 {
     return c->n == s->usual && c->first && c->first + c->n < s->t->n_tokens;
 }

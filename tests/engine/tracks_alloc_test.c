@@ -41,7 +41,7 @@ static int status_of(int st, const struct test_window *windows, int n)
     return st;
 }
 
-static int run(bioinfer_tracks *t, float *values, struct bioinfer_error *err)
+static int run(bioinfer_task *t, float *values, struct bioinfer_error *err)
 {
     struct test_window windows[2 * STARTED + 1] = {{0}};
     int n = 0;
@@ -77,12 +77,12 @@ static bool everything(struct failing *f, float *got, const float *want)
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_tracks *t = NULL;
+    bioinfer_task *t = NULL;
     bool met;
     int st;
     if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
         (st = bi_model_open_on(&model, ctx, model_path, &m, OPS, &err)) ||
-        (st = bioinfer_tracks_new(&t, model, &p, &err)))
+        (st = bioinfer_tracks_open(&t, model, &p, &err)))
         goto out;
     bioinfer_tracks_get_info(t, &info);
     CHECK_EQ(info.n_bins * info.n_tracks, n_values);
@@ -97,7 +97,7 @@ out:
         !CHECK(!f->fail_at || !met || !f->from_there || st))
         fprintf(stderr, "    call %ld%s: %d %s\n", f->fail_at, f->from_there ? " and on" : "", st,
                 err.text);
-    bioinfer_tracks_free(&t);
+    bioinfer_task_close(&t);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     CHECK_EQ(f->n_live, 0);

@@ -60,13 +60,13 @@ static double cosine(const float *a, const float *b, int64_t n, int64_t step)
     return ab / sqrt(aa * bb);
 }
 
-static bioinfer_tracks *open_tracks(const struct golden *g, struct bioinfer_tracks_params *p)
+static bioinfer_task *open_tracks(const struct golden *g, struct bioinfer_tracks_params *p)
 {
     struct bioinfer_error err = {0};
-    bioinfer_tracks *t = NULL;
+    bioinfer_task *t = NULL;
     p->struct_size = sizeof *p;
     p->no_rules = g->no_rules;
-    if (!CHECK_EQ(bioinfer_tracks_new(&t, g->model, p, &err), 0)) {
+    if (!CHECK_EQ(bioinfer_tracks_open(&t, g->model, p, &err), 0)) {
         fprintf(stderr, "    %s\n", err.text);
         exit(1);
     }
@@ -74,8 +74,7 @@ static bioinfer_tracks *open_tracks(const struct golden *g, struct bioinfer_trac
 }
 
 /* The values of a window and of n others that differ from it: [1 + n, n_values]. */
-static float *run_with(bioinfer_tracks *t, const char *sequence, const char *const *others,
-                       size_t n)
+static float *run_with(bioinfer_task *t, const char *sequence, const char *const *others, size_t n)
 {
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
@@ -89,7 +88,7 @@ static float *run_with(bioinfer_tracks *t, const char *sequence, const char *con
     return y;
 }
 
-static float *run(bioinfer_tracks *t, const char *sequence)
+static float *run(bioinfer_task *t, const char *sequence)
 {
     return run_with(t, sequence, NULL, 0);
 }
@@ -100,7 +99,7 @@ static void fidelity(const struct golden *g)
     for (int i = 0; (head = bioinfer_model_head(g->model, i, NULL)); i++) {
         struct bioinfer_tracks_params p = {.head = head};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
-        bioinfer_tracks *t = open_tracks(g, &p);
+        bioinfer_task *t = open_tracks(g, &p);
         double worst = 1, relative = 0, most = 0;
         char path[512];
         float *got, *want;
@@ -124,7 +123,7 @@ static void fidelity(const struct golden *g)
         CHECK(relative <= GATE_TRACKS_RELATIVE);
         free(got);
         free(want);
-        bioinfer_tracks_free(&t);
+        bioinfer_task_close(&t);
     }
 }
 
@@ -155,7 +154,7 @@ static void exact(const struct golden *g)
                    {w - 1, 1}, {w - 200, 150}, {token - 1, 2}, {w / 2 + 5, 0}, {w / 4, w / 2}};
     enum { N = sizeof changes / sizeof *changes };
     struct bioinfer_tracks_params p = {0};
-    bioinfer_tracks *t = open_tracks(g, &p);
+    bioinfer_task *t = open_tracks(g, &p);
     float *before = run(t, g->sequence), *together;
     char *s[N];
     bool differs = false;
@@ -178,7 +177,7 @@ static void exact(const struct golden *g)
     CHECK(differs);
     free(before);
     free(together);
-    bioinfer_tracks_free(&t);
+    bioinfer_task_close(&t);
 }
 
 /* Many changed windows at once: usual ones, at the ends, long ones, none, letters in the other
@@ -194,7 +193,7 @@ static void company(const struct golden *g)
             .shifts = shifts, .n_shifts = views == 2 ? 1 : 3, .reverse_complement = views == 2};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         struct bioinfer_error err = {0};
-        bioinfer_tracks *t = open_tracks(g, &p);
+        bioinfer_task *t = open_tracks(g, &p);
         struct golden of[2] = {*g, *g};
         struct test_window windows[2];
         char *s[2][N];
@@ -237,7 +236,7 @@ static void company(const struct golden *g)
         if (w > 2048)
             CHECK(n_cut > (uint64_t)(views * 2 * 30));
         free(of[1].sequence);
-        bioinfer_tracks_free(&t);
+        bioinfer_task_close(&t);
     }
 }
 
@@ -254,7 +253,7 @@ static void several(const struct golden *g)
         struct bioinfer_tracks_params p = {.shifts = shifts, .n_shifts = views};
         struct bioinfer_tracks_info before = {.struct_size = sizeof before}, info = before;
         struct bioinfer_error err = {0};
-        bioinfer_tracks *t = open_tracks(g, &p);
+        bioinfer_task *t = open_tracks(g, &p);
         struct test_window windows[N] = {{0}};
         for (int i = 0; i < N; i++) {
             s[i] = changed(g, w / (N + 3) * i, w / (N + 2));
@@ -273,7 +272,7 @@ static void several(const struct golden *g)
                 memset(windows[i].values, 0, (size_t)n * sizeof(float));
             }
         }
-        bioinfer_tracks_free(&t);
+        bioinfer_task_close(&t);
         for (int i = 0; i < N; i++) {
             free(s[i]);
             free(want[i]);
@@ -314,7 +313,7 @@ static void paired(const struct golden *g)
             .shifts = shifts, .n_shifts = kind ? 2 : 0, .reverse_complement = kind};
         struct bioinfer_tracks_info before = {.struct_size = sizeof before}, info = before;
         struct bioinfer_error err = {0};
-        bioinfer_tracks *t = open_tracks(g, &p);
+        bioinfer_task *t = open_tracks(g, &p);
         struct test_window windows[N] = {{0}};
         float *want[N][2];
         for (int i = 0; i < N; i++) {
@@ -338,7 +337,7 @@ static void paired(const struct golden *g)
             free(want[i][1]);
             free(windows[i].values);
         }
-        bioinfer_tracks_free(&t);
+        bioinfer_task_close(&t);
     }
     for (int i = 0; i < N; i++) {
         free(s[i]);
@@ -354,7 +353,7 @@ static void pieces(const struct golden *g)
     const int one[] = {0}, checked[CHECKED] = {1, 4095, 4199};
     struct bioinfer_tracks_params p = {.sums = BIOINFER_SUMS, .tracks = one, .n_tracks = 1};
     struct bioinfer_error err = {0};
-    bioinfer_tracks *t = open_tracks(g, &p);
+    bioinfer_task *t = open_tracks(g, &p);
     char **s = calloc(N, sizeof *s);
     float *got = calloc(2 * (N + 1), sizeof *got);
     struct test_window window = {
@@ -373,7 +372,7 @@ static void pieces(const struct golden *g)
         free(s[i]);
     free(s);
     free(got);
-    bioinfer_tracks_free(&t);
+    bioinfer_task_close(&t);
 }
 
 static double sum_of(const float *values, int64_t track, int64_t n_tracks)
@@ -393,7 +392,7 @@ static void summed(const struct golden *g)
             .shifts = shifts, .n_shifts = kind == 2 ? 2 : 0, .reverse_complement = kind == 2};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         const char *both[] = {s, g->sequence};
-        bioinfer_tracks *all, *t;
+        bioinfer_task *all, *t;
         float *tracks, *sums, *pair, *company;
         double worst = 0;
         if (kind == 3) {
@@ -432,8 +431,8 @@ static void summed(const struct golden *g)
         free(sums);
         free(pair);
         free(company);
-        bioinfer_tracks_free(&all);
-        bioinfer_tracks_free(&t);
+        bioinfer_task_close(&all);
+        bioinfer_task_close(&t);
     }
     free(s);
 }
@@ -446,7 +445,7 @@ static void views(const struct golden *g)
     struct bioinfer_tracks_params plain = {0};
     struct bioinfer_tracks_params all = {
         .shifts = shifts, .n_shifts = 3, .tracks = one, .n_tracks = 2, .reverse_complement = 1};
-    bioinfer_tracks *t = open_tracks(g, &plain), *m = open_tracks(g, &all);
+    bioinfer_task *t = open_tracks(g, &plain), *m = open_tracks(g, &all);
     float *got = run(m, g->sequence), *kept;
     double *want = calloc((size_t)(bins * 2), sizeof *want), worst = 0, most = 0;
     char *s = malloc((size_t)w);
@@ -481,8 +480,8 @@ static void views(const struct golden *g)
     free(got);
     free(want);
     free(s);
-    bioinfer_tracks_free(&t);
-    bioinfer_tracks_free(&m);
+    bioinfer_task_close(&t);
+    bioinfer_task_close(&m);
 }
 
 /* Chosen tracks are the columns of all, to the bit, also of changed windows and of strands whose
@@ -507,10 +506,10 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
         struct bioinfer_tracks_params p = {
             .head = name, .reverse_complement = both, .strand_pairs = both ? pairs : NULL};
         const int64_t n_values = g->info.n_bins * n_all;
-        bioinfer_tracks *all = open_tracks(g, &p);
+        bioinfer_task *all = open_tracks(g, &p);
         float *want = run_with(all, g->sequence, (const char *const *)&s, 1);
         for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
-            bioinfer_tracks *t;
+            bioinfer_task *t;
             p.tracks = lists[l].of;
             p.n_tracks = lists[l].n;
             t = open_tracks(g, &p);
@@ -526,10 +525,10 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
                     fprintf(stderr, "    head %d, list %zu, %d strands\n", head, l, 1 + both);
             }
             free(got);
-            bioinfer_tracks_free(&t);
+            bioinfer_task_close(&t);
         }
         free(want);
-        bioinfer_tracks_free(&all);
+        bioinfer_task_close(&all);
     }
     free(pairs);
     free(many);
@@ -541,11 +540,11 @@ struct said {
     char text[4][200];
 };
 
-static int note(void *user, const struct bioinfer_window_result *r, struct bioinfer_error *err)
+static int note(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct said *said = user;
     (void)err;
-    CHECK(said->n < 4 && r->is_last && !r->values == (r->status != 0));
+    CHECK(said->n < 4 && !r->more && r->n_arrays == !r->status);
     said->status[said->n] = r->status;
     snprintf(said->text[said->n++], sizeof *said->text, "%s", r->message);
     return 0;
@@ -556,7 +555,7 @@ static void refused_windows(const struct golden *g)
 {
     const struct bioinfer_change beyond = {g->info.window - 1, 2, "AC"};
     const size_t length = (size_t)g->info.window;
-    const struct bioinfer_window windows[] = {
+    const struct bioinfer_record windows[] = {
         {.id = "short", .sequence = "ACGT", .length = 4},
         {.id = "good", .sequence = g->sequence, .length = length},
         {.id = "beyond",
@@ -568,8 +567,8 @@ static void refused_windows(const struct golden *g)
     struct bioinfer_tracks_params p = {0};
     struct bioinfer_error err = {0};
     struct said said = {0};
-    bioinfer_tracks *t = open_tracks(g, &p);
-    CHECK_EQ(bioinfer_tracks_run_windows(t, windows, 4, note, &said, &err), 0);
+    bioinfer_task *t = open_tracks(g, &p);
+    CHECK_EQ(bioinfer_task_compute(t, windows, 4, note, &said, &err), 0);
     CHECK_EQ(said.n, 4);
     CHECK_EQ(said.status[0], BIOINFER_INVALID);
     CHECK_HAS(said.text[0], "a window of 4 bases, expected ");
@@ -578,9 +577,9 @@ static void refused_windows(const struct golden *g)
     CHECK_HAS(said.text[2], "change 0: 2 bases from ");
     CHECK_EQ(said.status[3], BIOINFER_MISMATCH);
     CHECK_HAS(said.text[3], "as the source says");
-    CHECK_EQ(bioinfer_tracks_run(t, NULL, NULL, note, &said, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_task_run(t, NULL, NULL, note, &said, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "task, source and sink must be given");
-    bioinfer_tracks_free(&t);
+    bioinfer_task_close(&t);
 }
 
 static void refusals(const struct golden *g)
@@ -601,11 +600,11 @@ static void refusals(const struct golden *g)
     struct bioinfer_embed_params sp = {.struct_size = sizeof sp};
     struct bioinfer_error err = {0};
     bioinfer_task *task = NULL;
-    bioinfer_tracks *t = NULL;
+    bioinfer_task *t = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         p = cases[i].p;
         p.struct_size = sizeof p;
-        CHECK_EQ(bioinfer_tracks_new(&t, g->model, &p, &err), BIOINFER_INVALID);
+        CHECK_EQ(bioinfer_tracks_open(&t, g->model, &p, &err), BIOINFER_INVALID);
         CHECK_HAS(err.text, cases[i].text);
         CHECK(!t);
     }
@@ -637,7 +636,7 @@ int main(int argc, char **argv)
     struct bioinfer_model_params mp = {.struct_size = sizeof mp};
     struct bioinfer_tracks_params p = {0};
     struct bioinfer_error err = {0};
-    bioinfer_tracks *t;
+    bioinfer_task *t;
     bool only_exact = false;
     const char *head;
     char data[512];
@@ -670,7 +669,7 @@ int main(int argc, char **argv)
     t = open_tracks(&g, &p);
     g.info.struct_size = sizeof g.info;
     bioinfer_tracks_get_info(t, &g.info);
-    bioinfer_tracks_free(&t);
+    bioinfer_task_close(&t);
     read_window(&g);
     if (!only_exact)
         fidelity(&g);

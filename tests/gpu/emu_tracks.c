@@ -20,7 +20,7 @@ struct got {
 };
 
 /* A window and n others that differ from it: [1 + n, g->n]. */
-static float *run(bioinfer_tracks *t, const char *s, const char *const *others, size_t n,
+static float *run(bioinfer_task *t, const char *s, const char *const *others, size_t n,
                   const struct got *g)
 {
     struct bioinfer_error err = {0};
@@ -31,7 +31,7 @@ static float *run(bioinfer_tracks *t, const char *s, const char *const *others, 
 }
 
 /* The same once more, every call of the driver counted: programs that run. */
-static void check_calls(bioinfer_tracks *t, const char *s, const char *const *others, size_t n,
+static void check_calls(bioinfer_task *t, const char *s, const char *const *others, size_t n,
                         const struct got *g, int programs)
 {
     for (int twice = 0; twice < 2; twice++) {
@@ -46,7 +46,7 @@ static void check_calls(bioinfer_tracks *t, const char *s, const char *const *ot
 
 /* Three changed windows in company and each alone: the same bits. counted: two programs of the
  * window and one of all changed ones; or, where a cut is most of the window, four whole windows. */
-static void check_company(bioinfer_tracks *t, const char *s, const struct got *g, bool company,
+static void check_company(bioinfer_task *t, const char *s, const struct got *g, bool company,
                           bool counted)
 {
     enum { N = 3 };
@@ -81,7 +81,7 @@ struct alone {
 };
 
 /* The first n windows in a run; one of them not finite. Returns uploads. */
-static long run_some(bioinfer_tracks *t, const struct alone *a, int n, bool broken)
+static long run_some(bioinfer_task *t, const struct alone *a, int n, bool broken)
 {
     struct test_window windows[N_TOGETHER] = {{0}};
     struct bioinfer_error err = {0};
@@ -121,7 +121,7 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     struct bioinfer_tracks_params tp = {.struct_size = sizeof tp, .quarter = 1};
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
-    bioinfer_tracks *t = NULL, *one = NULL;
+    bioinfer_task *t = NULL, *one = NULL;
     struct alone a = {.window = strlen(s)};
     if (kind == VIEWS) {
         tp.shifts = shifts;
@@ -133,8 +133,8 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     } else if (kind == LIMIT) {
         tp.memory_limit = (int64_t)(profile.activation_size + 2 * profile.io_size);
     }
-    CHECK_EQ(bioinfer_tracks_new(&one, model, &tp, &err), 0);
-    CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
+    CHECK_EQ(bioinfer_tracks_open(&one, model, &tp, &err), 0);
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &tp, &err), 0);
     bioinfer_tracks_get_info(t, &info);
     a.size = (size_t)(info.n_bins * info.n_tracks) * sizeof(float);
     a.broken = malloc(a.window);
@@ -153,7 +153,7 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
     }
     if (kind == PLAIN) {
         profile.struct_size = sizeof profile;
-        bioinfer_tracks_get_profile(one, &profile);
+        bioinfer_task_get_profile(one, &profile);
     } else if (kind == DEVICE) {
         emu_counts.most = profile.activation_size > profile.io_size ? profile.activation_size
                                                                     : profile.io_size;
@@ -175,8 +175,8 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
         free(a.got[i]);
     }
     free(a.broken);
-    bioinfer_tracks_free(&t);
-    bioinfer_tracks_free(&one);
+    bioinfer_task_close(&t);
+    bioinfer_task_close(&one);
 }
 
 /* Five windows, each beside one of another base or, the third, of many: as each of the ten alone.
@@ -194,20 +194,20 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
     for (int limited = 0; limited <= half; limited++) {
         const bool by_twos = together && !limited;
         const int n_cut = by_twos ? N - 1 : together || limited ? 0 : 1;
-        bioinfer_tracks *t = NULL, *one = NULL;
+        bioinfer_task *t = NULL, *one = NULL;
         struct test_window windows[N] = {{0}};
         float *want[2];
         char *of[N][2];
         size_t n_values;
-        CHECK_EQ(bioinfer_tracks_new(&one, model, &tp, &err), 0);
+        CHECK_EQ(bioinfer_tracks_open(&one, model, &tp, &err), 0);
         bioinfer_tracks_get_info(one, &info);
         n_values = (size_t)(info.n_bins * info.n_tracks);
         for (int i = 0; i < 2; i++)
             want[i] = malloc(n_values * sizeof(float));
         CHECK_EQ(test_run_window(one, s, NULL, 0, want[0], &err), 0);
-        bioinfer_tracks_get_profile(one, &profile);
+        bioinfer_task_get_profile(one, &profile);
         tp.memory_limit = limited ? (int64_t)(profile.activation_size + 2 * profile.io_size) : 0;
-        CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
+        CHECK_EQ(bioinfer_tracks_open(&t, model, &tp, &err), 0);
         tp.memory_limit = 0;
         for (int i = 0; i < N; i++) {
             const size_t at = window / 2 + 3 * (size_t)i;
@@ -245,8 +245,8 @@ static void check_pairs(struct bioinfer_model *model, const char *s, bool togeth
         }
         free(want[0]);
         free(want[1]);
-        bioinfer_tracks_free(&t);
-        bioinfer_tracks_free(&one);
+        bioinfer_task_close(&t);
+        bioinfer_task_close(&one);
     }
 }
 
@@ -269,13 +269,13 @@ static void check_sums(struct bioinfer_model *model, const char *s)
                                             .reverse_complement = strands > 1};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         struct bioinfer_error err = {0};
-        bioinfer_tracks *t = NULL, *all = NULL;
+        bioinfer_task *t = NULL, *all = NULL;
         struct test_window windows[N + 1] = {{0}};
         float *tracks, *alone[2];
         double worst = 0;
-        CHECK_EQ(bioinfer_tracks_new(&all, model, &tp, &err), 0);
+        CHECK_EQ(bioinfer_tracks_open(&all, model, &tp, &err), 0);
         tp.sums = strands > 1 ? BIOINFER_SUMS : BIOINFER_SUMS_AND_LOGS;
-        CHECK_EQ(bioinfer_tracks_new(&t, model, &tp, &err), 0);
+        CHECK_EQ(bioinfer_tracks_open(&t, model, &tp, &err), 0);
         bioinfer_tracks_get_info(t, &info);
         const int64_t n = info.n_tracks;
         const size_t size = (size_t)(info.n_rows * n) * sizeof(float);
@@ -313,8 +313,8 @@ static void check_sums(struct bioinfer_model *model, const char *s)
             free(alone[i]);
         for (int i = 0; i <= N; i++)
             free(windows[i].values);
-        bioinfer_tracks_free(&t);
-        bioinfer_tracks_free(&all);
+        bioinfer_task_close(&t);
+        bioinfer_task_close(&all);
     }
     free(other);
 }
@@ -359,10 +359,10 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     struct bioinfer_record r;
     bioinfer_reader *reader = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_tracks *t = NULL;
+    bioinfer_task *t = NULL;
     char *s, *other;
     if (bi_model_open_on(&model, ctx, weights, mp, ops, &err) ||
-        bioinfer_tracks_new(&t, model, &tp, &err) ||
+        bioinfer_tracks_open(&t, model, &tp, &err) ||
         bioinfer_reader_open(&reader, ctx, fasta, NULL, &err) ||
         bioinfer_reader_next(reader, &r, &err) != 1) {
         fprintf(stderr, "%s\n", err.text);
@@ -377,7 +377,7 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     memcpy(s, r.sequence, r.length);
     s[r.length] = 0;
     g->window = run(t, s, NULL, 0, g);
-    bioinfer_tracks_get_profile(t, &profile);
+    bioinfer_task_get_profile(t, &profile);
     CHECK_EQ(profile.uploads, 1);
     CHECK_EQ(profile.submits, 1);
     CHECK_EQ(profile.downloads, 1);
@@ -401,7 +401,7 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     free(s);
     free(other);
     bioinfer_reader_close(&reader);
-    bioinfer_tracks_free(&t);
+    bioinfer_task_close(&t);
     bioinfer_model_close(&model);
 }
 
