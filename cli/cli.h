@@ -102,14 +102,17 @@ enum cli_command {
 /* What a design tells beside sequences and scores. */
 enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
 
+struct cli_topic;
+
 /* The fields parse.c fills; zero or NULL = not given. */
 struct cli_options {
     int argc; /* as given */
     char **argv;
-    int command;                 /* enum cli_command */
-    const char *model;           /* family name, NULL for info and devices */
-    const char *input;           /* path, "-" = standard input; of merge: the output */
-    const char **words, **parts; /* parts: of merge, within words */
+    int command;                   /* enum cli_command */
+    const struct cli_topic *topic; /* help asked for; with a command: all its options */
+    const char *model;             /* family name, NULL for info and devices */
+    const char *input;             /* path, "-" = standard input; of merge: the output */
+    const char **words, **parts;   /* parts: of merge, within words */
     int n_parts;
     const char *weights, *device, *precision, *output, *format;
     unsigned include; /* of enum bioinfer_include */
@@ -152,10 +155,9 @@ struct cli_options {
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
-/* Prints the help text of a command (0 = all) and a model (NULL = all of the command's) to standard
- * output. */
-void cli_help(int command, const char *model);
-/* The lines of that list of models alone. */
+/* Prints the help that was asked for: of everything, of a command and a model, or of a topic. */
+void cli_help(const struct cli_options *options);
+/* Prints the models of a command (0 = all), or one model, a line each. */
 void cli_print_models(int command, const char *model);
 
 /* ---- format.c ---- */

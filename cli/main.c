@@ -407,7 +407,7 @@ int main(int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     if (options.help) {
-        cli_help(options.command, options.model);
+        cli_help(&options);
         free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }

@@ -1,6 +1,8 @@
 /* options.c - the tables of options and of commands. */
 #include "options.h"
 
+#include <string.h>
+
 #define FIELD(name) CLI_FIELD(name)
 #define BOTH CLI_BOTH
 #define RUNS CLI_RUNS
@@ -14,22 +16,14 @@ static const struct cli_option table[] = {
     {"weights", 0, TEXT, "WHERE", FIELD(weights), RUNS, NULL,
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},
-    {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
-     "where to compute: auto (default), a name that `bioinfer devices` lists; for\n"
-     "all but alignments also several, separated by commas, or all (every GPU)"},
+    {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL, NULL},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
-     "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
-     "default: by the suffix of FILE;\n"
-     "of intervals also bedgraph or bigwig, of which FILE is a folder;\n"
-     "of alignments: tsv, paf, sam or needle, by the suffix, without one tsv;\n"
-     "of designs also fasta (default)"},
-    {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL,
-     "what to compute: mean, per-residue, bos, logits, contacts, attentions, head,\n"
-     "class-logits (of a fine-tuned classifier); designs: logprobs, probs"},
+     NULL},
+    {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL, NULL},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
      "whose embeddings: 0 is the input, -1 the last (default)"},
     {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), FILES | CLI_TRACKS | CLI_DESIGN, "error|suffix",
@@ -50,10 +44,7 @@ static const struct cli_option table[] = {
     {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), JOBS, "match|force|no",
      "go on with an unfinished run of the same output, or begin when there is\n"
      "none; force: although something differs; no: forget the unfinished one"},
-    {"shard", 0, SHARD, "I/N", 0, JOBS, NULL,
-     "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
-     "that share a window (--cluster) every N-th window, of an input with an index\n"
-     "(bioinfer index) every N-th block of records"},
+    {"shard", 0, SHARD, "I/N", 0, JOBS, NULL, NULL},
     {"block-pairs", 0, COUNT, "N", FIELD(block_pairs), CLI_ALIGN, NULL,
      "pairs that --resume and --shard take for one record (default 65536; fewer long ones)"},
     {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
@@ -64,9 +55,7 @@ static const struct cli_option table[] = {
      "stop at the first record without a result, write nothing"},
     {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS, NULL,
      "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
-    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED, NULL,
-     "of tracks: human, mouse, ...; default: the first of the weights;\n"
-     "of embeddings: a file of an annotation head, whose classes are the output"},
+    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED, NULL, NULL},
     {"adapter", 0, TEXT, "FOLDER", FIELD(adapter), CLI_EMBED | CLI_SCORE, NULL,
      "a LoRA adapter (PEFT) that is added to the weights; --weights may also name its\n"
      "folder alone, and then the model that it was made for is taken"},
@@ -142,9 +131,7 @@ static const struct cli_option table[] = {
      "restrict residues by the PSSM's log-odds"},
     {"backbone-noise", 0, TEXT, "X", FIELD(noise), CLI_DESIGN, NULL,
      "angstrom of noise on the coordinates (default: 0)"},
-    {"sequences", 0, TEXT, "FILE", FIELD(sequences), CLI_DESIGN | SHOWS, NULL,
-     "FASTA of sequences for --score-only, '/' between chains; reports of alignments:\n"
-     "the FASTA files that were aligned, with commas between"},
+    {"sequences", 0, TEXT, "FILE", FIELD(sequences), CLI_DESIGN | SHOWS, NULL, NULL},
     {"conditional", 0, FLAG, NULL, FIELD(conditional), CLI_DESIGN, NULL,
      "log-probabilities of each position given all other residues"},
     {"conditional-backbone", 0, FLAG, NULL, FIELD(conditional_backbone), CLI_DESIGN, NULL,
@@ -163,9 +150,7 @@ static const struct cli_option table[] = {
      "membrane weights: residues at the interface, \"A12 A13\""},
     {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN, NULL,
      "tokens computed at a time; bounds the memory of a run"},
-    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN, NULL,
-     "residues; a longer record gets no result (default: what fits into memory; of align\n"
-     "50,000 for each MiB of --memory-limit)"},
+    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN, NULL, NULL},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
     {"workers", 0, COUNT, "N", FIELD(workers), RUNS, NULL,
@@ -210,9 +195,7 @@ static const struct cli_option table[] = {
      "every record of A with every one of B; without B, each pair in A once"},
     {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
      "the one record of A with every one of B"},
-    {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN | CLI_DESIGN, NULL,
-     "no traceback: query, target and score; designs: score the native sequence, or those\n"
-     "of --sequences, and design nothing"},
+    {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN | CLI_DESIGN, NULL, NULL},
     {"ties", 0, CHOICE, "NAME", FIELD(ties), CLI_ALIGN, "parasail|emboss|wfa",
      "which of equally good alignments: parasail's (default), emboss's, wfa's"},
     {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain",
@@ -232,31 +215,139 @@ static const struct cli_option table[] = {
     {"version", 'V', FLAG, NULL, FIELD(version), EVERY, NULL, "print the version and stop"},
 };
 
+/* Options that mean something else from command to command. */
+static const struct {
+    const char *option;
+    int commands;
+    const char *help;
+} meanings[] = {
+    {"device", RUNS,
+     "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
+     "them with commas, or all (every GPU)"},
+    {"device", CLI_ALIGN,
+     "where to compute: auto (default), or a name that `bioinfer devices` lists"},
+    {"format", FILES,
+     "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
+     "default: by the suffix of FILE"},
+    {"format", CLI_TRACKS,
+     "npz, npy, safetensors, h5 (hdf5), jsonl, tsv (of variants), or of intervals bedgraph\n"
+     "and bigwig, whose FILE is a folder; default: by the suffix of FILE"},
+    {"format", CLI_DESIGN,
+     "fasta (default), tsv, npz, npy, safetensors, h5 (hdf5) or jsonl; default: by the\n"
+     "suffix of FILE"},
+    {"format", CLI_ALIGN, "tsv, paf, sam or needle; default: by the suffix of FILE, else tsv"},
+    {"include", CLI_EMBED,
+     "what to compute, with commas: mean, per-residue, bos, logits, contacts, attentions,\n"
+     "head, class-logits (of a fine-tuned classifier)"},
+    {"include", CLI_DESIGN, "arrays to write beside the sequences: logprobs, probs"},
+    {"shard", BOTH,
+     "compute every N-th record, from the I-th on, for `bioinfer merge`; of an input with\n"
+     "an index (bioinfer index) every N-th block of records"},
+    {"shard", CLI_TRACKS,
+     "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
+     "that share a window (--cluster) every N-th window"},
+    {"shard", CLI_DESIGN, "compute every N-th structure, from the I-th on, for `bioinfer merge`"},
+    {"shard", CLI_ALIGN, "compute every N-th block of pairs, for `bioinfer merge`"},
+    {"head", CLI_TRACKS, "human, mouse, ...; default: the first of the weights"},
+    {"head", CLI_EMBED, "a file of an annotation head, whose classes are the output"},
+    {"max-length", BOTH | CLI_DESIGN,
+     "residues; a longer record gets no result (default: what fits into memory)"},
+    {"max-length", CLI_ALIGN,
+     "residues; a longer record gets no result (default: 50,000 for each MiB of\n"
+     "--memory-limit)"},
+    {"score-only", CLI_ALIGN, "no traceback: query, target and score"},
+    {"score-only", CLI_DESIGN,
+     "score the native sequence, or those of --sequences, and design nothing"},
+    {"sequences", CLI_DESIGN, "FASTA of sequences for --score-only, '/' between chains"},
+    {"sequences", SHOWS, "of alignments: the FASTA files that were aligned, with commas between"},
+};
+
 static const struct cli_subcommand commands[] = {
     {"embed", CLI_EMBED, "bioinfer [embed] MODEL INPUT [-o FILE] [options]",
-     "embeddings and other outputs of each sequence"},
+     "embeddings and other outputs of each sequence",
+     "weights output include layers format device resume",
+     "bioinfer MODEL in.fasta -o out.npz                 # means\n"
+     "bioinfer MODEL in.fasta -o out.npz --weights tiny  # a small model, here\n"
+     "bioinfer MODEL in.fasta.gz -o out.h5 --include per-residue --layers 0,-1\n"
+     "bioinfer MODEL in.fasta -o out.npz --resume        # also after a crash\n"},
     {"tracks", CLI_TRACKS, "bioinfer [tracks] MODEL INPUT [--genome FASTA] [-o OUT] [options]",
-     "tracks of windows of DNA, of intervals, or what variants change in them"},
+     "tracks of windows of DNA, of intervals, or what variants change in them",
+     "weights output genome head tracks stats ism format device resume",
+     "bioinfer MODEL windows.fasta -o out.npz\n"
+     "bioinfer MODEL peaks.bed --genome hg38.fa -o out.h5\n"
+     "bioinfer MODEL variants.vcf --genome hg38.fa -o scores.tsv\n"
+     "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"},
     {"score", CLI_SCORE, "bioinfer score MODEL INPUT [--method NAME] [--mutations FILE] [options]",
-     "zero-shot scores of mutations, or pseudo-perplexity"},
+     "zero-shot scores of mutations, or pseudo-perplexity",
+     "weights output method mutations mutation-col offset device resume",
+     "bioinfer score MODEL wildtype.fasta -o scores.tsv     # every substitution\n"
+     "bioinfer score MODEL wildtype.fasta --mutations mutants.csv -o scored.csv\n"
+     "bioinfer score MODEL in.fasta --method pppl           # of whole sequences\n"},
     {"design", CLI_DESIGN, "bioinfer [design] MODEL STRUCTURE... [-o FILE] [options]",
-     "sequences for protein structures, and their scores"},
+     "sequences for protein structures, and their scores",
+     "output num-seq temperature seed chains fixed tied score-only weights device",
+     "bioinfer MODEL backbone.pdb --num-seq 8 -o designs.fa\n"
+     "bioinfer MODEL complex.cif --chains A,B --temperature 0.1,0.2 -o out.fa\n"
+     "bioinfer MODEL backbones/ --score-only -o scores.tsv  # native sequences\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
-     "Needleman-Wunsch alignments of pairs, in order or all against all"},
+     "Needleman-Wunsch alignments of pairs, in order or all against all",
+     "output format all-vs-all one-vs-all matrix gap-open gap-extend mode score-only device",
+     "bioinfer align a.fasta b.fasta                      # record by record\n"
+     "bioinfer align a.fasta --all-vs-all -o pairs.tsv    # each pair in it once\n"
+     "bioinfer align query.fasta db.fasta --one-vs-all --format paf\n"},
     {"merge", CLI_MERGE, "bioinfer merge FILE [PART ...] [options]",
-     "one output from the shards of a run, FILE.part-I-of-N unless named"},
+     "one output from the shards of a run, FILE.part-I-of-N unless named",
+     "format dup-ids",
+     "bioinfer merge out.h5  # of all out.h5.part-I-of-N\n"},
     {"index", CLI_INDEX, "bioinfer index FILE [--raw-residues]",
-     "where records lie in a FASTA file, FILE.bfi, so that no shard reads all of it"},
+     "where records lie in a FASTA file, FILE.bfi, so that no shard reads all of it",
+     "raw-residues",
+     "bioinfer index uniref50.fasta  # writes uniref50.fasta.bfi\n"},
     {"info", CLI_INFO, "bioinfer info FILE",
-     "what a file holds: weights, arrays of an output, FASTA, BED, VCF"},
+     "what a file holds: weights, arrays of an output, FASTA, BED, VCF",
+     "",
+     "bioinfer info out.npz\n"
+     "bioinfer info tiny  # the small model that is here\n"},
     {"report", CLI_REPORT, "bioinfer report OUT [-o report.html] [--record ID] [options]",
-     "an output as one page: figures, distributions, tables; no network, no other file"},
+     "an output as one page: figures, distributions, tables; no network, no other file",
+     "output record genes sequences",
+     "bioinfer report out.npz -o report.html\n"},
     {"plot", CLI_PLOT, "bioinfer plot OUT [-o picture.svg] [--record ID] [options]",
-     "one figure of an output as SVG: contact map, heat map, histogram, tracks"},
+     "one figure of an output as SVG: contact map, heat map, histogram, tracks",
+     "output record genes sequences",
+     "bioinfer plot contacts.npz --record P12345 -o map.svg\n"},
     {"molecule", CLI_MOLECULE, "bioinfer molecule info FILE [--atoms]",
-     "what perception made of each molecule of an SDF, MOL2 or PDB file"},
+     "what perception made of each molecule of an SDF, MOL2 or PDB file",
+     "atoms",
+     "bioinfer molecule info ligands.sdf\n"},
     {"devices", CLI_DEVICES, "bioinfer devices",
-     "where bioinfer can compute on this machine"},
+     "where bioinfer can compute on this machine", "",
+     "bioinfer devices\n"},
+};
+
+static const struct cli_topic topics[] = {
+    {"all", "every option of every command, and the exit status", NULL},
+    {"exit-status", "what the numbers mean that the command ends with", NULL},
+    {"weights", "where the numbers of a model come from",
+     "The weights of a model are files that its authors publish. bioinfer reads them\n"
+     "as they are and downloads nothing.\n\n"
+     "--weights takes a file (safetensors or a PyTorch checkpoint), a folder as\n"
+     "Hugging Face lays it out, a name ORG/NAME of the hub, or tiny, the small model\n"
+     "that comes with bioinfer. Without --weights each family takes the name that it\n"
+     "is mostly used with.\n\n"
+     "A name is looked up in the local cache of the hub: $HF_HUB_CACHE, else\n"
+     "$HF_HOME/hub, else ~/.cache/huggingface/hub. `hf download ORG/NAME` puts it\n"
+     "there.\n\n"
+     "`bioinfer info WHERE` says what weights hold.\n"},
+    {"jobs", "long runs: going on after a crash, many machines, many files",
+     "A run keeps its results in the folder FILE.part until it ends. After a crash\n"
+     "the same command with --resume goes on, and the output has the bytes of a run\n"
+     "that nothing has stopped.\n\n"
+     "--shard I/N computes one of N parts, on any machine: give the same command N\n"
+     "times with I from 1 to N, then `bioinfer merge FILE` joins the parts. With an\n"
+     "index (`bioinfer index INPUT`) a shard reads its own part of a FASTA file only.\n\n"
+     "Beside an output of embeddings lies FILE.manifest.tsv with a row for each\n"
+     "record: its status, and the reason where it has no result.\n"},
 };
 /* clang-format on */
 
@@ -268,6 +359,21 @@ const struct cli_option *cli_option_at(size_t i)
 const struct cli_subcommand *cli_subcommand_at(size_t i)
 {
     return i < CLI_COUNT(commands) ? &commands[i] : NULL;
+}
+
+const struct cli_topic *cli_topic_at(size_t i)
+{
+    return i < CLI_COUNT(topics) ? &topics[i] : NULL;
+}
+
+const char *cli_option_help(const struct cli_option *option, int command)
+{
+    if (option->help)
+        return option->help;
+    for (size_t i = 0; i < CLI_COUNT(meanings); i++)
+        if (meanings[i].commands & command && !strcmp(meanings[i].option, option->name))
+            return meanings[i].help;
+    return "";
 }
 
 const struct cli_subcommand *cli_subcommand_of(int command)

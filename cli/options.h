@@ -30,13 +30,20 @@ struct cli_option {
     size_t field;
     unsigned commands;
     const char *choices; /* "a|b|c" */
-    const char *help;
+    const char *help;    /* NULL: the commands say different things, cli_option_help() */
 };
 
 struct cli_subcommand {
     const char *name;
     int command;
     const char *usage, *summary;
+    const char *main;     /* names of the options that its help explains, with spaces between */
+    const char *examples; /* lines; MODEL stands for a family that the command runs */
+};
+
+/* A text of `bioinfer help NAME` that is no command's. */
+struct cli_topic {
+    const char *name, *summary, *text; /* text: paragraphs; NULL = help.c makes it */
 };
 
 #define CLI_FIELD(name) offsetof(struct cli_options, name)
@@ -50,6 +57,10 @@ struct cli_subcommand {
 /* Option i of the table, and subcommand i; NULL past the end. */
 const struct cli_option *cli_option_at(size_t i);
 const struct cli_subcommand *cli_subcommand_at(size_t i);
+/* Topic i of the help; NULL past the end. */
+const struct cli_topic *cli_topic_at(size_t i);
+/* Gives what the option means for one command. */
+const char *cli_option_help(const struct cli_option *option, int command);
 /* The row of a command. */
 const struct cli_subcommand *cli_subcommand_of(int command);
 /* The kind of families that a command runs; -1 = it runs none. */

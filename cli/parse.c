@@ -312,18 +312,48 @@ static bool unknown_model(const char *word)
     return cli_refuse_word("model or command", word, "", &n);
 }
 
-/* Whose help is asked for: of the command, or of the one that runs the model. */
-static void find_help(struct cli_options *o, const struct words *w, int used)
+static const struct cli_topic *find_topic(const char *word)
 {
-    if (w->n <= used || !is_family(w->word[used]) || (used && !(o->command & CLI_RUNS)))
-        return;
-    o->model = w->word[used];
-    if (designs(o->model))
-        o->command = CLI_DESIGN;
-    else if (gives_tracks(o->model))
-        o->command = CLI_TRACKS;
-    else if (!(o->command & CLI_BOTH))
-        o->command = CLI_EMBED;
+    const struct cli_topic *topic;
+
+    for (size_t i = 0; (topic = cli_topic_at(i)); i++)
+        if (!strcmp(topic->name, word))
+            return topic;
+    return NULL;
+}
+
+static bool unknown_topic(const char *word)
+{
+    struct cli_nearest n = {.word = word};
+    const struct cli_subcommand *command;
+    const struct cli_topic *topic;
+    const char *name;
+
+    for (size_t i = 0; (command = cli_subcommand_at(i)); i++)
+        cli_consider(&n, command->name);
+    for (size_t i = 0; (topic = cli_topic_at(i)); i++)
+        cli_consider(&n, topic->name);
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        cli_consider(&n, name);
+    return cli_refuse_word("model, command or topic", word, "", &n);
+}
+
+/* Finds whose help is asked for: the command, or the one that runs the model, or a topic. The other
+ * words of a command line that ends in --help play no part. */
+static bool find_help(struct cli_options *o, const struct words *w, int used, bool by_word)
+{
+    if (w->n > used && is_family(w->word[used]) && (!used || o->command & CLI_RUNS)) {
+        o->model = w->word[used++];
+        if (designs(o->model))
+            o->command = CLI_DESIGN;
+        else if (gives_tracks(o->model))
+            o->command = CLI_TRACKS;
+        else if (!(o->command & CLI_BOTH))
+            o->command = CLI_EMBED;
+    }
+    if (w->n > used && (!o->command || !strcmp(w->word[used], "all")))
+        o->topic = find_topic(w->word[used]);
+    return !by_word || !w->n || o->command || o->topic || unknown_topic(w->word[0]);
 }
 
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
@@ -333,10 +363,10 @@ static bool place_words(struct cli_options *o, struct words *w)
 {
     const struct cli_subcommand *command;
     int used = 0, wanted;
-    bool named = false;
+    bool named = false, by_word = false;
 
     if (w->n && !strcmp(w->word[0], "help")) {
-        o->help = true;
+        o->help = by_word = true;
         w->word++;
         w->n--;
     }
@@ -353,8 +383,8 @@ static bool place_words(struct cli_options *o, struct words *w)
     if (o->command == CLI_MOLECULE && w->n > 1 && !strcmp(w->word[1], "info"))
         used = 2;
     if (o->help)
-        find_help(o, w, used);
-    if (o->help || o->version || o->models)
+        return find_help(o, w, used, by_word);
+    if (o->version || o->models)
         return true;
     if (!w->n) {
         cli_say(NULL, "no model given; see `bioinfer --help`");
