@@ -26,10 +26,7 @@
 
 /* ---- device ---- */
 
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
-                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
-
-_Static_assert(sizeof(struct bi_linear_followed_sm90_params) <= BI_GPU_SM90_PARAMS &&
+_Static_assert(sizeof(struct bi_followed_sm90_params) <= BI_GPU_SM90_PARAMS &&
                    sizeof(struct bi_attention_sm90_params) <= BI_GPU_SM90_PARAMS &&
                    sizeof(struct bi_rel_attention_sm90_params) <= BI_GPU_SM90_PARAMS,
                "enlarge BI_GPU_SM90_PARAMS");
@@ -61,9 +58,9 @@ struct bi_device {
     atomic_int lost;      /* the driver's code of an error that nothing survives, 0 = none */
     pthread_mutex_t lock; /* of modules, functions and staging */
     bool locked;          /* the mutex exists */
-    struct loaded modules[BI_COUNT(entries)];
+    struct loaded modules[BI_GPU_N_ENTRIES];
     size_t n_modules;
-    bi_gpu_handle functions[BI_COUNT(entries)];
+    bi_gpu_handle functions[BI_GPU_N_ENTRIES];
     bi_gpu_handle weights;             /* stream of the weights, made when one is written */
     struct staging *staging, **newest; /* free to be used, oldest copy first */
     int n_staging;
@@ -530,29 +527,25 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
     return loading.worst ? bi_fail(err, loading.worst, "%s", loading.why.text) : 0;
 }
 
+const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
+                                           const struct bi_launch *l)
+{
+    struct bi_gpu_call call = {.params = l->params, .units = facts->n_units};
+    for (int i = 0; i < BI_NODE_IN; i++)
+        call.half_in |= (uint32_t)(l->in_dtype[i] == BI_F16) << i;
+    for (int i = 0; i < BI_NODE_OUT; i++)
+        call.half_out |= (uint32_t)(l->out_dtype[i] == BI_F16) << i;
+    return bi_gpu_choose(l->entry, &call, facts->hopper);
+}
+
 static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bioinfer_error *err)
 {
-    char name[64];
-    size_t i = 0;
-    if (!strcmp(l->entry, "rel_attention")) {
-        const struct bi_rel_attention_params *p = (const void *)l->params;
-        if (p->value_dim > 192 || (l->in_dtype[0] == BI_F16 && p->key_dim > 64))
-            return bi_fail(err, BIOINFER_UNSUPPORTED,
-                           "heads of %d and %d: GPU kernels with "
-                           "relative positions take keys up to 64 and values up to 192; use "
-                           "--device cpu",
-                           p->key_dim, p->value_dim);
-    }
-    bi_gpu_entry_name(&d->facts, l, name, sizeof name);
-    while (i < BI_COUNT(entries) && strcmp(entries[i].name, name))
-        i++;
-    if (i == BI_COUNT(entries))
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: there is no GPU kernel %s yet: use "
-                       "--device cpu",
-                       d->driver->name, name);
-    l->function = &entries[i];
-    return 0;
+    l->function = bi_gpu_entry_of(&d->facts, l);
+    return l->function ? 0
+                       : bi_fail(err, BIOINFER_UNSUPPORTED,
+                                 "%s: no GPU kernel takes the types and sizes of a launch of %s: "
+                                 "use --device cpu",
+                                 d->driver->name, l->entry);
 }
 
 /* Those of all parts. */
@@ -561,7 +554,7 @@ static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
 {
     int code = 0;
     for (const struct bi_gpu_entry *end = e + bi_gpu_parts(e); e < end; e++) {
-        bi_gpu_handle *f = &d->functions[e - entries];
+        bi_gpu_handle *f = &d->functions[e - bi_gpu_entries];
         if (!*f && (code = d->driver->function(d->gpu, find_module(d, e, d->n_modules)->handle,
                                                e->name, e->shared, f)))
             return failed(d, code, e->name, err);
@@ -767,118 +760,22 @@ static struct bi_counts bucket_of(const struct bi_program *program)
                               .longest = (int32_t)program->longest};
 }
 
-/* Whose blocks go through tiles? */
-static bool stays(const struct bi_gpu_entry *e)
-{
-    return !strcmp(e->module, "linear_sm90") || !strcmp(e->module, "linear_followed_sm90") ||
-           !strcmp(e->module, "linear_twin_sm90") || !strcmp(e->module, "attention_sm90") ||
-           !strcmp(e->module, "rel_attention_sm90");
-}
-
-/* Even and odd rows of float16, in boxes of `box` rows and 64 columns. */
-static int maps_of_twos(const struct bi_gpu_driver *v, bi_gpu_handle gpu, const void *x,
-                        int64_t rows, int64_t columns, int64_t ld, int box,
-                        struct bi_tensor_map *even, struct bi_tensor_map *odd)
-{
-    const char *second = (const char *)x + ld * 2;
-    int code = v->tensor_map(gpu, even, x, (rows + 1) / 2, columns, 2 * ld, box, 64);
-    return code ? code : v->tensor_map(gpu, odd, second, rows / 2, columns, 2 * ld, box, 64);
-}
-
-/* Maps behind those of x and w (linear_sm90_kinds.h), mostly boxes that a warp reads and writes at once. */
-static int followed_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
-                         const struct bi_linear_params *p, bool half, int m, int n,
-                         struct bi_tensor_map *maps)
-{
-    const bool pairs = p->also && !p->scale, small = m == 64;
-    const int wide = half || p->odd ? 1 : 2; /* in units of two bytes */
-    const int64_t rows = pairs ? p->rows / 2 : p->rows;
-    const int box = pairs && small ? 8 : 16;
-    const void *added = p->odd ? p->odd : p->residual, *also = p->odd ? p->x : p->also;
-    const char *y = (const char *)p->y + (p->odd ? p->pad * p->ldy * 2 : 0);
-    int code = 0;
-    if (p->more_x) { /* tiles as of x and w, which an entry has of m rows and n columns */
-        if ((code = small
-                        ? v->tensor_map(gpu, &maps[0], p->more_x, p->rows, p->more_k, p->ldm, m, 64)
-                        : maps_of_twos(v, gpu, p->more_x, p->rows, p->more_k, p->ldm, 64, &maps[0],
-                                       &maps[5])) ||
-            (code = v->tensor_map(gpu, &maps[3], p->more_w, p->n, p->more_k, p->more_k, n, 64)))
-            return code;
-    } else if (added) {
-        code = v->tensor_map(gpu, &maps[0], added, p->rows, wide * p->n,
-                             wide * (p->odd ? p->ldo : p->ldr), 16, 64);
-    }
-    if (!code && p->y && (half || !p->odd))
-        code = v->tensor_map(gpu, &maps[1], y, rows, wide * p->n, wide * p->ldy, box, 64);
-    return code || !also
-               ? code
-               : v->tensor_map(gpu, &maps[2], also, rows, p->n, p->odd ? p->ldx : p->lda, box, 64);
-}
-
-/* Even and odd rows of x, as for tiles of 128 pairs, and w in tiles of n columns. */
-static int twin_maps(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
-                     const struct bi_linear_params *p, int n, struct bi_tensor_map *maps)
-{
-    const int64_t channels = p->k / BI_TWIN_TAPS, width = BI_TWIN_PRODUCTS * channels;
-    int code = followed_maps(v, gpu, p, true, 128, n, &maps[2]);
-    if (!code)
-        code = maps_of_twos(v, gpu, p->x, p->rows + BI_TWIN_TAPS - 1, channels, p->ldx,
-                            128 + BI_TWIN_TAPS / 2, &maps[0], &maps[6]);
-    return code ? code : v->tensor_map(gpu, &maps[1], p->w, p->n, width, width, n, 64);
-}
-
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                        void *out)
 {
     struct bi_tensor_map *maps = out;
+    struct bi_gpu_box boxes[BI_GPU_MOST_MAPS] = {{0}};
     int code = 0;
     memset(maps, 0, e->head);
     memcpy((char *)out + e->head, params,
            e->size - e->head < BI_PARAMS_SIZE ? e->size - e->head : BI_PARAMS_SIZE);
-    if (!strncmp(e->name, "linear_sm90", 11)) {
-        const struct bi_linear_params *p = params;
-        int m = strstr(e->name, "_small") ? 64 : 128, n = m; /* as its entry copies */
-        const int32_t channels = BI_LINEAR_CHANNELS(p);      /* of a tap */
-        sscanf(e->name, "linear_sm90_%dx%d", &m, &n);
-        if (p->twin)
-            return twin_maps(v, gpu, p, n, maps);
-        const int64_t x_rows = p->rows + p->k / channels - 1;
-        const bool twos = p->also && !p->scale && m == 128;
-        if (!(code = twos ? maps_of_twos(v, gpu, p->x, x_rows, channels, p->ldx, 64, &maps[0],
-                                         &maps[6])
-                          : v->tensor_map(gpu, &maps[0], p->x, x_rows, channels, p->ldx, m, 64)))
-            code = v->tensor_map(gpu, &maps[1], p->w, p->n, p->k, p->k, n, 64);
-        if (!code && !strcmp(e->module, "linear_followed_sm90"))
-            code = followed_maps(v, gpu, p, !strstr(e->name, "_f32"), m, n, &maps[2]);
-    } else if (!strcmp(e->module, "rel_attention_sm90")) {
-        const struct bi_rel_attention_params *p = params;
-        const int64_t keys = (int64_t)p->n_heads * p->key_dim;
-        const int64_t values = (int64_t)p->n_heads * p->value_dim;
-        const int64_t rows = (int64_t)p->n_windows * p->n;
-        const int64_t queries = (int64_t)p->n_windows * p->n_queries;
-        if (!(code = v->tensor_map(gpu, &maps[0], p->k, rows, keys, p->ldk, 64, 64)) &&
-            !(code = v->tensor_map(gpu, &maps[1], p->v, rows, values, p->ldv, 64, 64)) &&
-            !(code = v->tensor_map(gpu, &maps[2], p->r, 2 * p->n - 1, keys, p->ldr, 64, 64)))
-            code = v->tensor_map(gpu, &maps[3], p->q, queries, keys, p->ldq, 64, 64);
-    } else {
-        const struct bi_attention_params *p = params;
-        const void *const base[] = {p->q, p->k, p->v};
-        const int64_t ld[] = {p->ldq, p->ldk, p->ldv}, width = (int64_t)p->n_heads * p->head_dim;
-        const int box = p->head_dim < 64 ? p->head_dim : 64;
-        for (int i = 0; !code && i < 3; i++)
-            code = v->tensor_map(gpu, &maps[i], base[i], n_tokens, width, ld[i], i ? 128 : 64, box);
-    }
+    e->sm90->maps(e, params, n_tokens, boxes);
+    for (int i = 0; !code && i < BI_GPU_MOST_MAPS; i++)
+        if (boxes[i].base)
+            code = v->tensor_map(gpu, &maps[i], boxes[i].base, boxes[i].rows, boxes[i].columns,
+                                 boxes[i].ld, boxes[i].box_rows, boxes[i].box_columns);
     return code;
-}
-
-void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e, const void *params,
-                 const struct bi_counts *bucket, int32_t grid[2])
-{
-    grid[0] = grid[1] = 1;
-    e->grid(params, bucket, grid);
-    if (stays(e) && grid[0] > facts->n_units)
-        grid[0] = facts->n_units;
 }
 
 /* Launches [first, end), with an event before each when there are events. */
@@ -897,13 +794,13 @@ static int launch_some(struct bi_queue *q, const struct bi_program *program, int
         *at = i;
         if (events && (code = d->driver->event_record(d->gpu, events[i], q->compute)))
             break;
-        if (e->head) {
+        if (e->sm90) {
             code = bi_gpu_sm90_params(d->driver, d->gpu, e, l->params, bucket.n_tokens, own);
             params = own;
         }
         for (const struct bi_gpu_entry *part = e; !code && part < e + bi_gpu_parts(e); part++) {
-            bi_gpu_grid(&d->facts, part, l->params, &bucket, grid);
-            code = d->driver->launch(d->gpu, q->compute, d->functions[part - entries], grid,
+            bi_gpu_entry_grid(part, l->params, &bucket, d->facts.n_units, grid);
+            code = d->driver->launch(d->gpu, q->compute, d->functions[part - bi_gpu_entries], grid,
                                      part->threads, part->shared, params);
         }
     }

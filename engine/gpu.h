@@ -4,6 +4,7 @@
 #ifndef BI_GPU_ENGINE_H
 #define BI_GPU_ENGINE_H
 
+#include "../kernels/gpu_entries.h"
 #include "../kernels/sm90_maps.h"
 #include "backend.h"
 
@@ -70,20 +71,14 @@ struct bi_gpu_driver {
     bool keeps_images; /* and stay in memory as long as the module, which points into them */
 };
 
-/* The name of a launch's entry; there may be none of it (entries.c). */
-void bi_gpu_entry_name(const struct bi_gpu_facts *facts, const struct bi_launch *launch, char *name,
-                       size_t size);
-
 /* Where the code of an entry is, in the best form that the device loads; NULL = not in this build. */
 struct bi_gpu_blob;
-struct bi_gpu_entry;
 const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
                                            const struct bi_gpu_entry *e);
 
-/* The grid of an entry for the sizes of a bucket. Blocks of Hopper's linears go through the tiles:
- * there are at most as many as multiprocessors. */
-void bi_gpu_grid(const struct bi_gpu_facts *facts, const struct bi_gpu_entry *e, const void *params,
-                 const struct bi_counts *bucket, int32_t grid[2]);
+/* The entry that a launch becomes on a device (gpu_entries.h); NULL = none takes it. */
+const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
+                                           const struct bi_launch *launch);
 
 /* The params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out: e->size
  * bytes, 64-byte aligned. n_tokens: of the bucket. */

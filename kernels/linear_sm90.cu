@@ -175,9 +175,9 @@ LINEAR(linear_sm90_small_rotated_f16, 1, 64, 12, ROTATED, f16)
 LINEAR(linear_sm90_small_gated_f16, 1, 64, 12, GATED, f16)
 #else /* linear_followed_sm90.cu */
 #define LINEAR(name, MT, N, STAGES, kind, Y)                                                       \
-    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                              \
+    KERNEL_EARLY(name, struct bi_followed_sm90_params, 384, 1)                                     \
     {                                                                                              \
-        linear<MT, N, STAGES, kind, Y>(p.linear_followed, MAPS(name));                             \
+        linear<MT, N, STAGES, kind, Y>(p.followed, MAPS(name));                                    \
     }
 LINEAR(linear_sm90_f16, 2, 128, 5, PLAIN, f16)
 LINEAR(linear_sm90_f32, 2, 128, 5, PLAIN, float)

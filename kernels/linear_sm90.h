@@ -16,9 +16,9 @@ struct bi_linear_sm90_params {
 };
 
 /* And with what follows y. */
-struct bi_linear_followed_sm90_params {
+struct bi_followed_sm90_params {
     struct bi_tensor_map maps[8]; /* linear_sm90_kinds.h */
-    struct bi_linear_params linear_followed;
+    struct bi_linear_params followed;
 };
 
 #endif

@@ -176,9 +176,9 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
 }
 
 #define LINEAR(name, N, SLOTS)                                                                     \
-    KERNEL_EARLY(name, struct bi_linear_followed_sm90_params, 384, 1)                              \
+    KERNEL_EARLY(name, struct bi_followed_sm90_params, 384, 1)                                     \
     {                                                                                              \
-        twin<N, SLOTS>(p.linear_followed, MAPS(name));                                             \
+        twin<N, SLOTS>(p.followed, MAPS(name));                                                    \
     }
 LINEAR(linear_sm90_twin_normed_f16, 128, 5)
 LINEAR(linear_sm90_small_twin_normed_f16, 64, 10)

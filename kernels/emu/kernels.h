@@ -11,7 +11,7 @@ namespace
 #include "kernels/emu_modules.h" /* made by ../meson.build: every kernels/<module>.cu */
 
 const struct bi_emu_kernel kernels[] = {
-#define E(name, module, params, threads, shared, grid) {#name, name},
+#define E(name, module, params, ...) {#name, name},
     BI_GPU_ENTRIES(E)
 #undef E
         {nullptr, nullptr},

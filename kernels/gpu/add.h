@@ -11,8 +11,8 @@ BI_GPU_ROWS_GRID(add)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_add(E) \
-    E(add_f32, add, add, 256, 0, add) \
-    E(add_f16, add, add, 256, 0, add)
+    E(add_f32, add, add, 256, 0, add, f32) \
+    E(add_f16, add, add, 256, 0, add, f16)
 /* clang-format on */
 
 #endif

@@ -42,20 +42,20 @@ static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_co
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_align(E) \
-    E(align_8x8_l8, align, align, 64, 8192, align8)                   \
-    E(align_16x16_l8, align, align, 64, 16384, align16)               \
-    E(align_32x13_l8, align, align, 64, 16384, align32)               \
-    E(align_16x8_l22, align, align, 64, 22528, align16)               \
-    E(align_16x16_l22, align, align, 64, 45056, align16)              \
-    E(align_32x13_l22, align, align, 64, 45056, align32)              \
-    E(align_16x16_l32, align, align, 64, 65536, align16)              \
-    E(align_ends_16x16_l8, align_ends, align, 64, 16384, align16)     \
-    E(align_ends_16x16_l32, align_ends, align, 64, 65536, align16)    \
-    E(align_trace_16x8_l8, align_trace, align, 64, 8192, align16)     \
-    E(align_trace_16x8_l32, align_trace, align, 64, 32768, align16)   \
-    E(align_long, align_long, align_long, 64, 4096, align_long)       \
-    E(align_long_trace, align_long, align_long, 64, 4096, align_long) \
-    E(align_walk, align_walk, align_walk, 64, 0, align_walk)
+    E(align_8x8_l8, align, align, 64, 8192, align8, named)                   \
+    E(align_16x16_l8, align, align, 64, 16384, align16, named)               \
+    E(align_32x13_l8, align, align, 64, 16384, align32, named)               \
+    E(align_16x8_l22, align, align, 64, 22528, align16, named)               \
+    E(align_16x16_l22, align, align, 64, 45056, align16, named)              \
+    E(align_32x13_l22, align, align, 64, 45056, align32, named)              \
+    E(align_16x16_l32, align, align, 64, 65536, align16, named)              \
+    E(align_ends_16x16_l8, align_ends, align, 64, 16384, align16, named)     \
+    E(align_ends_16x16_l32, align_ends, align, 64, 65536, align16, named)    \
+    E(align_trace_16x8_l8, align_trace, align, 64, 8192, align16, named)     \
+    E(align_trace_16x8_l32, align_trace, align, 64, 32768, align16, named)   \
+    E(align_long, align_long, align_long, 64, 4096, align_long, named)       \
+    E(align_long_trace, align_long, align_long, 64, 4096, align_long, named) \
+    E(align_walk, align_walk, align_walk, 64, 0, align_walk, named)
 /* clang-format on */
 
 #endif

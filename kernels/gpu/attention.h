@@ -31,23 +31,42 @@ BI_GPU_TILES_GRID(attention_f32, attention, 32)
 BI_GPU_TILES_GRID(scores, scores, 32)
 BI_GPU_TILES_GRID(mix, mix, 32)
 
+/* Head widths that an entry takes; entries stand in the order of theirs. */
+#define BI_GPU_HALF_WIDTH(width)                                                                   \
+    BI_GPU_TAKES_OF(d##width##_f16, attention,                                                     \
+                    (call->half_in & 1) && !p->bias && p->head_dim <= width)
+#define BI_GPU_BIAS_WIDTH(width)                                                                   \
+    BI_GPU_TAKES_OF(bias_d##width##_f16, attention,                                                \
+                    (call->half_in & 1) && p->bias && p->head_dim <= width)
+#define BI_GPU_FULL_WIDTH(width)                                                                   \
+    BI_GPU_TAKES_OF(d##width##_f32, attention, !(call->half_in & 1) && p->head_dim <= width)
+BI_GPU_HALF_WIDTH(16)
+BI_GPU_HALF_WIDTH(32)
+BI_GPU_HALF_WIDTH(64)
+BI_GPU_HALF_WIDTH(128)
+BI_GPU_BIAS_WIDTH(64)
+BI_GPU_BIAS_WIDTH(128)
+BI_GPU_FULL_WIDTH(64)
+BI_GPU_FULL_WIDTH(128)
+BI_GPU_FULL_WIDTH(256)
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_attention(E) \
-    E(attention_bias_d64_f16, attention, attention, 128, 18432, attention)     \
-    E(attention_bias_d128_f16, attention, attention, 128, 17408, attention)    \
-    E(attention_d16_f16, attention, attention, 128, 6144, attention)           \
-    E(attention_d32_f16, attention, attention, 128, 10240, attention)          \
-    E(attention_d64_f16, attention, attention, 128, 18432, attention)          \
-    E(attention_d128_f16, attention, attention, 128, 17408, attention)         \
-    E(relative_bias_f32, relative_bias, relative_bias, 256, 0, relative_bias)  \
-    E(softmax_f32, softmax, softmax, 256, 0, softmax)                          \
-    E(attention_d64_f32, attention_f32, attention, 256, 20864, attention_f32)  \
-    E(attention_d128_f32, attention_f32, attention, 256, 20864, attention_f32) \
-    E(attention_d256_f32, attention_f32, attention, 256, 20864, attention_f32) \
-    E(scores_f32, scores, scores, 256, 20864, scores)                          \
-    E(scores_f16, scores, scores, 256, 20864, scores)                          \
-    E(mix_f32, mix, mix, 256, 20864, mix)                                      \
-    E(mix_f16, mix, mix, 256, 20864, mix)
+    E(attention_bias_d64_f16, attention, attention, 128, 18432, attention, bias_d64_f16)   \
+    E(attention_bias_d128_f16, attention, attention, 128, 17408, attention, bias_d128_f16) \
+    E(attention_d16_f16, attention, attention, 128, 6144, attention, d16_f16)              \
+    E(attention_d32_f16, attention, attention, 128, 10240, attention, d32_f16)             \
+    E(attention_d64_f16, attention, attention, 128, 18432, attention, d64_f16)             \
+    E(attention_d128_f16, attention, attention, 128, 17408, attention, d128_f16)           \
+    E(relative_bias_f32, relative_bias, relative_bias, 256, 0, relative_bias, f32)         \
+    E(softmax_f32, softmax, softmax, 256, 0, softmax, f32)                                 \
+    E(attention_d64_f32, attention_f32, attention, 256, 20864, attention_f32, d64_f32)     \
+    E(attention_d128_f32, attention_f32, attention, 256, 20864, attention_f32, d128_f32)   \
+    E(attention_d256_f32, attention_f32, attention, 256, 20864, attention_f32, d256_f32)   \
+    E(scores_f32, scores, scores, 256, 20864, scores, f32)                                 \
+    E(scores_f16, scores, scores, 256, 20864, scores, f16)                                 \
+    E(mix_f32, mix, mix, 256, 20864, mix, second_f32)                                      \
+    E(mix_f16, mix, mix, 256, 20864, mix, second_f16)
 /* clang-format on */
 
 #endif

@@ -18,7 +18,7 @@ static inline void bi_gpu_grid_bin_sums(const void *params, const struct bi_coun
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_bin_sums(E) \
-    E(bin_sums_f32, bin_sums, bin_sums, 256, 4096, bin_sums)
+    E(bin_sums_f32, bin_sums, bin_sums, 256, 4096, bin_sums, f32)
 /* clang-format on */
 
 #endif

@@ -19,24 +19,26 @@ BI_GPU_TILES_GRID(contacts_rows, contacts, 32)
         grid[1] = bi_gpu_blocks(((const struct bi_##op##_params *)params)->ldy, size);             \
     }
 BI_GPU_CONTACT_TILES_GRID(contacts_tiles, contacts, 32)
-BI_GPU_TILES_GRID(contact_rows32, attention_contacts, 32)
-BI_GPU_CONTACT_TILES_GRID(contact_tiles32, attention_contacts, 32)
-BI_GPU_TILES_GRID(contact_rows64, attention_contacts, 64)
-BI_GPU_CONTACT_TILES_GRID(contact_tiles64, attention_contacts, 64)
+BI_GPU_TILES_GRID(map_rows32, attention_contacts, 32)
+BI_GPU_CONTACT_TILES_GRID(map_tiles32, attention_contacts, 32)
+BI_GPU_TILES_GRID(map_rows64, attention_contacts, 64)
+BI_GPU_CONTACT_TILES_GRID(map_tiles64, attention_contacts, 64)
+
+BI_GPU_TAKES_OF(plain, attention_contacts, (call->half_in & 1) && !p->table && p->head_dim <= 128)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_contacts(E) \
-    E(contacts_f32, contacts, contacts, 256, 64, contacts_rows)                                \
-    E(then_contacts_tiles_f32, contacts, contacts, 256, 1344, contacts_tiles)                  \
-    E(attention_contacts_f32, contacts, attention_contacts, 256, 21120, contact_rows32)        \
-    E(then_contact_sums_f32, contacts, attention_contacts, 256, 21120, contact_rows32)         \
-    E(then_contact_tiles_f32, contacts, attention_contacts, 256, 22400, contact_tiles32)       \
-    E(attention_contacts_f16, contacts, attention_contacts, 256, 21120, contact_rows32)        \
-    E(then_contact_sums_f16, contacts, attention_contacts, 256, 21120, contact_rows32)         \
-    E(then_contact_tiles_f16, contacts, attention_contacts, 256, 22400, contact_tiles32)       \
-    E(attention_contacts_plain_f16, contacts, attention_contacts, 128, 35328, contact_rows64)  \
-    E(then_contact_sums_plain_f16, contacts, attention_contacts, 128, 35328, contact_rows64)   \
-    E(then_contact_tiles_plain_f16, contacts, attention_contacts, 128, 36352, contact_tiles64)
+    E(contacts_f32, contacts, contacts, 256, 64, contacts_rows, f32)                             \
+    E(then_contacts_tiles_f32, contacts, contacts, 256, 1344, contacts_tiles, none)              \
+    E(attention_contacts_f32, contacts, attention_contacts, 256, 21120, map_rows32, f32)         \
+    E(then_contact_sums_f32, contacts, attention_contacts, 256, 21120, map_rows32, none)         \
+    E(then_contact_tiles_f32, contacts, attention_contacts, 256, 22400, map_tiles32, none)       \
+    E(attention_contacts_plain_f16, contacts, attention_contacts, 128, 35328, map_rows64, plain) \
+    E(then_contact_sums_plain_f16, contacts, attention_contacts, 128, 35328, map_rows64, none)   \
+    E(then_contact_tiles_plain_f16, contacts, attention_contacts, 128, 36352, map_tiles64, none) \
+    E(attention_contacts_f16, contacts, attention_contacts, 256, 21120, map_rows32, f16)         \
+    E(then_contact_sums_f16, contacts, attention_contacts, 256, 21120, map_rows32, none)         \
+    E(then_contact_tiles_f16, contacts, attention_contacts, 256, 22400, map_tiles32, none)
 /* clang-format on */
 
 #endif

@@ -14,10 +14,10 @@ BI_GPU_NUMBERS_GRID(draw, p->rows * 256)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_decode(E) \
-    E(fill_f32, decode, fill, 256, 0, fill)                \
-    E(put_rows_f32, decode, put_rows, 256, 0, put_rows)    \
-    E(next_step_f32, decode, next_step, 256, 0, next_step) \
-    E(draw_f32, decode, draw, 64, 336, draw)
+    E(fill_f32, decode, fill, 256, 0, fill, f32)                \
+    E(put_rows_f32, decode, put_rows, 256, 0, put_rows, f32)    \
+    E(next_step_f32, decode, next_step, 256, 0, next_step, f32) \
+    E(draw_f32, decode, draw, 64, 336, draw, f32)
 /* clang-format on */
 
 #endif

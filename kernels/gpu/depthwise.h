@@ -11,8 +11,8 @@ BI_GPU_ROWS_GRID(depthwise)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_depthwise(E) \
-    E(depthwise_f32_f32, pairs, depthwise, 256, 0, depthwise) \
-    E(depthwise_f32_f16, pairs, depthwise, 256, 0, depthwise)
+    E(depthwise_f32_f32, pairs, depthwise, 256, 0, depthwise, f32_f32) \
+    E(depthwise_f32_f16, pairs, depthwise, 256, 0, depthwise, f32_f16)
 /* clang-format on */
 
 #endif

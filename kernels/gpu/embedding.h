@@ -11,8 +11,8 @@ BI_GPU_ROWS_GRID(embedding)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_embedding(E) \
-    E(embedding_f32, embedding, embedding, 256, 0, embedding) \
-    E(embedding_f16, embedding, embedding, 256, 0, embedding)
+    E(embedding_f32, embedding, embedding, 256, 0, embedding, f32) \
+    E(embedding_f16, embedding, embedding, 256, 0, embedding, f16)
 /* clang-format on */
 
 #endif

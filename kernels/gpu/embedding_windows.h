@@ -19,8 +19,8 @@ static inline void bi_gpu_grid_embedding_windows(const void *params, const struc
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_embedding_windows(E) \
-    E(embedding_windows_f32, embedding, embedding_windows, 256, 0, embedding_windows) \
-    E(embedding_windows_f16, embedding, embedding_windows, 256, 0, embedding_windows)
+    E(embedding_windows_f32, embedding, embedding_windows, 256, 0, embedding_windows, to_f32) \
+    E(embedding_windows_f16, embedding, embedding_windows, 256, 0, embedding_windows, to_f16)
 /* clang-format on */
 
 #endif

@@ -3,6 +3,7 @@
 #define BI_GPU_GRID_H
 
 #include "../counts.h"
+#include "call.h"
 
 static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
 {

@@ -11,7 +11,7 @@ BI_GPU_ROWS_GRID(halves)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_halves(E) \
-    E(halves_f32_f16, halves, halves, 256, 0, halves)
+    E(halves_f32_f16, halves, halves, 256, 0, halves, f32_f16)
 /* clang-format on */
 
 #endif

@@ -20,13 +20,26 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
     grid[1] = 1;
 }
 
+/* x and what is normed of it: of a sum that is stored, too, y is the second output. */
+static inline bool bi_gpu_is_norm(const struct bi_gpu_call *call, bool half_x, bool half_y)
+{
+    const struct bi_layernorm_params *p = (const struct bi_layernorm_params *)call->params;
+    return (call->half_in & 1) == half_x && (call->half_out >> (p->sum ? 1 : 0) & 1) == half_y;
+}
+BI_GPU_TAKES_OF(norm_rotated, layernorm, p->table &&bi_gpu_is_norm(call, true, true))
+BI_GPU_TAKES_OF(norm_f32_f32, layernorm, !p->table && bi_gpu_is_norm(call, false, false))
+BI_GPU_TAKES_OF(norm_f32_f16, layernorm, !p->table && bi_gpu_is_norm(call, false, true))
+BI_GPU_TAKES_OF(norm_f16_f16, layernorm, !p->table && bi_gpu_is_norm(call, true, true))
+BI_GPU_TAKES_OF(norm_wide, layernorm,
+                bi_gpu_takes_norm_f32_f16(call) && p->width > 1280 && p->width <= 1536)
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_layernorm(E) \
-    E(layernorm_f32_f16, layernorm, layernorm, 256, 10240, layernorm)         \
-    E(layernorm_wide_f32_f16, layernorm, layernorm, 256, 12288, layernorm)    \
-    E(layernorm_f16_f16, layernorm, layernorm, 256, 10240, layernorm)         \
-    E(layernorm_rotated_f16_f16, layernorm, layernorm, 256, 10240, layernorm) \
-    E(layernorm_f32_f32, layernorm, layernorm, 256, 10240, layernorm)
+    E(layernorm_rotated_f16_f16, layernorm, layernorm, 256, 10240, layernorm, norm_rotated) \
+    E(layernorm_wide_f32_f16, layernorm, layernorm, 256, 12288, layernorm, norm_wide)       \
+    E(layernorm_f32_f16, layernorm, layernorm, 256, 10240, layernorm, norm_f32_f16)         \
+    E(layernorm_f16_f16, layernorm, layernorm, 256, 10240, layernorm, norm_f16_f16)         \
+    E(layernorm_f32_f32, layernorm, layernorm, 256, 10240, layernorm, norm_f32_f32)
 /* clang-format on */
 
 #endif

@@ -22,25 +22,51 @@
     }
 BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
-BI_GPU_LINEAR_GRID(linear_192x192, 192, 192)
-BI_GPU_LINEAR_GRID(linear_256x128, 256, 128)
-BI_GPU_LINEAR_GRID(linear_256x64, 256, 64)
-BI_GPU_LINEAR_GRID(linear_192x96, 192, 96)
-BI_GPU_LINEAR_GRID(linear_128x64, 128, 64)
-BI_GPU_LINEAR_GRID(linear_32x64, 32, 64)
-BI_GPU_LINEAR_GRID(linear_32x32, 32, 32)
 BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
+
+/* A result beside y, or in another place than y, is Hopper's alone: graphs have it where that can
+ * be taken. */
+static inline bool bi_gpu_is_product(const struct bi_gpu_call *call, bool half, bool gated)
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
+    return !p->also && !p->odd && (call->half_in & 1) == half && (p->gated != 0) == gated;
+}
+
+/* Few tiles leave most of the chip idle: then the 64 x 64 entry, which gives the same bits. */
+static inline bool bi_gpu_is_few(const struct bi_gpu_call *call)
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
+    return bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) < 2 * call->units;
+}
+
+/* The same in float32, where the small entry reads eight times as much for what it makes. */
+static inline bool bi_gpu_is_few_f32(const struct bi_gpu_call *call)
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
+    const int64_t tiles = bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128);
+    return !p->gated && (tiles <= 1 || 4 * tiles < call->units);
+}
+
+BI_GPU_TAKES(product_f16_f16, bi_gpu_is_product(call, true, false) && (call->half_out & 1))
+BI_GPU_TAKES(product_f16_f32, bi_gpu_is_product(call, true, false) && !(call->half_out & 1))
+BI_GPU_TAKES(few_f16_f16, bi_gpu_takes_product_f16_f16(call) && bi_gpu_is_few(call))
+BI_GPU_TAKES(few_f16_f32, bi_gpu_takes_product_f16_f32(call) && bi_gpu_is_few(call))
+BI_GPU_TAKES(gates, bi_gpu_is_product(call, true, true) && (call->half_out & 1))
+BI_GPU_TAKES(few_gates, bi_gpu_takes_gates(call) && bi_gpu_is_few(call))
+BI_GPU_TAKES(product_f32,
+             bi_gpu_is_product(call, false, false) || bi_gpu_is_product(call, false, true))
+BI_GPU_TAKES(few_f32, bi_gpu_takes_product_f32(call) && bi_gpu_is_few_f32(call))
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_linear(E) \
-    E(linear_f16_f16, linear, linear, 256, 81920, linear)                   \
-    E(linear_f16_f32, linear, linear, 256, 81920, linear)                   \
-    E(linear_small_f16_f16, linear, linear, 128, 40960, linear_small)       \
-    E(linear_small_f16_f32, linear, linear, 128, 40960, linear_small)       \
-    E(linear_gated_f16_f16, linear, linear, 256, 81920, linear)             \
-    E(linear_gated_small_f16_f16, linear, linear, 128, 40960, linear_small) \
-    E(linear_f32, linear_f32, linear, 256, 16896, linear)                   \
-    E(linear_small_f32, linear_f32, linear, 256, 16896, linear_small_f32)
+    E(linear_small_f16_f16, linear, linear, 128, 40960, linear_small, few_f16_f16)     \
+    E(linear_f16_f16, linear, linear, 256, 81920, linear, product_f16_f16)             \
+    E(linear_small_f16_f32, linear, linear, 128, 40960, linear_small, few_f16_f32)     \
+    E(linear_f16_f32, linear, linear, 256, 81920, linear, product_f16_f32)             \
+    E(linear_gated_small_f16_f16, linear, linear, 128, 40960, linear_small, few_gates) \
+    E(linear_gated_f16_f16, linear, linear, 256, 81920, linear, gates)                 \
+    E(linear_small_f32, linear_f32, linear, 256, 16896, linear_small_f32, few_f32)     \
+    E(linear_f32, linear_f32, linear, 256, 16896, linear, product_f32)
 /* clang-format on */
 
 #endif

@@ -17,8 +17,8 @@ static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_cou
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_mean_pool(E) \
-    E(mean_pool_f32, mean_pool, mean_pool, 256, 4096, mean_pool) \
-    E(mean_pool_f16, mean_pool, mean_pool, 256, 4096, mean_pool)
+    E(mean_pool_f32, mean_pool, mean_pool, 256, 4096, mean_pool, f32) \
+    E(mean_pool_f16, mean_pool, mean_pool, 256, 4096, mean_pool, f16)
 /* clang-format on */
 
 #endif

@@ -11,8 +11,8 @@ BI_GPU_ROWS_GRID(mul)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_mul(E) \
-    E(mul_f32, mul, mul, 256, 0, mul) \
-    E(mul_f16, mul, mul, 256, 0, mul)
+    E(mul_f32, mul, mul, 256, 0, mul, f32) \
+    E(mul_f16, mul, mul, 256, 0, mul, f16)
 /* clang-format on */
 
 #endif

@@ -18,9 +18,9 @@ static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_coun
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_norm_act(E) \
-    E(norm_act_f32_f32, pairs, norm_act, 256, 0, norm_act) \
-    E(norm_act_f32_f16, pairs, norm_act, 256, 0, norm_act) \
-    E(norm_act_f16_f16, pairs, norm_act, 256, 0, norm_act)
+    E(norm_act_f32_f32, pairs, norm_act, 256, 0, norm_act, f32_f32) \
+    E(norm_act_f32_f16, pairs, norm_act, 256, 0, norm_act, f32_f16) \
+    E(norm_act_f16_f16, pairs, norm_act, 256, 0, norm_act, f16_f16)
 /* clang-format on */
 
 #endif

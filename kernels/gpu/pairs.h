@@ -12,12 +12,12 @@ BI_GPU_ROWS_GRID(pair_pool)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_pairs(E) \
-    E(pair_diff_f32_f32, pairs, pair_diff, 256, 0, pair_diff) \
-    E(pair_diff_f32_f16, pairs, pair_diff, 256, 0, pair_diff) \
-    E(pair_diff_f16_f16, pairs, pair_diff, 256, 0, pair_diff) \
-    E(pair_pool_f16_f32, pairs, pair_pool, 256, 0, pair_pool) \
-    E(pair_pool_f16_f16, pairs, pair_pool, 256, 0, pair_pool) \
-    E(pair_pool_f32_f32, pairs, pair_pool, 256, 0, pair_pool)
+    E(pair_diff_f32_f32, pairs, pair_diff, 256, 0, pair_diff, f32_f32) \
+    E(pair_diff_f32_f16, pairs, pair_diff, 256, 0, pair_diff, f32_f16) \
+    E(pair_diff_f16_f16, pairs, pair_diff, 256, 0, pair_diff, f16_f16) \
+    E(pair_pool_f16_f32, pairs, pair_pool, 256, 0, pair_pool, f16_f32) \
+    E(pair_pool_f16_f16, pairs, pair_pool, 256, 0, pair_pool, f16_f16) \
+    E(pair_pool_f32_f32, pairs, pair_pool, 256, 0, pair_pool, f32_f32)
 /* clang-format on */
 
 #endif

@@ -9,7 +9,7 @@
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_positions(E) \
-    E(positions_f32, positions, positions, 256, 0, tokens)
+    E(positions_f32, positions, positions, 256, 0, tokens, f32)
 /* clang-format on */
 
 #endif

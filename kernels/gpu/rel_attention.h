@@ -19,10 +19,14 @@
 BI_GPU_REL_GRID(rel_attention_f16, 64)
 BI_GPU_REL_GRID(rel_attention_f32, 32)
 
+BI_GPU_TAKES_OF(rel_f16, rel_attention,
+                (call->half_in & 1) && p->key_dim <= 64 && p->value_dim <= 192)
+BI_GPU_TAKES_OF(rel_f32, rel_attention, !(call->half_in & 1) && p->value_dim <= 192)
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_rel_attention(E) \
-    E(rel_attention_f16, rel_attention, rel_attention, 128, 62208, rel_attention_f16) \
-    E(rel_attention_f32, rel_attention, rel_attention, 256, 45564, rel_attention_f32)
+    E(rel_attention_f16, rel_attention, rel_attention, 128, 62208, rel_attention_f16, rel_f16) \
+    E(rel_attention_f32, rel_attention, rel_attention, 256, 45564, rel_attention_f32, rel_f32)
 /* clang-format on */
 
 #endif

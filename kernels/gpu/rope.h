@@ -9,9 +9,9 @@
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_rope(E) \
-    E(rope_f32, rope, rope, 256, 0, tokens)     \
-    E(rope_f16, rope, rope, 256, 0, tokens)     \
-    E(rope_f32_f16, rope, rope, 256, 0, tokens)
+    E(rope_f32, rope, rope, 256, 0, tokens, f32_f32)     \
+    E(rope_f16, rope, rope, 256, 0, tokens, f16)         \
+    E(rope_f32_f16, rope, rope, 256, 0, tokens, f32_f16)
 /* clang-format on */
 
 #endif

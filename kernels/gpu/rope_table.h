@@ -11,7 +11,7 @@ BI_GPU_ROWS_GRID(rope_table)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_rope_table(E) \
-    E(rope_table_f32, rope_table, rope_table, 256, 0, rope_table)
+    E(rope_table_f32, rope_table, rope_table, 256, 0, rope_table, f32)
 /* clang-format on */
 
 #endif

@@ -11,7 +11,7 @@ BI_GPU_ROWS_GRID(scale_rows)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_scale_rows(E) \
-    E(scale_rows_f32, scale_rows, scale_rows, 256, 0, scale_rows)
+    E(scale_rows_f32, scale_rows, scale_rows, 256, 0, scale_rows, f32)
 /* clang-format on */
 
 #endif

@@ -11,9 +11,9 @@ BI_GPU_ROWS_GRID(select_rows)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_select_rows(E) \
-    E(select_rows_f32, select_rows, select_rows, 256, 0, select_rows)     \
-    E(select_rows_f16, select_rows, select_rows, 256, 0, select_rows)     \
-    E(select_rows_f32_f16, select_rows, select_rows, 256, 0, select_rows)
+    E(select_rows_f32, select_rows, select_rows, 256, 0, select_rows, f32_f32)     \
+    E(select_rows_f16, select_rows, select_rows, 256, 0, select_rows, f16)         \
+    E(select_rows_f32_f16, select_rows, select_rows, 256, 0, select_rows, f32_f16)
 /* clang-format on */
 
 #endif

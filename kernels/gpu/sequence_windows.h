@@ -9,7 +9,7 @@
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_sequence_windows(E) \
-    E(sequence_windows_f32, sequence_windows, sequence_windows, 256, 0, tokens)
+    E(sequence_windows_f32, sequence_windows, sequence_windows, 256, 0, tokens, f32)
 /* clang-format on */
 
 #endif

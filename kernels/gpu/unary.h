@@ -11,8 +11,8 @@ BI_GPU_ROWS_GRID(unary)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_unary(E) \
-    E(unary_f32, unary, unary, 256, 0, unary) \
-    E(unary_f16, unary, unary, 256, 0, unary)
+    E(unary_f32, unary, unary, 256, 0, unary, f32) \
+    E(unary_f16, unary, unary, 256, 0, unary, f16)
 /* clang-format on */
 
 #endif

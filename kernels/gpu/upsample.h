@@ -11,7 +11,7 @@ BI_GPU_ROWS_GRID(upsample)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_upsample(E) \
-    E(upsample_f32, pairs, upsample, 256, 0, upsample)
+    E(upsample_f32, pairs, upsample, 256, 0, upsample, f32)
 /* clang-format on */
 
 #endif

@@ -81,25 +81,6 @@ static void give_for(struct ck *ck, void *p)
 
 /* ---- entries ---- */
 
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
-                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
-#define E(name, module, params, threads, shared, grid) #params,
-static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)};
-#undef E
-
-/* Is the entry of this op? Params are named after it, those with more maps than others with a word more. */
-static bool is_of(size_t entry, const char *op)
-{
-    const char *params = params_of[entry];
-    return !strcmp(!strcmp(params, "linear_followed") ? "linear" : params, op);
-}
-
-/* Goes with the entry before it (bi_gpu_parts). */
-static bool is_later_part(size_t entry)
-{
-    return !strncmp(entries[entry].name, "then_", 5);
-}
-
 /* Which arrays of an entry are f16, and how far off it may be (ck_entry); NULL: nothing says. */
 static const struct ck_entry *precision_of(const char *name)
 {
@@ -142,7 +123,7 @@ static const char *followed_by(const struct ck_case *c)
 /* Does an entry of gpu_entries_sm90.h? */
 static bool serves_sm90(size_t entry, const struct ck_case *c)
 {
-    const char *name = entries[entry].name, *d = strstr(name, "_d");
+    const char *name = bi_gpu_entries[entry].name, *d = strstr(name, "_d");
     int width, rows, columns;
     if (!strcmp(c->entry, "rel_attention")) {
         const struct bi_rel_attention_params *p = (const void *)c->params;
@@ -174,9 +155,10 @@ static bool serves_sm90(size_t entry, const struct ck_case *c)
 /* Does the entry serve the case? attention_d64 takes head widths of 33 to 64. */
 static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
 {
-    const char *name = entries[entry].name, *d = strstr(name, "_d");
+    const char *name = bi_gpu_entries[entry].name, *d = strstr(name, "_d");
     int width, least;
-    if (!is_of(entry, c->entry) || is_later_part(entry))
+    if (strcmp(bi_gpu_kernel(&bi_gpu_entries[entry]), c->entry) ||
+        bi_gpu_is_later_part(&bi_gpu_entries[entry]))
         return false;
     if (!strcmp(name, "attention_contacts_plain_f16"))
         return !has(c, CK_AT(attention_contacts, table)) &&
@@ -184,7 +166,7 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
     if (!strcmp(c->entry, "layernorm") &&
         has(c, CK_AT(layernorm, table)) != (strstr(name, "_rotated") != NULL))
         return false;
-    if (entries[entry].head)
+    if (bi_gpu_entries[entry].sm90)
         return ck->device && device_facts(ck->device)->hopper && serves_sm90(entry, c);
     if (followed_by(c))
         return false;
@@ -459,8 +441,8 @@ static void fail(struct ck *ck, const struct ck_case *c, size_t e, int t, const 
     ck->of[e][t].failures++;
     if (ck->printed++ < 40)
         fprintf(stderr, "checkkernel_gpu: %s: %s: %s: case %ld (%s): %s; --seed=%llu\n",
-                ck->op->stem, entries[e].name, targets[t]->name, ck->at, c->note ? c->note : "",
-                what, (unsigned long long)ck->dice.seed);
+                ck->op->stem, bi_gpu_entries[e].name, targets[t]->name, ck->at,
+                c->note ? c->note : "", what, (unsigned long long)ck->dice.seed);
 }
 
 /* Everything of an output that is not a row of the batch still holds the pattern. */
@@ -480,7 +462,7 @@ static bool canaries_intact(const struct image *m, int64_t live, int64_t width)
 static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t, const struct batch *b,
                     const struct run *expected, const struct run *got)
 {
-    const struct ck_entry *p = precision_of(entries[e].name);
+    const struct ck_entry *p = precision_of(bi_gpu_entries[e].name);
     struct result *result = &ck->of[e][t];
     /* operands below 2^-14 are lost: a few of hundreds in a sum, each with up to 2^-14 of the other operand */
     const bool flushes = !ck->device && targets[t]->flushes;
@@ -588,15 +570,15 @@ static const char *emulate(struct ck *ck, size_t e, int t, const void *params,
                            const struct bi_counts *bucket)
 {
     const char *error = NULL;
-    for (size_t end = e + (size_t)bi_gpu_parts(&entries[e]); e < end && !error; e++) {
-        struct bi_emu_launch launch = {.run = find_kernel(targets[t], entries[e].name),
+    for (size_t end = e + (size_t)bi_gpu_parts(&bi_gpu_entries[e]); e < end && !error; e++) {
+        struct bi_emu_launch launch = {.run = find_kernel(targets[t], bi_gpu_entries[e].name),
                                        .params = params,
                                        .wave = targets[t]->wave,
                                        .flushes = targets[t]->flushes,
-                                       .block = entries[e].threads,
-                                       .shared_size = entries[e].shared,
+                                       .block = bi_gpu_entries[e].threads,
+                                       .shared_size = bi_gpu_entries[e].shared,
                                        .seed = ck_next(&ck->dice.random)};
-        entries[e].grid(params, bucket, launch.grid);
+        bi_gpu_entries[e].grid(params, bucket, launch.grid);
         error = bi_emu_run(&launch);
     }
     return error;
@@ -606,8 +588,8 @@ static struct run run_once(struct ck *ck, const struct ck_case *c, size_t e, int
                            const struct batch *b)
 {
     struct bi_counts bucket;
-    struct run run = new_run(ck, c, b, precision_of(entries[e].name), true, &bucket);
-    const char *error = ck->device ? device_run(ck->device, &entries[e], run.params, &bucket)
+    struct run run = new_run(ck, c, b, precision_of(bi_gpu_entries[e].name), true, &bucket);
+    const char *error = ck->device ? device_run(ck->device, &bi_gpu_entries[e], run.params, &bucket)
                                    : emulate(ck, e, t, run.params, &bucket);
     if (error)
         fail(ck, c, e, t, error);
@@ -721,14 +703,14 @@ static bool uses_matrix_units(const char *name)
 
 static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b)
 {
-    const struct ck_entry *p = precision_of(entries[e].name);
+    const struct ck_entry *p = precision_of(bi_gpu_entries[e].name);
     struct bi_counts bucket;
     struct run expected = new_run(ck, c, b, p, false, &bucket);
     c->reference(expected.params);
     for (int t = 0; t < N_TARGETS; t++) {
         if (ck->device ? t > 0
                        : (ck->target && strcmp(ck->target, targets[t]->name)) ||
-                             (targets[t]->flushes && !uses_matrix_units(entries[e].name)))
+                             (targets[t]->flushes && !uses_matrix_units(bi_gpu_entries[e].name)))
             continue;
         ck->of[e][t].cases++;
         struct run run = run_once(ck, c, e, t, b);
@@ -737,8 +719,8 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
         if (!same_outputs(c, b, &run, &again))
             fail(ck, c, e, t, "depends on the order of blocks and waves, or on alignment");
         free_run(ck, b, &again);
-        for (size_t o = 0; p->same_as && o < BI_COUNT(entries); o++) {
-            if (strcmp(entries[o].name, p->same_as))
+        for (size_t o = 0; p->same_as && o < BI_GPU_N_ENTRIES; o++) {
+            if (strcmp(bi_gpu_entries[o].name, p->same_as))
                 continue;
             struct run other = run_once(ck, c, o, t, b);
             if (!same_outputs(c, b, &run, &other))
@@ -773,10 +755,10 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     ck->dice.random = random ^ (uint64_t)ck->at;
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
     fill_batch(ck, c, &b);
-    for (size_t e = 0; e < BI_COUNT(entries); e++)
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
         if (serves(ck, e, c)) {
             any = true;
-            if (strstr(entries[e].name, ck->entry))
+            if (strstr(bi_gpu_entries[e].name, ck->entry))
                 check_entry(ck, c, e, &b);
         }
     if (!any && ck->printed++ < 40)
@@ -806,19 +788,19 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     bucket = *counts;
     ck_fixed_copies(c, want, params);
     c->reference(params);
-    for (size_t e = 0; e < BI_COUNT(entries); e++)
-        for (int t = 0; t < N_TARGETS && !strcmp(entries[e].name, name); t++) {
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
+        for (int t = 0; t < N_TARGETS && !strcmp(bi_gpu_entries[e].name, name); t++) {
             if (targets[t]->flushes)
                 continue;
-            struct bi_emu_launch launch = {.run = find_kernel(targets[t], entries[e].name),
+            struct bi_emu_launch launch = {.run = find_kernel(targets[t], bi_gpu_entries[e].name),
                                            .params = params,
                                            .wave = targets[t]->wave,
-                                           .block = entries[e].threads,
-                                           .shared_size = entries[e].shared,
+                                           .block = bi_gpu_entries[e].threads,
+                                           .shared_size = bi_gpu_entries[e].shared,
                                            .seed = ck_next(&ck->dice.random)};
             const char *error;
             ck_fixed_copies(c, have, params);
-            entries[e].grid(params, &bucket, launch.grid);
+            bi_gpu_entries[e].grid(params, &bucket, launch.grid);
             if ((error = bi_emu_run(&launch)))
                 fail(ck, &named, e, t, error);
             ck_fixed_compare(c, want, have, 2 * c->absolute, 2 * c->relative, text);
@@ -857,7 +839,8 @@ static const char *time_launch(struct ck *ck, size_t e, const void *params,
     enum { LAUNCHES = 20, REPLAYS = 7 };
     double took[REPLAYS] = {0};
     struct device_graph *graph;
-    const char *error = device_record(ck->device, &entries[e], params, bucket, LAUNCHES, &graph);
+    const char *error = device_record(ck->device, &bi_gpu_entries[e], params, bucket, LAUNCHES,
+                                      &graph);
     for (int i = 0; !error && i < REPLAYS; i++)
         error = device_replay(ck->device, graph, &took[i]);
     device_forget(ck->device, graph);
@@ -868,7 +851,7 @@ static const char *time_launch(struct ck *ck, size_t e, const void *params,
 static void time_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b,
                        double flops)
 {
-    const struct ck_entry *p = precision_of(entries[e].name);
+    const struct ck_entry *p = precision_of(bi_gpu_entries[e].name);
     struct bi_counts bucket;
     struct run run = new_run(ck, c, b, p, true, &bucket);
     double seconds = 0, bytes = 0;
@@ -879,11 +862,12 @@ static void time_entry(struct ck *ck, const struct ck_case *c, size_t e, const s
         bytes += c->arrays[i].absent
                      ? 0
                      : (double)run.of[i].item * (double)b->live[i] * (double)c->arrays[i].width;
-    const double compute = flops / (uses_matrix_units(entries[e].name) ? peak_f16 : peak_f32);
+    const double compute = flops /
+                           (uses_matrix_units(bi_gpu_entries[e].name) ? peak_f16 : peak_f32);
     const double memory = bytes / peak_memory, floor = compute > memory ? compute : memory;
     if (!error)
         printf("%-26s %-22s %6d tokens %9.1f us %7.1f TFLOP/s %7.0f GB/s %5.1f %% of %s\n",
-               entries[e].name, c->note ? c->note : "", b->counts.n_tokens, seconds * 1e6,
+               bi_gpu_entries[e].name, c->note ? c->note : "", b->counts.n_tokens, seconds * 1e6,
                flops / seconds * 1e-12, bytes / seconds * 1e-9, 100 * floor / seconds,
                compute > memory ? "compute" : "memory");
     fflush(stdout);
@@ -906,8 +890,8 @@ static void time_case(struct ck *ck, const struct ck_case *c)
             memcpy(b.values[i] + r * c->arrays[i].width,
                    once.values[i] + r % once.live[i] * c->arrays[i].width,
                    sizeof(float) * (size_t)c->arrays[i].width);
-    for (size_t e = 0; e < BI_COUNT(entries); e++)
-        if (serves(ck, e, c) && strstr(entries[e].name, ck->entry))
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
+        if (serves(ck, e, c) && strstr(bi_gpu_entries[e].name, ck->entry))
             time_entry(ck, c, e, &b, c->flops * n);
     free(lengths);
     free_batch(&once);
@@ -923,7 +907,7 @@ static void run_op(struct ck *ck, const struct ck_op *op)
     memset(ck->of, 0, sizeof ck->of);
     ck->at = 0;
     op->cases(ck);
-    for (size_t e = 0; e < BI_COUNT(entries); e++)
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
         for (int t = 0; t < N_TARGETS; t++) {
             const struct result *r = &ck->of[e][t];
             if (ck->bench && !r->failures)
@@ -933,7 +917,7 @@ static void run_op(struct ck *ck, const struct ck_op *op)
             if (r->cases)
                 printf("%-18s %-22s %-6s %4ld cases %5ld checks %3ld failed   nmse %-8.2g "
                        "max error %.2g\n",
-                       op->stem, entries[e].name, ck->device ? "device" : targets[t]->name,
+                       op->stem, bi_gpu_entries[e].name, ck->device ? "device" : targets[t]->name,
                        r->cases, r->checks, r->failures, r->nmse, r->error);
         }
     fflush(stdout);
@@ -947,7 +931,7 @@ int main(int argc, char **argv)
         .dice = {.seed = 1, .tiles = tiles, .n_tiles = BI_COUNT(tiles)}, .every = 1, .entry = ""};
     const char *part = "", *v;
 
-    _Static_assert(BI_COUNT(entries) <= MAX_ENTRIES, "enlarge MAX_ENTRIES");
+    _Static_assert((int)BI_GPU_N_ENTRIES <= (int)MAX_ENTRIES, "enlarge MAX_ENTRIES");
     for (int i = 1; i < argc; i++) {
         if ((v = ck_value_of(argv[i], "--op=")))
             part = v;
@@ -975,11 +959,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "checkkernel_gpu: --bench times a --device\n");
         return 2;
     }
-    for (size_t e = 0; e < BI_COUNT(entries); e++)
-        if (strncmp(params_of[e], "align", 5) && /* of no graph: align_gpu_test.c */
-            !precision_of(entries[e].name) && !is_later_part(e)) {
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
+        if (strncmp(bi_gpu_entries[e].name, "align", 5) && /* align_gpu_test.c */
+            !precision_of(bi_gpu_entries[e].name) && !bi_gpu_is_later_part(&bi_gpu_entries[e])) {
             fprintf(stderr, "checkkernel_gpu: %s has f16 in its name, and no ck_entry\n",
-                    entries[e].name);
+                    bi_gpu_entries[e].name);
             return 1;
         }
     if (ck.bench)

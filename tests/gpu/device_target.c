@@ -178,9 +178,9 @@ static const char *make_ready(struct device_target *d, struct ready *r,
     r->params = memcpy(r->plain, params, sizeof r->plain);
     r->n_parts = bi_gpu_parts(e);
     for (int i = 0; i < r->n_parts; i++)
-        bi_gpu_grid(&d->facts, e + i, params, bucket, r->grid[i]);
+        bi_gpu_entry_grid(e + i, params, bucket, d->facts.n_units, r->grid[i]);
     translate(d, r->plain);
-    if (e->head) {
+    if (e->sm90) {
         if ((code = bi_gpu_sm90_params(d->driver, d->gpu, e, r->plain, bucket->n_tokens, r->own)))
             return failed(d, "tensor map", code);
         r->params = r->own;

@@ -7,7 +7,7 @@
 static const unsigned char image[] = {120, 218, 171, 119, 245, 113, 43, 73,
                                       45,  46,  1,   0,   13,  98,  3,  23};
 const struct bi_gpu_blob bi_gpu_blobs[] = {
-#define E(name, module, params, threads, shared, grid)                                             \
+#define E(name, module, params, ...)                                                               \
     {"sm_80", #module, NULL, image, sizeof image, 8},                                              \
         {"gfx90a", #module, NULL, image, sizeof image, 8},                                         \
         {"gfx11-generic", #module, NULL, image, sizeof image, 8},

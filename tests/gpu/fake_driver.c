@@ -57,7 +57,7 @@ static const struct {
     const char *name;
     size_t params;
 } entries[] = {
-#define E(name, module, params, threads, shared, grid) {#name, sizeof(struct bi_##params##_params)},
+#define E(name, module, params, ...) {#name, sizeof(struct bi_##params##_params)},
     BI_GPU_ENTRIES(E)
 #undef E
 };

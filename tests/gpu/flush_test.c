@@ -12,7 +12,6 @@ enum { KEYS = 2048, QUERIES = 64, MOST_WIDTH = 192 };
 
 static const struct bi_emu_target *const targets[] = {&bi_emu_nvidia, &bi_emu_cdna, &bi_emu_cdna2,
                                                       &bi_emu_rdna};
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)};
 
 static uint16_t q[KEYS * MOST_WIDTH], k[KEYS * MOST_WIDTH], v[KEYS * MOST_WIDTH],
     y[KEYS * MOST_WIDTH], r[(2 * KEYS - 1) * MOST_WIDTH];
@@ -36,7 +35,7 @@ static void fill(int keys, int key_width, int value_width)
 static void check(const char *name, const void *params, int rows, int width)
 {
     const double want = (KEYS - 1) / (exp(11) + KEYS - 1);
-    const struct bi_gpu_entry *e = entries;
+    const struct bi_gpu_entry *e = bi_gpu_entries;
     while (strcmp(e->name, name))
         e++;
     for (size_t t = 0; t < BI_COUNT(targets); t++) {

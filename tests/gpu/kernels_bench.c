@@ -13,9 +13,6 @@
 
 enum { POOL_SIZE = 1 << 20 }; /* counts and starts of one kernel at a time */
 
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
-                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
-
 struct kernels {
     struct device_target *device;
     int launches; /* of one replay */
@@ -100,20 +97,16 @@ static struct timed *new_timed(struct kernels *k, const int32_t *lengths, int n_
 /* Records the entry that the engine takes for the launch; NULL after a message to stderr. */
 static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket_tokens)
 {
-    const char *error = "the engine names an entry that is in no table";
+    const char *error = "no entry takes it";
     struct bi_counts bucket = *t->counts;
-    char name[64];
     bucket.n_tokens = bucket.n_rows = bucket_tokens;
-    bi_gpu_entry_name(device_facts(t->kernels->device), l, name, sizeof name);
-    for (size_t i = 0; i < BI_COUNT(entries); i++)
-        if (!strcmp(entries[i].name, name))
-            t->entry = &entries[i];
+    t->entry = bi_gpu_entry_of(device_facts(t->kernels->device), l);
     if (t->entry)
         error = device_record(t->kernels->device, t->entry, l->params, &bucket,
                               t->kernels->launches, &t->graph);
     if (!error)
         return t;
-    fprintf(stderr, "kernels_bench: %s: %s\n", name, error);
+    fprintf(stderr, "kernels_bench: %s: %s\n", l->entry, error);
     timed_free(t);
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* entries_test.c - which entry of the GPU kernels a product becomes (engine/entries.c): the tiles that were
+/* entries_test.c - which entry of the GPU kernels a product becomes (kernels/gpu/table.c): the tiles that were
  * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. The tensor
  * maps of those whose rows come in twos or in boxes. That something chooses each entry. And the code of every entry is in this build, where it is
  * built with GPU code. */
@@ -14,8 +14,14 @@
 static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true},
                                  other = {.n_units = 108};
 
-static const struct bi_gpu_entry entries[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)
-                                                  BI_GPU_ENTRIES_SM90(BI_GPU_ENTRY_SM90)};
+/* The entries that a name may belong to. */
+static const struct bi_gpu_entry *entry_called(const char *name)
+{
+    const struct bi_gpu_entry *e = bi_gpu_entries;
+    while (e->name && strcmp(e->name, name))
+        e++;
+    return e->name ? e : NULL;
+}
 
 enum kind { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED };
 
@@ -34,7 +40,7 @@ struct product {
 static const char *name_of(const struct bi_gpu_facts *facts, const struct product *c)
 {
     static _Alignas(64) float room[64];
-    static char name[64];
+    const struct bi_gpu_entry *e;
     struct bi_launch l = {
         .entry = "linear", .in_dtype = {BI_F16}, .out_dtype = {c->full ? BI_F32 : BI_F16}};
     struct bi_linear_params p = {.x = room,
@@ -68,8 +74,8 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
         p.y = NULL;
     }
     memcpy(l.params, &p, sizeof p);
-    bi_gpu_entry_name(facts, &l, name, sizeof name);
-    return name;
+    e = bi_gpu_entry_of(facts, &l);
+    return e ? e->name : "none";
 }
 
 /* Sizes of models, by what was measured (docs/performance.md). */
@@ -127,14 +133,6 @@ static void chosen(void)
     CHECK(!strcmp(name_of(&other, &cases[5]), "linear_f16_f32"));
 }
 
-static bool is_entry(const char *name)
-{
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        if (!strcmp(entries[i].name, name))
-            return true;
-    return false;
-}
-
 /* Whatever the sizes: an entry, which takes the arrays. */
 static void any(void)
 {
@@ -160,28 +158,24 @@ static void any(void)
             c.full = false;
         const char *name = name_of(&hopper, &c);
         const size_t bits = (size_t)(c.n | c.off) * (c.full ? 4 : 2);
-        if (!CHECK(is_entry(name)))
+        if (!CHECK(entry_called(name)))
             fprintf(stderr, "    %lld x %d x %d: %s is no entry\n", (long long)c.rows, c.n, c.k,
                     name);
         if (sscanf(name, "linear_sm90_%dx%d", &m, &n) == 2)
             CHECK(c.n % 2 == 0 && c.off % 2 == 0 && (m < 192 || bits % 16 == 0) &&
                   (c.kind != ROTATED || n >= 64));
-        if (!is_entry(name))
+        if (!entry_called(name))
             return;
     }
 }
 
 /* ---- is every entry chosen by something? ---- */
 
-#define E(name, module, params, threads, shared, grid) #params,
-static const char *const params_of[] = {BI_GPU_ENTRIES(E) BI_GPU_ENTRIES_SM90(E)};
-#undef E
-enum { N_ENTRIES = sizeof entries / sizeof *entries };
-
 static void mark(bool *reached, const char *name)
 {
-    for (size_t i = 0; i < N_ENTRIES; i++)
-        reached[i] = reached[i] || !strcmp(entries[i].name, name);
+    const struct bi_gpu_entry *e = entry_called(name);
+    if (e)
+        reached[e - bi_gpu_entries] = true;
 }
 
 /* Every product of `any`, on either device, and with operands in float32. */
@@ -209,16 +203,15 @@ static void mark_launches(bool *reached)
 {
     static _Alignas(64) float room[64];
     static const int widths[] = {16, 32, 64, 128, 256};
-    for (size_t i = 0; i < N_ENTRIES * 320; i++) {
+    for (size_t i = 0; i < BI_GPU_N_ENTRIES * 320; i++) {
         const struct bi_gpu_facts *facts = i % 2 ? &hopper : &other;
         const int types = (int)(i / 2 % 4), variant = (int)(i / 8 % 40),
                   width = widths[variant % 5];
-        const char *op = params_of[i / 320 % N_ENTRIES];
+        const char *op = bi_gpu_kernel(&bi_gpu_entries[i / 320]);
         struct bi_launch l = {.entry = op};
-        char name[64];
         l.in_dtype[0] = l.in_dtype[1] = types & 1 ? BI_F16 : BI_F32;
         l.out_dtype[0] = types & 2 ? BI_F16 : BI_F32;
-        if (!strcmp(op, "linear") || !strcmp(op, "linear_followed")) {
+        if (!strcmp(op, "linear")) {
             *(struct bi_linear_params *)l.params = (struct bi_linear_params){
                 .x = room,
                 .w = room,
@@ -229,7 +222,6 @@ static void mark_launches(bool *reached)
                 .k = 64,
                 .rows = variant % 2 ? 64 : 1 << 20,
                 .gated = variant & 4 ? 16 : 0};
-            l.entry = "linear";
         } else if (!strcmp(op, "attention")) {
             *(struct bi_attention_params *)l.params = (struct bi_attention_params){
                 .q = room,
@@ -273,8 +265,9 @@ static void mark_launches(bool *reached)
         } else if (!strncmp(op, "align", 5)) {
             continue; /* of no graph */
         }
-        bi_gpu_entry_name(facts, &l, name, sizeof name);
-        mark(reached, name);
+        const struct bi_gpu_entry *e = bi_gpu_entry_of(facts, &l);
+        if (e)
+            reached[e - bi_gpu_entries] = true;
     }
 }
 
@@ -293,13 +286,13 @@ static void mark_alignments(bool *reached)
 
 static void reachable(void)
 {
-    bool reached[N_ENTRIES] = {false};
+    bool reached[BI_GPU_N_ENTRIES] = {false};
     mark_products(reached);
     mark_launches(reached);
     mark_alignments(reached);
-    for (size_t i = 0; i < N_ENTRIES; i++) /* parts go with the entry before them */
-        if (!CHECK(reached[i] || !strncmp(entries[i].name, "then_", 5)))
-            fprintf(stderr, "    nothing chooses %s\n", entries[i].name);
+    for (size_t i = 0; i < BI_GPU_N_ENTRIES; i++) /* parts go with the entry before them */
+        if (!CHECK(reached[i] || bi_gpu_is_later_part(&bi_gpu_entries[i])))
+            fprintf(stderr, "    nothing chooses %s\n", bi_gpu_entries[i].name);
 }
 
 /* ---- tensor maps ---- */
@@ -327,9 +320,7 @@ static void check_maps(const char *name, const struct bi_linear_params *p,
 {
     static const struct bi_gpu_driver driver = {.tensor_map = make};
     _Alignas(64) unsigned char out[BI_GPU_SM90_PARAMS], params[BI_PARAMS_SIZE] = {0};
-    const struct bi_gpu_entry *e = entries;
-    while (strcmp(e->name, name))
-        e++;
+    const struct bi_gpu_entry *e = entry_called(name);
     memcpy(params, p, sizeof *p);
     memset(out, 0xee, sizeof out);
     CHECK_EQ(bi_gpu_sm90_params(&driver, NULL, e, params, 0, out), 0);
@@ -451,20 +442,18 @@ static bool holds(const struct bi_gpu_blob *blob, const char *name)
     return found && entries_there == (blob->entry != NULL);
 }
 
-static void code_of(const char *arch, size_t first, size_t end)
+static void code_of(const char *arch)
 {
     const struct bi_gpu_facts facts = {.arch = {arch}};
-    for (size_t i = first; i < end; i++) {
-        const struct bi_gpu_blob *blob = bi_gpu_find_blob(&facts, &entries[i]);
-        if (!CHECK(blob && holds(blob, entries[i].name)))
-            fprintf(stderr, "    %s: no code of %s\n", arch, entries[i].name);
+    for (const struct bi_gpu_entry *e = bi_gpu_entries; e->name; e++) {
+        const struct bi_gpu_blob *blob = bi_gpu_find_blob(&facts, e);
+        if ((!e->sm90 || !strcmp(arch, "sm_90a")) && !CHECK(blob && holds(blob, e->name)))
+            fprintf(stderr, "    %s: no code of %s\n", arch, e->name);
     }
 }
 
 int main(void)
 {
-    static const struct bi_gpu_entry portable[] = {BI_GPU_ENTRIES(BI_GPU_ENTRY)};
-    const size_t n = sizeof portable / sizeof *portable, all = sizeof entries / sizeof *entries;
     chosen();
     any();
     reachable();
@@ -473,8 +462,7 @@ int main(void)
         static const char *const archs[] = {"sm_80",  "sm_90a",  "gfx908",       "gfx90a",
                                             "gfx942", "gfx1100", "gfx11-generic"};
         for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-            code_of(archs[i], 0, n);
-        code_of("sm_90a", n, all);
+            code_of(archs[i]);
     }
     return test_report();
 }
