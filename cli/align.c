@@ -2,14 +2,14 @@
  *
  * Pairs in order are read ahead by threads, aligned and written in a stream; the other
  * pairings, and SAM, whose header names every target, read both files first. Output is in the order
- * of the pairs. With --resume or --shard blocks of pairs go through a journal (align_job.c).
+ * of the pairs. With --resume or --shard blocks of pairs go through a journal (align_job.c), and
+ * workers are sent blocks.
  *
- * Sections: costs, letters, options, files, pairs, the command. */
+ * Sections: letters, options, files, pairs, workers, the command. */
 #include "align.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     LOOK = 200,           /* records of each file that decide what letters these are; */
@@ -23,86 +23,18 @@ struct run {
     const char *format;  /* "tsv", "paf", "sam", "needle" */
     bioinfer_reader *reader[2];
     struct cli_pairs pairs;
-    struct cli_align_run align;
+    struct cli_align_job job;
+    struct cli_aligning *task; /* which is cli->task */
+    struct cli_pool *pool;     /* NULL: this process aligns */
     struct bioinfer_job_stats stats;
-    struct cli_align_out writer;
     struct cli_output out;
+    /* Where there are workers: */
+    struct cli_output packed; /* the block at hand */
+    bool source_failed, sink_failed;
+    bool told_note;
+    uint64_t n_done, n_failed, n_residues;
+    double cells;
 };
-
-/* ---- costs ---- */
-
-/* A decimal with at most 3 decimals, in thousandths. */
-static bool parse_cost(const char *name, const char *text, int64_t *thousandths)
-{
-    char *end;
-    double v = strtod(text, &end);
-
-    if (end == text || *end || !(v >= -10000 && v <= 10000)) {
-        cli_say(NULL, "--%s: '%s' is not a number from -10000 to 10000", name, text);
-        return false;
-    }
-    *thousandths = (int64_t)(v * 1000 + (v < 0 ? -0.5 : 0.5));
-    if ((double)*thousandths / 1000 - v > 1e-9 || v - (double)*thousandths / 1000 > 1e-9) {
-        cli_say(NULL, "--%s: '%s' has more than three decimals", name, text);
-        return false;
-    }
-    return true;
-}
-
-struct costs {
-    int64_t match, mismatch, open, extend; /* thousandths */
-};
-
-/* The smallest factor that makes all costs whole. */
-static int whole_factor(const struct costs *c)
-{
-    const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend};
-    int64_t common = 1000;
-
-    for (size_t i = 0; i < CLI_COUNT(costs); i++)
-        for (int64_t rest = costs[i] < 0 ? -costs[i] : costs[i]; rest;) {
-            const int64_t x = common % rest;
-            common = rest;
-            rest = x;
-        }
-    return (int)(1000 / common);
-}
-
-/* Checks the costs of a gap's first residue and of every other one. */
-static bool check_gaps(const struct costs *c)
-{
-    const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
-
-    if (open < 0 || extend < 0)
-        cli_say(NULL,
-                "gap costs: the first residue costs %.10g and every other one %.10g, "
-                "expected 0 or more",
-                open, extend);
-    else if (extend > open)
-        cli_say(NULL,
-                "gap costs: the first residue costs %.10g, every other one %.10g, expected "
-                "at most as much: a gap would cost more than two side by side; --gap-convention w "
-                "takes the sum of both costs for the first",
-                open, extend);
-    else
-        return true;
-    return false;
-}
-
-static bool read_costs(const struct cli_options *o, bool nucleotides, struct costs *c)
-{
-    *c = (struct costs){0, 0, nucleotides ? 10000 : 11000, nucleotides ? 500 : 1000};
-    if ((o->gap_open && !parse_cost("gap-open", o->gap_open, &c->open)) ||
-        (o->gap_extend && !parse_cost("gap-extend", o->gap_extend, &c->extend)) ||
-        (o->match && !parse_cost("match", o->match, &c->match)) ||
-        (o->mismatch && !parse_cost("mismatch", o->mismatch, &c->mismatch)))
-        return false;
-    if (o->gap_open && !o->gap_extend && c->extend > c->open && c->open >= 0)
-        c->extend = c->open;
-    if (o->gap_convention && !strcmp(o->gap_convention, "w"))
-        c->open += c->extend;
-    return check_gaps(c);
-}
 
 /* ---- letters ---- */
 
@@ -188,43 +120,27 @@ static bool guess_nucleotides(const struct run *run, const struct cli_side *a,
 
 /* ---- options ---- */
 
-/* MiB of one traceback. */
-static int64_t memory_limit(const struct cli_options *o)
-{
-    return o->memory_limit ? o->memory_limit : 1024;
-}
-
 /* Gives the residues that a record may have: a record of a small compressed file may be of any
  * length, and it is in memory three times while its pair is aligned. */
 static uint64_t longest_record(const struct cli_options *o)
 {
     enum { RESIDUES_PER_MIB = 50000 };
-    const uint64_t limit = (uint64_t)memory_limit(o);
+    const uint64_t limit = (uint64_t)cli_align_memory(o);
 
     if (o->max_length)
         return (uint64_t)o->max_length;
     return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
 }
 
-static bool is_built_in(const char *matrix)
-{
-    const char *name;
-
-    for (int i = 0; (name = bioinfer_align_matrix(i)); i++)
-        if (!strcasecmp(name, matrix))
-            return true;
-    return false;
-}
-
 /* All that changes results and is no file. Scores and tracebacks are the same on every device, but
  * what is too large for one is not. */
-static void describe_options(const struct run *run, const struct bioinfer_align_params *p,
-                             char *text, size_t size)
+static void describe_options(const struct run *run, char *text, size_t size)
 {
     static const char *const pairings[] = {"in-order", "all", "each-once"};
     static const char *const ties[] = {"parasail", "emboss", "wfa"};
     const struct cli_options *o = run->cli->options;
-    const struct cli_align_out *w = &run->writer;
+    const struct bioinfer_align_params *p = &run->task->params;
+    const struct cli_align_out *w = &run->task->writer;
     const bool gpu = o->device && strcmp(o->device, "auto") && strcmp(o->device, "cpu");
 
     snprintf(text, size,
@@ -232,86 +148,22 @@ static void describe_options(const struct run *run, const struct bioinfer_align_
              "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
              "device=%s memory-limit=%lld",
              run->format, o->score_only, w->plain ? "plain" : "extended",
-             pairings[run->pairs.pairing], (unsigned long long)run->align.job.most_pairs,
+             pairings[run->pairs.pairing], (unsigned long long)run->job.most_pairs,
              p->free_ends ? "ends-free" : "global", ties[p->ties],
              w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open, w->extend,
              w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
-             gpu ? (long long)memory_limit(o) : 0LL);
+             gpu ? (long long)cli_align_memory(o) : 0LL);
 }
 
-static int open_job(struct run *run, const struct bioinfer_align_params *p)
+static int open_job(struct run *run)
 {
     struct bioinfer_error err = {0};
     char options[1024];
     int st;
 
-    describe_options(run, p, options, sizeof options);
-    st = cli_align_job_open(&run->align.job, &run->writer, options, &err);
+    describe_options(run, options, sizeof options);
+    st = cli_align_job_open(&run->job, &run->task->writer, options, &err);
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
-}
-
-/* Opens the aligner, now that some records of both files are known. */
-static int open_aligner(struct run *run)
-{
-    const struct cli_side *a = &run->pairs.side[0];
-    const struct cli_side *b = &run->pairs.side[run->pairs.pairing != CLI_EACH_ONCE];
-    const struct cli_options *o = run->cli->options;
-    const char *matrix = o->matrix;
-    struct bioinfer_error err = {0};
-    bool simple = o->match || o->mismatch, nucleotides = simple;
-    struct costs c;
-    int scale, st;
-
-    if (!matrix && !simple)
-        matrix = guess_nucleotides(run, a, b) ? "EDNAFULL" : "BLOSUM62";
-    nucleotides = simple || !strcasecmp(matrix, "EDNAFULL");
-    if (!read_costs(o, nucleotides, &c))
-        return CLI_EXIT_USAGE;
-    scale = whole_factor(&c);
-    struct bioinfer_align_params p = BIOINFER_PARAMS(
-        struct bioinfer_align_params, .matrix = matrix, .gap_open = (int)(c.open * scale / 1000),
-        .gap_extend = (int)(c.extend * scale / 1000), .free_gaps = !c.open, .scale = scale,
-        .traceback = !o->score_only, .device = o->device,
-        .memory_limit = (uint64_t)o->memory_limit << 20);
-    if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */
-        p.match = (int)(c.match * scale / 1000);
-        p.mismatch = (int)(c.mismatch * scale / 1000);
-        p.scale = 1;
-        if (!p.match && !p.mismatch) {
-            cli_say(NULL, "--match and --mismatch are both 0");
-            return CLI_EXIT_USAGE;
-        }
-    }
-    if (o->mode && !strcmp(o->mode, "ends-free"))
-        p.free_ends = BIOINFER_FREE_ENDS;
-    if (o->ties)
-        p.ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
-                 : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
-                                            : BIOINFER_TIES_PARASAIL;
-    st = bioinfer_aligner_new(&run->align.aligner, run->cli->ctx, &p, &err);
-    if (st == BIOINFER_NOT_FOUND && matrix && !strpbrk(matrix, "./")) { /* a name, not a file's */
-        cli_say(run->cli, "--%s", err.text);
-        return CLI_EXIT_USAGE;
-    }
-    if (st)
-        return cli_fail(run->cli,
-                        st == BIOINFER_FORMAT || st == BIOINFER_LIMIT   ? CLI_AT_READ
-                        : st == BIOINFER_NOT_FOUND || st == BIOINFER_IO ? CLI_AT_INPUT
-                                                                        : CLI_AT_CONFIG,
-                        st, &err);
-    run->writer = (struct cli_align_out){.out = &run->out,
-                                         .aligner = run->align.aligner,
-                                         .format = run->format,
-                                         .matrix = matrix ? matrix : "match/mismatch",
-                                         .matrix_file = matrix && !is_built_in(matrix) ? matrix
-                                                                                       : NULL,
-                                         .scale = scale,
-                                         .open = (double)c.open / 1000,
-                                         .extend = (double)c.extend / 1000,
-                                         .score_only = o->score_only,
-                                         .plain = o->cigar && !strcmp(o->cigar, "plain"),
-                                         .free_ends = p.free_ends};
-    return cli_job_wanted(o) ? open_job(run, &p) : CLI_EXIT_OK;
 }
 
 /* ---- files ---- */
@@ -362,8 +214,25 @@ static int open_pairs(struct run *run)
     return CLI_EXIT_OK;
 }
 
-/* Does what comes before the first alignment: checks names for SAM, opens aligner and job, writes
- * the head. */
+/* Opens the task, here or in workers, now that some records of both files are known. */
+static int open_task(struct run *run)
+{
+    const struct cli_side *a = &run->pairs.side[0];
+    const struct cli_side *b = &run->pairs.side[run->pairs.pairing != CLI_EACH_ONCE];
+    const struct cli_options *o = run->cli->options;
+    int code;
+
+    if (!o->matrix && !o->match && !o->mismatch)
+        run->cli->told = guess_nucleotides(run, a, b) ? "EDNAFULL" : "BLOSUM62";
+    if ((code = cli_align_settle(run->task)) ||
+        (code = cli_task_open(run->cli, &cli_align_task, &run->pool)))
+        return code;
+    run->task->writer.out = &run->out;
+    return cli_job_wanted(o) ? open_job(run) : CLI_EXIT_OK;
+}
+
+/* Does what comes before the first alignment: checks names for SAM, opens task and job, writes the
+ * head. */
 static int begin(struct run *run)
 {
     const struct cli_pairs *p = &run->pairs;
@@ -371,17 +240,20 @@ static int begin(struct run *run)
     const size_t both = a->n < b->n ? a->n : b->n;
     const size_t n[2] = {p->pairing == CLI_IN_ORDER ? both : a->n,
                          p->pairing == CLI_IN_ORDER ? both : b->n};
+    struct cli_align_run *align = &run->task->run;
     int code;
 
     if (!strcmp(run->format, "sam") &&
         (code = cli_align_check_sam(run->cli, a->items, n[0], b->items, n[1])))
         return code;
-    if ((code = open_aligner(run)))
+    if ((code = open_task(run)))
         return code;
-    if (!run->align.job.job)
-        cli_align_head(&run->writer, b->items, n[1]);
-    run->align.targets = b->items;
-    run->align.n_targets = n[1];
+    if (!run->job.job)
+        cli_align_head(&run->task->writer, b->items, n[1]);
+    align->pairs = &run->pairs;
+    align->blocks = run->job.job ? &run->job.blocks : NULL;
+    align->targets = b->items;
+    align->n_targets = n[1];
     return CLI_EXIT_OK;
 }
 
@@ -399,9 +271,169 @@ static int check_ends(struct run *run)
     return CLI_EXIT_DATA;
 }
 
+/* Says why the run failed; an exit code. */
+static int fail(const struct run *run, int st, bool source_failed, bool sink_failed,
+                const struct bioinfer_error *err)
+{
+    const bool disk = st == BIOINFER_IO || st == BIOINFER_NO_SPACE;
+    enum cli_stage stage = CLI_AT_RUN;
+
+    if (sink_failed)
+        stage = CLI_AT_WRITE;
+    else if (source_failed && st != BIOINFER_CANCELLED)
+        stage = run->job.job && !run->job.failed && disk ? CLI_AT_WRITE : CLI_AT_READ;
+    return cli_fail(run->cli, stage, st, err);
+}
+
+/* Aligns all pairs in this process. */
+static int align_here(struct run *run)
+{
+    struct cli_align_run *align = &run->task->run;
+    struct bioinfer_error err = {0};
+    const int st = cli_align_pairs(align, &err);
+
+    run->n_done = align->n_done;
+    run->n_failed = align->n_failed;
+    run->n_residues = align->n_residues;
+    run->cells = align->cells;
+    return st ? fail(run, st, st == align->source_failed, align->sink_failed, &err) : CLI_EXIT_OK;
+}
+
+/* ---- workers ---- */
+
+/* A bioinfer_source: the next block, as bytes. */
+static int next_block(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct run *run = user;
+    const struct cli_block *block = &run->job.blocks.block;
+    int st;
+
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    cli_pairs_drop(&run->pairs); /* the block before is with the pool */
+    if ((st = cli_align_job_next(&run->job, err)) <= 0) {
+        run->source_failed = st < 0;
+        return st;
+    }
+    if ((st = cli_block_pack(&run->job.blocks, &run->packed, err)))
+        return st;
+    *record = (struct bioinfer_record){.id = block->id,
+                                       .description = "",
+                                       .message = "",
+                                       .ordinal = block->ordinal,
+                                       .sequence = run->packed.text,
+                                       .length = run->packed.n_text};
+    return 1;
+}
+
+/* Says what the worker would have to say of its pairs, and counts them. */
+static void tally(struct run *run, struct bioinfer_result *r)
+{
+    unsigned long long counts[4] = {0};
+
+    cli_take_counts(r, counts, 4);
+    run->n_done += counts[0];
+    run->n_failed += counts[1];
+    run->n_residues += counts[2];
+    run->cells += (double)counts[3];
+    for (; r->n_texts && strcmp(r->texts[r->n_texts - 1].name, "text"); r->n_texts--) {
+        const struct bioinfer_text *t = &r->texts[r->n_texts - 1];
+        const char *at = t->text, *end = t->text + t->length;
+        if (!strcmp(t->name, CLI_ALIGN_NOTE) && !run->told_note) {
+            run->told_note = true;
+            cli_say(run->cli, "%.*s", (int)t->length, t->text);
+        }
+        while (!strcmp(t->name, CLI_ALIGN_LOST) && at < end) {
+            const char *line = memchr(at, '\n', (size_t)(end - at));
+            cli_say_lost(run->cli, "%.*s", (int)(line - at), at);
+            at = line + 1;
+        }
+    }
+}
+
+/* Keeps a piece of a block. The head of SAM is a piece in front of the first block's. */
+static int keep_piece(struct run *run, const struct bioinfer_result *piece,
+                      struct bioinfer_error *err)
+{
+    const struct cli_align_run *align = &run->task->run;
+    const bool headed = !piece->ordinal && !strcmp(run->format, "sam");
+    struct bioinfer_result r = *piece, head = *piece;
+    struct bioinfer_text text = {.name = "text"};
+    int st = 0;
+
+    if (headed && !r.piece) {
+        cli_align_head(&run->task->writer, align->targets, align->n_targets);
+        text.text = run->out.text;
+        text.length = run->out.n_text;
+        head.more = head.n_texts = 1;
+        head.texts = &text;
+        head.status = 0;
+        head.message = "";
+        st = run->out.status ? run->out.status : bioinfer_job_sink(run->job.job, &head, err);
+        run->out.n_text = 0;
+    }
+    r.piece += headed;
+    return st ? st : bioinfer_job_sink(run->job.job, &r, err);
+}
+
+/* A bioinfer_sink: a piece of a block's text. */
+static int take_piece(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    struct run *run = user;
+    struct bioinfer_result r = *result;
+    int st = 0;
+
+    if (!r.more)
+        tally(run, &r);
+    if (run->job.job) {
+        st = keep_piece(run, &r, err);
+    } else {
+        for (int i = 0; i < r.n_texts; i++)
+            cli_output_write(&run->out, r.texts[i].text, r.texts[i].length);
+        st = run->out.status; /* a closed pipe or a full disk: the rest is in vain */
+        cli_output_start(&run->out);
+    }
+    run->sink_failed = st != 0;
+    return st;
+}
+
+static int pending(void *user)
+{
+    struct run *run = user;
+
+    return bioinfer_job_pending(run->job.job);
+}
+
+/* Gives how much input there is, in what the task weighs: pairs, or about as many bytes. */
+static uint64_t input_size(const struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    const uint64_t a = run->pairs.side[0].n, b = run->pairs.side[1].n;
+
+    if (run->pairs.pairing == CLI_IN_ORDER)
+        return cli_plain_size(o->input) + cli_plain_size(o->second);
+    return run->pairs.pairing == CLI_ALL_PAIRS ? a * b : a * (a - 1) / 2;
+}
+
+static int align_in_workers(struct run *run)
+{
+    const struct cli_run_io io = {.source = next_block,
+                                  .sink = take_piece,
+                                  .pending = run->job.job ? pending : NULL,
+                                  .user = run,
+                                  .input_size = input_size(run),
+                                  .in_order = !run->job.job};
+    struct bioinfer_error err = {0};
+    int st = cli_task_run(run->cli, &cli_align_task, run->pool, &io, &err);
+
+    if (run->out.status && !run->job.job)
+        st = cli_output_finish(&run->out, &err); /* which knows the reason */
+    return st ? fail(run, st, run->source_failed, run->sink_failed, &err) : CLI_EXIT_OK;
+}
+
 static int run_pairs(struct run *run)
 {
-    const struct cli_align_job *job = &run->align.job;
+    const struct cli_align_job *job = &run->job;
     struct bioinfer_error err = {0};
     struct cli_span first;
     int st, code = open_pairs(run);
@@ -414,7 +446,7 @@ static int run_pairs(struct run *run)
         return no_records(run, cli_pairs_longer(&run->pairs) == 0);
     if ((code = begin(run)))
         return code;
-    code = cli_align_pairs(&run->align);
+    code = run->pool ? align_in_workers(run) : align_here(run);
     if (!code && (!job->job || job->ended)) /* of a complete journal nothing is read */
         code = check_ends(run);
     return code;
@@ -454,9 +486,9 @@ static void say_summary(const struct run *run)
         cli_say(run->cli,
                 "%llu alignments, %llu residues, matrix %s, gaps %.10g/%.10g in %.2f s "
                 "(%.2f billion cells/s)",
-                (unsigned long long)run->align.n_done, (unsigned long long)run->align.n_residues,
-                run->writer.matrix, run->writer.open, run->writer.extend, seconds,
-                1e-9 * run->align.cells / (seconds > 0 ? seconds : 1));
+                (unsigned long long)run->n_done, (unsigned long long)run->n_residues,
+                run->task->writer.matrix, run->task->writer.open, run->task->writer.extend, seconds,
+                1e-9 * run->cells / (seconds > 0 ? seconds : 1));
 }
 
 /* Opens the text output, unless the results go to a job, or gathers what goes there. */
@@ -474,9 +506,9 @@ static int finish(struct run *run)
     struct bioinfer_error err = {0};
     int st;
 
-    if (run->align.job.job)
-        return cli_job_finish(run->cli, run->align.job.job, &run->stats);
-    cli_align_tail(&run->writer);
+    if (run->job.job)
+        return cli_job_finish(run->cli, run->job.job, &run->stats);
+    cli_align_tail(&run->task->writer);
     st = cli_output_finish(&run->out, &err);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
@@ -486,18 +518,40 @@ static int say_failed(const struct run *run)
 {
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_job_stats *s = &run->stats;
-    const bool manifest = run->align.job.job && !o->n_shards;
+    const bool manifest = run->job.job && !o->n_shards;
     const char *see = manifest ? "; see " : "", *file = manifest ? o->output : "";
     const char *suffix = manifest ? ".manifest.tsv" : "";
 
     if (s->failed && s->resumed) /* how many pairs of an earlier run there were is not known */
         cli_say(run->cli, "%llu of %llu blocks hold pairs without a result%s%s%s",
                 (unsigned long long)s->failed, (unsigned long long)s->records, see, file, suffix);
-    else if (run->align.n_failed)
+    else if (run->n_failed)
         cli_say(run->cli, "%llu of %llu pairs have no result%s%s%s",
-                (unsigned long long)run->align.n_failed,
-                (unsigned long long)(run->align.n_done + run->align.n_failed), see, file, suffix);
-    return run->align.n_failed || s->failed ? CLI_EXIT_RECORDS : CLI_EXIT_OK;
+                (unsigned long long)run->n_failed,
+                (unsigned long long)(run->n_done + run->n_failed), see, file, suffix);
+    return run->n_failed || s->failed ? CLI_EXIT_RECORDS : CLI_EXIT_OK;
+}
+
+/* Opens what is read and written; an exit code. */
+static int open_run(struct run *run)
+{
+    struct cli *cli = run->cli;
+    const struct cli_options *o = cli->options;
+    int code;
+
+    if ((code = cli_align_task.begin(cli)))
+        return code;
+    run->task = cli->task;
+    run->job = (struct cli_align_job){.cli = cli,
+                                      .pairs = &run->pairs,
+                                      .most_pairs = o->block_pairs ? (uint64_t)o->block_pairs
+                                                                   : BLOCK_PAIRS};
+    if ((code = cli_open_context(cli)) ||
+        (!cli_task_pooled(cli, &cli_align_task) && (code = cli_check_device(cli))) ||
+        (code = open_input(run, 0, o->input)) ||
+        (o->second && (code = open_input(run, 1, o->second))))
+        return code;
+    return open_output(run);
 }
 
 int cli_align(struct cli *cli)
@@ -509,37 +563,29 @@ int cli_align(struct cli *cli)
     run.format = o->format ? o->format : "tsv";
     if (!check_options(o, run.format) || !cli_job_needs_file(cli, o->output))
         return CLI_EXIT_USAGE;
-    run.align.cli = cli;
-    run.align.writer = &run.writer;
-    run.align.pairs = &run.pairs;
-    run.align.job = (struct cli_align_job){.cli = cli,
-                                           .pairs = &run.pairs,
-                                           .most_pairs = o->block_pairs ? (uint64_t)o->block_pairs
-                                                                        : BLOCK_PAIRS};
-    if ((code = cli_align_start(&run.align)) || (code = cli_open_context(cli)) ||
-        (code = cli_check_device(cli)) || (code = open_input(&run, 0, o->input)) ||
-        (o->second && (code = open_input(&run, 1, o->second))) || (code = open_output(&run)))
+    if ((code = open_run(&run)))
         goto out;
     cli_progress_start(cli);
     code = run_pairs(&run);
-    cli_align_end(&run.align); /* before the job, the records and the output, which it uses */
+    cli_align_end(&run.task->run); /* before the job, the records and the output, which it uses */
     cli_progress_end(cli);
     if (code) {
-        code = cli_job_stopped(cli, run.align.job.job, code);
+        code = cli_job_stopped(cli, run.job.job, code);
         goto out;
     }
     if ((code = finish(&run)))
         goto out;
     say_summary(&run);
-    if (run.align.job.job && !o->quiet)
+    if (run.job.job && !o->quiet)
         cli_job_say_shard(cli, &run.stats, o->output);
     code = say_failed(&run);
 out:
-    cli_align_end(&run.align);
-    cli_align_job_close(&run.align.job);
+    cli_pool_close(&run.pool);
+    cli_align_task.end(cli);
+    cli_align_job_close(&run.job);
     cli_pairs_close(&run.pairs);
     cli_output_close(&run.out);
-    bioinfer_aligner_free(&run.align.aligner);
+    cli_output_close(&run.packed);
     bioinfer_reader_close(&run.reader[0]);
     bioinfer_reader_close(&run.reader[1]);
     return code;

@@ -1,15 +1,20 @@
 /* align.h - what the files of `bioinfer align` share.
  *
- *   align.c        options, and the run as a whole
+ *   align.c        the command: options, files, and the run as a whole
+ *   align_task.c   the task: costs, the aligner, and blocks that a worker computes
  *   align_feed.c   records of a file, read ahead or all at once
  *   align_pairs.c  which record meets which
  *   align_batch.c  batches of pairs on their way through the aligner
- *   align_job.c    blocks of pairs, which a journal keeps
- *   align_out.c    alignments as text */
+ *   align_block.c  blocks of pairs: what they give, and as bytes for a worker
+ *   align_job.c    blocks of the input, which a journal keeps
+ *   align_out.c    alignments as text
+ *
+ * One process aligns pairs where they were read. With workers the command reads blocks and sends
+ * their records, and a worker gives their text. */
 #ifndef BI_CLI_ALIGN_H
 #define BI_CLI_ALIGN_H
 
-#include "cli.h"
+#include "worker.h"
 
 /* ---- align_feed.c: records of a file ---- */
 
@@ -117,21 +122,56 @@ void cli_align_tail(const struct cli_align_out *w); /* writes what stands below 
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
-/* ---- align_job.c: blocks of pairs, which a journal keeps ---- */
+/* ---- align_block.c: blocks of pairs ---- */
 
 /* Pairs that are sharded, journalled and finished together: the input alone decides which. */
 struct cli_block {
     uint64_t ordinal, first, n_pairs, residues;
+    double cells;
     char id[48]; /* "FIRST-LAST": its pairs, counted from 0 */
 };
 
 /* The results of a block that is being computed. */
 struct cli_block_result {
-    uint32_t n_pieces; /* in the journal */
-    uint64_t n_failed, n_unnamed;
+    uint32_t n_pieces; /* that were given */
+    uint64_t n_done, n_failed, n_residues, n_unnamed;
+    double cells;
     int status;               /* that of the first pair without a result */
     struct cli_output failed; /* names of such pairs, and why */
 };
+
+/* The blocks of a run: where they come from, and where their text goes. */
+struct cli_blocks {
+    /* Fills in the next block and its pairs: 1; 0 = there is none; < 0 = a status. */
+    int (*next)(void *user, struct bioinfer_error *err);
+    bioinfer_sink sink; /* on another thread than next() */
+    void *user;         /* the source and the sink have it */
+    struct cli_block block;
+    struct cli_span *spans;
+    size_t n_spans, cap_spans;
+    void *memory;                   /* holds what the spans point into, where nothing else does */
+    struct cli_output *lost, *note; /* gather what there is to say; NULL = it is said */
+    struct cli_block_result result;
+};
+
+struct cli_batch;
+
+/* Adds a span to the block at hand. */
+int cli_blocks_add(struct cli_blocks *b, const struct cli_span *span, struct bioinfer_error *err);
+/* Takes a batch whose text is in *text: its failures, and at the end of its block the text. */
+int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct cli_output *text,
+                   struct bioinfer_error *err);
+void cli_blocks_close(struct cli_blocks *b); /* accepts a zeroed one */
+
+/* Writes the block at hand as bytes, with each record that its pairs need. */
+int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes,
+                   struct bioinfer_error *err);
+/* Makes the block of such bytes, to which its records point, the one at hand. */
+int cli_block_unpack(struct cli_blocks *b, const char *bytes, struct bioinfer_error *err);
+/* Reads the sizes of the block alone. */
+struct cli_block cli_block_peek(const char *bytes);
+
+/* ---- align_job.c: blocks of the input, which a journal keeps ---- */
 
 struct cli_align_job {
     struct cli *cli;
@@ -140,28 +180,21 @@ struct cli_align_job {
     struct cli_pairs *pairs;
     uint64_t most_pairs; /* that a block may have */
     uint64_t n_read;     /* blocks */
-    struct cli_block block;
+    struct cli_blocks blocks;
     uint64_t hash, digest; /* digest: of both files, where they were read whole */
-    struct cli_span *spans;
-    size_t n_spans, cap_spans;
-    bool read, ended; /* the block was read and not handed to the job; the input has no more */
-    int failed;       /* why reading failed */
-    char text[17];    /* hash as text */
-    struct cli_block_result result;
+    bool read, ended;      /* the block was read and not handed to the job; the input has no more */
+    int failed;            /* why reading failed */
+    char text[17];         /* hash as text */
 };
-
-struct cli_batch;
 
 /* Reads the next block: 1; 0 = there is none; < 0 = a status. The first one is there also when the
  * files have no pairs. */
 int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err);
 int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
                        struct bioinfer_error *err);
-/* Finds the next block that the job wants computed: 1; 0 = there is none; < 0 = a status. */
+/* Finds the next block that the job wants computed; without a job every block is: 1; 0 = there is
+ * none; < 0 = a status. */
 int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
-/* Takes a batch whose text is in *text: its failures, and at the end of its block the text. */
-int cli_align_job_put(struct cli_align_job *j, const struct cli_batch *b, struct cli_output *text,
-                      struct bioinfer_error *err);
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
 /* ---- align_batch.c: batches of pairs on their way through the aligner ---- */
@@ -175,8 +208,11 @@ struct cli_batch {
     double cells;
     bool any_bad;                   /* some record has no sequence */
     bool any_failed;                /* set when they are aligned: some pair has no result */
-    struct cli_block block;         /* that of all pairs, where there is a job ... */
+    uint64_t n_failed, n_residues;  /* set then, too: pairs without one, residues of the others */
+    double n_cells;                 /* cells of these */
+    struct cli_block block;         /* that of all pairs, where there are blocks ... */
     bool ends_block;                /* ... whose last batch this is */
+    void *memory;                   /* that the records of this block lie in */
     struct bioinfer_records **used; /* blocks of records that no later pair points into */
     size_t n_used, used_cap;
 };
@@ -185,13 +221,14 @@ struct cli_align_run {
     struct cli *cli;
     bioinfer_aligner *aligner;
     struct cli_align_out *writer;
-    struct cli_pairs *pairs;
-    struct cli_align_job job;
-    const struct bioinfer_record *targets; /* that the head of sam names */
+    struct cli_pairs *pairs;               /* NULL: all pairs come in blocks */
+    struct cli_blocks *blocks;             /* NULL: they come from `pairs` alone */
+    const struct bioinfer_record *targets; /* that the head of sam names, before the first block */
     size_t n_targets;
+    cli_tick tick;
     struct cli_batch batches[BIOINFER_PAIRS_AHEAD];
     uint64_t n_batches;
-    bool in_block;   /* pairs of the job's block are left: from */
+    bool in_block;   /* pairs of the block at hand are left: from */
     size_t span, at; /* pair `at` of this span on */
     bool sink_failed;
     int source_failed;
@@ -200,8 +237,34 @@ struct cli_align_run {
     bool told_sparse;
 };
 int cli_align_start(struct cli_align_run *run); /* takes memory; an exit code */
-/* Aligns and writes all pairs, or all that the job wants; an exit code. */
-int cli_align_pairs(struct cli_align_run *run);
+/* Aligns and writes all pairs, or those of all blocks; a status. */
+int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err);
 void cli_align_end(struct cli_align_run *run); /* accepts a zeroed one */
+
+/* ---- align_task.c: the task ---- */
+
+/* The state of the task. */
+struct cli_aligning {
+    struct cli *cli;
+    struct bioinfer_align_params params;
+    struct cli_align_out writer; /* without an aligner in a command with workers */
+    struct cli_align_run run;
+    /* In a worker: */
+    struct cli_blocks blocks;
+    struct cli_output text, lost, note;
+    bioinfer_source source;
+    void *source_user;
+    bioinfer_sink sink;
+    void *sink_user;
+};
+
+/* Names of texts of a result: pairs without one, a line each, and what is said once in a run. */
+#define CLI_ALIGN_LOST "lost"
+#define CLI_ALIGN_NOTE "note"
+
+/* Sets costs and writer, now that cli->told names the matrix where no option does; an exit code. */
+int cli_align_settle(struct cli_aligning *t);
+/* MiB of one traceback. */
+int64_t cli_align_memory(const struct cli_options *o);
 
 #endif

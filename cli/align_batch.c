@@ -109,16 +109,46 @@ static void empty(struct cli_batch *b)
     b->n = b->n_used = 0;
     b->residues = 0;
     b->cells = 0;
+    free(b->memory);
+    b->memory = NULL;
     b->any_bad = b->any_failed = b->ends_block = false;
+    b->n_failed = 0;
 }
 
-static void say_failed(struct cli_align_run *run, const struct cli_batch *b, size_t i, int status,
+/* Says that a pair has no result, or gathers it where another process says so. */
+static void say_failed(struct cli_align_run *run, struct cli_batch *b, size_t i, int status,
                        const char *message)
 {
-    run->n_failed++;
-    cli_say_lost(run->cli, "%s, %s: no result: %s%s%s", b->sides[2 * i]->id,
-                 b->sides[2 * i + 1]->id, bioinfer_status_name(status), *message ? ": " : "",
-                 message);
+#define WORDS "%s, %s: no result: %s%s%s"
+    enum { NAMED = 10 }; /* no more are said, whoever says them */
+    const char *query = b->sides[2 * i]->id, *target = b->sides[2 * i + 1]->id;
+    const char *why = bioinfer_status_name(status), *colon = *message ? ": " : "";
+    struct cli_output *lost = run->blocks ? run->blocks->lost : NULL;
+
+    b->any_failed = true;
+    b->n_failed++;
+    if (!lost)
+        cli_say_lost(run->cli, WORDS, query, target, why, colon, message);
+    else if (b->n_failed <= NAMED)
+        cli_output_printf(lost, WORDS "\n", query, target, why, colon, message);
+#undef WORDS
+}
+
+/* The same of the first traceback in the run that is above the limit. */
+static void say_sparse(struct cli_align_run *run, const char *query, const char *target)
+{
+#define WORDS                                                                                      \
+    "%s, %s: the traceback is above --memory-limit: fewer rows are kept and computed twice"
+    struct cli_output *note = run->blocks ? run->blocks->note : NULL;
+
+    if (run->told_sparse || run->cli->options->quiet)
+        return;
+    run->told_sparse = true;
+    if (note)
+        cli_output_printf(note, WORDS, query, target);
+    else
+        cli_say(run->cli, WORDS, query, target);
+#undef WORDS
 }
 
 /* Counts results and says what has none. */
@@ -128,33 +158,26 @@ static void tally(struct cli_align_run *run, struct cli_batch *b)
 
     for (size_t i = 0; plain && i < b->n; i++)
         plain = !b->results[i].status && !b->results[i].sparse;
-    if (plain) {
-        run->n_done += b->n;
-        run->n_residues += b->residues;
-        run->cells += b->cells;
-        return;
-    }
-    for (size_t i = 0; i < b->n; i++) {
+    b->n_residues = plain ? b->residues : 0;
+    b->n_cells = plain ? b->cells : 0;
+    for (size_t i = 0; !plain && i < b->n; i++) {
         const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
         const struct bioinfer_alignment *a = &b->results[i];
         if (!has_result(b, i)) {
             const struct bioinfer_record *bad = q->status ? q : t;
-            b->any_failed = true;
             say_failed(run, b, i, bad->status ? bad->status : a->status,
                        bad->status ? bad->message : a->message);
             continue;
         }
-        if (a->sparse && !run->told_sparse && !run->cli->options->quiet) {
-            run->told_sparse = true;
-            cli_say(run->cli,
-                    "%s, %s: the traceback is above --memory-limit: fewer rows are kept "
-                    "and computed twice",
-                    q->id, t->id);
-        }
-        run->n_done++;
-        run->n_residues += q->length + t->length;
-        run->cells += (double)q->length * (double)t->length;
+        if (a->sparse)
+            say_sparse(run, q->id, t->id);
+        b->n_residues += q->length + t->length;
+        b->n_cells += (double)q->length * (double)t->length;
     }
+    run->n_done += b->n - b->n_failed;
+    run->n_failed += b->n_failed;
+    run->n_residues += b->n_residues;
+    run->cells += b->n_cells;
 }
 
 /* A bioinfer_align_stream.sink: writes what a batch has given. */
@@ -170,12 +193,12 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     b->results = results;
     tally(run, b);
     st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
-    if (!st && run->job.job)
-        st = cli_align_job_put(&run->job, b, run->writer->out, err);
+    if (!st && run->blocks)
+        st = cli_blocks_put(run->blocks, b, run->writer->out, err);
     run->sink_failed = st != 0;
     empty(b);
     if (!st)
-        cli_progress_tick(run->cli, run->n_done, run->n_residues);
+        run->tick(run->cli, run->n_done, run->n_residues);
     return st;
 }
 
@@ -238,33 +261,37 @@ static int fill(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_
     return st < 0 ? st : b->n > 0;
 }
 
-/* The same of a job: pairs of one block. */
+/* The same where pairs come in blocks: those of one block. */
 static int fill_of_block(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_error *err)
 {
-    struct cli_align_job *job = &run->job;
+    struct cli_blocks *blocks = run->blocks;
     int st;
 
     if (!run->in_block) {
-        if ((st = cli_align_job_next(job, err)) <= 0)
+        if ((st = blocks->next(blocks->user, err)) <= 0)
             return st;
-        if (!job->block.ordinal && !strcmp(run->writer->format, "sam"))
+        if (!blocks->block.ordinal && run->targets && !strcmp(run->writer->format, "sam"))
             cli_align_head(run->writer, run->targets, run->n_targets);
         run->in_block = true;
         run->span = run->at = 0;
     }
-    b->block = job->block;
-    while (run->span < job->n_spans && !is_full(b)) {
-        const struct cli_span *span = &job->spans[run->span];
+    b->block = blocks->block;
+    while (run->span < blocks->n_spans && !is_full(b)) {
+        const struct cli_span *span = &blocks->spans[run->span];
         run->at += add_pairs(b, span, run->at);
         if (run->at < span->n)
             break;
         run->span++;
         run->at = 0;
     }
-    if (run->span < job->n_spans)
+    if (run->span < blocks->n_spans)
         return 1;
     run->in_block = false;
     b->ends_block = true;
+    b->memory = blocks->memory;
+    blocks->memory = NULL;
+    if (!run->pairs)
+        return 1;
     if ((st = take_used(run, b)))
         return st;
     cli_pairs_hold(run->pairs);
@@ -279,7 +306,7 @@ static int give_batch(void *user, struct bioinfer_pairs *pairs, struct bioinfer_
     int st = cli_stop_signal() ? BIOINFER_CANCELLED : 0;
 
     if (!st)
-        st = run->job.job ? fill_of_block(run, b, err) : fill(run, b, err);
+        st = run->blocks ? fill_of_block(run, b, err) : fill(run, b, err);
     if (st < 0)
         run->source_failed = st;
     *pairs = (struct bioinfer_pairs){.pairs = b->pairs, .n = b->n, .user = b};
@@ -300,22 +327,12 @@ int cli_align_start(struct cli_align_run *run)
     return CLI_EXIT_OK;
 }
 
-int cli_align_pairs(struct cli_align_run *run)
+int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err)
 {
     const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
         struct bioinfer_align_stream, .source = give_batch, .sink = take_batch, .user = run);
-    struct bioinfer_error err = {0};
-    const int st = bioinfer_aligner_stream(run->aligner, &stream, &err);
-    const bool disk = st == BIOINFER_IO || st == BIOINFER_NO_SPACE;
 
-    if (!st)
-        return CLI_EXIT_OK;
-    if (run->sink_failed)
-        return cli_fail(run->cli, CLI_AT_WRITE, st, &err);
-    if (st != run->source_failed || st == BIOINFER_CANCELLED)
-        return cli_fail(run->cli, CLI_AT_RUN, st, &err);
-    return cli_fail(run->cli, run->job.job && !run->job.failed && disk ? CLI_AT_WRITE : CLI_AT_READ,
-                    st, &err);
+    return bioinfer_aligner_stream(run->aligner, &stream, err);
 }
 
 void cli_align_end(struct cli_align_run *run)

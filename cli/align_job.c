@@ -1,4 +1,4 @@
-/* align_job.c - blocks of pairs, which a journal keeps.
+/* align_job.c - blocks of the input, which a journal keeps.
  *
  * A block is a record of the job: its id names its pairs, a hash of them stands for its sequence,
  * and its result is the text of their alignments. Pairs without a result are named in the message
@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double most_cells = 0x1p38;   /* that a block may have: seconds of a core */
-static const size_t piece_size = 16 << 20; /* text that is gathered before it is kept */
-static const size_t failed_size = 1 << 20; /* names of pairs without a result */
+static const double most_cells = 0x1p38; /* that a block may have: seconds of a core */
 
 /* ---- what the pairs are ---- */
 
@@ -56,57 +54,47 @@ static uint64_t mix_files(const struct cli_pairs *p)
 /* ---- blocks of the input ---- */
 
 /* Takes pairs of the span into the block, as many as it holds: whether it may hold more. */
-static bool take_span(struct cli_align_job *j, struct cli_span *span, double *cells)
+static bool take_span(struct cli_align_job *j, struct cli_span *span)
 {
-    struct cli_block *b = &j->block;
+    struct cli_block *b = &j->blocks.block;
     size_t n = 0;
 
-    while (n < span->n && b->n_pairs < j->most_pairs && *cells < most_cells) {
+    while (n < span->n && b->n_pairs < j->most_pairs && b->cells < most_cells) {
         const struct bioinfer_record *q = &span->query[n * span->step], *t = &span->target[n];
-        *cells += (double)q->length * (double)t->length;
+        b->cells += (double)q->length * (double)t->length;
         b->residues += q->length + t->length;
-        if (span->step)
+        if (span->step && j->job)
             j->hash = mix_record(mix_record(j->hash, q), t);
         b->n_pairs++;
         n++;
     }
     span->n = n;
-    return b->n_pairs < j->most_pairs && *cells < most_cells;
+    return b->n_pairs < j->most_pairs && b->cells < most_cells;
 }
 
 int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
 {
     const bool whole = j->pairs->pairing != CLI_IN_ORDER;
-    struct cli_block *b = &j->block;
+    struct cli_block *b = &j->blocks.block;
     struct cli_span span;
-    double cells = 0;
     bool more = true, first;
     int st;
 
     *b = (struct cli_block){.ordinal = j->n_read, .first = b->first + b->n_pairs};
-    j->n_spans = 0;
+    j->blocks.n_spans = 0;
     j->hash = 0;
     while (more && (st = cli_pairs_next(j->pairs, &span, err)) > 0) {
-        if (j->n_spans == j->cap_spans) {
-            const size_t cap = 2 * j->cap_spans + 64;
-            void *spans = realloc(j->spans, cap * sizeof *j->spans);
-            if (!spans) {
-                err->status = BIOINFER_NOMEM;
-                return BIOINFER_NOMEM;
-            }
-            j->spans = spans;
-            j->cap_spans = cap;
-        }
-        more = take_span(j, &span, &cells);
+        more = take_span(j, &span);
         cli_pairs_take(j->pairs, span.n);
-        j->spans[j->n_spans++] = span;
+        if ((st = cli_blocks_add(&j->blocks, &span, err)))
+            return st;
     }
     if (more && st < 0)
         return j->failed = st;
     first = !j->n_read;
     j->n_read += b->n_pairs || first;
     j->ended = !b->n_pairs && !first;
-    if (whole && !j->digest)
+    if (whole && j->job && !j->digest)
         j->digest = mix_files(j->pairs);
     j->hash = mix(whole ? j->digest : j->hash, b->n_pairs);
     if (b->n_pairs)
@@ -135,12 +123,29 @@ static int next_block(void *user, struct bioinfer_record *record, struct bioinfe
     }
     j->read = false;
     snprintf(j->text, sizeof j->text, "%016" PRIx64, j->hash);
-    *record = (struct bioinfer_record){.id = j->block.id,
+    *record = (struct bioinfer_record){.id = j->blocks.block.id,
                                        .description = "",
                                        .message = "",
                                        .sequence = j->text,
                                        .length = strlen(j->text)};
     return 1;
+}
+
+static int next_wanted(void *user, struct bioinfer_error *err)
+{
+    return cli_align_job_next(user, err);
+}
+
+/* A bioinfer_sink. */
+static int keep_text(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    struct cli_align_job *j = user;
+    int st;
+
+    pthread_mutex_lock(&j->lock);
+    st = bioinfer_job_sink(j->job, result, err);
+    pthread_mutex_unlock(&j->lock);
+    return st;
 }
 
 int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
@@ -166,6 +171,9 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
         return st;
     pthread_mutex_init(&j->lock, NULL);
     bioinfer_job_set_source(j->job, next_block, j);
+    j->blocks.next = next_wanted;
+    j->blocks.sink = keep_text;
+    j->blocks.user = j;
     return 0;
 }
 
@@ -174,6 +182,8 @@ int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err)
     struct bioinfer_record record;
     int st = 1;
 
+    if (!j->job)
+        return cli_block_read(j, err);
     /* reading takes long: the lock is for what the job does beside it */
     if (!j->read && !j->ended) {
         if ((st = cli_block_read(j, err)) < 0)
@@ -186,82 +196,10 @@ int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err)
     return st;
 }
 
-/* ---- results ---- */
-
-static void add_failed(struct cli_block_result *r, const struct cli_batch *b)
-{
-    for (size_t i = 0; i < b->n; i++) {
-        const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
-        const int status = q->status ? q->status : t->status ? t->status : b->results[i].status;
-        if (!status)
-            continue;
-        r->n_failed++;
-        if (!r->status || status == BIOINFER_NOMEM) /* the block is computed again then */
-            r->status = status;
-        if (r->failed.n_text > failed_size) {
-            r->n_unnamed++;
-            continue;
-        }
-        cli_output_printf(&r->failed, "%s%s %s %s", r->n_failed > 1 ? ", " : "", q->id, t->id,
-                          bioinfer_status_name(status));
-    }
-}
-
-/* The block ends: with its text, or if it has pairs without a result with a piece that says so. */
-static int end_block(struct cli_align_job *j, const struct cli_block *b, struct cli_output *text,
-                     struct bioinfer_error *err)
-{
-    struct cli_block_result *r = &j->result;
-    struct cli_output message = {0};
-    struct cli_unit unit = {b->ordinal, b->id, (int64_t)b->residues, r->status, NULL};
-    int st;
-
-    if (!r->n_failed)
-        return cli_job_put(j->job, &unit, r->n_pieces, false, text, err);
-    cli_output_printf(&message, "%" PRIu64 " of %" PRIu64 " pairs have no result: ", r->n_failed,
-                      b->n_pairs);
-    cli_output_write(&message, r->failed.text, r->failed.n_text);
-    if (r->n_unnamed)
-        cli_output_printf(&message, ", and %" PRIu64 " more", r->n_unnamed);
-    cli_output_write(&message, "", 1);
-    if (message.status || r->failed.status) {
-        st = err->status = BIOINFER_NOMEM;
-    } else if (!(st = cli_job_put(j->job, &unit, r->n_pieces++, true, text, err))) {
-        unit.message = message.text;
-        st = cli_job_put(j->job, &unit, r->n_pieces, false, NULL, err);
-    }
-    cli_output_close(&message);
-    return st;
-}
-
-int cli_align_job_put(struct cli_align_job *j, const struct cli_batch *b, struct cli_output *text,
-                      struct bioinfer_error *err)
-{
-    struct cli_block_result *r = &j->result;
-    const struct cli_unit unit = {.ordinal = b->block.ordinal, .id = b->block.id};
-    int st = 0;
-
-    if (b->any_failed)
-        add_failed(r, b);
-    if (!b->ends_block && text->n_text < piece_size) /* also a batch without pairs */
-        return 0;
-    pthread_mutex_lock(&j->lock);
-    st = b->ends_block ? end_block(j, &b->block, text, err)
-                       : cli_job_put(j->job, &unit, r->n_pieces++, true, text, err);
-    pthread_mutex_unlock(&j->lock);
-    if (b->ends_block) {
-        cli_output_close(&r->failed);
-        *r = (struct cli_block_result){0};
-    }
-    return st;
-}
-
 void cli_align_job_close(struct cli_align_job *j)
 {
     if (j->job)
         pthread_mutex_destroy(&j->lock);
     bioinfer_job_close(&j->job);
-    cli_output_close(&j->result.failed);
-    free(j->spans);
-    j->spans = NULL;
+    cli_blocks_close(&j->blocks);
 }

@@ -317,10 +317,6 @@ struct cli_unit {
     int status; /* how it ends */
     const char *message;
 };
-/* Takes the gathered text as the piece of a unit, which `more` pieces follow; NULL = none. */
-int cli_job_put(bioinfer_job *job, const struct cli_unit *unit, uint32_t piece, bool more,
-                struct cli_output *text, struct bioinfer_error *err);
-
 /* After a failure: whether the journal keeps something. After a mistake in input or options that
  * is only what it had committed before. */
 bool cli_job_keeps(bioinfer_job *job, struct bioinfer_job_stats *stats, int status);

@@ -313,8 +313,7 @@ static int open_run(struct run *run)
     d = cli->task;
     d->all = &run->structures;
     run->format = d->format;
-    if (cli_pool_wanted(cli->options) && !cli_design_ordered(cli->options) &&
-        (code = check_files(run)))
+    if (cli_task_pooled(cli, &cli_design_task) && (code = check_files(run)))
         return code;
     if ((code = cli_open_context(cli)) || (code = cli_task_open(cli, &cli_design_task, &run->pool)))
         return code;

@@ -53,37 +53,6 @@ bool cli_job_needs_file(struct cli *cli, const char *path)
     return false;
 }
 
-/* ---- results of text ---- */
-
-int cli_job_put(bioinfer_job *job, const struct cli_unit *unit, uint32_t piece, bool more,
-                struct cli_output *text, struct bioinfer_error *err)
-{
-    struct bioinfer_text of = {"text", text ? text->text : NULL, text ? text->n_text : 0};
-    struct bioinfer_result result = {.ordinal = unit->ordinal,
-                                     .id = unit->id,
-                                     .length = unit->length,
-                                     .message = "",
-                                     .piece = piece,
-                                     .more = more,
-                                     .n_texts = of.length != 0,
-                                     .texts = &of};
-    int st;
-
-    if (text && text->status) {
-        err->status = text->status;
-        snprintf(err->text, sizeof err->text, "%.100s: result", unit->id);
-        return text->status;
-    }
-    if (!more && unit->status) {
-        result.status = unit->status;
-        result.message = unit->message ? unit->message : "";
-    }
-    st = bioinfer_job_sink(job, &result, err);
-    if (text)
-        text->n_text = 0;
-    return st;
-}
-
 /* ---- how a run ends ---- */
 
 /* "3 too_long, 1 empty" */

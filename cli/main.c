@@ -383,6 +383,7 @@ static const struct cli_task *task_of(int command)
     return command == CLI_SCORE    ? &cli_score_task
            : command == CLI_DESIGN ? &cli_design_task
            : command == CLI_TRACKS ? &cli_tracks_task
+           : command == CLI_ALIGN  ? &cli_align_task
                                    : &cli_embed_task;
 }
 

@@ -16,7 +16,9 @@ static const struct cli_option table[] = {
     {"weights", 0, TEXT, "WHERE", FIELD(weights), RUNS, NULL,
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},
-    {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL, NULL},
+    {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
+     "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
+     "them with commas, or all (every GPU)"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
@@ -153,9 +155,9 @@ static const struct cli_option table[] = {
     {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN, NULL, NULL},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
-    {"workers", 0, COUNT, "N", FIELD(workers), RUNS, NULL,
+    {"workers", 0, COUNT, "N", FIELD(workers), JOBS, NULL,
      "worker processes per device (default: 1 on a GPU, none on the CPU alone)"},
-    {"watchdog", 0, COUNT, "N", FIELD(watchdog), RUNS, NULL,
+    {"watchdog", 0, COUNT, "N", FIELD(watchdog), JOBS, NULL,
      "seconds after which a silent worker is replaced (default: 600)"},
     {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), RUNS | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",
@@ -221,11 +223,6 @@ static const struct {
     int commands;
     const char *help;
 } meanings[] = {
-    {"device", RUNS,
-     "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
-     "them with commas, or all (every GPU)"},
-    {"device", CLI_ALIGN,
-     "where to compute: auto (default), or a name that `bioinfer devices` lists"},
     {"format", FILES,
      "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
      "default: by the suffix of FILE"},

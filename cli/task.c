@@ -7,13 +7,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool cli_task_pooled(const struct cli *cli, const struct cli_task *task)
+{
+    const struct cli_options *o = cli->options;
+
+    if (task->ordered && task->ordered(o))
+        return false;
+    if (task->inside && !o->workers && !(o->device && strchr(o->device, ',')) &&
+        !(o->device && !strcmp(o->device, "all")))
+        return false;
+    return cli_pool_wanted(o);
+}
+
 int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool)
 {
     int code;
 
-    if (cli_pool_wanted(cli->options) && !(task->ordered && task->ordered(cli->options)))
+    if (cli_task_pooled(cli, task))
         return cli_pool_open(pool, cli, task);
-    return (code = cli_open_model(cli)) ? code : task->open(cli, cli_progress_tick);
+    if (!task->no_model && (code = cli_open_model(cli)))
+        return code;
+    return task->open(cli, cli_progress_tick);
 }
 
 int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,

@@ -46,10 +46,13 @@ struct cli_task {
     /* Tells whether results depend on the order of the records, so that one process computes all of
      * them; NULL = never. */
     bool (*ordered)(const struct cli_options *o);
+    bool no_model; /* the task needs none */
+    bool inside;   /* one device that is named is used by the command itself */
     bool of_files; /* the sequence of a record is the path of a file: its length is not known */
 };
 
-extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task, cli_tracks_task;
+extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task, cli_tracks_task,
+    cli_align_task;
 
 /* The last piece of a result may have a text of this name: numbers with blanks between them, which
  * the command adds up and which are no part of the output. */
@@ -68,6 +71,8 @@ struct cli_run_io {
     bool whole;          /* it needs the pieces of a result one behind the other */
 };
 
+/* Tells whether the options ask for workers. */
+bool cli_task_pooled(const struct cli *cli, const struct cli_task *task);
 /* Opens the model and the task in this process, or workers where the options ask for them; fills
  * cli->info. Returns an exit code. */
 int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool);

@@ -396,8 +396,8 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     if (pthread_create(&reader, NULL, read_frames, NULL))
         return CLI_EXIT_NO_MEMORY;
     if ((code = task->begin(cli)) || (code = cli_open_context(cli)) ||
-        (code = cli_open_model(cli)) || (code = task->open(cli, tick)) ||
-        (code = cli_fingerprint(cli)))
+        (!task->no_model && (code = cli_open_model(cli))) || (code = task->open(cli, tick)) ||
+        (!task->no_model && (code = cli_fingerprint(cli))))
         leave(CLI_FAIL, -1, code, "");
     send_hello(cli);
     while ((chunk = next_chunk())) {

@@ -278,6 +278,49 @@ class Align(unittest.TestCase):
         full = self.run_it(a, b, "--match=2", "--mismatch=-4", "--threads", "2", code=1).stdout.splitlines()
         self.assertEqual([line.split("\t")[:3] for line in full[1:]], rows)
 
+    def test_workers(self):
+        """Workers give the bytes and the words of one process, in every format and pairing."""
+        def word(i, n):
+            return "".join("ACGT"[(i * 7 + k * k * (i % 5 + 1)) % 4] for k in range(n))
+        a = self.fasta("wa.fasta", [("q%d" % i, word(i, 20 + i % 30)) for i in range(300)])
+        b = self.fasta("wb.fasta", [("t%d" % i, word(i + 3, 25 + i % 20) + "!" * (i % 50 == 7))
+                                    for i in range(300)])
+        one = self.fasta("one.fasta", {"x": word(1, 40)})
+        few = self.fasta("few.fasta", [("f%d" % i, word(i, 30)) for i in range(20)])
+        single = self.fasta("single.fasta", {"alone": word(2, 30)})
+        block = ("--block-pairs", "32", "--ties", "wfa")
+        for args, code in (((a, b, *block), 1), ((a, b, "--score-only", *block), 1),
+                           ((a, b, "--format", "paf", *block), 1),
+                           ((a, b, "--format", "sam", *block), 1),
+                           ((a, b, "--format", "needle", *block), 1),
+                           ((one, b, "--one-vs-all", *block), 1),
+                           ((few, b, "--all-vs-all", *block), 1),
+                           ((few, "--all-vs-all", *block), 0),
+                           ((few, a, "--all-vs-all", "--block-pairs", "7"), 0),
+                           ((single, "--all-vs-all"), 0), ((a, "-", *block), 1)):
+            with open(b, encoding="ascii") as pipe:
+                want = subprocess.run([EXE, "align", *args], capture_output=True, stdin=pipe,
+                                      check=False)
+            for workers in ("1", "3"):
+                with open(b, encoding="ascii") as pipe:
+                    got = subprocess.run([EXE, "align", *args, "--workers", workers], stdin=pipe,
+                                         capture_output=True, check=False)
+                self.assertEqual((got.returncode, want.returncode), (code, code), got.stderr)
+                self.assertEqual(got.stdout, want.stdout, args)
+                # the time apart
+                words = [p.stderr.decode().split(" in ")[0].splitlines() for p in (got, want)]
+                self.assertEqual(*map(sorted, words), args)
+        # text of more than a MiB to a block, which takes memory that is shared
+        long = self.fasta("long.fasta", [("l%d" % i, word(i, 3000)) for i in range(1500)])
+        want = self.run_it(long, long, "--format", "needle").stdout
+        self.assertGreater(len(want), 8 << 20)
+        done = self.run_it(long, long, "--format", "needle", "--workers", "2")
+        self.assertEqual(done.stdout, want)
+        for args, words, code in (([a, few], "has more records than", 65),
+                                  ([a, b, "--device", "cpu,tpu:0"], "no such device", 69),
+                                  ([a, b, "--matrix", "BLOSUM63"], "neither a file nor one", 64)):
+            self.assertIn(words, self.run_it(*args, "--workers", "2", code=code).stderr)
+
     def test_usage(self):
         for args in ((), (self.a,), (self.a, self.b, self.b), (self.a, self.b, "--format", "npz"),
                      (self.a, self.b, "--score-only", "--format", "sam"), (self.a, self.b, "--gap-open", "x"),
@@ -295,6 +338,9 @@ class Align(unittest.TestCase):
         few = self.run_it(*common, "--memory-limit", "8")
         self.assertIn("above --memory-limit", few.stderr)
         self.assertEqual(few.stdout, done.stdout)
+        shared = self.run_it(*common, "--memory-limit", "8", "--workers", "1")
+        self.assertEqual(shared.stdout, done.stdout)
+        self.assertEqual(shared.stderr.splitlines()[:-1], few.stderr.splitlines()[:-1])
         self.assertIn("the traceback of 40000 x 39200 residues needs", self.run_it(*common, "--memory-limit", "1", code=1).stderr)
 
     def test_longest_record(self):

@@ -305,6 +305,7 @@ class Align(Task):
     options = ("--block-pairs", "3", "--cpu-mask", "generic")
     strict = False
     target = "target.fasta"
+    poisoned = "0-15"  # a block
 
     def make(self, large):
         if large:
@@ -327,6 +328,13 @@ class AlignAll(Align):
     """Every record with every one, in SAM, whose head is part of the first block."""
     output = "out.sam"
     options = (*Align.options[2:], "--block-pairs", "60", "--all-vs-all", "--matrix", "BLOSUM62")
+    poisoned = "0-59"
+
+    def make(self, large):
+        for seed, name in enumerate((self.target, "query.fasta")):
+            path = make_fasta(os.path.join(self.folder, name), 70 if large else 13, seed=seed,
+                              longest=90 if large else 9, copies=0)
+        return path
 
     def change(self):
         path = os.path.join(self.folder, self.target)
@@ -340,6 +348,7 @@ class AlignAll(Align):
 class AlignScores(Align):
     """Scores alone, by a matrix that is a file."""
     options = (*Align.options, "--score-only")
+    poisoned = "3-5"
 
     def make(self, large):
         with open(os.path.join(self.folder, "m.txt"), "w", encoding="ascii") as f:

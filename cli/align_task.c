@@ -1,0 +1,294 @@
+/* align_task.c - the task of alignments: costs, the aligner, and blocks that a worker computes. */
+#include "align.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- costs ---- */
+
+/* A decimal with at most 3 decimals, in thousandths. */
+static bool parse_cost(const char *name, const char *text, int64_t *thousandths)
+{
+    char *end;
+    double v = strtod(text, &end);
+
+    if (end == text || *end || !(v >= -10000 && v <= 10000)) {
+        cli_say(NULL, "--%s: '%s' is not a number from -10000 to 10000", name, text);
+        return false;
+    }
+    *thousandths = (int64_t)(v * 1000 + (v < 0 ? -0.5 : 0.5));
+    if ((double)*thousandths / 1000 - v > 1e-9 || v - (double)*thousandths / 1000 > 1e-9) {
+        cli_say(NULL, "--%s: '%s' has more than three decimals", name, text);
+        return false;
+    }
+    return true;
+}
+
+struct costs {
+    int64_t match, mismatch, open, extend; /* thousandths */
+};
+
+/* The smallest factor that makes all costs whole. */
+static int whole_factor(const struct costs *c)
+{
+    const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend};
+    int64_t common = 1000;
+
+    for (size_t i = 0; i < CLI_COUNT(costs); i++)
+        for (int64_t rest = costs[i] < 0 ? -costs[i] : costs[i]; rest;) {
+            const int64_t x = common % rest;
+            common = rest;
+            rest = x;
+        }
+    return (int)(1000 / common);
+}
+
+/* Checks the costs of a gap's first residue and of every other one. */
+static bool check_gaps(const struct costs *c)
+{
+    const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
+
+    if (open < 0 || extend < 0)
+        cli_say(NULL,
+                "gap costs: the first residue costs %.10g and every other one %.10g, "
+                "expected 0 or more",
+                open, extend);
+    else if (extend > open)
+        cli_say(NULL,
+                "gap costs: the first residue costs %.10g, every other one %.10g, expected "
+                "at most as much: a gap would cost more than two side by side; --gap-convention w "
+                "takes the sum of both costs for the first",
+                open, extend);
+    else
+        return true;
+    return false;
+}
+
+static bool read_costs(const struct cli_options *o, bool nucleotides, struct costs *c)
+{
+    *c = (struct costs){0, 0, nucleotides ? 10000 : 11000, nucleotides ? 500 : 1000};
+    if ((o->gap_open && !parse_cost("gap-open", o->gap_open, &c->open)) ||
+        (o->gap_extend && !parse_cost("gap-extend", o->gap_extend, &c->extend)) ||
+        (o->match && !parse_cost("match", o->match, &c->match)) ||
+        (o->mismatch && !parse_cost("mismatch", o->mismatch, &c->mismatch)))
+        return false;
+    if (o->gap_open && !o->gap_extend && c->extend > c->open && c->open >= 0)
+        c->extend = c->open;
+    if (o->gap_convention && !strcmp(o->gap_convention, "w"))
+        c->open += c->extend;
+    return check_gaps(c);
+}
+
+/* ---- options ---- */
+
+static bool is_built_in(const char *matrix)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_align_matrix(i)); i++)
+        if (!strcasecmp(name, matrix))
+            return true;
+    return false;
+}
+
+int64_t cli_align_memory(const struct cli_options *o)
+{
+    return o->memory_limit ? o->memory_limit : 1024;
+}
+
+int cli_align_settle(struct cli_aligning *t)
+{
+    const struct cli_options *o = t->cli->options;
+    const bool simple = o->match || o->mismatch;
+    const char *matrix = o->matrix ? o->matrix : simple ? NULL : t->cli->told;
+    struct bioinfer_align_params *p = &t->params;
+    struct costs c;
+    int scale;
+
+    if (!read_costs(o, simple || !strcasecmp(matrix, "EDNAFULL"), &c))
+        return CLI_EXIT_USAGE;
+    scale = whole_factor(&c);
+    *p = (struct bioinfer_align_params){.struct_size = sizeof *p,
+                                        .matrix = matrix,
+                                        .gap_open = (int)(c.open * scale / 1000),
+                                        .gap_extend = (int)(c.extend * scale / 1000),
+                                        .free_gaps = !c.open,
+                                        .scale = scale,
+                                        .traceback = !o->score_only,
+                                        .device = o->device,
+                                        .memory_limit = (uint64_t)o->memory_limit << 20};
+    if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */
+        p->match = (int)(c.match * scale / 1000);
+        p->mismatch = (int)(c.mismatch * scale / 1000);
+        p->scale = 1;
+        if (!p->match && !p->mismatch) {
+            cli_say(NULL, "--match and --mismatch are both 0");
+            return CLI_EXIT_USAGE;
+        }
+    }
+    if (o->mode && !strcmp(o->mode, "ends-free"))
+        p->free_ends = BIOINFER_FREE_ENDS;
+    if (o->ties)
+        p->ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
+                  : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
+                                             : BIOINFER_TIES_PARASAIL;
+    t->writer = (struct cli_align_out){.out = &t->text,
+                                       .format = o->format ? o->format : "tsv",
+                                       .matrix = matrix ? matrix : "match/mismatch",
+                                       .matrix_file = matrix && !is_built_in(matrix) ? matrix
+                                                                                     : NULL,
+                                       .scale = scale,
+                                       .open = (double)c.open / 1000,
+                                       .extend = (double)c.extend / 1000,
+                                       .score_only = o->score_only,
+                                       .plain = o->cigar && !strcmp(o->cigar, "plain"),
+                                       .free_ends = p->free_ends};
+    return CLI_EXIT_OK;
+}
+
+/* ---- the task ---- */
+
+static int begin(struct cli *cli)
+{
+    struct cli_aligning *t = calloc(1, sizeof *t);
+
+    if (!(cli->task = t))
+        return cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
+    t->cli = t->run.cli = cli;
+    t->run.writer = &t->writer;
+    return CLI_EXIT_OK;
+}
+
+static int open_task(struct cli *cli, cli_tick tick)
+{
+    struct cli_aligning *t = cli->task;
+    const char *matrix;
+    struct bioinfer_error err = {0};
+    int st, code;
+
+    if (!t->writer.format && (code = cli_align_settle(t))) /* this is a worker */
+        return code;
+    if ((code = cli_check_device(cli)) || (code = cli_align_start(&t->run)))
+        return code;
+    matrix = t->params.matrix;
+    st = bioinfer_aligner_new(&t->run.aligner, cli->ctx, &t->params, &err);
+    if (st == BIOINFER_NOT_FOUND && matrix && !strpbrk(matrix, "./")) { /* a name, not a file's */
+        cli_say(cli, "--%s", err.text);
+        return CLI_EXIT_USAGE;
+    }
+    if (st)
+        return cli_fail(cli,
+                        st == BIOINFER_FORMAT || st == BIOINFER_LIMIT   ? CLI_AT_READ
+                        : st == BIOINFER_NOT_FOUND || st == BIOINFER_IO ? CLI_AT_INPUT
+                                                                        : CLI_AT_CONFIG,
+                        st, &err);
+    t->writer.aligner = t->run.aligner;
+    t->run.tick = tick;
+    return CLI_EXIT_OK;
+}
+
+/* The next block of a worker: 1; 0 = there is none; < 0 = a status. */
+static int next_packed(void *user, struct bioinfer_error *err)
+{
+    struct cli_aligning *t = user;
+    struct bioinfer_record record = {0};
+    int st = t->source(t->source_user, &record, err);
+
+    if (st <= 0)
+        return st;
+    if ((st = cli_block_unpack(&t->blocks, record.sequence, err)))
+        return st;
+    t->blocks.block.ordinal = record.ordinal;
+    snprintf(t->blocks.block.id, sizeof t->blocks.block.id, "%s", record.id);
+    return 1;
+}
+
+static int put_text(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    const struct cli_aligning *t = user;
+
+    return t->sink(t->sink_user, result, err);
+}
+
+/* Aligns blocks that come as bytes. A command without workers aligns pairs as it reads them, by
+ * cli_align_pairs(). */
+static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
+                    void *sink_user, struct bioinfer_error *err)
+{
+    struct cli_aligning *t = cli->task;
+
+    t->source = source;
+    t->source_user = source_user;
+    t->sink = sink;
+    t->sink_user = sink_user;
+    t->blocks.next = next_packed;
+    t->blocks.sink = put_text;
+    t->blocks.user = t;
+    t->blocks.lost = &t->lost;
+    t->blocks.note = &t->note;
+    t->run.blocks = &t->blocks;
+    return cli_align_pairs(&t->run, err);
+}
+
+/* All pairs of the block have no result. */
+static int lose(struct cli *cli, const struct bioinfer_record *record, int status,
+                const char *message, bioinfer_sink sink, void *user, struct bioinfer_error *err)
+{
+    const struct cli_block block = cli_block_peek(record->sequence);
+    char lost[640], counts[32];
+    const struct bioinfer_text texts[] = {
+        {CLI_ALIGN_LOST, lost,
+         (size_t)snprintf(lost, sizeof lost, "pairs %s: no result: %s: %s\n", record->id,
+                          bioinfer_status_name(status), message)},
+        {CLI_COUNTS, counts,
+         (size_t)snprintf(counts, sizeof counts, "0 %llu", (unsigned long long)block.n_pairs)}};
+    const struct bioinfer_result r = {.ordinal = record->ordinal,
+                                      .id = record->id,
+                                      .length = (int64_t)block.residues,
+                                      .status = status,
+                                      .message = message,
+                                      .n_texts = CLI_COUNT(texts),
+                                      .texts = texts};
+
+    (void)cli;
+    return sink(user, &r, err);
+}
+
+static void end(struct cli *cli)
+{
+    struct cli_aligning *t = cli->task;
+
+    if (!t)
+        return;
+    cli_align_end(&t->run);
+    bioinfer_aligner_free(&t->run.aligner);
+    cli_blocks_close(&t->blocks);
+    cli_output_close(&t->text);
+    cli_output_close(&t->lost);
+    cli_output_close(&t->note);
+    free(t);
+    cli->task = NULL;
+}
+
+/* A core fills some 2^33 cells in a second. Chunks hold no more than some ten MiB of records, and
+ * a block of few pairs takes its time, too. */
+static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_record *record)
+{
+    enum { CELLS = 1 << 16, BYTES = 16, LEAST = 1024 };
+    const struct cli_block block = cli_block_peek(record->sequence);
+    const uint64_t by_cells = (uint64_t)(block.cells / CELLS), by_bytes = record->length / BYTES;
+    const bool whole = cli->options->all_vs_all || cli->options->one_vs_all;
+
+    return (struct cli_weight){.work = LEAST + (by_cells > by_bytes ? by_cells : by_bytes),
+                               .bytes = whole ? block.n_pairs : block.residues};
+}
+
+const struct cli_task cli_align_task = {.begin = begin,
+                                        .open = open_task,
+                                        .run = run_task,
+                                        .lose = lose,
+                                        .end = end,
+                                        .weigh = weigh,
+                                        .no_model = true,
+                                        .inside = true};
