@@ -1,8 +1,11 @@
 """Writes the C file that holds compiled GPU kernels: gpu_blobs.py OUT.c [module.arch.suffix ...]
+or takes the one of another build: gpu_blobs.py OUT.c GPU_BLOBS.c
 
-A code object is kept whole. PTX is cut into its entries, as a driver compiles all that it is given, for tenths of a
-second each: what a model does not launch is not compiled.
+A code object is kept whole. PTX is cut into its entries, as a driver compiles all that it is
+given, for tenths of a second each: what a model does not launch is not compiled.
+The file names a hash of the sources in kernels/, by which that of another build is checked.
 """
+import hashlib
 import os
 import re
 import sys
@@ -23,8 +26,38 @@ def parts(module, suffix, raw):
     return [(n, (head + e).encode() + b'\0') for n, e in zip(names, entries)]
 
 
+def sources():
+    """The line with the hash of all sources that a GPU kernel may be made of."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'kernels')
+    paths = sorted(os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root)
+                   for name in names if name.endswith(('.cu', '.h')))
+    digest = hashlib.sha256()
+    for path in paths:
+        if not path.startswith(('cpu/', 'emu/')):
+            with open(os.path.join(root, path), 'rb') as f:
+                digest.update(b'%s\0%s\0' % (path.encode(), hashlib.sha256(f.read()).digest()))
+    return f'/* Made by tools/gpu_blobs.py of kernels {digest.hexdigest()}. */'
+
+
+def take(out, path):
+    """Copies the list that another build has made, where it is one of these sources."""
+    with open(path) as f:
+        text = f.read()
+    first = text.split('\n', 1)[0]
+    if not first.startswith('/* Made by tools/gpu_blobs.py of kernels '):
+        sys.exit(f'{path}: not a list of GPU kernels: begins with {first[:60]!r}')
+    if first != sources():
+        sys.exit(f'{path}: made of other sources in kernels/; build it anew (-Dgpu=enabled)')
+    if '\nstatic const unsigned char ' not in text:
+        sys.exit(f'{path}: holds no kernel; its build had no clang-19')
+    with open(out, 'w') as f:
+        f.write(text)
+
+
 def main(out, paths):
-    lines = ['/* Made by tools/gpu_blobs.py. */', '#include "kernels/gpu_blobs.h"', '']
+    if len(paths) == 1 and paths[0].endswith('.c'):
+        return take(out, paths[0])
+    lines = [sources(), '#include "kernels/gpu_blobs.h"', '']
     table = []
     for path in paths:
         module, arch, suffix = os.path.basename(path).split('.')
