@@ -4,6 +4,7 @@
  *   options.c   the tables of options and commands (options.h)
  *   parse.c     the command line, by the tables
  *   help.c      --help, by the tables
+ *   completion.c  scripts for shells, by the tables
  *   format.c    names and suffixes of output formats
  *   suggest.c   what an unknown word may have meant
  *   embed.c     bioinfer MODEL INPUT
@@ -126,6 +127,7 @@ struct cli_options {
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version, models;
+    const char *completion;     /* the shell to print a script for; NULL = none */
     bool atoms;                 /* molecule info */
     const char *record, *genes; /* reports and plots */
     const char *method, *mutations, *mutation_col;
@@ -166,6 +168,14 @@ void cli_print_models(int command, const char *model);
  * say the same; false: said why. Gives o->format its own name, and for tracks and designs that of
  * the output's suffix. */
 bool cli_check_format(struct cli_options *o);
+
+/* Name i of the formats that the command writes; NULL past the end. */
+const char *cli_format_name(int command, int i);
+
+/* ---- completion.c ---- */
+
+/* Prints the script that completes command lines in this shell; false: it is not known. */
+bool cli_completion(const char *shell);
 
 /* ---- suggest.c ---- */
 

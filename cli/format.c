@@ -41,6 +41,14 @@ static bool is_built(const struct format *f)
     return false;
 }
 
+const char *cli_format_name(int command, int i)
+{
+    for (size_t k = 0; k < CLI_COUNT(formats); k++)
+        if (formats[k].commands & command && is_built(&formats[k]) && !i--)
+            return formats[k].name;
+    return NULL;
+}
+
 static bool ends_with(const char *path, const char *suffix)
 {
     const size_t n = strlen(path), k = strlen(suffix);

@@ -417,6 +417,13 @@ int main(int argc, char **argv)
         free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }
+    if (options.completion) {
+        const bool known = cli_completion(options.completion);
+        if (!known)
+            cli_say(NULL, "completion: '%s' is not one of bash|zsh|fish", options.completion);
+        free(options.words);
+        return flush_stdout(known ? CLI_EXIT_OK : CLI_EXIT_USAGE);
+    }
     if (options.version) {
         printf("bioinfer %s\n", bioinfer_version());
         free(options.words);

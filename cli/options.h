@@ -2,7 +2,8 @@
  *
  *   options.c   the tables
  *   parse.c     the command line, by the tables
- *   help.c      --help, by the tables */
+ *   help.c      --help, by the tables
+ *   completion.c  scripts for shells, by the tables */
 #ifndef BI_CLI_OPTIONS_H
 #define BI_CLI_OPTIONS_H
 

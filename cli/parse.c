@@ -374,6 +374,8 @@ static bool place_words(struct cli_options *o, struct words *w)
         o->version = true;
     if (w->n == 1 && !strcmp(w->word[0], "models"))
         o->models = true;
+    if (w->n == 2 && !strcmp(w->word[0], "completion"))
+        o->completion = w->word[1];
     for (size_t i = 0; w->n && (command = cli_subcommand_at(i)); i++)
         if (!strcmp(command->name, w->word[0])) {
             o->command = command->command;
@@ -384,7 +386,7 @@ static bool place_words(struct cli_options *o, struct words *w)
         used = 2;
     if (o->help)
         return find_help(o, w, used, by_word);
-    if (o->version || o->models)
+    if (o->version || o->models || o->completion)
         return true;
     if (!w->n) {
         cli_say(NULL, "no model given; see `bioinfer --help`");
@@ -526,5 +528,6 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
             return false;
         }
     }
-    return place_words(o, &w) && (o->help || o->version || o->models || check_together(o));
+    return place_words(o, &w) &&
+           (o->help || o->version || o->models || o->completion || check_together(o));
 }

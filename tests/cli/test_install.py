@@ -52,7 +52,11 @@ def main(meson, build, root, folder):
     lib = glob.glob(folder + "/**/libbioinfer.so", recursive=True)
     man = glob.glob(folder + "/**/man1/bioinfer.1*", recursive=True)
     tiny = glob.glob(folder + "/**/bioinfer-tiny/model.safetensors", recursive=True)
-    for name, found in (("bioinfer.pc", pc), ("bioinfer", exe), ("libbioinfer.so", lib),
+    bash = glob.glob(folder + "/**/bash-completion/completions/bioinfer.bash", recursive=True)
+    zsh = glob.glob(folder + "/**/zsh/site-functions/_bioinfer", recursive=True)
+    fish = glob.glob(folder + "/**/fish/vendor_completions.d/bioinfer.fish", recursive=True)
+    for name, found in (("bioinfer.bash", bash), ("_bioinfer", zsh), ("bioinfer.fish", fish),
+                        ("bioinfer.pc", pc), ("bioinfer", exe), ("libbioinfer.so", lib),
                         ("bioinfer.1", man), ("bioinfer-tiny", tiny)):
         assert len(found) == 1, f"{name}: {found}"
     model = os.path.dirname(tiny[0])
