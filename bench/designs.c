@@ -2,8 +2,8 @@
  *
  *     designs [--device D] [--num-seq N] [--copies N] [--score] [--repeat N] WEIGHTS STRUCTURE...
  *
- * One call of bioinfer_design_run over the structures, the list N times over: native scores and N sequences
- * each (default 8), or scores alone, from files to a sink. Milliseconds of the first call, which plans and
+ * One call of bioinfer_task_compute over the structures, the list N times over: native scores and N sequences
+ * each (default 8), or scores alone, from records to a sink. Milliseconds of the first call, which plans and
  * may compile kernels, and the least and the median of --repeat more (default 9). Lines are
  * "name value" pairs for scripts.
  */
@@ -21,13 +21,12 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int count(void *user, const struct bioinfer_design_result *result,
-                 struct bioinfer_error *err)
+static int count(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     (void)err;
     if (result->status)
         fprintf(stderr, "designs: %s\n", result->message);
-    *(long *)user += !result->status && !result->is_native;
+    *(long *)user += result->design && !result->design->is_native;
     return result->status;
 }
 
@@ -42,11 +41,13 @@ int main(int argc, char **argv)
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    bioinfer_design *design = NULL;
-    const char *device = "cpu", **paths = NULL;
+    bioinfer_task *design = NULL;
+    const char *device = "cpu";
+    struct bioinfer_record **files = NULL, *records = NULL;
     double *ms = NULL, first = 0;
     long made = 0;
-    int n_sequences = 8, copies = 1, repeat = 9, score = 0, at = 1, st = BIOINFER_INVALID;
+    int n_sequences = 8, copies = 1, repeat = 9, score = 0, n_files = 0, at = 1,
+        st = BIOINFER_INVALID;
 
     for (; at < argc && !strncmp(argv[at], "--", 2); at++) {
         if (!strcmp(argv[at], "--score"))
@@ -62,33 +63,39 @@ int main(int argc, char **argv)
         else
             break;
     }
-    const int files = argc - at - 1;
-    if (files < 1 || copies < 1 || repeat < 1 || !strncmp(argv[at], "--", 2)) {
+    n_files = argc - at - 1;
+    if (n_files < 1 || copies < 1 || repeat < 1 || !strncmp(argv[at], "--", 2)) {
         fprintf(stderr,
                 "usage: designs [--device D] [--num-seq N] [--copies N] [--score] [--repeat N] "
                 "WEIGHTS STRUCTURE...\n");
         return 64;
     }
-    const size_t n = (size_t)files * (size_t)copies;
+    const size_t n = (size_t)n_files * (size_t)copies;
     struct bioinfer_model_params mp = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                       .device = device);
     struct bioinfer_design_params dp = BIOINFER_PARAMS(
         struct bioinfer_design_params, .n_sequences = n_sequences,
         .mode = score ? BIOINFER_DESIGN_SCORE : BIOINFER_DESIGN_SAMPLE);
-    paths = calloc(n, sizeof *paths);
+    files = calloc((size_t)n_files, sizeof *files);
+    records = calloc(n, sizeof *records);
     ms = calloc((size_t)repeat, sizeof *ms);
-    if (!paths || !ms)
+    if (!files || !records || !ms)
         goto out;
-    for (size_t i = 0; i < n; i++)
-        paths[i] = argv[at + 1 + (int)(i % (size_t)files)];
     if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
         (st = bioinfer_model_open(&model, ctx, argv[at], &mp, &err)) ||
-        (st = bioinfer_design_new(&design, model, &dp, &err)))
+        (st = bioinfer_design_open(&design, model, &dp, &err)))
         goto out;
+    for (int i = 0; i < n_files; i++)
+        if ((st = bioinfer_record_read(&files[i], ctx, argv[at + 1 + i], &err)))
+            goto out;
+    for (size_t i = 0; i < n; i++) {
+        records[i] = *files[i % (size_t)n_files];
+        records[i].ordinal = i;
+    }
     for (int i = -1; i < repeat; i++) {
         const double begun = now();
         made = 0;
-        if ((st = bioinfer_design_run(design, paths, n, count, &made, &err)))
+        if ((st = bioinfer_task_compute(design, records, n, count, &made, &err)))
             goto out;
         *(i < 0 ? &first : &ms[i]) = 1e3 * (now() - begun);
     }
@@ -98,10 +105,13 @@ int main(int argc, char **argv)
 out:
     if (st)
         fprintf(stderr, "designs: %s\n", err.text);
-    bioinfer_design_free(&design);
+    for (int i = 0; files && i < n_files; i++)
+        bioinfer_record_free(&files[i]);
+    bioinfer_task_close(&design);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
-    free(paths);
+    free(files);
+    free(records);
     free(ms);
     return st ? 1 : 0;
 }

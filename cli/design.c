@@ -167,7 +167,7 @@ static void say_summary(struct run *run)
         cli_job_say_shard(run->cli, &run->stats, cli->options->output);
 }
 
-static int dump(struct cli *cli, bioinfer_design *design)
+static int dump(struct cli *cli, bioinfer_task *design)
 {
     const struct cli_options *o = cli->options;
     struct bioinfer_error err = {0};
@@ -175,8 +175,8 @@ static int dump(struct cli *cli, bioinfer_design *design)
     int st;
 
     cli_output_open(&out, NULL, &err);
-    st = bioinfer_design_dump(design, 100, !o->dump_graph || strcmp(o->dump_graph, "plain"),
-                              o->trace_rules, cli_output_callback, &out, &err);
+    st = bioinfer_task_dump(design, 100, !o->dump_graph || strcmp(o->dump_graph, "plain"),
+                            o->trace_rules, cli_output_callback, &out, &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_RUN, st, &err);
     st = cli_output_finish(&out, &err);
@@ -195,7 +195,7 @@ static void describe_options(const struct run *run, const struct bioinfer_design
                       "num-seq=%d batch=%d temperature=",
                       formats[run->format], o->design_include, p->mode, o->rng ? o->rng : "native",
                       (unsigned long long)(p->seed ? p->seed : 37), (long long)p->rng_skip,
-                      p->n_sequences ? p->n_sequences : 1, p->batch ? p->batch : 1);
+                      p->n_sequences ? p->n_sequences : 1, p->per_draw ? p->per_draw : 1);
     for (int i = 0; i < p->n_temperatures; i++)
         cli_output_printf(text, "%s%.17g", i ? "," : "", p->temperatures[i]);
     cli_output_printf(text, "%s backbone-noise=%.17g chains=%s homooligomer=%d omit-aa=%s",

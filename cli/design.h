@@ -27,16 +27,13 @@ void cli_structures_free(struct cli_structures *p);
 
 enum cli_design_format { CLI_FASTA, CLI_TABLE, CLI_ARRAYS };
 
-struct cli_designs; /* the structures that the library gets together */
-
 /* The state of the task. */
 struct cli_designer {
     struct cli *cli;
     enum cli_design_format format;
     struct bioinfer_design_params params;
     double temperatures[64];
-    bioinfer_design *design;
-    struct cli_designs *at_hand;
+    bioinfer_task *design;
     const struct cli_structures *all; /* for numbers that are drawn in order; NULL in a worker */
     uint64_t next;                    /* the structure for which numbers are drawn next */
     struct cli_output text;           /* gathers the rows of that structure */
@@ -44,8 +41,14 @@ struct cli_designer {
     char *name;                       /* ... and its name, NULL = there is none */
     uint32_t piece;                   /* the number of its next piece */
     uint64_t n_sequences;             /* that it has so far */
+    char *path, *id;                  /* the structure that is read next, NULL = ask for one */
+    uint64_t ordinal;
+    char *given;                  /* the id of the structure that was read last ... */
+    struct bioinfer_record *file; /* ... its file ... */
+    struct bioinfer_error why;    /* ... and why it cannot be read */
+    bioinfer_source source;
     bioinfer_sink sink;
-    void *sink_user;
+    void *source_user, *sink_user;
 };
 
 /* Gives the first line of the output, "" = there is none; a text that ends with NUL, maybe in

@@ -5,44 +5,48 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CHUNK = 4096 };                    /* structures that are handed to the library together */
 static const size_t PIECE_SIZE = 1 << 20; /* text that is gathered before it is kept */
 
-struct cli_designs {
-    char *paths[CHUNK];
-    uint64_t ordinals[CHUNK];
-    size_t n;
-};
+/* The ordinal of structures whose numbers are drawn alone. */
+#define SKIPPED UINT64_MAX
 
 /* ---- what a sequence looks like ---- */
 
 /* Names the origin of a result's sequence: the file, a design, or a record of --sequences. */
-static const char *source_of(const struct bioinfer_design_result *r)
+static const char *source_of(const struct bioinfer_result *r)
 {
-    return r->sequence_id ? r->sequence_id : r->is_native ? "native" : "design";
+    return r->design->sequence_id ? r->design->sequence_id
+           : r->design->is_native ? "native"
+                                  : "design";
 }
 
 /* The native sequence of a run that designs has no number. */
-static int sample_of(const struct cli_designer *d, const struct bioinfer_design_result *r)
+static int sample_of(const struct cli_designer *d, const struct bioinfer_result *r)
 {
-    return r->is_native && !d->cli->options->score_only ? 0 : r->sample;
+    return r->design->is_native && !d->cli->options->score_only ? 0 : r->design->sample;
+}
+
+/* Gives what the sequence was drawn from; NULL where nothing was drawn. */
+static const float *probs_of(const struct bioinfer_result *r)
+{
+    return r->n_arrays > 1 ? r->arrays[1].data : NULL;
 }
 
 static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
 
-static void put_rows(struct cli_designer *d, const struct bioinfer_design_result *r)
+static void put_rows(struct cli_designer *d, const struct bioinfer_result *r)
 {
     const unsigned include = d->cli->options->design_include;
 
     for (int64_t i = 0; i < r->length; i++)
         for (int probs = 0; probs < 2; probs++) {
-            const float *row = probs ? r->probs : r->log_probs;
+            const float *row = probs ? probs_of(r) : r->arrays[0].data;
             if (!(include & (probs ? CLI_PROBS : CLI_LOG_PROBS)) || !row)
                 continue;
-            cli_output_field(&d->text, r->name);
-            cli_output_printf(&d->text, "\t%d\t%g\t%s\t%lld\t%c", sample_of(d, r), r->temperature,
-                              probs ? "probs" : "logprobs", (long long)i + 1,
-                              alphabet[r->codes[i]]);
+            cli_output_field(&d->text, r->id);
+            cli_output_printf(&d->text, "\t%d\t%g\t%s\t%lld\t%c", sample_of(d, r),
+                              r->design->temperature, probs ? "probs" : "logprobs",
+                              (long long)i + 1, alphabet[r->design->codes[i]]);
             for (int c = 0; c < 21; c++)
                 cli_output_printf(&d->text, "\t%.6g", (double)row[i * 21 + c]);
             cli_output_printf(&d->text, "\t");
@@ -51,29 +55,30 @@ static void put_rows(struct cli_designer *d, const struct bioinfer_design_result
         }
 }
 
-static void put_table(struct cli_designer *d, const struct bioinfer_design_result *r)
+static void put_table(struct cli_designer *d, const struct bioinfer_result *r)
 {
     if (d->cli->options->design_include) {
         put_rows(d, r);
         return;
     }
-    cli_output_field(&d->text, r->name);
-    cli_output_printf(&d->text, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\t", sample_of(d, r), r->temperature,
-                      (double)r->score, (double)r->global_score, (double)r->recovery, r->sequence);
+    cli_output_field(&d->text, r->id);
+    cli_output_printf(&d->text, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\t", sample_of(d, r),
+                      r->design->temperature, (double)r->design->score,
+                      (double)r->design->global_score, (double)r->design->recovery, r->sequence);
     cli_output_field(&d->text, source_of(r));
     cli_output_printf(&d->text, "\n");
 }
 
 /* Arrays of one sequence under NAME for the native one, NAME_T0.1_1 for sample 1 at 0.1, NAME_ID
  * for a sequence that was given; further samples of both under names with _2, _3, ... */
-static int put_arrays(struct cli_designer *d, const struct bioinfer_design_result *r,
+static int put_arrays(struct cli_designer *d, const struct bioinfer_result *r,
                       struct bioinfer_error *err)
 {
     const unsigned include = d->cli->options->design_include;
-    float scores[3] = {r->score, r->global_score, r->recovery}, *codes;
+    float scores[3] = {r->design->score, r->design->global_score, r->design->recovery}, *codes;
     struct bioinfer_array arrays[6];
     struct bioinfer_result v = {.ordinal = d->unit.ordinal,
-                                .id = r->name,
+                                .id = r->id,
                                 .length = r->length,
                                 .message = "",
                                 .arrays = arrays,
@@ -88,13 +93,13 @@ static int put_arrays(struct cli_designer *d, const struct bioinfer_design_resul
     {                                                                                              \
         .kind = name, .layer = -1, .n_dims = dims, .shape = {rows, columns}, .data = values        \
     }
-    if (!r->is_native && !r->sequence_id)
-        snprintf(id, sizeof id, "%.400s_T%g_%d", r->name, r->temperature, r->sample);
+    if (!r->design->is_native && !r->design->sequence_id)
+        snprintf(id, sizeof id, "%.400s_T%g_%d", r->id, r->design->temperature, r->design->sample);
     else
-        snprintf(id, sizeof id, "%.400s%s%.400s", r->name, r->sequence_id ? "_" : "",
-                 r->sequence_id ? r->sequence_id : "");
-    if (r->sample > 1 && (r->is_native || r->sequence_id))
-        snprintf(id + strlen(id), sizeof id - strlen(id), "_%d", r->sample);
+        snprintf(id, sizeof id, "%.400s%s%.400s", r->id, r->design->sequence_id ? "_" : "",
+                 r->design->sequence_id ? r->design->sequence_id : "");
+    if (r->design->sample > 1 && (r->design->is_native || r->design->sequence_id))
+        snprintf(id + strlen(id), sizeof id - strlen(id), "_%d", r->design->sample);
     v.id = id;
     if (!(codes = malloc((size_t)r->length * sizeof *codes))) {
         err->status = BIOINFER_NOMEM;
@@ -102,15 +107,15 @@ static int put_arrays(struct cli_designer *d, const struct bioinfer_design_resul
         return BIOINFER_NOMEM;
     }
     for (int64_t i = 0; i < r->length; i++)
-        codes[i] = (float)r->codes[i];
+        codes[i] = (float)r->design->codes[i];
     if (!include || include & CLI_LOG_PROBS)
-        ADD("log_probs", r->log_probs, 2, r->length, 21);
-    if (include & CLI_PROBS && r->probs)
-        ADD("probs", r->probs, 2, r->length, 21);
+        ADD("log_probs", r->arrays[0].data, 2, r->length, 21);
+    if (include & CLI_PROBS && probs_of(r))
+        ADD("probs", probs_of(r), 2, r->length, 21);
     ADD("S", codes, 1, r->length, 1);
     ADD("scores", scores, 1, 3, 1);
-    ADD("mask", r->mask, 1, r->length, 1);
-    ADD("design_mask", r->design_mask, 1, r->length, 1);
+    ADD("mask", r->design->mask, 1, r->length, 1);
+    ADD("design_mask", r->design->design_mask, 1, r->length, 1);
 #undef ADD
     v.n_arrays = v.n_kinds = n;
     st = d->sink(d->sink_user, &v, err);
@@ -188,33 +193,33 @@ static int end_structure(struct cli_designer *d, struct bioinfer_error *err)
 }
 
 /* Begins the structure of this result, if it is another one than that at hand. */
-static int begin_structure(struct cli_designer *d, const struct bioinfer_design_result *r,
+static int begin_structure(struct cli_designer *d, const struct bioinfer_result *r,
                            struct bioinfer_error *err)
 {
-    const uint64_t ordinal = d->at_hand->ordinals[r->ordinal];
     int st;
 
-    if (d->name && d->unit.ordinal == ordinal)
+    if (d->name && d->unit.ordinal == r->ordinal)
         return 0;
     if ((st = end_structure(d, err)))
         return st;
-    if (!(d->name = strdup(r->name)))
-        return no_memory(r->name, err);
-    d->unit = (struct cli_unit){.ordinal = ordinal, .id = d->name, .length = r->length};
+    if (!(d->name = strdup(r->id)))
+        return no_memory(r->id, err);
+    d->unit = (struct cli_unit){.ordinal = r->ordinal, .id = d->name, .length = r->length};
     d->piece = 0;
     d->n_sequences = 0;
     return 0;
 }
 
-/* A bioinfer_design_sink. */
-static int take_sequence(void *user, const struct bioinfer_design_result *r,
-                         struct bioinfer_error *err)
+/* A bioinfer_sink. */
+static int take_sequence(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct cli_designer *d = user;
     int st;
 
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
+    if (r->ordinal == SKIPPED)
+        return 0;
     if ((st = begin_structure(d, r, err)))
         return st;
     if (r->status) {
@@ -222,9 +227,11 @@ static int take_sequence(void *user, const struct bioinfer_design_result *r,
         d->unit.message = r->message;
         return end_structure(d, err);
     }
-    d->n_sequences += !r->is_native || d->cli->options->score_only;
+    if (!r->design)
+        return 0;
+    d->n_sequences += !r->design->is_native || d->cli->options->score_only;
     if (d->format == CLI_FASTA)
-        cli_output_printf(&d->text, ">%s\n%s\n", r->header, r->sequence);
+        cli_output_printf(&d->text, ">%s\n%s\n", r->design->header, r->sequence);
     else if (d->format == CLI_TABLE)
         put_table(d, r);
     else if ((st = put_arrays(d, r, err)))
@@ -232,75 +239,71 @@ static int take_sequence(void *user, const struct bioinfer_design_result *r,
     return d->text.n_text < PIECE_SIZE ? 0 : give_text(d, true, err);
 }
 
-static int add_structure(struct cli_designer *d, const struct bioinfer_record *record,
-                         struct bioinfer_error *err)
+/* Reads the file of a structure into *record; a failure of the file is that of the record. */
+static int read_file(struct cli_designer *d, const char *path, struct bioinfer_record *record,
+                     struct bioinfer_error *err)
 {
-    struct cli_designs *c = d->at_hand;
-
-    if (!(c->paths[c->n] = strndup(record->sequence, record->length)))
-        return no_memory(record->id, err);
-    c->ordinals[c->n++] = record->ordinal;
-    return 0;
-}
-
-static void forget_structures(struct cli_designs *c)
-{
-    for (size_t i = 0; c && i < c->n; i++)
-        free(c->paths[i]);
-    if (c)
-        c->n = 0;
-}
-
-/* Draws the numbers of structures that are done, up to that with this ordinal. */
-static int skip_to(struct cli_designer *d, uint64_t ordinal, struct bioinfer_error *err)
-{
-    const uint64_t from = d->next;
-
-    if (!cli_design_ordered(d->cli->options) || ordinal == from)
-        return 0;
-    d->next = ordinal;
-    return bioinfer_design_skip(d->design, (const char *const *)d->all->of + from,
-                                (size_t)(ordinal - from), err);
-}
-
-static int compute(struct cli_designer *d, struct bioinfer_error *err)
-{
-    struct cli_designs *c = d->at_hand;
     int st;
 
-    if (!c->n)
-        return 0;
-    if (!(st = skip_to(d, c->ordinals[0], err)))
-        st = bioinfer_design_run(d->design, (const char *const *)c->paths, c->n, take_sequence, d,
-                                 err);
-    if (!st)
-        st = end_structure(d, err);
-    d->next += c->n;
-    forget_structures(c);
+    bioinfer_record_free(&d->file);
+    st = bioinfer_record_read(&d->file, d->cli->ctx, path, &d->why);
+    if (st == BIOINFER_NOMEM) {
+        *err = d->why;
+        return st;
+    }
+    if (st)
+        *record = (struct bioinfer_record){
+            .id = "", .description = "", .status = st, .message = d->why.text};
+    else
+        *record = *d->file;
+    return 1;
+}
+
+/* A bioinfer_source: the next structure. Numbers of PyTorch's are drawn for one structure after the
+ * other, also for those that an earlier run has done. */
+static int next_design(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct cli_designer *d = user;
+    int st;
+
+    if (!d->path) {
+        struct bioinfer_record r = {0};
+        if ((st = d->source(d->source_user, &r, err)) != 1)
+            return st;
+        if (!(d->path = strndup(r.sequence, r.length)) || !(d->id = strdup(r.id)))
+            return no_memory(r.id, err);
+        d->ordinal = r.ordinal;
+    }
+    if (cli_design_ordered(d->cli->options) && d->next < d->ordinal) {
+        st = read_file(d, d->all->of[d->next++], record, err);
+        record->ordinal = SKIPPED;
+        record->skip = 1;
+        return st;
+    }
+    free(d->given);
+    d->given = d->id;
+    d->id = NULL;
+    st = read_file(d, d->path, record, err);
+    record->id = d->given;
+    record->ordinal = d->ordinal;
+    d->next = d->ordinal + 1;
+    free(d->path);
+    d->path = NULL;
     return st;
 }
 
-/* Some thousands of structures go to the library at a time. Numbers of PyTorch's are drawn for one
- * structure after the other, also for those that an earlier run has done: these end a chunk. */
 static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
                     void *sink_user, struct bioinfer_error *err)
 {
-    const bool ordered = cli_design_ordered(cli->options);
     struct cli_designer *d = cli->task;
-    struct cli_designs *c = d->at_hand;
-    struct bioinfer_record record;
     int st;
 
+    d->source = source;
+    d->source_user = source_user;
     d->sink = sink;
     d->sink_user = sink_user;
-    while ((st = source(source_user, &record, err)) > 0) {
-        const bool gap = ordered && c->n && record.ordinal != c->ordinals[c->n - 1] + 1;
-        if ((gap || c->n == CHUNK) && (st = compute(d, err)))
-            return st;
-        if ((st = add_structure(d, &record, err)))
-            return st;
-    }
-    return st ? st : compute(d, err);
+    st = bioinfer_task_run(d->design, next_design, d, take_sequence, d, err);
+    return st ? st : end_structure(d, err);
 }
 
 /* ---- options ---- */
@@ -398,7 +401,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     p->seed = o->seed ? (uint64_t)o->seed - 1 : 0; /* 0: the library's default */
     p->rng_skip = o->rng_skip == 1 ? -1 : o->rng_skip ? o->rng_skip - 1 : 0;
     p->n_sequences = (int)o->num_seq;
-    p->batch = (int)o->batch;
+    p->per_draw = (int)o->batch;
     p->n_temperatures = take_list(o->temperature, temperatures, max);
     p->temperatures = p->n_temperatures > 0 ? temperatures : NULL;
     p->chains = o->chains;
@@ -419,7 +422,7 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     p->transmembrane = o->transmembrane ? (int)o->transmembrane - 1 : 0;
     p->no_ligand = o->no_ligand;
     p->side_chains = o->side_chains;
-    p->batch_tokens = o->batch_tokens;
+    p->tokens_at_once = o->batch_tokens;
     p->max_length = o->max_length;
     p->no_rules = o->no_rules[0] ? o->no_rules : NULL;
     p->progress_user = cli;
@@ -434,7 +437,7 @@ static int begin(struct cli *cli)
 {
     struct cli_designer *d = calloc(1, sizeof *d);
 
-    if (!(cli->task = d) || !(d->at_hand = calloc(1, sizeof *d->at_hand)))
+    if (!(cli->task = d))
         return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
     d->cli = cli;
     d->params.struct_size = sizeof d->params;
@@ -451,13 +454,13 @@ static int open_task(struct cli *cli, cli_tick tick)
     int st;
 
     d->params.progress = tick;
-    if ((st = bioinfer_design_new(&d->design, cli->model, &d->params, &err)))
+    if ((st = bioinfer_design_open(&d->design, cli->model, &d->params, &err)))
         return cli_fail(cli,
                         st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED ? CLI_AT_CONFIG
                                                                              : CLI_AT_INPUT,
                         st, &err);
     if (cli->options->profile)
-        bioinfer_design_set_profile(d->design, 1);
+        bioinfer_task_set_profile(d->design, 1);
     return CLI_EXIT_OK;
 }
 
@@ -466,7 +469,7 @@ static void profile(struct cli *cli)
     struct cli_designer *d = cli->task;
     struct bioinfer_profile p = {.struct_size = sizeof p};
 
-    if (!bioinfer_design_get_profile(d->design, &p))
+    if (!bioinfer_task_get_profile(d->design, &p))
         cli_show_profile(cli, &p);
 }
 
@@ -476,9 +479,11 @@ static void end(struct cli *cli)
 
     if (!d)
         return;
-    bioinfer_design_free(&d->design);
-    forget_structures(d->at_hand);
-    free(d->at_hand);
+    bioinfer_task_close(&d->design);
+    bioinfer_record_free(&d->file);
+    free(d->path);
+    free(d->id);
+    free(d->given);
     free(d->name);
     cli_output_close(&d->text);
     free(d);

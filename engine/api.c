@@ -6,6 +6,7 @@
 #include "../loaders/fasta_index.h"
 #include "../loaders/genome.h"
 #include "../loaders/loci.h"
+#include "../loaders/structure.h"
 #include "../writers/bigwig.h"
 #include "../writers/writer.h"
 #include "engine.h"
@@ -118,6 +119,52 @@ void bioinfer_reader_close(bioinfer_reader **reader)
 {
     if (reader)
         bi_fasta_close(reader);
+}
+
+/* ---- files as records ---- */
+
+struct file_record {
+    struct bioinfer_record record; /* first: it is what the caller frees */
+    const struct bi_env *env;
+    char *id, *path, *text;
+};
+
+void bioinfer_record_free(struct bioinfer_record **record)
+{
+    struct file_record *f = record ? (struct file_record *)*record : NULL;
+    if (!f)
+        return;
+    bi_free(f->env, f->id);
+    bi_free(f->env, f->path);
+    bi_free(f->env, f->text);
+    bi_free(f->env, f);
+    *record = NULL;
+}
+
+int bioinfer_record_read(struct bioinfer_record **record, bioinfer_context *ctx, const char *path,
+                         struct bioinfer_error *err)
+{
+    struct file_record *f;
+    int st;
+    if (!record || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "record: out, context and path must be given");
+    *record = NULL;
+    if (!(f = bi_zalloc(&ctx->env, sizeof *f)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s", path);
+    *record = &f->record;
+    f->env = &ctx->env;
+    f->id = bi_structure_name(f->env, path);
+    f->path = bi_strdup(f->env, path);
+    st = f->id && f->path
+             ? bi_file_slurp(f->env, path, BI_MAX_STRUCTURE_SIZE, &f->text, &f->record.length, err)
+             : bi_fail(err, BIOINFER_NOMEM, "%s", path);
+    f->record.id = f->id;
+    f->record.description = f->path;
+    f->record.sequence = f->text;
+    f->record.message = "";
+    if (st)
+        bioinfer_record_free(record);
+    return st;
 }
 
 /* ---- genomes and places in them ---- */

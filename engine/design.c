@@ -3,7 +3,7 @@
  * A structure becomes rounds of jobs (design_jobs.c), each round a unit whose items are its jobs
  * (design_batch.c); results leave in input order (design_report.c).
  *
- * Sections: life, the task, public calls. */
+ * Sections: life, the task. */
 #include "design.h"
 
 #include <inttypes.h>
@@ -16,14 +16,14 @@ static const struct bi_task_def design_def;
 
 /* ---- life ---- */
 
-static int keep(struct bioinfer_design *d, const char **text, struct bioinfer_error *err)
+static int keep(struct bi_design_task *d, const char **text, struct bioinfer_error *err)
 {
     if (*text && !(*text = bi_arena_strndup(&d->strings, *text, strlen(*text))))
         return bi_fail(err, BIOINFER_NOMEM, "design");
     return 0;
 }
 
-static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
+static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
 {
     struct bioinfer_design_params *p = &d->params;
     const struct bi_design_facts *f = &d->model->base.design;
@@ -39,14 +39,14 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
     if (p->mode < BIOINFER_DESIGN_SAMPLE || p->mode > BIOINFER_DESIGN_UNCONDITIONAL ||
         p->rng < BIOINFER_RNG_NATIVE || p->rng > BIOINFER_RNG_TORCH_CUDA)
         return bi_fail(err, BIOINFER_INVALID, "design: mode %d, rng %d", p->mode, p->rng);
-    if (p->n_sequences < 0 || p->batch < 0 || p->n_temperatures < 0 || p->rng_skip < -1)
+    if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < -1)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
-                       p->n_sequences, p->batch);
-    if (p->batch > BI_DESIGN_BATCH)
+                       p->n_sequences, p->per_draw);
+    if (p->per_draw > BI_DESIGN_BATCH)
         return bi_fail(err, BIOINFER_INVALID,
                        "design: batches of %d sequences: at most %d share a "
                        "draw",
-                       p->batch, BI_DESIGN_BATCH);
+                       p->per_draw, BI_DESIGN_BATCH);
     if (p->n_temperatures && p->n_sequences > INT32_MAX / p->n_temperatures)
         return bi_fail(err, BIOINFER_INVALID,
                        "design: %d sequences at each of %d temperatures: at "
@@ -72,7 +72,7 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
                        "homo-oligomer");
     if (p->chains && p->chains_file)
         return bi_fail(err, BIOINFER_INVALID, "design: chains by name and from a file");
-    d->copies = p->rng == BIOINFER_RNG_NATIVE ? 1 : p->batch ? p->batch : 1;
+    d->copies = p->rng == BIOINFER_RNG_NATIVE ? 1 : p->per_draw ? p->per_draw : 1;
     d->n_batches = (p->n_sequences ? p->n_sequences : 1) / d->copies;
     if (!d->n_batches)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences are no whole batch of %d",
@@ -96,37 +96,27 @@ static int check_params(struct bioinfer_design *d, struct bioinfer_error *err)
 
 enum { DEFAULT_SEED = 37 };
 
-int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
-                        const struct bioinfer_design_params *params, struct bioinfer_error *err)
+static int open_design(struct bi_design_task *d, const struct bioinfer_design_params *params,
+                       struct bioinfer_error *err)
 {
-    struct bioinfer_design *d = NULL;
-    int64_t batch_tokens;
+    struct bioinfer_model *model = d->task.model;
+    int64_t tokens = model->caps.half ? 16384 : 2048;
     int st;
-    if (!out || !model)
-        return bi_fail(err, BIOINFER_INVALID, "design: out and model must be given");
-    *out = NULL;
-    if ((st = bi_context_check(model->ctx, err)))
-        return st;
     if (!model->base.def->build_design)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s designs no sequences", model->path,
                        model->base.def->name);
-    if (!(d = bi_zalloc(model->base.env, sizeof *d)))
-        return bi_fail(err, BIOINFER_NOMEM, "design");
-    d->env = model->base.env;
-    d->strings.env = d->env;
-    d->task.def = &design_def;
-    /* not const: weights that are loaded fill its store, under a lock */
-    d->model = (struct bioinfer_model *)(uintptr_t)model;
+    d->model = model;
+    d->env = d->strings.env = d->task.env;
+    bi_design_report_reset(d);
     if ((st = bi_params_copy(&d->params, sizeof d->params, params, "design params", err)) ||
         (st = check_params(d, err)) || (st = bi_side_files_read(&d->side, d->env, &d->params, err)))
-        goto out;
-    batch_tokens = model->caps.half ? 16384 : 2048;
+        return st;
     if (model->base.design.ligand_atoms) /* a residue has hundreds of pairs of atoms */
-        batch_tokens /= 8;
-    if (d->params.batch_tokens > 0)
-        batch_tokens = d->params.batch_tokens;
-    if ((st = bi_task_open(&d->task, model, batch_tokens, d->params.memory_limit, err)))
-        goto out;
+        tokens /= 8;
+    if (d->params.tokens_at_once > 0)
+        tokens = d->params.tokens_at_once;
+    if ((st = bi_task_open(&d->task, model, tokens, d->params.memory_limit, err)))
+        return st;
     d->task.progress = d->params.progress;
     d->task.progress_user = d->params.progress_user;
     if (!d->params.seed)
@@ -137,25 +127,27 @@ int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
                     d->params.rng_skip < 0   ? 0
                     : d->params.rng_skip > 0 ? (uint64_t)d->params.rng_skip
                                              : (uint64_t)model->base.design.torch_draws);
-    *out = d;
-    d = NULL;
-out:
-    bioinfer_design_free(&d);
+    return 0;
+}
+
+int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
+                         const struct bioinfer_design_params *params, struct bioinfer_error *err)
+{
+    int st = bi_task_new(out, model, &design_def, sizeof(struct bi_design_task), err);
+    if (!st && (st = open_design((struct bi_design_task *)*out, params, err)))
+        bioinfer_task_close(out);
     return st;
 }
 
-void bioinfer_design_free(bioinfer_design **design)
+static void design_free(struct bioinfer_task *t)
 {
-    struct bioinfer_design *d = design ? *design : NULL;
-    if (!d)
+    struct bi_design_task *d = (struct bi_design_task *)t;
+    if (!d->env) /* it was not opened */
         return;
-    bi_task_close(&d->task);
     bi_free(d->env, d->cells.of);
     bi_free(d->env, d->cells.grids);
     bi_side_files_free(&d->side);
     bi_arena_reset(&d->strings);
-    bi_free(d->env, d);
-    *design = NULL;
 }
 
 /* ---- the task ---- */
@@ -184,7 +176,7 @@ static void input_release(const struct bi_env *env, struct bi_design_input **inp
 }
 
 /* Makes the jobs of a round. A failure of the structure is its own status. */
-static int make_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int make_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                      struct bioinfer_error *err)
 {
     struct bioinfer_error why = {0};
@@ -217,7 +209,7 @@ static void jobs_free(const struct bi_env *env, struct bi_jobs *jobs)
 
 /* Draws the numbers of the jobs of a structure that are not made yet, and runs none of them: the
  * structures behind it have the same numbers, whatever became of this one. */
-static int draw_rest(struct bioinfer_design *d, struct bi_entry *e, struct bioinfer_error *err)
+static int draw_rest(struct bi_design_task *d, struct bi_entry *e, struct bioinfer_error *err)
 {
     struct bi_jobs jobs = {.arena = {0}};
     int st = 0;
@@ -229,30 +221,33 @@ static int draw_rest(struct bioinfer_design *d, struct bi_entry *e, struct bioin
     return st;
 }
 
-/* The structure whose jobs are to be made next: 1; 0 = there is none. */
-static int next_input(struct bioinfer_design *d, struct bioinfer_error *err)
+/* Finds the structure whose jobs are to be made next: as bioinfer_source. */
+static int next_input(struct bi_design_task *d, struct bioinfer_error *err)
 {
     struct bi_entry *e = d->input ? &d->input->entry : NULL;
+    struct bioinfer_record r = {0};
     int st;
-    if (e && !e->status && !e->walk.done)
+    if (e && !e->status && !e->walk.done && !d->input->skip)
         return 1;
     if (e && e->walk.begun && (st = draw_rest(d, e, err)))
         return st;
     input_release(d->env, &d->input);
-    if (d->at == d->n_paths)
-        return 0;
+    if ((st = d->task.source(d->task.source_user, &r, err)) != 1)
+        return st;
     if (!(d->input = bi_zalloc(d->env, sizeof *d->input)))
         return bi_fail(err, BIOINFER_NOMEM, "structure");
     d->input->n_holders = 1;
+    d->input->skip = r.skip != 0;
     e = &d->input->entry;
-    if ((st = bi_entry_read(e, d->model, d->paths[d->at], &d->params, &d->side, &d->notes, err)))
+    if ((st = bi_entry_read(e, d->model, &r, &d->params, &d->side, &d->notes, err)))
         return st;
-    e->ordinal = d->at++;
+    if (d->input->skip && !e->status && (st = draw_rest(d, e, err)))
+        return st;
     return 1;
 }
 
 /* Makes the items of the jobs that are computed, or of those that are scored a second time. */
-static int make_items(struct bioinfer_design *d, struct bi_design_unit *u,
+static int make_items(struct bi_design_task *d, struct bi_design_unit *u,
                       struct bioinfer_error *err)
 {
     bi_free(d->env, u->unit.items);
@@ -267,15 +262,21 @@ static int make_items(struct bioinfer_design *d, struct bi_design_unit *u,
 
 static int design_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
-    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_task *d = (struct bi_design_task *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
     struct bi_entry *e;
     int st = next_input(d, err);
-    if (st <= 0)
+    if (st != 1)
         return st;
     u->input = d->input;
     u->input->n_holders++;
     e = &u->input->entry;
+    if (u->input->skip) {
+        e->status = 0; /* whatever becomes of it, nobody asks */
+        u->last = unit->is_over = true;
+        return (unit->id = bi_strdup(t->env, e->name)) ? 1
+                                                       : bi_fail(err, BIOINFER_NOMEM, "structure");
+    }
     if (!e->status && ((st = make_jobs(d, &u->jobs, e, err)) || (st = make_items(d, u, err))))
         return st;
     if (e->status)
@@ -289,7 +290,7 @@ static int design_read(struct bioinfer_task *t, struct bi_unit *unit, struct bio
 
 static int design_next(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
-    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_task *d = (struct bi_design_task *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
     int st;
     if (u->again || !(d->params.backbone_noise > 0))
@@ -301,7 +302,7 @@ static int design_next(struct bioinfer_task *t, struct bi_unit *unit, struct bio
 
 static int design_result(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
 {
-    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_task *d = (struct bi_design_task *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
     struct bi_entry *e = &u->input->entry;
     struct bioinfer_profile *p = &t->exec->profile;
@@ -313,9 +314,9 @@ static int design_result(struct bioinfer_task *t, struct bi_unit *unit, struct b
     }
     if (u->input->told)
         return 0;
-    st = bi_design_report(&d->report, e, u->jobs.of, u->jobs.n, err);
+    st = bi_design_report(&d->report, u, err);
     u->input->told = e->status != 0;
-    if (e->status || u->last) {
+    if ((e->status || u->last) && !u->input->skip) {
         p->records++;
         p->residues += (uint64_t)e->n;
     }
@@ -330,11 +331,27 @@ static void design_drop(struct bioinfer_task *t, struct bi_unit *unit)
     input_release(t->env, &u->input);
 }
 
-int32_t bi_design_program(const struct bioinfer_design *d)
+int32_t bi_design_program(const struct bi_design_task *d)
 {
     static const enum bi_design_pass passes[] = {BI_PASS_SAMPLE, BI_PASS_SCORE, BI_PASS_SCORE,
                                                  BI_PASS_SCORE, BI_PASS_UNCONDITIONAL};
     return (int32_t)passes[d->params.mode] << 1;
+}
+
+static struct bi_counts design_one(const struct bioinfer_task *t, int64_t n_residues)
+{
+    const int32_t n = (int32_t)n_residues;
+    (void)t;
+    return (struct bi_counts){
+        .n_tokens = n, .n_seqs = 1, .longest = n, .n_rows = n, .n_samples = 1, .n_sampled = n};
+}
+
+static void design_end(struct bioinfer_task *t)
+{
+    struct bi_design_task *d = (struct bi_design_task *)t;
+    input_release(d->env, &d->input);
+    bi_notes_end(&d->notes, d->env);
+    bi_design_report_reset(d);
 }
 
 static const char *const design_made[] = {"x",       "mask",         "number",       "chain",
@@ -358,76 +375,7 @@ static const struct bi_task_def design_def = {
     .collect = bi_design_collect,
     .next = design_next,
     .result = design_result,
-    .drop = design_drop};
-
-/* ---- public calls ---- */
-
-int bioinfer_design_run(bioinfer_design *d, const char *const *paths, size_t n_paths,
-                        bioinfer_design_sink sink, void *user, struct bioinfer_error *err)
-{
-    struct bi_report *r;
-    int st;
-    if (!d || (!paths && n_paths) || !sink)
-        return bi_fail(err, BIOINFER_INVALID, "design: paths and sink must be given");
-    if ((st = bi_task_enter(&d->task, err)))
-        return st;
-    r = &d->report;
-    *r = (struct bi_report){.d = d, .sink = sink, .user = user};
-    r->header.env = r->sequence.env = r->order.env = d->env;
-    d->paths = paths;
-    d->n_paths = n_paths;
-    d->at = 0;
-    st = bi_task_run(&d->task, err);
-    input_release(d->env, &d->input);
-    bi_notes_end(&d->notes, d->env);
-    bi_free(d->env, r->log_probs);
-    bi_free(d->env, r->probs);
-    bi_free(d->env, r->mask);
-    bi_buf_free(&r->header);
-    bi_buf_free(&r->sequence);
-    bi_buf_free(&r->order);
-    bi_task_leave(&d->task);
-    return st;
-}
-
-int bioinfer_design_skip(bioinfer_design *d, const char *const *paths, size_t n_paths,
-                         struct bioinfer_error *err)
-{
-    int st;
-    if (!d || (!paths && n_paths))
-        return bi_fail(err, BIOINFER_INVALID, "design: paths must be given");
-    if ((st = bi_task_enter(&d->task, err)))
-        return st;
-    for (size_t i = 0; i < n_paths && !st && d->random.kind != BI_RNG_NATIVE; i++) {
-        struct bi_entry e;
-        st = bi_entry_read(&e, d->model, paths[i], &d->params, &d->side, &d->notes, err);
-        if (!st && !e.status)
-            st = draw_rest(d, &e, err);
-        bi_entry_free(&e);
-    }
-    bi_notes_end(&d->notes, d->env);
-    bi_task_leave(&d->task);
-    return st;
-}
-
-void bioinfer_design_set_profile(bioinfer_design *d, int on)
-{
-    if (d)
-        d->task.exec->profiling = on != 0;
-}
-
-int bioinfer_design_get_profile(bioinfer_design *d, struct bioinfer_profile *profile)
-{
-    return d && profile ? bi_task_get_profile(&d->task, profile) : BIOINFER_INVALID;
-}
-
-int bioinfer_design_dump(bioinfer_design *d, int64_t n_residues, int fused, int trace,
-                         int (*write)(void *user, const char *text, size_t len), void *user,
-                         struct bioinfer_error *err)
-{
-    struct bi_counts one = {.n_seqs = 1, .n_samples = 1};
-    if (!d || !write || n_residues < 1 || n_residues > BI_MAX_RESIDUES)
-        return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", BI_MAX_RESIDUES);
-    one.n_tokens = one.longest = one.n_rows = one.n_sampled = (int32_t)n_residues;
-    return bi_task_dump(&d->task, &one, fused, trace, write, user, err);
-}
+    .drop = design_drop,
+    .one = design_one,
+    .end = design_end,
+    .free = design_free};

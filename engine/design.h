@@ -88,11 +88,12 @@ void bi_notes_end(struct bi_notes *notes, const struct bi_env *env);
 void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e, int k,
                   bool noise);
 
-/* A file as an entry. A failure of the file is the entry's status; the return value is for what
- * stops the run. */
-int bi_entry_read(struct bi_entry *entry, const struct bioinfer_model *model, const char *path,
-                  const struct bioinfer_design_params *params, const struct bi_side_files *side,
-                  struct bi_notes *notes, struct bioinfer_error *err);
+/* Makes an entry of a record, whose sequence is the text of a structure. A failure of the structure
+ * is the entry's status; the return value is for what stops the run. */
+int bi_entry_read(struct bi_entry *entry, const struct bioinfer_model *model,
+                  const struct bioinfer_record *record, const struct bioinfer_design_params *params,
+                  const struct bi_side_files *side, struct bi_notes *notes,
+                  struct bioinfer_error *err);
 void bi_entry_free(struct bi_entry *entry);
 /* "x" of the entry with other backbone coordinates. */
 void bi_entry_coordinates(const struct bi_entry *entry, bool ca_only,
@@ -174,17 +175,15 @@ struct bi_design_graph {
 };
 
 struct bi_report {
-    struct bioinfer_design *d;
-    bioinfer_design_sink sink;
-    void *user;
+    struct bi_design_task *d;
     float *log_probs, *probs, *mask; /* of one result */
     size_t cap_log_probs, cap_probs, cap_mask;
     struct bi_buf header, sequence, order;
 };
 
-struct bioinfer_design {
+struct bi_design_task {
     struct bioinfer_task task;
-    struct bioinfer_model *model;
+    struct bioinfer_model *model; /* that of the task, and so is env */
     const struct bi_env *env;
     struct bioinfer_design_params params;
     struct bi_arena strings;
@@ -195,11 +194,8 @@ struct bioinfer_design {
     int n_temperatures, n_batches, copies;
     struct bi_design_cells cells; /* for the batch that is packed */
     struct bi_design_filling filling;
-    struct bi_design_graph graph; /* the last recipe points to it */
-    /* for one run */
-    const char *const *paths;
-    size_t n_paths, at;
-    struct bi_design_input *input; /* whose jobs are being made; NULL = none */
+    struct bi_design_graph graph;  /* the last recipe points to it */
+    struct bi_design_input *input; /* NULL, or the structure whose jobs are being made */
     struct bi_report report;
 };
 
@@ -207,7 +203,9 @@ struct bioinfer_design {
 struct bi_design_input {
     struct bi_entry entry;
     int n_holders;
-    bool told; /* why it has no results was handed out */
+    uint32_t n_pieces; /* handed out */
+    bool skip;         /* numbers are drawn for it, and that is all */
+    bool told;         /* why it has no results was handed out */
 };
 
 /* A round of jobs of one structure. */
@@ -224,21 +222,21 @@ int bi_compare_order(const void *a, const void *b);
 /* Is the token one that is designed: of a designed chain, not fixed, all atoms there: 1 or 0. */
 float bi_is_open(const struct bi_entry *e, int64_t i);
 /* Room for orders of n tokens. */
-int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, size_t n,
+int bi_design_scratch(const struct bi_design_task *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err);
 /* Appends jobs of one entry, and draws their random numbers, up to the end of the entry
  * (walk.done) or of the round. */
-int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+int bi_design_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err);
 void bi_walk_end(struct bi_entry *e);
 /* ---- design_batch.c: what the task tells the runner of items and batches ---- */
 
 /* Makes the item of job `number` of a unit. */
-void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, int32_t number,
+void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, int32_t number,
                     struct bi_item *item);
 int64_t bi_design_load(const struct bi_counts *counts);
 /* The program that a dump shows. */
-int32_t bi_design_program(const struct bioinfer_design *d);
+int32_t bi_design_program(const struct bi_design_task *d);
 int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err);
 void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
@@ -246,8 +244,9 @@ void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
 int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err);
 
-/* design_report.c: hands out the results of one entry, or why there are none. */
-int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,
-                     struct bioinfer_error *err);
+/* design_report.c: hands out the results of a round, or why there are none. */
+int bi_design_report(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_error *err);
+/* Frees what results took, for a run to come. */
+void bi_design_report_reset(struct bi_design_task *d);
 
 #endif

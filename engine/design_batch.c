@@ -25,7 +25,7 @@ static int64_t terms_of(const struct bi_item *before, const struct bi_item *item
     return bi_entry_has_terms(j->entry) ? j->entry->n : 1;
 }
 
-void bi_design_item(const struct bioinfer_design *d, struct bi_design_unit *u, int32_t number,
+void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, int32_t number,
                     struct bi_item *item)
 {
     static const enum bi_design_pass passes[] = {[BI_JOB_NATIVE] = BI_PASS_SAMPLE,
@@ -69,7 +69,7 @@ int64_t bi_design_load(const struct bi_counts *c)
 /* ---- cells ---- */
 
 /* Sorts the usable residues of one structure into cells of about 8 angstrom. */
-static int make_cells(struct bioinfer_design *d, const struct bi_item *item, int32_t first_token,
+static int make_cells(struct bi_design_task *d, const struct bi_item *item, int32_t first_token,
                       struct bi_cell_grid *grid, struct bioinfer_error *err)
 {
     struct bi_design_cells *b = &d->cells;
@@ -134,7 +134,7 @@ static int make_cells(struct bioinfer_design *d, const struct bi_item *item, int
 }
 
 /* Tables of cells for the structures of a batch. */
-static int make_all_cells(struct bioinfer_design *d, const struct bi_batch *b,
+static int make_all_cells(struct bi_design_task *d, const struct bi_batch *b,
                           struct bioinfer_error *err)
 {
     struct bi_design_cells *cells = &d->cells;
@@ -172,7 +172,7 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
 int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
-    struct bioinfer_design *d = (struct bioinfer_design *)t;
+    struct bi_design_task *d = (struct bi_design_task *)t;
     const struct bi_counts *c = &b->capacity;
     const int32_t program = b->n_items ? b->items[0]->program : bi_design_program(d);
     struct bi_design_shape *s = &d->graph.shape;
@@ -230,7 +230,7 @@ static void fill_structure(const struct bi_batch_place *place, const struct bi_i
     start[number + 1] = token + (int32_t)n;
 }
 
-static void fill_ranks(const struct bioinfer_design *d, const struct bi_item *item, int32_t *rank)
+static void fill_ranks(const struct bi_design_task *d, const struct bi_item *item, int32_t *rank)
 {
     const struct bi_job *j = job_of(item);
     struct bi_order_key *keys = ((struct bi_design_unit *)item->unit)->jobs.keys;
@@ -250,7 +250,7 @@ static void fill_ranks(const struct bioinfer_design *d, const struct bi_item *it
         rank[keys[t].token] = (int32_t)t;
 }
 
-static void fill_sample(const struct bioinfer_design *d, const struct bi_batch_place *place,
+static void fill_sample(const struct bi_design_task *d, const struct bi_batch_place *place,
                         const struct bi_item *item, int32_t token, int32_t terms)
 {
     const struct bi_job *j = job_of(item);
@@ -280,7 +280,7 @@ static void fill_sample(const struct bioinfer_design *d, const struct bi_batch_p
         noise[(size_t)at * BI_SYMBOLS + i] = j->noise && j->noise[i] > 0 ? j->noise[i] : 1;
 }
 
-static void fill_terms(const struct bioinfer_design *d, const struct bi_job *j, double *terms)
+static void fill_terms(const struct bi_design_task *d, const struct bi_job *j, double *terms)
 {
     int64_t n = bi_entry_has_terms(j->entry) ? j->entry->n : 1;
     double temperature = j->temperature > 0 ? j->temperature : d->temperatures[0];
@@ -291,7 +291,7 @@ static void fill_terms(const struct bioinfer_design *d, const struct bi_job *j, 
 void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place)
 {
-    struct bioinfer_design *d = (struct bioinfer_design *)(uintptr_t)t;
+    struct bi_design_task *d = (struct bi_design_task *)(uintptr_t)t;
     const struct bi_job *j = job_of(item);
     const struct bi_design_cells *c = &d->cells;
     struct bi_design_filling *f = &d->filling;

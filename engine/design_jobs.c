@@ -50,7 +50,7 @@ float bi_is_open(const struct bi_entry *e, int64_t i)
 }
 
 /* The walk of tied sampling: groups as soon as one of their tokens is met. */
-static int tie_order(const struct bioinfer_design *d, const struct bi_entry *e, int32_t *order,
+static int tie_order(const struct bi_design_task *d, const struct bi_entry *e, int32_t *order,
                      int32_t *size, struct bioinfer_error *err)
 {
     int32_t *tie = bi_calloc(d->env, (size_t)e->n, sizeof *tie), at = 0;
@@ -122,7 +122,7 @@ static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t 
 
 /* ---- jobs ---- */
 
-int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, size_t n,
+int bi_design_scratch(const struct bi_design_task *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err)
 {
     if (!bi_grow(d->env, &jobs->keys, &jobs->cap_keys, n, sizeof *jobs->keys) ||
@@ -131,7 +131,7 @@ int bi_design_scratch(const struct bioinfer_design *d, struct bi_jobs *jobs, siz
     return 0;
 }
 
-static struct bi_job *new_job(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static struct bi_job *new_job(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                               enum bi_job_kind kind, struct bioinfer_error *err)
 {
     struct bi_arena *a = &jobs->arena;
@@ -167,7 +167,7 @@ static struct bi_job *new_job(struct bioinfer_design *d, struct bi_jobs *jobs, s
 }
 
 /* Fresh coordinates of `copies` structures with noise; NULL without noise (and *st 0). */
-static float *noisy(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e, int copies,
+static float *noisy(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e, int copies,
                     enum stream stream, uint32_t sample, int *st, struct bioinfer_error *err)
 {
     int atoms = d->model->base.design.ca_only ? 1 : BI_BACKBONE;
@@ -207,7 +207,7 @@ static float *noisy(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_e
 }
 
 /* The keys |r| of `copies` orders: PyTorch draws them together. */
-static int draw_normals(struct bioinfer_design *d, struct bi_jobs *jobs, const struct bi_entry *e,
+static int draw_normals(struct bi_design_task *d, struct bi_jobs *jobs, const struct bi_entry *e,
                         int copies, enum stream stream, uint32_t sample, struct bioinfer_error *err)
 {
     size_t n = (size_t)e->n * (size_t)copies;
@@ -222,7 +222,7 @@ static int draw_normals(struct bioinfer_design *d, struct bi_jobs *jobs, const s
 }
 
 /* Jobs that decode a known sequence: `copies` orders of one draw, the batch-th of the sequence. */
-static int known_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int known_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                       enum bi_job_kind kind, uint32_t sample, int batch, struct bioinfer_error *err)
 {
     size_t width = d->model->base.design.ca_only ? 9 : 12;
@@ -247,7 +247,7 @@ static int known_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi
 
 /* The draws of a batch of samples, step by step. run.py draws one of 20 at every step, also where
  * nothing is decided; ProteinMPNN one of 21 where something runs. */
-static void draw_noise(struct bioinfer_design *d, struct bi_job *jobs, const struct bi_entry *e,
+static void draw_noise(struct bi_design_task *d, struct bi_job *jobs, const struct bi_entry *e,
                        int copies, uint32_t sample, double *row)
 {
     const bool always = d->model->base.design.run_py;
@@ -273,7 +273,7 @@ static void draw_noise(struct bioinfer_design *d, struct bi_job *jobs, const str
 }
 
 /* One batch of the reference: `copies` sequences at one temperature. */
-static int sample_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int sample_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                        double temperature, int batch, uint32_t sample, struct bioinfer_error *err)
 {
     size_t width = d->model->base.design.ca_only ? 9 : 12, first = jobs->n;
@@ -321,7 +321,7 @@ out:
     return st;
 }
 
-static int condition_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int condition_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                           int batch, struct bioinfer_error *err)
 {
     float *keys, *x;
@@ -349,7 +349,7 @@ static int condition_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struc
     return 0;
 }
 
-static int unconditional_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int unconditional_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                               struct bioinfer_error *err)
 {
     struct bi_job *j;
@@ -394,7 +394,7 @@ static int given_codes(struct bi_entry *e, const struct bioinfer_record *r,
 }
 
 /* Reads the next sequence into the walk; walk.done behind the last. */
-static int next_sequence(struct bioinfer_design *d, struct bi_entry *e, struct bioinfer_error *err)
+static int next_sequence(struct bi_design_task *d, struct bi_entry *e, struct bioinfer_error *err)
 {
     struct bioinfer_reader_params params = {.struct_size = sizeof params,
                                             .residues = BIOINFER_RESIDUES_CHAINS};
@@ -424,7 +424,7 @@ static int next_sequence(struct bioinfer_design *d, struct bi_entry *e, struct b
 }
 
 /* One draw of orders for the sequence of the walk. */
-static int score_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int score_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                       struct bioinfer_error *err)
 {
     struct bi_walk *w = &e->walk;
@@ -451,7 +451,7 @@ static int score_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi
 /* ---- the walk through all jobs of a structure ---- */
 
 /* The native sequence first, then those drawn. */
-static int design_step(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int design_step(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                        struct bioinfer_error *err)
 {
     const struct bi_random before = d->random;
@@ -466,7 +466,7 @@ static int design_step(struct bioinfer_design *d, struct bi_jobs *jobs, struct b
     return st;
 }
 
-static int step(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int step(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                 struct bioinfer_error *err)
 {
     switch (d->params.mode) {
@@ -484,7 +484,7 @@ static int step(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry
     }
 }
 
-static int begin_walk(struct bioinfer_design *d, struct bi_entry *e, struct bioinfer_error *err)
+static int begin_walk(struct bi_design_task *d, struct bi_entry *e, struct bioinfer_error *err)
 {
     struct bi_walk *w = &e->walk;
     if (d->copies * e->n > BI_DESIGN_BATCH_TOKENS)
@@ -500,7 +500,7 @@ static int begin_walk(struct bioinfer_design *d, struct bi_entry *e, struct bioi
     return 0;
 }
 
-int bi_design_jobs(struct bioinfer_design *d, struct bi_jobs *jobs, struct bi_entry *e,
+int bi_design_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err)
 {
     int st = e->walk.begun ? 0 : begin_walk(d, e, err);

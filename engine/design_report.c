@@ -56,7 +56,7 @@ static void log_softmax(float *y, const float *logits)
 }
 
 /* What a job's tokens were drawn from, zero where nothing was. */
-static void fill_probs(const struct bioinfer_design *d, const struct bi_job *j, float *probs)
+static void fill_probs(const struct bi_design_task *d, const struct bi_job *j, float *probs)
 {
     const struct bi_entry *e = j->entry;
     const float *logits = j->drawn_from ? j->drawn_from : j->logits;
@@ -160,34 +160,64 @@ static void put_native_header(struct bi_report *r, const struct bi_job *j, float
                   f->ca_only ? "CA_model_name" : "model_name", f->variant, r->d->params.seed);
 }
 
-static int hand_out(struct bi_report *r, struct bioinfer_design_result *v,
-                    struct bioinfer_error *err)
+/* Hands out a sequence: its design, log p and, where `probs`, what it was drawn from. */
+static int hand_out(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_design *v,
+                    bool probs, bool more, struct bioinfer_error *err)
 {
+    const struct bi_entry *e = &u->input->entry;
+    const struct bioinfer_array arrays[] = {
+        {.kind = "log-probs",
+         .layer = -1,
+         .n_dims = 2,
+         .shape = {e->n, BI_SYMBOLS},
+         .data = r->log_probs},
+        {.kind = "probs", .layer = -1, .n_dims = 2, .shape = {e->n, BI_SYMBOLS}, .data = r->probs}};
+    const struct bioinfer_result result = {.ordinal = e->ordinal,
+                                           .id = e->name,
+                                           .length = e->n,
+                                           .message = "",
+                                           .n_arrays = probs ? 2 : 1,
+                                           .arrays = arrays,
+                                           .n_layers_kept = 1,
+                                           .n_kinds = probs ? 2 : 1,
+                                           .piece = u->input->n_pieces++,
+                                           .more = more,
+                                           .sequence = bi_buf_text(&r->sequence),
+                                           .design = v};
     v->header = bi_buf_text(&r->header);
-    v->sequence = bi_buf_text(&r->sequence);
     v->chain_order = bi_buf_text(&r->order);
-    if (!v->header || !v->sequence || !v->chain_order)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: result", v->name);
-    return r->sink(r->user, v, err);
+    v->mask = e->mask;
+    v->design_mask = r->mask;
+    if (!v->header || !result.sequence || !v->chain_order)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: result", e->name);
+    return r->d->task.sink(r->d->task.sink_user, &result, err);
+}
+
+/* Hands out the end of a structure without a sequence: why there is none, or nothing. */
+static int hand_out_end(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_error *err)
+{
+    const struct bi_entry *e = &u->input->entry;
+    const struct bioinfer_result result = {.ordinal = e->ordinal,
+                                           .id = e->name,
+                                           .length = e->n,
+                                           .status = e->status,
+                                           .message = e->status ? e->message : "",
+                                           .n_layers_kept = 1,
+                                           .n_kinds = 1,
+                                           .piece = u->input->n_pieces++};
+    return r->d->task.sink(r->d->task.sink_user, &result, err);
 }
 
 /* One job, or `copies` native ones of which the mean is told. */
-static int report_job(struct bi_report *r, const struct bi_job *j, int copies,
-                      struct bioinfer_error *err)
+static int report_job(struct bi_report *r, struct bi_design_unit *u, const struct bi_job *j,
+                      int copies, bool more, struct bioinfer_error *err)
 {
     struct bi_entry *e = j->entry;
-    struct bioinfer_design_result v = {.ordinal = e->ordinal,
-                                       .name = e->name,
-                                       .message = "",
-                                       .length = e->n,
-                                       .is_native = j->kind != BI_JOB_SAMPLE && !j->sequence,
-                                       .sequence_id = j->sequence,
-                                       .sample = j->number,
-                                       .temperature = j->temperature,
-                                       .codes = j->codes,
-                                       .mask = e->mask,
-                                       .design_mask = r->mask,
-                                       .log_probs = r->log_probs};
+    struct bioinfer_design v = {.is_native = j->kind != BI_JOB_SAMPLE && !j->sequence,
+                                .sequence_id = j->sequence,
+                                .sample = j->number,
+                                .temperature = j->temperature,
+                                .codes = j->codes};
     double score = 0, global_score = 0, same = 0, open = 0;
     for (int64_t i = 0; i < e->n; i++) {
         r->mask[i] = bi_is_open(e, i);
@@ -207,7 +237,6 @@ static int report_job(struct bi_report *r, const struct bi_job *j, int copies,
     r->header.size = 0;
     if (j->kind == BI_JOB_SAMPLE) {
         fill_probs(r->d, j, r->probs);
-        v.probs = r->probs;
         bi_buf_puts(&r->header, "T=");
         put_float(&r->header, j->temperature);
         bi_buf_printf(&r->header, ", sample=%d, score=", j->number);
@@ -219,24 +248,15 @@ static int report_job(struct bi_report *r, const struct bi_job *j, int copies,
     } else {
         put_native_header(r, j, v.score, v.global_score);
     }
-    return hand_out(r, &v, err);
+    return hand_out(r, u, &v, j->kind == BI_JOB_SAMPLE, more, err);
 }
 
 /* The positions of one draw of orders, each from its own job. */
-static int report_conditions(struct bi_report *r, const struct bi_job *j, size_t n,
-                             struct bioinfer_error *err)
+static int report_conditions(struct bi_report *r, struct bi_design_unit *u, const struct bi_job *j,
+                             size_t n, bool more, struct bioinfer_error *err)
 {
     struct bi_entry *e = j->entry;
-    struct bioinfer_design_result v = {.ordinal = e->ordinal,
-                                       .name = e->name,
-                                       .message = "",
-                                       .length = e->n,
-                                       .is_native = 1,
-                                       .sample = j->number,
-                                       .codes = e->codes,
-                                       .mask = e->mask,
-                                       .design_mask = r->mask,
-                                       .log_probs = r->log_probs};
+    struct bioinfer_design v = {.is_native = 1, .sample = j->number, .codes = e->codes};
     memset(r->log_probs, 0, (size_t)e->n * BI_SYMBOLS * sizeof *r->log_probs);
     for (int64_t i = 0; i < e->n; i++)
         r->mask[i] = bi_is_open(e, i);
@@ -248,7 +268,7 @@ static int report_conditions(struct bi_report *r, const struct bi_job *j, size_t
     put_sequence(r, e, e->codes);
     r->header.size = 0;
     put_native_header(r, j, v.score, v.global_score);
-    return hand_out(r, &v, err);
+    return hand_out(r, u, &v, false, more, err);
 }
 
 static bool finite_job(const struct bi_job *j)
@@ -260,43 +280,55 @@ static bool finite_job(const struct bi_job *j)
     return true;
 }
 
-/* All results of one structure, or the one that says why there are none. */
-int bi_design_report(struct bi_report *r, struct bi_entry *e, const struct bi_job *jobs, size_t n,
-                     struct bioinfer_error *err)
+/* Makes room for what a result points to. */
+static int make_room(struct bi_report *r, const struct bi_entry *e, struct bioinfer_error *err)
 {
     const struct bi_env *env = r->d->env;
-    size_t rows = (size_t)e->n * BI_SYMBOLS;
+    const size_t rows = (size_t)e->n * BI_SYMBOLS;
+    return bi_grow(env, &r->log_probs, &r->cap_log_probs, rows, sizeof *r->log_probs) &&
+                   bi_grow(env, &r->probs, &r->cap_probs, rows, sizeof *r->probs) &&
+                   bi_grow(env, &r->mask, &r->cap_mask, (size_t)e->n, sizeof *r->mask)
+               ? 0
+               : bi_fail(err, BIOINFER_NOMEM, "%s: results", e->name);
+}
+
+/* All results of a round, or the one that says why there are none. */
+int bi_design_report(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_error *err)
+{
+    struct bi_entry *e = &u->input->entry;
+    const struct bi_job *jobs = u->jobs.of;
+    const size_t n = u->jobs.n;
     int st = 0;
     for (size_t i = 0; r->d->model->caps.runs && !e->status && i < n; i++)
         if (!finite_job(&jobs[i])) {
             e->status = BIOINFER_NONFINITE;
             snprintf(e->message, sizeof e->message, "%s: a logit is not finite", e->name);
         }
-    if (e->status) {
-        struct bioinfer_design_result v = {.ordinal = e->ordinal,
-                                           .name = e->name,
-                                           .status = e->status,
-                                           .message = e->message,
-                                           .header = "",
-                                           .sequence = "",
-                                           .chain_order = ""};
-        return r->sink(r->user, &v, err);
-    }
-    if (!bi_grow(env, &r->log_probs, &r->cap_log_probs, rows, sizeof *r->log_probs) ||
-        !bi_grow(env, &r->probs, &r->cap_probs, rows, sizeof *r->probs) ||
-        !bi_grow(env, &r->mask, &r->cap_mask, (size_t)e->n, sizeof *r->mask))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: results", e->name);
+    if (e->status || !n)
+        return e->status || u->last ? hand_out_end(r, u, err) : 0;
+    if ((st = make_room(r, e, err)))
+        return st;
     for (size_t i = 0, end; !st && i < n; i = end) {
-        for (end = i + 1;
-             end < n && jobs[i].kind == BI_JOB_CONDITION && jobs[end].number == jobs[i].number;)
+        const bool each = jobs[i].kind == BI_JOB_CONDITION;
+        const int copies = jobs[i].kind == BI_JOB_NATIVE ? r->d->copies : 1;
+        for (end = i + 1; each && end < n && jobs[end].number == jobs[i].number;)
             end++;
-        if (jobs[i].kind == BI_JOB_CONDITION) {
-            st = report_conditions(r, jobs + i, end - i, err);
-        } else {
-            int copies = jobs[i].kind == BI_JOB_NATIVE ? r->d->copies : 1;
-            st = report_job(r, jobs + i, copies, err);
-            end = i + (size_t)copies;
-        }
+        end = each ? end : i + (size_t)copies;
+        st = each ? report_conditions(r, u, jobs + i, end - i, end < n || !u->last, err)
+                  : report_job(r, u, jobs + i, copies, end < n || !u->last, err);
     }
     return st;
+}
+
+void bi_design_report_reset(struct bi_design_task *d)
+{
+    struct bi_report *r = &d->report;
+    bi_free(d->env, r->log_probs);
+    bi_free(d->env, r->probs);
+    bi_free(d->env, r->mask);
+    bi_buf_free(&r->header);
+    bi_buf_free(&r->sequence);
+    bi_buf_free(&r->order);
+    *r = (struct bi_report){.d = d};
+    r->header.env = r->sequence.env = r->order.env = d->env;
 }

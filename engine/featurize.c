@@ -812,23 +812,41 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
     return 0;
 }
 
-int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model, const char *path,
-                  const struct bioinfer_design_params *p, const struct bi_side_files *side,
-                  struct bi_notes *notes, struct bioinfer_error *err)
+/* Reads the bytes of a record; a NUL is put behind a copy of them. */
+static int read_structure(struct bi_structure *out, const struct bi_env *env,
+                          const struct bioinfer_record *r, const char *name,
+                          struct bioinfer_error *err)
+{
+    const char *origin = r->description && r->description[0] ? r->description : name;
+    char *text;
+    int st;
+    if (r->status)
+        return bi_fail(err, r->status, "%s", r->message ? r->message : "");
+    if (!(text = bi_alloc(env, r->length + 1)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %zu bytes of text", origin, r->length);
+    if (r->length)
+        memcpy(text, r->sequence, r->length);
+    text[r->length] = '\0';
+    st = bi_structure_open_memory(out, env, origin, text, r->length, err);
+    bi_free(env, text);
+    return st;
+}
+
+int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model,
+                  const struct bioinfer_record *r, const struct bioinfer_design_params *p,
+                  const struct bi_side_files *side, struct bi_notes *notes,
+                  struct bioinfer_error *err)
 {
     const struct bi_env *env = model->base.env;
-    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *name = r->id ? r->id : "";
     struct bi_structure structure = {0};
     struct bi_backbone b = {0};
     struct bioinfer_error why = {0};
     int st;
-    *e = (struct bi_entry){.arena = {.env = env}};
-    if (!(e->name = bi_arena_strndup(&e->arena, base, strlen(base))))
-        return bi_fail(err, BIOINFER_NOMEM, "%s", path);
-    st = bi_structure_open(&structure, env, path, &why);
-    if (!st && !(e->name = bi_arena_strndup(&e->arena, structure.name, strlen(structure.name))))
-        st = bi_fail(&why, BIOINFER_NOMEM, "%s", path);
-    if (!st)
+    *e = (struct bi_entry){.arena = {.env = env}, .ordinal = r->ordinal};
+    if (!(e->name = bi_arena_strndup(&e->arena, name, strlen(name))))
+        return bi_fail(err, BIOINFER_NOMEM, "structure");
+    if (!(st = read_structure(&structure, env, r, name, &why)))
         st = build_entry(e, &structure, &b, model, p, side, notes, &why);
     bi_backbone_free(&b);
     bi_structure_close(&structure);

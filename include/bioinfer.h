@@ -250,8 +250,8 @@ BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path,
 
 /* ---- 4 records and readers ------------------------------------------------------ */
 
-/* For tracks: a window that differs from its record's, whose bases [first, first + length) are these
- * in it. A deletion or an insertion changes all bases behind it, too. */
+/* For tracks: a window that differs from its record's, whose bases [first, first + length) are
+ * these in it. A deletion or an insertion changes all bases behind it, too. */
 struct bioinfer_change {
     int64_t first, length;
     const char *bases;
@@ -268,11 +268,15 @@ struct bioinfer_record {
     /* For scores: which positions are wanted, 0-based, ascending, each once; NULL = all. */
     const int64_t *positions;
     size_t n_positions;
-    /* For tracks: windows that differ from this one, which are computed with it. All have the values
-     * that each has alone; the part in front of the transformer is computed only where a base that
-     * differs is seen, and many run together. */
+    /* For tracks: windows that differ from this one, which are computed with it. All have the
+     * values that each has alone; the part in front of the transformer is computed only where a
+     * base that differs is seen, and many run together. */
     const struct bioinfer_change *changes;
     size_t n_changes;
+    /* For designs: draw the random numbers of this structure and do nothing else. A run that goes
+     * on behind structures that are done then gives the sequences of one that was never disturbed;
+     * numbers of BIOINFER_RNG_NATIVE belong to their structure, and nothing is drawn. */
+    int skip;
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -321,6 +325,12 @@ BIOINFER_API void bioinfer_reader_progress(const bioinfer_reader *reader, uint64
                                            uint64_t *total);
 BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
+/* Reads a file as one record: its bytes are the sequence, its path the description, and its name
+ * without folder and suffix the id. */
+BIOINFER_API int bioinfer_record_read(struct bioinfer_record **record, bioinfer_context *ctx,
+                                      const char *path, struct bioinfer_error *err);
+BIOINFER_API void bioinfer_record_free(struct bioinfer_record **record); /* NULL-safe */
+
 /* PATH.bfi says where records of a plain FASTA file begin. NOT_FOUND: there is none. MISMATCH: it
  * was made with other parameters, or the file has changed. An open one is immutable. */
 typedef struct bioinfer_index bioinfer_index;
@@ -342,7 +352,7 @@ BIOINFER_API void bioinfer_index_close(bioinfer_index **index); /* NULL-safe */
 /* One named float32 array of a result, row-major. */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
-                       * "class-logits", "log-probs", "tracks" */
+                       * "class-logits", "log-probs", "probs", "tracks" */
     int layer;        /* 0 = embedding ... n_layers; -1 = not of a layer */
     int n_dims;
     int64_t shape[4];
@@ -364,6 +374,21 @@ struct bioinfer_changed {
     const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
 };
 
+/* One sequence of a structure. Arrays are those of all its tokens, `length` of the result, designed
+ * chains first. log p [length, 21] is the array "log-probs"; where the sequence was drawn, "probs"
+ * has what it was drawn from. */
+struct bioinfer_design {
+    const char *header;      /* as the reference writes it, without '>' */
+    const char *sequence_id; /* to score: of a sequence given, its name; NULL = none was */
+    int is_native;           /* the sequence of the file */
+    int sample;              /* from 1, counted per temperature, or per sequence that is scored */
+    double temperature;
+    float score, global_score, recovery;
+    const char *chain_order;         /* "A B" */
+    const int32_t *codes;            /* [length] of ACDEFGHIKLMNPQRSTVWYX */
+    const float *mask, *design_mask; /* [length] */
+};
+
 struct bioinfer_result {
     uint64_t ordinal;
     const char *id;
@@ -383,8 +408,11 @@ struct bioinfer_result {
     int more;           /* ... non-zero: pieces of this record follow; 0: this one is the last */
     int n_texts;
     const struct bioinfer_text *texts;
-    const char *sequence; /* the record's `length` residues, when it is scored; else NULL */
-    const struct bioinfer_changed *changed; /* when it is a window; else NULL */
+    /* Each NULL where the task is another one. */
+    const char *sequence;                   /* to score: the record's residues; designs: designed
+                                             * chains by name, '/' between, and a NUL */
+    const struct bioinfer_changed *changed; /* tracks */
+    const struct bioinfer_design *design;   /* designs; NULL: this piece has no sequence */
 };
 
 /* ---- 6 tasks ------------------------------------------------------------------------- */
@@ -963,7 +991,7 @@ enum bioinfer_rng {
 };
 
 /* Paths are of the reference's JSON files, keyed by structure; one that cannot be read is an
- * error. Strings need live only during bioinfer_design_new(). */
+ * error. */
 struct bioinfer_design_params {
     size_t struct_size;
     int mode;                   /* enum bioinfer_design_mode */
@@ -972,7 +1000,7 @@ struct bioinfer_design_params {
     int64_t rng_skip;           /* numbers PyTorch gives away while it makes the model; -1 =
                                   * none, 0 = as many as the weights ask for */
     int n_sequences;            /* per structure and temperature; 0 = 1 */
-    int batch;                  /* sequences that share a draw of PyTorch's; 0 = 1 */
+    int per_draw;               /* sequences that share a draw of PyTorch's; 0 = 1 */
     const double *temperatures; /* NULL = 0.1 alone */
     int n_temperatures;
     double backbone_noise; /* angstrom */
@@ -986,9 +1014,7 @@ struct bioinfer_design_params {
     const char *sequences; /* SCORE: FASTA of sequences beside the native one, '/' in them */
     const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
     int transmembrane;               /* membrane weights: label of all residues not named */
-    int64_t batch_tokens;            /* residues of a batch; 0 = from the device */
-    int64_t max_length;              /* residues; longer structures get TOO_LONG; 0 = what fits */
-    int64_t memory_limit;            /* bytes of activations; 0 = from the free memory */
+    int64_t tokens_at_once, max_length, memory_limit; /* as in bioinfer_embed_params */
     const char *no_rules;
     int (*progress)(void *user, uint64_t structures, uint64_t residues);
     void *progress_user;
@@ -996,57 +1022,13 @@ struct bioinfer_design_params {
     int side_chains; /* non-zero: those weights see side chains that are not designed */
 };
 
-/* One sequence of a structure. Arrays are those of all tokens of the structure, designed chains
- * first, and valid during the callback. */
-struct bioinfer_design_result {
-    uint64_t ordinal; /* of the structure */
-    const char *name;
-    int status; /* not 0: this structure has no results, and why */
-    const char *message;
-    const char *header;   /* as the reference writes it, without '>' */
-    const char *sequence; /* designed chains by name, '/' between */
-    int is_native;        /* the sequence of the file */
-    int sample;           /* from 1, counted per temperature, or per sequence that is scored */
-    double temperature;
-    float score, global_score, recovery;
-    int64_t length;                  /* tokens */
-    const char *chain_order;         /* "A B" */
-    const int32_t *codes;            /* [length] of ACDEFGHIKLMNPQRSTVWYX */
-    const float *log_probs;          /* [length, 21] */
-    const float *probs;              /* [length, 21] drawn from; NULL when nothing was drawn */
-    const float *mask, *design_mask; /* [length] */
-    const char *sequence_id;         /* SCORE: of a sequence given, its name; NULL = none was */
-};
-
-typedef struct bioinfer_design bioinfer_design;
-
-/* The model must be of a family that designs (UNSUPPORTED). One thread at a time. */
-BIOINFER_API int bioinfer_design_new(bioinfer_design **out, const bioinfer_model *model,
-                                     const struct bioinfer_design_params *params,
-                                     struct bioinfer_error *err);
-BIOINFER_API void bioinfer_design_free(bioinfer_design **design);
-/* Takes one result; non-zero stops the run with that status. */
-typedef int (*bioinfer_design_sink)(void *user, const struct bioinfer_design_result *result,
-                                    struct bioinfer_error *err);
-/* PDB or mmCIF files, in this order; several of them share a batch. A file that cannot be used
- * gives one result with its status, which comes last when some sequences were made before. Results
- * come in rounds: memory does not grow with the number of sequences. */
-BIOINFER_API int bioinfer_design_run(bioinfer_design *design, const char *const *paths,
-                                     size_t n_paths, bioinfer_design_sink sink, void *user,
-                                     struct bioinfer_error *err);
-/* Draws the random numbers of these structures, and does nothing else: a run that goes on behind
- * structures that are done gives the sequences of one that was never disturbed. Numbers of
- * BIOINFER_RNG_NATIVE belong to their structure, and there is nothing to draw. */
-BIOINFER_API int bioinfer_design_skip(bioinfer_design *design, const char *const *paths,
-                                      size_t n_paths, struct bioinfer_error *err);
-BIOINFER_API int bioinfer_design_get_profile(bioinfer_design *design,
-                                             struct bioinfer_profile *profile);
-BIOINFER_API void bioinfer_design_set_profile(bioinfer_design *design, int on);
-/* As bioinfer_task_dump(), for a structure of so many residues. */
-BIOINFER_API int bioinfer_design_dump(bioinfer_design *design, int64_t n_residues, int fused,
-                                      int trace,
-                                      int (*write)(void *user, const char *text, size_t len),
-                                      void *user, struct bioinfer_error *err);
+/* Opens the task that gives each record, whose sequence is the text of a PDB or mmCIF file, plain
+ * or in gzip, its sequences: a piece each, with bioinfer_result.design. UNSUPPORTED: the model is of
+ * no family that designs. A structure that cannot be used gives one piece with its status, which comes
+ * last when some sequences were made before. Memory does not grow with the number of sequences. */
+BIOINFER_API int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
+                                      const struct bioinfer_design_params *params,
+                                      struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

@@ -85,11 +85,21 @@ static void cut_suffix(char *name, const char *const *suffixes, size_t n)
         }
 }
 
-int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
-                             const char *text, size_t size, struct bioinfer_error *err)
+char *bi_structure_name(const struct bi_env *env, const char *path)
 {
     static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif", ".PDB", ".CIF"};
     static const char *const packed[] = {".gz", ".GZ"};
+    char *name = bi_strdup(env, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    if (name) {
+        cut_suffix(name, packed, BI_COUNT(packed));
+        cut_suffix(name, suffixes, BI_COUNT(suffixes));
+    }
+    return name;
+}
+
+int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
+                             const char *text, size_t size, struct bioinfer_error *err)
+{
     struct bi_structure s = {.env = env};
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     char *inflated = NULL;
@@ -106,8 +116,9 @@ int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
     if (!st && !s.n_atoms)
         st = bi_fail(err, BIOINFER_EMPTY, "%s: no ATOM record%s", name,
                      size ? ": expected a PDB or mmCIF file" : ", the file is empty");
-    cut_suffix(s.name, packed, BI_COUNT(packed));
-    cut_suffix(s.name, suffixes, BI_COUNT(suffixes));
+    bi_free(env, s.name); /* messages had it in full */
+    if (!(s.name = bi_structure_name(env, name)) && !st)
+        st = bi_fail(err, BIOINFER_NOMEM, "%s", name);
     bi_free(env, inflated);
     if (st)
         bi_structure_close(&s);

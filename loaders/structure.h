@@ -31,9 +31,11 @@ struct bi_structure {
     int32_t n_models;
 };
 
+/* Gives the name of a file without folder and suffix, allocated; NULL = no memory. */
+char *bi_structure_name(const struct bi_env *env, const char *path);
 int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
-/* The same of bytes in memory (fuzzing, tests). */
+/* The same of bytes in memory, with a NUL behind them. */
 int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
                              const char *text, size_t size, struct bioinfer_error *err);
 void bi_structure_close(struct bi_structure *structure); /* NULL-safe */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "../designs.h"
 #include "../failing.h"
 
 enum { RESIDUES = 12, PAIRS = 3 };
@@ -33,13 +34,13 @@ static void count(struct outcome *o, int status, const char *message)
 {
     o->n++;
     o->n_failed += status != 0;
-    CHECK(status == BIOINFER_OK || (status == BIOINFER_NOMEM && message[0]));
+    if (!CHECK(status == BIOINFER_OK || (status == BIOINFER_NOMEM && message[0])))
+        fprintf(stderr, "    %s: %s\n", bioinfer_status_name(status), message);
 }
 
 /* ---- designs ---- */
 
-static int take_design(void *user, const struct bioinfer_design_result *r,
-                       struct bioinfer_error *err)
+static int take_design(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct outcome *o = user;
     (void)err;
@@ -47,7 +48,7 @@ static int take_design(void *user, const struct bioinfer_design_result *r,
     if (r->status)
         return 0;
     mix(o, r->sequence, strlen(r->sequence));
-    mix(o, r->log_probs, (size_t)r->length * 21 * sizeof(float));
+    mix(o, r->arrays[0].data, (size_t)r->length * 21 * sizeof(float));
     return 0;
 }
 
@@ -55,7 +56,7 @@ static int run_design(void *design, struct outcome *o, struct bioinfer_error *er
 {
     const char *const paths[] = {structure, structure};
     *o = (struct outcome){.hash = 1};
-    return bioinfer_design_run(design, paths, 2, take_design, o, err);
+    return test_run_designs(design, paths, 2, take_design, o, err);
 }
 
 static int open_design(void **out, bioinfer_model **model, bioinfer_context *ctx,
@@ -64,17 +65,17 @@ static int open_design(void **out, bioinfer_model **model, bioinfer_context *ctx
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu");
     struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3,
                                                       .n_sequences = 2, .fixed_file = fixed);
-    bioinfer_design *design = NULL;
+    bioinfer_task *design = NULL;
     int st = bioinfer_model_open(model, ctx, weights, &m, err);
     if (!st)
-        st = bioinfer_design_new(&design, *model, &p, err);
+        st = bioinfer_design_open(&design, *model, &p, err);
     *out = design;
     return st;
 }
 
 static void close_design(void *design)
 {
-    bioinfer_design_free(&(bioinfer_design *){design});
+    bioinfer_task_close(&(bioinfer_task *){design});
 }
 
 /* ---- alignments ---- */

@@ -9,6 +9,8 @@
 
 #include "engine.h"
 
+#include "../designs.h"
+
 enum { RESIDUES = 24 };
 
 static char structure[] = "/tmp/design_test.pdb.XXXXXX";
@@ -38,8 +40,9 @@ static bool write_sequences(void)
 
 /* The results of a run: a hash of all of them, in order. */
 struct seen {
-    uint64_t hash;
-    int n, n_failed;
+    uint64_t hash, last_hash; /* last_hash: of the last structure */
+    uint32_t piece;
+    int n, n_failed, n_last;
 };
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
@@ -49,19 +52,34 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-static int see(void *user, const struct bioinfer_design_result *r, struct bioinfer_error *err)
+static int see(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct seen *seen = user;
     (void)err;
+    CHECK(!seen->n || r->piece == 0 || r->piece == seen->piece + 1);
+    seen->piece = r->piece;
+    seen->n_last += !r->more;
     seen->n++;
     seen->n_failed += r->status != 0;
     if (r->status)
         return 0;
-    seen->hash = mix(seen->hash, r->header, strlen(r->header) + 1);
+    seen->last_hash = r->piece ? seen->last_hash : 1;
+    seen->last_hash = mix(seen->last_hash, r->arrays[0].data,
+                          (size_t)r->length * 21 * sizeof(float));
+    seen->hash = mix(seen->hash, r->design->header, strlen(r->design->header) + 1);
     seen->hash = mix(seen->hash, r->sequence, strlen(r->sequence) + 1);
-    seen->hash = mix(seen->hash, r->log_probs, (size_t)r->length * 21 * sizeof(float));
-    if (r->probs)
-        seen->hash = mix(seen->hash, r->probs, (size_t)r->length * 21 * sizeof(float));
+    seen->hash = mix(seen->hash, r->arrays[0].data, (size_t)r->length * 21 * sizeof(float));
+    if (r->n_arrays > 1)
+        seen->hash = mix(seen->hash, r->arrays[1].data, (size_t)r->length * 21 * sizeof(float));
+    return 0;
+}
+
+/* As see(), but for the piece that a structure has that is skipped. */
+static int see_second(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    if (r->design)
+        return see(user, r, err);
+    CHECK(r->status == 0 && r->n_arrays == 0 && !r->more);
     return 0;
 }
 
@@ -70,12 +88,12 @@ static struct seen run(bioinfer_model *model, struct bioinfer_design_params *p, 
 {
     const char *paths[2] = {structure, structure};
     struct bioinfer_error err = {0};
-    bioinfer_design *design = NULL;
+    bioinfer_task *design = NULL;
     struct seen seen = {.hash = 14695981039346656037u};
-    if (!CHECK(!bioinfer_design_new(&design, model, p, &err)) ||
-        !CHECK(!bioinfer_design_run(design, paths, times, see, &seen, &err)))
+    if (!CHECK(!bioinfer_design_open(&design, model, p, &err)) ||
+        !CHECK(!test_run_designs(design, paths, times, see, &seen, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    bioinfer_design_free(&design);
+    bioinfer_task_close(&design);
     return seen;
 }
 
@@ -83,11 +101,12 @@ static struct seen run(bioinfer_model *model, struct bioinfer_design_params *p, 
 static void compare(bioinfer_model *model, const char *what, struct bioinfer_design_params p, int n)
 {
     struct seen whole = run(model, &p, 2), rounds;
-    p.batch_tokens = 1;
+    p.tokens_at_once = 1;
     rounds = run(model, &p, 2);
     CHECK_EQ(whole.n, n);
     CHECK_EQ(rounds.n, n);
     CHECK_EQ(whole.n_failed + rounds.n_failed, 0);
+    CHECK(whole.n_last == 2 && rounds.n_last == 2); /* a last piece of each structure */
     if (!CHECK(whole.hash == rounds.hash))
         fprintf(stderr, "    %s\n", what);
 }
@@ -101,13 +120,13 @@ static void rounds_do_not_show(bioinfer_model *model)
     p.n_temperatures = 2;
     compare(model, "native numbers", p, 2 * 25);
     p.rng = BIOINFER_RNG_TORCH;
-    p.batch = 3;
+    p.per_draw = 3;
     compare(model, "PyTorch's numbers in batches", p, 2 * 25);
     p.backbone_noise = 0.1;
     compare(model, "noise", p, 2 * 25);
     p.backbone_noise = 0;
     p.rng = BIOINFER_RNG_NATIVE;
-    p.batch = 0;
+    p.per_draw = 0;
     p.n_temperatures = 0;
     p.mode = BIOINFER_DESIGN_SCORE;
     p.sequences = sequences;
@@ -119,6 +138,33 @@ static void rounds_do_not_show(bioinfer_model *model)
     compare(model, "conditional", p, 2 * 2);
     p.mode = BIOINFER_DESIGN_UNCONDITIONAL;
     compare(model, "unconditional", p, 2);
+}
+
+/* Numbers of a structure that is skipped are drawn: the one behind it has what it has in a run of
+ * both. */
+static void skipped_structures_draw(bioinfer_model *model)
+{
+    struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3,
+                                                      .n_sequences = 2, .rng = BIOINFER_RNG_TORCH);
+    for (int skip = 0; skip < 2; skip++) {
+        const char *const path = structure;
+        struct test_files t = {.paths = &path, .n = 1};
+        struct bioinfer_record records[2];
+        struct seen seen = {.hash = 1};
+        bioinfer_task *task = NULL;
+        static uint64_t hash[2];
+        CHECK_EQ(test_file_source(&t, &records[0], NULL), 1);
+        records[1] = records[0];
+        records[0].skip = skip;
+        CHECK_EQ(bioinfer_design_open(&task, model, &p, NULL), 0);
+        CHECK_EQ(bioinfer_task_compute(task, records, 2, skip ? see_second : see, &seen, NULL), 0);
+        CHECK_EQ(seen.n, skip ? 3 : 6);
+        hash[skip] = seen.last_hash;
+        if (skip)
+            CHECK(hash[0] == hash[1]);
+        bioinfer_task_close(&task);
+        free(t.text);
+    }
 }
 
 static long peak_kib(void)
@@ -133,7 +179,7 @@ static void memory_is_flat(bioinfer_model *model)
 {
     struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3);
     long before, after;
-    p.batch_tokens = 64;
+    p.tokens_at_once = 64;
     p.n_sequences = 300;
     run(model, &p, 1);
     before = peak_kib();
@@ -149,20 +195,20 @@ static void limits_are_words(bioinfer_model *model)
     static const double temperatures[] = {0.1, 0.2};
     struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3);
     struct bioinfer_error err = {0};
-    bioinfer_design *design = NULL;
+    bioinfer_task *design = NULL;
     p.n_sequences = INT32_MAX;
     p.temperatures = temperatures;
     p.n_temperatures = 2;
-    CHECK_EQ(bioinfer_design_new(&design, model, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "at most 2147483647 in all");
     p.n_temperatures = 1;
-    CHECK_EQ(bioinfer_design_new(&design, model, &p, &err), 0);
-    bioinfer_design_free(&design);
+    CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), 0);
+    bioinfer_task_close(&design);
     p.rng = BIOINFER_RNG_TORCH;
-    p.batch = INT32_MAX;
-    CHECK_EQ(bioinfer_design_new(&design, model, &p, &err), BIOINFER_INVALID);
+    p.per_draw = INT32_MAX;
+    CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "at most 1048576 share a draw");
-    p.batch = p.n_sequences = 1 << 20; /* times the residues of the file */
+    p.per_draw = p.n_sequences = 1 << 20; /* times the residues of the file */
     CHECK_EQ(run(model, &p, 1).n_failed, 1);
 }
 
@@ -185,6 +231,7 @@ int main(int argc, char **argv)
     if (!getenv("BIOINFER_SANITIZED")) /* where what is freed is kept for a while */
         memory_is_flat(model);         /* before anything that takes more */
     rounds_do_not_show(model);
+    skipped_structures_draw(model);
     limits_are_words(model);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../designs.h"
 #include "../test.h"
 #include "emu_backend.h"
 
@@ -21,21 +22,21 @@ struct results {
     float *log_probs[MAX_RESULTS];
 };
 
-static int keep(void *user, const struct bioinfer_design_result *r, struct bioinfer_error *err)
+static int keep(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct results *all = user;
     const size_t n = (size_t)r->length;
     (void)err;
     if (!CHECK(r->status == 0) || !CHECK(all->n < MAX_RESULTS)) {
-        fprintf(stderr, "    %s: %s\n", r->name, r->message);
+        fprintf(stderr, "    %s: %s\n", r->id, r->message);
         return 0;
     }
     all->codes[all->n] = malloc(n * sizeof(int32_t));
     all->log_probs[all->n] = malloc(n * SYMBOLS * sizeof(float));
     if (!all->codes[all->n] || !all->log_probs[all->n])
         abort();
-    memcpy(all->codes[all->n], r->codes, n * sizeof(int32_t));
-    memcpy(all->log_probs[all->n], r->log_probs, n * SYMBOLS * sizeof(float));
+    memcpy(all->codes[all->n], r->design->codes, n * sizeof(int32_t));
+    memcpy(all->log_probs[all->n], r->arrays[0].data, n * SYMBOLS * sizeof(float));
     all->length[all->n++] = r->length;
     return 0;
 }
@@ -55,25 +56,25 @@ static void run(bioinfer_model *model, char *const *files, int n, struct bioinfe
                 int times, struct results *out)
 {
     struct bioinfer_profile profile = BIOINFER_PARAMS(struct bioinfer_profile);
-    bioinfer_design *design = NULL;
+    bioinfer_task *design = NULL;
     struct bioinfer_error err = {0};
-    if (!CHECK(!bioinfer_design_new(&design, model, dp, &err)))
+    if (!CHECK(!bioinfer_design_open(&design, model, dp, &err)))
         fprintf(stderr, "    %s\n", err.text);
     for (int i = 0; design && i < times; i++) {
         clear(out);
         emu_counts = (struct emu_counts){0};
-        if (!CHECK(!bioinfer_design_run(design, (const char *const *)files, (size_t)n, keep, out,
-                                        &err)))
+        if (!CHECK(
+                !test_run_designs(design, (const char *const *)files, (size_t)n, keep, out, &err)))
             fprintf(stderr, "    %s\n", err.text);
     }
     if (design) {
-        bioinfer_design_get_profile(design, &profile);
+        bioinfer_task_get_profile(design, &profile);
         CHECK_EQ(profile.uploads, profile.batches);
         CHECK_EQ(profile.submits, profile.batches);
         CHECK_EQ(profile.downloads, profile.batches);
         CHECK_EQ(profile.batches, times); /* all fits one */
     }
-    bioinfer_design_free(&design);
+    bioinfer_task_close(&design);
 }
 
 static int best(const float *row)
