@@ -1,7 +1,7 @@
 /* checkkernel_gpu.c - every GPU entry, on the host emulation or a device, against its op's
  * reference.
  *
- *     checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] [--seed=N] [--every=N]
+ *     checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] [--seed=N] [--every=N [--first=K]]
  *                     [--device=cuda:0 [--bench]]
  *
  * --device runs there, and Hopper's own entries (gpu_entries_sm90.h) too, instead of emulating.
@@ -18,7 +18,8 @@
  *   isolation  NaN or infinities in one sequence: the others bit-equal, NaN not lost
  *   tiles      linear_small_* and linear_*: bit-equal
  *   windows    rows of x that overlap, and the same beside each other: bit-equal
- * Buckets are larger than the batch, by whole tiles at times. --every=N: each N-th case only.
+ * Buckets are larger than the batch, by whole tiles at times. --every=N: each N-th case only,
+ * from number K on, and the first one of each entry.
  *
  * Sections: options and random numbers, entries, batches, running, comparing, checks, a case,
  * bench, main. */
@@ -51,12 +52,13 @@ struct result {
 
 struct ck {
     struct ck_dice dice; /* first */
-    int every, printed, bench;
+    int every, first, printed, bench;
     struct device_target *device; /* NULL: emulated */
     long at;
     const char *target, *entry;
     const struct ck_op *op;
     struct result of[MAX_ENTRIES][N_TARGETS];
+    bool met[MAX_ENTRIES]; /* by a case of this op */
     long cases, checks, failures;
 };
 
@@ -736,30 +738,42 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
     free_run(ck, b, &expected);
 }
 
+/* Whether an entry serves the case that had none of this op so far. */
+static bool meets_new(const struct ck *ck, const struct ck_case *c)
+{
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
+        if (!ck->met[e] && serves(ck, e, c))
+            return true;
+    return false;
+}
+
 static void time_case(struct ck *ck, const struct ck_case *c);
 
 void ck_check(struct ck *ck, const struct ck_case *c)
 {
     const uint64_t random = ck->dice.random; /* the next case does not depend on this one */
     bool any = false;
-    if (++ck->at % ck->every)
-        return;
+    const bool turn = ++ck->at % ck->every == ck->first % ck->every;
     if (followed_by(c) && !(ck->device && device_facts(ck->device)->hopper))
         return; /* Hopper's own */
     if (ck->bench) {
-        time_case(ck, c);
+        if (turn)
+            time_case(ck, c);
         return;
     }
     if (c->gated && ((const struct bi_linear_params *)c->params)->n % (2 * GATE_BLOCK))
         return; /* rules leave those alone: they are for the CPU's blocks */
+    if (!turn && !meets_new(ck, c))
+        return;
     ck->dice.random = random ^ (uint64_t)ck->at;
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
     fill_batch(ck, c, &b);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
         if (serves(ck, e, c)) {
             any = true;
-            if (strstr(bi_gpu_entries[e].name, ck->entry))
+            if (strstr(bi_gpu_entries[e].name, ck->entry) && (turn || !ck->met[e]))
                 check_entry(ck, c, e, &b);
+            ck->met[e] = true;
         }
     if (!any && ck->printed++ < 40)
         fprintf(stderr, "checkkernel_gpu: %s: no entry serves case %ld (%s)\n", ck->op->stem,
@@ -790,7 +804,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     c->reference(params);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
         for (int t = 0; t < N_TARGETS && !strcmp(bi_gpu_entries[e].name, name); t++) {
-            if (targets[t]->flushes)
+            if (targets[t]->flushes || (ck->target && strcmp(targets[t]->name, ck->target)))
                 continue;
             struct bi_emu_launch launch = {.run = find_kernel(targets[t], bi_gpu_entries[e].name),
                                            .params = params,
@@ -905,6 +919,7 @@ static void run_op(struct ck *ck, const struct ck_op *op)
     ck->op = op;
     ck_begin(ck, op);
     memset(ck->of, 0, sizeof ck->of);
+    memset(ck->met, 0, sizeof ck->met);
     ck->at = 0;
     op->cases(ck);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
@@ -943,6 +958,8 @@ int main(int argc, char **argv)
             ck.dice.seed = strtoull(v, NULL, 10);
         else if ((v = ck_value_of(argv[i], "--every=")) && atoi(v) > 0)
             ck.every = atoi(v);
+        else if ((v = ck_value_of(argv[i], "--first=")) && atoi(v) > 0)
+            ck.first = atoi(v);
         else if (!strcmp(argv[i], "--bench"))
             ck.bench = 1;
         else if ((v = ck_value_of(argv[i], "--device="))) {
@@ -951,7 +968,7 @@ int main(int argc, char **argv)
             printf("%s: %s\n", v, device_facts(ck.device)->description);
         } else {
             fprintf(stderr, "usage: checkkernel_gpu [--op=PART] [--target=NAME] [--entry=PART] "
-                            "[--seed=N] [--every=N] [--device=cuda:0 [--bench]]\n");
+                            "[--seed=N] [--every=N [--first=K]] [--device=cuda:0 [--bench]]\n");
             return 2;
         }
     }
