@@ -3,7 +3,7 @@ or takes the one of another build: gpu_blobs.py OUT.c GPU_BLOBS.c
 
 A code object is kept whole. PTX is cut into its entries, as a driver compiles all that it is
 given, for tenths of a second each: what a model does not launch is not compiled.
-The file names a hash of the sources in kernels/, by which that of another build is checked.
+The file names a hash of the sources of kernels, by which that of another build is checked.
 """
 import hashlib
 import os
@@ -27,15 +27,23 @@ def parts(module, suffix, raw):
 
 
 def sources():
-    """The line with the hash of all sources that a GPU kernel may be made of."""
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'kernels')
-    paths = sorted(os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root)
-                   for name in names if name.endswith(('.cu', '.h')))
+    """The line with the hash of what GPU kernels are made of: .cu files and what they include."""
+    tree = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
+    names = os.listdir(os.path.join(tree, 'kernels'))
+    waiting = ['kernels/' + name for name in names if name.endswith('.cu')]
+    texts = {}
+    while waiting:
+        path = waiting.pop()
+        if path in texts:
+            continue
+        with open(os.path.join(tree, path), 'rb') as f:
+            texts[path] = f.read()
+        for name in re.findall(rb'(?m)^\s*#\s*include\s+"([^"]+)"', texts[path]):
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), name.decode()))
+            waiting.append(beside if os.path.exists(os.path.join(tree, beside)) else name.decode())
     digest = hashlib.sha256()
-    for path in paths:
-        if not path.startswith(('cpu/', 'emu/')):
-            with open(os.path.join(root, path), 'rb') as f:
-                digest.update(b'%s\0%s\0' % (path.encode(), hashlib.sha256(f.read()).digest()))
+    for path, text in sorted(texts.items()):
+        digest.update(b'%s\0%s' % (path.encode(), hashlib.sha256(text).digest()))
     return f'/* Made by tools/gpu_blobs.py of kernels {digest.hexdigest()}. */'
 
 
