@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 
 EXE, WEIGHTS, DATA = sys.argv[1:4]
-HELP = subprocess.run([EXE, '--help'], capture_output=True, text=True).stdout
+HELP = subprocess.run([EXE, 'help', 'proteinmpnn', 'all'], capture_output=True, text=True).stdout
 EXACT = 'float32' in sys.argv[4:]
 failures = checks = 0
 
