@@ -6,6 +6,7 @@
 #ifndef BI_BACKEND_H
 #define BI_BACKEND_H
 
+#include "../graph/rules.h"
 #include "../ops/op.h"
 
 enum {
@@ -30,13 +31,10 @@ struct bi_caps {
     uint64_t memory_size, memory_free;
     int64_t weight_panel; /* rows of a packed weight are written in multiples of this */
     int32_t gate_block;   /* rows of a block of gates (linear.h); 0 = stacked */
-    const char *no_rules; /* fusions it is better without: "name,name"; NULL = none */
+    uint32_t traits;      /* enum bi_target_trait (graph/rules.h): what rules ask of it */
     bool runs;            /* false: plans are recorded, results are not made (null) */
     bool half;            /* has matrix units for float16 operands */
     bool async;           /* submit() returns before the work is done */
-    bool rotates;         /* half: linear can rotate what attention reads (linear.h), and attention
-                           * wants it so */
-    bool follows;         /* half: linear can do what follows between convolutions (linear.h) */
 };
 
 struct bi_buffer {

@@ -16,8 +16,9 @@ int64_t bi_bucket(int64_t n)
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err)
 {
-    const char *skip = recipe->no_rules;
     const bool half = model->half && !recipe->wide;
+    const struct bi_target target = {model->caps.traits | (half ? BI_TARGET_MATRIX : 0),
+                                     half ? BI_F16 : BI_F32};
     struct bi_graph *g = NULL;
     int st = bi_graph_new(&g, model->base.env, err);
     *out = NULL;
@@ -26,18 +27,8 @@ int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
     if ((st = recipe->build(recipe->user, g, err)) || (st = bi_graph_verify(g, err)))
         goto out;
     bi_graph_dce(g);
-    if (fuse && model->caps.no_rules &&
-        !(skip = bi_arena_printf(&g->arena, "%s,%s", model->caps.no_rules, skip ? skip : ""))) {
-        st = bi_fail(err, BIOINFER_NOMEM, "graph: rules");
-        goto out;
-    }
-    st = fuse ? bi_rules_apply(g, skip, recipe->trace, err) : bi_graph_verify(g, err);
-    if (!st && fuse && half)
-        st = bi_graph_lower(g, err);
-    if (!st && fuse && half)
-        st = bi_graph_rotate_early(g, BI_F16, model->caps.rotates, err);
-    if (!st && fuse && half && model->caps.follows)
-        st = bi_graph_follow(g, BI_F16, err);
+    st = fuse ? bi_rules_apply(g, &target, recipe->no_rules, recipe->trace, err)
+              : bi_graph_verify(g, err);
 out:
     if (st)
         bi_graph_free(&g);

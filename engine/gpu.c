@@ -157,9 +157,9 @@ void bi_gpu_caps(const struct bi_device *d, struct bi_caps *caps)
                              .runs = true,
                              .half = true,
                              .async = true,
-                             .rotates = d->facts.hopper,
-                             .follows = d->facts.hopper,
-                             .no_rules = "norm_pool"}; /* rows in parallel */
+                             .traits = BI_TARGET_GPU};
+    if (d->facts.hopper)
+        caps->traits |= BI_TARGET_ROTATES | BI_TARGET_FOLLOWS;
     snprintf(caps->description, sizeof caps->description, "%s", d->facts.description);
 }
 

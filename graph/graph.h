@@ -176,17 +176,9 @@ void bi_graph_exact(struct bi_graph *g, bi_value_id x);
 /* Part i of a weight that stacks several of one height. */
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
- * precision, residual stream, norms' inputs and outputs of the graph in float32. */
+ * precision, residual stream, norms' inputs and outputs of the graph in float32. The rules of
+ * BI_RULE_LOWER come before it. */
 int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
-/* Where attention over values of this dtype would rotate queries and keys (head_dim 16, 32, 64 or
- * 128), they come rotated: from the norm that makes them; when `all`, also from the linear, or from a
- * rope. After bi_graph_lower. */
-int bi_graph_rotate_early(struct bi_graph *g, enum bi_dtype dtype, bool all,
-                          struct bioinfer_error *err);
-/* For devices whose linear can do what stands between convolutions where its sums are: a norm with
- * its activation, and attention pooling of pairs of rows (linear.h), operands of type dtype. After
- * bi_graph_lower. */
-int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
 /* Restores execution order (inputs before users) after insertions; stable. */

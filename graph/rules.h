@@ -1,21 +1,50 @@
-/* rules.h - fusion: a constant table of rewrite rules, applied until none fires. */
+/* rules.h - rewrites of graphs: the rows of rules/rules.inc, applied until none fires. */
 #ifndef BI_RULES_H
 #define BI_RULES_H
 
 #include "graph.h"
 
-enum { BI_RULE_MAX = 48 };
+enum bi_rule_phase {
+    BI_RULE_FUSE,  /* on plain and fused ops, all in float32 */
+    BI_RULE_LOWER, /* before bi_graph_lower() says what is float16 */
+    BI_RULE_TARGET /* behind it, where types are known */
+};
+
+/* Traits of a target that rules ask for; bits. */
+enum bi_target_trait {
+    BI_TARGET_CPU = 1,
+    BI_TARGET_GPU = 2,
+    BI_TARGET_ROTATES = 4, /* half: linear can rotate what attention reads (kernels/linear.h), and
+                            * attention cannot do it itself */
+    BI_TARGET_FOLLOWS = 8, /* half: linear can do what follows between convolutions */
+    BI_TARGET_MATRIX = 16  /* matrix units take operands of type bi_target.operands */
+};
+
+/* The device that a graph is rewritten for, as far as rules ask. */
+struct bi_target {
+    uint32_t traits;        /* bits of enum bi_target_trait */
+    enum bi_dtype operands; /* type of what products read: float16 where the graph is lowered */
+};
+
+enum { BI_RULE_MAX = 64 };
 
 struct bi_rule_trace {
     int fired[BI_RULE_MAX]; /* by index in the table */
-    struct bi_buf *text;    /* one line per firing; may be NULL */
+    struct bi_buf *text;    /* one line per firing of a pattern; may be NULL */
 };
 
 /* Name of rule `index`, NULL past the end. */
 const char *bi_rule_name(int index);
-/* Applies the rules. `skip`: names separated by commas, or "all"; NULL = none; an unknown
- * name is BIOINFER_INVALID. The graph is verified after every pass; dead code is removed. */
-int bi_rules_apply(struct bi_graph *g, const char *skip, struct bi_rule_trace *trace,
-                   struct bioinfer_error *err);
+/* When rule `index` is applied. */
+enum bi_rule_phase bi_rule_phase(int index);
+/* Rewrites a graph for a target: fusion, and where its operands are float16 what goes before
+ * bi_graph_lower(), that, and what goes behind it. target NULL = fusion alone, for any target.
+ * `skip`: names of rules separated by commas, or "all"; NULL = none; an unknown name is
+ * BIOINFER_INVALID. The graph is verified after every step; dead code is removed. */
+int bi_rules_apply(struct bi_graph *g, const struct bi_target *target, const char *skip,
+                   struct bi_rule_trace *trace, struct bioinfer_error *err);
+/* Applies the rules of one phase. */
+int bi_rules_phase(struct bi_graph *g, enum bi_rule_phase phase, const struct bi_target *target,
+                   const char *skip, struct bi_rule_trace *trace, struct bioinfer_error *err);
 
 #endif

@@ -45,10 +45,10 @@ changed() {
 # Turning the table of rules around changes no graph of any family, as no two of them want the same
 # node. The order in which they meet the nodes does matter.
 changed "order in which rules meet nodes" graph/rules.c \
-    's/(size_t i = 0; i < n_nodes \&\& !\*st; i++)/(size_t i = n_nodes; i-- > 0 \&\& !*st;)/' \
+    's/(size_t i = 0; i < n_nodes \(.* !g->status\); i++)/(size_t i = n_nodes; i-- > 0 \1;)/' \
     structure cli/bioinfer --only graph
-changed "cost of a tile" engine/entries.c \
-    's/{"32x64_", 32, 64, 2000, 138, 0, TURNS}/{"32x64_", 32, 64, 3000, 138, 0, TURNS}/' \
+changed "cost of a tile" kernels/gpu/linear_sm90.c \
+    's/ONCE(32x64, 32, 64, 2000, 138, 0)/ONCE(32x64, 32, 64, 3000, 138, 0)/' \
     launches.txt cli/bioinfer --only launches
 changed "fma of a CPU kernel" kernels/cpu/layernorm.c \
     's/vf_fma(z, load(w + c, n), \(b ? .*\));/vf_add(vf_mul(z, load(w + c, n)), \1);/' \

@@ -186,7 +186,7 @@ static double size_of(const struct bioinfer_model *m, const char *what,
     printf("%-44s %7.1f MiB: activations %.1f, inputs %.1f, outputs %.1f\n", what, all,
            (double)p->memory.activation_size / 1048576, (double)p->memory.input_size / 1048576,
            (double)p->memory.output_size / 1048576);
-    if (m->caps.follows && m->half)
+    if (m->caps.traits & BI_TARGET_FOLLOWS && m->half)
         check_followed(p->graph, shape->part == BI_TRACKS_WHOLE   ? (int)shape->n_windows
                                  : shape->part == BI_TRACKS_PAIRS ? (int)shape->n_windows + 1
                                                                   : 1);
@@ -230,7 +230,7 @@ int main(void)
         double alone = 0;
         char what[80];
         model->half = half;
-        model->caps.follows = kind > 1; /* as on Hopper */
+        model->caps.traits = kind > 1 ? BI_TARGET_FOLLOWS : 0; /* as on Hopper */
         snprintf(what, sizeof what, "%s: a window, all tracks", type);
         CHECK(size_of(model, what, &whole) <= (half ? 1024 : 2048));
         for (several.n_windows = 1; several.n_windows <= 8; several.n_windows *= 2) {

@@ -91,6 +91,7 @@ static void plan(const struct bi_model *model, bool half)
     const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1, false};
     const struct bi_shape shape = {.n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
     const struct bi_tracks_shape window = {.n_tokens = model->tracks.n_tokens, .n_windows = 1};
+    const struct bi_target target = {half ? BI_TARGET_MATRIX : 0, half ? BI_F16 : BI_F32};
     struct bi_memory_plan memory = {0};
     struct bi_rule_trace trace = {{0}, NULL};
     struct bioinfer_error err = {0};
@@ -107,9 +108,7 @@ static void plan(const struct bi_model *model, bool half)
         model->def->build_tracks(model, g, &window);
     if (!(st = bi_graph_verify(g, &err))) {
         bi_graph_dce(g);
-        st = bi_rules_apply(g, NULL, &trace, &err);
-        if (!st && half)
-            st = bi_graph_lower(g, &err);
+        st = bi_rules_apply(g, &target, NULL, &trace, &err);
         if (!st && !(st = bi_memory_plan(&memory, g, &err)) && !bi_memory_plan_check(&memory, g))
             abort();
         bi_memory_plan_free(&memory);

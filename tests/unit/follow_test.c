@@ -1,4 +1,4 @@
-/* follow_test.c - what stands between convolutions, done by products (graph/follow.c). */
+/* follow_test.c - what stands between convolutions, done by products (graph/rules/conv.c). */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 
@@ -65,6 +65,20 @@ static int n_again(const struct bi_graph *g)
     return n;
 }
 
+static int lower(struct bi_graph *g)
+{
+    const struct bi_target target = {BI_TARGET_MATRIX, BI_F16};
+    const int st = bi_rules_phase(g, BI_RULE_LOWER, &target, NULL, NULL, NULL);
+    return st ? st : bi_graph_lower(g, NULL);
+}
+
+/* Lets products do what follows them, on a device whose operands are of this type. */
+static int follow_on(struct bi_graph *g, enum bi_dtype operands)
+{
+    const struct bi_target target = {BI_TARGET_MATRIX | BI_TARGET_FOLLOWS, operands};
+    return bi_rules_phase(g, BI_RULE_TARGET, &target, NULL, NULL, NULL);
+}
+
 static void follow(const struct shape *s, int n_norms, int n_pairs, int n_pools, int n_left)
 {
     struct fix plain, after;
@@ -75,12 +89,12 @@ static void follow(const struct shape *s, int n_norms, int n_pairs, int n_pools,
     fix_open(&after);
     build(&after, s);
     finish(&after);
-    CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL), 0);
-    CHECK_EQ(bi_graph_follow(after.g, BI_F16, NULL), 0); /* not of this type */
+    CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL, NULL), 0);
+    CHECK_EQ(follow_on(after.g, BI_F16), 0); /* not of this type */
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM) + count_op(after.g, BI_OP_LINEAR_PAIRS) +
                  count_op(after.g, BI_OP_LINEAR_POOL),
              0);
-    CHECK_EQ(bi_graph_follow(after.g, BI_F32, NULL), 0);
+    CHECK_EQ(follow_on(after.g, BI_F32), 0);
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM), n_norms);
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_PAIRS), n_pairs);
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_POOL), n_pools);
@@ -131,10 +145,10 @@ static void twin(const struct shape *s, enum bi_dtype dtype, int n_norms, int n_
     fix_open(&f);
     build(&f, s);
     finish(&f);
-    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
+    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL, NULL), 0);
     if (dtype == BI_F16)
-        CHECK_EQ(bi_graph_lower(f.g, NULL), 0);
-    CHECK_EQ(bi_graph_follow(f.g, dtype, NULL), 0);
+        CHECK_EQ(lower(f.g), 0);
+    CHECK_EQ(follow_on(f.g, dtype), 0);
     CHECK_EQ(count_op(f.g, BI_OP_LINEAR_NORM), n_norms);
     CHECK_EQ(n_twins(f.g), n_expected);
     bi_graph_free(&f.g);
@@ -204,9 +218,9 @@ static void keeps_phases(void)
             build(&f, &s);
         }
         finish(&f);
-        CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
-        CHECK_EQ(bi_graph_lower(f.g, NULL), 0);
-        CHECK_EQ(bi_graph_follow(f.g, BI_F16, NULL), 0);
+        CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL, NULL), 0);
+        CHECK_EQ(lower(f.g), 0);
+        CHECK_EQ(follow_on(f.g, BI_F16), 0);
         CHECK_EQ(count_op(f.g, BI_OP_LINEAR_POOL), 1 + twice);
         CHECK_EQ(n_twins(f.g), 1 + twice);
         CHECK_EQ(count_phase(f.g, 0), (int)f.g->n_nodes / (1 + twice));
@@ -248,11 +262,11 @@ static void stem(int64_t columns, bool seen, int taps, int n_windows, int n_norm
     fix_open(&after);
     build_stem(&after, columns, seen);
     finish(&after);
-    CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL), 0);
+    CHECK_EQ(bi_rules_apply(after.g, NULL, NULL, NULL, NULL), 0);
     CHECK_EQ(count_op(after.g, BI_OP_WINDOWS), 0);
-    CHECK_EQ(bi_graph_follow(after.g, BI_F16, NULL), 0); /* not of this type */
+    CHECK_EQ(follow_on(after.g, BI_F16), 0); /* not of this type */
     CHECK_EQ(count_op(after.g, BI_OP_WINDOWS), 0);
-    CHECK_EQ(bi_graph_follow(after.g, BI_F32, NULL), 0);
+    CHECK_EQ(follow_on(after.g, BI_F32), 0);
     CHECK_EQ(count_op(after.g, BI_OP_WINDOWS), n_windows);
     CHECK_EQ(count_op(after.g, BI_OP_LINEAR_NORM), n_norms);
     CHECK_EQ(count_op(after.g, BI_OP_EMBEDDING_WINDOWS), 1);
@@ -277,8 +291,8 @@ static void overlaps_windows(void)
     bi_phase_next(f.g);
     build_stem(&f, 8, false);
     finish(&f);
-    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL), 0);
-    CHECK_EQ(bi_graph_follow(f.g, BI_F32, NULL), 0);
+    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL, NULL), 0);
+    CHECK_EQ(follow_on(f.g, BI_F32), 0);
     CHECK_EQ(count_op(f.g, BI_OP_WINDOWS), 2);
     CHECK_EQ(count_phase(f.g, 0), (int)f.g->n_nodes / 2);
     CHECK_EQ(count_phase(f.g, 2), (int)f.g->n_nodes / 2);

@@ -1,4 +1,4 @@
-/* rotate_test.c - queries and keys rotated before attention (graph/rotate.c). */
+/* rotate_test.c - queries and keys rotated before attention (graph/rules/rotate.c). */
 #define _POSIX_C_SOURCE 200809L
 #include "graph_fix.h"
 
@@ -36,6 +36,13 @@ static void g_normed(struct fix *f)
                         unbiased(f, x, 32)));
 }
 
+/* Rotates early, on a device whose linear rotates, too, or whose norm alone does. */
+static int rotate_on(struct bi_graph *g, enum bi_dtype operands, bool linear)
+{
+    const struct bi_target target = {BI_TARGET_MATRIX | (linear ? BI_TARGET_ROTATES : 0), operands};
+    return bi_rules_phase(g, BI_RULE_TARGET, &target, NULL, NULL, NULL);
+}
+
 static void rotates_norms(void)
 {
     for (int all = 0; all < 2; all++) {
@@ -47,8 +54,8 @@ static void rotates_norms(void)
         fix_open(&early);
         g_normed(&early);
         finish(&early);
-        CHECK_EQ(bi_rules_apply(early.g, NULL, NULL, NULL), 0);
-        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, all, NULL), 0);
+        CHECK_EQ(bi_rules_apply(early.g, NULL, NULL, NULL, NULL), 0);
+        CHECK_EQ(rotate_on(early.g, BI_F32, all), 0);
         CHECK_EQ(bi_graph_verify(early.g, NULL), 0);
         for (size_t k = 0; k < early.g->n_nodes; k++) {
             const struct bi_node *n = &early.g->nodes[k];
@@ -81,12 +88,12 @@ static void rotates_early(void)
         fix_open(&early);
         cases[i].build(&early);
         finish(&early);
-        CHECK_EQ(bi_rules_apply(early.g, cases[i].skip, NULL, NULL), 0);
-        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F16, true, NULL), 0); /* not of this type */
+        CHECK_EQ(bi_rules_apply(early.g, NULL, cases[i].skip, NULL, NULL), 0);
+        CHECK_EQ(rotate_on(early.g, BI_F16, true), 0); /* not of this type */
         CHECK_EQ(count_op(early.g, BI_OP_ROPE), 0);
-        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, false, NULL), 0); /* no norm */
+        CHECK_EQ(rotate_on(early.g, BI_F32, false), 0); /* no norm */
         CHECK_EQ(count_op(early.g, BI_OP_ROPE), 0);
-        CHECK_EQ(bi_graph_rotate_early(early.g, BI_F32, true, NULL), 0);
+        CHECK_EQ(rotate_on(early.g, BI_F32, true), 0);
         CHECK_EQ(bi_graph_verify(early.g, NULL), 0);
         for (size_t k = 0; k < early.g->n_nodes; k++) {
             const struct bi_node *n = &early.g->nodes[k];

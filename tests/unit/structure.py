@@ -192,7 +192,7 @@ def ops_table_text():
     lines = ['# Ops', '',
              '<!-- Made by tests/unit/structure.py from ops/ops.inc. -->', '',
              'Models are written in core ops, and in those of their family; fused ops are made by the',
-             'rules of `graph/rules.c` alone. Every op has a reference in `ops/<op>.c` that defines it',
+             'rules of `graph/rules/` alone. Every op has a reference in `ops/<op>.c` that defines it',
              '(sums in double) and a case in `tests/ops/<op>.c` that compares every kernel with it.',
              'Plain arrays are float32, ids and starts int32; `?` marks what may be left out.', '',
              '`T` tokens, `B` sequences, `R` rows of any kind, `H` heads of width `d`, `V` symbols;',

@@ -1,40 +1,80 @@
-/* follow.c - what stands between convolutions, done by the product in front of it: for devices whose
- * linear can (linear.h), as every value that is written and read again costs more there than what
- * is made of it.
+/* conv.c - rules of convolutions, which are products of windows of rows.
+ *
+ * The pass convolution_tails lets a product do what stands between it and the next convolution,
+ * for devices whose linear can (BI_TARGET_FOLLOWS, kernels/linear.h), as every value that is
+ * written and read again costs more there than what is made of it:
  *
  *   embedding_windows of several taps, read by products alone
  *       -> windows(embedding_windows of one tap): rows that overlap are written once
- *   norm_act(y), y = linear, read by others too   -> linear_norm: y and the norm; of a convolution of five taps
- *       as eight products for two rows of y (linear_twin.h), in float16
+ *   norm_act(y), y = linear, read by others too
+ *       -> linear_norm: y and the norm; of a convolution of five taps as eight products for two
+ *          rows of y (kernels/linear_twin.h), in float16
  *   pair_pool(x, matmul(pair_diff(x))), x = linear with its residual, read by nothing else
- *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that alone reads it
- *   a residual of those that is a product of few columns, like a stem's, is made again instead of read; where
- *   its norm alone is read otherwise, it is not written either */
-#include "graph.h"
+ *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that
+ *          alone reads it
+ *   a residual of those that is a product of few columns, like a stem's, is made again instead of
+ *   read; where its norm alone is read otherwise, it is not written either */
+#include "../../kernels/linear.h"
+#include "rule.h"
 
-#include "../kernels/linear.h"
-#include "../ops/op.h"
+/* ---- windows of embeddings, attention pooling ---- */
 
-/* Columns of the widest y whose rows are made in twos: in tiles of 256 rows, and where channels grow as rows get
- * fewer, wider ones are too few rows to fill a chip. Of shapes of weights alone, as rows of whole and of changed
- * windows get the same bits. */
-enum { TWIN_COLUMNS = 1280, TWIN_CHANNELS = 64 };
-enum {
-    MADE_AGAIN = 6
-}; /* times as many columns: 1/6 more products for a value that is written and read */
-
-static const struct bi_node *producer(const struct bi_graph *g, bi_value_id id)
+/* Are these windows of ids with nothing but zeros around them? */
+static bool windows_of_ids(const struct bi_match *m)
 {
-    const struct bi_value *v = id == BI_NONE ? NULL : &g->values[id];
-    return v && v->kind == BI_VALUE_NODE ? &g->nodes[v->node] : NULL;
+    const struct bi_attr *w = &m->root->attr, *a = &bi_match_node(m, "act")->attr;
+    const struct bi_value *ids = &m->g->values[bi_match_value(m, "ids")];
+    return w->taps > 1 && !w->first && w->n == ids->shape[0] + 2 * a->pad - w->taps + 1 &&
+           a->act == BI_NORM_ACT_NONE && ids->axis == BI_AXIS_FIXED;
 }
 
-/* A product of nothing but x, w and a bias, or a residual where that may be, of values of a type
+static bi_value_id to_embedding_windows(struct bi_match *m)
+{
+    const struct bi_attr a = {.taps = m->root->attr.taps, .pad = bi_match_node(m, "act")->attr.pad};
+    return NEW(m->g, BI_OP_EMBEDDING_WINDOWS, &a, bi_match_value(m, "table"),
+               bi_match_value(m, "ids"));
+}
+
+/* On the CPU windows are views, which take no memory. */
+const struct bi_rule bi_rule_embedding_windows = {
+    .name = "embedding_windows",
+    .not_on = BI_TARGET_CPU,
+    .pattern = NODE(WINDOWS, NULL,
+                    NODE(NORM_ACT, "act", NODE(EMBEDDING, NULL, VALUE("table"), VALUE("ids")))),
+    .guard = windows_of_ids,
+    .rewrite = to_embedding_windows,
+};
+
+/* Logits of a pair matter by their difference alone, which halves the rows of the product. */
+static bi_value_id to_half_pool(struct bi_match *m)
+{
+    const bi_value_id x = bi_match_value(m, "x"), d = NEW(m->g, BI_OP_PAIR_DIFF, NULL, x);
+    return NEW(m->g, BI_OP_PAIR_POOL, NULL, x,
+               NEW(m->g, BI_OP_MATMUL, NULL, d, bi_match_value(m, "w")));
+}
+
+const struct bi_rule bi_rule_half_pool = {
+    .name = "half_pool",
+    .pattern = NODE(PAIR_POOL, NULL, VALUE("x"), NODE(MATMUL, NULL, VALUE("x"), VALUE("w"))),
+    .rewrite = to_half_pool,
+};
+
+/* ---- what stands between convolutions ---- */
+
+/* Rows of y are made in twos up to so many columns: they go in tiles of 256 rows, and where
+ * channels grow as rows get fewer, wider ones are too few rows to fill a chip. Shapes of weights
+ * alone decide, so that rows of whole and of changed windows get the same bits. */
+enum { TWIN_COLUMNS = 1280, TWIN_CHANNELS = 64 };
+/* A value is made again where that costs at most a sixth more products: it has so many times the
+ * columns of what it is made of. */
+enum { MADE_AGAIN = 6 };
+
+/* The product of nothing but x, w and a bias, or a residual where that may be, of values of a type
  * and with rows that matrix units take whole. */
 static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, enum bi_dtype x_type,
                                      enum bi_dtype y_type, bool residual)
 {
-    const struct bi_node *n = producer(g, y);
+    const struct bi_node *n = bi_rule_producer(g, y);
     const struct bi_node *before;
     const struct bi_value *x;
     if (!n || n->dead || (n->op != BI_OP_LINEAR && n->op != BI_OP_MATMUL) || n->attr.act ||
@@ -44,7 +84,7 @@ static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, en
         if (n->in[k] != BI_NONE)
             return NULL;
     x = &g->values[n->in[0]];
-    before = producer(g, n->in[0]);
+    before = bi_rule_producer(g, n->in[0]);
     if (x->dtype != x_type || g->values[y].dtype != y_type || x->axis != BI_AXIS_FIXED ||
         x->shape[1] % 8 || g->values[y].shape[1] % 8 || (before && before->op == BI_OP_COLUMNS))
         return NULL;
@@ -53,7 +93,7 @@ static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, en
     return n;
 }
 
-/* A norm with an activation that the linear knows. */
+/* Is n a norm with an activation that the linear knows? */
 static bool follows(const struct bi_graph *g, const struct bi_node *n, enum bi_dtype dtype)
 {
     return n->op == BI_OP_NORM_ACT && !n->dead && n->in[1] != BI_NONE && n->in[2] != BI_NONE &&
@@ -96,10 +136,11 @@ static void overlap_windows(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         replace(g, i, 0);
 }
 
-/* Is y a convolution of five taps over enough channels and not too many columns, of an even number of rows? */
+/* Is y a convolution of five taps over enough channels and not too many columns, of an even number
+ * of rows? */
 static bool is_twin(const struct bi_graph *g, const struct bi_node *y, enum bi_dtype dtype)
 {
-    const struct bi_node *x = producer(g, y->in[0]);
+    const struct bi_node *x = bi_rule_producer(g, y->in[0]);
     return dtype == BI_F16 && x && x->op == BI_OP_WINDOWS && x->attr.taps == BI_TWIN_TAPS &&
            x->attr.n % 2 == 0 && g->values[x->in[0]].shape[1] >= TWIN_CHANNELS &&
            g->values[y->in[1]].shape[0] <= TWIN_COLUMNS;
@@ -136,7 +177,7 @@ static size_t norm_after(const struct bi_graph *g, bi_value_id y, enum bi_dtype 
 static const struct bi_node *made_again(const struct bi_graph *g, bi_value_id r, bi_value_id x,
                                         enum bi_dtype dtype)
 {
-    const struct bi_node *n = producer(g, r);
+    const struct bi_node *n = bi_rule_producer(g, r);
     if (!n || n->op != BI_OP_LINEAR_NORM || r != n->out[0] || g->values[r].n_uses != 1 ||
         g->values[r].dtype != dtype ||
         MADE_AGAIN * g->values[n->in[0]].shape[1] > g->values[x].shape[1])
@@ -155,8 +196,9 @@ static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
     if (pool.op != BI_OP_PAIR_POOL || pool.dead || pool.in[1] == BI_NONE ||
         g->values[pool.in[1]].n_uses != 1 || g->values[x].n_uses != 2 ||
         !(logits = product(g, pool.in[1], dtype, BI_F32, false)) || logits->in[2] != BI_NONE ||
-        !(diff = producer(g, logits->in[0])) || diff->op != BI_OP_PAIR_DIFF || diff->in[0] != x ||
-        g->values[diff->out[0]].n_uses != 1 || !(y = product(g, x, dtype, dtype, true)))
+        !(diff = bi_rule_producer(g, logits->in[0])) || diff->op != BI_OP_PAIR_DIFF ||
+        diff->in[0] != x || g->values[diff->out[0]].n_uses != 1 ||
+        !(y = product(g, x, dtype, dtype, true)))
         return;
     w = logits->in[1];
     g->phase = pool.phase;
@@ -185,20 +227,21 @@ static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
         replace(g, end, 0);
 }
 
-int bi_graph_follow(struct bi_graph *g, enum bi_dtype dtype, struct bioinfer_error *err)
+static void convolution_tails(struct bi_graph *g, const struct bi_target *target, int *fired)
 {
     const size_t n_nodes = g->n_nodes;
-    int st;
-    bi_graph_count_uses(g);
     for (size_t i = 0; i < n_nodes && !g->status; i++) {
-        overlap_windows(g, i, dtype);
-        follow_norm(g, i, dtype);
-        follow_pool(g, i, dtype);
+        const size_t before = g->n_nodes;
+        overlap_windows(g, i, target->operands);
+        follow_norm(g, i, target->operands);
+        follow_pool(g, i, target->operands);
+        *fired += g->n_nodes > before;
     }
-    if ((st = bi_graph_status(g, err)))
-        return st;
-    bi_graph_dce(g);
-    if ((st = bi_graph_sort(g, err)))
-        return st;
-    return bi_graph_verify(g, err);
 }
+
+const struct bi_rule bi_rule_convolution_tails = {
+    .name = "convolution_tails",
+    .phase = BI_RULE_TARGET,
+    .needs = BI_TARGET_MATRIX | BI_TARGET_FOLLOWS,
+    .pass = convolution_tails,
+};

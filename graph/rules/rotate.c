@@ -1,0 +1,134 @@
+/* rotate.c - the pass rotate_early: queries and keys come to attention rotated.
+ *
+ * The norm that makes them rotates them, in float32 before they are rounded. Attention that copies
+ * tiles straight into matrix units (BI_TARGET_ROTATES) has no place to rotate them; there the
+ * linear that makes them does it too, or else a rope of their own. */
+#include "../../kernels/linear.h"
+#include "rule.h"
+
+/* Does only attention over the same pair with the same table read q and k? */
+static bool read_by_attention_only(const struct bi_graph *g, const struct bi_node *attention)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *n = &g->nodes[i];
+        bool pair = (n->op == BI_OP_ATTENTION || n->op == BI_OP_ATTENTION_CONTACTS) &&
+                    n->in[0] == attention->in[0] && n->in[1] == attention->in[1] &&
+                    n->in[4] == attention->in[4];
+        for (int k = pair ? 2 : 0; k < BI_NODE_IN; k++)
+            if (n->in[k] != BI_NONE &&
+                (n->in[k] == attention->in[0] || n->in[k] == attention->in[1]))
+                return false;
+    }
+    return !bi_rule_is_output(g, attention->in[0]) && !bi_rule_is_output(g, attention->in[1]);
+}
+
+static struct bi_node *producer(const struct bi_graph *g, bi_value_id id, enum bi_op_kind op)
+{
+    struct bi_node *n = bi_rule_producer(g, id);
+    return n && n->op == op ? n : NULL;
+}
+
+/* The node of kind `op` whose columns are q and, behind them, k; NULL = there is none. */
+static struct bi_node *source_of(const struct bi_graph *g, const struct bi_node *attention,
+                                 enum bi_op_kind op)
+{
+    const struct bi_node *q = producer(g, attention->in[0], BI_OP_COLUMNS);
+    const struct bi_node *k = producer(g, attention->in[1], BI_OP_COLUMNS);
+    const int32_t width = attention->attr.n_heads * attention->attr.head_dim;
+    if (!q || !k || q->in[0] != k->in[0] || q->attr.first || k->attr.first != width)
+        return NULL;
+    return producer(g, q->in[0], op);
+}
+
+/* The linear whose first columns are q, then k, and that has nothing else to do. */
+static struct bi_node *linear_of(const struct bi_graph *g, const struct bi_node *attention)
+{
+    struct bi_node *n = source_of(g, attention, BI_OP_LINEAR);
+    if (!n || n->attr.act || n->attr.gated || n->in[3] != BI_NONE || n->in[4] != BI_NONE ||
+        attention->attr.head_dim > 64 || g->values[n->in[0]].shape[1] % 8 ||
+        producer(g, n->in[0], BI_OP_COLUMNS) || producer(g, n->in[0], BI_OP_WINDOWS))
+        return NULL;
+    return n;
+}
+
+/* The norm whose halves are q and k, read by nothing else: their heads are at hand there. */
+static struct bi_node *norm_of(const struct bi_graph *g, const struct bi_node *attention)
+{
+    struct bi_node *n = source_of(g, attention, BI_OP_LAYERNORM);
+    if (!n || n->attr.groups != 2 || n->in[3] != BI_NONE ||
+        g->values[n->in[0]].dtype != g->values[attention->in[0]].dtype)
+        return NULL;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < BI_NODE_IN; j++)
+            if (g->nodes[i].in[j] == n->out[0] && g->nodes[i].out[0] != attention->in[0] &&
+                g->nodes[i].out[0] != attention->in[1])
+                return NULL;
+    return n;
+}
+
+/* Gives q and k, which attention reads, by ropes of their own. */
+static void add_ropes(struct bi_graph *g, const struct bi_node *attention, bi_value_id rotated[2])
+{
+    const struct bi_attr rope = {.n_heads = attention->attr.n_heads,
+                                 .head_dim = attention->attr.head_dim,
+                                 .half = attention->attr.half};
+    g->phase = attention->phase;
+    for (int k = 0; k < 2; k++)
+        rotated[k] = NEW(g, BI_OP_ROPE, &rope, attention->in[k], attention->in[4],
+                         attention->in[3]);
+}
+
+/* All attention over the pair that `a` reads takes the rotated one, and no table. */
+static void read_rotated(struct bi_graph *g, size_t n_nodes, const struct bi_node *a,
+                         const bi_value_id rotated[2])
+{
+    for (size_t j = 0; j < n_nodes; j++) {
+        struct bi_node *n = &g->nodes[j];
+        if ((n->op != BI_OP_ATTENTION && n->op != BI_OP_ATTENTION_CONTACTS) ||
+            n->in[0] != a->in[0] || n->in[4] != a->in[4])
+            continue;
+        n->in[0] = rotated[0];
+        n->in[1] = rotated[1];
+        n->in[4] = BI_NONE;
+    }
+}
+
+static void rotate_early(struct bi_graph *g, const struct bi_target *target, int *fired)
+{
+    const size_t n_nodes = g->n_nodes;
+    for (size_t i = 0; i < n_nodes && !g->status; i++) {
+        const struct bi_node a = g->nodes[i];
+        const int32_t d = a.attr.head_dim;
+        bi_value_id rotated[2] = {a.in[0], a.in[1]};
+        struct bi_node *linear, *norm;
+        if (a.op != BI_OP_ATTENTION || a.in[4] == BI_NONE ||
+            g->values[a.in[0]].dtype != target->operands ||
+            (d != 16 && d != 32 && d != 64 && d != 128) || !read_by_attention_only(g, &a))
+            continue;
+        if ((norm = norm_of(g, &a))) {
+            norm->in[3] = a.in[4];
+            norm->in[4] = a.in[3];
+            norm->attr.head_dim = d;
+        } else if (!(target->traits & BI_TARGET_ROTATES)) {
+            continue;
+        } else if ((linear = linear_of(g, &a))) {
+            linear->in[4] = a.in[4];
+            linear->in[5] = a.in[3];
+            linear->attr.n = 2 * a.attr.n_heads * d;
+            linear->attr.head_dim = d;
+        } else {
+            add_ropes(g, &a, rotated);
+        }
+        if (g->status)
+            return;
+        read_rotated(g, n_nodes, &a, rotated);
+        ++*fired;
+    }
+}
+
+const struct bi_rule bi_rule_rotate_early = {
+    .name = "rotate_early",
+    .phase = BI_RULE_TARGET,
+    .needs = BI_TARGET_MATRIX,
+    .pass = rotate_early,
+};
