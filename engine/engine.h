@@ -45,6 +45,7 @@ struct bi_store_entry {
     struct bi_buffer buffer;
     const struct bi_value *value; /* while it is loaded */
     unsigned sums; /* bit i: the checksum of part i is made by the load of this entry */
+    int32_t next;  /* the entry before this one of the same first part; -1 = none */
 };
 
 /* The checksum of the values of one weight. */
@@ -58,7 +59,8 @@ struct bi_store {
     bool ready; /* the lock exists */
     struct bi_store_entry *entries;
     size_t n, cap;
-    _Atomic uint64_t size;      /* bytes loaded; read by tasks while others load */
+    int32_t *of_weight;    /* by weight of the model: the newest entry whose first part it is; -1 */
+    _Atomic uint64_t size; /* bytes loaded; read by tasks while others load */
     struct bi_weight_sum *sums; /* of each weight of the model */
     struct bi_checksum_keys keys;
     void (*checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,

@@ -16,9 +16,13 @@ enum { CHUNK_SIZE = 1 << 20 }; /* bytes of float32 a thread reads at a time: les
 int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err)
 {
     struct bi_store *s = &model->store;
-    s->sums = bi_calloc(model->base.env, model->base.n_weights + 1, sizeof *s->sums);
-    if (!s->sums || pthread_mutex_init(&s->lock, NULL))
+    const size_t n = model->base.n_weights;
+    s->sums = bi_calloc(model->base.env, n + 1, sizeof *s->sums);
+    s->of_weight = bi_calloc(model->base.env, n + 1, sizeof *s->of_weight);
+    if (!s->sums || !s->of_weight || pthread_mutex_init(&s->lock, NULL))
         return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
+    for (size_t i = 0; i < n; i++)
+        s->of_weight[i] = -1;
     s->ready = true;
     bi_checksum_init(&s->keys);
     s->checksum = bi_cpu_kernels_usable(0)->checksum;
@@ -39,6 +43,7 @@ void bi_store_free(struct bioinfer_model *model)
         drop_entry(model, &s->entries[i]);
     if (model->base.env) {
         bi_free(model->base.env, s->entries);
+        bi_free(model->base.env, s->of_weight);
         bi_free(model->base.env, s->sums);
     }
     if (s->ready)
@@ -283,13 +288,14 @@ static bool same_rows(const struct bi_store_entry *e, const struct bi_value *v)
 static struct bi_store_entry *find(const struct bi_store *s, const struct bi_weight_need *need)
 {
     const struct bi_value *v = need->value;
-    for (size_t i = 0; i < s->n; i++)
-        if (s->entries[i].layout == need->layout && s->entries[i].gate_block == need->gate_block &&
-            s->entries[i].n_parts == v->n_parts && s->entries[i].width == width_of(v) &&
-            same_rows(&s->entries[i], v) &&
-            !memcmp(s->entries[i].columns, v->columns, sizeof v->columns) &&
-            !memcmp(s->entries[i].parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
-            return &s->entries[i];
+    for (int32_t i = s->of_weight[v->parts[0]]; i >= 0; i = s->entries[i].next) {
+        struct bi_store_entry *e = &s->entries[i];
+        if (e->layout == need->layout && e->gate_block == need->gate_block &&
+            e->n_parts == v->n_parts && e->width == width_of(v) && same_rows(e, v) &&
+            !memcmp(e->columns, v->columns, sizeof v->columns) &&
+            !memcmp(e->parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
+            return e;
+    }
     return NULL;
 }
 
@@ -325,6 +331,8 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
             bi_free(model->base.env, e.rows);
             return st;
         }
+        e.next = s->of_weight[e.parts[0]];
+        s->of_weight[e.parts[0]] = (int32_t)s->n;
         s->entries[s->n++] = e;
     }
     return 0;
@@ -435,13 +443,13 @@ int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *nee
         st = fill_entries(model, before, err);
     for (size_t i = before; i < s->n; i++) {
         s->entries[i].value = NULL; /* the caller's */
-        if (st)
-            drop_entry(model, &s->entries[i]);
-        else
-            s->size += s->entries[i].buffer.size;
+        s->size += st ? 0 : s->entries[i].buffer.size;
     }
-    if (st)
-        s->n = before;
+    while (st && s->n > before) {
+        struct bi_store_entry *e = &s->entries[--s->n];
+        s->of_weight[e->parts[0]] = e->next;
+        drop_entry(model, e);
+    }
     for (size_t i = 0; !st && i < n; i++)
         ptrs[i] = find(s, &needs[i])->buffer.ptr;
     pthread_mutex_unlock(&s->lock);

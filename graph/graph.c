@@ -29,6 +29,9 @@ void bi_graph_free(struct bi_graph **graph)
     bi_free(env, g->values);
     bi_free(env, g->nodes);
     bi_free(env, g->outputs);
+    bi_free(env, g->of_weight);
+    bi_free(env, g->use_first);
+    bi_free(env, g->use_next);
     bi_arena_reset(&g->arena);
     bi_free(env, g);
     *graph = NULL;
@@ -61,8 +64,45 @@ static bi_value_id value_add(struct bi_graph *g, const struct bi_value *value)
     if (g->n_values >= INT32_MAX ||
         !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: values");
+    if (g->indexed) {
+        if (!bi_grow(g->arena.env, &g->use_first, &g->cap_use_first, g->n_values + 1,
+                     sizeof *g->use_first))
+            return bi_graph_fail(g, BIOINFER_NOMEM, "graph: uses");
+        g->use_first[g->n_values] = -1;
+    }
     g->values[g->n_values] = *value;
     return (bi_value_id)g->n_values++;
+}
+
+/* Adds a weight value of one part, which bi_weight() and its like find again. */
+static bi_value_id weight_add(struct bi_graph *g, struct bi_value *v)
+{
+    const size_t weight = (size_t)v->parts[0];
+    if (!bi_grow(g->arena.env, &g->of_weight, &g->cap_of_weight, weight + 1, sizeof *g->of_weight))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: weights");
+    while (g->n_of_weight <= weight)
+        g->of_weight[g->n_of_weight++] = BI_NONE;
+    v->same_weight = g->of_weight[weight];
+    const bi_value_id id = value_add(g, v);
+    if (id != BI_NONE)
+        g->of_weight[weight] = id;
+    return id;
+}
+
+/* The first value of a weight, all of its rows, that has `columns` columns from `first` on (of
+ * rank 1: any); BI_NONE = there is none. */
+static bi_value_id weight_find(const struct bi_graph *g, int32_t weight, int rank, int64_t first,
+                               int64_t columns)
+{
+    bi_value_id found = BI_NONE;
+    if ((size_t)weight >= g->n_of_weight)
+        return BI_NONE;
+    for (bi_value_id i = g->of_weight[weight]; i != BI_NONE; i = g->values[i].same_weight) {
+        const struct bi_value *v = &g->values[i];
+        if (v->columns[0] == first && !v->rows && (rank < 2 || v->shape[1] == columns))
+            found = i;
+    }
+    return found;
 }
 
 static const char *keep(struct bi_graph *g, const char *name)
@@ -141,37 +181,51 @@ bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int r
                          .node = BI_NONE,
                          .n_parts = 1,
                          .parts = {index}};
-    for (size_t i = 0; i < g->n_values; i++) /* one value per weight */
-        if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
-            g->values[i].parts[0] == index && !g->values[i].columns[0] && !g->values[i].rows &&
-            (rank < 2 || g->values[i].shape[1] == shape[1]))
-            return (bi_value_id)i;
+    const bi_value_id there = weight_find(g, index, rank, 0, rank < 2 ? 1 : shape[1]);
+    if (there != BI_NONE)
+        return there;
     for (int i = 0; i < rank; i++)
         v.shape[i] = shape[i];
     v.name = keep(g, name);
-    return value_add(g, &v);
+    return weight_add(g, &v);
 }
 
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n)
 {
     struct bi_value v;
+    bi_value_id there;
     if (g->status)
         return BI_NONE;
-    for (size_t i = 0; i < g->n_values; i++) /* one value per part of a weight */
-        if (g->values[i].kind == BI_VALUE_WEIGHT && g->values[i].n_parts == 1 &&
-            g->values[i].parts[0] == g->values[w].parts[0] && g->values[i].rank == 2 &&
-            g->values[i].columns[0] == first && g->values[i].shape[1] == n && !g->values[i].rows)
-            return (bi_value_id)i;
+    if ((there = weight_find(g, g->values[w].parts[0], 2, first, n)) != BI_NONE)
+        return there;
     v = g->values[w];
     v.shape[1] = n;
     v.columns[0] = (int32_t)first;
     v.name = bi_arena_printf(&g->arena, "%s[:, %d:%d]", g->values[w].name, (int)first,
                              (int)(first + n));
-    if (!v.name ||
-        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
+    if (!v.name)
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: columns of a weight");
-    g->values[g->n_values] = v;
-    return (bi_value_id)g->n_values++;
+    return weight_add(g, &v);
+}
+
+bi_value_id bi_weight_stack(struct bi_graph *g, const bi_value_id *part, int n)
+{
+    struct bi_value v;
+    if (g->status)
+        return BI_NONE;
+    v = g->values[part[0]];
+    v.shape[0] = 0;
+    v.n_parts = n;
+    for (int i = 0; i < n; i++) {
+        v.parts[i] = g->values[part[i]].parts[0];
+        v.shape[0] += g->values[part[i]].shape[0];
+    }
+    v.name = bi_arena_printf(&g->arena, "%s + %s%s%s", g->values[part[0]].name,
+                             g->values[part[1]].name, n > 2 ? " + " : "",
+                             n > 2 ? g->values[part[2]].name : "");
+    if (!v.name)
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: stacked weight");
+    return value_add(g, &v);
 }
 
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i)
@@ -187,11 +241,9 @@ bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i)
     memset(v.columns + 1, 0, sizeof v.columns - sizeof v.columns[0]);
     v.n_parts = 1;
     v.name = bi_arena_printf(&g->arena, "part %d of %s", i + 1, g->values[w].name);
-    if (!v.name ||
-        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
+    if (!v.name)
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: part of a weight");
-    g->values[g->n_values] = v;
-    return (bi_value_id)g->n_values++;
+    return weight_add(g, &v);
 }
 
 bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n)
@@ -226,6 +278,24 @@ void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const
     g->outputs[g->n_outputs++] = (struct bi_output){value, kind, layer, keep(g, name)};
 }
 
+/* Enters a node's inputs into the lists of uses; false = no memory. */
+static bool index_node(struct bi_graph *g, size_t at)
+{
+    if (!bi_grow(g->arena.env, &g->use_next, &g->cap_use_next, (at + 1) * BI_NODE_IN,
+                 sizeof *g->use_next))
+        return false;
+    for (int k = 0; k < BI_NODE_IN && !g->nodes[at].dead; k++) {
+        const bi_value_id id = g->nodes[at].in[k];
+        const size_t place = at * BI_NODE_IN + (size_t)k;
+        if (id == BI_NONE)
+            continue;
+        g->use_next[place] = g->use_first[id];
+        g->use_first[id] = (int32_t)place;
+        g->values[id].n_uses++;
+    }
+    return true;
+}
+
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
                         const struct bi_attr *attr)
 {
@@ -255,6 +325,8 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
     if ((st = bi_ops[op]->infer(g, &node, &err)))
         return bi_graph_fail(g, st, "%s", err.text);
     g->nodes[g->n_nodes++] = node;
+    if (g->indexed && !index_node(g, g->n_nodes - 1))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: uses");
     return node.out[0];
 }
 
@@ -285,9 +357,64 @@ void bi_graph_count_uses(struct bi_graph *g)
         g->values[g->outputs[i].value].n_uses++;
 }
 
+void bi_graph_index(struct bi_graph *g)
+{
+    g->indexed = false;
+    if (g->status)
+        return;
+    if (g->n_nodes > INT32_MAX / BI_NODE_IN - 1 ||
+        !bi_grow(g->arena.env, &g->use_first, &g->cap_use_first, g->n_values + 1,
+                 sizeof *g->use_first)) {
+        bi_graph_fail(g, BIOINFER_NOMEM, "graph: uses");
+        return;
+    }
+    for (size_t i = 0; i < g->n_values; i++) {
+        g->values[i].n_uses = 0;
+        g->use_first[i] = -1;
+    }
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (!index_node(g, i)) {
+            bi_graph_fail(g, BIOINFER_NOMEM, "graph: uses");
+            return;
+        }
+    for (size_t i = 0; i < g->n_outputs; i++)
+        g->values[g->outputs[i].value].n_uses++;
+    g->indexed = true;
+}
+
+void bi_graph_kill(struct bi_graph *g, size_t node)
+{
+    struct bi_node *n = &g->nodes[node];
+    for (int k = 0; k < BI_NODE_IN && !n->dead; k++)
+        if (n->in[k] != BI_NONE)
+            g->values[n->in[k]].n_uses--;
+    n->dead = true;
+}
+
+/* Moves the list of uses of `from` in front of that of `to`. */
+static void move_uses(struct bi_graph *g, bi_value_id from, bi_value_id to)
+{
+    int32_t last = -1;
+    for (int32_t u = g->use_first[from]; u >= 0; u = g->use_next[u]) {
+        g->nodes[u / BI_NODE_IN].in[u % BI_NODE_IN] = to;
+        last = u;
+    }
+    if (last >= 0) {
+        g->use_next[last] = g->use_first[to];
+        g->use_first[to] = g->use_first[from];
+        g->use_first[from] = -1;
+    }
+    g->values[to].n_uses += g->values[from].n_uses;
+    g->values[from].n_uses = 0;
+}
+
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to)
 {
-    for (size_t i = 0; i < g->n_nodes; i++)
+    if (from == to)
+        return;
+    if (g->indexed)
+        move_uses(g, from, to);
+    for (size_t i = 0; !g->indexed && i < g->n_nodes; i++)
         for (int k = 0; k < BI_NODE_IN; k++)
             if (g->nodes[i].in[k] == from)
                 g->nodes[i].in[k] = to;
@@ -314,6 +441,7 @@ void bi_graph_exact(struct bi_graph *g, bi_value_id x)
 static void compact(struct bi_graph *g)
 {
     size_t n = 0;
+    g->indexed = false;
     for (size_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].dead)
             continue;
@@ -356,69 +484,141 @@ int bi_graph_dce(struct bi_graph *g)
 
 /* ---- order ---- */
 
-/* Has every node been placed that reads what node `at` overwrites? */
-static bool may_overwrite(const struct bi_graph *g, size_t at, const uint8_t *placed)
+/* Nodes are taken by phase, and within one by the place they had, as soon as their inputs are made
+ * and all others that read what they overwrite have been taken. */
+struct order {
+    struct bi_graph *g;
+    int32_t *n_missing; /* by node: inputs not made yet; -1 = it is in the heap, or taken */
+    int32_t *n_readers; /* by value: reads by nodes that are not taken */
+    uint8_t *changed;   /* by value: a node overwrites it */
+    uint64_t *heap;     /* phase << 32 | node; the least is first */
+    size_t n_heap;
+};
+
+static void heap_push(struct order *o, uint64_t key)
 {
-    const struct bi_node *node = &g->nodes[at];
-    if (!bi_ops[node->op]->in_place)
-        return true;
-    for (size_t i = 0; i < g->n_nodes; i++)
+    size_t at = o->n_heap++;
+    while (at && o->heap[(at - 1) / 2] > key) {
+        o->heap[at] = o->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    o->heap[at] = key;
+}
+
+static uint64_t heap_pop(struct order *o)
+{
+    const uint64_t least = o->heap[0], key = o->heap[--o->n_heap];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < o->n_heap) {
+        child += child + 1 < o->n_heap && o->heap[child + 1] < o->heap[child];
+        if (o->heap[child] >= key)
+            break;
+        o->heap[at] = o->heap[child];
+        at = child;
+    }
+    o->heap[at] = key;
+    return least;
+}
+
+/* Puts a node into the heap when nothing holds it back. */
+static void consider(struct order *o, size_t at)
+{
+    const struct bi_node *n = &o->g->nodes[at];
+    int32_t own = 0;
+    if (o->n_missing[at])
+        return;
+    if (bi_ops[n->op]->in_place) {
         for (int k = 0; k < BI_NODE_IN; k++)
-            if (i != at && !placed[i] && g->nodes[i].in[k] == node->in[0])
-                return false;
-    return true;
+            own += n->in[k] == n->in[0];
+        if (o->n_readers[n->in[0]] != own)
+            return;
+    }
+    o->n_missing[at] = -1;
+    heap_push(o, (uint64_t)(uint32_t)n->phase << 32 | at);
+}
+
+/* Node `at` is taken: others may follow it now. */
+static void take(struct order *o, size_t at)
+{
+    const struct bi_graph *g = o->g;
+    const struct bi_node *n = &g->nodes[at];
+    int32_t u;
+    for (int k = 0; k < bi_op_n_out(n->op); k++)
+        for (u = g->use_first[n->out[k]]; u >= 0; u = g->use_next[u]) {
+            o->n_missing[u / BI_NODE_IN]--;
+            consider(o, (size_t)(u / BI_NODE_IN));
+        }
+    for (int k = 0; k < BI_NODE_IN; k++) {
+        if (n->in[k] == BI_NONE)
+            continue;
+        o->n_readers[n->in[k]]--;
+        if (!o->changed[n->in[k]])
+            continue;
+        for (u = g->use_first[n->in[k]]; u >= 0; u = g->use_next[u])
+            if (u % BI_NODE_IN == 0)
+                consider(o, (size_t)(u / BI_NODE_IN));
+    }
+}
+
+static void order_begin(struct order *o)
+{
+    const struct bi_graph *g = o->g;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *n = &g->nodes[i];
+        for (int k = 0; k < BI_NODE_IN; k++)
+            if (n->in[k] != BI_NONE) {
+                o->n_missing[i] += g->values[n->in[k]].kind == BI_VALUE_NODE;
+                o->n_readers[n->in[k]]++;
+            }
+        if (bi_ops[n->op]->in_place)
+            o->changed[n->in[0]] = 1;
+    }
+    for (size_t i = 0; i < g->n_nodes; i++)
+        consider(o, i);
 }
 
 int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err)
 {
-    size_t n = g->n_nodes, done = 0;
-    struct bi_node *sorted = bi_calloc(g->arena.env, n + 1, sizeof *sorted);
-    uint8_t *ready = bi_calloc(g->arena.env, g->n_values + 1, 1);
-    uint8_t *placed = bi_calloc(g->arena.env, n + 1, 1);
-    size_t first = 0;
+    const struct bi_env *env = g->arena.env;
+    const size_t n = g->n_nodes;
+    struct bi_node *sorted = bi_calloc(env, n + 1, sizeof *sorted);
+    struct order o = {.g = g,
+                      .n_missing = bi_calloc(env, n + 1, sizeof *o.n_missing),
+                      .n_readers = bi_calloc(env, g->n_values + 1, sizeof *o.n_readers),
+                      .changed = bi_calloc(env, g->n_values + 1, 1),
+                      .heap = bi_calloc(env, n + 1, sizeof *o.heap)};
+    size_t done = 0;
     int st = 0;
-    if (!sorted || !ready || !placed) {
+    if (!sorted || !o.n_missing || !o.n_readers || !o.changed || !o.heap) {
         st = bi_fail(err, BIOINFER_NOMEM, "graph: sort");
         goto out;
     }
-    for (size_t i = 0; i < g->n_values; i++)
-        ready[i] = g->values[i].kind != BI_VALUE_NODE;
-    /* Repeatedly take the first node whose inputs are there. Rules append at the end what
-     * belongs in the middle, so a scan from `first` finds it in few steps. */
-    while (done < n) {
-        size_t i = first;
-        bool found = false;
-        int32_t phase = INT32_MAX; /* of the loops, one after the other */
-        for (size_t k = first; k < n; k++)
-            if (!placed[k] && g->nodes[k].phase < phase)
-                phase = g->nodes[k].phase;
-        for (; i < n; i++) {
-            bool ok = !placed[i] && g->nodes[i].phase == phase && may_overwrite(g, i, placed);
-            for (int k = 0; ok && k < BI_NODE_IN; k++)
-                ok = g->nodes[i].in[k] == BI_NONE || ready[g->nodes[i].in[k]];
-            if (ok) {
-                found = true;
-                break;
-            }
-        }
-        if (!found) {
-            st = bi_fail(err, BIOINFER_INTERNAL, "graph: a node waits for itself");
-            goto out;
-        }
-        for (int k = 0; k < bi_op_n_out(g->nodes[i].op); k++) {
-            ready[g->nodes[i].out[k]] = 1;
-            g->values[g->nodes[i].out[k]].node = (int32_t)done;
-        }
-        placed[i] = 1;
-        sorted[done++] = g->nodes[i];
-        while (first < n && placed[first])
-            first++;
+    bi_graph_index(g);
+    if ((st = bi_graph_status(g, err)))
+        goto out;
+    order_begin(&o);
+    while (o.n_heap) {
+        const size_t at = (size_t)(heap_pop(&o) & UINT32_MAX);
+        take(&o, at);
+        if (done && g->nodes[at].phase < sorted[done - 1].phase)
+            break; /* it waited for a later phase */
+        sorted[done++] = g->nodes[at];
     }
+    if (done < n) {
+        st = bi_fail(err, BIOINFER_INTERNAL, "graph: a node waits for itself");
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < bi_op_n_out(sorted[i].op); k++)
+            g->values[sorted[i].out[k]].node = (int32_t)i;
     memcpy(g->nodes, sorted, n * sizeof *sorted);
+    g->indexed = false;
 out:
-    bi_free(g->arena.env, sorted);
-    bi_free(g->arena.env, ready);
-    bi_free(g->arena.env, placed);
+    bi_free(env, sorted);
+    bi_free(env, o.n_missing);
+    bi_free(env, o.n_readers);
+    bi_free(env, o.changed);
+    bi_free(env, o.heap);
     return st;
 }
 

@@ -44,7 +44,8 @@ struct bi_value {
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     const int32_t *rows; /* [shape[0]] those taken of the one part; NULL = all of all parts */
-    int32_t n_uses;      /* by nodes and outputs; kept by bi_graph_count_uses */
+    int32_t n_uses;      /* by live nodes and outputs; kept by bi_graph_count_uses */
+    int32_t same_weight; /* WEIGHT: the value before this one of the same first part; BI_NONE */
     bool wide;           /* stays float32 when the graph is lowered */
     bool exact;          /* products of it are near float32 then */
 };
@@ -95,6 +96,13 @@ struct bi_graph {
     struct bi_node *nodes; /* in execution order */
     struct bi_output *outputs;
     size_t n_values, cap_values, n_nodes, cap_nodes, n_outputs, cap_outputs;
+    bi_value_id *of_weight; /* by weight of the model: its newest value of one part */
+    size_t n_of_weight, cap_of_weight;
+    /* Who reads a value, while `indexed`: a list of places, node * BI_NODE_IN + input, for each
+     * value; -1 ends it. Nodes in it may be dead. */
+    int32_t *use_first, *use_next;
+    size_t cap_use_first, cap_use_next;
+    bool indexed;
     int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
     int32_t phase;                             /* of nodes that are added now */
     int status;
@@ -166,6 +174,11 @@ struct bi_step_values {
 /* ---- whole-graph functions ---- */
 
 void bi_graph_count_uses(struct bi_graph *g);
+/* Counts uses and makes lists of them, which bi_node_add(), bi_graph_replace() and bi_graph_kill()
+ * keep until nodes are removed or change places. NOMEM stays in the graph. */
+void bi_graph_index(struct bi_graph *g);
+/* Marks a node as dead: it reads nothing any more. */
+void bi_graph_kill(struct bi_graph *g, size_t node);
 /* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide or exact if that was. */
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
 /* x is not made float16, so a graph that ends here and one that begins here give its bits. */
@@ -173,6 +186,8 @@ void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x);
 /* Where the graph is lowered, products of x [T, K] take x and their weights in two terms of float16 each,
  * at the cost of three products (kernels/halves.h). */
 void bi_graph_exact(struct bi_graph *g, bi_value_id x);
+/* The weight that stacks n weights, two or three, along dimension 0. */
+bi_value_id bi_weight_stack(struct bi_graph *g, const bi_value_id *part, int n);
 /* Part i of a weight that stacks several of one height. */
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
 /* Makes float16 of every value that only matrix products and attention read: operands in half

@@ -1,6 +1,7 @@
 /* plan.c - the memory plan: liveness, then best fit by offset, largest values first. */
 #include "plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../ops/op.h"
@@ -142,48 +143,104 @@ static bool overlap(const struct bi_slot *a, const struct bi_slot *b)
     return a->born <= b->dies && b->born <= a->dies;
 }
 
+/* Values that have a place, by the nodes at which they live: a value is in a list for each node of
+ * its life, so that only values that may be in the way are looked at. */
+struct alive {
+    int32_t value, next;
+};
+
+struct places {
+    struct bi_memory_plan *plan;
+    int32_t *first; /* by node: of `alive`; -1 ends a list */
+    struct alive *alive;
+    size_t n_alive, cap_alive;
+    bi_value_id *near; /* values that live when the one at hand does, by offset */
+    size_t *seen;      /* by value: at which turn it was put there */
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct bi_slot *x = *(const struct bi_slot *const *)a;
+    const struct bi_slot *y = *(const struct bi_slot *const *)b;
+    return x->size != y->size ? (x->size < y->size ? 1 : -1) : (x > y) - (x < y);
+}
+
+/* Fills near[] with what lives with s, sorted by offset; gives how many there are. */
+static size_t neighbours(struct places *p, const struct bi_slot *s, size_t turn)
+{
+    const struct bi_slot *slots = p->plan->slots;
+    size_t n = 0;
+    for (int32_t node = s->born; node <= s->dies; node++)
+        for (int32_t a = p->first[node]; a >= 0; a = p->alive[a].next) {
+            const int32_t value = p->alive[a].value;
+            size_t at = n;
+            if (p->seen[value] == turn)
+                continue;
+            p->seen[value] = turn;
+            for (n++; at && slots[p->near[at - 1]].offset > slots[value].offset; at--)
+                p->near[at] = p->near[at - 1];
+            p->near[at] = value;
+        }
+    return n;
+}
+
+/* Gives slot s the lowest offset that is free for its whole life. */
+static int put(struct places *p, struct bi_slot *s, size_t turn)
+{
+    const struct bi_slot *slots = p->plan->slots;
+    const size_t n = neighbours(p, s, turn);
+    const size_t life = (size_t)(s->dies - s->born + 1);
+    s->offset = 0;
+    for (size_t k = 0; k < n; k++) {
+        const struct bi_slot *o = &slots[p->near[k]];
+        if (s->offset + s->size <= o->offset)
+            break;
+        if (s->offset < o->offset + o->size)
+            s->offset = o->offset + o->size;
+    }
+    if (!bi_grow(p->plan->env, &p->alive, &p->cap_alive, p->n_alive + life, sizeof *p->alive))
+        return BIOINFER_NOMEM;
+    for (int32_t node = s->born; node <= s->dies; node++) {
+        p->alive[p->n_alive] = (struct alive){(int32_t)(s - slots), p->first[node]};
+        p->first[node] = (int32_t)p->n_alive++;
+    }
+    return 0;
+}
+
 static int assign(struct bi_memory_plan *plan, const struct bi_graph *g, struct bioinfer_error *err)
 {
-    size_t n = 0, *order = bi_calloc(plan->env, g->n_values + 1, sizeof *order);
-    uint64_t end = 0;
-    if (!order)
-        return bi_fail(err, BIOINFER_NOMEM, "plan: order");
-    for (size_t i = 0; i < g->n_values; i++) {
+    struct bi_slot **order = bi_calloc(plan->env, g->n_values + 1, sizeof *order);
+    struct places p = {.plan = plan,
+                       .first = bi_calloc(plan->env, g->n_nodes + 1, sizeof *p.first),
+                       .near = bi_calloc(plan->env, g->n_values + 1, sizeof *p.near),
+                       .seen = bi_calloc(plan->env, g->n_values + 1, sizeof *p.seen)};
+    size_t n = 0;
+    int st = !order || !p.first || !p.near || !p.seen ? BIOINFER_NOMEM : 0;
+    for (size_t i = 0; !st && i < g->n_nodes; i++)
+        p.first[i] = -1;
+    for (size_t i = 0; !st && i < g->n_values; i++) {
         struct bi_slot *s = &plan->slots[i];
-        if (s->place == BI_PLACE_ACTIVATION && s->base == (bi_value_id)i) {
-            size_t at = n++; /* insertion sort, largest first; graphs have few hundred values */
-            while (at && plan->slots[order[at - 1]].size < s->size) {
-                order[at] = order[at - 1];
-                at--;
-            }
-            order[at] = i;
-            plan->unshared_size += s->size;
-        }
+        if (s->place != BI_PLACE_ACTIVATION || s->base != (bi_value_id)i)
+            continue;
+        order[n++] = s;
+        plan->unshared_size += s->size;
     }
-    for (size_t i = 0; i < n; i++) {
-        struct bi_slot *s = &plan->slots[order[i]];
-        uint64_t offset = 0;
-        bool moved = true;
-        while (moved) { /* the lowest offset free for its whole life */
-            moved = false;
-            for (size_t k = 0; k < i; k++) {
-                const struct bi_slot *o = &plan->slots[order[k]];
-                if (overlap(s, o) && offset < o->offset + o->size && o->offset < offset + s->size) {
-                    offset = o->offset + o->size;
-                    moved = true;
-                }
-            }
-        }
-        s->offset = offset;
-        if (offset + s->size > end)
-            end = offset + s->size;
+    if (n)
+        qsort(order, n, sizeof *order, by_size);
+    for (size_t i = 0; !st && i < n; i++) {
+        st = put(&p, order[i], i + 1);
+        if (order[i]->offset + order[i]->size > plan->activation_size)
+            plan->activation_size = order[i]->offset + order[i]->size;
     }
-    plan->activation_size = end;
-    for (size_t i = 0; i < g->n_values; i++)
+    for (size_t i = 0; !st && i < g->n_values; i++)
         if (plan->slots[i].base != (bi_value_id)i && plan->slots[i].place != BI_PLACE_NONE)
             plan->slots[i].offset += plan->slots[plan->slots[i].base].offset;
     bi_free(plan->env, order);
-    return 0;
+    bi_free(plan->env, p.first);
+    bi_free(plan->env, p.alive);
+    bi_free(plan->env, p.near);
+    bi_free(plan->env, p.seen);
+    return st ? bi_fail(err, st, "plan: places of values") : 0;
 }
 
 int bi_memory_plan(struct bi_memory_plan *plan, const struct bi_graph *g,

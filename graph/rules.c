@@ -145,21 +145,22 @@ static bi_value_id rewrite(const struct bi_rule *rule, struct bi_match *m)
 /* Tries rule r on node i; true when it fired. Errors stay in the graph. */
 static bool try_rule(struct bi_graph *g, size_t r, size_t i, struct bi_rule_trace *trace)
 {
-    const struct bi_node *root = &g->nodes[i];
-    struct bi_match m = {.g = g, .root = root};
-    const enum bi_op_kind op = root->op;
+    const enum bi_op_kind op = g->nodes[i].op;
+    struct bi_match m;
     bi_value_id from, to;
 
-    if (root->dead || !g->values[root->out[0]].n_uses || !match_node(rules[r]->pattern, root, &m) ||
-        (rules[r]->guard && !rules[r]->guard(&m)) || g->status)
+    if ((int)op != rules[r]->pattern->op)
         return false;
-    from = root->out[0];
+    m = (struct bi_match){.g = g, .root = &g->nodes[i]};
+    if (!match_node(rules[r]->pattern, m.root, &m) || (rules[r]->guard && !rules[r]->guard(&m)) ||
+        g->status)
+        return false;
+    from = g->nodes[i].out[0];
     to = rewrite(rules[r], &m);
     if (g->status)
         return false;
     bi_graph_replace(g, from, to);
-    g->nodes[i].dead = true;
-    bi_graph_count_uses(g);
+    bi_graph_kill(g, i);
     if (trace) {
         trace->fired[r]++;
         if (trace->text)
@@ -173,12 +174,15 @@ static int run_patterns(struct bi_graph *g, const bool *off, struct bi_rule_trac
 {
     const size_t n_nodes = g->n_nodes; /* new nodes wait for the next round */
     int fired = 0;
-    for (size_t i = 0; i < n_nodes && !g->status; i++)
+    for (size_t i = 0; i < n_nodes && !g->status; i++) {
+        if (g->nodes[i].dead || !g->values[g->nodes[i].out[0]].n_uses)
+            continue;
         for (size_t r = 0; r < BI_COUNT(rules) && !g->status; r++)
             if (!off[r] && rules[r]->pattern && try_rule(g, r, i, trace)) {
                 fired++;
                 break;
             }
+    }
     return fired;
 }
 
@@ -202,8 +206,8 @@ int bi_rules_phase(struct bi_graph *g, enum bi_rule_phase phase, const struct bi
     int fired = 1, st = choose(phase, target, skip, off, err);
     if (st || (st = bi_graph_verify(g, err)))
         return st;
-    bi_graph_count_uses(g);
     while (!st && fired) {
+        bi_graph_index(g);
         fired = run_patterns(g, off, trace);
         st = settle(g, err);
     }
@@ -251,26 +255,4 @@ bool bi_rule_is_one_weight(const struct bi_graph *g, bi_value_id id)
 {
     const struct bi_value *w = &g->values[id];
     return w->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && !w->rows;
-}
-
-bi_value_id bi_rule_stack(struct bi_graph *g, const bi_value_id *part, int n)
-{
-    struct bi_value v;
-    if (g->status)
-        return BI_NONE;
-    v = g->values[part[0]];
-    v.shape[0] = 0;
-    v.n_parts = n;
-    for (int i = 0; i < n; i++) {
-        v.parts[i] = g->values[part[i]].parts[0];
-        v.shape[0] += g->values[part[i]].shape[0];
-    }
-    v.name = bi_arena_printf(&g->arena, "%s + %s%s%s", g->values[part[0]].name,
-                             g->values[part[1]].name, n > 2 ? " + " : "",
-                             n > 2 ? g->values[part[2]].name : "");
-    if (!v.name ||
-        !bi_grow(g->arena.env, &g->values, &g->cap_values, g->n_values + 1, sizeof *g->values))
-        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: stacked weight");
-    g->values[g->n_values] = v;
-    return (bi_value_id)g->n_values++;
 }

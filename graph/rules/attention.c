@@ -196,7 +196,7 @@ static bi_value_id stack_of(struct bi_match *m, const char *const names[3])
     bi_value_id part[3];
     for (int i = 0; i < 3; i++)
         part[i] = bi_match_value(m, names[i]);
-    return part[0] == BI_NONE ? BI_NONE : bi_rule_stack(m->g, part, 3);
+    return part[0] == BI_NONE ? BI_NONE : bi_weight_stack(m->g, part, 3);
 }
 
 static bi_value_id stack_linears(struct bi_match *m)
@@ -256,7 +256,7 @@ static bi_value_id to_norms_stacked(struct bi_match *m)
     const int64_t dv = g->values[bi_match_node(m, "v")->out[0]].shape[1];
     const bi_value_id all = stack_linears(m), value = columns(g, all, 2 * d, dv);
     const bi_value_id gains[] = {bi_match_value(m, "q_gain"), bi_match_value(m, "k_gain")};
-    const bi_value_id gain = bi_rule_stack(g, gains, 2);
+    const bi_value_id gain = bi_weight_stack(g, gains, 2);
     const bi_value_id norm = NEW(g, BI_OP_LAYERNORM, &a, columns(g, all, 0, 2 * d), gain);
     const bi_value_id q = columns(g, norm, 0, d), k = columns(g, norm, d, d);
     return NEW(g, root.op, &root.attr, q, k, value, root.in[3], root.in[4], root.in[5]);

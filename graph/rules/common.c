@@ -52,15 +52,13 @@ static bool has_no_bias(const struct bi_match *m)
 
     if (g->values[bi_match_value(m, "w")].kind != BI_VALUE_WEIGHT)
         return false;
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        const struct bi_node *n = &g->nodes[i];
-        for (int k = 0; k < BI_NODE_IN && !n->dead; k++) {
-            if (n->in[k] != y)
-                continue;
-            if (!wants_linear(g, n, y))
-                return false;
-            wanted = true;
-        }
+    for (int32_t u = g->use_first[y]; u >= 0; u = g->use_next[u]) {
+        const struct bi_node *n = &g->nodes[u / BI_NODE_IN];
+        if (n->dead)
+            continue;
+        if (!wants_linear(g, n, y))
+            return false;
+        wanted = true;
     }
     return wanted;
 }
@@ -193,7 +191,7 @@ static bi_value_id to_linear_gated(struct bi_match *m)
     const struct bi_attr a = {.act = (first ? one : other)->attr.act, .gated = 1};
     const bi_value_id gate = bi_match_value(m, first ? "w" : "w2");
     const bi_value_id value = bi_match_value(m, first ? "w2" : "w");
-    const bi_value_id w = bi_rule_stack(m->g, (const bi_value_id[]){gate, value}, 2);
+    const bi_value_id w = bi_weight_stack(m->g, (const bi_value_id[]){gate, value}, 2);
     return NEW(m->g, BI_OP_LINEAR, &a, bi_match_value(m, "x"), w);
 }
 

@@ -88,7 +88,5 @@ struct bi_node *bi_rule_producer(const struct bi_graph *g, bi_value_id id);
 bool bi_rule_is_output(const struct bi_graph *g, bi_value_id id);
 /* Is it a weight of the model, not several nor some of its rows? */
 bool bi_rule_is_one_weight(const struct bi_graph *g, bi_value_id id);
-/* Makes the weight that stacks n weights, two or three, along dimension 0. */
-bi_value_id bi_rule_stack(struct bi_graph *g, const bi_value_id *part, int n);
 
 #endif
