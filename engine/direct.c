@@ -1,7 +1,8 @@
 /* direct.c - units whose task computes them itself, without a graph.
  *
- * Three things happen at once, each to another unit: the caller's thread reads one, a thread has
- * the task compute the one before, and another hands out the one before that. Order is kept. */
+ * They go one after the other on the caller's thread, or three things happen at once, each to
+ * another unit: the caller's thread reads one, a thread has the task compute the one before, and
+ * another hands out the one before that. Order is kept. */
 #include <pthread.h>
 
 #include "../base/team.h"
@@ -120,8 +121,7 @@ static int read_all(struct line *l, struct bioinfer_error *err)
     return st < 0 || st == BIOINFER_NONE_NOW ? st : 0;
 }
 
-/* One unit after the other, where the system gives no threads. */
-static int run_alone(struct bioinfer_task *t, struct bioinfer_error *err)
+int bi_task_run_alone(struct bioinfer_task *t, struct bioinfer_error *err)
 {
     struct bi_unit *u;
     uint64_t n = 0, n_out = 0;
@@ -149,7 +149,7 @@ int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err)
     pthread_mutex_init(&l.lock, NULL);
     pthread_cond_init(&l.changed, NULL);
     if (bi_thread_start(&computes, compute, &l)) {
-        st = run_alone(t, err);
+        st = bi_task_run_alone(t, err);
         goto out;
     }
     if (bi_thread_start(&gives, give, &l)) {
@@ -158,7 +158,7 @@ int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err)
         pthread_cond_broadcast(&l.changed);
         pthread_mutex_unlock(&l.lock);
         pthread_join(computes, NULL);
-        st = run_alone(t, err);
+        st = bi_task_run_alone(t, err);
         goto out;
     }
     st = read_all(&l, err);

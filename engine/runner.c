@@ -97,7 +97,7 @@ void bi_task_close(struct bioinfer_task *t)
 
 int bi_task_enter(struct bioinfer_task *t, struct bioinfer_error *err)
 {
-    int st = bi_context_check(t->model->ctx, err);
+    int st = bi_context_check(t->ctx, err);
     if (st)
         return st;
     if (atomic_flag_test_and_set(&t->busy))

@@ -3,24 +3,39 @@
 
 #include <string.h>
 
-int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
-                const struct bi_task_def *def, size_t size, struct bioinfer_error *err)
+int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
+                       const struct bi_task_def *def, size_t size, struct bioinfer_error *err)
 {
     struct bioinfer_task *t;
     int st;
     if (out)
         *out = NULL;
-    if (!out || !model)
-        return bi_fail(err, BIOINFER_INVALID, "%s: out and model must be given", def->name);
-    if ((st = bi_context_check(model->ctx, err)))
+    if (!out || !ctx)
+        return bi_fail(err, BIOINFER_INVALID, "%s: out and context must be given", def->name);
+    if ((st = bi_context_check(ctx, err)))
         return st;
-    if (!(t = bi_zalloc(model->base.env, size)))
+    if (!(t = bi_zalloc(&ctx->env, size)))
         return bi_fail(err, BIOINFER_NOMEM, "%s", def->name);
     t->def = def;
-    t->env = model->base.env;
-    /* not const: weights that are loaded fill its store, under a lock */
-    t->model = (struct bioinfer_model *)(uintptr_t)model;
+    t->ctx = ctx;
+    t->env = &ctx->env;
+    atomic_flag_clear(&t->busy);
     *out = t;
+    return 0;
+}
+
+int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
+                const struct bi_task_def *def, size_t size, struct bioinfer_error *err)
+{
+    int st;
+    if (out)
+        *out = NULL;
+    if (!out || !model)
+        return bi_fail(err, BIOINFER_INVALID, "%s: out and model must be given", def->name);
+    if ((st = bi_task_new_direct(out, model->ctx, def, size, err)))
+        return st;
+    /* not const: weights that are loaded fill its store, under a lock */
+    (*out)->model = (struct bioinfer_model *)(uintptr_t)model;
     return 0;
 }
 
@@ -42,7 +57,7 @@ int bioinfer_task_prepare(bioinfer_task *t, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_INVALID, "prepare: a task must be given");
     if ((st = bi_task_enter(t, err)))
         return st;
-    st = bi_task_load(t, err);
+    st = t->def->direct ? 0 : bi_task_load(t, err);
     bi_task_leave(t);
     return st;
 }
@@ -60,7 +75,7 @@ int bioinfer_task_run(bioinfer_task *t, bioinfer_source source, void *source_use
     t->sink = sink;
     t->sink_user = sink_user;
     t->n_wide = t->part_residues = 0;
-    st = bi_task_run(t, err);
+    st = t->def->direct ? bi_task_run_alone(t, err) : bi_task_run(t, err);
     if (t->def->end)
         t->def->end(t);
     if (t->n_wide)
@@ -99,13 +114,22 @@ int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *rec
 
 void bioinfer_task_set_profile(bioinfer_task *t, int on)
 {
-    if (t)
+    if (t && t->def->direct)
+        t->def->set_profile(t, on != 0);
+    else if (t)
         t->exec->profiling = on != 0;
 }
 
 int bioinfer_task_get_profile(bioinfer_task *t, struct bioinfer_profile *profile)
 {
-    return t && profile ? bi_task_get_profile(t, profile) : BIOINFER_INVALID;
+    const size_t size = profile ? profile->struct_size : 0;
+    if (!t || size < sizeof profile->struct_size)
+        return BIOINFER_INVALID;
+    if (!t->def->direct)
+        return bi_task_get_profile(t, profile);
+    memcpy(profile, t->def->profile(t), size < sizeof *profile ? size : sizeof *profile);
+    profile->struct_size = size;
+    return 0;
 }
 
 int bioinfer_task_dump(bioinfer_task *t, int64_t n_residues, int fused, int trace,
@@ -115,6 +139,8 @@ int bioinfer_task_dump(bioinfer_task *t, int64_t n_residues, int fused, int trac
     struct bi_counts one;
     if (!t || !write || n_residues < 1 || n_residues > BIOINFER_MAX_RESIDUES)
         return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", BIOINFER_MAX_RESIDUES);
+    if (t->def->direct)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "dump: task %s has no graph", t->def->name);
     one = t->def->one ? t->def->one(t, n_residues) : t->def->smallest;
     return bi_task_dump(t, &one, fused, trace, write, user, err);
 }

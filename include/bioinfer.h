@@ -277,6 +277,9 @@ struct bioinfer_record {
      * on behind structures that are done then gives the sequences of one that was never disturbed;
      * numbers of BIOINFER_RNG_NATIVE belong to their structure, and nothing is drawn. */
     int skip;
+    /* For alignments: what `sequence`, the query, is aligned with. */
+    const char *target;
+    size_t target_length;
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -413,6 +416,7 @@ struct bioinfer_result {
                                              * chains by name, '/' between, and a NUL */
     const struct bioinfer_changed *changed; /* tracks */
     const struct bioinfer_design *design;   /* designs; NULL: this piece has no sequence */
+    const struct bioinfer_alignment *alignment;
 };
 
 /* ---- 6 tasks ------------------------------------------------------------------------- */
@@ -922,6 +926,14 @@ struct bioinfer_alignment {
     size_t n_cigar;
     int sparse; /* non-zero: the memory limit made the traceback keep fewer rows */
 };
+
+/* Opens the task that aligns each record's `sequence`, the query, with its `target`, and gives it
+ * bioinfer_result.alignment. It needs no model, and uses the threads of the context, which stays
+ * until the task is closed. params may be NULL. Nothing of a result depends on its company, on
+ * threads or on the instruction set. */
+BIOINFER_API int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
+                                     const struct bioinfer_align_params *params,
+                                     struct bioinfer_error *err);
 
 /* An aligner belongs to one thread at a time; it uses the threads of its context. */
 typedef struct bioinfer_aligner bioinfer_aligner;

@@ -659,6 +659,10 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
             job->ended = st == 0;
             return st ? st : bi_index_check(job->index, job->n_read, true, job->input_hash, err);
         }
+        if (r.target) /* neither what was read nor what comes out would be told by it */
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s: record '%.60s' is a pair, and a job takes none", job->path,
+                           r.id ? r.id : "");
         if (!r.id)
             r.id = "";
         r.ordinal = job->n_read++;

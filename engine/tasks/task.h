@@ -119,7 +119,7 @@ struct bi_task_def {
     /* Gives a unit further items when those it had are done: 1; 0 = there are none. NULL = units
      * have all items at once. */
     int (*next)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
-    /* Computes a unit without a graph, on a thread of its own; bi_task_run_direct() takes then the
+    /* Computes a unit without a graph; bi_task_run_alone() or bi_task_run_direct() takes then the
      * place of bi_task_run(), and of the functions above this one read() alone is used. */
     int (*direct)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Hands out a unit, or, where it is not over, a piece of it. */
@@ -128,13 +128,17 @@ struct bi_task_def {
     void (*drop)(struct bioinfer_task *t, struct bi_unit *u);
     /* Is called at the end of each run, also of one that failed; NULL = nothing. */
     void (*end)(struct bioinfer_task *t);
+    /* Turns the times of a task without a graph on, and gives its figures. */
+    void (*set_profile)(struct bioinfer_task *t, bool on);
+    const struct bioinfer_profile *(*profile)(struct bioinfer_task *t);
     /* Frees what the task owns, or half of it; the executor is gone already. */
     void (*free)(struct bioinfer_task *t);
 };
 
 struct bioinfer_task {
     const struct bi_task_def *def;
-    struct bioinfer_model *model;
+    struct bioinfer_context *ctx;
+    struct bioinfer_model *model; /* NULL where def has `direct`, as is exec */
     const struct bi_env *env;
     struct bi_exec *exec; /* a task reads its figures alone */
     bioinfer_source source;
@@ -151,7 +155,10 @@ struct bioinfer_task {
 
 /* ---- task.c ---- */
 
-/* Makes a task of `size` bytes, all zeros, over a model; bioinfer_task_close() frees it. */
+/* Makes a task of `size` bytes, all zeros, that needs no model; bioinfer_task_close() frees it. */
+int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
+                       const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
+/* The same over a model. */
 int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
                 const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
 
@@ -183,6 +190,8 @@ int bi_task_run(struct bioinfer_task *t, struct bioinfer_error *err);
  * none is. The task needs def and env alone. */
 enum { BI_DIRECT_AHEAD = BIOINFER_PAIRS_AHEAD };
 int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err);
+/* The same with one unit at a time, on the caller's thread. */
+int bi_task_run_alone(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Gives a unit a status instead of a result. */
 void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
 /* Why the unit has no result; "" = it has one. */
