@@ -2,8 +2,8 @@
  *
  *     align_files DEVICE REPEAT A.fasta B.fasta [OPTION]...
  *
- * Opens DEVICE by an aligner that is kept, then runs the whole command REPEAT times in this process,
- * with its options: reading, alignment, writing, its own aligner on that device, but not the start of
+ * Opens DEVICE by a task that is kept, then runs the whole command REPEAT times in this process,
+ * with its options: reading, alignment, writing, its own task on that device, but not the start of
  * process and driver. Prints the seconds of each run. */
 #define _POSIX_C_SOURCE 200809L
 #include <bioinfer.h>
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     struct bioinfer_align_params p = BIOINFER_PARAMS(struct bioinfer_align_params);
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
-    bioinfer_aligner *aligner = NULL;
+    bioinfer_task *task = NULL;
     char **line = calloc((size_t)argc + 4, sizeof *line);
     int n = 0, failed = 0;
 
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++)
         line[n++] = argv[i];
     p.device = argv[1];
-    if (bioinfer_context_new(&ctx, NULL, &err) || bioinfer_aligner_new(&aligner, ctx, &p, &err)) {
+    if (bioinfer_context_new(&ctx, NULL, &err) || bioinfer_align_open(&task, ctx, &p, &err)) {
         fprintf(stderr, "align_files: %s\n", err.text);
         return 1;
     }
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
         failed = bioinfer_main(n, line);
         printf("%.6f\n", now() - begun);
     }
-    bioinfer_aligner_free(&aligner);
+    bioinfer_task_close(&task);
     bioinfer_context_free(&ctx);
     free(line);
     return failed;

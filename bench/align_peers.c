@@ -1,4 +1,4 @@
-/* align_peers.c - one aligner over the pairs of two FASTA files, on one thread: seconds of the
+/* align_peers.c - one task over the pairs of two FASTA files, on one thread: seconds of the
  * processor (of the wall clock on a GPU) for the alignments alone, after everything is read.
  * align.py runs it.
  *
@@ -93,6 +93,34 @@ static void read_pairs(struct job *job, bioinfer_context *ctx, const char *a, co
 
 /* ---- contenders: each returns the seconds of one run and adds up scores ---- */
 
+/* Gives all pairs at once, and adds up their scores. */
+struct block {
+    struct job *job;
+    bool given;
+    int64_t sum;
+};
+
+static int give_block(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err)
+{
+    struct block *b = user;
+    (void)err;
+    if (b->given)
+        return 0;
+    b->given = true;
+    *pairs = (struct bioinfer_pairs){.pairs = b->job->pairs, .n = b->job->n};
+    return 1;
+}
+
+static int take_block(void *user, const struct bioinfer_pairs *pairs,
+                      const struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    struct block *b = user;
+    (void)err;
+    for (size_t i = 0; i < pairs->n; i++)
+        b->sum += results[i].score;
+    return 0;
+}
+
 static double run_bioinfer(struct job *job, int64_t *sum)
 {
     struct bioinfer_context_params cp = BIOINFER_PARAMS(
@@ -103,28 +131,27 @@ static double run_bioinfer(struct job *job, int64_t *sum)
         .mismatch = job->mismatch, .gap_open = job->open, .gap_extend = job->extend,
         .traceback = strstr(job->who, "cigar") != NULL, .device = job->device);
     static bioinfer_context *ctx;
-    static bioinfer_aligner *aligner;
-    static struct bioinfer_alignment *r; /* of all runs: its pages are there from the second on */
+    static bioinfer_task *task;
+    struct block block = {.job = job};
+    const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
+        struct bioinfer_align_stream, .source = give_block, .sink = take_block, .user = &block);
     struct bioinfer_align_profile was = {.struct_size = sizeof was}, is = was;
     struct bioinfer_error err = {0};
     double t;
 
-    if (!r && !(r = calloc(job->n, sizeof *r)))
-        die("no memory");
-    if (!aligner &&
-        (bioinfer_context_new(&ctx, &cp, &err) || bioinfer_aligner_new(&aligner, ctx, &p, &err)))
+    if (!task &&
+        (bioinfer_context_new(&ctx, &cp, &err) || bioinfer_align_open(&task, ctx, &p, &err)))
         die(err.text);
-    bioinfer_aligner_set_profile(aligner, job->timed);
-    bioinfer_aligner_get_profile(aligner, &was);
+    bioinfer_task_set_profile(task, job->timed);
+    bioinfer_align_get_profile(task, &was);
     t = now();
-    if (bioinfer_aligner_run(aligner, job->pairs, job->n, r, &err))
+    if (bioinfer_align_stream(task, &stream, &err))
         die(err.text);
     t = now() - t;
-    bioinfer_aligner_get_profile(aligner, &is);
+    bioinfer_align_get_profile(task, &is);
     job->kernel = is.kernel_seconds - was.kernel_seconds;
     job->prepare = is.prepare_seconds - was.prepare_seconds;
-    for (size_t i = 0; i < job->n; i++)
-        *sum += r[i].score;
+    *sum += block.sum;
     return t;
 }
 

@@ -4,7 +4,7 @@
  *   align_task.c   the task: costs, the aligner, and blocks that a worker computes
  *   align_feed.c   records of a file, read ahead or all at once
  *   align_pairs.c  which record meets which
- *   align_batch.c  batches of pairs on their way through the aligner
+ *   align_batch.c  batches of pairs on their way through the task
  *   align_block.c  blocks of pairs: what they give, and as bytes for a worker
  *   align_job.c    blocks of the input, which a journal keeps
  *   align_out.c    alignments as text
@@ -101,7 +101,7 @@ void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one */
 
 struct cli_align_out {
     struct cli_output *out;
-    const bioinfer_aligner *aligner;
+    const bioinfer_task *align;
     const char *format;         /* "tsv", "paf", "sam", "needle" */
     const char *matrix;         /* for the header of needle */
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
@@ -197,7 +197,7 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
 int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
-/* ---- align_batch.c: batches of pairs on their way through the aligner ---- */
+/* ---- align_batch.c: batches of pairs on their way through the task ---- */
 
 struct cli_batch {
     struct bioinfer_align_pair *pairs;
@@ -219,7 +219,7 @@ struct cli_batch {
 
 struct cli_align_run {
     struct cli *cli;
-    bioinfer_aligner *aligner;
+    bioinfer_task *align;
     struct cli_align_out *writer;
     struct cli_pairs *pairs;               /* NULL: all pairs come in blocks */
     struct cli_blocks *blocks;             /* NULL: they come from `pairs` alone */

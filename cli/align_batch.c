@@ -1,6 +1,6 @@
-/* align_batch.c - batches of pairs on their way through the aligner, and their text.
+/* align_batch.c - batches of pairs on their way through the task, and their text.
  *
- * The aligner's stream takes a batch, aligns the one before it and gives back the one before that,
+ * The task's stream takes a batch, aligns the one before it and gives back the one before that,
  * all at once. A batch is filled again when its text is written. */
 #include "align.h"
 
@@ -332,7 +332,7 @@ int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err)
     const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
         struct bioinfer_align_stream, .source = give_batch, .sink = take_batch, .user = run);
 
-    return bioinfer_aligner_stream(run->aligner, &stream, err);
+    return bioinfer_align_stream(run->align, &stream, err);
 }
 
 void cli_align_end(struct cli_align_run *run)

@@ -317,8 +317,8 @@ static char between(const struct cli_align_out *w, char a, char b)
 {
     int self = 0, score = 0;
 
-    bioinfer_aligner_score(w->aligner, a, a, &self);
-    bioinfer_aligner_score(w->aligner, a, b, &score);
+    bioinfer_align_score(w->align, a, a, &self);
+    bioinfer_align_score(w->align, a, b, &score);
     return self > 0 && score > 0 ? (a == b ? '|' : ':') : self > 0 || score > 0 ? '.' : ' ';
 }
 

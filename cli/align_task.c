@@ -172,7 +172,7 @@ static int open_task(struct cli *cli, cli_tick tick)
     if ((code = cli_check_device(cli)) || (code = cli_align_start(&t->run)))
         return code;
     matrix = t->params.matrix;
-    st = bioinfer_aligner_new(&t->run.aligner, cli->ctx, &t->params, &err);
+    st = bioinfer_align_open(&t->run.align, cli->ctx, &t->params, &err);
     if (st == BIOINFER_NOT_FOUND && matrix && !strpbrk(matrix, "./")) { /* a name, not a file's */
         cli_say(cli, "--%s", err.text);
         return CLI_EXIT_USAGE;
@@ -183,7 +183,7 @@ static int open_task(struct cli *cli, cli_tick tick)
                         : st == BIOINFER_NOT_FOUND || st == BIOINFER_IO ? CLI_AT_INPUT
                                                                         : CLI_AT_CONFIG,
                         st, &err);
-    t->writer.aligner = t->run.aligner;
+    t->writer.align = t->run.align;
     t->run.tick = tick;
     return CLI_EXIT_OK;
 }
@@ -262,7 +262,7 @@ static void end(struct cli *cli)
     if (!t)
         return;
     cli_align_end(&t->run);
-    bioinfer_aligner_free(&t->run.aligner);
+    bioinfer_task_close(&t->run.align);
     cli_blocks_close(&t->blocks);
     cli_output_close(&t->text);
     cli_output_close(&t->lost);

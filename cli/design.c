@@ -194,7 +194,8 @@ static void describe_options(const struct run *run, const struct bioinfer_design
                       "format=%s include=%u mode=%d rng=%s seed=%llu rng-skip=%lld "
                       "num-seq=%d batch=%d temperature=",
                       formats[run->format], o->design_include, p->mode, o->rng ? o->rng : "native",
-                      (unsigned long long)(p->seed ? p->seed : 37), (long long)p->rng_skip,
+                      (unsigned long long)(p->seed ? p->seed : 37),
+                      p->no_rng_skip ? -1LL : (long long)p->rng_skip,
                       p->n_sequences ? p->n_sequences : 1, p->per_draw ? p->per_draw : 1);
     for (int i = 0; i < p->n_temperatures; i++)
         cli_output_printf(text, "%s%.17g", i ? "," : "", p->temperatures[i]);
@@ -214,12 +215,7 @@ static void describe_options(const struct run *run, const struct bioinfer_design
 static int open_job(struct run *run, const struct bioinfer_design_params *p)
 {
     struct cli *cli = run->cli;
-    const struct bioinfer_job_input all[] = {
-        {"chains", p->chains_file}, {"fixed", p->fixed_file},
-        {"tied", p->tied_file},     {"omit", p->omit_file},
-        {"bias", p->bias_file},     {"bias-residue", p->bias_residue_file},
-        {"pssm", p->pssm_file},     {"sequences", p->sequences}};
-    struct bioinfer_job_input given[CLI_COUNT(all)];
+    struct bioinfer_job_input all[CLI_DESIGN_INPUTS], given[CLI_DESIGN_INPUTS];
     struct bioinfer_job_params params = cli_job_params(cli, "design");
     struct bioinfer_writer_params writer;
     struct bioinfer_error err = {0};
@@ -231,6 +227,7 @@ static int open_job(struct run *run, const struct bioinfer_design_params *p)
         return code;
     writer = cli_writer_params(cli);
     describe_options(run, p, &options);
+    cli_design_inputs(cli, all);
     for (size_t i = 0; i < CLI_COUNT(all); i++)
         if (all[i].path)
             given[params.n_inputs++] = all[i];

@@ -28,6 +28,8 @@ void cli_structures_free(struct cli_structures *p);
 enum cli_design_format { CLI_FASTA, CLI_TABLE, CLI_ARRAYS };
 
 /* The state of the task. */
+enum { CLI_DESIGN_INPUTS = 8 };
+
 struct cli_designer {
     struct cli *cli;
     enum cli_design_format format;
@@ -51,6 +53,8 @@ struct cli_designer {
     void *source_user, *sink_user;
 };
 
+/* Gives the files beside the structures, by role; path NULL: it was not given. */
+void cli_design_inputs(const struct cli *cli, struct bioinfer_job_input inputs[CLI_DESIGN_INPUTS]);
 /* Gives the first line of the output, "" = there is none; a text that ends with NUL, maybe in
  * `text`. */
 const char *cli_design_head(const struct cli *cli, enum cli_design_format format, char *text,

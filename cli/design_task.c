@@ -91,7 +91,7 @@ static int put_arrays(struct cli_designer *d, const struct bioinfer_result *r,
 #define ADD(name, values, dims, rows, columns)                                                     \
     arrays[n++] = (struct bioinfer_array)                                                          \
     {                                                                                              \
-        .kind = name, .layer = -1, .n_dims = dims, .shape = {rows, columns}, .data = values        \
+        .kind = name, .n_dims = dims, .shape = {rows, columns}, .data = values                     \
     }
     if (!r->design->is_native && !r->design->sequence_id)
         snprintf(id, sizeof id, "%.400s_T%g_%d", r->id, r->design->temperature, r->design->sample);
@@ -399,24 +399,17 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
                                         : BIOINFER_DESIGN_SAMPLE;
     p->rng = rng_of(o->rng);
     p->seed = o->seed ? (uint64_t)o->seed - 1 : 0; /* 0: the library's default */
-    p->rng_skip = o->rng_skip == 1 ? -1 : o->rng_skip ? o->rng_skip - 1 : 0;
+    p->rng_skip = o->rng_skip ? o->rng_skip - 1 : 0;
+    p->no_rng_skip = o->rng_skip == 1;
     p->n_sequences = (int)o->num_seq;
     p->per_draw = (int)o->batch;
     p->n_temperatures = take_list(o->temperature, temperatures, max);
     p->temperatures = p->n_temperatures > 0 ? temperatures : NULL;
     p->chains = o->chains;
-    p->chains_file = o->chains_file;
-    p->fixed_file = o->fixed;
     p->homooligomer = o->tied && !strcmp(o->tied, "homooligomer");
-    p->tied_file = p->homooligomer ? NULL : o->tied;
     p->omit_aa = o->omit_aa;
-    p->omit_file = o->omit;
-    p->bias_file = o->bias;
-    p->bias_residue_file = o->bias_residue;
-    p->pssm_file = o->pssm;
     p->pssm_bias = o->pssm_bias;
     p->pssm_log_odds = o->pssm_log_odds;
-    p->sequences = o->sequences;
     p->buried = o->buried;
     p->interface_ = o->interface_;
     p->transmembrane = o->transmembrane ? (int)o->transmembrane - 1 : 0;
@@ -429,6 +422,55 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     return p->n_temperatures >= 0 && take_number("backbone-noise", o->noise, &p->backbone_noise) &&
            take_number("pssm-multi", o->pssm_multi, &p->pssm_multi) &&
            take_number("pssm-threshold", o->pssm_threshold, &p->pssm_threshold);
+}
+
+/* ---- files beside the structures ---- */
+
+void cli_design_inputs(const struct cli *cli, struct bioinfer_job_input inputs[CLI_DESIGN_INPUTS])
+{
+    const struct cli_options *o = cli->options;
+    const bool homooligomer = o->tied && !strcmp(o->tied, "homooligomer");
+    const struct bioinfer_job_input all[CLI_DESIGN_INPUTS] = {
+        {"chains", o->chains_file},
+        {"fixed", o->fixed},
+        {"tied", homooligomer ? NULL : o->tied},
+        {"omit", o->omit},
+        {"bias", o->bias},
+        {"bias-residue", o->bias_residue},
+        {"pssm", o->pssm},
+        {"sequences", o->sequences}};
+
+    memcpy(inputs, all, sizeof all);
+}
+
+/* Opens the design with the texts of these files, in the order of cli_design_inputs(). */
+static int open_design(struct cli *cli, struct cli_designer *d, struct bioinfer_error *err)
+{
+    struct bioinfer_design_params *p = &d->params;
+    const struct bioinfer_text **const params[CLI_DESIGN_INPUTS] = {
+        &p->chains_json, &p->fixed_json,        &p->tied_json, &p->omit_json,
+        &p->bias_json,   &p->bias_residue_json, &p->pssm_json, &p->sequences};
+    struct bioinfer_job_input inputs[CLI_DESIGN_INPUTS];
+    struct bioinfer_record *files[CLI_DESIGN_INPUTS] = {NULL};
+    struct bioinfer_text texts[CLI_DESIGN_INPUTS];
+    int st = 0;
+
+    cli_design_inputs(cli, inputs);
+    for (int i = 0; !st && i < CLI_DESIGN_INPUTS; i++) {
+        if (!inputs[i].path ||
+            (st = bioinfer_record_read(&files[i], cli->ctx, inputs[i].path, err)))
+            continue;
+        texts[i] = (struct bioinfer_text){
+            .name = inputs[i].path, .text = files[i]->sequence, .length = files[i]->length};
+        *params[i] = &texts[i];
+    }
+    if (!st)
+        st = bioinfer_design_open(&d->design, cli->model, p, err);
+    for (int i = 0; i < CLI_DESIGN_INPUTS; i++) {
+        *params[i] = NULL;
+        bioinfer_record_free(&files[i]);
+    }
+    return st;
 }
 
 /* ---- the task ---- */
@@ -454,7 +496,7 @@ static int open_task(struct cli *cli, cli_tick tick)
     int st;
 
     d->params.progress = tick;
-    if ((st = bioinfer_design_open(&d->design, cli->model, &d->params, &err)))
+    if ((st = open_design(cli, d, &err)))
         return cli_fail(cli,
                         st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED ? CLI_AT_CONFIG
                                                                              : CLI_AT_INPUT,

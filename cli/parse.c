@@ -287,7 +287,7 @@ static bool gives_tracks(const char *family)
 
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
         if (!strcmp(name, family))
-            return bioinfer_family_gives_tracks(i) != 0;
+            return bioinfer_family_kind(i) == BIOINFER_FAMILY_TRACKS;
     return false;
 }
 

@@ -29,10 +29,10 @@ static void put_known_contigs(const bioinfer_genome *genome, const char *chrom, 
 int check_place(const bioinfer_genome *genome, const struct bioinfer_locus *l, char *text,
                 size_t size)
 {
-    int64_t length = bioinfer_genome_length(genome, l->chrom);
     char known[360] = "";
+    int64_t length;
 
-    if (length < 0) {
+    if (bioinfer_genome_length(genome, l->chrom, &length)) {
         put_known_contigs(genome, l->chrom, known, sizeof known);
         snprintf(text, size, "line %llu: the genome has no contig '%.100s'; %s",
                  (unsigned long long)l->line, l->chrom, known);

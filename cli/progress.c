@@ -152,7 +152,7 @@ void cli_show_profile(struct cli *cli, const struct bioinfer_profile *of)
             "weights %.1f MiB, activations %.1f MiB, inputs and outputs %.1f MiB, peak memory "
             "%.1f MiB\n",
             (unsigned long long)p.records, (unsigned long long)p.residues,
-            (unsigned long long)p.tokens, (unsigned long long)p.batches, p.seconds,
+            (unsigned long long)p.tokens, (unsigned long long)p.passes, p.seconds,
             (unsigned long long)p.plans, (unsigned long long)p.uploads,
             (unsigned long long)p.submits, (unsigned long long)p.downloads,
             (unsigned long long)p.allocations, (double)p.weight_size / (1 << 20),

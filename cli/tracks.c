@@ -224,10 +224,12 @@ static int cover(struct run *run, const struct bioinfer_result *r, struct bioinf
     const struct bioinfer_text *at = &r->texts[0];
     const char *tab = memchr(at->text, '\t', at->length);
     char contig[1024], start[32];
+    int64_t length;
 
     snprintf(contig, sizeof contig, "%.*s", (int)(tab - at->text), at->text);
     snprintf(start, sizeof start, "%.*s", (int)(at->text + at->length - tab - 1), tab + 1);
-    if (!coverage_put(&run->coverage, contig, bioinfer_genome_length(t->genome, contig),
+    bioinfer_genome_length(t->genome, contig, &length); /* an interval lies on it */
+    if (!coverage_put(&run->coverage, contig, length,
                       strtoll(start, NULL, 10) + t->info.first_bin * t->info.bin_size,
                       t->info.n_bins, r->arrays[0].data))
         return 0;

@@ -52,6 +52,7 @@ static int make_changed(const struct tracker *t, const struct place *p, int64_t 
     const int64_t window = t->info.window;
     const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
     const int64_t left = length - new, kept = window - at - old;
+    int64_t contig;
 
     memcpy(bases, p->alternative, (size_t)(left < 0 ? length : new));
     if (left <= 0)
@@ -62,7 +63,7 @@ static int make_changed(const struct tracker *t, const struct place *p, int64_t 
     }
     memcpy(bases + new, t->reference + at + old, (size_t)kept);
     memset(bases + new + kept, 'N', (size_t)(left - kept));
-    if (start + window >= bioinfer_genome_length(t->genome, p->chrom))
+    if (bioinfer_genome_length(t->genome, p->chrom, &contig) || start + window >= contig)
         return 0;
     return bioinfer_genome_read(t->genome, p->chrom, start + window, start + window + left - kept,
                                 bases + new + kept, err);
@@ -175,7 +176,6 @@ static int put_variant(struct tracker *t, const struct unit *u, int i, const str
 
     for (int s = 0; y && s < t->n_stats; s++)
         arrays[s] = (struct bioinfer_array){.kind = stat_names[t->stats_of[s]],
-                                            .layer = -1,
                                             .n_dims = 1,
                                             .shape = {n},
                                             .data = y->scores + s * n};

@@ -97,11 +97,8 @@ static int take_locus(struct tracker *t, struct flight *f, const struct bioinfer
     struct unit *u = f->unit;
     const struct place *p = &u->of[0];
     const int64_t tracks = t->info.n_tracks;
-    const struct bioinfer_array a = {.kind = "ism",
-                                     .layer = -1,
-                                     .n_dims = 3,
-                                     .shape = {p->end - p->start, 4, tracks},
-                                     .data = u->scores};
+    const struct bioinfer_array a = {
+        .kind = "ism", .n_dims = 3, .shape = {p->end - p->start, 4, tracks}, .data = u->scores};
 
     if (!u->status)
         fail_locus(u, r);

@@ -709,7 +709,7 @@ int bi_align_gpu_submit(struct bi_align_gpu *g, int slot, const struct bi_align_
             return st;
     }
     g->profile.prepare_seconds += bi_now() - begun;
-    g->profile.batches++;
+    g->profile.uploads++;
     g->profile.jobs += t.n_jobs + t.n_tasks;
     g->profile.bytes_in += at.size;
     g->profile.bytes_out += result;

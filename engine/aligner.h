@@ -4,7 +4,8 @@
  *   align_codes.c   pairs become codes
  *   align_cpu.c     pairs on the threads of the CPU
  *   align_parts.c   parts of a call on a GPU, two on their way at once
- *   tasks/align.c   a stream of pairs, as a task of the runner */
+ *   tasks/align.c   a stream of pairs, as a task of the runner
+ *   tasks/pairs.c   records with a target, as a task of the shared calls */
 #ifndef BI_ENGINE_ALIGNER_H
 #define BI_ENGINE_ALIGNER_H
 
@@ -38,6 +39,8 @@ struct bi_align_kept {
     size_t messages_cap;
 };
 
+/* It belongs to one thread at a time, and uses the threads of its context. */
+typedef struct bioinfer_aligner bioinfer_aligner;
 struct bioinfer_aligner {
     struct bioinfer_context *ctx;
     struct bi_matrix matrix;
@@ -65,6 +68,16 @@ struct bioinfer_aligner {
 
 /* ---- align.c ---- */
 
+int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
+                         const struct bioinfer_align_params *params, struct bioinfer_error *err);
+void bioinfer_aligner_free(bioinfer_aligner **aligner); /* NULL-safe */
+/* Aligns n pairs; results[i] belongs to pairs[i]. Messages and CIGARs live until the next call. */
+int bioinfer_aligner_run(bioinfer_aligner *aligner, const struct bioinfer_align_pair *pairs,
+                         size_t n_pairs, struct bioinfer_alignment *results,
+                         struct bioinfer_error *err);
+void bioinfer_aligner_set_profile(bioinfer_aligner *aligner, int on);
+int bioinfer_aligner_get_profile(bioinfer_aligner *aligner, struct bioinfer_align_profile *profile);
+int bioinfer_aligner_score(const bioinfer_aligner *aligner, char query, char target, int *score);
 /* Aligns pairs; what their results point to goes to *kept, whose earlier contents are freed. */
 int bi_aligner_run(struct bioinfer_aligner *a, struct bi_align_kept *kept,
                    const struct bioinfer_align_pair *pairs, size_t n,
@@ -77,6 +90,11 @@ int bi_aligner_fail(struct bioinfer_aligner *a, struct bioinfer_alignment *r, si
 int bi_aligner_put_path(struct bioinfer_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err);
+
+/* ---- tasks/pairs.c ---- */
+
+/* The aligner of a task that bioinfer_align_open() made; NULL = the task is another one. */
+bioinfer_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
 
 /* ---- align_codes.c ---- */
 

@@ -183,9 +183,11 @@ const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
     return genome ? bi_genome_contig(genome, index, length ? length : &unused) : NULL;
 }
 
-int64_t bioinfer_genome_length(const bioinfer_genome *genome, const char *contig)
+int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig, int64_t *length)
 {
-    return genome && contig ? bi_genome_length(genome, contig) : -1;
+    const int64_t n = genome && contig ? bi_genome_length(genome, contig) : -1;
+    *length = n < 0 ? 0 : n;
+    return n < 0 ? BIOINFER_NOT_FOUND : BIOINFER_OK;
 }
 
 int bioinfer_genome_read(bioinfer_genome *genome, const char *contig, int64_t start, int64_t end,

@@ -534,12 +534,6 @@ const char *bioinfer_family_name(int index)
     return d ? d->name : NULL;
 }
 
-int bioinfer_family_gives_tracks(int index)
-{
-    const struct bi_model_def *d = bi_model_def(index);
-    return d && d->build_tracks;
-}
-
 const char *bioinfer_family_summary(int index)
 {
     const struct bi_model_def *d = bi_model_def(index);

@@ -23,23 +23,33 @@ static int keep(struct bi_design_task *d, const char **text, struct bioinfer_err
     return 0;
 }
 
+/* Copies the sequences to score: they are read once for each structure. */
+static int keep_sequences(struct bi_design_task *d, struct bioinfer_error *err)
+{
+    const struct bioinfer_text *from = d->params.sequences;
+    struct bioinfer_text *to = &d->sequences;
+    const char *name = from->name ? from->name : "sequences";
+    to->length = from->length;
+    to->name = bi_arena_strndup(&d->strings, name, strlen(name));
+    to->text = bi_arena_strndup(&d->strings, from->text ? from->text : "", from->length);
+    d->params.sequences = to;
+    return to->name && to->text ? 0 : bi_fail(err, BIOINFER_NOMEM, "design: sequences");
+}
+
 static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
 {
     struct bioinfer_design_params *p = &d->params;
     const struct bi_design_facts *f = &d->model->base.design;
-    const char **texts[] = {
-        &p->chains,    &p->chains_file,       &p->fixed_file, &p->tied_file, &p->omit_file,
-        &p->bias_file, &p->bias_residue_file, &p->pssm_file,  &p->omit_aa,   &p->sequences,
-        &p->buried,    &p->interface_,        &p->no_rules};
+    const char **texts[] = {&p->chains, &p->omit_aa, &p->buried, &p->interface_, &p->no_rules};
     int st = 0;
     for (size_t i = 0; !st && i < BI_COUNT(texts); i++)
         st = keep(d, texts[i], err);
-    if (st)
+    if (st || (p->sequences && (st = keep_sequences(d, err))))
         return st;
     if (p->mode < BIOINFER_DESIGN_SAMPLE || p->mode > BIOINFER_DESIGN_UNCONDITIONAL ||
         p->rng < BIOINFER_RNG_NATIVE || p->rng > BIOINFER_RNG_TORCH_CUDA)
         return bi_fail(err, BIOINFER_INVALID, "design: mode %d, rng %d", p->mode, p->rng);
-    if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < -1)
+    if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < 0)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
                        p->n_sequences, p->per_draw);
     if (p->per_draw > BI_DESIGN_BATCH)
@@ -66,12 +76,11 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
     if (p->transmembrane < 0 || p->transmembrane > 2)
         return bi_fail(err, BIOINFER_INVALID, "design: label %d, expected 0 to 2",
                        p->transmembrane);
-    if (p->tied_file && p->homooligomer)
+    if (p->tied_json && p->homooligomer)
         return bi_fail(err, BIOINFER_INVALID,
-                       "design: tied positions from a file and of a "
-                       "homo-oligomer");
-    if (p->chains && p->chains_file)
-        return bi_fail(err, BIOINFER_INVALID, "design: chains by name and from a file");
+                       "design: tied positions as JSON and of a homo-oligomer");
+    if (p->chains && p->chains_json)
+        return bi_fail(err, BIOINFER_INVALID, "design: chains by name and as JSON");
     d->copies = p->rng == BIOINFER_RNG_NATIVE ? 1 : p->per_draw ? p->per_draw : 1;
     d->n_batches = (p->n_sequences ? p->n_sequences : 1) / d->copies;
     if (!d->n_batches)
@@ -124,7 +133,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
     if (model->base.design.run_py)
         d->side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
     bi_random_start(&d->random, (enum bi_rng)d->params.rng, d->params.seed,
-                    d->params.rng_skip < 0   ? 0
+                    d->params.no_rng_skip    ? 0
                     : d->params.rng_skip > 0 ? (uint64_t)d->params.rng_skip
                                              : (uint64_t)model->base.design.torch_draws);
     return 0;

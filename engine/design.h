@@ -70,7 +70,7 @@ struct bi_side_files {
 };
 
 int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
-                       const struct bioinfer_design_params *params, struct bioinfer_error *err);
+                       struct bioinfer_design_params *params, struct bioinfer_error *err);
 void bi_side_files_free(struct bi_side_files *side);
 
 /* Remarks on structures: the first of a kind is told by name, the others as a count. */
@@ -187,6 +187,7 @@ struct bi_design_task {
     const struct bi_env *env;
     struct bioinfer_design_params params;
     struct bi_arena strings;
+    struct bioinfer_text sequences; /* what params.sequences points to */
     struct bi_side_files side;
     struct bi_notes notes;
     struct bi_random random;

@@ -4,6 +4,7 @@
  * What random numbers a job takes is settled here, in the order in which the reference draws
  * them, so that jobs of many structures can share a batch later.
  * Source: dauparas/ProteinMPNN:protein_mpnn_run.py, protein_mpnn_utils.py (sample, tied_sample) */
+#include "../loaders/fasta.h"
 #include "design.h"
 
 #include <inttypes.h>
@@ -409,7 +410,8 @@ static int next_sequence(struct bi_design_task *d, struct bi_entry *e, struct bi
     if (!w->codes && !(w->codes = bi_arena_calloc(&e->arena, (size_t)e->n, sizeof *w->codes)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: sequence", e->name);
     if (!w->reader &&
-        (st = bioinfer_reader_open(&w->reader, d->model->ctx, d->params.sequences, &params, err)))
+        (st = bi_fasta_open_memory(&w->reader, d->env, d->sequences.name, d->sequences.text,
+                                   d->sequences.length, &params, err)))
         return st;
     st = bioinfer_reader_next(w->reader, &r, err);
     w->done = st == 0;

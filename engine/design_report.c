@@ -166,12 +166,8 @@ static int hand_out(struct bi_report *r, struct bi_design_unit *u, struct bioinf
 {
     const struct bi_entry *e = &u->input->entry;
     const struct bioinfer_array arrays[] = {
-        {.kind = "log-probs",
-         .layer = -1,
-         .n_dims = 2,
-         .shape = {e->n, BI_SYMBOLS},
-         .data = r->log_probs},
-        {.kind = "probs", .layer = -1, .n_dims = 2, .shape = {e->n, BI_SYMBOLS}, .data = r->probs}};
+        {.kind = "log-probs", .n_dims = 2, .shape = {e->n, BI_SYMBOLS}, .data = r->log_probs},
+        {.kind = "probs", .n_dims = 2, .shape = {e->n, BI_SYMBOLS}, .data = r->probs}};
     const struct bioinfer_result result = {.ordinal = e->ordinal,
                                            .id = e->name,
                                            .length = e->n,

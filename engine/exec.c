@@ -296,7 +296,7 @@ static void add_profile(struct bi_exec *x, const struct bi_exec_slot *s)
     double attention = g->n_tokens && g->longest && s->pairs > 0
                            ? s->pairs / ((double)g->n_tokens * (double)g->longest)
                            : share;
-    x->profile.batches++;
+    x->profile.passes++;
     x->profile.tokens += (uint64_t)s->counts.n_tokens;
     for (int i = 0; program->seconds && i < program->n_launches; i++) {
         struct bioinfer_op_profile *o = &x->ops[p->op_of[i]];

@@ -22,10 +22,8 @@ static int code_of(char letter)
 
 /* ---- side files ---- */
 
-enum { MAX_SIDE_SIZE = 1 << 30 };
-
 /* Gives the last line of text[0, size) that is not empty, or all of them as an array behind each
- * other (`all`): the reference reads lines and keeps the last. A NUL stands behind the text. */
+ * other (`all`): the reference reads lines and keeps the last. */
 static int parse_side(const struct bi_json **out, struct bi_side_files *side, const char *path,
                       const char *text, size_t size, bool all, struct bioinfer_error *err)
 {
@@ -35,9 +33,10 @@ static int parse_side(const struct bi_json **out, struct bi_side_files *side, co
     while (!st && at < size) {
         size_t end = at;
         struct bi_json *json;
-        while (end < size && text[end] != '\n')
-            end++;
-        if (strspn(text + at, " \t\r\n") < end - at) {
+        bool blank = true;
+        for (; end < size && text[end] != '\n'; end++)
+            blank &= text[end] == ' ' || text[end] == '\t' || text[end] == '\r';
+        if (!blank) {
             st = bi_json_parse(&json, &side->arena, path, text + at, end - at, err);
             if (!st && json->type != BI_JSON_OBJECT)
                 st = bi_fail(err, BIOINFER_FORMAT, "%s: expected an object on each line", path);
@@ -56,26 +55,24 @@ static int parse_side(const struct bi_json **out, struct bi_side_files *side, co
     return st;
 }
 
-static int read_side(const struct bi_json **out, struct bi_side_files *side, const char *path,
-                     bool all, struct bioinfer_error *err)
+/* What messages call a text. */
+static const char *name_of(const struct bioinfer_text *text)
 {
-    const struct bi_env *env = side->arena.env;
-    char *text = NULL;
-    size_t size;
-    int st;
+    return text->name ? text->name : "design";
+}
+
+static int read_side(const struct bi_json **out, struct bi_side_files *side,
+                     const struct bioinfer_text *text, bool all, struct bioinfer_error *err)
+{
     *out = NULL;
-    if (!path)
-        return 0;
-    if (!(st = bi_file_slurp(env, path, MAX_SIDE_SIZE, &text, &size, err)))
-        st = parse_side(out, side, path, text, size, all, err);
-    bi_free(env, text);
-    return st;
+    return text ? parse_side(out, side, name_of(text), text->text, text->length, all, err) : 0;
 }
 
 /* {letter: number, ...} of all residues of all structures. */
-static int take_bias(struct bi_side_files *side, const char *path, const struct bi_json *json,
-                     struct bioinfer_error *err)
+static int take_bias(struct bi_side_files *side, const struct bioinfer_text *text,
+                     const struct bi_json *json, struct bioinfer_error *err)
 {
+    const char *path = text ? name_of(text) : "";
     double value;
     int st = 0;
     for (const struct bi_json *j = json ? json->first : NULL; !st && j; j = j->next)
@@ -93,7 +90,7 @@ static int take_bias(struct bi_side_files *side, const char *path, const struct 
 }
 
 int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
-                       const struct bioinfer_design_params *p, struct bioinfer_error *err)
+                       struct bioinfer_design_params *p, struct bioinfer_error *err)
 {
     const char *omit = p->omit_aa ? p->omit_aa : "X";
     const struct bi_json *bias = NULL;
@@ -104,15 +101,17 @@ int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
             return bi_fail(err, BIOINFER_INVALID, "omit: '%c' is none of %s", *omit, alphabet);
         side->omit_all[code_of(*omit)] = 1;
     }
-    if ((st = read_side(&side->chains, side, p->chains_file, false, err)) ||
-        (st = read_side(&side->fixed, side, p->fixed_file, false, err)) ||
-        (st = read_side(&side->tied, side, p->tied_file, false, err)) ||
-        (st = read_side(&side->omit, side, p->omit_file, false, err)) ||
-        (st = read_side(&side->bias, side, p->bias_residue_file, false, err)) ||
-        (st = read_side(&side->pssm, side, p->pssm_file, true, err)) ||
-        (st = read_side(&bias, side, p->bias_file, false, err)) ||
-        (st = take_bias(side, p->bias_file, bias, err)))
+    if ((st = read_side(&side->chains, side, p->chains_json, false, err)) ||
+        (st = read_side(&side->fixed, side, p->fixed_json, false, err)) ||
+        (st = read_side(&side->tied, side, p->tied_json, false, err)) ||
+        (st = read_side(&side->omit, side, p->omit_json, false, err)) ||
+        (st = read_side(&side->bias, side, p->bias_residue_json, false, err)) ||
+        (st = read_side(&side->pssm, side, p->pssm_json, true, err)) ||
+        (st = read_side(&bias, side, p->bias_json, false, err)) ||
+        (st = take_bias(side, p->bias_json, bias, err)))
         bi_side_files_free(side);
+    p->chains_json = p->fixed_json = p->tied_json = p->omit_json = NULL; /* the caller's */
+    p->bias_json = p->bias_residue_json = p->pssm_json = NULL;
     return st;
 }
 

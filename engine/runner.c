@@ -703,7 +703,7 @@ static int run_all(struct run *r, struct bioinfer_error *err)
     r->more = 1;
     for (;;) {
         /* the first window is one batch, so that first results come early */
-        const bool first = !t->exec->profile.batches && !r->flight.n;
+        const bool first = !t->exec->profile.passes && !r->flight.n;
         if (!r->now->n)
             read_window(r, r->now, first ? t->batch_tokens : window_load(t), err);
         if (!r->now->n && r->more == BIOINFER_NONE_NOW && r->n_read > n_out) {

@@ -18,8 +18,8 @@ class Error(c.Structure):
 
 
 class Array(c.Structure):
-    _fields_ = [("kind", c.c_char_p), ("layer", c.c_int), ("n_dims", c.c_int),
-                ("shape", c.c_int64 * 4), ("data", c.POINTER(c.c_float))]
+    _fields_ = [("kind", c.c_char_p), ("has_layer", c.c_int), ("layer", c.c_int),
+                ("n_dims", c.c_int), ("shape", c.c_int64 * 4), ("data", c.POINTER(c.c_float))]
 
 
 class Result(c.Structure):

@@ -356,7 +356,8 @@ BIOINFER_API void bioinfer_index_close(bioinfer_index **index); /* NULL-safe */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
                        * "class-logits", "log-probs", "probs", "tracks" */
-    int layer;        /* 0 = embedding ... n_layers; -1 = not of a layer */
+    int has_layer;    /* non-zero: it is of one layer, ... */
+    int layer;        /* ... 0, the embedding, to n_layers */
     int n_dims;
     int64_t shape[4];
     const float *data; /* valid during the callback */
@@ -466,8 +467,9 @@ struct bioinfer_op_profile {
 
 struct bioinfer_profile {
     size_t struct_size;
-    uint64_t records, residues, tokens, batches;
-    uint64_t plans; /* compiled plans */
+    uint64_t records, residues, tokens;
+    uint64_t passes; /* times that records were computed, many together */
+    uint64_t plans;  /* compiled plans */
     uint64_t uploads, submits, downloads;
     uint64_t allocations;     /* of batch buffers; a plan run again makes none */
     uint64_t weight_size;     /* bytes of packed weights */
@@ -806,8 +808,9 @@ BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *c
 /* Contig number `index`: name and length (may be NULL); NULL past the end. */
 BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
                                                 int64_t *length);
-/* Its length, -1 = the genome has no such contig. */
-BIOINFER_API int64_t bioinfer_genome_length(const bioinfer_genome *genome, const char *contig);
+/* Length of a contig by name; NOT_FOUND: the genome has none of it, and *length is 0. */
+BIOINFER_API int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig,
+                                        int64_t *length);
 /* Bases [start, end), 0-based, as they stand, 'N' off the ends of the contig; a range wholly off
  * it is INVALID. */
 BIOINFER_API int bioinfer_genome_read(bioinfer_genome *genome, const char *contig, int64_t start,
@@ -848,9 +851,6 @@ BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig
                                      int64_t n, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without finish: no file */
-
-/* Does the family give tracks of windows (bioinfer_tracks_open) instead of records' results? */
-BIOINFER_API int bioinfer_family_gives_tracks(int index);
 
 /* ---- 12 devices ------------------------------------------------------------------------------ */
 
@@ -935,53 +935,43 @@ BIOINFER_API int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
                                      const struct bioinfer_align_params *params,
                                      struct bioinfer_error *err);
 
-/* An aligner belongs to one thread at a time; it uses the threads of its context. */
-typedef struct bioinfer_aligner bioinfer_aligner;
-
-BIOINFER_API int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
-                                      const struct bioinfer_align_params *params,
-                                      struct bioinfer_error *err);
-BIOINFER_API void bioinfer_aligner_free(bioinfer_aligner **aligner); /* NULL-safe */
-/* Aligns n pairs; results[i] belongs to pairs[i]. A bad pair has its status and costs no other
- * one. Messages and CIGARs live until the next call or the end of the aligner. The results of
- * a pair do not depend on its company, on threads or on the instruction set. */
-BIOINFER_API int bioinfer_aligner_run(bioinfer_aligner *aligner,
-                                      const struct bioinfer_align_pair *pairs, size_t n_pairs,
-                                      struct bioinfer_alignment *results,
-                                      struct bioinfer_error *err);
+/* Pairs that lie in memory by the million: as tasks run them, but no letter is copied and nobody is
+ * called for each pair. Reading, aligning and handing out go on at once. */
 struct bioinfer_pairs { /* they stay as they are until the sink has had them */
     const struct bioinfer_align_pair *pairs;
     size_t n;
     void *user; /* the source's own */
 };
 enum { BIOINFER_PAIRS_AHEAD = 3 }; /* times a source may have given pairs the sink has not had */
-struct bioinfer_align_stream {     /* reads, aligns and hands out at once, in order */
-    size_t struct_size; /* source: on the caller's thread: 1; 0 = no more; < 0 = a status */
+struct bioinfer_align_stream {
+    size_t struct_size;
+    /* On the caller's thread: 1; 0 = no more; BIOINFER_NONE_NOW; < 0 = a status. */
     int (*source)(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err);
     /* On another thread, of 2 MiB of stack and no signals, or on the caller's where the system has
-     * none to give. Results and what they point to live during the call. */
+     * none to give; in the order of the source. results[i] belongs to pairs[i]; what they point to
+     * lives during the call. */
     int (*sink)(void *user, const struct bioinfer_pairs *pairs,
                 const struct bioinfer_alignment *results, struct bioinfer_error *err);
     void *user;
 };
-BIOINFER_API int bioinfer_aligner_stream(bioinfer_aligner *aligner,
-                                         const struct bioinfer_align_stream *stream,
-                                         struct bioinfer_error *err);
-/* What a GPU did since the aligner was made; zeros on the CPU. */
+BIOINFER_API int bioinfer_align_stream(bioinfer_task *task,
+                                       const struct bioinfer_align_stream *stream,
+                                       struct bioinfer_error *err);
+
+/* What a GPU did since the task was opened; zeros on the CPU. */
 struct bioinfer_align_profile {
     size_t struct_size;
-    uint64_t batches, jobs; /* uploads; units of work in them, of one or two pairs */
+    uint64_t uploads, jobs; /* jobs: units of work in them, of one or two pairs */
     uint64_t bytes_in, bytes_out;
-    double kernel_seconds;  /* on the device, when set_profile turned them on */
+    double kernel_seconds;  /* on the device, when bioinfer_task_set_profile() turned them on */
     double prepare_seconds; /* sorting and packing on the host */
     double wait_seconds;    /* the host waited for the device */
 };
-BIOINFER_API void bioinfer_aligner_set_profile(bioinfer_aligner *aligner, int on);
-BIOINFER_API int bioinfer_aligner_get_profile(bioinfer_aligner *aligner,
-                                              struct bioinfer_align_profile *profile);
-/* Score of two letters (times scale); false when one of them is not in the alphabet. */
-BIOINFER_API int bioinfer_aligner_score(const bioinfer_aligner *aligner, char query, char target,
-                                        int *score);
+BIOINFER_API int bioinfer_align_get_profile(const bioinfer_task *task,
+                                            struct bioinfer_align_profile *profile);
+/* Score of two letters, in 1/scale of a point; BAD_RESIDUE: one of them is not in the alphabet. */
+BIOINFER_API int bioinfer_align_score(const bioinfer_task *task, char query, char target,
+                                      int *score);
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
 BIOINFER_API const char *bioinfer_align_matrix(int index);
 
@@ -1002,28 +992,30 @@ enum bioinfer_rng {
     BIOINFER_RNG_TORCH_CUDA /* PyTorch's CUDA streams */
 };
 
-/* Paths are of the reference's JSON files, keyed by structure; one that cannot be read is an
- * error. */
 struct bioinfer_design_params {
     size_t struct_size;
-    int mode;                   /* enum bioinfer_design_mode */
-    int rng;                    /* enum bioinfer_rng */
-    uint64_t seed;              /* 0 = 37, as the command */
-    int64_t rng_skip;           /* numbers PyTorch gives away while it makes the model; -1 =
-                                  * none, 0 = as many as the weights ask for */
-    int n_sequences;            /* per structure and temperature; 0 = 1 */
-    int per_draw;               /* sequences that share a draw of PyTorch's; 0 = 1 */
+    int mode;         /* enum bioinfer_design_mode */
+    int rng;          /* enum bioinfer_rng */
+    uint64_t seed;    /* 0 = 37, as the command */
+    int64_t rng_skip; /* numbers PyTorch gives away while it makes the model; 0 = as many as the
+                       * weights ask for */
+    int no_rng_skip;  /* non-zero: none */
+    int n_sequences;  /* per structure and temperature; 0 = 1 */
+    int per_draw;     /* sequences that share a draw of PyTorch's; 0 = 1 */
     const double *temperatures; /* NULL = 0.1 alone */
     int n_temperatures;
     double backbone_noise; /* angstrom */
     const char *chains;    /* "A,B": those to design; NULL = all */
-    const char *chains_file, *fixed_file, *tied_file, *omit_file, *bias_file, *bias_residue_file,
-        *pssm_file;
+    /* The reference's JSON, an object of structures by name; messages call it by its own name. NULL
+     * = none; each lives during the call that opens. */
+    const struct bioinfer_text *chains_json, *fixed_json, *tied_json, *omit_json, *bias_json,
+        *bias_residue_json, *pssm_json;
     int homooligomer;    /* non-zero: equal positions of the designed chains are tied */
     const char *omit_aa; /* NULL = "X" */
     double pssm_multi, pssm_threshold;
     int pssm_bias, pssm_log_odds;
-    const char *sequences; /* SCORE: FASTA of sequences beside the native one, '/' in them */
+    const struct bioinfer_text *sequences; /* SCORE: FASTA of sequences beside the native one,
+                                            * '/' between chains */
     const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
     int transmembrane;               /* membrane weights: label of all residues not named */
     int64_t tokens_at_once, max_length, memory_limit; /* as in bioinfer_embed_params */

@@ -200,7 +200,7 @@ static void put_arrays(struct bi_buf *out, const struct bioinfer_result *r)
         const struct bioinfer_array *a = &r->arrays[i];
         bi_buf_puts(out, i ? ", {\"kind\": " : "{\"kind\": ");
         bi_put_json(out, a->kind);
-        bi_buf_printf(out, ", \"layer\": %d, \"shape\": [", a->layer);
+        bi_buf_printf(out, ", \"layer\": %d, \"shape\": [", a->has_layer ? a->layer : -1);
         for (int k = 0; k < a->n_dims; k++)
             bi_buf_printf(out, "%s%lld", k ? ", " : "", (long long)a->shape[k]);
         bi_buf_puts(out, "]}");

@@ -119,7 +119,7 @@ static void put_entries(struct target *t, const struct bioinfer_result *r, uint6
     uint8_t entry[ARRAY];
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
-        put32(entry, (uint32_t)a->layer);
+        put32(entry, a->has_layer ? (uint32_t)a->layer : UINT32_MAX);
         put32(entry + 4, (uint32_t)a->n_dims);
         for (int k = 0; k < 4; k++)
             put64(entry + 8 + 8 * k, k < a->n_dims ? (uint64_t)a->shape[k] : 0);
@@ -260,8 +260,9 @@ static const char *find_data(const struct parts *of, const struct bi_unpacked *r
         const uint8_t *e = of->bytes + HEAD + ARRAY * (uint64_t)i;
         struct bioinfer_array *a = &room->arrays[i];
         uint64_t kind_at = bi_le32(e + 40), n_bytes;
-        *a = (struct bioinfer_array){.layer = (int32_t)bi_le32(e),
-                                     .n_dims = (int32_t)bi_le32(e + 4)};
+        *a = (struct bioinfer_array){.n_dims = (int32_t)bi_le32(e + 4)};
+        a->has_layer = bi_le32(e) <= INT32_MAX;
+        a->layer = a->has_layer ? (int32_t)bi_le32(e) : 0;
         for (int k = 0; k < 4; k++)
             a->shape[k] = (int64_t)bi_le64(e + 8 + 8 * k);
         if (!(a->kind = next_text(of->texts, of->texts_size, &kind_at)))

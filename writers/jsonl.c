@@ -64,7 +64,7 @@ static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
         return st;
     bi_buf_puts(line, "{\"kind\":");
     bi_put_json(line, a->kind);
-    if (a->layer >= 0)
+    if (a->has_layer)
         bi_buf_printf(line, ",\"layer\":%d", a->layer);
     bi_buf_puts(line, ",\"dtype\":\"f4\",\"shape\":[");
     for (int k = 0; k < a->n_dims; k++) {

@@ -91,7 +91,7 @@ static uint64_t names_size(const struct bioinfer_writer *w, const struct bioinfe
                            const struct bioinfer_array *a)
 {
     const bool layers = r->n_layers_kept > 1;
-    int n = layers && a->layer >= 0 ? snprintf(NULL, 0, "/layer_%d", a->layer) : 0;
+    int n = layers && a->has_layer ? snprintf(NULL, 0, "/layer_%d", a->layer) : 0;
     n += layers || r->n_kinds > 1 ? snprintf(NULL, 0, "/%s", a->kind) : 0;
     return w->reserved_size + w->n_reserved * (uint64_t)n;
 }

@@ -161,7 +161,7 @@ static int tsv_put(struct bioinfer_writer *w, const struct bioinfer_result *r, c
         put_record(&s->rows, r, name);
         if (s->layers) {
             bi_buf_putc(&s->rows, '\t');
-            if (a->layer >= 0)
+            if (a->has_layer)
                 bi_put_u64(&s->rows, (uint64_t)a->layer);
         }
         if (s->kinds) {

@@ -81,7 +81,7 @@ int bi_array_key(struct bi_buf *out, const char *id, const struct bioinfer_resul
 {
     out->size = 0;
     bi_buf_puts(out, id);
-    if (r->n_layers_kept > 1 && a->layer >= 0)
+    if (r->n_layers_kept > 1 && a->has_layer)
         bi_buf_printf(out, "/layer_%d", a->layer);
     if (r->n_layers_kept > 1 || r->n_kinds > 1) {
         bi_buf_putc(out, '/');

@@ -77,23 +77,25 @@ static const struct bi_task_def align_def = {.name = "pairwise",
                                              .result = align_result,
                                              .drop = align_drop};
 
-int bioinfer_aligner_stream(bioinfer_aligner *aligner, const struct bioinfer_align_stream *stream,
-                            struct bioinfer_error *err)
+int bioinfer_align_stream(bioinfer_task *task, const struct bioinfer_align_stream *stream,
+                          struct bioinfer_error *err)
 {
-    struct align_task t = {.task.def = &align_def, .aligner = aligner};
+    struct align_task t = {.task.def = &align_def, .aligner = bi_align_task_aligner(task)};
     struct bioinfer_align_stream s = {0};
     int st;
 
-    if (!aligner)
-        return bi_fail(err, BIOINFER_INVALID, "an aligner must be given");
-    if ((st = bi_context_check(aligner->ctx, err)) ||
-        (st = bi_params_copy(&s, sizeof s, stream, "align stream", err)))
+    if (!t.aligner)
+        return bi_fail(err, BIOINFER_INVALID, "align stream: a task of alignments must be given");
+    if ((st = bi_params_copy(&s, sizeof s, stream, "align stream", err)))
         return st;
     if (!s.source || !s.sink)
         return bi_fail(err, BIOINFER_INVALID, "align stream: source and sink must be given");
+    if ((st = bi_task_enter(task, err)))
+        return st;
     t.stream = &s;
-    t.task.env = &aligner->ctx->env;
+    t.task.env = task->env;
     st = bi_task_run_direct(&t.task, err);
+    bi_task_leave(task);
     for (int i = 0; i < BI_DIRECT_AHEAD; i++) {
         bi_align_kept_free(t.task.env, &t.rooms[i].kept);
         bi_free(t.task.env, t.rooms[i].results);

@@ -138,7 +138,9 @@ static int64_t slot_shape(const struct bi_model *m, const struct bi_embed_slot *
                           int64_t n_tokens, struct bioinfer_array *a)
 {
     int64_t n = bi_sequences_residues(m, n_tokens), total = 1;
-    *a = (struct bioinfer_array){.kind = bioinfer_include_name(slot->kind), .layer = slot->layer};
+    *a = (struct bioinfer_array){.kind = bioinfer_include_name(slot->kind),
+                                 .has_layer = slot->layer >= 0,
+                                 .layer = slot->layer >= 0 ? slot->layer : 0};
     switch (slot->kind) {
     case BIOINFER_PER_RESIDUE:
         a->n_dims = 2;

@@ -130,7 +130,7 @@ static int pairs_direct(struct bioinfer_task *task, struct bi_unit *unit,
     const int st = bi_aligner_run(t->aligner, &t->kept, t->pairs, t->n, t->results, err);
     (void)unit;
     t->profile.seconds += bi_now() - begun;
-    t->profile.batches++;
+    t->profile.passes++;
     return st;
 }
 
@@ -205,6 +205,25 @@ static const struct bi_task_def pairs_def = {.name = "pairwise",
                                              .set_profile = pairs_set_profile,
                                              .profile = pairs_profile,
                                              .free = pairs_free};
+
+bioinfer_aligner *bi_align_task_aligner(const struct bioinfer_task *task)
+{
+    return task && task->def == &pairs_def ? ((const struct pairs_task *)task)->aligner : NULL;
+}
+
+int bioinfer_align_score(const bioinfer_task *task, char query, char target, int *score)
+{
+    const bioinfer_aligner *a = bi_align_task_aligner(task);
+    if (!a || !score)
+        return BIOINFER_INVALID;
+    return bioinfer_aligner_score(a, query, target, score) ? BIOINFER_OK : BIOINFER_BAD_RESIDUE;
+}
+
+int bioinfer_align_get_profile(const bioinfer_task *task, struct bioinfer_align_profile *profile)
+{
+    bioinfer_aligner *a = bi_align_task_aligner(task);
+    return a && profile ? bioinfer_aligner_get_profile(a, profile) : BIOINFER_INVALID;
+}
 
 int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
                         const struct bioinfer_align_params *params, struct bioinfer_error *err)

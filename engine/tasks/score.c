@@ -178,7 +178,6 @@ static int score_result(struct bioinfer_task *t, struct bi_unit *u, struct bioin
 {
     const struct score_unit *e = (const struct score_unit *)u;
     const struct bioinfer_array table = {.kind = "log-probs",
-                                         .layer = -1,
                                          .n_dims = 2,
                                          .shape = {e->length, t->model->base.vocab_size},
                                          .data = e->table};

@@ -552,7 +552,6 @@ static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioi
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
     const struct bioinfer_array values = {.kind = "tracks",
-                                          .layer = -1,
                                           .n_dims = 2,
                                           .shape = {bi_tracks_rows(s), s->n_tracks},
                                           .data = w->values};

@@ -5,6 +5,7 @@
  * Sections: tools, tiny pairs, random pairs, lanes, letters, long pairs, published figures, bad input, memory. */
 #include <stdbool.h>
 
+#include "../../engine/aligner.h"
 #include "../test.h"
 #include "oracle.h"
 
@@ -854,7 +855,10 @@ static void stream(void)
     static struct bioinfer_align_pair pairs[PAIRS];
     static struct bioinfer_alignment want[PAIRS];
     bioinfer_aligner *a = open_aligner(contexts[0], &setting, 1, 0, 0);
-    bioinfer_aligner *b = open_aligner(contexts[n_contexts - 1], &setting, 1, 0, 0);
+    struct bioinfer_align_params params = BIOINFER_PARAMS(struct bioinfer_align_params,
+                                                          .matrix = "BLOSUM62", .gap_open = 11,
+                                                          .gap_extend = 1, .traceback = 1);
+    bioinfer_task *b = NULL;
     struct stream_test s = {.pairs = pairs, .want = want, .n = PAIRS};
     struct bioinfer_align_stream p = BIOINFER_PARAMS(
         struct bioinfer_align_stream, .source = stream_source, .sink = stream_sink, .user = &s);
@@ -866,21 +870,22 @@ static void stream(void)
         pairs[i] = (struct bioinfer_align_pair){
             letters + 2 * i * MOST, letters + (2 * i + 1) * MOST, i % MOST, (i * 13 + 5) % MOST};
     CHECK(!bioinfer_aligner_run(a, pairs, PAIRS, want, &err));
-    CHECK(!bioinfer_aligner_stream(b, &p, &err));
+    CHECK(!bioinfer_align_open(&b, contexts[n_contexts - 1], &params, &err));
+    CHECK(!bioinfer_align_stream(b, &p, &err));
     CHECK_EQ(s.taken, PAIRS);
     s = (struct stream_test){.pairs = pairs, .want = want, .n = PAIRS, .ends_at = 4};
-    CHECK_EQ(bioinfer_aligner_stream(b, &p, &err), BIOINFER_CANCELLED);
+    CHECK_EQ(bioinfer_align_stream(b, &p, &err), BIOINFER_CANCELLED);
     CHECK_EQ(s.units, 4);
     /* pairs given before the source failed are taken */
     s = (struct stream_test){
         .pairs = pairs, .want = want, .n = PAIRS, .source_ends = BIOINFER_FORMAT};
-    CHECK_EQ(bioinfer_aligner_stream(b, &p, &err), BIOINFER_FORMAT);
+    CHECK_EQ(bioinfer_align_stream(b, &p, &err), BIOINFER_FORMAT);
     CHECK_EQ(s.taken, PAIRS);
     p.sink = NULL;
-    CHECK_EQ(bioinfer_aligner_stream(b, &p, &err), BIOINFER_INVALID);
-    CHECK_EQ(bioinfer_aligner_stream(NULL, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_align_stream(b, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_align_stream(NULL, &p, &err), BIOINFER_INVALID);
     bioinfer_aligner_free(&a);
-    bioinfer_aligner_free(&b);
+    bioinfer_task_close(&b);
 }
 
 int main(int argc, char **argv)

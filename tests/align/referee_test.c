@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "../../engine/aligner.h"
 #include "../test.h"
 
 #include "../../include/bioinfer.h"

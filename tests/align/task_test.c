@@ -1,6 +1,5 @@
 /* task_test.c - alignments as a task of the shared calls: the results of bioinfer_aligner_run(). */
-#include <bioinfer.h>
-
+#include "../../engine/aligner.h"
 #include "../test.h"
 
 enum { MANY = 40000, LENGTH = 24 }; /* pairs: more than a block of the task has */
@@ -165,7 +164,7 @@ static void blocks(void)
     CHECK(got.hash == want.hash);
     CHECK_EQ(bioinfer_task_get_profile(task, &profile), 0);
     CHECK_EQ(profile.records, MANY);
-    CHECK_EQ(profile.batches, (MANY + 16383) / 16384);
+    CHECK_EQ(profile.passes, (MANY + 16383) / 16384);
     CHECK(profile.seconds > 0);
     bioinfer_aligner_free(&aligner);
     bioinfer_task_close(&task);

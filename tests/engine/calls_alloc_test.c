@@ -16,7 +16,7 @@
 enum { RESIDUES = 12, PAIRS = 3 };
 
 static const char *weights;
-static char structure[] = "/tmp/bioinfer-calls-XXXXXX", fixed[] = "/tmp/bioinfer-fixed-XXXXXX";
+static char structure[] = "/tmp/bioinfer-calls-XXXXXX", fixed[200];
 
 struct outcome {
     uint64_t hash;
@@ -63,8 +63,9 @@ static int open_design(void **out, bioinfer_model **model, bioinfer_context *ctx
                        struct bioinfer_error *err)
 {
     struct bioinfer_model_params m = BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu");
+    const struct bioinfer_text text = {"fixed", fixed, strlen(fixed)};
     struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3,
-                                                      .n_sequences = 2, .fixed_file = fixed);
+                                                      .n_sequences = 2, .fixed_json = &text);
     bioinfer_task *design = NULL;
     int st = bioinfer_model_open(model, ctx, weights, &m, err);
     if (!st)
@@ -73,53 +74,49 @@ static int open_design(void **out, bioinfer_model **model, bioinfer_context *ctx
     return st;
 }
 
-static void close_design(void *design)
-{
-    bioinfer_task_close(&(bioinfer_task *){design});
-}
-
 /* ---- alignments ---- */
 
-static int run_aligner(void *aligner, struct outcome *o, struct bioinfer_error *err)
+static int take_alignment(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct outcome *o = user;
+    (void)err;
+    count(o, r->status, r->message);
+    if (r->status)
+        return 0;
+    mix(o, &r->alignment->score, sizeof r->alignment->score);
+    mix(o, r->alignment->cigar, r->alignment->n_cigar * sizeof *r->alignment->cigar);
+    return 0;
+}
+
+static int run_align(void *task, struct outcome *o, struct bioinfer_error *err)
 {
     static char query[700], target[700];
-    struct bioinfer_align_pair pairs[PAIRS];
-    struct bioinfer_alignment results[PAIRS];
-    int st;
+    struct bioinfer_record pairs[PAIRS];
     for (int i = 0; i < (int)sizeof query; i++) {
         query[i] = "ACDEFGHIKLMNPQRSTVWY"[i * i % 20];
         target[i] = i % 9 ? query[i] : 'W';
     }
     for (int i = 0; i < PAIRS; i++)
-        pairs[i] = (struct bioinfer_align_pair){query, target, 30 + 300 * (size_t)i,
-                                                50 + 310 * (size_t)i};
+        pairs[i] = (struct bioinfer_record){.id = "pair",
+                                            .sequence = query,
+                                            .length = 30 + 300 * (size_t)i,
+                                            .ordinal = (uint64_t)i,
+                                            .target = target,
+                                            .target_length = 50 + 310 * (size_t)i};
     *o = (struct outcome){.hash = 1};
-    if ((st = bioinfer_aligner_run(aligner, pairs, PAIRS, results, err)))
-        return st;
-    for (int i = 0; i < PAIRS; i++) {
-        count(o, results[i].status, results[i].message);
-        mix(o, &results[i].score, sizeof results[i].score);
-        if (!results[i].status)
-            mix(o, results[i].cigar, results[i].n_cigar * sizeof *results[i].cigar);
-    }
-    return 0;
+    return bioinfer_task_compute(task, pairs, PAIRS, take_alignment, o, err);
 }
 
-static int open_aligner(void **out, bioinfer_model **model, bioinfer_context *ctx,
-                        struct bioinfer_error *err)
+static int open_align(void **out, bioinfer_model **model, bioinfer_context *ctx,
+                      struct bioinfer_error *err)
 {
     struct bioinfer_align_params p = BIOINFER_PARAMS(
         struct bioinfer_align_params, .matrix = "BLOSUM62", .traceback = 1, .device = "cpu");
-    bioinfer_aligner *aligner = NULL;
-    int st = bioinfer_aligner_new(&aligner, ctx, &p, err);
+    bioinfer_task *task = NULL;
+    int st = bioinfer_align_open(&task, ctx, &p, err);
     (void)model;
-    *out = aligner;
+    *out = task;
     return st;
-}
-
-static void close_aligner(void *aligner)
-{
-    bioinfer_aligner_free(&(bioinfer_aligner *){aligner});
 }
 
 /* ---- both ---- */
@@ -129,10 +126,9 @@ static const struct call {
     int (*open)(void **out, bioinfer_model **model, bioinfer_context *ctx,
                 struct bioinfer_error *err);
     int (*run)(void *handle, struct outcome *o, struct bioinfer_error *err);
-    void (*close)(void *handle);
 } calls[] = {
-    {"designs", open_design, run_design, close_design},
-    {"alignments", open_aligner, run_aligner, close_aligner},
+    {"designs", open_design, run_design},
+    {"alignments", open_align, run_align},
 };
 
 /* Whether call number f->fail_at was met. `want` NULL: the first run, which fills *got. */
@@ -163,7 +159,7 @@ out:
         !CHECK(!f->fail_at || !met || !f->from_there || st || got->n_failed))
         fprintf(stderr, "    %s, call %ld%s: %d %s\n", call->name, f->fail_at,
                 f->from_there ? " and on" : "", st, err.text);
-    call->close(handle);
+    bioinfer_task_close(&(bioinfer_task *){handle});
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     CHECK_EQ(f->n_live, 0);
@@ -173,10 +169,8 @@ out:
 /* Two residues that keep what they are. */
 static bool write_fixed(void)
 {
-    const int fd = mkstemp(fixed);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    return out && fprintf(out, "{\"%s\": {\"A\": [2, 5]}}\n", strrchr(structure, '/') + 1) > 0 &&
-           !fclose(out);
+    return snprintf(fixed, sizeof fixed, "{\"%s\": {\"A\": [2, 5]}}\n",
+                    strrchr(structure, '/') + 1) < (int)sizeof fixed;
 }
 
 /* The first residues of a structure. */
@@ -220,6 +214,5 @@ int main(int argc, char **argv)
         stacks_free(&stacks);
     }
     unlink(structure);
-    unlink(fixed);
     return test_report();
 }

@@ -57,7 +57,7 @@ static void needles_in_company(void)
             records[i] = record_of("n", i == at ? needles[which] : text[i], (uint64_t)i);
         }
         CHECK_EQ(bioinfer_task_get_profile(o.task, &profile), 0);
-        batches = profile.batches;
+        batches = profile.passes;
         CHECK_EQ(run_all(o.task, records, (size_t)size, &sink), 0);
         CHECK_EQ(sink.n, (size_t)size);
         if (sink.n == (size_t)size && !CHECK(same_result(&sink.kept[at], &alone.kept[which])))
@@ -65,7 +65,7 @@ static void needles_in_company(void)
                     needle_lengths[which], at);
         CHECK_EQ(bioinfer_task_get_profile(o.task, &profile), 0);
         neighbours += size - 1;
-        packed += profile.batches - batches < (uint64_t)size;
+        packed += profile.passes - batches < (uint64_t)size;
         sink_free(&sink);
     }
     CHECK(packed > COMPOSITIONS / 2); /* company in the batch, not only in the run */

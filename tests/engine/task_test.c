@@ -60,7 +60,7 @@ static int list_arrays(void *user, const struct bioinfer_result *r, struct bioin
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
         size_t n = strlen(s->text);
-        snprintf(s->text + n, sizeof s->text - n, "%s %d:", a->kind, a->layer);
+        snprintf(s->text + n, sizeof s->text - n, "%s %d:", a->kind, a->has_layer ? a->layer : -1);
         for (int d = 0; d < a->n_dims; d++) {
             n = strlen(s->text);
             snprintf(s->text + n, sizeof s->text - n, " %lld", (long long)a->shape[d]);
@@ -125,8 +125,8 @@ static void residency(const char *device)
     CHECK_EQ(a.records, 40);
     CHECK_EQ(a.tokens, tokens);
     CHECK_EQ(a.residues, tokens - 80);
-    CHECK(a.batches >= tokens / 300 && a.batches < 40);
-    CHECK(a.uploads == a.batches && a.submits == a.batches && a.downloads == a.batches);
+    CHECK(a.passes >= tokens / 300 && a.passes < 40);
+    CHECK(a.uploads == a.passes && a.submits == a.passes && a.downloads == a.passes);
     CHECK(a.allocations > 0 && a.weight_size > 0 && a.activation_size > 0 && a.seconds > 0);
     CHECK(a.n_ops > 5 && a.ops[0].launches > 0);
     /* the windows of a second run differ from those of the first by the first, short one */
@@ -138,7 +138,7 @@ static void residency(const char *device)
     CHECK_EQ(b.allocations, a.allocations);
     CHECK_EQ(b.plans, a.plans);
     CHECK_EQ(b.weight_size, a.weight_size);
-    CHECK_EQ(b.uploads, b.batches);
+    CHECK_EQ(b.uploads, b.passes);
     for (size_t i = 0; i < first.n && i < second.n; i++)
         CHECK(same_result(&first.kept[i], &second.kept[i]));
     sink_free(&first);
@@ -278,7 +278,7 @@ static void memory_limit(void)
     }
     CHECK_EQ(bioinfer_task_get_profile(s, &profile), 0);
     CHECK(profile.activation_size <= 300000);
-    CHECK(profile.batches > 2); /* halved */
+    CHECK(profile.passes > 2); /* halved */
     bioinfer_task_close(&s);
     sink_free(&free_run);
     sink_free(&limited);
@@ -480,7 +480,7 @@ static void struct_sizes(void)
         memset(&u, 0x5A, sizeof u);
         u.profile.struct_size = offsetof(struct bioinfer_profile, plans);
         CHECK_EQ(bioinfer_task_get_profile(o.task, &u.profile), 0);
-        CHECK(u.profile.batches == 0 && u.bytes[offsetof(struct bioinfer_profile, plans)] == 0x5A);
+        CHECK(u.profile.passes == 0 && u.bytes[offsetof(struct bioinfer_profile, plans)] == 0x5A);
         u.profile.struct_size = sizeof u;
         CHECK_EQ(bioinfer_task_get_profile(o.task, &u.profile), 0);
         CHECK_EQ(u.profile.struct_size, sizeof u);
@@ -915,7 +915,7 @@ static void planted_nan(void)
             continue;
         CHECK_EQ(run_all(bad.task, records, 5, &sink), 0);
         CHECK_EQ(bioinfer_task_get_profile(bad.task, &profile), 0);
-        CHECK_EQ(profile.batches, 1); /* they shared one */
+        CHECK_EQ(profile.passes, 1); /* they shared one */
         for (size_t i = 0; i < sink.n; i++) {
             int has_w = strchr(records[i].sequence, 'W') != NULL;
             CHECK_EQ(sink.kept[i].status, has_w ? BIOINFER_NONFINITE : 0);

@@ -31,7 +31,7 @@ static void check_same(const struct bioinfer_result *a, const struct bioinfer_re
         const struct bioinfer_array *x = &a->arrays[i], *y = &b->arrays[i];
         uint64_t n = sizeof(float);
         if (x->n_dims < 0 || x->n_dims > 4 || x->n_dims != y->n_dims || x->layer != y->layer ||
-            strcmp(x->kind, y->kind))
+            x->has_layer != y->has_layer || strcmp(x->kind, y->kind))
             abort();
         for (int k = 0; k < x->n_dims; k++) {
             if (x->shape[k] < 0 || x->shape[k] != y->shape[k] ||

@@ -1,6 +1,6 @@
 /* align_gpu_test.c - alignments through the GPU backend, emulated on three vendors' waves,
  * against the CPU. */
-#include "../../engine/align_gpu.h"
+#include "../../engine/aligner.h"
 #include "../test.h"
 #include "emu_backend.h"
 
@@ -65,7 +65,7 @@ static int compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
     if (!CHECK(!bioinfer_aligner_run(gpu, pairs, n, got, &err)))
         fprintf(stderr, "    %s\n", err.text);
     CHECK(!bioinfer_aligner_get_profile(gpu, &profile));
-    CHECK_EQ(emu_counts.copies_in + emu_counts.copies_out - copies, 2 * (long)profile.batches);
+    CHECK_EQ(emu_counts.copies_in + emu_counts.copies_out - copies, 2 * (long)profile.uploads);
     for (size_t i = 0; i < n; i++) {
         sparse += got[i].sparse;
         if (!same(&got[i], &want[i]) && wrong++ < 3)

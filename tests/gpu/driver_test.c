@@ -143,7 +143,7 @@ static void residency(void)
     CHECK_EQ(now->waits - before.waits, batches);
     CHECK_EQ(now->allocations - before.allocations, 0);
     CHECK_EQ(now->launches - before.launches, 0);
-    CHECK_EQ(profile.batches, 2 * batches);
+    CHECK_EQ(profile.passes, 2 * batches);
     sink_free(&j.results);
 }
 

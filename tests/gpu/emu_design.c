@@ -69,10 +69,10 @@ static void run(bioinfer_model *model, char *const *files, int n, struct bioinfe
     }
     if (design) {
         bioinfer_task_get_profile(design, &profile);
-        CHECK_EQ(profile.uploads, profile.batches);
-        CHECK_EQ(profile.submits, profile.batches);
-        CHECK_EQ(profile.downloads, profile.batches);
-        CHECK_EQ(profile.batches, times); /* all fits one */
+        CHECK_EQ(profile.uploads, profile.passes);
+        CHECK_EQ(profile.submits, profile.passes);
+        CHECK_EQ(profile.downloads, profile.passes);
+        CHECK_EQ(profile.passes, times); /* all fits one */
     }
     bioinfer_task_close(&design);
 }

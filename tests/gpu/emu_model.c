@@ -72,9 +72,9 @@ static void run(bioinfer_context *ctx, bioinfer_model *model, const char *fasta,
         fprintf(stderr, "    %s\n", err.text);
     if (task) {
         bioinfer_task_get_profile(task, &profile);
-        CHECK_EQ(profile.uploads, profile.batches);
-        CHECK_EQ(profile.submits, profile.batches);
-        CHECK_EQ(profile.downloads, profile.batches);
+        CHECK_EQ(profile.uploads, profile.passes);
+        CHECK_EQ(profile.submits, profile.passes);
+        CHECK_EQ(profile.downloads, profile.passes);
     }
     bioinfer_reader_close(&reader);
     bioinfer_task_close(&task);

@@ -47,7 +47,7 @@ static int run(const struct bi_env *env, struct bioinfer_error *first)
     const struct bioinfer_job_params p = {
         .struct_size = sizeof p, .writer = &w, .options = "o", .no_dedup = 1};
     const struct bioinfer_array array = {
-        .kind = "mean", .layer = 1, .n_dims = 1, .shape = {6000}, .data = data};
+        .kind = "mean", .has_layer = 1, .layer = 1, .n_dims = 1, .shape = {6000}, .data = data};
     struct bioinfer_job *job = NULL;
     struct bioinfer_record r;
     struct bioinfer_error err = {0};

@@ -52,7 +52,7 @@ static struct bioinfer_result vector_of(uint64_t i, const char *id, struct bioin
                                         const float *values, int64_t n)
 {
     *a = (struct bioinfer_array){
-        .kind = "mean", .layer = 6, .n_dims = 1, .shape = {n}, .data = values};
+        .kind = "mean", .has_layer = 1, .layer = 6, .n_dims = 1, .shape = {n}, .data = values};
     return (struct bioinfer_result){.ordinal = i,
                                     .id = id,
                                     .length = 3,

@@ -82,10 +82,10 @@ static void of_several_arrays(void)
     static const char *const kinds[] = {"/layer_3/mean", "/layer_3/bos", "/layer_12/mean",
                                         "/layer_12/bos"};
     const struct bioinfer_array arrays[] = {
-        {.kind = "mean", .layer = 3, .n_dims = 1, .shape = {1280}},
-        {.kind = "bos", .layer = 3, .n_dims = 1, .shape = {1280}},
-        {.kind = "mean", .layer = 12, .n_dims = 1, .shape = {1280}},
-        {.kind = "bos", .layer = 12, .n_dims = 1, .shape = {1280}}};
+        {.kind = "mean", .has_layer = 1, .layer = 3, .n_dims = 1, .shape = {1280}},
+        {.kind = "bos", .has_layer = 1, .layer = 3, .n_dims = 1, .shape = {1280}},
+        {.kind = "mean", .has_layer = 1, .layer = 12, .n_dims = 1, .shape = {1280}},
+        {.kind = "bos", .has_layer = 1, .layer = 12, .n_dims = 1, .shape = {1280}}};
     refuses(NULL, arrays, 4, kinds, 2);
 }
 
@@ -94,8 +94,8 @@ static void of_what_varies(void)
 {
     static const char *const kinds[] = {"/per-residue", "/attentions"};
     const struct bioinfer_array least[] = {
-        {.kind = "per-residue", .layer = -1, .n_dims = 2, .shape = {1, 48}},
-        {.kind = "attentions", .layer = -1, .n_dims = 4, .shape = {3, 4, 1, 1}}};
+        {.kind = "per-residue", .n_dims = 2, .shape = {1, 48}},
+        {.kind = "attentions", .n_dims = 4, .shape = {3, 4, 1, 1}}};
     struct bioinfer_array arrays[2] = {least[0], least[1]};
     const struct bioinfer_writer_params params = BIOINFER_PARAMS(struct bioinfer_writer_params,
                                                                  .format = "safetensors");

@@ -152,6 +152,7 @@ static int put(struct bioinfer_writer *w, uint64_t i, const char *id, int status
     for (int k = 0; k < n_arrays; k++) {
         uint64_t n = 1;
         arrays[k] = (struct bioinfer_array){.kind = shapes[k].kind,
+                                            .has_layer = shapes[k].layer >= 0,
                                             .layer = shapes[k].layer,
                                             .n_dims = shapes[k].n_dims,
                                             .data = buffer[k]};
@@ -426,8 +427,12 @@ static void writes_large_members(void)
     for (int64_t i = 0; i < 17 << 20; i++)
         values[i] = (float)i;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct bioinfer_array one = {
-            .kind = "mean", .layer = 6, .n_dims = 1, .shape = {rows[i]}, .data = values};
+        const struct bioinfer_array one = {.kind = "mean",
+                                           .has_layer = 1,
+                                           .layer = 6,
+                                           .n_dims = 1,
+                                           .shape = {rows[i]},
+                                           .data = values};
         char id[16];
         const struct bioinfer_result r = {.ordinal = i,
                                           .id = id,
