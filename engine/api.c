@@ -26,6 +26,23 @@ int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx, const cha
     return st ? st : bi_fasta_open(out, &ctx->env, path, &p, err);
 }
 
+int bioinfer_reader_open_text(bioinfer_reader **out, bioinfer_context *ctx,
+                              const struct bioinfer_text *text,
+                              const struct bioinfer_reader_params *params,
+                              struct bioinfer_error *err)
+{
+    struct bioinfer_reader_params p = {0};
+    int st;
+    if (!out || !ctx || !text || (text->length && !text->text))
+        return bi_fail(err, BIOINFER_INVALID, "reader: out, context and text must be given");
+    *out = NULL;
+    if ((st = bi_context_check(ctx, err)) ||
+        (st = bi_params_copy(&p, sizeof p, params, "reader params", err)))
+        return st;
+    return bi_fasta_open_memory(out, &ctx->env, text->name ? text->name : "text", text->text,
+                                text->length, &p, err);
+}
+
 int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record,
                          struct bioinfer_error *err)
 {

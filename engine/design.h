@@ -187,7 +187,7 @@ struct bi_design_task {
     const struct bi_env *env;
     struct bioinfer_design_params params;
     struct bi_arena strings;
-    struct bioinfer_text sequences; /* what params.sequences points to */
+    struct bioinfer_text sequences; /* params.sequences points to it */
     struct bi_side_files side;
     struct bi_notes notes;
     struct bi_random random;

@@ -55,7 +55,7 @@ static int parse_side(const struct bi_json **out, struct bi_side_files *side, co
     return st;
 }
 
-/* What messages call a text. */
+/* Gives the name that messages have for a text. */
 static const char *name_of(const struct bioinfer_text *text)
 {
     return text->name ? text->name : "design";

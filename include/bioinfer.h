@@ -1,20 +1,36 @@
 /* bioinfer.h - run biological foundation models. The only installed header.
  *
- * Sections: 1 version and status  2 context  3 models  4 records and readers
- *           5 results  6 tasks  7 embeddings  8 scoring  9 writers  10 jobs
- *           11 tracks  12 devices  13 alignment  14 design
+ * Sections: 1 version and status  2 context  3 models  4 records and readers  5 results
+ *           6 tasks  7 embed  8 score  9 writers  10 jobs  11 tracks  12 devices  13 align
+ *           14 design
+ *
+ * Everything that is computed is a task. It takes records and gives results, and it is used in one
+ * way: bioinfer_embed_open(), score, tracks, design and align open one with the parameters of its
+ * kind, those of section 6 run and close it. Each of these sections begins with a usage, which the
+ * tests compile and run.
  *
  * Rules that hold for every function:
- *  - It returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to the
- *    caller's own struct bioinfer_error (NULL = not wanted).
- *  - Parameter structs start with struct_size; zero in any other field means "default".
- *    Fill them with BIOINFER_PARAMS(struct bioinfer_model_params, .device = "cpu").
+ *  - Statuses: a function returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to
+ *    the caller's own struct bioinfer_error (NULL: not wanted). Readers also return 1, and sources
+ *    1 and BIOINFER_NONE_NOW.
+ *  - Parameters: each struct starts with struct_size, and zero in any other field means its
+ *    default. BIOINFER_PARAMS fills them. They need live during the call alone.
+ *  - Ownership: *_open, *_new and *_read make what their counterpart *_close or *_free frees, which
+ *    accepts NULL; close what was made from a model before the model, the context last. Everything
+ *    that is handed out lives as long as its owner, unless a comment says how much shorter.
+ *  - Units: sequences in residues, DNA in bases, positions from 0, ranges [start, end), sizes in
+ *    bytes, times in seconds, coordinates in angstrom. Arrays are row-major.
  *  - Strings are UTF-8 (ids: bytes as they stand in the file), NUL-terminated.
- *  - The library never prints, exits, aborts, installs signal handlers or changes
- *    process state; there is no global state.
- *  - A context may be used from any thread. A model is immutable after open: any number
- *    of threads may share it. Readers, tasks, writers and aligners belong to one thread at a
- *    time. After fork() the child gets BIOINFER_FORKED from every call that computes.
+ *  - Threads: a context may be used from any thread, a model too, as it never changes once it is
+ *    open. Readers, tasks, writers, jobs, genomes and the like belong to one thread at a time.
+ *  - Callbacks run on the thread that made the call, unless a comment says otherwise. They may
+ *    block, and use anything but the handle whose call they serve (a task: MISUSE). They must
+ *    return: no longjmp, no C++ exception.
+ *  - The library never prints, exits, aborts, installs signal handlers or changes process state;
+ *    there is no global state. After fork() the child gets BIOINFER_FORKED from every call that
+ *    computes.
+ *
+ * docs/api-history.md has a line for every change of this file.
  */
 #ifndef BIOINFER_H
 #define BIOINFER_H
@@ -32,13 +48,14 @@ extern "C" {
 #define BIOINFER_API __attribute__((visibility("default")))
 #endif
 
-/* ---- 1 version and status ---------------------------------------------------- */
+/* ---- 1 version and status ------------------------------------------------------------------- */
 
 #define BIOINFER_VERSION_MAJOR 0
 #define BIOINFER_VERSION_MINOR 1
 #define BIOINFER_VERSION_PATCH 0
 
-/* X(NAME, value, word): word is what jsonl/tsv outputs and messages call it */
+/* X(NAME, value, word): word is what jsonl and tsv outputs and messages call it. From EMPTY on they
+ * are statuses of a record, which cost that record alone. */
 #define BIOINFER_STATUS_LIST(X)                                                                    \
     X(OK, 0, "ok")                                                                                 \
     X(INVALID, -1, "invalid_argument") /* a caller's argument or option */                         \
@@ -64,11 +81,10 @@ extern "C" {
     X(DUPLICATE_ID, -24, "duplicate_id")                                                           \
     X(OUT_OF_RANGE, -25, "out_of_range") /* a value beyond what float16 can hold */
 
-/* After DEVICE_LOST every call that needs the device returns DEVICE_LOST at once, without
- * asking the driver; tasks and models are closed as always, which neither waits nor fails.
- * Memory on the device is the driver's to take back, some only when the process ends, so go on
- * in a new process. AMD's runtime gives no status for a kernel that faults: it ends the process, so
- * call the library for "hip:0" in a process that may end. */
+/* After DEVICE_LOST every call that needs the device returns it at once, without asking the driver;
+ * tasks and models are closed as always, which neither waits nor fails. The driver takes memory on
+ * the device back, some only when the process ends, so go on in a new one. AMD's runtime ends the
+ * process when a kernel faults, so call the library for "hip:0" in a process that may end. */
 enum bioinfer_status {
 #define BIOINFER_X(name, value, word) BIOINFER_##name = value,
     BIOINFER_STATUS_LIST(BIOINFER_X)
@@ -80,8 +96,7 @@ struct bioinfer_error {
     char text[1020]; /* a longer text loses its middle */
 };
 
-/* "major.minor.patch" of the library in use. */
-BIOINFER_API const char *bioinfer_version(void);
+BIOINFER_API const char *bioinfer_version(void); /* "major.minor.patch" of the library in use */
 /* The word of a status, "unknown" for none of ours. Never NULL. */
 BIOINFER_API const char *bioinfer_status_name(int status);
 
@@ -102,10 +117,19 @@ template <typename T> inline T bioinfer_params_(T params)
 #define BIOINFER_PARAMS_(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
 
-/* ---- 2 context ---------------------------------------------------------------- */
+/* Takes text, in one call or several; non-zero ends the call that writes, with that status. */
+typedef int (*bioinfer_write)(void *user, const char *text, size_t length);
+
+/* A named text: an input beside the records, whose name messages use, or a part of a result. */
+struct bioinfer_text {
+    const char *name;
+    const char *text; /* no NUL need stand behind it */
+    size_t length;
+};
+
+/* ---- 2 context ------------------------------------------------------------------------------ */
 
 typedef struct bioinfer_context bioinfer_context;
-
 enum bioinfer_log_level { BIOINFER_LOG_ERROR, BIOINFER_LOG_WARNING, BIOINFER_LOG_INFO };
 
 struct bioinfer_context_params {
@@ -115,94 +139,85 @@ struct bioinfer_context_params {
     void *(*alloc)(void *user, size_t size);
     void (*free)(void *user, void *ptr);
     void *alloc_user;
-    /* Called from any thread, one call at a time per context; NULL = silent. */
+    /* Called from any thread, one call at a time for each context; NULL = silent. */
     void (*log)(void *user, int level, const char *text);
     void *log_user;
-    int n_threads;        /* CPU threads per call; 0 = OMP_NUM_THREADS, else all processors
-                           * that the process may use. Where the system gives fewer, calls
-                           * go on with those, and the log says so */
-    const char *cpu_mask; /* widest CPU kernels to use: "generic", "avx2", "avx512",
-                           * "neon"; NULL = the best this machine has */
+    int n_threads;        /* CPU threads of a call; 0 = OMP_NUM_THREADS, else all processors that
+                           * the process may use. The log says where the system gives fewer */
+    const char *cpu_mask; /* widest CPU kernels to use: "generic", "avx2", "avx512", "neon"; NULL =
+                           * the best this machine has */
 };
 
 /* Makes a context. params may be NULL. */
 BIOINFER_API int bioinfer_context_new(bioinfer_context **out,
                                       const struct bioinfer_context_params *params,
                                       struct bioinfer_error *err);
-/* Frees it; everything made from it must be closed before. NULL-safe. */
 BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
-/* n_threads of the context; what 0 stood for. */
-BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx);
+BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx); /* n_threads; 0 resolved */
 
-/* ---- 3 models ------------------------------------------------------------------ */
+/* ---- 3 models ------------------------------------------------------------------------------- */
 
 typedef struct bioinfer_model bioinfer_model;
-
 struct bioinfer_model_params {
     size_t struct_size;
-    const char *family;    /* "esm2", ...; NULL = found from the weights */
-    const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first GPU that
-                            * this build has kernels for and that the weights fit, told
-                            * through the log, else the CPU */
+    const char *family;    /* by bioinfer_family_name(); NULL = found from the weights */
+    const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first GPU that this
+                            * build has kernels for and that the weights fit, told through the
+                            * log, else the CPU */
     const char *precision; /* "fp32" (default on the CPU), "fp16" (on a GPU) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
     int verify;            /* non-zero: check the CRC of every zip record that is read */
-    /* Models of DNA windows: bases of a window, 0 = as the weights say; and where the features
-     * of relative positions come from: a file of the family's table, or the name of a formula
-     * the family knows ("formula-tf", "formula-pt"). NULL = the family's own. */
-    int64_t window;
-    const char *positions;
-    const char *head; /* file of an annotation head (docs/heads.md); NULL = none */
-    /* ESM-2: rotary frequencies "exact", "rounded" (to float16, as in training) or "file" (those it
-     * stores); NULL = stored ones, else exact ones where transformers 5 wrote the file, else
-     * rounded ones. */
-    const char *rope_frequencies;
+    int64_t window;        /* models of DNA: bases of a window; 0 = as the weights say */
+    const char *positions; /* models of DNA: a file of the family's table of relative positions, or
+                            * "formula-tf", "formula-pt" where it knows one; NULL = its own */
+    const char *head;      /* file of an annotation head (docs/heads.md); NULL = none */
+    const char *rope_frequencies; /* rotary frequencies "exact", "rounded" (to float16, as in
+                                   * training) or "file" (those it stores); NULL = stored ones, else
+                                   * exact ones where transformers 5 wrote the file, else rounded */
     const char *adapter; /* folder of a LoRA adapter of PEFT, found as weights are, that is added to
                           * the weights; NULL = none */
 };
 
-/* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name")
- * looked up in the user's Hugging Face cache; never the network. path NULL = the family's
- * usual default (then `family` is needed), which for "tiny" is the model installed with
- * bioinfer. A folder that holds an adapter alone stands for the model that it names, with the
- * adapter. The error text of NOT_FOUND names the command that fetches the weights. */
+/* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name") looked up in
+ * the user's Hugging Face cache; never the network. path NULL = the family's usual default (then
+ * `family` is needed). A folder that holds an adapter alone stands for the model that it names and
+ * the adapter. The error text of NOT_FOUND names the command that fetches the weights. */
 BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
-BIOINFER_API void bioinfer_model_close(bioinfer_model **model); /* NULL-safe */
+BIOINFER_API void bioinfer_model_close(bioinfer_model **model);
 
 struct bioinfer_model_info {
     size_t struct_size;
-    const char *family;       /* "esm2" */
+    const char *family;
     const char *name;         /* as the weights are called: hub name, folder or file */
-    const char *architecture; /* "esm2_t6_8M" */
+    const char *architecture; /* family, layers and size */
     const char *path;         /* where the weights were found */
     const char *device;       /* "cpu" */
     const char *kernels;      /* "avx512" */
     const char *precision;    /* "fp32" */
-    int n_layers;
-    int width;
-    int n_heads;
-    int vocab_size;
+    int n_layers, width, n_heads, vocab_size;
     int64_t n_parameters;
     int has_contacts;
 };
-/* Strings live as long as the model. */
 BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
                                          struct bioinfer_model_info *info);
 
 /* Gives the fingerprint of all that decides this model's numbers, a text of 49 characters: 32 hex
  * digits over every value of every weight that the family takes from the file (and of the head),
  * and over the configuration; '-'; and 16 over version, device, kernels and precision. Weights that
- * no task has loaded so far are read for it, by all threads; any thread may ask. The text lives
- * as long as the model. Containers, shards and element types do not count where the values are
- * equal. */
+ * no task has loaded so far are read for it, by all threads; any thread may ask. Containers, shards
+ * and element types do not count where the values are equal. */
 BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **text,
                                             struct bioinfer_error *err);
 
 /* The symbol of token id (0 <= id < vocab_size), NULL outside. */
 BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int id);
+
+/* Models of DNA have heads ("human"), each with so many tracks: the name of head `index`, NULL past
+ * the end. n_tracks may be NULL. */
+BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index, int *n_tracks);
 
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
@@ -218,8 +233,7 @@ BIOINFER_API int bioinfer_family_kind(int index);
 /* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
  * type and shape, metadata; records of FASTA, BED and VCF. `path` may be what bioinfer_model_open()
  * takes. UNSUPPORTED names what it is where that is all that is known. */
-BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path,
-                                    int (*write)(void *user, const char *text, size_t len),
+BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path, bioinfer_write write,
                                     void *user, struct bioinfer_error *err);
 
 struct bioinfer_report_params {
@@ -236,19 +250,17 @@ struct bioinfer_report_params {
  * record, no figure. EMPTY: nothing to show. UNSUPPORTED: no output of a kind that it knows. */
 BIOINFER_API int bioinfer_file_report(bioinfer_context *ctx, const char *path,
                                       const struct bioinfer_report_params *params,
-                                      int (*write)(void *user, const char *text, size_t len),
-                                      void *user, struct bioinfer_error *err);
+                                      bioinfer_write write, void *user, struct bioinfer_error *err);
 
 /* Writes what perception makes of each molecule of a file (SDF, MOL2, or the ligands of a PDB file,
- * plain or in gzip; "-" is standard input) as tab-separated lines through `write`, below a line of
- * names; with `atoms` each atom and bond as well. `man bioinfer` says what the columns mean.
- * *n_failed (NULL: not wanted) becomes the number of molecules that cannot be used, which cost
- * themselves only. EMPTY: there is none. */
+ * plain or in gzip; "-" is standard input) as a table, which `man bioinfer` explains; with `atoms`
+ * each atom and bond as well. *n_failed (NULL: not wanted) becomes the number of molecules that
+ * cannot be used. EMPTY: there is none. */
 BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,
-                                        int (*write)(void *user, const char *text, size_t len),
-                                        void *user, uint64_t *n_failed, struct bioinfer_error *err);
+                                        bioinfer_write write, void *user, uint64_t *n_failed,
+                                        struct bioinfer_error *err);
 
-/* ---- 4 records and readers ------------------------------------------------------ */
+/* ---- 4 records and readers ------------------------------------------------------------------ */
 
 /* For tracks: a window that differs from its record's, whose bases [first, first + length) are
  * these in it. A deletion or an insertion changes all bases behind it, too. */
@@ -257,15 +269,16 @@ struct bioinfer_change {
     const char *bases;
 };
 
+/* Fill what the task takes and leave the rest zero. */
 struct bioinfer_record {
-    const char *id;          /* never NULL */
+    const char *id;          /* for results and messages; never NULL */
     const char *description; /* rest of the header line, "" when none */
-    const char *sequence;    /* residues; not NUL-terminated where length says less */
-    size_t length;           /* in characters */
+    const char *sequence;    /* residues, bases, a query, or the text of a structure's file */
+    size_t length;           /* in characters; no NUL need stand behind them */
     uint64_t ordinal;        /* number in the input, from 0 */
     int status;              /* not 0: the reader found this record unusable ... */
     const char *message;     /* ... and says why, naming file, line and column */
-    /* For scores: which positions are wanted, 0-based, ascending, each once; NULL = all. */
+    /* For scores: which positions are wanted, from 0, ascending, each once; NULL = all. */
     const int64_t *positions;
     size_t n_positions;
     /* For tracks: windows that differ from this one, which are computed with it. All have the
@@ -300,10 +313,15 @@ struct bioinfer_reader_params {
 
 typedef struct bioinfer_reader bioinfer_reader;
 
-/* FASTA from a file, plain, gzip or BGZF; "-" reads standard input. */
+/* Opens FASTA, plain, gzip or BGZF: of a file, "-" is standard input; or of a text in memory, which
+ * stays until the reader is closed. */
 BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_reader_params *params,
                                       struct bioinfer_error *err);
+BIOINFER_API int bioinfer_reader_open_text(bioinfer_reader **out, bioinfer_context *ctx,
+                                           const struct bioinfer_text *text,
+                                           const struct bioinfer_reader_params *params,
+                                           struct bioinfer_error *err);
 /* 1 = *record is the next one (valid until the next call), 0 = end, < 0 = status.
  * An unusable record comes with its status set; the reader goes on behind it. */
 BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record,
@@ -319,8 +337,8 @@ struct bioinfer_records {
 BIOINFER_API int bioinfer_reader_next_many(bioinfer_reader *reader,
                                            struct bioinfer_records **records,
                                            struct bioinfer_error *err);
-BIOINFER_API void bioinfer_records_free(struct bioinfer_records **records); /* NULL-safe */
-/* A bioinfer_source: pass it to bioinfer_task_run with user = the reader. */
+BIOINFER_API void bioinfer_records_free(struct bioinfer_records **records);
+/* A bioinfer_source; user = the reader. */
 BIOINFER_API int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
                                         struct bioinfer_error *err);
 /* Bytes consumed and total bytes of the file as stored (total 0 = unknown). */
@@ -332,10 +350,10 @@ BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
  * without folder and suffix the id. */
 BIOINFER_API int bioinfer_record_read(struct bioinfer_record **record, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
-BIOINFER_API void bioinfer_record_free(struct bioinfer_record **record); /* NULL-safe */
+BIOINFER_API void bioinfer_record_free(struct bioinfer_record **record);
 
-/* PATH.bfi says where records of a plain FASTA file begin. NOT_FOUND: there is none. MISMATCH: it
- * was made with other parameters, or the file has changed. An open one is immutable. */
+/* PATH.bfi says where blocks of records of a plain FASTA file begin. NOT_FOUND: there is none.
+ * MISMATCH: it was made with other parameters, or the file has changed. */
 typedef struct bioinfer_index bioinfer_index;
 BIOINFER_API int bioinfer_index_make(bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_reader_params *params,
@@ -348,105 +366,75 @@ BIOINFER_API uint64_t bioinfer_index_block(const bioinfer_index *index); /* reco
 /* The reader goes on with record `ordinal`, the first one of a block. */
 BIOINFER_API int bioinfer_reader_seek(bioinfer_reader *reader, const bioinfer_index *index,
                                       uint64_t ordinal, struct bioinfer_error *err);
-BIOINFER_API void bioinfer_index_close(bioinfer_index **index); /* NULL-safe */
+BIOINFER_API void bioinfer_index_close(bioinfer_index **index);
 
-/* ---- 5 results -------------------------------------------------------------------- */
+/* ---- 5 results ------------------------------------------------------------------------------ */
 
-/* One named float32 array of a result, row-major. */
+/* One named float32 array of a result. */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
                        * "class-logits", "log-probs", "probs", "tracks" */
-    int has_layer;    /* non-zero: it is of one layer, ... */
-    int layer;        /* ... 0, the embedding, to n_layers */
+    int has_layer, layer; /* has_layer not 0: it is of layer 0, the embedding, to n_layers */
     int n_dims;
     int64_t shape[4];
-    const float *data; /* valid during the callback */
+    const float *data;
 };
 
-/* One named text of a result, such as the finished rows of a table. */
-struct bioinfer_text {
-    const char *name;
-    const char *text; /* valid during the callback; no NUL behind it */
-    size_t length;
-};
+struct bioinfer_changed;   /* section 11 */
+struct bioinfer_design;    /* section 14 */
+struct bioinfer_alignment; /* section 13 */
 
-/* Values of windows that differ from their record's. Many come in pieces, of which each has the
- * array of the window, too. */
-struct bioinfer_changed {
-    size_t first, n;     /* changes [first, first + n) of the record */
-    const float *values; /* [n, n_rows, n_tracks] */
-    const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
-};
-
-/* One sequence of a structure. Arrays are those of all its tokens, `length` of the result, designed
- * chains first. log p [length, 21] is the array "log-probs"; where the sequence was drawn, "probs"
- * has what it was drawn from. */
-struct bioinfer_design {
-    const char *header;      /* as the reference writes it, without '>' */
-    const char *sequence_id; /* to score: of a sequence given, its name; NULL = none was */
-    int is_native;           /* the sequence of the file */
-    int sample;              /* from 1, counted per temperature, or per sequence that is scored */
-    double temperature;
-    float score, global_score, recovery;
-    const char *chain_order;         /* "A B" */
-    const int32_t *codes;            /* [length] of ACDEFGHIKLMNPQRSTVWYX */
-    const float *mask, *design_mask; /* [length] */
-};
-
+/* It and all that it points to is valid while the sink has it. */
 struct bioinfer_result {
     uint64_t ordinal;
     const char *id;
     int64_t length;      /* residues */
-    int status;          /* 0, or why there are no arrays */
+    int status;          /* 0, or why there is no more than this */
     const char *message; /* "" when status is 0 */
     int n_arrays;
     const struct bioinfer_array *arrays; /* in the order asked for */
     int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
     int n_kinds;                         /* kinds asked for */
     const char *description;             /* rest of the header line; NULL = not known here */
-    const char *labels; /* the best class of "head", or else of "class-logits": a name, or for
-                         * residues one letter each, names with blanks between where they are
-                         * longer; a classifier of several labels: those whose logit is above 0;
-                         * NULL = no classes were asked for */
+    const char *labels; /* the best class of "head", else of "class-logits", for residues one letter
+                         * each or names with blanks between; a classifier of several labels: all
+                         * whose logit is above 0; NULL = no classes were asked for */
     uint32_t piece;     /* a record may give its result in pieces, 0, 1, ...: ... */
     int more;           /* ... non-zero: pieces of this record follow; 0: this one is the last */
     int n_texts;
-    const struct bioinfer_text *texts;
-    /* Each NULL where the task is another one. */
-    const char *sequence;                   /* to score: the record's residues; designs: designed
-                                             * chains by name, '/' between, and a NUL */
-    const struct bioinfer_changed *changed; /* tracks */
-    const struct bioinfer_design *design;   /* designs; NULL: this piece has no sequence */
-    const struct bioinfer_alignment *alignment;
+    const struct bioinfer_text *texts; /* such as the finished rows of a table */
+    const char *sequence; /* score: the record's residues; design: designed chains by name, '/'
+                           * between, and a NUL; else NULL */
+    const struct bioinfer_changed *changed;     /* tracks; else NULL */
+    const struct bioinfer_design *design;       /* design; else, and in a piece without, NULL */
+    const struct bioinfer_alignment *alignment; /* align; else, and without a result, NULL */
 };
 
-/* ---- 6 tasks ------------------------------------------------------------------------- */
+/* ---- 6 tasks -------------------------------------------------------------------------------- */
 
-/* A task is what is asked of a model: bioinfer_embed_open() and its like make one, and the calls
- * below run and close every task. It keeps buffers and compiled plans from run to run, so open it
- * once. One thread at a time: a call from another one, or from a callback of the run at hand, gets
- * MISUSE; several tasks may share a model, on a thread each. */
+/* A task is what is asked of a model. It keeps memory and compiled plans from run to run, so open
+ * it once. A call from another thread, or from a callback of the run at hand, gets MISUSE; several
+ * tasks may share a model, on a thread each. The usages below have the handles ctx, model, reader
+ * and task, a status st and a struct bioinfer_error err; dots stand before a function's body. */
 typedef struct bioinfer_task bioinfer_task;
 
-/* Fills *record with the next one and returns 1; 0 = there are no more; BIOINFER_NONE_NOW = none at
- * present; < 0 = a status, with which the run ends when the records before it are handed out. What
- * *record points to stays valid until the source is asked again. bioinfer_reader_source() is one.
+/* Fills *record, which is all zeros, with the next one and returns 1; 0 = there are no more;
+ * BIOINFER_NONE_NOW = none at present; < 0 = a status, with which the run ends when the records
+ * before it are handed out. What *record points to stays valid until the source is asked again.
  * After NONE_NOW the records so far are computed and handed out, and then the source is asked
  * again; where it has none then either, the run returns BIOINFER_NONE_NOW, and the next run goes
  * on. */
 typedef int (*bioinfer_source)(void *user, struct bioinfer_record *record,
                                struct bioinfer_error *err);
 enum { BIOINFER_NONE_NOW = 2 };
-/* Takes one result, in input order; all it points to is valid during the call. Non-zero stops the
- * run with that status; it should fill *err. */
+/* Takes one result, in input order. Non-zero stops the run with that status; fill *err then. */
 typedef int (*bioinfer_sink)(void *user, const struct bioinfer_result *result,
                              struct bioinfer_error *err);
 
-/* Runs all records of `source` and hands every one to `sink`, unusable ones with their status. Both
- * are called on the caller's thread and may block; records are read ahead of the results, by some
- * times what is computed together. A record gives the same bytes alone or in any company. OK: the
- * source came to its end, whatever the records' own statuses. After a failure the task is as before
- * the run. */
+/* Runs all records of `source` and hands every one to `sink`, unusable ones with their status.
+ * Records are read ahead of the results, by some times what is computed together. A record gives
+ * the same bytes alone or in any company, on any number of threads. OK: the source came to its end,
+ * whatever the records' own statuses. After a failure the task is as before the run. */
 BIOINFER_API int bioinfer_task_run(bioinfer_task *task, bioinfer_source source, void *source_user,
                                    bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
 /* The same over an array of records: call and response. */
@@ -455,14 +443,12 @@ BIOINFER_API int bioinfer_task_compute(bioinfer_task *task, const struct bioinfe
                                        struct bioinfer_error *err);
 /* Loads the weights that the task needs now, instead of with its first record. */
 BIOINFER_API int bioinfer_task_prepare(bioinfer_task *task, struct bioinfer_error *err);
-BIOINFER_API void bioinfer_task_close(bioinfer_task **task); /* NULL-safe */
+BIOINFER_API void bioinfer_task_close(bioinfer_task **task);
 
 struct bioinfer_op_profile {
     const char *op; /* "linear", "attention", ... */
     uint64_t launches;
-    double seconds;
-    double flops; /* multiply and add count as two */
-    double bytes;
+    double seconds, flops, bytes; /* flops: multiply and add count as two */
 };
 
 struct bioinfer_profile {
@@ -471,26 +457,38 @@ struct bioinfer_profile {
     uint64_t passes; /* times that records were computed, many together */
     uint64_t plans;  /* compiled plans */
     uint64_t uploads, submits, downloads;
-    uint64_t allocations;     /* of batch buffers; a plan run again makes none */
+    uint64_t allocations;     /* made for passes; a plan run again makes none */
     uint64_t weight_size;     /* bytes of packed weights */
     uint64_t activation_size; /* bytes of the largest activation block */
     double seconds;           /* inside runs */
     int n_ops;
     const struct bioinfer_op_profile *ops; /* valid until the next run */
-    uint64_t io_size;                      /* bytes of the largest inputs and outputs of a batch */
+    uint64_t io_size;                      /* bytes of the largest inputs and outputs of a pass */
 };
-/* Figures since the task was opened. Turn on per-op times before the first run. */
+/* Figures since the task was opened. Turn on times of ops before the first run. */
 BIOINFER_API void bioinfer_task_set_profile(bioinfer_task *task, int on);
 BIOINFER_API int bioinfer_task_get_profile(bioinfer_task *task, struct bioinfer_profile *profile);
 
 /* Writes the graph of one record of n_residues as text, before (fused = 0) or after the rules;
- * trace != 0 lists the rules that fired instead. */
+ * trace != 0 lists the rules that fired instead. UNSUPPORTED: the task has no graph. */
 BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int fused, int trace,
-                                    int (*write)(void *user, const char *text, size_t len),
-                                    void *user, struct bioinfer_error *err);
+                                    bioinfer_write write, void *user, struct bioinfer_error *err);
 
-/* ---- 7 embeddings ------------------------------------------------------------------------ */
+/* ---- 7 embed -------------------------------------------------------------------------------- */
 
+/* usage: embed
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.4f\n", r->id, r->arrays[0].data[0]) < 0;
+ *     }
+ *     ...
+ *     struct bioinfer_embed_params params = BIOINFER_PARAMS(struct bioinfer_embed_params);
+ *     params.include = BIOINFER_MEAN;
+ *     if (!(st = bioinfer_embed_open(&task, model, &params, &err)))
+ *         st = bioinfer_task_run(task, bioinfer_reader_source, reader, take, NULL, &err);
+ *     bioinfer_task_close(&task); */
+
+/* L: residues, D: width of the model, V: its vocabulary, H: heads of attention, C: classes. */
 enum bioinfer_include {
     BIOINFER_MEAN = 1 << 0,        /* [D] mean over residues, specials excluded */
     BIOINFER_PER_RESIDUE = 1 << 1, /* [L, D] */
@@ -502,36 +500,46 @@ enum bioinfer_include {
     BIOINFER_CLASS_LOGITS = 1 << 7 /* [L, C] or [C]: of the classifier of fine-tuned weights,
                                     * before softmax or sigmoid; a regression's values */
 };
-/* "mean" -> BIOINFER_MEAN ...; 0 when there is no such kind. */
-BIOINFER_API unsigned bioinfer_include_from_name(const char *name);
+BIOINFER_API unsigned bioinfer_include_from_name(const char *name); /* "mean" ...; 0 = none */
 BIOINFER_API const char *bioinfer_include_name(unsigned bit);
 
-enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* of a record that a task takes */
+enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* the longest record that a task takes */
 
 struct bioinfer_embed_params {
     size_t struct_size;
-    unsigned include;       /* of enum bioinfer_include; 0 = the family's default */
+    unsigned include;       /* bits of enum bioinfer_include; 0 = the family's default */
     const int *layers;      /* whose embeddings: 0 .. n_layers, negative from the end */
     int n_layers;           /* 0 = the last */
     int64_t tokens_at_once; /* tokens computed together; 0 = from the model's size */
-    int64_t max_length;     /* residues; longer records get TOO_LONG; 0 = what fits into memory,
-                             * BIOINFER_MAX_RESIDUES at most */
-    int64_t memory_limit;   /* bytes of activations; 0 = from the free memory */
-    int raw_residues;       /* letters without a token are an error instead of X */
-    const char *no_rules;   /* fusion rules not to apply: "name,name", "all" */
-    /* Called about once for each tokens_at_once, on the thread of the run; non-zero return cancels
-     * the run. */
+    int64_t max_length;   /* longer records get TOO_LONG; 0 = BIOINFER_MAX_RESIDUES, or memory's */
+    int64_t memory_limit; /* bytes of activations; 0 = from the free memory */
+    int raw_residues;     /* letters without a token are an error instead of X */
+    const char *no_rules; /* fusion rules not to apply: "name,name", "all" */
+    /* Called about once for each tokens_at_once; non-zero cancels the run. */
     int (*progress)(void *user, uint64_t records, uint64_t residues);
     void *progress_user;
 };
 
-/* Opens the task that gives each record the arrays asked for. The model stays open until the task
- * is closed; the parameters need live during the call alone; NULL = all defaults. */
+/* Opens the task that gives each record the arrays asked for. params may be NULL. */
 BIOINFER_API int bioinfer_embed_open(bioinfer_task **out, const bioinfer_model *model,
                                      const struct bioinfer_embed_params *params,
                                      struct bioinfer_error *err);
 
-/* ---- 8 scoring -------------------------------------------------------------------------- */
+/* ---- 8 score -------------------------------------------------------------------------------- */
+
+/* usage: score
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         double score;
+ *         if (!r->status && !bioinfer_score_mutation(model, r, "K2G:T3W", 1, &score, e))
+ *             printf("%s %.4f\n", r->id, score);
+ *         return 0;
+ *     }
+ *     ...
+ *     struct bioinfer_record wild_type = {"wild type", "", "MKTAYIAKQRQISFVKSHFSRQ", 22};
+ *     if (!(st = bioinfer_score_open(&task, model, NULL, &err)))
+ *         st = bioinfer_task_compute(task, &wild_type, 1, take, NULL, &err);
+ *     bioinfer_task_close(&task); */
 
 /* Zero-shot scores of masked language models. */
 enum bioinfer_score_method {
@@ -553,25 +561,25 @@ struct bioinfer_score_params {
 /* Opens the task that gives each record its `sequence` and one array "log-probs" [length,
  * vocab_size]: row i is log p over the vocabulary at position i, NaN where
  * bioinfer_record.positions leaves it out. The pseudo-log-likelihood of a record is the sum of its
- * own residues' log p. UNSUPPORTED: the weights have no head for a language model. */
+ * own residues' log p. params may be NULL. UNSUPPORTED: the weights have no head for a language
+ * model. */
 BIOINFER_API int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
                                      const struct bioinfer_score_params *params,
                                      struct bioinfer_error *err);
-/* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = 0-based index), by a result
- * of that task: the sum over its terms of log p(mutant) - log p(wild type). */
+/* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = index from 0), by a result of
+ * that task: the sum over its terms of log p(mutant) - log p(wild type). */
 BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
                                          const struct bioinfer_result *result, const char *mutation,
                                          int64_t offset, double *score, struct bioinfer_error *err);
-/* The 0-based positions a mutation string touches: returns their number, or a status.
- * Writes at most n_max. */
+/* The positions, from 0, that a mutation string touches: returns their number, or a status. Writes
+ * at most n_max. */
 BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
                                              int64_t *positions, int n_max,
                                              struct bioinfer_error *err);
 
-/* ---- 9 writers ------------------------------------------------------------------------ */
+/* ---- 9 writers ------------------------------------------------------------------------------ */
 
 typedef struct bioinfer_writer bioinfer_writer;
-
 struct bioinfer_writer_params {
     size_t struct_size;
     const char *format;      /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv",
@@ -580,7 +588,7 @@ struct bioinfer_writer_params {
     int suffix_duplicates;   /* non-zero: a repeated id gets _2, _3, ... */
     int json_floats;         /* non-zero: jsonl numbers as text instead of base64 */
     const char *model;       /* written as metadata where the format has a place */
-    const char *fingerprint; /* of bioinfer_model_fingerprint() */
+    const char *fingerprint; /* as bioinfer_model_fingerprint() gives it */
     int prottrans_names;     /* non-zero: names in h5 as the script of ProtTrans makes them */
     const char *dtype;       /* numbers of arrays: "f32" (NULL), or "f16", rounded to the nearest,
                                 * ties to even; "f16" in npz, npy, safetensors and h5 alone */
@@ -590,12 +598,11 @@ struct bioinfer_writer_params {
                                 * and h5; npy is always so, with the ids in PATH.ids.txt */
 };
 
-/* path "-" is standard output (jsonl and tsv only). Files appear under their final name
- * only when finish() has succeeded. */
+/* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */
 BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_writer_params *params,
                                       struct bioinfer_error *err);
-/* A bioinfer_sink: pass it to bioinfer_task_run with user = the writer. */
+/* A bioinfer_sink; user = the writer. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                                      struct bioinfer_error *err);
 /* 0 when arrays of this dtype ("f16", else "f32") can hold every value of the result; else
@@ -607,23 +614,20 @@ BIOINFER_API int bioinfer_result_fits(const struct bioinfer_result *result, cons
 /* The fingerprint to be written, where the weights are read only after the writer is opened. */
 BIOINFER_API int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
                                                  struct bioinfer_error *err);
-/* Completes the file: index, sync, rename. The writer may only be closed afterwards. */
+/* Completes the file: index, sync, rename. The writer can only be closed then. */
 BIOINFER_API int bioinfer_writer_finish(bioinfer_writer *writer, struct bioinfer_error *err);
-/* Without finish() before, removes what was written. NULL-safe. */
+/* Without finish() before, removes what was written. */
 BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
 /* NULL past the end; "h5" is listed only in builds that have it. */
 BIOINFER_API const char *bioinfer_writer_format(int index);
 
-/* ---- 10 jobs ------------------------------------------------------------------------------ */
+/* ---- 10 jobs -------------------------------------------------------------------------------- */
 
 /* A run that survives being killed. Results go into a journal, the folder PATH.part; when all
- * are there the output is built from it, in input order, and takes its name in one step,
- * beside PATH.manifest.tsv with one row per input record:
- *
- *     ordinal  id  length  status  same_as  message
- *
- * A job that is resumed gives the same bytes as one that was never disturbed, and so do
- * shards that are merged. Records with equal sequences are computed once. */
+ * are there the output is built from it, in input order, and takes its name in one step, beside
+ * PATH.manifest.tsv, a row for each input record: ordinal, id, length, status, same_as, message.
+ * A job that is resumed gives the same bytes as one that was never disturbed, and so do shards that
+ * are merged. Records with equal sequences are computed once; none has a target. */
 typedef struct bioinfer_job bioinfer_job;
 
 enum bioinfer_resume {
@@ -682,32 +686,32 @@ BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_re
                                      struct bioinfer_error *err);
 /* The first record from this ordinal on that the job is to be told of, and computes. */
 BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordinal);
-/* A bioinfer_source and a bioinfer_sink, with user = the job. Results may come in any
- * order, in pieces where the job has no_dedup: a record is done when its last piece is there. The
- * last one alone may have a status, and a piece of several that holds nothing is not written, but
- * pieces of units are records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces
- * that came before it, from a worker that ended, count no more.
- * The source may end and have records again later, when bioinfer_job_pending(). */
+/* A bioinfer_source and a bioinfer_sink; user = the job. Results may come in any order, in pieces
+ * where the job has no_dedup: a record is done when its last piece is there. The last one alone may
+ * have a status, and a piece of several that holds nothing is not written, but pieces of units are
+ * records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces that came before it,
+ * from a worker that ended, count no more. The source may end and have records again later, when
+ * bioinfer_job_pending(). */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
                                    struct bioinfer_error *err);
 /* Records that the source has to hand out although it had ended. */
 BIOINFER_API int bioinfer_job_pending(const bioinfer_job *job);
-/* All of it with one task. */
+/* Runs all of it with one task. */
 BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_task *task,
                                   struct bioinfer_error *err);
-/* Makes what was computed so far safe against a power loss. */
+/* Makes results so far safe against a power loss. */
 BIOINFER_API int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err);
 /* Builds the output and the manifest and removes the journal; of a shard: closes it. */
 BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err);
 
 struct bioinfer_job_stats {
     size_t struct_size;
-    uint64_t records;       /* with a result or a reason why there is none; all those of units */
-    uint64_t failed;        /* of these, without a result */
-    uint64_t resumed;       /* of these, from an earlier run */
-    uint64_t copied;        /* of these, not computed: same sequence as another one */
+    uint64_t records;       /* that have a result or a reason why there is none */
+    uint64_t failed;        /* records without a result */
+    uint64_t resumed;       /* records from an earlier run */
+    uint64_t copied;        /* records not computed: same sequence as another one */
     uint64_t residues;      /* computed by this run */
     uint64_t committed;     /* records that the journal would keep now */
     uint64_t input_records; /* records, or units, read so far */
@@ -717,14 +721,13 @@ struct bioinfer_job_stats {
 BIOINFER_API int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *stats);
 /* Removes the journal; nothing of the job is left. */
 BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
-/* Ends without finish: what was committed stays in the journal. NULL-safe. */
+/* Ends without finish: what was committed stays in the journal. */
 BIOINFER_API void bioinfer_job_close(bioinfer_job **job);
 
 /* Where PATH is a folder of parts: checks that all of them are there and of one job, and writes its
  * index.json; no data is moved. Else builds PATH and its manifest from the journals of all shards,
- * in any order: `parts` are their folders, NULL = PATH.part-*. A missing, double, unfinished or
- * foreign shard is named. The shards are left as they are. Writer parameters as for a job; NULL =
- * by the suffix. */
+ * in any order: `parts` are their folders, NULL = PATH.part-*, which are left alone. A missing,
+ * double, unfinished or foreign shard is named. writer as for a job; NULL = by the suffix. */
 BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
                                     const char *const *parts, size_t n_parts,
                                     const struct bioinfer_writer_params *writer,
@@ -743,16 +746,32 @@ BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
                                         struct bioinfer_text *texts, int n_texts, const void *bytes,
                                         uint64_t size, struct bioinfer_error *err);
 
-/* ---- 11 tracks: windows of DNA to values in bins ------------------------------------------------ */
+/* ---- 11 tracks: windows of DNA to values in bins -------------------------------------------- */
 
-/* Models of DNA windows have heads ("human"), each with so many tracks: name of head `index`,
- * NULL past the end. n_tracks may be NULL. */
-BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index, int *n_tracks);
+/* usage: tracks
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.4f\n", r->id, r->arrays[0].data[0]) < 0;
+ *     }
+ *     ...
+ *     struct bioinfer_record window = {"chr1", "", bases, n_bases};
+ *     if (!(st = bioinfer_tracks_open(&task, model, NULL, &err)))
+ *         st = bioinfer_task_compute(task, &window, 1, take, NULL, &err);
+ *     bioinfer_task_close(&task); */
+
+/* Values of a window are [n_rows, n_tracks], n_rows as bioinfer_tracks_info says: n_bins, 2 or 4. A
+ * sum is made in float64 and stands in two rows: (double)row0 + row1. */
+enum bioinfer_tracks_sums {
+    BIOINFER_NO_SUMS,
+    BIOINFER_SUMS,         /* over the values of all bins: 2 rows */
+    BIOINFER_SUMS_AND_LOGS /* behind them over log2(1 + value): 4 rows; one strand and at most one
+                            * shift alone */
+};
 
 struct bioinfer_tracks_params {
     size_t struct_size;
     const char *head;        /* NULL = the first */
-    const int *tracks;       /* of the head, from 0, in the order wanted */
+    const int *tracks;       /* tracks of the head, from 0, in the order wanted */
     int n_tracks;            /* 0 = all */
     const int *shifts;       /* the mean over windows moved right by so many bases, where ... */
     int n_shifts;            /* ... what moves in is no base; 0 = the window as it is */
@@ -761,25 +780,15 @@ struct bioinfer_tracks_params {
     int quarter;             /* non-zero: '.' is a quarter of each base, else no base */
     int64_t memory_limit;    /* bytes of activations; 0 = from the free memory */
     const char *no_rules;    /* as in bioinfer_embed_params */
-    int sums; /* enum bioinfer_tracks_sums: values of a window are sums over its bins, made on the
-               * device: all that variants take, and little to bring back and to add up */
-    /* As in bioinfer_embed_params. */
-    int (*progress)(void *user, uint64_t windows, uint64_t bases);
+    int sums;                /* enum bioinfer_tracks_sums: values are sums over bins, made on the
+                              * device: all that variants take, and little to bring back */
+    int (*progress)(void *user, uint64_t windows, uint64_t bases); /* as in bioinfer_embed_params */
     void *progress_user;
-};
-
-/* Values are [n_rows, n_tracks], n_rows as bioinfer_tracks_info says: n_bins, 2, or 4. A sum is made
- * in float64 and stands in two rows: (double)row0 + row1. */
-enum bioinfer_tracks_sums {
-    BIOINFER_NO_SUMS,
-    BIOINFER_SUMS,         /* of the values of all bins: 2 rows */
-    BIOINFER_SUMS_AND_LOGS /* behind them of log2(1 + value): 4 rows; of one strand and no more than
-                            * one shift */
 };
 
 /* Opens the task that gives each record, a window of DNA, one array "tracks" [n_rows, n_tracks].
  * The record's sequence is the bases of a window (bioinfer_tracks_info): ACGT in either case,
- * anything else is no base. */
+ * anything else is no base. params may be NULL. */
 BIOINFER_API int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_tracks_params *params,
                                       struct bioinfer_error *err);
@@ -792,16 +801,24 @@ struct bioinfer_tracks_info {
     int64_t first_bin; /* bins of the window in front of the first that is given */
     int64_t n_bins;
     int n_tracks, n_head_tracks;
-    int64_t n_tokens; /* of the transformer */
+    int64_t n_tokens; /* tokens of the transformer */
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
-    int64_t n_rows; /* of a window's values: n_bins, or 2 or 4 of sums */
+    int64_t n_rows; /* rows of a window's values: n_bins, or 2 or 4 of sums */
 };
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);
 
+/* Values of windows that differ from their record's. Many come in pieces, of which each has the
+ * array of the window, too. */
+struct bioinfer_changed {
+    size_t first, n;     /* changes [first, first + n) of the record */
+    const float *values; /* [n, n_rows, n_tracks] */
+    const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
+};
+
 /* A FASTA with its index <path>.fai (samtools faidx), plain or compressed by bgzip with
- * <path>.gzi beside it. One thread at a time. */
+ * <path>.gzi beside it. */
 typedef struct bioinfer_genome bioinfer_genome;
 BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
@@ -811,8 +828,8 @@ BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, i
 /* Length of a contig by name; NOT_FOUND: the genome has none of it, and *length is 0. */
 BIOINFER_API int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig,
                                         int64_t *length);
-/* Bases [start, end), 0-based, as they stand, 'N' off the ends of the contig; a range wholly off
- * it is INVALID. */
+/* Bases [start, end) as they stand, 'N' off the ends of the contig; a range wholly off it is
+ * INVALID. */
 BIOINFER_API int bioinfer_genome_read(bioinfer_genome *genome, const char *contig, int64_t start,
                                       int64_t end, char *bases, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_genome_close(bioinfer_genome **genome);
@@ -821,7 +838,7 @@ BIOINFER_API void bioinfer_genome_close(bioinfer_genome **genome);
 struct bioinfer_locus {
     const char *chrom;
     const char *name;      /* the fourth column or ID; made from the place where that is '.' */
-    int64_t start, end;    /* 0-based, half-open; a variant: of its reference allele */
+    int64_t start, end;    /* [start, end); a variant: its reference allele */
     char strand;           /* '+', '-', '.' */
     const char *reference; /* "" for intervals */
     const char *alternative;
@@ -841,7 +858,7 @@ BIOINFER_API void bioinfer_loci_close(bioinfer_loci **loci);
 
 /* BigWig: values in bins of one size along contigs, with zoom levels. */
 typedef struct bioinfer_bigwig bioinfer_bigwig;
-/* Creates path when it is finished, never a part of it. */
+/* Creates path when it is finished, never a part of it. Closed without, it leaves no file. */
 BIOINFER_API int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
 /* n values from base `start` on of a contig of `length` bases; in any order, no bin twice. A
@@ -850,29 +867,43 @@ BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig
                                      int64_t start, int64_t bin_size, const float *values,
                                      int64_t n, struct bioinfer_error *err);
 BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
-BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig); /* without finish: no file */
+BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig);
 
-/* ---- 12 devices ------------------------------------------------------------------------------ */
+/* ---- 12 devices ----------------------------------------------------------------------------- */
 
 struct bioinfer_device {
     size_t struct_size;
-    char name[16];         /* what --device takes: "cpu" */
+    char name[16];         /* as --device takes it: "cpu" */
     char description[128]; /* "AMD EPYC, 2 threads, avx512" */
     int usable;
     char reason[160]; /* when not usable */
     uint64_t memory_size, memory_free;
 };
-/* Device number `index`, from 0; NOT_FOUND past the end. Absent drivers are listed with
- * usable = 0 and a reason. */
+/* Device number `index`; NOT_FOUND past the end. Absent drivers have usable = 0 and a reason. */
 BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
                                      struct bioinfer_device *device);
 
-/* ---- 13 alignment --------------------------------------------------------------------------- */
+/* ---- 13 align ------------------------------------------------------------------------------- */
+
+/* usage: align
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %d\n", r->id, (int)r->alignment->score) < 0;
+ *     }
+ *     ...
+ *     struct bioinfer_align_params params = BIOINFER_PARAMS(struct bioinfer_align_params);
+ *     struct bioinfer_record pair = {"pair", "", "HEAGAWGHEE", 10};
+ *     params.matrix = "BLOSUM62";
+ *     pair.target = "PAWHEAE";
+ *     pair.target_length = 7;
+ *     if (!(st = bioinfer_align_open(&task, ctx, &params, &err)))
+ *         st = bioinfer_task_compute(task, &pair, 1, take, NULL, &err);
+ *     bioinfer_task_close(&task); */
 
 /* Exact pairwise alignment of whole sequences: Needleman-Wunsch with linear or affine gaps, and
  * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend. */
 
-/* Ends that cost nothing; bits. With all of them no score is below 0, as nothing need be aligned. */
+/* Ends that cost nothing; bits. Where all are free, a score of 0 stands for nothing aligned. */
 enum bioinfer_align_end {
     BIOINFER_FREE_QUERY_BEGIN = 1,
     BIOINFER_FREE_QUERY_END = 2,
@@ -895,11 +926,11 @@ struct bioinfer_align_params {
                           * of several (N, R, ...) match nothing */
     int match, mismatch;   /* without a matrix; both 0 = 5 and -4 */
     int gap_open;          /* cost of a gap's first residue; 0 = 11 and 1 for both gaps */
-    int gap_extend;        /* of every further one: 0 ... gap_open. Were it more, a gap would cost
+    int gap_extend;        /* every further one: 0 ... gap_open. Were it more, a gap would cost
                           * more than two side by side, and its length say nothing of its cost */
     int scale;             /* every score of the matrix is multiplied by it, so that costs may be
                           * given in fractions of a point; 0 = 1 */
-    unsigned free_ends;    /* of enum bioinfer_align_end; 0 = global */
+    unsigned free_ends;    /* bits of enum bioinfer_align_end; 0 = global */
     int ties;              /* enum bioinfer_align_ties */
     int traceback;         /* non-zero: cigar and counts, not the score alone */
     uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
@@ -919,7 +950,7 @@ struct bioinfer_alignment {
     int status;          /* 0, or EMPTY, BAD_RESIDUE, LIMIT, NOMEM ... */
     const char *message; /* "" when status is 0 */
     int64_t score;       /* in 1/scale of a point */
-    /* With traceback; 0-based, end not included: all but what free ends left out. */
+    /* The rest needs traceback. Ranges leave out the free ends. */
     int64_t query_begin, query_end, target_begin, target_end;
     int64_t columns, identities, similarities, gaps; /* similarities: scores above 0 */
     const uint32_t *cigar; /* runs, length << 4 | op as in BAM: 1 I, 2 D, 7 =, 8 X */
@@ -928,9 +959,8 @@ struct bioinfer_alignment {
 };
 
 /* Opens the task that aligns each record's `sequence`, the query, with its `target`, and gives it
- * bioinfer_result.alignment. It needs no model, and uses the threads of the context, which stays
- * until the task is closed. params may be NULL. Nothing of a result depends on its company, on
- * threads or on the instruction set. */
+ * bioinfer_result.alignment. It needs no model. params may be NULL. Nothing of a result depends on
+ * its company, on threads or on the instruction set. */
 BIOINFER_API int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
                                      const struct bioinfer_align_params *params,
                                      struct bioinfer_error *err);
@@ -958,7 +988,7 @@ BIOINFER_API int bioinfer_align_stream(bioinfer_task *task,
                                        const struct bioinfer_align_stream *stream,
                                        struct bioinfer_error *err);
 
-/* What a GPU did since the task was opened; zeros on the CPU. */
+/* Figures of a GPU since the task was opened; zeros on the CPU. */
 struct bioinfer_align_profile {
     size_t struct_size;
     uint64_t uploads, jobs; /* jobs: units of work in them, of one or two pairs */
@@ -975,20 +1005,33 @@ BIOINFER_API int bioinfer_align_score(const bioinfer_task *task, char query, cha
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
 BIOINFER_API const char *bioinfer_align_matrix(int index);
 
-/* ---- 14 design: sequences for structures -------------------------------------------------- */
+/* ---- 14 design: sequences for structures ---------------------------------------------------- */
+
+/* usage: design
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->design ? printf(">%s\n%s\n", r->design->header, r->sequence) < 0 : 0;
+ *     }
+ *     ...
+ *     struct bioinfer_record *file = NULL;
+ *     if (!(st = bioinfer_record_read(&file, ctx, structure, &err)) &&
+ *         !(st = bioinfer_design_open(&task, model, NULL, &err)))
+ *         st = bioinfer_task_compute(task, file, 1, take, NULL, &err);
+ *     bioinfer_task_close(&task);
+ *     bioinfer_record_free(&file); */
 
 enum bioinfer_design_mode {
     BIOINFER_DESIGN_SAMPLE,               /* new sequences, and the score of the native one */
-    BIOINFER_DESIGN_SCORE,                /* of the native or given sequences */
+    BIOINFER_DESIGN_SCORE,                /* scores of the native or given sequences */
     BIOINFER_DESIGN_CONDITIONAL,          /* log p of each position given all others */
     BIOINFER_DESIGN_CONDITIONAL_BACKBONE, /* given the backbone, others decoded after it */
     BIOINFER_DESIGN_UNCONDITIONAL         /* given the backbone alone */
 };
 
 enum bioinfer_rng {
-    BIOINFER_RNG_NATIVE,    /* ours: the same on every device, in any batch and order */
-    BIOINFER_RNG_TORCH,     /* PyTorch's CPU streams, see docs/proteinmpnn.md */
-    BIOINFER_RNG_TORCH_MKL, /* those of builds with MKL's exponentials */
+    BIOINFER_RNG_NATIVE,    /* ours: the same on every device, in any company and order */
+    BIOINFER_RNG_TORCH,     /* PyTorch's CPU streams, for each structure those behind the last's */
+    BIOINFER_RNG_TORCH_MKL, /* the same, of builds with MKL's exponentials */
     BIOINFER_RNG_TORCH_CUDA /* PyTorch's CUDA streams */
 };
 
@@ -1000,14 +1043,13 @@ struct bioinfer_design_params {
     int64_t rng_skip; /* numbers PyTorch gives away while it makes the model; 0 = as many as the
                        * weights ask for */
     int no_rng_skip;  /* non-zero: none */
-    int n_sequences;  /* per structure and temperature; 0 = 1 */
+    int n_sequences;  /* for each structure and temperature; 0 = 1 */
     int per_draw;     /* sequences that share a draw of PyTorch's; 0 = 1 */
     const double *temperatures; /* NULL = 0.1 alone */
     int n_temperatures;
     double backbone_noise; /* angstrom */
-    const char *chains;    /* "A,B": those to design; NULL = all */
-    /* The reference's JSON, an object of structures by name; messages call it by its own name. NULL
-     * = none; each lives during the call that opens. */
+    const char *chains;    /* "A,B": the ones to design; NULL = all */
+    /* The reference's JSON: an object of structures by name on a line; NULL = none. */
     const struct bioinfer_text *chains_json, *fixed_json, *tied_json, *omit_json, *bias_json,
         *bias_residue_json, *pssm_json;
     int homooligomer;    /* non-zero: equal positions of the designed chains are tied */
@@ -1015,7 +1057,7 @@ struct bioinfer_design_params {
     double pssm_multi, pssm_threshold;
     int pssm_bias, pssm_log_odds;
     const struct bioinfer_text *sequences; /* SCORE: FASTA of sequences beside the native one,
-                                            * '/' between chains */
+                                              * '/' between chains */
     const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
     int transmembrane;               /* membrane weights: label of all residues not named */
     int64_t tokens_at_once, max_length, memory_limit; /* as in bioinfer_embed_params */
@@ -1027,12 +1069,28 @@ struct bioinfer_design_params {
 };
 
 /* Opens the task that gives each record, whose sequence is the text of a PDB or mmCIF file, plain
- * or in gzip, its sequences: a piece each, with bioinfer_result.design. UNSUPPORTED: the model is of
- * no family that designs. A structure that cannot be used gives one piece with its status, which comes
- * last when some sequences were made before. Memory does not grow with the number of sequences. */
+ * or in gzip, its sequences: a piece each, with bioinfer_result.design. A structure that cannot be
+ * used gives one piece with its status, which comes last when some sequences were made before.
+ * Memory does not grow with the number of sequences. params may be NULL. UNSUPPORTED: the model is
+ * of no family that designs. */
 BIOINFER_API int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_design_params *params,
                                       struct bioinfer_error *err);
+
+/* One sequence of a structure. Arrays are those of all its tokens, `length` of the result, designed
+ * chains first. log p [length, 21] is the array "log-probs"; where the sequence was drawn, "probs"
+ * has what it was drawn from. */
+struct bioinfer_design {
+    const char *header;      /* as the reference writes it, without '>' */
+    const char *sequence_id; /* to score: the name of a sequence given; NULL = none was */
+    int is_native;           /* the sequence of the file */
+    int sample;              /* from 1, counted by temperature, or by sequence that is scored */
+    double temperature;
+    float score, global_score, recovery;
+    const char *chain_order;         /* "A B" */
+    const int32_t *codes;            /* [length] index into ACDEFGHIKLMNPQRSTVWYX */
+    const float *mask, *design_mask; /* [length] */
+};
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The usages that include/bioinfer.h shows, compiled as C11, C++17 and C++20 and run.
+
+    usages.py ROOT LIBRARY COMMAND [COMPILER_FLAG...]
+
+A usage is a comment that begins with "usage: TASK". Code before its dots stands outside of a
+function, code behind them within one. It has at most 12 lines, and the program that it becomes
+prints what is known otherwise: golden values, or what the command gives.
+"""
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT, LIBRARY, COMMAND = sys.argv[1:4] if len(sys.argv) > 3 else (None, None, None)
+TASKS = ('embed', 'score', 'tracks', 'design', 'align')
+MOST_LINES = 12
+LANGUAGES = (('cc', 'c', 'c11'), ('c++', 'cpp', 'c++17'), ('c++', 'cpp', 'c++20'))
+
+HEAD = '''#include <bioinfer.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bioinfer_context *ctx;
+static bioinfer_model *model;
+static bioinfer_reader *reader;
+static bioinfer_task *task;
+static struct bioinfer_error err;
+static const char *structure;
+static char bases[1 << 20];
+static size_t n_bases;
+static int st;
+'''
+
+MAIN = '''
+/* arguments: task, weights ("-" = none), input */
+int main(int argc, char **argv)
+{
+    struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params);
+    struct bioinfer_record record;
+    const char *name = argv[1];
+
+    if (argc != 4)
+        return 2;
+    params.device = "cpu";
+    params.positions = name[0] == 't' ? "formula-pt" : NULL;
+    structure = argv[3];
+    if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
+        (argv[2][0] != '-' && (st = bioinfer_model_open(&model, ctx, argv[2], &params, &err))))
+        goto out;
+    if (name[0] == 'e' || name[0] == 't')
+        st = bioinfer_reader_open(&reader, ctx, argv[3], NULL, &err);
+    if (!st && name[0] == 't' && bioinfer_reader_next(reader, &record, &err) == 1)
+        for (; n_bases < record.length && n_bases < sizeof bases; n_bases++)
+            bases[n_bases] = record.sequence[n_bases];
+    if (st)
+        goto out;
+    %sout:
+    if (st)
+        fprintf(stderr, "%%s: %%s: %%s\\n", name, bioinfer_status_name(st), err.text);
+    bioinfer_reader_close(&reader);
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
+    return st != 0;
+}
+'''
+
+
+def usages():
+    """{task: (code outside of a function, code within one)}"""
+    with open(os.path.join(ROOT, 'include', 'bioinfer.h'), encoding='utf-8') as file:
+        text = file.read()
+    found = {}
+    for task, body in re.findall(r'^/\* usage: (\w+)\n(.*?) \*/$', text, re.S | re.M):
+        lines = [re.sub(r'^ \*(?:     )?', '', line) for line in body.splitlines()]
+        assert lines.count('...') == 1, '%s: no line of dots' % task
+        n_lines = len(lines) - 1
+        assert n_lines <= MOST_LINES, '%s: %d lines, at most %d' % (task, n_lines, MOST_LINES)
+        dots = lines.index('...')
+        assert task not in found, '%s: there are two' % task
+        found[task] = '\n'.join(lines[:dots]), '\n'.join(lines[dots + 1:])
+    assert set(found) == set(TASKS), 'usages of %s, expected %s' % (sorted(found), TASKS)
+    return found
+
+
+def program():
+    """One program of all usages: the first letter of its first argument picks one."""
+    text, calls = HEAD, ''
+    for task, (outside, within) in usages().items():
+        text += '\n#define take take_%s\n%s\n\nstatic void run_%s(void)\n{\n%s\n}\n#undef take\n' % (
+            task, outside, task, within)
+        calls += "if (name[0] == '%s')\n        run_%s();\n    " % (task[0], task)
+    return text + MAIN % calls
+
+
+def run(*args):
+    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert not done.returncode, '%s: exit %d\n%s' % (' '.join(args), done.returncode, done.stderr)
+    return done.stdout
+
+
+def build(folder, compiler, suffix, standard, flags):
+    source = os.path.join(folder, 'usages.' + suffix)
+    out = os.path.join(folder, 'usages_' + standard.replace('+', 'p'))
+    with open(source, 'w', encoding='utf-8') as file:
+        file.write(program())
+    run(compiler, '-std=' + standard, '-Wall', '-Wextra', '-Werror', '-Wno-unused-parameter',
+        '-Wno-missing-field-initializers', *flags, '-I', os.path.join(ROOT, 'include'), source,
+        '-o', out, LIBRARY, '-Wl,-rpath,' + os.path.dirname(LIBRARY))
+    return out
+
+
+def first_float(path):
+    """The first value of an array of float32 in a .npy file."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    assert b"'descr': '<f4'" in data[:128], path
+    return struct.unpack_from('<f', data, 10 + struct.unpack_from('<H', data, 8)[0])[0]
+
+
+def near(what, got, expected):
+    assert abs(float(got) - expected) < 2e-3 * max(1, abs(expected)), \
+        '%s: %s, expected %.4f' % (what, got, expected)
+
+
+TINY = os.path.join(ROOT or '', 'share', 'bioinfer-tiny')
+FASTA = os.path.join(TINY, 'golden', 'sequences.fasta')
+ENFORMER = os.path.join(ROOT or '', 'tests', 'golden', 'enformer', 'half')
+MPNN = os.path.join(ROOT or '', 'share', 'proteinmpnn', 'proteinmpnn_v_48_020.mpnn')
+PDB = os.path.join(ROOT or '', 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
+INPUTS = {'embed': (TINY, FASTA), 'score': (TINY, '-'),
+          'tracks': (ENFORMER, os.path.join(ENFORMER, 'window.fa')), 'design': (MPNN, PDB),
+          'align': ('-', '-')}
+
+
+def write(path, text):
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+    return path
+
+
+def check_embed(said, folder):
+    rows = run(COMMAND, 'embed', FASTA, '--weights', TINY, '--device', 'cpu', '--format', 'tsv')
+    rows = [line.split('\t') for line in rows.splitlines()]
+    lines = said.splitlines()
+    assert len(lines) == len(rows) - 1 > 2, said
+    for line, row in zip(lines, rows[1:]):
+        assert line.split()[0] == row[0], (line, row[0])
+        near('embed ' + row[0], line.split()[1], float(row[rows[0].index('d0')]))
+
+
+def check_score(said, folder):
+    wild_type = write(os.path.join(folder, 'wild.fa'), '>wild\nMKTAYIAKQRQISFVKSHFSRQ\n')
+    table = write(os.path.join(folder, 'mutants.csv'), 'mutant\nK2G:T3W\n')
+    out = run(COMMAND, 'score', wild_type, '--weights', TINY, '--device', 'cpu', '--mutations', table,
+              '--method', 'masked-marginals')
+    near('score', said.split()[-1], float(re.split(r'[,\t]', out.splitlines()[-1])[-1]))
+
+
+def check_tracks(said, folder):
+    near('tracks', said.split()[1], first_float(os.path.join(ENFORMER, 'human.npy')))
+
+
+def check_design(said, folder):
+    assert said.count('>') == 2, said
+    assert said == run(COMMAND, 'proteinmpnn', PDB, '--weights', MPNN, '--device', 'cpu'), said
+
+
+def check_align(said, folder):
+    files = [write(os.path.join(folder, name), '>%s\n%s\n' % (name, letters))
+             for name, letters in (('a', 'HEAGAWGHEE'), ('b', 'PAWHEAE'))]
+    rows = run(COMMAND, 'align', *files, '--matrix', 'BLOSUM62').splitlines()
+    score = rows[1].split('\t')[rows[0].lstrip('#').split('\t').index('score')]
+    assert said == 'pair %s\n' % score, (said, rows)
+
+
+def main():
+    if not COMMAND:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        first = {}
+        for compiler, suffix, standard in LANGUAGES:
+            if not shutil.which(compiler):
+                print('skipped: no %s' % compiler)
+                sys.exit(77)
+            out = build(folder, compiler, suffix, standard, sys.argv[4:])
+            for task, inputs in INPUTS.items():
+                said = run(out, task, *inputs)
+                if task not in first:
+                    globals()['check_' + task](said, folder)
+                    first[task] = said
+                assert said == first[task], '%s as %s: %s' % (task, standard, said)
+    print('%d usages, each as C11, C++17 and C++20' % len(first))
+
+
+if __name__ == '__main__':
+    main()
