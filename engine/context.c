@@ -1,6 +1,7 @@
 /* context.c - contexts, models and devices: opening, closing, describing. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,25 +162,59 @@ static bool runs_from_build(const struct bi_env *env)
            (dladdr(&here, &library) && library.dli_fname && in_build(env, library.dli_fname));
 }
 
-/* Weights that come with bioinfer: installed, or in the source tree. *out is allocated; NULL when
- * there are none of that name. */
+/* Gives the real path of the file that this code was loaded from, a program or a library, up to and
+ * with the last '/'. NULL: the system does not say. */
+static char *own_folder(const struct bi_env *env)
+{
+    static const char here;
+    Dl_info library;
+    struct link_map *map = NULL;
+    char *path = NULL;
+    if (!dladdr1(&here, &library, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return NULL;
+    /* the program itself has no name in the list of what is loaded */
+    if (bi_path_real(&path, env, map->l_name[0] ? map->l_name : "/proc/self/exe", NULL))
+        return NULL;
+    strrchr(path, '/')[1] = '\0';
+    return path;
+}
+
+/* Gives the path of weights that come with bioinfer: beside the folder of the program or of the
+ * library, so that a tree that was moved finds its own, where they were to be installed, or in the
+ * source tree. *out is allocated; NULL when there are none of that name. */
 static int shipped_path(char **out, const struct bi_env *env, const char *name,
                         struct bioinfer_error *err)
 {
-    static const char *const places[] = {BI_DATADIR "/bioinfer/", BI_SOURCE_ROOT "/share/"};
-    const size_t n = runs_from_build(env) ? 2 : 1;
+    char *own = own_folder(env);
+    const struct {
+        const char *folder, *below;
+    } places[] = {
+        {own, "../share/bioinfer/"},    /* where it lies in bin/ or lib/ */
+        {own, "../../share/bioinfer/"}, /* where it lies in lib/x86_64-linux-gnu/ */
+        {BI_DATADIR, "/bioinfer/"},
+        {runs_from_build(env) ? BI_SOURCE_ROOT : NULL, "/share/"},
+    };
+    int st = 0;
     *out = NULL;
-    for (size_t i = 0; i < n; i++) {
-        size_t size = strlen(places[i]) + strlen(name) + 1;
-        if (!(*out = bi_alloc(env, size)))
-            return bi_fail(err, BIOINFER_NOMEM, "path");
-        snprintf(*out, size, "%s%s", places[i], name);
-        if (bi_path_exists(*out))
-            return 0;
-        bi_free(env, *out);
-        *out = NULL;
+    for (size_t i = 0; !*out && i < BI_COUNT(places); i++) {
+        char *path;
+        size_t size;
+        if (!places[i].folder)
+            continue;
+        size = strlen(places[i].folder) + strlen(places[i].below) + strlen(name) + 1;
+        if (!(path = bi_alloc(env, size))) {
+            st = bi_fail(err, BIOINFER_NOMEM, "path");
+            break;
+        }
+        snprintf(path, size, "%s%s%s", places[i].folder, places[i].below, name);
+        if (bi_path_exists(path))
+            st = bi_path_real(out, env, path, err);
+        bi_free(env, path);
+        if (st)
+            break;
     }
-    return 0;
+    bi_free(env, own);
+    return st;
 }
 
 /* What people call the weights: "org/name" of the hub (also from a path into its cache), the

@@ -66,9 +66,16 @@ def main(meson, build, root, folder):
     run(exe[0], "esm2", fasta, "--weights", model, "-o", out)
     assert os.path.getsize(out) > 12 * 1280
 
-    # what is installed does not look into the tree that it was built from
+    # a tree finds its own weights wherever it lies, by the place of the program ...
+    moved = os.path.join(folder, "a moved tree")
+    shutil.copytree(os.path.dirname(os.path.dirname(exe[0])), moved, symlinks=True)
+    command = [os.path.join(moved, "bin", "bioinfer"), "esm2", fasta, "--weights", "tiny", "-o", out]
+    run(*command)
+    assert os.path.realpath(moved) + "/share/" in run(command[0], "info", "tiny")
+    # ... and does not look into the one that it was built from
+    shutil.rmtree(os.path.join(moved, "share"))
     if not os.path.exists("/usr/local/share/bioinfer") and not os.path.exists("/usr/share/bioinfer"):
-        for command in ([exe[0], "info", "tiny"], [exe[0], "esm2", fasta, "--weights", "tiny", "-o", out]):
+        for command in ([command[0], "info", "tiny"], command):
             p = subprocess.run(command, capture_output=True, text=True)
             assert p.returncode in (65, 66, 78) and "tiny: no such file" in p.stderr, (command, p.stdout, p.stderr)
 
