@@ -38,9 +38,9 @@ import tokenize
 C_SUFFIXES = ('.c', '.h', '.inc', '.cu', '.cpp')
 # Folders that are part of the product; the others are its tests, examples and documents.
 PRODUCT = ('base', 'cli', 'engine', 'graph', 'include', 'jobs', 'kernels', 'lib', 'loaders',
-           'models', 'ops', 'report', 'tasks', 'writers')
+           'models', 'ops', 'python', 'report', 'tasks', 'writers')
 KNOWS_OPS = ('ops/', 'models/', 'graph/rules', 'kernels/gpu/')
-NOT_OPS = ('cli/', 'include/', 'loaders/', 'report/', 'writers/')
+NOT_OPS = ('cli/', 'include/', 'loaders/', 'python/', 'report/', 'writers/')
 COMMON_OPS = ('COPY', 'ADD', 'FILL', 'COUNT')
 FAMILIES = re.compile(
     r'esm[-_ ]?2|esm[ _]?c(?![a-z])|esm\+\+|prot_?bert|prot_?t5|prost_?t5|antiberty|enformer'

@@ -30,6 +30,8 @@ ARROWS = {
                'include'},
     'lib': set(),
     'cli': {'include', 'base'},
+    'python': {'include'},
+    'packaging': set(),
     'examples': {'include'},
     'bench': {'include', 'kernels', 'base'},
 }
@@ -44,6 +46,7 @@ ONLY = {
     ('bench', 'base'): {'base/team.h'},
     ('cli', 'include'): {'include/bioinfer.h'},
     ('cli', 'base'): {'base/temp.h'},  # one maker of temporary files; libc alone
+    ('python', 'include'): {'include/bioinfer.h'},
     ('examples', 'include'): {'include/bioinfer.h'},
 }
 

@@ -1,0 +1,67 @@
+"""bioinfer: biological foundation models from Python.
+
+    import bioinfer
+    with bioinfer.open("tiny") as m:
+        for r in m.embed(["MKTAYIAKQR", "GSHMSLFDFF"], include="per-residue"):
+            print(r.id, r.array.shape)
+
+Arrays are NumPy's, over memory that the library filled. docs/python.md explains it all.
+"""
+from typing import Any, Dict, List, NamedTuple
+
+from . import _core
+from ._align import Alignment, align
+from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Misuse, NotFound,
+                      OutOfMemory, RecordError, Status, Unsupported)
+from ._model import Model, new_context
+from ._model import open_model as open
+from ._results import Design, Embedding, Result, Results, Score, Tracks
+from ._sources import read_fasta
+
+__version__: str = _core.version()
+
+
+class Device(NamedTuple):
+    """A device that `open(device=...)` takes; `reason` says why it is not usable."""
+
+    name: str
+    description: str
+    usable: bool
+    reason: str
+    memory_size: int
+    memory_free: int
+
+
+def devices() -> List[Device]:
+    """Devices of this machine, usable or not."""
+    return [Device(*device) for device in _all(new_context(1).device)]
+
+
+def families() -> Dict[str, str]:
+    """Families of models that this build knows: {name: what it is}."""
+    return {name: summary for name, summary, _ in _all(_core.family)}
+
+
+def matrices() -> List[str]:
+    """Built-in substitution matrices of `align()`."""
+    return _all(_core.align_matrix)
+
+
+def info(path: Any) -> str:
+    """Says what a file is, by its content: weights, outputs, sequences. As `bioinfer info`."""
+    return new_context(1).file_info(path if isinstance(path, str) else path.__fspath__())
+
+
+def _all(get: Any) -> List[Any]:
+    found: List[Any] = []
+    value = get(0)
+    while value is not None:
+        found.append(value)
+        value = get(len(found))
+    return found
+
+
+__all__ = ["Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding", "Error",
+           "Forked", "InvalidArgument", "Misuse", "Model", "NotFound", "OutOfMemory", "RecordError",
+           "Result", "Results", "Score", "Status", "Tracks", "Unsupported", "align", "devices",
+           "families", "info", "matrices", "open", "read_fasta"]

@@ -1,0 +1,330 @@
+"""Models: open one, and ask tasks of it."""
+import logging
+import os
+import threading
+from types import TracebackType
+from typing import (Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Type,
+                    Union)
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument, Misuse, Status
+from ._results import Design, Embedding, Progress, Result, Results, Score, Tracks, task_key
+from ._sources import Sequences, is_path, read_fasta, record_of, structures
+
+log = logging.getLogger("bioinfer")
+LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
+
+METHODS = {"masked-marginals": 0, "wt-marginals": 1}
+MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}
+RNGS = {"native": 0, "torch": 1, "torch-mkl": 2, "torch-cuda": 3}
+SUMS = {None: 0, "sums": 1, "sums-and-logs": 2}
+
+
+def to_log(level: int, text: str) -> None:
+    log.log(LEVELS[level] if 0 <= level < len(LEVELS) else logging.INFO, "%s", text)
+
+
+def choice(what: str, value: Any, choices: Mapping[Any, int]) -> int:
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        names = ", ".join(repr(name) for name in choices)
+        raise InvalidArgument(f"{what}: {value!r} is none of {names}",
+                              Status.INVALID_ARGUMENT) from None
+
+
+def include_bits(include: Union[str, Iterable[str], None]) -> int:
+    """"mean,contacts", or a list of such names, as the library counts them; None = 0."""
+    bits = 0
+    names: Iterable[str] = include.split(",") if isinstance(include, str) else include or ()
+    for name in names:
+        bit = _core.include_bit(name.strip())
+        if not bit:
+            raise InvalidArgument(f"include: no kind is called '{name}'", Status.INVALID_ARGUMENT)
+        bits |= bit
+    return bits
+
+
+def new_context(threads: int = 0, cpu_mask: Optional[str] = None) -> "_core.Context":
+    return _core.Context({"n_threads": threads, "cpu_mask": cpu_mask}, to_log)
+
+
+def chosen(**params: Any) -> Dict[str, Any]:
+    """Options that were given; lists as tuples, so that they tell tasks apart."""
+    return {name: tuple(value) if isinstance(value, (list, np.ndarray)) else value
+            for name, value in params.items() if value is not None}
+
+
+class Model:
+    """Weights that were opened. `bioinfer.open()` makes one.
+
+    Any number of threads may use a model at the same time, each call computes with `threads`
+    threads. A model belongs to the process that opened it. Close it with `close()` or use it in a
+    `with` block; iterations that are under way keep what they need until they end.
+    """
+
+    MAX_IDLE = 8  # tasks that wait for their next call, with their buffers
+
+    def __init__(self, weights: Optional[str], context: "_core.Context", params: Dict[str, Any]):
+        self._context = context
+        self._opened: Optional["_core.Model"] = _core.Model(context, weights, params)
+        self._idle: Dict[Any, List["_core.Task"]] = {}
+        self._lock = threading.Lock()
+        self._letters: Optional["np.ndarray"] = None
+        self.info: Dict[str, Any] = self._opened.info()
+
+    # ---- life ----
+
+    @property
+    def _core(self) -> "_core.Model":
+        if self._opened is None:
+            raise Misuse("the model is closed", Status.MISUSE)
+        return self._opened
+
+    def close(self) -> None:
+        """Gives the memory back. Further calls raise Misuse."""
+        with self._lock:
+            self._idle.clear()
+            self._opened = None
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a model cannot be pickled: open it in the process that uses it")
+
+    def __repr__(self) -> str:
+        state = "" if self._opened else ", closed"
+        return (f"<bioinfer.Model {self.info['name']!r}, {self.info['architecture']}, "
+                f"{self.info['device']}, {self.info['precision']}{state}>")
+
+    def _take(self, key: Any, name: str, params: Dict[str, Any]) -> "_core.Task":
+        """A task for one call: one that waits, or a new one."""
+        model = self._core
+        with self._lock:
+            waiting = self._idle.get(key)
+            if waiting:
+                return waiting.pop()
+        return _core.Task(model, name, params)
+
+    def _give(self, key: Any, task: "_core.Task") -> None:
+        with self._lock:
+            if self._opened is None:
+                return
+            waiting = self._idle.setdefault(key, [])
+            waiting.append(task)
+            if len(waiting) > 1 or len(self._idle) > 1:
+                self._trim(key)
+
+    def _trim(self, key: Any) -> None:
+        """Forgets tasks that wait, first those that were used longest ago."""
+        self._idle[key] = self._idle.pop(key)
+        while sum(map(len, self._idle.values())) > self.MAX_IDLE:
+            oldest = next(iter(self._idle))
+            self._idle[oldest].pop(0)
+            if not self._idle[oldest]:
+                del self._idle[oldest]
+
+    # ---- facts ----
+
+    @property
+    def family(self) -> str:
+        return self.info["family"]
+
+    @property
+    def name(self) -> str:
+        return self.info["name"]
+
+    @property
+    def width(self) -> int:
+        return self.info["width"]
+
+    @property
+    def n_layers(self) -> int:
+        return self.info["n_layers"]
+
+    @property
+    def device(self) -> str:
+        return self.info["device"]
+
+    @property
+    def threads(self) -> int:
+        return self._context.threads()
+
+    def fingerprint(self) -> str:
+        """All that decides this model's numbers, as 49 characters; reads all weights once."""
+        return self._core.fingerprint()
+
+    @property
+    def vocabulary(self) -> List[str]:
+        """Symbols of the tokens, the columns of logits and of log p."""
+        return [self._core.token(i) or "" for i in range(self.info["vocab_size"])]
+
+    @property
+    def heads(self) -> Dict[str, int]:
+        """Heads of a model of DNA windows: {name: number of tracks}."""
+        found: Dict[str, int] = {}
+        head = self._core.head(0)
+        while head is not None:
+            found[head[0]] = head[1]
+            head = self._core.head(len(found))
+        return found
+
+    def _token_ids(self, sequence: str) -> "np.ndarray":
+        if self._letters is None:
+            ids = {token: i for i, token in enumerate(self.vocabulary) if len(token) == 1}
+            self._letters = np.full(256, ids.get("X", 0), np.intp)
+            for letter, i in ids.items():
+                if letter.isascii():
+                    self._letters[ord(letter)] = i
+        return self._letters[np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)]
+
+    # ---- tasks ----
+
+    def run(self, task: str, records: Sequences, *, raw: bool = False,
+            progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+            **params: Any) -> "Results[Result]":
+        """Any task of the library by its name, with the fields of its parameters in bioinfer.h as
+        options. The methods below are this with words for numbers."""
+        return Results(self, task, chosen(**params), records, Result, raw, progress, max_bytes)
+
+    def prepare(self, task: str = "embed", **params: Any) -> None:
+        """Loads the weights that a task needs now, instead of with its first record."""
+        params = chosen(**params)
+        key = task_key(task, params)
+        taken = self._take(key, task, params)
+        try:
+            taken.prepare()
+        finally:
+            self._give(key, taken)
+
+    def embed(self, sequences: Sequences, include: Union[str, Iterable[str], None] = None, *,
+              layers: Optional[Sequence[int]] = None, raw_residues: bool = False,
+              max_length: Optional[int] = None, tokens_at_once: Optional[int] = None,
+              memory_limit: Optional[int] = None, progress: Optional[Progress] = None,
+              max_bytes: int = 1 << 28) -> "Results[Embedding]":
+        """Embeddings and other arrays of sequences.
+
+        `sequences` is the path of a FASTA file, or an iterable of sequences, of pairs (id,
+        sequence), of Biopython records, or a dict; `include` names kinds: "mean", "per-residue",
+        "bos", "logits", "contacts", "attentions", "head", "class-logits" (None: as the command
+        does). `layers` are those wanted, negative ones from the end.
+
+        Nothing is computed before the results are asked for. `progress(records, residues)` is
+        called now and then; what it raises ends the run. About `max_bytes` of results are in
+        memory at a time besides those the caller keeps.
+        """
+        params = chosen(include=include_bits(include) or None, layers=layers,
+                        raw_residues=int(raw_residues), max_length=max_length,
+                        tokens_at_once=tokens_at_once, memory_limit=memory_limit)
+        return Results(self, "embed", params, sequences, Embedding, raw_residues, progress,
+                       max_bytes)
+
+    def score(self, sequences: Sequences, method: str = "masked-marginals", *,
+              mutations: Union[Sequence[str], Mapping[str, Sequence[str]], None] = None,
+              offset: int = 1, raw_residues: bool = False, max_length: Optional[int] = None,
+              progress: Optional[Progress] = None) -> "Results[Score]":
+        """log p of residues by a masked language model: `method` is "masked-marginals" (each
+        position masked in a pass of its own) or "wt-marginals" (one pass).
+
+        With `mutations`, a list or {id: list}, only the positions that these touch are computed;
+        `result.mutation("A12G")` is the score of one.
+        """
+        params = chosen(method=choice("method", method, METHODS), raw_residues=int(raw_residues),
+                        max_length=max_length)
+        if mutations is not None:
+            sequences = self._with_positions(sequences, mutations, offset)
+        return Results(self, "score", params, sequences, lambda raw: Score(raw, self),
+                       raw_residues, progress, 1 << 28, 1024)
+
+    @staticmethod
+    def _with_positions(sequences: Sequences, mutations: Any, offset: int) -> Iterator[Any]:
+        items: Iterable[Any] = (read_fasta(sequences) if is_path(sequences) else
+                                sequences.items() if isinstance(sequences, Mapping) else sequences)
+        for ordinal, item in enumerate(items):
+            name, sequence = record_of(item, ordinal)[:2]
+            wanted = mutations.get(name, ()) if isinstance(mutations, Mapping) else mutations
+            positions = sorted({position for mutation in wanted
+                                for position in _core.mutation_positions(mutation, offset)})
+            yield name, sequence, positions
+
+    def tracks(self, windows: Sequences, *, head: Optional[str] = None,
+               tracks: Optional[Sequence[int]] = None, shifts: Optional[Sequence[int]] = None,
+               reverse_complement: bool = False, sums: Optional[str] = None,
+               memory_limit: Optional[int] = None, progress: Optional[Progress] = None,
+               max_bytes: int = 1 << 28) -> "Results[Tracks]":
+        """Tracks [bins, tracks] of windows of DNA, which have the length that `tracks_info()` says.
+
+        A window may be a tuple (id, bases, None, changes): each change (first, bases) makes
+        another window, whose tracks are in `result.changed`.
+        """
+        return Results(self, "tracks", self._tracks_params(head, tracks, shifts, reverse_complement,
+                                                           sums, memory_limit),
+                       windows, Tracks, True, progress, max_bytes, 1)
+
+    @staticmethod
+    def _tracks_params(head: Any, tracks: Any, shifts: Any, reverse_complement: Any, sums: Any,
+                       memory_limit: Any) -> Dict[str, Any]:
+        return chosen(head=head, tracks=tracks, shifts=shifts,
+                      reverse_complement=int(reverse_complement),
+                      sums=choice("sums", sums, SUMS), memory_limit=memory_limit)
+
+    def tracks_info(self, *, head: Optional[str] = None,
+                    tracks: Optional[Sequence[int]] = None) -> Dict[str, Any]:
+        """Bases of a window, size and number of bins, number of tracks."""
+        params = self._tracks_params(head, tracks, None, False, None, None)
+        key = task_key("tracks", params)
+        task = self._take(key, "tracks", params)
+        try:
+            return task.tracks_info()
+        finally:
+            self._give(key, task)
+
+    def design(self, source: Any, n: int = 1, *, temperature: Union[float, Sequence[float]] = 0.1,
+               seed: int = 37, mode: str = "sample", rng: str = "native",
+               chains: Optional[str] = None, omit_aa: Optional[str] = None,
+               homooligomer: bool = False, progress: Optional[Progress] = None,
+               **params: Any) -> "Results[Design]":
+        """Sequences for protein structures: `n` for each structure and temperature, and the native
+        one with its score. `source` is the path of a PDB or mmCIF file or of a folder, or an
+        iterable of paths and of pairs (id, text). Further options are the fields of
+        bioinfer_design_params."""
+        temperatures = (temperature,) if isinstance(temperature, (int, float)) else temperature
+        params = chosen(n_sequences=n, temperatures=tuple(map(float, temperatures)), seed=seed,
+                        mode=choice("mode", mode, MODES), rng=choice("rng", rng, RNGS),
+                        chains=chains, omit_aa=omit_aa, homooligomer=int(homooligomer), **params)
+        return Results(self, "design", params, _Lazy(source), Design, True, progress, 1 << 28,
+                       1 << 18)
+
+
+class _Lazy:
+    """Structures of a source, read again by each iteration."""
+
+    def __init__(self, source: Any):
+        self.source = source
+
+    def __iter__(self) -> Iterator[Tuple[str, bytes]]:
+        return structures(self.source)
+
+
+def open_model(weights: Union[str, "os.PathLike[str]", None] = None, *,
+               family: Optional[str] = None, device: Optional[str] = None,
+               precision: Optional[str] = None, threads: int = 0,
+               cpu_mask: Optional[str] = None, **params: Any) -> Model:
+    """Opens weights: a file, a folder in Hugging Face layout, a hub name ("org/name") that is in
+    the user's cache, or "tiny", the small model that comes with bioinfer. None with a `family`:
+    its usual weights. Nothing is ever fetched.
+
+    `device` is "cpu", "cuda:0", "hip:0" or "auto" (default: the first GPU that fits, else the
+    CPU), `precision` "fp32" or "fp16", `threads` the number of CPU threads of each call (0: all
+    processors this process may use). Further options are the fields of bioinfer_model_params.
+    """
+    options = chosen(family=family, device=device, precision=precision, **params)
+    return Model(None if weights is None else os.fspath(weights), new_context(threads, cpu_mask),
+                 options)

@@ -1,0 +1,335 @@
+"""Results: what a task gives for each record, and ways to keep many of them."""
+import collections.abc
+from typing import Any, Callable, Dict, Generic, Iterator, List, Optional, Tuple, TypeVar, Union
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument, Status, error_of
+from ._sources import Pace, Sequences, blocks
+
+F32 = np.dtype(np.float32)
+I32 = np.dtype(np.int32)
+CODES = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWYX", dtype="S1")
+Key = Union[str, Tuple[str, int]]
+Progress = Callable[[int, int], Any]
+
+
+def array_of(values: Any, shape: Tuple[int, ...], dtype: "np.dtype" = F32) -> "np.ndarray":
+    """The array over memory that the library filled; nothing is copied."""
+    return np.frombuffer(values, dtype).reshape(shape)
+
+
+class Result(collections.abc.Mapping):
+    """The result of a task for one record: a mapping of names to arrays.
+
+    The names are kinds ("mean"), or pairs (kind, layer) where several layers were asked for. A
+    record that has no result has a `status` other than OK and a `message`; asking it for an array
+    raises RecordError.
+    """
+
+    __slots__ = ("ordinal", "id", "length", "status", "message", "description", "labels", "arrays",
+                 "texts", "sequence", "_raw", "__weakref__")
+
+    def __init__(self, raw: Tuple[Any, ...]):
+        (self.ordinal, self.id, self.length, self.status, self.message, self.description,
+         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers) = raw
+        self._raw = raw
+        self.arrays: Dict[Key, "np.ndarray"] = {}
+        for kind, layer, values, shape in arrays:
+            key = kind if n_layers <= 1 or layer < 0 else (kind, layer)
+            self.arrays[key] = np.frombuffer(values, F32).reshape(shape)
+        if self.status:
+            self.status = Status(self.status)
+
+    @property
+    def ok(self) -> bool:
+        return not self.status
+
+    def check(self) -> "Result":
+        """The result itself; raises RecordError where the record has none."""
+        if self.status:
+            raise error_of(self.status, f"record '{self.id}': {self.message}")
+        return self
+
+    def __getitem__(self, key: Key) -> "np.ndarray":
+        self.check()
+        return self.arrays[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    @property
+    def array(self) -> "np.ndarray":
+        """The one array of the result."""
+        self.check()
+        if len(self.arrays) != 1:
+            raise InvalidArgument(f"record '{self.id}' has {len(self.arrays)} arrays: "
+                                  f"{', '.join(map(str, self.arrays))}",
+                                  Status.INVALID_ARGUMENT)
+        return next(iter(self.arrays.values()))
+
+    # a result is itself alone, whatever its arrays
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> "np.ndarray":
+        array = self.array
+        return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+
+    def __repr__(self) -> str:
+        what = (f"status={self.status.name}" if self.status else
+                ", ".join(f"{key}: {'x'.join(map(str, a.shape))}"
+                          for key, a in self.arrays.items()))
+        return f"<{type(self).__name__} {self.id!r}, length {self.length}, {what}>"
+
+    def row(self) -> Dict[str, Any]:
+        """Scalars of the record, for a table."""
+        return {"id": self.id, "length": self.length,
+                "status": self.status.name.lower() if self.status else "ok",
+                "message": self.message}
+
+
+class Embedding(Result):
+    """Arrays of one sequence."""
+
+    __slots__ = ()
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        if self.labels is not None:
+            row["labels"] = self.labels
+        return row
+
+
+class Score(Result):
+    """log p over the vocabulary at every position of one sequence: `log_probs`, [length, V]."""
+
+    __slots__ = ("_model", "_own")
+
+    def __init__(self, raw: Tuple[Any, ...], model: Any):
+        super().__init__(raw)
+        self._model = model
+        self._own: Optional["np.ndarray"] = None
+
+    @property
+    def log_probs(self) -> "np.ndarray":
+        return self["log-probs"]
+
+    @property
+    def own(self) -> "np.ndarray":
+        """log p of the record's own residue at each position, [length]."""
+        if self._own is None:
+            ids = self._model._token_ids(self.sequence)
+            self._own = self.log_probs[np.arange(len(ids)), ids]
+        return self._own
+
+    @property
+    def pseudo_log_likelihood(self) -> float:
+        return float(self.own.sum(dtype=np.float64))
+
+    @property
+    def pseudo_perplexity(self) -> float:
+        return float(np.exp(-self.own.mean(dtype=np.float64)))
+
+    def mutation(self, mutation: str, offset: int = 1) -> float:
+        """log p(mutant) - log p(wild type), summed over terms: "A12G", "A12G:K15R"."""
+        self.check()
+        return self._model._core.mutation_score(self.id, self.sequence, self._raw[9][0][2],
+                                                mutation, offset)
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row["pseudo_log_likelihood"] = self.pseudo_log_likelihood if self.ok else float("nan")
+        row["pseudo_perplexity"] = self.pseudo_perplexity if self.ok else float("nan")
+        return row
+
+
+class Tracks(Result):
+    """Tracks of one window of DNA: `tracks`, [bins, tracks]."""
+
+    __slots__ = ()
+
+    @property
+    def tracks(self) -> "np.ndarray":
+        return self["tracks"]
+
+    @property
+    def changed(self) -> List[Optional["np.ndarray"]]:
+        """Tracks of the windows that its changes make, in their order; None: not finite."""
+        self.check()
+        if self._raw[12] is None:
+            return []
+        _, statuses, values = self._raw[12]
+        status = np.frombuffer(statuses, I32)
+        arrays = array_of(values, (len(status),) + self.tracks.shape)
+        return [None if status[i] else arrays[i] for i in range(len(status))]
+
+
+class Design(Result):
+    """One sequence for a structure."""
+
+    __slots__ = ("header", "sequence_id", "is_native", "sample", "temperature", "score",
+                 "global_score", "recovery", "chain_order", "mask", "design_mask", "codes")
+
+    def __init__(self, raw: Tuple[Any, ...]):
+        super().__init__(raw)
+        design = raw[13] or (None, None, False, 0, 0.0, float("nan"), float("nan"), float("nan"),
+                             None, None, None, None)
+        (self.header, self.sequence_id, self.is_native, self.sample, self.temperature, self.score,
+         self.global_score, self.recovery, self.chain_order, codes, mask, design_mask) = design
+        self.codes, self.mask, self.design_mask = (
+            None if values is None else np.frombuffer(values, dtype)
+            for values, dtype in ((codes, I32), (mask, F32), (design_mask, F32)))
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row.update(sample=self.sample, is_native=self.is_native, temperature=self.temperature,
+                   score=self.score, global_score=self.global_score, recovery=self.recovery,
+                   sequence=self.sequence)
+        return row
+
+
+R = TypeVar("R", bound=Result)
+
+
+def task_key(task: str, params: Dict[str, Any]) -> Any:
+    """A key that tells one task from another."""
+    return (task, *params.items())
+
+
+class Results(Generic[R]):
+    """Results of a task, made while they are asked for: iterate over it, or collect them.
+
+    Memory stays bounded whatever the number of records: a part of the records is computed at a
+    time, and what was handed out is the caller's. Each iteration computes anew; keep the results
+    with `list(results)`. The interpreter lock is released while the library computes.
+    """
+
+    def __init__(self, model: Any, task: str, params: Dict[str, Any], source: Sequences,
+                 make: Callable[[Tuple[Any, ...]], R], raw: bool = False,
+                 progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+                 start_residues: int = 4096):
+        self._model, self._task, self._params, self._source = model, task, params, source
+        self._make, self._raw, self._progress = make, raw, progress
+        self._max_bytes, self._start = max_bytes, start_residues
+
+    def __iter__(self) -> Iterator[R]:
+        model, make = self._model, self._make
+        pace = Pace(self._start, self._max_bytes)
+        key = task_key(self._task, self._params)
+        records = residues = 0
+        progress: Optional[Progress] = None
+        if self._progress is not None:
+            report = self._progress
+
+            def progress(n: int, m: int) -> None:
+                report(records + n, residues + m)
+
+        for block, first, n in blocks(model._context, self._source, self._raw, pace):
+            task = model._take(key, self._task, self._params)
+            pace.start()
+            try:
+                tuples = task.compute(block, first, n, progress)
+            finally:
+                model._give(key, task)
+            n_residues = n_bytes = 0
+            for raw in tuples:
+                n_residues += raw[2]
+                for array in raw[9]:
+                    n_bytes += len(array[2])
+            pace.done(n_residues, n_bytes)
+            records, residues = records + n, residues + n_residues
+            if self._progress is not None:
+                self._progress(records, residues)
+            del block
+            tuples.reverse()
+            while tuples:  # nothing that was handed out is kept here
+                yield make(tuples.pop())
+
+    def one(self) -> R:
+        """The only result."""
+        results = list(self)
+        if len(results) != 1:
+            raise InvalidArgument(f"{len(results)} results, expected one", Status.INVALID_ARGUMENT)
+        return results[0]
+
+    def arrays(self, key: Optional[Key] = None) -> List["np.ndarray"]:
+        """The arrays alone, in input order; raises where a record has none."""
+        return [result.array if key is None else result[key] for result in self]
+
+    def dict(self, key: Optional[Key] = None) -> Dict[str, "np.ndarray"]:
+        """Arrays by id; raises where a record has none or an id comes twice."""
+        found: Dict[str, "np.ndarray"] = {}
+        for result in self:
+            if result.id in found:
+                raise InvalidArgument(f"id '{result.id}' comes twice", Status.DUPLICATE_ID)
+            found[result.id] = result.array if key is None else result[key]
+        return found
+
+    def matrix(self, key: Optional[Key] = None) -> "np.ndarray":
+        """Vectors of all records as one array [N, D]; raises where a record has none."""
+        rows = self.arrays(key)
+        if any(row.ndim != 1 for row in rows):
+            raise InvalidArgument("a matrix needs vectors, one for each record (include='mean')",
+                                  Status.INVALID_ARGUMENT)
+        return np.stack(rows) if rows else np.zeros((0, 0), F32)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each result: scalars, and for each vector its values
+        in columns "mean_0" ... Arrays of more dimensions have no place in it."""
+        import pandas
+        results = list(self)
+        table = pandas.DataFrame([result.row() for result in results])
+        vectors = _vectors(results)
+        frames = [table]
+        for key, rows in vectors.items():
+            name = key if isinstance(key, str) else f"{key[0]}_layer{key[1]}"
+            frames.append(pandas.DataFrame(rows, columns=[f"{name}_{i}" for i in
+                                                          range(rows.shape[1])]))
+        table = pandas.concat(frames, axis=1)
+        return table.set_index("id") if "id" in table else table
+
+    def to_anndata(self, key: Optional[Key] = None) -> Any:
+        """An anndata.AnnData whose X has the vectors of `key` (the first), whose obs has the
+        scalars, and whose obsm has all further vectors. Records without a result are left out."""
+        import anndata
+        import pandas
+        results = [result for result in self if result.ok]
+        vectors = _vectors(results)
+        if not vectors:
+            raise InvalidArgument("AnnData needs vectors, one for each record (include='mean')",
+                                  Status.INVALID_ARGUMENT)
+        first = next(iter(vectors)) if key is None else key
+        if first not in vectors:
+            raise InvalidArgument(f"no vectors {first!r}; there are {list(vectors)}",
+                                  Status.INVALID_ARGUMENT)
+        obs = pandas.DataFrame([result.row() for result in results]).set_index("id")
+        data = anndata.AnnData(X=vectors.pop(first), obs=obs.drop(columns=["status", "message"]))
+        for other, rows in vectors.items():
+            data.obsm[other if isinstance(other, str) else f"{other[0]}_layer{other[1]}"] = rows
+        data.uns["bioinfer"] = {"version": _core.version(), "model": self._model.info["name"],
+                                "vectors": str(first)}
+        return data
+
+
+def _vectors(results: List[Any]) -> Dict[Key, "np.ndarray"]:
+    """{key: [N, D]} of arrays of one dimension and one size, NaN where a record has none."""
+    sizes: Dict[Key, Any] = {}
+    for result in results:
+        for key, array in result.arrays.items():
+            if array.ndim != 1 or sizes.setdefault(key, len(array)) != len(array):
+                sizes[key] = None
+    found: Dict[Key, "np.ndarray"] = {}
+    for key, size in sizes.items():
+        if size is not None:
+            rows = np.full((len(results), size), np.nan, F32)
+            for i, result in enumerate(results):
+                if key in result.arrays:
+                    rows[i] = result.arrays[key]
+            found[key] = rows
+    return found
+

@@ -1,0 +1,121 @@
+/* core.h - what the files of the extension module bioinfer._core share.
+ *
+ * The module is a thin layer: it turns Python values into the structs of bioinfer.h and results
+ * into tuples, and lets go of the interpreter lock while the library runs. What users see is
+ * written in Python, in python/bioinfer. It keeps to the limited API, so one file serves all
+ * releases of CPython from 3.9 on. */
+#ifndef PYTHON_CORE_H
+#define PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x03090000
+#endif
+#include <Python.h>
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "../../include/bioinfer.h"
+
+#define CORE_COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct core_context {
+    PyObject_HEAD bioinfer_context *context;
+    PyObject *log; /* called with (level, text); NULL = silent */
+    pid_t pid;     /* the process that made it */
+};
+
+struct core_model {
+    PyObject_HEAD bioinfer_model *model;
+    struct core_context *context;
+};
+
+/* Records in memory that a task can take, from one of two places. */
+struct core_records {
+    PyObject_HEAD struct core_context *context;
+    struct bioinfer_records *block; /* a reader's, or */
+    struct bioinfer_record *own;    /* n, made from Python values, */
+    char **texts;                   /* blocks of memory with their texts, n */
+    PyObject *keep;                 /* list of what they point to besides */
+    const struct bioinfer_record *records;
+    size_t n;
+};
+
+extern PyTypeObject *core_context_type, *core_model_type, *core_records_type;
+/* Each makes one type of the module; NULL with an exception set. */
+PyObject *core_context_make(void);
+PyObject *core_model_make(void);
+PyObject *core_task_make(void);
+PyObject *core_records_make(void);
+PyObject *core_reader_make(void);
+PyObject *core_aligner_make(void);
+
+/* Makes an object of zeros of a type of this module; NULL with an exception set. */
+void *core_alloc(PyTypeObject *type);
+/* Ends one: the last call of its dealloc. */
+void core_free(PyObject *object);
+/* Sets the exception of a status (its class is told by bioinfer._errors) and returns NULL. */
+PyObject *core_raise(int status, const struct bioinfer_error *err);
+/* Gives str or bytes as new bytes, str in UTF-8 with bytes of the file system kept. NULL with an
+ * exception set: it is something else. */
+PyObject *core_bytes(PyObject *text);
+/* Gives text of the library as str; NULL gives None. */
+PyObject *core_text(const char *text);
+/* Appends text to a list of str: a `write` of bioinfer_file_info(), called without the lock, whose
+ * user is a struct core_writing. */
+struct core_writing {
+    PyObject *parts;
+    PyThreadState *state;
+};
+int core_write(void *user, const char *text, size_t length);
+
+/* ---- params.c ---- */
+
+struct core_field {
+    const char *name;
+    enum {
+        CORE_INT,
+        CORE_UINT,
+        CORE_INT64,
+        CORE_UINT64,
+        CORE_DOUBLE,
+        CORE_TEXT,
+        CORE_INTS,
+        CORE_DOUBLES
+    } kind;
+    size_t offset, count_offset; /* lists: where the int is that counts them */
+};
+
+struct core_params {
+    const char *name;
+    size_t size;
+    const struct core_field *fields; /* ends with a NULL name */
+};
+
+/* Makes a parameter struct of what the dict says: new memory for PyMem_Free(). What it points to is
+ * appended to the list `keep`. NULL with an exception set. */
+void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *keep);
+
+extern const struct core_params core_model_params, core_context_params, core_align_params;
+
+/* A task as bioinfer.h has it: the call that opens it and its parameters. */
+struct core_task_def {
+    const struct core_params params; /* the name is the task's */
+    size_t progress, progress_user;  /* offsets of the callback and its user */
+    int (*open)(bioinfer_task **out, const struct core_model *model, const void *params,
+                struct bioinfer_error *err);
+};
+/* NULL with an exception set: there is no such task. */
+const struct core_task_def *core_task_find(const char *name);
+
+/* ---- results.c ---- */
+
+/* Gives a result as a tuple; the layout is in python/bioinfer/_results.py. */
+PyObject *core_result(const struct bioinfer_result *result);
+/* Gives an alignment as a tuple, its CIGAR as str or None. */
+PyObject *core_alignment(const struct bioinfer_alignment *alignment);
+/* Gives n values of `size` bytes as a bytearray, for numpy.frombuffer(); None for NULL. */
+PyObject *core_values(const void *values, size_t n, size_t size);
+
+#endif

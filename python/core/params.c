@@ -1,0 +1,237 @@
+/* params.c - parameter structs of bioinfer.h as tables, and Python dicts turned into them. */
+#include "core.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* clang-format off */
+#define FIELD(of, name, kind) {#name, kind, offsetof(struct of, name), 0}
+#define LIST(of, name, kind, count)                                                        \
+    {#name, kind, offsetof(struct of, name), offsetof(struct of, count)}
+#define END {NULL, CORE_INT, 0, 0}
+
+static const struct core_field context_fields[] = {
+#define F(name, kind) FIELD(bioinfer_context_params, name, kind)
+    F(n_threads, CORE_INT), F(cpu_mask, CORE_TEXT), END
+#undef F
+};
+
+static const struct core_field model_fields[] = {
+#define F(name, kind) FIELD(bioinfer_model_params, name, kind)
+    F(family, CORE_TEXT), F(device, CORE_TEXT), F(precision, CORE_TEXT),
+    F(check_weights, CORE_INT), F(strict_pickle, CORE_INT), F(verify, CORE_INT),
+    F(window, CORE_INT64), F(positions, CORE_TEXT), F(head, CORE_TEXT),
+    F(rope_frequencies, CORE_TEXT), F(adapter, CORE_TEXT), END
+#undef F
+};
+
+static const struct core_field embed_fields[] = {
+#define F(name, kind) FIELD(bioinfer_embed_params, name, kind)
+    F(include, CORE_UINT), LIST(bioinfer_embed_params, layers, CORE_INTS, n_layers),
+    F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64), F(memory_limit, CORE_INT64),
+    F(raw_residues, CORE_INT), F(no_rules, CORE_TEXT), END
+#undef F
+};
+
+static const struct core_field score_fields[] = {
+#define F(name, kind) FIELD(bioinfer_score_params, name, kind)
+    F(method, CORE_INT), F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64),
+    F(memory_limit, CORE_INT64), F(raw_residues, CORE_INT), F(no_rules, CORE_TEXT), END
+#undef F
+};
+
+static const struct core_field tracks_fields[] = {
+#define F(name, kind) FIELD(bioinfer_tracks_params, name, kind)
+    F(head, CORE_TEXT), LIST(bioinfer_tracks_params, tracks, CORE_INTS, n_tracks),
+    LIST(bioinfer_tracks_params, shifts, CORE_INTS, n_shifts), F(reverse_complement, CORE_INT),
+    F(quarter, CORE_INT), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(sums, CORE_INT),
+    END
+#undef F
+};
+
+static const struct core_field design_fields[] = {
+#define F(name, kind) FIELD(bioinfer_design_params, name, kind)
+    F(mode, CORE_INT), F(rng, CORE_INT), F(seed, CORE_UINT64), F(rng_skip, CORE_INT64),
+    F(n_sequences, CORE_INT), F(per_draw, CORE_INT),
+    LIST(bioinfer_design_params, temperatures, CORE_DOUBLES, n_temperatures),
+    F(backbone_noise, CORE_DOUBLE), F(chains, CORE_TEXT), F(chains_file, CORE_TEXT),
+    F(fixed_file, CORE_TEXT), F(tied_file, CORE_TEXT), F(omit_file, CORE_TEXT),
+    F(bias_file, CORE_TEXT), F(bias_residue_file, CORE_TEXT), F(pssm_file, CORE_TEXT),
+    F(homooligomer, CORE_INT), F(omit_aa, CORE_TEXT), F(pssm_multi, CORE_DOUBLE),
+    F(pssm_threshold, CORE_DOUBLE), F(pssm_bias, CORE_INT), F(pssm_log_odds, CORE_INT),
+    F(sequences, CORE_TEXT), F(buried, CORE_TEXT), F(interface_, CORE_TEXT),
+    F(transmembrane, CORE_INT), F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64),
+    F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(no_ligand, CORE_INT),
+    F(side_chains, CORE_INT), END
+#undef F
+};
+
+static const struct core_field align_fields[] = {
+#define F(name, kind) FIELD(bioinfer_align_params, name, kind)
+    F(matrix, CORE_TEXT), F(match, CORE_INT), F(mismatch, CORE_INT), F(gap_open, CORE_INT),
+    F(gap_extend, CORE_INT), F(scale, CORE_INT), F(free_ends, CORE_UINT), F(ties, CORE_INT),
+    F(traceback, CORE_INT), F(memory_limit, CORE_UINT64), F(device, CORE_TEXT),
+    F(free_gaps, CORE_INT), END
+#undef F
+};
+/* clang-format on */
+
+const struct core_params core_context_params = {"context", sizeof(struct bioinfer_context_params),
+                                                context_fields};
+const struct core_params core_model_params = {"model", sizeof(struct bioinfer_model_params),
+                                              model_fields};
+const struct core_params core_align_params = {"align", sizeof(struct bioinfer_align_params),
+                                              align_fields};
+
+/* ---- tasks ---- */
+
+#define OPEN(name)                                                                                 \
+    static int open_##name(bioinfer_task **out, const struct core_model *model,                    \
+                           const void *params, struct bioinfer_error *err)                         \
+    {                                                                                              \
+        return bioinfer_##name##_open(out, model->model, params, err);                             \
+    }
+#define TASK(name)                                                                                 \
+    {{#name, sizeof(struct bioinfer_##name##_params), name##_fields},                              \
+     offsetof(struct bioinfer_##name##_params, progress),                                          \
+     offsetof(struct bioinfer_##name##_params, progress_user),                                     \
+     open_##name}
+
+OPEN(embed)
+OPEN(score)
+OPEN(tracks)
+OPEN(design)
+
+static const struct core_task_def tasks[] = {TASK(embed), TASK(score), TASK(tracks), TASK(design)};
+
+const struct core_task_def *core_task_find(const char *name)
+{
+    for (size_t i = 0; i < CORE_COUNT(tasks); i++)
+        if (!strcmp(name, tasks[i].params.name))
+            return &tasks[i];
+    PyErr_Format(PyExc_ValueError, "no task is called '%s'", name);
+    return NULL;
+}
+
+/* ---- values ---- */
+
+/* Stores the int or float values of a sequence as an array that the struct points to. */
+static bool set_list(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
+{
+    const size_t size = field->kind == CORE_INTS ? sizeof(int) : sizeof(double);
+    Py_ssize_t n = PySequence_Size(value);
+    PyObject *memory;
+    void *array;
+    bool ok;
+    if (n < 0)
+        return false;
+    if (n > INT32_MAX) {
+        PyErr_Format(PyExc_OverflowError, "%s: too many values", field->name);
+        return false;
+    }
+    if (!(memory = PyByteArray_FromStringAndSize(NULL, n * (Py_ssize_t)size)))
+        return false;
+    array = PyByteArray_AsString(memory);
+    for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+        PyObject *item = PySequence_GetItem(value, i);
+        if (item && field->kind == CORE_INTS) {
+            long number = PyLong_AsLong(item);
+            if (number < INT32_MIN || number > INT32_MAX)
+                PyErr_Format(PyExc_OverflowError, "%s: %ld does not fit", field->name, number);
+            ((int *)array)[i] = (int)number;
+        } else if (item) {
+            ((double *)array)[i] = PyFloat_AsDouble(item);
+        }
+        Py_XDECREF(item);
+    }
+    ok = !PyErr_Occurred() && !PyList_Append(keep, memory);
+    if (ok && n) {
+        memcpy(params + field->offset, &array, sizeof array);
+        *(int *)(void *)(params + field->count_offset) = (int)n;
+    }
+    Py_DECREF(memory);
+    return ok;
+}
+
+static bool set_text(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
+{
+    PyObject *bytes = core_bytes(value);
+    char *text = NULL;
+    /* a NULL length makes NUL bytes inside an error */
+    bool ok = bytes && !PyBytes_AsStringAndSize(bytes, &text, NULL) && !PyList_Append(keep, bytes);
+    if (ok)
+        memcpy(params + field->offset, &text, sizeof text);
+    Py_XDECREF(bytes);
+    return ok;
+}
+
+static bool set_field(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
+{
+    void *at = params + field->offset;
+    switch (field->kind) {
+    case CORE_INT:
+    case CORE_UINT: {
+        long long number = PyLong_AsLongLong(value);
+        if (!PyErr_Occurred() && (number < (field->kind == CORE_INT ? INT32_MIN : 0) ||
+                                  number > (field->kind == CORE_INT ? INT32_MAX : UINT32_MAX)))
+            PyErr_Format(PyExc_OverflowError, "%s: %lld does not fit", field->name, number);
+        if (field->kind == CORE_INT)
+            *(int *)at = (int)number;
+        else
+            *(unsigned *)at = (unsigned)number;
+        break;
+    }
+    case CORE_INT64:
+        *(int64_t *)at = PyLong_AsLongLong(value);
+        break;
+    case CORE_UINT64:
+        *(uint64_t *)at = PyLong_AsUnsignedLongLong(value);
+        break;
+    case CORE_DOUBLE:
+        *(double *)at = PyFloat_AsDouble(value);
+        break;
+    case CORE_TEXT:
+        return set_text(params, field, value, keep);
+    case CORE_INTS:
+    case CORE_DOUBLES:
+        return set_list(params, field, value, keep);
+    }
+    return !PyErr_Occurred();
+}
+
+void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *keep)
+{
+    char *params = PyMem_Calloc(1, def->size);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    bool ok = params != NULL;
+    if (!ok)
+        PyErr_NoMemory();
+    else
+        *(size_t *)(void *)params = def->size;
+    while (ok && PyDict_Next(dict, &at, &key, &value)) {
+        const struct core_field *field = def->fields;
+        PyObject *name;
+        if (value == Py_None)
+            continue; /* the default */
+        if (!(name = core_bytes(key))) {
+            ok = false;
+            break;
+        }
+        while (field->name && strcmp(field->name, PyBytes_AsString(name)))
+            field++;
+        if (field->name) {
+            ok = set_field(params, field, value, keep);
+        } else {
+            PyErr_Format(PyExc_TypeError, "%s has no option '%s'", def->name,
+                         PyBytes_AsString(name));
+            ok = false;
+        }
+        Py_DECREF(name);
+    }
+    if (!ok) {
+        PyMem_Free(params);
+        return NULL;
+    }
+    return params;
+}

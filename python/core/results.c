@@ -1,0 +1,136 @@
+/* results.c - results of the library as Python tuples of text, numbers and bytearrays. */
+#include "core.h"
+
+#include <stdio.h>
+
+PyObject *core_values(const void *values, size_t n, size_t size)
+{
+    if (!values)
+        Py_RETURN_NONE;
+    if (n > (size_t)PY_SSIZE_T_MAX / size)
+        return PyErr_NoMemory();
+    return PyByteArray_FromStringAndSize(values, (Py_ssize_t)(n * size));
+}
+
+/* Gives (kind, layer, values, shape). */
+static PyObject *array_tuple(const struct bioinfer_array *a)
+{
+    PyObject *shape = PyTuple_New(a->n_dims), *values;
+    size_t n = 1;
+    for (int i = 0; shape && i < a->n_dims; i++) {
+        PyObject *size = PyLong_FromLongLong(a->shape[i]);
+        n *= (size_t)a->shape[i];
+        if (!size || PyTuple_SetItem(shape, i, size)) {
+            Py_DECREF(shape);
+            return NULL;
+        }
+    }
+    if (!shape)
+        return NULL;
+    if (!(values = core_values(a->data, n, sizeof *a->data))) {
+        Py_DECREF(shape);
+        return NULL;
+    }
+    return Py_BuildValue("(NiNN)", core_text(a->kind), a->layer, values, shape);
+}
+
+static PyObject *array_tuples(const struct bioinfer_result *r)
+{
+    PyObject *all = PyTuple_New(r->n_arrays);
+    for (int i = 0; all && i < r->n_arrays; i++) {
+        PyObject *one = array_tuple(&r->arrays[i]);
+        if (!one || PyTuple_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+/* Gives {name: bytes}. */
+static PyObject *texts_dict(const struct bioinfer_result *r)
+{
+    PyObject *all = PyDict_New();
+    for (int i = 0; all && i < r->n_texts; i++) {
+        const struct bioinfer_text *t = &r->texts[i];
+        PyObject *text = PyBytes_FromStringAndSize(t->text, (Py_ssize_t)t->length);
+        if (!text || PyDict_SetItemString(all, t->name, text))
+            Py_CLEAR(all);
+        Py_XDECREF(text);
+    }
+    return all;
+}
+
+/* Gives (first, statuses, values); None where nothing differs. */
+static PyObject *changed_tuple(const struct bioinfer_result *r)
+{
+    const struct bioinfer_changed *c = r->changed;
+    size_t size = 1;
+    if (!c || !c->n)
+        Py_RETURN_NONE;
+    /* values of a window are shaped as the array of the window itself */
+    for (int i = 0; r->n_arrays && i < r->arrays[0].n_dims; i++)
+        size *= (size_t)r->arrays[0].shape[i];
+    return Py_BuildValue("(nNN)", (Py_ssize_t)c->first,
+                         core_values(c->statuses, c->n, sizeof *c->statuses),
+                         core_values(c->values, c->n * size, sizeof *c->values));
+}
+
+static PyObject *design_tuple(const struct bioinfer_result *r)
+{
+    const struct bioinfer_design *d = r->design;
+    size_t n = (size_t)r->length;
+    if (!d)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(NNNidfffNNNN)", core_text(d->header), core_text(d->sequence_id),
+                         PyBool_FromLong(d->is_native), d->sample, d->temperature, (double)d->score,
+                         (double)d->global_score, (double)d->recovery, core_text(d->chain_order),
+                         core_values(d->codes, n, sizeof *d->codes),
+                         core_values(d->mask, n, sizeof *d->mask),
+                         core_values(d->design_mask, n, sizeof *d->design_mask));
+}
+
+PyObject *core_result(const struct bioinfer_result *r)
+{
+    PyObject *sequence = Py_None;
+    if (r->sequence && r->design) /* chains with '/' between: longer than its tokens */
+        sequence = core_text(r->sequence);
+    else if (r->sequence)
+        sequence = PyUnicode_DecodeUTF8(r->sequence, (Py_ssize_t)r->length, "surrogateescape");
+    else
+        Py_INCREF(sequence);
+    return Py_BuildValue("(KNLiNNNIiNNNNNi)", (unsigned long long)r->ordinal, core_text(r->id),
+                         (long long)r->length, r->status, core_text(r->message),
+                         core_text(r->description), core_text(r->labels), r->piece, r->more,
+                         array_tuples(r), texts_dict(r), sequence, changed_tuple(r),
+                         design_tuple(r), r->n_layers_kept);
+}
+
+/* Gives a CIGAR as text: "12=1X3=". */
+static PyObject *cigar_text(const struct bioinfer_alignment *a)
+{
+    static const char ops[16] = "MIDNSHP=X";
+    const size_t room = 12; /* a run: nine digits and the letter */
+    char *text = PyMem_Malloc(a->n_cigar * room + 1), *end = text;
+    PyObject *cigar;
+    if (!text)
+        return PyErr_NoMemory();
+    for (size_t i = 0; i < a->n_cigar; i++)
+        end += snprintf(end, room, "%lu%c", (unsigned long)(a->cigar[i] >> 4),
+                        ops[a->cigar[i] & 15] ? ops[a->cigar[i] & 15] : '?');
+    cigar = PyUnicode_FromStringAndSize(text, end - text);
+    PyMem_Free(text);
+    return cigar;
+}
+
+PyObject *core_alignment(const struct bioinfer_alignment *a)
+{
+    PyObject *cigar = Py_None;
+    if (a->cigar)
+        cigar = cigar_text(a);
+    else
+        Py_INCREF(cigar);
+    return Py_BuildValue("(iNLLLLLLLLLNi)", a->status, core_text(a->message), (long long)a->score,
+                         (long long)a->query_begin, (long long)a->query_end,
+                         (long long)a->target_begin, (long long)a->target_end,
+                         (long long)a->columns, (long long)a->identities,
+                         (long long)a->similarities, (long long)a->gaps, cigar, a->sparse);
+}

@@ -1,0 +1,469 @@
+"""The Python package has the numbers of the command, and behaves as Python users expect."""
+import gc
+import gzip
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import bioinfer
+from conftest import ROOT, TINY
+
+FASTA = os.path.join(TINY, "golden", "sequences.fasta")
+PDB = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+WINDOWS = os.path.join(ROOT, "tests", "golden", "enformer", "half")
+
+
+FEW = {"a": "MKTAYIAKQRQISFVKSHFSRQ", "b": "GSHMSLFDFFKNKGSAATATDRLKLILAKERTLNLPYMEEMRKEI",
+       "c": "MKV", "d": "ACDEFGHIKLMNPQRSTVWYX" * 4}
+
+
+def sequences():
+    return dict(bioinfer.read_fasta(FASTA))
+
+
+# ---- embeddings ----
+
+def test_equals_the_command(tiny, command, tmp_path):
+    out = tmp_path / "o.npz"
+    command("esm2", FASTA, "--weights", TINY, "--device", "cpu", "--include",
+            "mean,per-residue,logits,contacts", "-o", out)
+    expected = np.load(out)
+    results = list(tiny.embed(FASTA, "mean,per-residue,logits,contacts"))
+    assert len(results) == len(expected.files) // 4 == 12
+    for result in results:
+        assert result.ok and len(result) == 4
+        for kind, array in result.items():
+            assert array.dtype == np.float32 and array.flags.writeable
+            assert array.tobytes() == expected[f"{result.id}/{kind}"].tobytes()
+
+
+def test_every_source_gives_the_same(tiny, tmp_path):
+    by_path = {name: tiny.embed([text]).one().array for name, text in FEW.items()}
+
+    class Record:  # as Biopython's
+        def __init__(self, name, text):
+            self.id, self.seq = name, text
+
+    text = "".join(f">{name}\n{text}\n" for name, text in FEW.items())
+    (tmp_path / "a.fa").write_text(text)
+    (tmp_path / "a.fa.gz").write_bytes(gzip.compress(text.encode()))
+    for source in (FEW, list(FEW.items()), iter(FEW.items()), tmp_path / "a.fa",
+                   str(tmp_path / "a.fa.gz"), (Record(*item) for item in FEW.items()),
+                   [(name, text.encode()) for name, text in FEW.items()]):
+        other = tiny.embed(source).dict()
+        assert list(other) == list(by_path)
+        assert all(np.array_equal(other[name], by_path[name]) for name in by_path)
+    numbered = tiny.embed(list(FEW.values())).dict()
+    assert list(numbered) == ["0", "1", "2", "3"]
+    assert np.array_equal(numbered["1"], by_path["b"])
+
+
+def test_letters_are_taken_as_a_reader_takes_them(tiny, tmp_path):
+    odd = ["mkta", "MK TA\tQ", "MK-TA..", "MKTA*", "*", "MK*TA", "MK1TA", "MKT<mask>", "MKTÄ", "",
+           "MKTA**", "-", "MK\x01TA"]
+    path = tmp_path / "odd.fa"
+    path.write_bytes(b"".join(b">%d\n%s\n" % (i, text.encode()) for i, text in enumerate(odd)))
+    for one, two in zip(tiny.embed(odd), tiny.embed(path)):
+        assert (one.id, one.length, one.status) == (two.id, two.length, two.status)
+        if one.ok:
+            assert np.array_equal(one.array, two.array)
+        else:
+            # a reader says where in the file; the reason is the same
+            assert one.message and (one.status.name == "EMPTY" or one.message in two.message or
+                                    "byte" in one.message)
+
+
+def test_arrays_are_not_copied_again(tiny):
+    result = tiny.embed(["MKTAYIAKQR"], "per-residue").one()
+    base = result.array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base if isinstance(base, bytearray) else base.obj, bytearray)
+    assert np.asarray(result) is result.array and result.array.shape == (10, 320)
+
+
+def test_layers_and_names(tiny):
+    result = tiny.embed(["MKTAYIAKQR"], ["mean"], layers=[0, -1]).one()
+    assert list(result) == [("mean", 0), ("mean", 6)]
+    with pytest.raises(bioinfer.InvalidArgument, match="2 arrays"):
+        result.array
+    assert np.array_equal(result["mean", 6], tiny.embed(["MKTAYIAKQR"]).one().array)
+    with pytest.raises(bioinfer.InvalidArgument, match="no kind is called 'maen'"):
+        tiny.embed(["MKT"], "maen")
+
+
+def test_matrix_and_failures(tiny):
+    good = tiny.embed(["MKTAYIAKQR", "GSHM"])
+    assert good.matrix().shape == (2, 320)
+    bad = list(tiny.embed(["MKTAYIAKQR", "", "MK1"]))
+    assert [r.status for r in bad] == [0, bioinfer.Status.EMPTY, bioinfer.Status.BAD_RESIDUE]
+    with pytest.raises(bioinfer.RecordError, match="record '2'.*'1'") as caught:
+        bad[2]["mean"]
+    assert caught.value.status == bioinfer.Status.BAD_RESIDUE
+    assert pickle.loads(pickle.dumps(caught.value)).status == caught.value.status
+    with pytest.raises(ValueError):
+        tiny.embed(["MK", ""]).matrix()
+
+
+# ---- other tasks ----
+
+def test_scores_are_those_of_the_command(tiny, command, tmp_path):
+    few = tmp_path / "few.fa"
+    few.write_text(">a\nMKTAYIAKQRQISFVK\n>b\nGSHMSLFDFFKNKG\n")
+    lines = command("score", "esm2", few, "--weights", TINY, "--device", "cpu", "--method", "pppl")
+    rows = {line.split("\t")[0]: line.split("\t") for line in lines.splitlines()[1:]}
+    for score in tiny.score(few):
+        assert score.pseudo_log_likelihood == pytest.approx(float(rows[score.id][2]), rel=1e-5)
+        assert score.pseudo_perplexity == pytest.approx(float(rows[score.id][3]), rel=1e-5)
+        assert score.log_probs.shape == (score.length, len(tiny.vocabulary))
+    one = tiny.score(few, mutations={"a": ["K2A", "K2A:Y5W"], "b": []})
+    a, b = one
+    whole = next(iter(tiny.score(few)))
+    assert a.mutation("K2A:Y5W") == whole.mutation("K2A:Y5W")
+    assert np.isnan(a.log_probs[0]).all() and not np.isnan(a.log_probs[1]).any()
+    assert np.isnan(b.log_probs).all()
+    with pytest.raises(bioinfer.Error, match="expected C") as caught:
+        whole.mutation("C2A")
+    assert caught.value.status == bioinfer.Status.MISMATCH
+    marginals = tiny.score({"a": "MKTAYIAKQRQISFVK"}, "wt-marginals").one()
+    assert not np.array_equal(marginals.log_probs, whole.log_probs)
+    with pytest.raises(bioinfer.InvalidArgument, match="none of 'masked-marginals'"):
+        tiny.score(few, "wild")
+
+
+def test_designs_are_those_of_the_command(command):
+    lines = command("proteinmpnn", PDB, "--num-seq", "2").splitlines()
+    with bioinfer.open(family="proteinmpnn", device="cpu") as model:
+        designs = list(model.design(PDB, 2))
+        assert [d.sequence for d in designs] == lines[1::2]
+        assert [">" + d.header for d in designs] == lines[0::2]
+        assert [d.is_native for d in designs] == [True, False, False]
+        assert designs[1]["probs"].shape == (106, 21) and designs[1].codes.dtype == np.int32
+        with open(PDB, "rb") as file:
+            text = file.read()
+        again = list(model.design([("5L33", text), ("none", b"")], 2))
+        assert [d.sequence for d in again[:3]] == lines[1::2]
+        assert not again[3].ok and again[3].id == "none"
+
+
+def test_tracks_are_those_of_the_reference():
+    with open(os.path.join(WINDOWS, "window.fa")) as file:
+        bases = "".join(line.strip() for line in file if not line.startswith(">"))
+    with bioinfer.open(WINDOWS, device="cpu") as model:
+        heads = model.heads
+        info = model.tracks_info()
+        assert heads and info["window"] == len(bases)
+        result = model.tracks([("w", bases, None, [(100, "A"), (100, "C")])]).one()
+        expected = np.load(os.path.join(WINDOWS, info["head"] + ".npy"))
+        assert result.tracks.shape == (info["n_bins"], info["n_tracks"])
+        cosine = (result.tracks * expected.reshape(result.tracks.shape)).sum() / np.sqrt(
+            (result.tracks ** 2).sum() * (expected ** 2).sum())
+        assert cosine > 0.99999
+        assert len(result.changed) == 2
+        alone = model.tracks([bases[:100] + "A" + bases[101:]]).one()
+        assert np.array_equal(result.changed[0], alone.tracks)
+
+
+def test_alignments(command, tmp_path):
+    one = bioinfer.align("MKTAYIAKQR", "MKTAYIKQR")
+    assert (one.score, one.cigar, one.identities, one.gaps) == (34, "6=1I3=", 9, 1)
+    path = tmp_path / "a.fa"
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in sequences().items()))
+    found = list(bioinfer.align(("q", "MKTAYIAKQRQISFVKSHFSRQ"), bioinfer.read_fasta(path)))
+    assert [a.target_id for a in found] == list(sequences()) and found[0].query_id == "q"
+    pairs = list(bioinfer.align(bioinfer.read_fasta(path), bioinfer.read_fasta(path),
+                                traceback=False))
+    assert all(a.cigar is None and a.score > 0 for a in pairs) and len(pairs) == 12
+    table = command("align", path, path, "--matrix", "BLOSUM62", "--score-only").splitlines()
+    column = table[0].split("\t").index("score")
+    assert [str(a.score) for a in pairs] == [row.split("\t")[column] for row in table[1:]]
+    assert bioinfer.align("ACGT", "ACGA", matrix=None).score == 11
+    with pytest.raises(bioinfer.Error):
+        list(bioinfer.align(["MK", "MK"], ["MK"]))
+    with pytest.raises(bioinfer.InvalidArgument):
+        bioinfer.align("MK", "MK", mode="local")
+    with pytest.raises(TypeError, match="no option 'gap'"):
+        bioinfer.align("MK", "MK", gap=1)
+    with pytest.raises(bioinfer.RecordError):
+        bioinfer.align("M1", "MK")
+    assert "BLOSUM62" in bioinfer.matrices()
+
+
+def test_tasks_by_name(tiny):
+    """The general call reaches all of bioinfer.h: tasks to come need no words of their own."""
+    by_name = tiny.run("embed", ["MKTAYIAKQR"], include=1).one()
+    assert np.array_equal(by_name.array, tiny.embed(["MKTAYIAKQR"]).one().array)
+    with pytest.raises(ValueError, match="no task is called 'dream'"):
+        tiny.run("dream", ["MK"]).one()
+    with pytest.raises(TypeError, match="embed has no option 'depth'"):
+        tiny.run("embed", ["MK"], depth=3).one()
+    with pytest.raises(OverflowError):
+        tiny.run("embed", ["MK"], raw_residues=1 << 40).one()
+    tiny.prepare("embed", include=1)
+
+
+# ---- behaviour ----
+
+def test_memory_is_bounded(tiny):
+    """Results are handed out while later records are still to be read, and are not kept."""
+    read, alive = [], weakref.WeakSet()
+
+    def endless():
+        for i in range(100000):
+            read.append(i)
+            yield "MKTAYIAKQRQISFVKSHFSRQ"
+
+    results = iter(tiny.embed(endless(), "per-residue", max_bytes=1 << 20))
+    most = 0
+    for i, result in enumerate(results):
+        alive.add(result)
+        del result
+        if i % 20 == 0:
+            gc.collect()
+            most = max(most, len(alive))
+        if i == 600:
+            break
+    results.close()
+    # 22 residues of 320 floats are 28 KB: some 37 records are 1 MiB, and the first calls are larger
+    assert most <= 4 and len(read) < 601 + 400
+
+
+def test_progress(tiny):
+    seen = []
+    list(tiny.embed(FASTA, progress=lambda records, residues: seen.append((records, residues))))
+    assert seen == sorted(seen) and seen[-1][0] == 12
+    assert seen[-1][1] == sum(map(len, sequences().values()))
+
+    class Enough(Exception):
+        pass
+
+    def stop(records, residues):
+        raise Enough
+
+    with pytest.raises(Enough):
+        list(tiny.embed(FASTA, progress=stop))
+    assert len(list(tiny.embed(FASTA))) == 12  # the model goes on
+
+
+def test_sources_that_fail(tiny, tmp_path):
+    def broken():
+        yield "MKTAYIAKQR"
+        raise KeyError("source")
+
+    with pytest.raises(KeyError, match="source"):
+        list(tiny.embed(broken()))
+    for item in (3, ("only",), None):
+        with pytest.raises(TypeError):
+            list(tiny.embed([item]))
+    with pytest.raises(TypeError, match="in a list"):
+        list(tiny.embed(b"MKT"))
+    with pytest.raises(FileNotFoundError, match="goes in a list"):
+        list(tiny.embed("MKTAYIAKQR"))
+    with pytest.raises(bioinfer.NotFound) as caught:
+        list(tiny.embed(tmp_path / "absent.fa"))
+    assert caught.value.status == bioinfer.Status.NOT_FOUND and "absent.fa" in str(caught.value)
+    with pytest.raises(ValueError, match="NUL"):
+        list(tiny.embed([("a\0b", "MKT")]))
+
+
+def test_opening_fails():
+    with pytest.raises(bioinfer.NotFound, match="no such"):
+        bioinfer.open("/nonexistent/weights")
+    with pytest.raises(bioinfer.Error):
+        bioinfer.open(TINY, device="cuda:99")
+    with pytest.raises(bioinfer.InvalidArgument):
+        bioinfer.open(TINY, family="no such family")
+    with pytest.raises(TypeError, match="model has no option 'colour'"):
+        bioinfer.open(TINY, colour="red")
+    with pytest.raises((ValueError, TypeError)):
+        bioinfer.open("a\0b")
+
+
+def test_closing():
+    model = bioinfer.open(TINY, device="cpu", threads=1)
+    results = iter(model.embed(FASTA))
+    next(results)
+    model.close()
+    model.close()
+    assert len(list(results)) >= 1  # the results of the call that was done
+    with pytest.raises(bioinfer.Misuse, match="closed"):
+        list(model.embed(["MKT"]))
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(model)
+    assert "closed" in repr(model)
+
+
+def test_idle_tasks_are_few(tiny):
+    for most in range(4, 24):
+        list(tiny.embed(["MKTAYIAKQR"], max_length=most))
+    assert sum(map(len, tiny._idle.values())) <= tiny.MAX_IDLE
+
+
+def test_threads_share_a_model(tiny):
+    expected = tiny.embed(FEW).dict()
+    wrong = []
+
+    def work():
+        for _ in range(3):
+            found = tiny.embed(FEW).dict()
+            if any(not np.array_equal(found[name], expected[name]) for name in expected):
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_lock_is_released(tiny):
+    """While the library computes, another thread of Python goes on."""
+    steps = []
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            steps.append(1)
+            time.sleep(0)
+
+    counter = threading.Thread(target=count)
+    task = bioinfer._core.Task(tiny._core, "embed", {})
+    records = bioinfer._core.Records(tiny._context, [("a", "MKTAYIAKQR" * 100)], 0, False)
+    counter.start()
+    try:
+        before = len(steps)
+        task.compute(records, 0, 1, None)  # one call into C: nothing else gives the lock away
+        during = len(steps) - before
+    finally:
+        done.set()
+        counter.join()
+    assert during > 5
+
+
+def test_one_task_is_of_one_thread(tiny):
+    task = bioinfer._core.Task(tiny._core, "embed", {})
+    records = bioinfer._core.Records(tiny._context, [("a", "MKTAYIAKQR")] * 3, 0, False)
+    caught = []
+
+    def again(*_):
+        try:
+            task.compute(records, 0, 1, None)
+        except bioinfer.Misuse as error:
+            caught.append(error)
+
+    task.compute(records, 0, 3, again)
+    assert caught and "running already" in str(caught[0])
+    with pytest.raises(IndexError):
+        task.compute(records, 2, 2, None)
+
+
+def test_a_forked_child_is_told(tiny):
+    list(tiny.embed(["MKTAYIAKQR"]))
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            list(tiny.embed(["MKTAYIAKQR"]))
+            text = "no error"
+        except bioinfer.Forked as error:
+            text = f"{error.status.name}: {error}"
+            with bioinfer.open(TINY, device="cpu", threads=1) as own:  # one that it opens works
+                text += f" {own.embed(['MKTAYIAKQR']).one().array.shape}"
+        except BaseException as error:
+            text = repr(error)
+        os.write(write, text.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    assert text.startswith("FORKED: ") and "in the child process itself" in text
+    assert text.endswith("(320,)")
+    assert tiny.embed(["MKTAYIAKQR"]).one().ok  # the parent's is as it was
+
+
+def test_control_c_ends_a_run():
+    script = ("import bioinfer, sys\n"
+              f"m = bioinfer.open({TINY!r}, device='cpu', threads=1)\n"
+              "print('go', flush=True)\n"
+              "try:\n"
+              "    for r in m.embed(('MKTAYIAKQR' * 20 for _ in range(10**9))): pass\n"
+              "except KeyboardInterrupt:\n"
+              "    print('interrupted', len(list(m.embed(['MKT']))))\n")
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "go\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0] == "interrupted 1\n"
+
+
+def test_nothing_leaks(tiny):
+    list(tiny.embed(FEW, "per-residue"))
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            list(tiny.embed(FEW, "per-residue"))
+            tiny.score(["MKTAYI"]).one()
+            bioinfer.align("MKTA", "MKTA")
+            with pytest.raises(bioinfer.NotFound):
+                list(tiny.embed("/nonexistent"))
+            if _ == 0:
+                gc.collect()
+                first = tracemalloc.get_traced_memory()[0]
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - first < 100000
+    finally:
+        tracemalloc.stop()
+
+
+def test_log(caplog):
+    with caplog.at_level(logging.INFO, logger="bioinfer"):
+        with bioinfer.open(TINY, threads=1) as model:
+            list(model.embed(["MKTAYIAKQR"]))
+    assert all(record.name == "bioinfer" for record in caplog.records)
+
+
+def test_facts(tiny):
+    assert bioinfer.__version__ == bioinfer._core.version()
+    assert tiny.family == "esm2" and tiny.width == 320 and tiny.n_layers == 6 and tiny.threads == 1
+    assert len(tiny.fingerprint()) == 49 and tiny.info["has_contacts"] is True
+    assert len(tiny.vocabulary) == 33 and "esm2" in bioinfer.families()
+    cpu = bioinfer.devices()[0]
+    assert cpu.name == "cpu" and cpu.usable and cpu.memory_size > 0
+    assert "safetensors" in bioinfer.info(TINY)
+    assert os.path.exists(os.path.join(os.path.dirname(bioinfer.__file__), "py.typed"))
+
+
+def test_the_model_that_comes_with_it():
+    with bioinfer.open("tiny", device="cpu", threads=1) as model:
+        assert model.embed(["MKTAYIAKQR"]).one().array.shape == (320,)
+
+
+# ---- tables ----
+
+def test_pandas(tiny):
+    pytest.importorskip("pandas")
+    table = tiny.embed(["MKTAYIAKQR", ""]).to_pandas()
+    assert list(table.index) == ["0", "1"] and list(table["status"]) == ["ok", "empty"]
+    assert table.loc["0", "mean_0"] == tiny.embed(["MKTAYIAKQR"]).one().array[0]
+    assert np.isnan(table.loc["1", "mean_319"])
+    assert list(tiny.score(["MKT"]).to_pandas().columns)[-1] == "pseudo_perplexity"
+
+
+def test_anndata(tiny):
+    pytest.importorskip("anndata")
+    data = tiny.embed(["MKTAYIAKQR", "GSHM", ""], "mean,bos").to_anndata()
+    assert data.shape == (2, 320) and list(data.obs["length"]) == [10, 4]
+    assert data.obsm["bos"].shape == (2, 320)
+    assert np.array_equal(data.X[0], tiny.embed(["MKTAYIAKQR"]).one().array)
