@@ -1,0 +1,43 @@
+/* gather_sum.c - cases of the gather_sum kernel. */
+#include "graphs.h"
+
+#include "kernels/gather_sum.h"
+
+static void cases(struct ck *ck)
+{
+    typedef struct bi_gather_sum_params T;
+    for (int i = 0; i < 24 && !ck_bench(ck); i++) {
+        struct ck_graph g = ck_graph_new(ck, 3, i ? 70 : 1, 4);
+        const int32_t n_from = (int32_t)ck_random(ck, 1, 200);
+        const int32_t width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 300);
+        const bool packed = i % 3;
+        T p = {.counts = &g.counts,
+               .axis = i % 2 ? BI_AXIS_TOKENS : BI_AXIS_SAMPLED,
+               .width = width,
+               .ldx = packed ? width : width + 5,
+               .ldy = width,
+               .k = (int32_t)ck_random(ck, 1, 12),
+               .factor = i % 2 ? 1 : 0.125f};
+        int32_t *index;
+        p.rows = bi_live_rows(&g.counts, p.axis, 0);
+        index = ck_graph_ints(&g, p.rows * p.k, n_from + 1);
+        for (int64_t m = 0; m < p.rows * p.k; m++)
+            index[m]--;
+        p.index = index;
+        p.x = ck_graph_floats(&g, n_from * p.ldx, 1);
+        p.y = ck_graph_zeros(&g, p.rows * p.ldy);
+        ck_check_fixed(
+            ck, &(struct ck_fixed){
+                    .entry = "gather_sum",
+                    .reference = bi_op_gather_sum.reference,
+                    .params = &p,
+                    .params_size = sizeof p,
+                    .absolute = 5e-6,
+                    .relative = 1e-6,
+                    .note = "random",
+                    .arrays = {{offsetof(T, y), 4 * (size_t)(p.rows * p.ldy), CK_FIXED_F32}}});
+        ck_graph_free(&g);
+    }
+}
+
+const struct ck_op ck_gather_sum = {.stem = "gather_sum", .cases = cases};
