@@ -99,19 +99,6 @@ static inline uint32_t bi_mol_degree(const struct bi_molecule *mol, uint32_t ato
 
 /* ---- files of molecules (molecules.c) ---- */
 
-struct bi_molecules;
-
-/* A file, or "-" for standard input, plain or in gzip; its content tells its format. */
-int bi_molecules_open(struct bi_molecules **out, const struct bi_env *env, const char *path,
-                      struct bioinfer_error *err);
-int bi_molecules_open_memory(struct bi_molecules **out, const struct bi_env *env, const char *name,
-                             const void *bytes, size_t size, struct bioinfer_error *err);
-/* 1: the next molecule is in *mol; 0: there are no more; < 0: the input is of no further use. */
-int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err);
-void bi_molecules_close(struct bi_molecules **m); /* NULL-safe */
-
-/* ---- parts of the module ---- */
-
 /* The lines of one record. */
 struct bi_mol_text {
     const char *name; /* the name of the file */
@@ -121,6 +108,25 @@ struct bi_mol_text {
     const char *line; /* that line without its end: length bytes */
     size_t length;
 };
+
+struct bi_molecules;
+
+/* A file, or "-" for standard input, plain or in gzip; its content tells its format. */
+int bi_molecules_open(struct bi_molecules **out, const struct bi_env *env, const char *path,
+                      struct bioinfer_error *err);
+int bi_molecules_open_memory(struct bi_molecules **out, const struct bi_env *env, const char *name,
+                             const void *bytes, size_t size, struct bioinfer_error *err);
+/* The text of the next record instead: 1; 0 = there are no more. It stays until the next call.
+ * `whole`: false where the record is too long, and only its beginning is there. */
+int bi_molecules_next_text(struct bi_molecules *m, struct bi_mol_text *text, bool *whole,
+                           struct bioinfer_error *err);
+/* The number of the record before the first one, and of the line, for messages. */
+void bi_molecules_begin_at(struct bi_molecules *m, uint64_t ordinal, uint64_t line);
+/* 1: the next molecule is in *mol; 0: there are no more; < 0: the input is of no further use. */
+int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err);
+void bi_molecules_close(struct bi_molecules **m); /* NULL-safe */
+
+/* ---- parts of the module ---- */
 
 bool bi_mol_next_line(struct bi_mol_text *text);
 /* bi_fail() with file, record and line in front. */

@@ -178,20 +178,36 @@ static int read_molecule(struct bi_molecule *mol, enum format format, struct bi_
     return bi_mol_perceive(mol, t, err);
 }
 
+int bi_molecules_next_text(struct bi_molecules *m, struct bi_mol_text *text, bool *whole,
+                           struct bioinfer_error *err)
+{
+    const int st = next_record(m, text, whole, err);
+    if (st <= 0)
+        return st;
+    text->ordinal = ++m->ordinal;
+    text->name = m->name;
+    return 1;
+}
+
+void bi_molecules_begin_at(struct bi_molecules *m, uint64_t ordinal, uint64_t line)
+{
+    m->ordinal = ordinal;
+    m->line = line;
+}
+
 int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err)
 {
     struct bioinfer_error own = {0};
     struct bi_mol_text record;
     bool whole = true;
-    int st = next_record(m, &record, &whole, err);
+    int st = bi_molecules_next_text(m, &record, &whole, err);
     if (st <= 0)
         return st;
     mol->env = m->env;
     mol->name[0] = mol->message[0] = '\0';
     mol->format = NULL;
-    mol->ordinal = record.ordinal = ++m->ordinal;
+    mol->ordinal = record.ordinal;
     mol->line = record.number + 1;
-    record.name = m->name;
     bi_mol_clear(mol);
     st = read_molecule(mol, m->format, &record, whole, &own);
     if (st == BIOINFER_NOMEM) {
