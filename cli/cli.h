@@ -13,6 +13,7 @@
  *   pool.c      worker processes and what they are given to do, with pool_chunks.c, pool_devices.c
  *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
+ *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with design_task.c
  *               and structures.c (design.h)
  *   score.c     bioinfer score, with csv.c for tables of mutants
@@ -95,10 +96,12 @@ enum cli_command {
     CLI_MOLECULE = 256,
     CLI_INDEX = 512,
     CLI_REPORT = 1024,
-    CLI_PLOT = 2048
+    CLI_PLOT = 2048,
+    CLI_AFFINITY = 4096
 };
 
 #define CLI_MAX_LAYERS 256
+#define CLI_MAX_ENSEMBLE 15
 
 /* What a design tells beside sequences and scores. */
 enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
@@ -153,6 +156,12 @@ struct cli_options {
         side_chains;
     int64_t num_seq, batch;
     int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
+    /* affinities */
+    const char *receptor;                   /* NULL = the input is a table of pairs */
+    const char *ensemble[CLI_MAX_ENSEMBLE]; /* weights behind the first ones, within them */
+    int n_ensemble;
+    int64_t pocket, top;
+    bool drop_unknown;
 };
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
@@ -264,6 +273,7 @@ int cli_score(struct cli *cli);
 int cli_align(struct cli *cli);
 int cli_tracks(struct cli *cli);
 int cli_design(struct cli *cli);
+int cli_affinity(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_molecule(struct cli *cli);
 int cli_report(struct cli *cli);

@@ -193,7 +193,7 @@ bool cli_check_format(struct cli_options *o)
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
     const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
 
-    if (o->command == CLI_SCORE && meant && strcmp(meant->name, "tsv")) {
+    if (o->command & (CLI_SCORE | CLI_AFFINITY) && meant && strcmp(meant->name, "tsv")) {
         cli_say(NULL,
                 "%s: the name says %s; scores are written as a table of text: name it .tsv or .csv",
                 path, meant->name);

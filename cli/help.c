@@ -208,6 +208,10 @@ static void print_head(const struct cli_subcommand *sub, const char *model)
         print_words("STRUCTURE is a PDB or mmCIF file, a folder of them, or a list of paths "
                     "(.txt).",
                     0, 2);
+    if (command == CLI_AFFINITY)
+        print_words("RECEPTOR is PDB or mmCIF, LIGANDS are SDF, MOL2 or PDB, plain or gzip; "
+                    "PAIRS.csv has columns protein_path and ligand_path.",
+                    0, 2);
     if (command & CLI_RUNS) {
         printf(model ? "\nModel:\n" : "\nModels:\n");
         cli_print_models(command, model);

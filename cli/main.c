@@ -318,7 +318,8 @@ int cli_open_model(struct cli *cli)
         .precision = o->precision, .check_weights = o->check_weights, .window = o->window,
         .positions = o->positions, .rope_frequencies = o->rope_frequencies,
         .strict_pickle = o->strict_pickle, .verify = o->verify,
-        .head = o->command == CLI_EMBED ? o->head : NULL, .adapter = o->adapter);
+        .head = o->command == CLI_EMBED ? o->head : NULL, .adapter = o->adapter,
+        .ensemble = o->ensemble, .n_ensemble = o->n_ensemble);
     struct bioinfer_error err = {0};
     int st, code = cli_check_device(cli);
 
@@ -380,11 +381,12 @@ static int flush_stdout(int code)
 /* Gives the task that the workers of a command compute. */
 static const struct cli_task *task_of(int command)
 {
-    return command == CLI_SCORE    ? &cli_score_task
-           : command == CLI_DESIGN ? &cli_design_task
-           : command == CLI_TRACKS ? &cli_tracks_task
-           : command == CLI_ALIGN  ? &cli_align_task
-                                   : &cli_embed_task;
+    return command == CLI_SCORE      ? &cli_score_task
+           : command == CLI_DESIGN   ? &cli_design_task
+           : command == CLI_TRACKS   ? &cli_tracks_task
+           : command == CLI_ALIGN    ? &cli_align_task
+           : command == CLI_AFFINITY ? &cli_affinity_task
+                                     : &cli_embed_task;
 }
 
 int main(int argc, char **argv)
@@ -441,6 +443,9 @@ int main(int argc, char **argv)
         break;
     case CLI_DESIGN:
         code = cli_design(&cli);
+        break;
+    case CLI_AFFINITY:
+        code = cli_affinity(&cli);
         break;
     case CLI_INFO:
         code = cli_info(&cli);

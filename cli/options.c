@@ -10,6 +10,7 @@
 #define EVERY CLI_EVERY
 #define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
+#define SHOWN (CLI_EMBED | CLI_TRACKS | CLI_DESIGN | CLI_AFFINITY) /* their graphs */
 
 /* clang-format off */
 static const struct cli_option table[] = {
@@ -105,6 +106,12 @@ static const struct cli_option table[] = {
      "numbers PyTorch uses up while it makes the model (default: by the weights)"},
     {"batch", 0, COUNT, "N", FIELD(batch), CLI_DESIGN, NULL,
      "sequences that share a draw of PyTorch's generators (its batch_size)"},
+    {"pocket", 0, COUNT, "N", FIELD(pocket), CLI_AFFINITY, NULL,
+     "residues of the receptor nearest to the ligand that count (default: 50)"},
+    {"drop-unknown", 0, FLAG, NULL, FIELD(drop_unknown), CLI_AFFINITY, NULL,
+     "residues with names of no amino acid take no place in the pocket"},
+    {"top", 0, COUNT, "N", FIELD(top), CLI_AFFINITY, NULL,
+     "also write the N ligands of least energy to FILE.top.tsv, best first"},
     {"chains", 0, TEXT, "LIST", FIELD(chains), CLI_DESIGN, NULL,
      "chains to design, A,B (default: all); the others are context"},
     {"chains-file", 0, TEXT, "FILE", FIELD(chains_file), CLI_DESIGN, NULL,
@@ -150,7 +157,8 @@ static const struct cli_option table[] = {
      "membrane weights: buried residues, \"A12 A13\""},
     {"interface", 0, TEXT, "LIST", FIELD(interface_), CLI_DESIGN, NULL,
      "membrane weights: residues at the interface, \"A12 A13\""},
-    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN, NULL,
+    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN | CLI_AFFINITY,
+     NULL,
      "tokens computed at a time; bounds the memory of a run"},
     {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN, NULL, NULL},
     {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
@@ -170,9 +178,9 @@ static const struct cli_option table[] = {
      "check the checksum of every part of a PyTorch file"},
     {"no-rule", 0, RULES, "NAME", 0, RUNS, NULL,
      "do not apply this fusion rule; may be repeated; 'all' turns all off"},
-    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), CLI_EMBED | CLI_TRACKS | CLI_DESIGN, "fused|plain",
+    {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), SHOWN, "fused|plain",
      "print the graph for the first record and stop: fused (default) or plain"},
-    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), CLI_EMBED | CLI_TRACKS | CLI_DESIGN, NULL,
+    {"trace-rules", 0, FLAG, NULL, FIELD(trace_rules), SHOWN, NULL,
      "print the fusion rules that apply to the first record and stop"},
     {"profile", 0, FLAG, NULL, FIELD(profile), RUNS, NULL,
      "print time, memory and throughput per operation to standard error"},
@@ -244,6 +252,7 @@ static const struct {
      "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
      "that share a window (--cluster) every N-th window"},
     {"shard", CLI_DESIGN, "compute every N-th structure, from the I-th on, for `bioinfer merge`"},
+    {"shard", CLI_AFFINITY, "compute every N-th ligand, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ALIGN, "compute every N-th block of pairs, for `bioinfer merge`"},
     {"head", CLI_TRACKS, "human, mouse, ...; default: the first of the weights"},
     {"head", CLI_EMBED, "a file of an annotation head, whose classes are the output"},
@@ -286,6 +295,14 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL backbone.pdb --num-seq 8 -o designs.fa\n"
      "bioinfer MODEL complex.cif --chains A,B --temperature 0.1,0.2 -o out.fa\n"
      "bioinfer MODEL backbones/ --score-only -o scores.tsv  # native sequences\n"},
+    {"affinity", CLI_AFFINITY,
+     "bioinfer [affinity] MODEL RECEPTOR LIGANDS|PAIRS.csv [-o FILE] [options]",
+     "energies of small molecules in their poses, a row of a table for each",
+     "weights output pocket drop-unknown top device resume",
+     "bioinfer MODEL protein.pdb ligands.sdf.gz -o scores.tsv\n"
+     "bioinfer MODEL protein.pdb ligands.sdf --weights a.ckpt,b.ckpt -o out.tsv\n"
+     "bioinfer MODEL protein.pdb library.sdf -o scores.tsv --top 100 --resume\n"
+     "bioinfer MODEL pairs.csv -o scores.tsv\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all",
      "output format all-vs-all one-vs-all matrix gap-open gap-extend mode score-only device",
@@ -383,8 +400,9 @@ const struct cli_subcommand *cli_subcommand_of(int command)
 
 int cli_kind_of(int command)
 {
-    return command & BOTH          ? BIOINFER_FAMILY_SEQUENCES
-           : command == CLI_TRACKS ? BIOINFER_FAMILY_TRACKS
-           : command == CLI_DESIGN ? BIOINFER_FAMILY_DESIGN
-                                   : -1;
+    return command & BOTH            ? BIOINFER_FAMILY_SEQUENCES
+           : command == CLI_TRACKS   ? BIOINFER_FAMILY_TRACKS
+           : command == CLI_DESIGN   ? BIOINFER_FAMILY_DESIGN
+           : command == CLI_AFFINITY ? BIOINFER_FAMILY_AFFINITY
+                                     : -1;
 }

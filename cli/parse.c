@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- values ---- */
 
@@ -271,14 +272,24 @@ static bool is_family(const char *word)
     return false;
 }
 
-static bool designs(const char *word)
+static bool is_of_kind(const char *family, enum bioinfer_family_kind kind)
 {
     const char *name;
 
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (!strcmp(name, word))
-            return bioinfer_family_kind(i) == BIOINFER_FAMILY_DESIGN;
+        if (!strcmp(name, family))
+            return bioinfer_family_kind(i) == (int)kind;
     return false;
+}
+
+static bool designs(const char *family)
+{
+    return is_of_kind(family, BIOINFER_FAMILY_DESIGN);
+}
+
+static bool rates(const char *family)
+{
+    return is_of_kind(family, BIOINFER_FAMILY_AFFINITY);
 }
 
 static bool gives_tracks(const char *family)
@@ -346,6 +357,8 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
         o->model = w->word[used++];
         if (designs(o->model))
             o->command = CLI_DESIGN;
+        else if (rates(o->model))
+            o->command = CLI_AFFINITY;
         else if (gives_tracks(o->model))
             o->command = CLI_TRACKS;
         else if (!(o->command & CLI_BOTH))
@@ -354,6 +367,26 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
     if (w->n > used && (!o->command || !strcmp(w->word[used], "all")))
         o->topic = find_topic(w->word[used]);
     return !by_word || !w->n || o->command || o->topic || unknown_topic(w->word[0]);
+}
+
+/* Tells whether the command is one for the model; false: said which one is. */
+static bool runs(const struct cli_options *o, const char *model)
+{
+    if (designs(model) != (o->command == CLI_DESIGN)) {
+        cli_say(NULL,
+                designs(model) ? "%s takes structures: bioinfer design %s"
+                               : "%s designs no sequences: bioinfer %s",
+                model, model);
+        return false;
+    }
+    if (rates(model) != (o->command == CLI_AFFINITY)) {
+        cli_say(NULL,
+                rates(model) ? "%s rates ligands: bioinfer %s RECEPTOR LIGANDS"
+                             : "%s rates no ligands: bioinfer %s",
+                model, model);
+        return false;
+    }
+    return true;
 }
 
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
@@ -408,17 +441,16 @@ static bool place_words(struct cli_options *o, struct words *w)
             o->command = CLI_TRACKS;
         if (!named && o->model && designs(o->model))
             o->command = CLI_DESIGN;
-        if (o->model && designs(o->model) != (o->command == CLI_DESIGN)) {
-            cli_say(NULL,
-                    designs(o->model) ? "%s takes structures: bioinfer design %s"
-                                      : "%s designs no sequences: bioinfer %s",
-                    o->model, o->model);
+        if (!named && o->model && rates(o->model))
+            o->command = CLI_AFFINITY;
+        if (o->model && !runs(o, o->model))
             return false;
-        }
     }
+    if (o->command == CLI_AFFINITY && w->n - used >= 2)
+        o->receptor = w->word[used];
     if (o->command == CLI_ALIGN && w->n - used >= 2)
         o->second = w->word[used + 1];
-    wanted = o->command == CLI_DEVICES ? 0 : o->second ? 2 : 1;
+    wanted = o->command == CLI_DEVICES ? 0 : o->second || o->receptor ? 2 : 1;
     if (o->command == CLI_DESIGN && w->n - used > wanted)
         wanted = w->n - used;
     if (o->command == CLI_MERGE && w->n > used) {
@@ -433,7 +465,7 @@ static bool place_words(struct cli_options *o, struct words *w)
             cli_say(NULL, "something is missing; usage: %s", cli_subcommand_of(o->command)->usage);
         return false;
     }
-    o->input = wanted ? w->word[used] : NULL;
+    o->input = wanted ? w->word[used + (o->receptor != NULL)] : NULL;
     o->inputs = w->word + used;
     o->n_inputs = wanted;
     if (o->command == CLI_DESIGN && o->raw_residues) {
@@ -454,6 +486,31 @@ static bool place_words(struct cli_options *o, struct words *w)
 static bool names_several(const char *device)
 {
     return device && (!strcmp(device, "all") || strchr(device, ','));
+}
+
+/* Cuts weights of several checkpoints at their commas, for commands that take an average over them;
+ * a file whose name has commas is one. */
+static bool split_weights(struct cli_options *o)
+{
+    char *copy, *at;
+
+    if (o->command != CLI_AFFINITY || !o->weights || !strchr(o->weights, ',') ||
+        !access(o->weights, F_OK))
+        return true;
+    if (!(copy = strdup(o->weights))) { /* lives as long as the process */
+        cli_say(NULL, "out of memory");
+        return false;
+    }
+    o->weights = copy;
+    for (at = copy; (at = strchr(at, ','));) {
+        *at++ = '\0';
+        if (o->n_ensemble == CLI_MAX_ENSEMBLE) {
+            cli_say(NULL, "--weights: more than %d checkpoints", CLI_MAX_ENSEMBLE + 1);
+            return false;
+        }
+        o->ensemble[o->n_ensemble++] = at;
+    }
+    return true;
 }
 
 /* Checks options that exclude or need one another; says what is wrong. */
@@ -495,7 +552,7 @@ static bool check_together(struct cli_options *o)
         cli_say(NULL, "--mutation-col needs --mutations");
         return false;
     }
-    return cli_check_format(o);
+    return split_weights(o) && cli_check_format(o);
 }
 
 bool cli_parse(struct cli_options *o, int argc, char **argv)

@@ -450,6 +450,23 @@ static int find_model(struct bioinfer_model *m, const char *path,
     return st;
 }
 
+/* Finds the weights of the other members of an ensemble; *more is [n_ensemble], its caller's. */
+static int find_ensemble(struct bioinfer_model *m, const struct bioinfer_model_params *p,
+                         char ***more, struct bioinfer_error *err)
+{
+    const struct bi_env *env = &m->ctx->env;
+    int st = 0;
+    if (p->n_ensemble < 0 || (p->n_ensemble && !p->ensemble))
+        return bi_fail(err, BIOINFER_INVALID, "model: an ensemble of %d", p->n_ensemble);
+    if (!p->n_ensemble)
+        return 0;
+    if (!(*more = bi_calloc(env, (size_t)p->n_ensemble, sizeof **more)))
+        return bi_fail(err, BIOINFER_NOMEM, "model: an ensemble of %d", p->n_ensemble);
+    for (int i = 0; !st && i < p->n_ensemble; i++)
+        st = bi_find_weights(&(*more)[i], env, p->ensemble[i], p->family, err);
+    return st;
+}
+
 /* Tells of a head for a task that the weights bring along. */
 static void say_head(const struct bioinfer_model *m)
 {
@@ -478,7 +495,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     struct bioinfer_model_params p = {0};
     struct bi_model_options options;
     struct bioinfer_model *m = NULL;
-    char *adapter = NULL;
+    char *adapter = NULL, **more = NULL;
     int st;
     if (!out || !ctx)
         return bi_fail(err, BIOINFER_INVALID, "model: out and context must be given");
@@ -496,11 +513,12 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         .positions = p.positions,
         .rope_frequencies = p.rope_frequencies,
         .checkpoint = {.strict_pickle = p.strict_pickle != 0, .verify = p.verify != 0}};
-    if ((st = find_model(m, path, &p, &adapter, err)) ||
+    if ((st = find_model(m, path, &p, &adapter, err)) || (st = find_ensemble(m, &p, &more, err)) ||
         (st = (m->name = weights_name(&ctx->env, adapter ? adapter : m->path))
                   ? 0
                   : bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)) ||
-        (options.adapter = adapter,
+        (options.adapter = adapter, options.more = (const char *const *)more,
+         options.n_more = p.n_ensemble,
          st = bi_model_open(&m->base, &ctx->env, m->path, &options, err)) ||
         (st = open_device(m, p.device, p.precision, err)) ||
         (st = p.head ? open_head(m, p.head, err) : 0) || (st = bi_store_new(m, err)))
@@ -514,6 +532,9 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
     m = NULL;
 out:
     bi_free(&ctx->env, adapter);
+    for (int i = 0; more && i < p.n_ensemble; i++)
+        bi_free(&ctx->env, more[i]);
+    bi_free(&ctx->env, more);
     bioinfer_model_close(&m);
     return st;
 }
@@ -578,7 +599,8 @@ const char *bioinfer_family_summary(int index)
 int bioinfer_family_kind(int index)
 {
     const struct bi_model_def *d = bi_model_def(index);
-    return d && d->build_design   ? BIOINFER_FAMILY_DESIGN
+    return d && d->affinity       ? BIOINFER_FAMILY_AFFINITY
+           : d && d->build_design ? BIOINFER_FAMILY_DESIGN
            : d && d->build_tracks ? BIOINFER_FAMILY_TRACKS
                                   : BIOINFER_FAMILY_SEQUENCES;
 }

@@ -286,7 +286,9 @@ static struct bi_counts capacity_of(const struct bi_counts *c)
                               .n_rows = bucket(c->n_rows),
                               .longest = bucket(c->longest),
                               .n_samples = bucket(c->n_samples),
-                              .n_sampled = bucket(c->n_sampled)};
+                              .n_sampled = bucket(c->n_sampled),
+                              .n_edges = bucket(c->n_edges),
+                              .n_atoms = bucket(c->n_atoms)};
 }
 
 void *bi_batch_input(const struct bi_batch_place *place, const char *name)

@@ -177,6 +177,9 @@ struct bioinfer_model_params {
                                    * exact ones where transformers 5 wrote the file, else rounded */
     const char *adapter; /* folder of a LoRA adapter of PEFT, found as weights are, that is added to
                           * the weights; NULL = none */
+    const char *const *ensemble; /* [n_ensemble] weights of further members, whose results are
+                                  * averaged with those of the first; families of AFFINITY */
+    int n_ensemble;
 };
 
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name") looked up in
@@ -222,11 +225,13 @@ BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int in
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
-/* A family takes sequences (embed, score), windows of DNA (tracks) or structures (design). */
+/* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), or a
+ * receptor with ligands (affinity). */
 enum bioinfer_family_kind {
     BIOINFER_FAMILY_SEQUENCES,
     BIOINFER_FAMILY_TRACKS,
-    BIOINFER_FAMILY_DESIGN
+    BIOINFER_FAMILY_DESIGN,
+    BIOINFER_FAMILY_AFFINITY
 };
 BIOINFER_API int bioinfer_family_kind(int index);
 
@@ -293,6 +298,10 @@ struct bioinfer_record {
     /* For alignments: what `sequence`, the query, is aligned with. */
     const char *target;
     size_t target_length;
+    /* For affinities, each NULL or 0 where it is not known: the file of the receptor, where the
+     * task has none; the file of the molecule, and its number and first line there, from 1. */
+    const char *receptor, *file;
+    uint64_t number, line;
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -408,6 +417,7 @@ struct bioinfer_result {
     const struct bioinfer_changed *changed;     /* tracks; else NULL */
     const struct bioinfer_design *design;       /* design; else, and in a piece without, NULL */
     const struct bioinfer_alignment *alignment; /* align; else, and without a result, NULL */
+    const struct bioinfer_affinity *affinity;   /* affinity; else, and without a result, NULL */
 };
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
@@ -1091,6 +1101,46 @@ struct bioinfer_design {
     const int32_t *codes;            /* [length] index into ACDEFGHIKLMNPQRSTVWYX */
     const float *mask, *design_mask; /* [length] */
 };
+
+/* ---- 15 affinity: energies of ligands in their poses ---------------------------------------- */
+
+/* Reads small molecules from a file or "-", plain or in gzip: SDF, MOL2 or PDB by content. */
+typedef struct bioinfer_ligands bioinfer_ligands;
+BIOINFER_API int bioinfer_ligands_open(bioinfer_ligands **out, bioinfer_context *ctx,
+                                       const char *path, struct bioinfer_error *err);
+/* A bioinfer_source: the text of the next molecule as a record; what its text is worth is found out
+ * by the task. */
+BIOINFER_API int bioinfer_ligands_source(void *ligands, struct bioinfer_record *record,
+                                         struct bioinfer_error *err);
+BIOINFER_API void bioinfer_ligands_close(bioinfer_ligands **ligands); /* NULL-safe */
+
+struct bioinfer_affinity_params {
+    size_t struct_size;
+    const char *receptor; /* PDB or mmCIF, plain or in gzip; NULL = each record names its own */
+    int pocket;           /* residues around the ligand that count; 0 = 50 */
+    int drop_unknown;     /* residues with names of no amino acid take no place among these */
+    int64_t tokens_at_once, memory_limit; /* as in bioinfer_embed_params */
+    const char *no_rules;
+    int (*progress)(void *user, uint64_t ligands, uint64_t atoms);
+    void *progress_user;
+};
+
+/* bioinfer_result.affinity. */
+struct bioinfer_affinity {
+    float energy;    /* in the family's unit, which is kcal/mol; lower binds better */
+    int64_t n_pairs; /* atoms within the cutoff; 0: the energy is 0 and says nothing */
+    int64_t n_atoms; /* the ligand's, without hydrogens */
+    int64_t n_pocket_atoms, n_pocket_residues;
+    double distance; /* from the centre of the ligand to the nearest CA, in angstrom */
+};
+
+/* Opens the task that gives each record, whose sequence is the text of a molecule in its pose, its
+ * energy. A receptor of the parameters that cannot be used fails here. */
+BIOINFER_API int bioinfer_affinity_open(bioinfer_task **out, const bioinfer_model *model,
+                                        const struct bioinfer_affinity_params *params,
+                                        struct bioinfer_error *err);
+/* Says in one line how far the numbers of this model can be trusted; "" = nothing is known. */
+BIOINFER_API const char *bioinfer_affinity_caveat(const bioinfer_model *model);
 
 #ifdef __cplusplus
 }

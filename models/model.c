@@ -53,9 +53,16 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .arena = {.env = env},
                                .window = options->window,
                                .positions = options->positions,
-                               .rope_frequencies = options->rope_frequencies};
+                               .rope_frequencies = options->rope_frequencies,
+                               .more = options->more,
+                               .n_more = options->n_more,
+                               .more_options = &options->checkpoint};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
         (st = find_def(&model->def, options->family, model->cp, err)) ||
+        (st = options->n_more && !model->def->affinity
+                  ? bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s has no ensembles of checkpoints",
+                            path, model->def->name)
+                  : 0) ||
         (st = options->adapter ? bi_adapter_open(&model->adapter, env, options->adapter,
                                                  &options->checkpoint, err)
                                : 0) ||
@@ -66,7 +73,9 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: frequencies cannot be chosen for %s", path,
                      model->def->name);
 out:
-    model->rope_frequencies = NULL; /* the caller's */
+    model->rope_frequencies = NULL; /* the caller's, like those below */
+    model->more = NULL;
+    model->more_options = NULL;
     if (st)
         bi_model_close(model);
     return st;

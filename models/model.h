@@ -162,7 +162,10 @@ struct bi_model {
     int64_t window;
     const char *positions;
     const char *rope_frequencies; /* "exact", "rounded", "file"; NULL = as the file asks for */
-    const char *rope_used;        /* which ones are computed with, in words; NULL = not rotary */
+    const char *const *more; /* paths of the other checkpoints of an ensemble, while it is opened */
+    int n_more;
+    const struct bi_checkpoint_options *more_options;
+    const char *rope_used; /* which ones are computed with, in words; NULL = not rotary */
     struct bi_tracks tracks;
     const struct bi_head *head;       /* a file of its own; NULL = none */
     const struct bi_head *classifier; /* the fine-tuned weights' own; NULL = none */
@@ -170,6 +173,8 @@ struct bi_model {
     unsigned default_include;
     struct bi_design_facts design;
 };
+
+struct bi_affinity_def;
 
 struct bi_model_def {
     const char *name;         /* "esm2" */
@@ -198,6 +203,8 @@ struct bi_model_def {
      * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks], or sums of them, as kind 0. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_tracks_shape *shape);
+    /* Families that rate complexes have this instead of all that; NULL = it is none. */
+    const struct bi_affinity_def *affinity;
 };
 
 /* The families of this build; NULL past the end. */
@@ -210,7 +217,9 @@ struct bi_model_options {
     struct bi_checkpoint_options checkpoint;
     int64_t window;
     const char *positions, *rope_frequencies;
-    const char *adapter; /* folder of an adapter; NULL = none */
+    const char *adapter;     /* folder of an adapter; NULL = none */
+    const char *const *more; /* [n_more] paths of the other checkpoints of an ensemble */
+    int n_more;
 };
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);

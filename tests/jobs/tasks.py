@@ -13,6 +13,7 @@
 
 The output and the manifest must have the bytes of an undisturbed run, and nothing else is left.
 """
+import gzip
 import os
 import random
 import shutil
@@ -364,7 +365,114 @@ class AlignScores(Align):
         return "the size of the matrix"
 
 
-TASKS = {"align": Align, "alignall": AlignAll, "alignscores": AlignScores,
+class Screen(Task):
+    """Ligands and one receptor; one ligand is broken, and one is far from the protein."""
+    code, poisoned = 1, "pose5"
+
+    def make(self, large):
+        sys.path.insert(0, os.path.join(ROOT, "tools"))
+        sys.dont_write_bytecode = True
+        import dualbind_weights
+        self.weights = os.path.join(self.folder, "w.safetensors")
+        dualbind_weights.write(self.weights, 16)
+        self.receptor = os.path.join(self.folder, "p.pdb")
+        with gzip.open(self.of("6w70.pdb.gz"), "rt") as f, \
+                open(self.receptor, "w", encoding="ascii") as out:
+            out.writelines(line for line in f if line.startswith("ATOM"))
+        with open(self.of("poses.sdf"), encoding="ascii") as f:
+            self.poses = [p for p in f.read().split("$$$$\n") if p]
+        if large:
+            self.options = ("--batch-tokens", "8000")
+        return self.ligands(os.path.join(self.folder, "in.sdf"), 200 if large else 9)
+
+    @staticmethod
+    def of(name):
+        return os.path.join(ROOT, "tests", "golden", "dualbind", name)
+
+    def pose(self, i):
+        """A pose with another name; every one is moved a little further."""
+        lines = self.poses[i % len(self.poses)].splitlines()
+        lines[0] = f"pose{i}"
+        far = 500 if i == 7 else i / 100
+        for k in range(4, 4 + int(lines[3][:3])):
+            lines[k] = "%10.4f" % (float(lines[k][:10]) + far) + lines[k][10:]
+        if i == 3:
+            lines[3] = "broken"
+        return "\n".join(lines) + "\n$$$$\n"
+
+    def ligands(self, path, n):
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines(self.pose(i) for i in range(n))
+        return path
+
+    def change(self):
+        with open(self.input, "a", encoding="ascii") as f:
+            f.write(self.pose(0))
+        return "the size of the ligands"
+
+    def changes(self):
+        """The receptor decides results as the ligands do."""
+        times = os.stat(self.receptor)
+        with open(self.receptor, "rb") as f:
+            old = f.read()
+        with open(self.receptor, "wb") as f:
+            f.write(old.replace(b"GLY", b"ALA", 1))
+        yield "the content of the receptor"
+        with open(self.receptor, "wb") as f:
+            f.write(old)
+        os.utime(self.receptor, ns=(times.st_atime_ns, times.st_mtime_ns))
+        yield self.change()
+
+    @property
+    def words(self):
+        return ["dualbind", self.receptor, self.input, "--weights", self.weights]
+
+
+class Pairs(Screen):
+    """A table of files."""
+    poisoned = "row5"
+
+    def ligands(self, path, n):
+        self.table = os.path.join(self.folder, "pairs.csv")
+        with open(self.table, "w", encoding="ascii") as table:
+            table.write("id,protein_path,ligand_path\n")
+            for i in range(n):
+                name = f"l{i}.sdf"
+                with open(os.path.join(self.folder, name), "w", encoding="ascii") as f:
+                    f.write(self.pose(i))
+                table.write(f"row{i},{'none.pdb' if i == 4 else 'p.pdb'},{name}\n")
+        return self.table
+
+    def change(self):
+        with open(self.table, "a", encoding="ascii") as f:
+            f.write("late,p.pdb,l0.sdf\n")
+        return "files="
+
+    def changes(self):
+        with open(self.receptor, "rb") as f:
+            old = f.read()
+        with open(self.receptor, "wb") as f:
+            f.write(old.replace(b"GLY", b"ALA", 1))
+        yield "files="
+        with open(self.receptor, "wb") as f:
+            f.write(old)
+        path = os.path.join(self.folder, "l2.sdf")
+        with open(path, encoding="ascii") as f:
+            text = f.read()
+        with open(path, "w", encoding="ascii") as f:
+            f.write(self.pose(0))
+        yield "files="
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        yield self.change()
+
+    @property
+    def words(self):
+        return ["dualbind", self.input, "--weights", self.weights]
+
+
+TASKS = {"screen": Screen, "pairs": Pairs,
+         "align": Align, "alignall": AlignAll, "alignscores": AlignScores,
          "windows": Windows, "intervals": Intervals, "mutagenesis": Mutagenesis,
          "variants": Variants, "alone": Alone, "scores": Scores,
          "fasta": Fasta, "table": Table, "arrays": Arrays, "jsonl": Jsonl, "torch": Torch,

@@ -260,7 +260,8 @@ def family_names():
                 problems.append('%s spells %s' % (path, stem))
     for stem in stems:
         for path, text in sources('models'):
-            if path not in ('models/%s.c' % stem, 'models/models.inc') and \
+            own = path == 'models/%s.c' % stem or path.startswith('models/%s/' % stem)
+            if not own and path != 'models/models.inc' and \
                     re.search(stem, without_comments(text, strings=False), re.I):
                 problems.append('%s spells %s' % (path, stem))
     return problems

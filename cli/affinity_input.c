@@ -1,0 +1,250 @@
+/* affinity_input.c - ligands of one receptor, or a table of pairs of files. */
+#include "affinity.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between the parts of a description; no file name of a table has it. */
+static const char separator[] = "\x1f";
+
+/* ---- a table of pairs ---- */
+
+/* Reads the first column of these names that the table has. */
+static int read_column(struct cli_csv *csv, const char *path, const char *const *names, size_t n,
+                       struct bioinfer_error *err)
+{
+    int code = CLI_EXIT_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        code = cli_csv_read(csv, path, names[i], err);
+        if (code != CLI_EXIT_DATA)
+            return code;
+        if (i + 1 < n)
+            cli_csv_free(csv);
+        *csv = i + 1 < n ? (struct cli_csv){0} : *csv;
+    }
+    return code;
+}
+
+static int open_table(struct cli_complexes *c)
+{
+    static const char *const receptors[] = {"protein_path", "receptor", "protein"};
+    static const char *const files[] = {"ligand_path", "ligand"};
+    static const char *const ids[] = {"id", "pdb_id", "name"};
+    const char *path = c->cli->options->input, *slash = strrchr(path, '/');
+    struct bioinfer_error err = {0};
+    int code;
+
+    c->folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("");
+    if (!c->folder)
+        return cli_fail(c->cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
+    if ((code = read_column(&c->receptors, path, receptors, CLI_COUNT(receptors), &err)) ||
+        (code = read_column(&c->files, path, files, CLI_COUNT(files), &err))) {
+        cli_say(c->cli, "%s", err.text);
+        if (code == CLI_EXIT_DATA)
+            cli_say(c->cli, "a table of pairs has the columns protein_path and ligand_path, and "
+                            "may have id");
+        return code;
+    }
+    code = read_column(&c->ids, path, ids, CLI_COUNT(ids), &err);
+    return code == CLI_EXIT_DATA ? CLI_EXIT_OK : code; /* without one, files say who is who */
+}
+
+static char *join_path(const struct cli_complexes *c, const char *name)
+{
+    const size_t size = strlen(c->folder) + strlen(name) + 1;
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%s%s", *name == '/' ? "" : c->folder, name);
+    return path;
+}
+
+/* FNV-1a of the bytes of a file, from a sum so far. */
+static uint64_t sum_file(const char *path, uint64_t sum)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned char bytes[65536];
+    size_t n;
+
+    while (file && (n = fread(bytes, 1, sizeof bytes, file)))
+        for (size_t i = 0; i < n; i++)
+            sum = (sum ^ bytes[i]) * 0x100000001b3u;
+    if (file)
+        fclose(file);
+    return file ? sum : sum ^ 1;
+}
+
+/* Adds the file that a row names, unless it is that of the row before. */
+static uint64_t sum_row(const struct cli_complexes *c, const struct cli_csv *column, size_t row,
+                        uint64_t sum)
+{
+    const char *name = column->rows[row].value;
+    const char *before = row ? column->rows[row - 1].value : NULL;
+    char *path = name && (!before || strcmp(name, before)) ? join_path(c, name) : NULL;
+
+    if (path)
+        sum = sum_file(path, sum);
+    free(path);
+    return sum;
+}
+
+uint64_t cli_complexes_sum(const struct cli_complexes *c)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < c->receptors.n_rows; i++)
+        sum = sum_row(c, &c->files, i, sum_row(c, &c->receptors, i, sum));
+    return sum;
+}
+
+/* ---- records ---- */
+
+int cli_complexes_open(struct cli_complexes *c, struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    struct bioinfer_error err = {0};
+    int st;
+
+    c->cli = cli;
+    cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
+    if (!o->receptor)
+        return open_table(c);
+    st = bioinfer_ligands_open(&c->ligands, cli->ctx, o->input, &err);
+    return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
+}
+
+static int no_memory(struct bioinfer_error *err)
+{
+    err->status = BIOINFER_NOMEM;
+    snprintf(err->text, sizeof err->text, "out of memory for a record");
+    return BIOINFER_NOMEM;
+}
+
+/* Makes the description of a record. */
+static int describe(struct cli_complexes *c, struct bioinfer_record *r, uint64_t number,
+                    const char *file, const char *receptor, struct bioinfer_error *err)
+{
+    const size_t size = strlen(file) + strlen(receptor) + 64;
+
+    free(c->where);
+    if (!(c->where = malloc(size)))
+        return no_memory(err);
+    snprintf(c->where, size, "%" PRIu64 "%s%" PRIu64 "%s%s%s%s", number, separator, r->line,
+             separator, file, separator, receptor);
+    r->description = c->where;
+    return 1;
+}
+
+static int next_ligand(struct cli_complexes *c, struct bioinfer_record *r,
+                       struct bioinfer_error *err)
+{
+    const int st = bioinfer_ligands_source(c->ligands, r, err);
+
+    return st <= 0 ? st : describe(c, r, r->ordinal + 1, c->cli->input_name, "", err);
+}
+
+/* A row that names no files, or a ligand that cannot be read, is a record with that status. */
+static void fail_row(struct cli_complexes *c, struct bioinfer_record *r, int status,
+                     const char *text)
+{
+    const struct bioinfer_record failed = {
+        .id = r->id, .description = "", .sequence = "", .status = status, .message = c->why.text};
+
+    if (text)
+        snprintf(c->why.text, sizeof c->why.text, "%s", text);
+    *r = failed;
+}
+
+static int read_row(struct cli_complexes *c, size_t row, struct bioinfer_record *r,
+                    struct bioinfer_error *err)
+{
+    const char *receptor = c->receptors.rows[row].value, *file = c->files.rows[row].value;
+    const char *id = row < c->ids.n_rows ? c->ids.rows[row].value : NULL;
+    int st;
+
+    r->id = id && *id ? id : file && *file ? file : "pair";
+    if (!receptor || !*receptor || !file || !*file) {
+        snprintf(c->why.text, sizeof c->why.text, "%s:%ld: the row names no %s", c->cli->input_name,
+                 c->receptors.rows[row].line, receptor && *receptor ? "ligand" : "protein");
+        fail_row(c, r, BIOINFER_FORMAT, NULL);
+        return 1;
+    }
+    free(c->receptor);
+    free(c->file);
+    c->receptor = join_path(c, receptor);
+    c->file = join_path(c, file);
+    if (!c->receptor || !c->file)
+        return no_memory(err);
+    bioinfer_ligands_close(&c->ligands);
+    c->why.text[0] = '\0';
+    if ((st = bioinfer_ligands_open(&c->ligands, c->cli->ctx, c->file, &c->why)) == 0) {
+        const char *name = r->id;
+        st = bioinfer_ligands_source(c->ligands, r, &c->why);
+        r->id = id && *id ? name : st > 0 ? r->id : name;
+    }
+    if (st == BIOINFER_NOMEM)
+        return no_memory(err);
+    if (st <= 0) {
+        snprintf(c->why.text + strlen(c->why.text), sizeof c->why.text - strlen(c->why.text),
+                 "%s%s", st ? "" : c->file, st ? "" : ": no molecule");
+        fail_row(c, r, st ? st : BIOINFER_EMPTY, NULL);
+        return 1;
+    }
+    return describe(c, r, 1, c->file, c->receptor, err);
+}
+
+static int next_pair(struct cli_complexes *c, struct bioinfer_record *r, struct bioinfer_error *err)
+{
+    int st;
+
+    while (c->next < c->receptors.n_rows && !c->receptors.rows[c->next].len)
+        c->next++;
+    if (c->next == c->receptors.n_rows)
+        return 0;
+    *r = (struct bioinfer_record){.description = "", .message = ""};
+    if ((st = read_row(c, c->next, r, err)) != 1)
+        return st;
+    r->ordinal = c->next++;
+    return 1;
+}
+
+int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct cli_complexes *c = complexes;
+
+    if (cli_stop_signal())
+        return BIOINFER_CANCELLED;
+    return c->cli->options->receptor ? next_ligand(c, record, err) : next_pair(c, record, err);
+}
+
+void cli_complexes_close(struct cli_complexes *c)
+{
+    bioinfer_ligands_close(&c->ligands);
+    cli_csv_free(&c->receptors);
+    cli_csv_free(&c->files);
+    cli_csv_free(&c->ids);
+    free(c->folder);
+    free(c->receptor);
+    free(c->file);
+    free(c->where);
+}
+
+void cli_complex_place(char *description, struct cli_complex_place *place)
+{
+    char *part[4] = {description, "", "", ""};
+
+    for (int i = 1; i < 4; i++) {
+        char *end = strstr(part[i - 1], separator);
+        if (!end)
+            break;
+        *end = '\0';
+        part[i] = end + 1;
+    }
+    place->number = strtoull(part[0], NULL, 10);
+    place->line = strtoull(part[1], NULL, 10);
+    place->file = part[2];
+    place->receptor = *part[3] ? part[3] : NULL;
+}
