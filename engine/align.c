@@ -33,24 +33,14 @@ static const struct bi_cpu_kernels *find_kernels(const char *mask)
     return NULL;
 }
 
-static int32_t divisor(int32_t a, int32_t b)
-{
-    while (b) {
-        const int32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* Divides all costs by what divides them all, as narrow numbers are fast; returns it. */
 static int32_t reduce(struct bi_align_scoring *s)
 {
-    int32_t unit = divisor(s->open, s->extend);
+    int32_t unit = (int32_t)bi_align_divisor(s->open, s->extend);
 
     for (int i = 0; i < s->n_letters; i++)
         for (int j = 0; j < s->n_letters; j++)
-            unit = divisor(unit, s->score[i][j]);
+            unit = (int32_t)bi_align_divisor(unit, s->score[i][j]);
     if (unit < 2)
         return 1;
     for (int i = 0; i < s->n_letters; i++)
@@ -248,6 +238,7 @@ void bioinfer_aligner_free(bioinfer_aligner **aligner)
     for (int t = 0; a->workers && t < a->ctx->n_threads; t++) {
         bi_align_work_free(&a->workers[t].work);
         bi_align_path_free(&a->workers[t].path);
+        bi_wave_free(&a->workers[t].wave);
     }
     bi_align_kept_free(&a->ctx->env, &a->own);
     bi_align_gpu_close(&a->gpu);

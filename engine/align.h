@@ -21,6 +21,9 @@ struct bi_align_plan {
     uint64_t memory_limit; /* bytes of one pair's traceback */
 };
 
+/* The largest number that divides both; of 0 and 0: 0. */
+int64_t bi_align_divisor(int64_t a, int64_t b);
+
 /* kernels(bits): those of the CPU. */
 void bi_align_plan_make(struct bi_align_plan *plan, const struct bi_align_scoring *scoring,
                         const struct bi_align_kernels *(*kernels)(int bits));

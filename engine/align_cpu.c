@@ -182,6 +182,13 @@ static void put_one(struct bioinfer_aligner *a, struct bi_align_worker *w, size_
 
 /* ---- all pairs ---- */
 
+bool bi_aligner_is_single(const struct bioinfer_aligner *a, const struct bi_align_input *in)
+{
+    const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
+
+    return lanes == 1 || (a->traceback && in->n > FLAGS / lanes / in->m);
+}
+
 struct job {
     struct bioinfer_aligner *a;
     struct bioinfer_alignment *results;
@@ -244,13 +251,14 @@ int bi_aligner_run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_p
     if (!bi_grow(&a->ctx->env, &a->codes, &a->codes_cap, size + 64, 1))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
     bi_aligner_encode(a, 0, n_sound, a->codes, results);
+    bi_aligner_run_near(a, n_sound, results);
     for (size_t i = 0; i < n_sound; i++) { /* single ones from the end of order on */
         const struct bi_align_input *in = &a->inputs[i];
-        if (results[a->pair[i]].status)
+        if (results[a->pair[i]].status || !in->query)
             continue;
         if (a->ctx->n_threads > 1 && in->n > LONG_PAIR / in->m)
             align_pair(a, &a->workers[0], i, a->ctx->n_threads, results);
-        else if (lanes == 1 || (a->traceback && in->n > FLAGS / lanes / in->m))
+        else if (bi_aligner_is_single(a, in))
             a->order[n_sound - ++n_single] = (uint32_t)i;
         else
             a->order[n_grouped++] = (uint32_t)i;

@@ -3,6 +3,7 @@
  *   align.c         life of an aligner, results, calls
  *   align_codes.c   pairs become codes
  *   align_cpu.c     pairs on the threads of the CPU
+ *   align_near.c    first the pairs that differ little
  *   align_parts.c   parts of a call on a GPU, two on their way at once
  *   tasks/align.c   a stream of pairs, as a task of the runner
  *   tasks/pairs.c   records with a target, as a task of the shared calls */
@@ -14,12 +15,16 @@
 #include "../kernels/cpu/cpu.h"
 #include "../loaders/matrix.h"
 #include "align_gpu.h"
+#include "align_wave.h"
 #include "engine.h"
 
 /* The memory of one thread, with the path of the pair at hand. */
 struct bi_align_worker {
     struct bi_align_work work;
     struct bi_align_path path;
+    struct bi_wave *wave; /* NULL until a pair asks for it */
+    double credit;        /* nanoseconds that attempts at pairs may take */
+    double share;         /* part of a pair's matrix that the next one may take */
 };
 
 /* Codes of a sequence; bad when a letter is not in the alphabet. */
@@ -48,6 +53,7 @@ struct bioinfer_aligner {
     const struct bi_align_kernels *coders; /* whose encode() is used */
     int n_feeders;                         /* threads that encode pairs */
     uint32_t used;                         /* a bit for each code of the pairs encoded last */
+    struct bi_wave_costs waves;            /* costs for them */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
     bool traceback;
     struct bi_align_worker *workers; /* n_threads */
@@ -108,7 +114,16 @@ int bi_aligner_list(struct bioinfer_aligner *a, const struct bioinfer_align_pair
 uint32_t bi_aligner_encode(struct bioinfer_aligner *a, size_t first, size_t n, uint8_t *codes,
                            struct bioinfer_alignment *results);
 
+/* ---- align_near.c ---- */
+
+/* Aligns those of n places that differ little, to the same results as all others; their inputs'
+ * query becomes NULL. */
+void bi_aligner_run_near(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results);
+
 /* ---- align_cpu.c, align_parts.c: all pairs of a call ---- */
+
+/* Whether a pair is too large for a many() with a traceback. */
+bool bi_aligner_is_single(const struct bioinfer_aligner *a, const struct bi_align_input *in);
 
 int bi_aligner_run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
                        size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err);

@@ -46,6 +46,8 @@ static bool encode(struct bi_align_coder *c, const char *letters, size_t n, uint
     return encode_slowly(c, letters, n, codes);
 }
 
+#include "align_wave.h"
+
 #define LANE 8
 #include "align_lanes.h"
 #undef LANE
@@ -68,6 +70,7 @@ static const struct bi_align_kernels kernels_vbmi = {.bits = 8,
                                                      .many = many_vbmi,
                                                      .many_scratch = many_scratch8,
                                                      .strip = strip8,
+                                                     .wave = wave,
                                                      .encode = encode};
 
 #endif

@@ -53,6 +53,23 @@ struct bi_align_strip {
     uint8_t *flags;          /* NULL or [last - first, a whole number of BLOCKs][rows] */
 };
 
+/* One wavefront: of every diagonal k = j - i in [lo, hi] the furthest column j to which a path of
+ * one penalty leads, in a gap (f, e as F and E of ../align.h) or at all (h), matches at its end
+ * included. Paths that lead nowhere have a negative offset, about NONE.
+ *   f[k] = max(open[k + 1], more_f[k + 1])   e[k] = max(open[k - 1], more_e[k - 1]) + 1
+ *   h[k] = max(mismatch[k] + 1, f[k], e[k])  and the matches behind it
+ * An offset beyond column m or row n is NONE. Arrays are indexed by k; those that are read have
+ * all of [lo - 1, hi + 1]. Linear costs have no f, e, more_f and more_e: open does for both.
+ * Source: Marco-Sola et al., Bioinformatics 37:456 (2021). */
+enum { BI_ALIGN_WAVE_NONE = INT32_MIN / 2, BI_ALIGN_WAVE_PAD = 8 };
+struct bi_align_wave {
+    const int32_t *open, *more_f, *more_e, *mismatch;
+    int32_t *f, *e, *h;
+    int32_t lo, hi;
+    int32_t n, m;
+    const uint8_t *query, *target; /* codes; PAD bytes behind each end differ from all others */
+};
+
 enum { BI_ALIGN_NO_CODE = 0x80 }; /* and all above: what stands for no code in tables */
 
 /* Turns letters into codes, and notes which codes there were. */
@@ -69,6 +86,7 @@ struct bi_align_kernels {
     void (*many)(struct bi_align_many *a);
     size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters); /* longest n, m */
     void (*strip)(const struct bi_align_strip *a);
+    void (*wave)(const struct bi_align_wave *a);
     /* n letters; false: one of them has no code, and codes are all 0 */
     bool (*encode)(struct bi_align_coder *coder, const char *letters, size_t n, uint8_t *codes);
 };

@@ -210,6 +210,7 @@ static const struct bi_align_kernels L(align_kernels) = {
     .many = L(many),
     .many_scratch = L(many_scratch),
     .strip = L(strip),
+    .wave = wave,
     .encode = encode,
 };
 #endif

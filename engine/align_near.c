@@ -1,0 +1,165 @@
+/* align_near.c - pairs that differ little, before all others: by wavefronts (align_wave.c).
+ *
+ * What a pair takes by wavefronts is not known before it is aligned, but what its matrix takes is.
+ * So every pair earns a sixteenth of that for attempts, and what an attempt saves adds to it. An
+ * attempt may take a share of the matrix, which doubles when it fails, so that pairs that differ
+ * much cost 1.1 times their matrix at most and few of them are tried. A bound on the penalty,
+ * which an inexact run along the best diagonals finds, says beforehand what the rest of an exact
+ * one takes.
+ *
+ * Results are those of the matrix, so that it does not matter what is tried. */
+#include "aligner.h"
+
+enum {
+    CLAIM = 32,            /* short pairs that a thread takes at a time */
+    SHORT = 1 << 22,       /* their cells at most */
+    START_CELLS = 256,     /* cells that stand for what an attempt costs in any case */
+    SURE_CELLS = 1 << 14,  /* cells before a bound is looked for */
+    MOST_KEPT = 192 << 20, /* bytes of wavefronts, beyond which page faults cost more */
+    MOST_LENGTH = 1 << 28  /* residues whose sums fit 32 bits */
+};
+
+/* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
+ * for all its lanes. */
+static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
+                    plain_cell = 3, linear_part = 0.7;
+static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
+
+/* Nanoseconds of the whole matrix of a pair; alone: few others share a many() with it. */
+static double matrix_time(const struct bioinfer_aligner *a, const struct bi_align_input *in,
+                          bool alone)
+{
+    const struct bi_align_kernels *k = a->plan.kernels;
+    const double cells = (double)in->n * (double)in->m;
+    const double part = a->plan.kind == BI_ALIGN_LINEAR ? linear_part : 1;
+
+    if (!k)
+        return plain_cell * cells;
+    if (alone || bi_aligner_is_single(a, in))
+        return strip_cell * cells * part * (double)(k->bits / 8);
+    return (a->traceback ? many_flags_cell : many_cell / (double)k->lanes) * cells * part;
+}
+
+/* Whether its lengths and letters are those that wavefronts take. */
+static bool is_fit(const struct bioinfer_aligner *a, const struct bi_align_input *in)
+{
+    const uint32_t others = a->used & ~a->waves.letters;
+    uint32_t used = 0;
+
+    if (in->n > MOST_LENGTH || in->m > MOST_LENGTH)
+        return false;
+    if (!others)
+        return true;
+    for (int64_t i = 0; i < in->n; i++)
+        used |= 1u << in->query[i];
+    for (int64_t j = 0; j < in->m; j++)
+        used |= 1u << in->target[j];
+    return !(used & others);
+}
+
+/* Aligns a pair within so many cells of wavefronts: 1; 0 = it takes more; < 0 = a status. */
+static int try_wave(struct bioinfer_aligner *a, struct bi_wave *w, const struct bi_align_input *in,
+                    int64_t most, double matrix, struct bioinfer_error *err)
+{
+    const uint64_t limit = a->plan.memory_limit < MOST_KEPT ? a->plan.memory_limit : MOST_KEPT;
+    int st;
+
+    if ((st = bi_wave_start(w, &a->waves, in, a->traceback ? limit : 0, err)))
+        return st;
+    if ((st = bi_wave_run(w, most < SURE_CELLS ? most : SURE_CELLS, err)))
+        return st;
+    if (most <= SURE_CELLS || (st = bi_wave_bound(w, most - SURE_CELLS, err)) <= 0)
+        return st;
+    if (wave_cell * (double)bi_wave_left(w) > 0.8 * matrix ||
+        (a->traceback && bi_wave_left_size(w) > limit))
+        return 0;
+    return bi_wave_run(w, INT64_MAX, err);
+}
+
+/* Makes what the wavefronts found the result of place i. */
+static int put_result(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+                      struct bioinfer_alignment *r, struct bioinfer_error *err)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+    const struct bi_align_end end = {
+        .score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave)), .i = in->n, .j = in->m};
+    struct bi_align_walk begin;
+
+    r->score = end.score * a->unit;
+    if (!a->traceback)
+        return 0;
+    w->path.n = 0;
+    w->path.failed = false;
+    bi_wave_path(w->wave, &a->plan.scoring, &begin, &w->path);
+    return w->path.failed ? bi_fail(err, BIOINFER_NOMEM, "path of an alignment")
+                          : bi_aligner_put_path(a, i, w, &begin, &end, false, r, err);
+}
+
+/* Tries the pair at place i; whether it has a result. Without memory for an attempt it goes the
+ * way of all others. */
+static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
+                       struct bioinfer_alignment *results)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+    const double matrix = matrix_time(a, in, alone);
+    struct bioinfer_error err = {0};
+    double time, budget;
+    int st;
+
+    w->share = w->share < least_share ? least_share : w->share;
+    budget = w->share * matrix;
+    w->credit += earned * matrix;
+    if (w->credit < budget || budget < wave_cell * START_CELLS || !is_fit(a, in))
+        return false;
+    if (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err))
+        return false;
+    st = try_wave(a, w->wave, in, (int64_t)(budget / wave_cell), matrix, &err);
+    time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
+    if (st != 1) {
+        w->credit -= time;
+        w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
+        return false;
+    }
+    w->credit += time < matrix ? (matrix - time) / 2 : 0;
+    w->credit = w->credit < 4 * matrix ? w->credit : 4 * matrix;
+    w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
+    st = put_result(a, w, i, &results[a->pair[i]], &err);
+    if (st)
+        bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+    return true;
+}
+
+struct near_job {
+    struct bioinfer_aligner *a;
+    bool alone;
+    struct bioinfer_alignment *results;
+};
+
+static void align_some(void *user, int thread, int64_t first, int64_t end)
+{
+    const struct near_job *job = user;
+    struct bioinfer_aligner *a = job->a;
+
+    for (int64_t i = first; i < end; i++)
+        if (!job->results[a->pair[i]].status &&
+            align_near(a, &a->workers[thread], (size_t)i, job->alone, job->results))
+            a->inputs[i].query = NULL;
+}
+
+void bi_aligner_run_near(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results)
+{
+    struct near_job job = {.a = a, .results = results};
+    double cells = 0;
+
+    bi_wave_costs_make(&a->waves, &a->plan.scoring, a->used);
+    if (!a->waves.extend)
+        return;
+    for (size_t i = 0; i < n; i++)
+        cells += (double)a->inputs[i].n * (double)a->inputs[i].m;
+    const bool are_short = cells < (double)n * SHORT;
+    const size_t claims = are_short ? (n + CLAIM - 1) / CLAIM : n;
+    const int n_threads = a->ctx->n_threads;
+    job.alone = a->plan.kernels && n * 3 < (size_t)a->plan.kernels->lanes;
+    bi_team_for(&a->ctx->env, claims < (size_t)n_threads ? (int)claims : n_threads, (int64_t)n,
+                are_short ? CLAIM : 1, align_some, &job);
+}

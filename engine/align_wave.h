@@ -1,0 +1,51 @@
+/* align_wave.h - pairs that differ little: wavefronts, whose cost grows with the difference.
+ *
+ * Where letters have one score for all matches and one for all mismatches, a global alignment with
+ * the best score is one with the least penalty: with S = match, X = mismatch, twice the score is
+ * S (n + m) - P, where P adds 2 (S - X) for each mismatch, 2 o + S for each gap's first residue and
+ * 2 e + S for every other one. All three are divided by what divides them all. */
+#ifndef BI_ENGINE_ALIGN_WAVE_H
+#define BI_ENGINE_ALIGN_WAVE_H
+
+#include "align.h"
+
+struct bi_wave_costs {
+    int32_t mismatch, open, extend; /* 0: scores are not of that kind */
+    int32_t unit, match;            /* P in points: unit P; S */
+    uint32_t letters;               /* a bit for each code that pairs may have */
+    int32_t most;                   /* the larger of mismatch and open */
+};
+
+/* Costs for pairs of codes of `used`, as far as these are of the kind above. */
+void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used);
+
+/* Wavefronts of one thread: memory that is kept between pairs, and those of the pair at hand. */
+struct bi_wave;
+int bi_wave_new(struct bi_wave **out, const struct bi_env *env,
+                const struct bi_align_kernels *kernels, struct bioinfer_error *err);
+void bi_wave_free(struct bi_wave **w); /* NULL-safe */
+
+/* A pair, with all wavefronts kept for its path, up to `keep` bytes; 0: no path is asked for.
+ * Then run() as far as `most` cells, and where these do not do bound(), which finds some
+ * alignment's penalty; with it the next run() has fewer cells to fill. Both: 1 = done; 0 = gave
+ * up; < 0 = a status. */
+int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
+                  uint64_t keep, struct bioinfer_error *err);
+int bi_wave_run(struct bi_wave *w, int64_t most, struct bioinfer_error *err);
+int bi_wave_bound(struct bi_wave *w, int64_t most, struct bioinfer_error *err);
+
+/* P after a run that is done. The bound that was found; cells filled so far, and about those that
+ * are left to fill with this bound. */
+int32_t bi_wave_penalty(const struct bi_wave *w);
+int32_t bi_wave_most(const struct bi_wave *w);
+int64_t bi_wave_cells(const struct bi_wave *w);
+int64_t bi_wave_left(const struct bi_wave *w);
+uint64_t bi_wave_left_size(const struct bi_wave *w); /* bytes of them, when they are kept */
+/* Score of the pair whose penalty that is. */
+int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input *in,
+                      int64_t penalty);
+/* The path after a run that is done, as bi_align_step() takes it through flags of all cells. */
+void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
+                  struct bi_align_walk *begin, struct bi_align_path *path);
+
+#endif

@@ -1,0 +1,95 @@
+/* align_wave.h - one wavefront of an alignment by penalties; align.c includes it once.
+ *
+ * struct bi_align_wave in align.h says what is computed. The plain loops are those that a compiler
+ * makes vectors of. */
+
+/* Offsets beyond the end of their diagonal become NONE. */
+BI_INLINE int32_t wave_within(int32_t offset, int32_t limit)
+{
+    return offset > limit ? BI_ALIGN_WAVE_NONE : offset;
+}
+
+BI_INLINE int32_t wave_larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+BI_INLINE int32_t wave_smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void wave_affine(const struct bi_align_wave *a)
+{
+    const int32_t *const open = a->open, *const more_f = a->more_f, *const more_e = a->more_e;
+    const int32_t *const mismatch = a->mismatch;
+    int32_t *const restrict f = a->f, *const restrict e = a->e, *const restrict h = a->h;
+    const int64_t lo = a->lo, hi = a->hi;
+    const int32_t n = a->n, m = a->m;
+
+#pragma GCC ivdep
+    for (int64_t k = lo; k <= hi; k++) {
+        const int32_t limit = wave_smaller(m, (int32_t)k + n);
+        const int32_t up = wave_within(wave_larger(open[k + 1], more_f[k + 1]), limit);
+        const int32_t left = wave_within(wave_larger(open[k - 1], more_e[k - 1]) + 1, limit);
+        const int32_t diagonal = wave_within(mismatch[k] + 1, limit);
+
+        f[k] = up;
+        e[k] = left;
+        h[k] = wave_larger(diagonal, wave_larger(up, left));
+    }
+}
+
+static void wave_linear(const struct bi_align_wave *a)
+{
+    const int32_t *const open = a->open, *const mismatch = a->mismatch;
+    int32_t *const restrict h = a->h;
+    const int64_t lo = a->lo, hi = a->hi;
+    const int32_t n = a->n, m = a->m;
+
+#pragma GCC ivdep
+    for (int64_t k = lo; k <= hi; k++) {
+        const int32_t limit = wave_smaller(m, (int32_t)k + n);
+        const int32_t up = wave_within(open[k + 1], limit);
+        const int32_t left = wave_within(open[k - 1] + 1, limit);
+        const int32_t diagonal = wave_within(mismatch[k] + 1, limit);
+
+        h[k] = wave_larger(diagonal, wave_larger(up, left));
+    }
+}
+
+/* How many residues agree from here on. */
+BI_INLINE int32_t wave_equal(const uint8_t *q, const uint8_t *t)
+{
+    int32_t n = 0;
+
+    for (;; n += 8) {
+        uint64_t a, b;
+        memcpy(&a, q + n, 8);
+        memcpy(&b, t + n, 8);
+        if (a != b) {
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+            return n + (__builtin_clzll(a ^ b) >> 3);
+#else
+            return n + (__builtin_ctzll(a ^ b) >> 3);
+#endif
+        }
+    }
+}
+
+static void wave(const struct bi_align_wave *a)
+{
+    if (a->f)
+        wave_affine(a);
+    else
+        wave_linear(a);
+    int32_t *const h = a->h;
+    const uint8_t *const query = a->query, *const target = a->target;
+    const int64_t hi = a->hi;
+
+    for (int64_t k = a->lo; k <= hi; k++) {
+        const int64_t j = h[k];
+        if (j >= 0)
+            h[k] = (int32_t)j + wave_equal(query + (j - k), target + j);
+    }
+}

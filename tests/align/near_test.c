@@ -1,0 +1,197 @@
+/* near_test.c - pairs of every divergence, 0 to 100 percent, by wavefronts and by whatever an
+ * aligner chooses, against the oracle's scores and the definition's paths for all ties.
+ *
+ *     align_near [random pairs (default 12000)] [seed] */
+#include "../../engine/align_wave.h"
+#include "../../kernels/cpu/cpu.h"
+#include "../test.h"
+#include "oracle.h"
+#include "texts.h"
+
+static const char dna[] = "ACGT";
+static long n_random = 12000;
+
+struct costs {
+    int match, mismatch, open, extend;
+};
+
+/* Every kind that wavefronts take, and of two that they do not: gaps that cost nothing, and
+ * matches that cost more than gaps. */
+static const struct costs all_costs[] = {
+    {5, -4, 10, 1},  {2, -4, 6, 2},   {0, -4, 8, 2},  {0, -1, 1, 1},  {1, -1, 2, 2},  {0, -3, 4, 3},
+    {10, -8, 20, 1}, {1, 0, 1, 1},    {3, -9, 2, 1},  {0, -9, 3, 2},  {-1, -3, 6, 2}, {1, -3, 1, 0},
+    {1, 0, 0, 0},    {-9, -12, 4, 4}, {7, -3, 40, 2}, {5, -4, 400, 3}};
+enum { COSTS = sizeof all_costs / sizeof *all_costs };
+
+static void scoring_of(struct bi_align_scoring *s, const struct costs *c, int ties)
+{
+    *s = (struct bi_align_scoring){
+        .n_letters = 4, .open = c->open, .extend = c->extend, .ties = ties};
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++)
+            s->score[a][b] = a == b ? c->match : c->mismatch;
+}
+
+/* A random text of n letters of the first few, and one like it. */
+static void make_pair(int n, struct text *q, struct text *t)
+{
+    const int n_letters = 2 + (int)below(3);
+
+    *q = random_text(n, n_letters, dna);
+    *t = below(8) ? relative(q, (int)below(101), n_letters, dna)
+                  : random_text(1 + (int)below((uint32_t)n + 9), n_letters, dna);
+}
+
+static void print_path(const uint32_t *run, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        fprintf(stderr, "%u%c", run[k] >> 4, "MIDNSHP=X"[run[k] & 15]);
+    fprintf(stderr, "\n");
+}
+
+static bool same_path(const struct text *q, const struct text *t, const struct bi_align_path *want,
+                      const uint32_t *run, size_t n)
+{
+    static int shown;
+    const bool same = n == want->n && !memcmp(run, want->run, n * sizeof *run);
+
+    if (!same && shown++ < 3) {
+        fprintf(stderr, "%.*s x %.*s:\n", q->n, q->letters, t->n, t->letters);
+        print_path(run, n);
+        print_path(want->run, want->n);
+    }
+    return same;
+}
+
+/* The pair by wavefronts: kept or not, with a bound from some wavefront on or without. */
+static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
+                       const struct bi_align_input *in, const struct text *q, const struct text *t,
+                       int64_t score, const struct bi_align_path *want)
+{
+    static const uint32_t letters = 15;
+    struct bi_env env = bi_env_default();
+    struct bi_align_path path = {.env = &env};
+    struct bi_align_walk begin;
+    struct bi_wave_costs costs;
+    int errors = 0;
+
+    bi_wave_costs_make(&costs, s, letters);
+    for (int way = 0; costs.extend && way < 4; way++) {
+        const bool keep = way & 1, bounded = way & 2;
+        int st = bi_wave_start(w, &costs, in, keep ? 1 << 30 : 0, NULL);
+        if (!st && bounded && !(st = bi_wave_run(w, (int64_t)below(3000), NULL)) &&
+            (bi_wave_bound(w, INT64_MAX, NULL) != 1 ||
+             bi_wave_score(&costs, in, bi_wave_most(w)) > score))
+            errors++;
+        st = bi_wave_run(w, INT64_MAX, NULL);
+        if (st != 1 || bi_wave_score(&costs, in, bi_wave_penalty(w)) != score) {
+            errors++;
+            continue;
+        }
+        path.n = 0;
+        if (keep) {
+            bi_wave_path(w, s, &begin, &path);
+            errors += begin.i || begin.j || !same_path(q, t, want, path.run, path.n);
+        }
+    }
+    bi_align_path_free(&path);
+    return errors;
+}
+
+static void wavefronts(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_wave *waves[4];
+    const struct bi_cpu_kernels *k;
+    int n_sets = 0;
+    long wrong = 0;
+
+    for (; n_sets < 4 && (k = bi_cpu_kernels_usable(n_sets)); n_sets++)
+        CHECK(!bi_wave_new(&waves[n_sets], &env, k->align(8), NULL));
+    for (long round = 0; round < n_random; round++) {
+        struct bi_align_scoring s;
+        struct oracle_scoring o = {.open = all_costs[round % COSTS].open,
+                                   .extend = all_costs[round % COSTS].extend};
+        struct text q, t;
+        struct bi_align_path want = {.env = &env};
+        struct bi_align_walk begin;
+        struct bi_align_end end;
+        scoring_of(&s, &all_costs[round % COSTS], (int)(round / COSTS % 3));
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < 4; b++)
+                o.score[a][b] = s.score[a][b];
+        make_pair(1 + (int)below(round % 7 ? 40 : 300), &q, &t);
+        const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
+        const int64_t score = oracle_score(&o, q.codes, q.n, t.codes, t.n);
+        CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, &want, NULL));
+        wrong += end.score != score;
+        for (int i = 0; i < n_sets; i++)
+            wrong += wave_errors(waves[i], &s, &in, &q, &t, score, &want);
+        bi_align_path_free(&want);
+        free_text(&q);
+        free_text(&t);
+    }
+    CHECK_EQ(wrong, 0);
+    for (int i = 0; i < n_sets; i++)
+        bi_wave_free(&waves[i]);
+}
+
+/* Calls of many pairs, long enough that an aligner tries what it does not know: near and far ones
+ * in turn, so that what it learns from some is wrong for others. */
+static void calls(void)
+{
+    enum { PAIRS = 40 };
+    const struct bi_env env = bi_env_default();
+    static struct text q[PAIRS], t[PAIRS];
+    static struct bioinfer_align_pair pairs[PAIRS];
+    static struct bioinfer_alignment r[PAIRS];
+    bioinfer_context *ctx = NULL;
+    long wrong = 0;
+
+    CHECK(!bioinfer_context_new(&ctx, NULL, NULL));
+    for (int round = 0; round < 3 * (COSTS - 2); round++) {
+        const struct costs *c = &all_costs[round % COSTS];
+        struct bi_align_scoring s;
+        scoring_of(&s, c, round % 3);
+        for (int i = 0; i < PAIRS; i++) {
+            make_pair(100 + (int)below(i % 20 ? 500 : 2500), &q[i], &t[i]);
+            pairs[i] = pair_of(&q[i], &t[i]);
+        }
+        for (int trace = 0; trace < 2; trace++) {
+            struct bioinfer_align_params p = BIOINFER_PARAMS(
+                struct bioinfer_align_params, .match = c->match, .mismatch = c->mismatch,
+                .gap_open = c->open, .gap_extend = c->extend, .free_gaps = !c->open,
+                .traceback = trace, .ties = s.ties);
+            bioinfer_aligner *a = NULL;
+            CHECK(!bioinfer_aligner_new(&a, ctx, &p, NULL));
+            CHECK(!bioinfer_aligner_run(a, pairs, PAIRS, r, NULL));
+            for (int i = 0; i < PAIRS; i++) {
+                const struct bi_align_input in = {q[i].codes, t[i].codes, q[i].n, t[i].n};
+                struct bi_align_path want = {.env = &env};
+                struct bi_align_walk begin;
+                struct bi_align_end end;
+                CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, trace ? &want : NULL, NULL));
+                wrong += r[i].status || r[i].score != end.score ||
+                         (trace && !same_path(&q[i], &t[i], &want, r[i].cigar, r[i].n_cigar));
+                bi_align_path_free(&want);
+            }
+            bioinfer_aligner_free(&a);
+        }
+        for (int i = 0; i < PAIRS; i++) {
+            free_text(&q[i]);
+            free_text(&t[i]);
+        }
+    }
+    CHECK_EQ(wrong, 0);
+    bioinfer_context_free(&ctx);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        n_random = strtol(argv[1], NULL, 10);
+    texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    TEST(wavefronts);
+    TEST(calls);
+    return test_report();
+}
