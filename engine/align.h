@@ -48,4 +48,11 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
                   struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
                   struct bioinfer_error *err);
 
+/* The same, globally, of the diagonals low <= j - i <= high alone, 0 and m - n among them: what it
+ * finds is the best of the paths there. The plan has kernels. */
+int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
+                  const struct bi_align_input *in, int64_t low, int64_t high,
+                  struct bi_align_end *end, struct bi_align_walk *begin, struct bi_align_path *path,
+                  struct bioinfer_error *err);
+
 #endif

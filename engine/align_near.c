@@ -16,6 +16,7 @@ enum {
     START_CELLS = 256,     /* cells that stand for what an attempt costs in any case */
     SURE_CELLS = 1 << 14,  /* cells before a bound is looked for */
     MOST_KEPT = 192 << 20, /* bytes of wavefronts, beyond which page faults cost more */
+    BAND_EDGES = 160,      /* columns of a strip beside its band, about */
     MOST_LENGTH = 1 << 28  /* residues whose sums fit 32 bits */
 };
 
@@ -24,6 +25,17 @@ enum {
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
                     plain_cell = 3, linear_part = 0.7;
 static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
+/* Another way is worth it where it takes so much of the matrix's time; a band takes so much of its
+ * strips' time, with edges and with rows that are kept. */
+static const double worth = 0.8, band_part = 1.2;
+
+/* Nanoseconds of so many cells by strips. */
+static double strip_time(const struct bioinfer_aligner *a, double cells)
+{
+    const double part = a->plan.kind == BI_ALIGN_LINEAR ? linear_part : 1;
+
+    return strip_cell * cells * part * (double)(a->plan.kernels->bits / 8);
+}
 
 /* Nanoseconds of the whole matrix of a pair; alone: few others share a many() with it. */
 static double matrix_time(const struct bioinfer_aligner *a, const struct bi_align_input *in,
@@ -36,7 +48,7 @@ static double matrix_time(const struct bioinfer_aligner *a, const struct bi_alig
     if (!k)
         return plain_cell * cells;
     if (alone || bi_aligner_is_single(a, in))
-        return strip_cell * cells * part * (double)(k->bits / 8);
+        return strip_time(a, cells);
     return (a->traceback ? many_flags_cell : many_cell / (double)k->lanes) * cells * part;
 }
 
@@ -57,42 +69,64 @@ static bool is_fit(const struct bioinfer_aligner *a, const struct bi_align_input
     return !(used & others);
 }
 
-/* Aligns a pair within so many cells of wavefronts: 1; 0 = it takes more; < 0 = a status. */
+/* The ways to align a pair. */
+enum way { BY_MATRIX, BY_WAVE, BY_BAND };
+
+/* Chooses what is fastest once there is a bound on the penalty. */
+static enum way choose(const struct bioinfer_aligner *a, const struct bi_wave *w,
+                       const struct bi_align_input *in, uint64_t limit, double matrix, int64_t *low,
+                       int64_t *high)
+{
+    double wave = wave_cell * (double)bi_wave_left(w), band = matrix;
+
+    if (a->traceback && bi_wave_left_size(w) > limit)
+        wave = matrix;
+    bi_wave_band(&a->waves, in, bi_wave_most(w), low, high);
+    if (a->plan.kernels)
+        band = band_part * strip_time(a, (double)in->n * (double)(*high - *low + BAND_EDGES));
+    if (wave > worth * matrix && band > worth * matrix)
+        return BY_MATRIX;
+    return wave < band ? BY_WAVE : BY_BAND;
+}
+
+/* Finds how a pair is aligned, and by wavefronts aligns it: 1; 0 = by the matrix; < 0 = a status.
+ * most: cells of wavefronts that may be tried. */
 static int try_wave(struct bioinfer_aligner *a, struct bi_wave *w, const struct bi_align_input *in,
-                    int64_t most, double matrix, struct bioinfer_error *err)
+                    int64_t most, double matrix, enum way *way, int64_t *low, int64_t *high,
+                    struct bioinfer_error *err)
 {
     const uint64_t limit = a->plan.memory_limit < MOST_KEPT ? a->plan.memory_limit : MOST_KEPT;
     int st;
 
+    *way = BY_WAVE;
     if ((st = bi_wave_start(w, &a->waves, in, a->traceback ? limit : 0, err)))
         return st;
     if ((st = bi_wave_run(w, most < SURE_CELLS ? most : SURE_CELLS, err)))
         return st;
     if (most <= SURE_CELLS || (st = bi_wave_bound(w, most - SURE_CELLS, err)) <= 0)
         return st;
-    if (wave_cell * (double)bi_wave_left(w) > 0.8 * matrix ||
-        (a->traceback && bi_wave_left_size(w) > limit))
-        return 0;
-    return bi_wave_run(w, INT64_MAX, err);
+    *way = choose(a, w, in, limit, matrix, low, high);
+    return *way == BY_WAVE ? bi_wave_run(w, INT64_MAX, err) : *way == BY_BAND;
 }
 
-/* Makes what the wavefronts found the result of place i. */
+/* Makes what was found the result of place i; begin: where its path does. */
 static int put_result(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+                      const struct bi_align_walk *begin, const struct bi_align_end *end,
                       struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
-    const struct bi_align_input *in = &a->inputs[i];
-    const struct bi_align_end end = {
-        .score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave)), .i = in->n, .j = in->m};
-    struct bi_align_walk begin;
-
-    r->score = end.score * a->unit;
+    r->score = end->score * a->unit;
     if (!a->traceback)
         return 0;
-    w->path.n = 0;
-    w->path.failed = false;
-    bi_wave_path(w->wave, &a->plan.scoring, &begin, &w->path);
     return w->path.failed ? bi_fail(err, BIOINFER_NOMEM, "path of an alignment")
-                          : bi_aligner_put_path(a, i, w, &begin, &end, false, r, err);
+                          : bi_aligner_put_path(a, i, w, begin, end, false, r, err);
+}
+
+/* The time that a worker has for a pair; 0: none. */
+static double budget_of(struct bi_align_worker *w, double matrix)
+{
+    w->share = w->share < least_share ? least_share : w->share;
+    w->credit += earned * matrix;
+    return w->credit < w->share * matrix ? 0 : w->share * matrix;
 }
 
 /* Tries the pair at place i; whether it has a result. Without memory for an attempt it goes the
@@ -101,29 +135,39 @@ static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, si
                        struct bioinfer_alignment *results)
 {
     const struct bi_align_input *in = &a->inputs[i];
-    const double matrix = matrix_time(a, in, alone);
+    const double matrix = matrix_time(a, in, alone), budget = budget_of(w, matrix);
+    struct bi_align_path *path = a->traceback ? &w->path : NULL;
+    struct bi_align_end end = {.i = in->n, .j = in->m};
+    struct bi_align_walk begin = {0};
     struct bioinfer_error err = {0};
-    double time, budget;
-    int st;
+    int64_t low = 0, high = 0;
+    enum way way;
 
-    w->share = w->share < least_share ? least_share : w->share;
-    budget = w->share * matrix;
-    w->credit += earned * matrix;
-    if (w->credit < budget || budget < wave_cell * START_CELLS || !is_fit(a, in))
+    if (budget < wave_cell * START_CELLS || !is_fit(a, in) ||
+        (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
         return false;
-    if (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err))
-        return false;
-    st = try_wave(a, w->wave, in, (int64_t)(budget / wave_cell), matrix, &err);
-    time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
+    int st = try_wave(a, w->wave, in, (int64_t)(budget / wave_cell), matrix, &way, &low, &high,
+                      &err);
+    w->path.n = 0;
+    w->path.failed = false;
+    if (st == 1 && way == BY_BAND)
+        st = !bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err);
+    else if (st == 1)
+        end.score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave));
+    if (st == 1 && way == BY_WAVE && path)
+        bi_wave_path(w->wave, &a->plan.scoring, &begin, path);
+    double time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
     if (st != 1) {
         w->credit -= time;
         w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
         return false;
     }
+    w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
+    if (way == BY_BAND)
+        time += strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
     w->credit += time < matrix ? (matrix - time) / 2 : 0;
     w->credit = w->credit < 4 * matrix ? w->credit : 4 * matrix;
-    w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
-    st = put_result(a, w, i, &results[a->pair[i]], &err);
+    st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);
     if (st)
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
     return true;

@@ -7,6 +7,12 @@
  * row on the way down; g strips at a time are then computed once more on the way back, which
  * needs memory proportional to the length times the root of the number of strips.
  *
+ * In a band of diagonals a strip has the columns from its first row's lowest diagonal to its last
+ * row's highest. What lies beside them is a gap that goes on, down the column in front of them and
+ * right along the last row: no path that scores more than it should, and differences within their
+ * bounds, as each is some path's. Where the best paths lie in the band, cells and flags on them are
+ * those of the whole matrix.
+ *
  * Sections: plan, strips, down, ends, back. */
 #include "align.h"
 
@@ -96,12 +102,41 @@ struct pair {
     int64_t stride, row_size; /* lanes */
     int64_t group;            /* strips between two kept rows */
     int64_t windows;          /* kept states of a strip */
+    int64_t low, high;        /* diagonals j - i; all of them: -n to m */
+    bool band;                /* or some */
     bool direct, dense;       /* flags kept whole; rows of all strips kept */
 };
 
 static int64_t round_up(int64_t x, int64_t to)
 {
     return (x + to - 1) / to * to;
+}
+
+/* The columns of a strip; rows from row i = base + 1 on. */
+static int64_t first_column(const struct pair *p, int64_t strip)
+{
+    const int64_t column = strip * p->rows - p->pad + 1 + p->low;
+
+    return column > 1 ? column : 1;
+}
+
+static int64_t last_column(const struct pair *p, int64_t strip)
+{
+    const int64_t column = (strip + 1) * p->rows - p->pad + p->high;
+
+    return column < p->in->m ? column : p->in->m;
+}
+
+static int64_t steps_of(const struct pair *p, int64_t strip)
+{
+    return round_up(last_column(p, strip) - first_column(p, strip) + p->rows, BI_ALIGN_BLOCK);
+}
+
+/* The first column of the row that a strip reads: rows that are kept begin where the strip above
+ * began. */
+static int64_t origin(const struct pair *p, int64_t strip)
+{
+    return p->dense && strip ? first_column(p, strip - 1) : 1;
 }
 
 /* The row (V, then X) that strip `strip` of a pair reads, when rows are kept in `slot`s. */
@@ -163,13 +198,36 @@ static int make_profile(const struct pair *p, struct bioinfer_error *err)
     return 0;
 }
 
-/* The state of a strip before its first step: the left border. */
-static void start_state(const struct pair *p, int64_t strip, void *state)
+/* The state of a strip before its first step: the left border, or a gap that goes on from `in`, the
+ * row above. Returns U of its first row. */
+static int32_t start_state(const struct pair *p, int64_t strip, const void *in, void *state)
 {
+    const int64_t column = first_column(p, strip);
+    const struct bi_align_scoring *s = &p->plan->scoring;
+    int32_t first = 0;
+
     memset(state, 0, (size_t)(4 * p->rows * p->lane));
+    if (column > 1)
+        first = get(p, (const char *)in + p->row_size * p->lane, column - 1 - origin(p, strip));
     for (int64_t r = 0; r < p->rows; r++) {
         const int64_t i = strip * p->rows - p->pad + r;
-        put(p, state, r, i == 0 ? p->plan->left.first : p->plan->left.rest);
+        if (column > 1)
+            put(p, state, r, r ? s->open - s->extend : first);
+        else
+            put(p, state, r, i == 0 ? p->plan->left.first : p->plan->left.rest);
+    }
+    return first;
+}
+
+/* Goes on with the row below a strip to where the next one ends: a gap of the query. */
+static void extend_row(const struct pair *p, int64_t strip, void *out, const void *state)
+{
+    const int64_t last = last_column(p, strip), from = origin(p, strip + 1);
+    const int32_t rest = p->plan->scoring.open - p->plan->scoring.extend;
+
+    for (int64_t j = last + 1; strip + 1 < p->n_strips && j <= last_column(p, strip + 1); j++) {
+        put(p, out, j - from, j == last + 1 ? get(p, state, 2 * p->rows - 1) : rest);
+        put(p, (char *)out + p->row_size * p->lane, j - from, 0);
     }
 }
 
@@ -180,26 +238,28 @@ static void start_row(const struct pair *p, void *row)
         put(p, row, j, j ? p->plan->top.rest : p->plan->top.first);
 }
 
-/* Steps [first, last) of a strip; v_in and v_out: rows as row_at() gives them. */
+/* Steps [first, last) of a strip; in and out: rows as row_at() gives them. */
 static void run_strip(const struct pair *p, int64_t strip, int64_t first, int64_t last,
                       const void *in, void *out, void *state, uint8_t *flags)
 {
-    const int64_t pad = strip ? 0 : p->pad;
+    const int64_t pad = strip ? 0 : p->pad, column = first_column(p, strip);
+    const char *above = (const char *)in + (column - origin(p, strip)) * p->lane;
+    char *below = (char *)out + (column - origin(p, strip + 1)) * p->lane;
     const struct bi_align_strip a = {
         .query = p->in->query + strip * p->rows - p->pad, /* the pads are not read */
         .rows = (int32_t)p->rows,
         .pad = (int32_t)pad,
-        .profile = (const char *)p->work->profile.ptr + p->rows * p->lane,
+        .profile = (const char *)p->work->profile.ptr + (p->rows + column - 1) * p->lane,
         .stride = p->stride,
-        .m = p->in->m,
+        .m = last_column(p, strip) - column + 1,
         .first = first,
         .last = last,
         .gap = p->plan->scoring.open - p->plan->scoring.extend,
         .kind = p->plan->kind,
-        .v_in = in,
-        .x_in = (const char *)in + p->row_size * p->lane,
-        .v_out = out,
-        .x_out = (char *)out + p->row_size * p->lane,
+        .v_in = above,
+        .x_in = above + p->row_size * p->lane,
+        .v_out = below,
+        .x_out = below + p->row_size * p->lane,
         .state = state,
         .flags = flags};
     p->k->strip(&a);
@@ -207,14 +267,16 @@ static void run_strip(const struct pair *p, int64_t strip, int64_t first, int64_
 
 /* ---- down ---- */
 
-/* Strip `strip`, whole, from row slot `from` to row slot `to`, keeping states when `keep`. */
-static void whole_strip(const struct pair *p, int64_t strip, int64_t from, int64_t to, int64_t keep,
-                        void *state, void *side)
+/* Strip `strip`, whole, from row slot `from` to row slot `to`, keeping states when `keep`. Returns
+ * U of the border's first row. */
+static int32_t whole_strip(const struct pair *p, int64_t strip, int64_t from, int64_t to,
+                           int64_t keep, void *state, void *side)
 {
     uint8_t *flags = p->direct ? (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows : NULL;
-    start_state(p, strip, state);
-    for (int64_t w = 0; w < (keep >= 0 ? p->windows : 1); w++) {
-        const int64_t first = 1 + w * WINDOW, end = 1 + p->steps;
+    const int32_t corner = start_state(p, strip, row_at(p, from), state);
+    const int64_t end = 1 + steps_of(p, strip);
+    for (int64_t w = 0; 1 + w * WINDOW < end && (keep >= 0 || !w); w++) {
+        const int64_t first = 1 + w * WINDOW;
         if (keep >= 0)
             memcpy(state_at(p, keep, w), state, (size_t)(4 * p->rows * p->lane));
         run_strip(p, strip, keep >= 0 ? first : 1,
@@ -223,6 +285,8 @@ static void whole_strip(const struct pair *p, int64_t strip, int64_t from, int64
     }
     if (side) /* U of column m */
         memcpy((char *)side + strip * p->rows * p->lane, state, (size_t)(p->rows * p->lane));
+    extend_row(p, strip, row_at(p, to), state);
+    return corner;
 }
 
 struct strips {
@@ -241,7 +305,7 @@ static void run_strips(void *user, const struct bi_share *share)
     const int64_t windows = (p->steps + WINDOW - 1) / WINDOW, size = 4 * p->rows * p->lane;
     char *state = (char *)s->states + share->thread * size;
     for (int64_t k = share->thread; k < p->n_strips; k += share->n_threads) {
-        start_state(p, k, state);
+        start_state(p, k, NULL, state);
         for (int64_t w = 0; w < windows; w++) {
             const int64_t first = 1 + w * WINDOW;
             int64_t last = first + WINDOW, need;
@@ -299,15 +363,34 @@ static struct bi_align_end find_end(const struct pair *p, const void *v, const v
                                bi_align_best_end(s, (struct bi_align_end){h, n, m}, row, column));
 }
 
+/* Turns H where a strip of a band begins, in the row above it and the column in front, into that of
+ * the next strip, or for the last one H[n][m]. row: the one below it; corner: U of its border's
+ * first row. */
+static int64_t follow_band(const struct pair *p, int64_t strip, int64_t h, int32_t corner,
+                           const void *row)
+{
+    const struct bi_align_scoring *s = &p->plan->scoring;
+    const int64_t column = first_column(p, strip), from = origin(p, strip + 1);
+    const int64_t end = strip + 1 < p->n_strips ? first_column(p, strip + 1) : p->in->m + 1;
+
+    h = column == 1 ? bi_align_left(s, (strip + 1) * p->rows - p->pad)
+                    : h + corner - s->open - (p->rows - 1) * (int64_t)s->extend;
+    for (int64_t j = column; j < end; j++)
+        h += get(p, row, j - from) - s->open;
+    return h;
+}
+
 /* ---- back ---- */
 
 /* Follows the path through one strip, whose flags of steps [first, ...) are given, until it
- * leaves the strip or these steps. base: rows above the strip's first. */
-static void follow(const struct pair *p, int64_t base, int64_t first, const uint8_t *flags,
+ * leaves the strip or these steps. */
+static void follow(const struct pair *p, int64_t strip, int64_t first, const uint8_t *flags,
                    struct bi_align_walk *walk, struct bi_align_path *path)
 {
+    const int64_t base = strip * p->rows - p->pad, column = first_column(p, strip);
+
     while (walk->i && walk->j) {
-        const int64_t r = walk->i - 1 - base, s = walk->j + r;
+        const int64_t r = walk->i - 1 - base, s = walk->j - column + 1 + r;
         if (r < 0 || s < first)
             return;
         bi_align_step(&p->plan->scoring, p->in, flags[(s - first) * p->rows + r], walk, path);
@@ -324,16 +407,16 @@ static int64_t strip_of(const struct pair *p, int64_t i)
 static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t slot, void *waste,
                        void *state, struct bi_align_walk *walk, struct bi_align_path *path)
 {
-    const int64_t base = strip * p->rows - p->pad;
+    const int64_t base = strip * p->rows - p->pad, column = first_column(p, strip);
     uint8_t *flags = p->work->flags.ptr;
 
     while (walk->i && walk->j && walk->i > base) {
-        const int64_t s = walk->j + walk->i - 1 - base, w = (s - 1) / WINDOW;
+        const int64_t s = walk->j - column + walk->i - base, w = (s - 1) / WINDOW;
         const int64_t first = 1 + w * WINDOW;
         memcpy(state, state_at(p, slot, w), (size_t)(4 * p->rows * p->lane));
         run_strip(p, strip, first, 1 + round_up(s, BI_ALIGN_BLOCK), row_at(p, row), waste, state,
                   flags);
-        follow(p, base, first, flags, walk, path);
+        follow(p, strip, first, flags, walk, path);
     }
 }
 
@@ -341,9 +424,9 @@ static void back(const struct pair *p, void *state, void *waste, struct bi_align
                  struct bi_align_path *path)
 {
     while (walk->i && walk->j) {
-        const int64_t strip = strip_of(p, walk->i), base = strip * p->rows - p->pad;
+        const int64_t strip = strip_of(p, walk->i);
         if (p->direct) {
-            follow(p, base, 1, (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows, walk,
+            follow(p, strip, 1, (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows, walk,
                    path);
         } else if (p->dense) {
             back_strip(p, strip, strip, strip, waste, state, walk, path);
@@ -368,18 +451,31 @@ static uint64_t strip_size(const struct pair *p)
     return (uint64_t)p->lane * (uint64_t)(2 * p->row_size + p->windows * 4 * p->rows);
 }
 
+/* Lanes of a row of so many columns, at most m, and of what kernels touch behind it. */
+static int64_t row_size(const struct pair *p, int64_t columns)
+{
+    columns = columns < p->in->m ? columns : p->in->m;
+    return round_up(columns + p->rows + 2 * BI_ALIGN_BLOCK, 64);
+}
+
 /* Chooses what is kept. */
 static int choose(struct pair *p, bool trace, bool *sparse, struct bioinfer_error *err)
 {
     const uint64_t limit = p->plan->memory_limit;
 
     p->direct = trace && p->n_strips * p->steps * p->rows <= DIRECT;
+    if (trace && !p->direct) /* rows are kept, of the columns that two strips have */
+        p->row_size = row_size(p, p->high - p->low + 2 * p->rows);
     p->dense = trace && !p->direct;
     p->group = 1;
     if (!p->dense || (uint64_t)p->n_strips <= limit / strip_size(p))
         return 0;
+    if (p->band)
+        return bi_fail(err, BIOINFER_LIMIT, "a band of %lld diagonals is above the memory limit",
+                       (long long)(p->high - p->low + 1));
     p->dense = false;
     *sparse = true;
+    p->row_size = row_size(p, p->in->m);
     while (p->group * p->group < p->n_strips)
         p->group++;
     if ((uint64_t)(2 * p->group + 2) > limit / strip_size(p))
@@ -392,6 +488,14 @@ static int choose(struct pair *p, bool trace, bool *sparse, struct bioinfer_erro
     return 0;
 }
 
+/* The columns that a strip of so many rows has at most. */
+static int64_t columns_in(const struct pair *p, int64_t rows)
+{
+    const int64_t band = p->high - p->low + rows;
+
+    return band < p->in->m ? band : p->in->m;
+}
+
 static void shape(struct pair *p)
 {
     const int32_t *sizes = p->k->rows;
@@ -402,7 +506,10 @@ static void shape(struct pair *p)
      * three; larger strips have longer ramps and more idle rows */
     for (int k = 0; k < 3 && sizes[k]; k++) {
         const int64_t strips = (p->in->n + sizes[k] - 1) / sizes[k];
-        const int64_t cost = strips * (p->in->m + sizes[k]) * (k == 0 ? 5 : k == 1 ? 6 : 9);
+        const int64_t cost = strips * (columns_in(p, sizes[k]) + sizes[k]) *
+                             (k == 0   ? 5
+                              : k == 1 ? 6
+                                       : 9);
         if (cost < least) {
             least = cost;
             size = k;
@@ -414,35 +521,28 @@ static void shape(struct pair *p)
     p->lane = p->k->bits / 8;
     p->n_strips = (p->in->n + p->rows - 1) / p->rows;
     p->pad = p->n_strips * p->rows - p->in->n;
-    p->steps = round_up(p->in->m + p->rows - 1, BI_ALIGN_BLOCK);
+    p->steps = round_up(columns_in(p, p->rows) + p->rows - 1, BI_ALIGN_BLOCK);
     p->windows = (p->steps + WINDOW - 1) / WINDOW;
     p->stride = p->in->m + 2 * p->rows + 2 * BI_ALIGN_BLOCK;
-    p->row_size = round_up(p->in->m + p->rows + 2 * BI_ALIGN_BLOCK, 64);
+    p->row_size = row_size(p, p->in->m);
 }
 
-int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
-                  const struct bi_align_input *in, int n_threads, struct bi_align_end *end,
-                  struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
-                  struct bioinfer_error *err)
+/* A pair whose diagonals are given. */
+static int run_pair(struct pair p, int n_threads, struct bi_align_end *end,
+                    struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
+                    struct bioinfer_error *err)
 {
-    struct pair p = {.plan = plan, .k = plan->kernels, .in = in, .work = work};
+    const struct bi_align_plan *plan = p.plan;
+    const struct bi_align_input *in = p.in;
+    struct bi_align_work *work = p.work;
     const bool free_column = plan->scoring.free_ends & BIOINFER_FREE_QUERY_END;
     const struct bi_env *env = work->env;
-    int64_t last = 0, slots = 1, kept = 0;
+    int64_t last = 0, slots = 1, kept = 0, h = 0;
     char *state, *waste, *side;
     _Atomic int64_t *done = NULL;
     int st;
 
     *sparse = false;
-    if (!p.k && path && (uint64_t)in->n > plan->memory_limit / (uint64_t)in->m)
-        return bi_fail(err, BIOINFER_LIMIT,
-                       "the traceback of %lld x %lld residues needs %llu MiB, as these costs take "
-                       "more than 16 bits; the limit is %llu",
-                       (long long)in->n, (long long)in->m,
-                       (unsigned long long)(((uint64_t)in->n * (uint64_t)in->m >> 20) + 1),
-                       (unsigned long long)(plan->memory_limit >> 20));
-    if (!p.k)
-        return bi_align_reference(env, &plan->scoring, in, end, begin, path, err);
     shape(&p);
     if ((st = choose(&p, path != NULL, sparse, err)) || (st = make_profile(&p, err)))
         return st;
@@ -486,9 +586,12 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
         const int64_t from = last;
         if (step)
             last++;
-        whole_strip(&p, k, from, last, p.dense ? k : -1, state, free_column ? side : NULL);
+        const int32_t corner = whole_strip(&p, k, from, last, p.dense ? k : -1, state,
+                                           free_column ? side : NULL);
+        if (p.band)
+            h = follow_band(&p, k, h, corner, row_at(&p, last));
     }
-    *end = find_end(&p, row_at(&p, last), side);
+    *end = p.band ? (struct bi_align_end){h, in->n, in->m} : find_end(&p, row_at(&p, last), side);
     if (path) {
         struct bi_align_walk walk = {.i = end->i, .j = end->j};
         back(&p, state, waste, &walk, path);
@@ -499,4 +602,43 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
             st = bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
     }
     return st;
+}
+
+int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
+                  const struct bi_align_input *in, int n_threads, struct bi_align_end *end,
+                  struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
+                  struct bioinfer_error *err)
+{
+    const struct pair p = {
+        .plan = plan, .k = plan->kernels, .in = in, .work = work, .low = -in->n, .high = in->m};
+    const struct bi_env *env = work->env;
+
+    *sparse = false;
+    if (!p.k && path && (uint64_t)in->n > plan->memory_limit / (uint64_t)in->m)
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "the traceback of %lld x %lld residues needs %llu MiB, as these costs take "
+                       "more than 16 bits; the limit is %llu",
+                       (long long)in->n, (long long)in->m,
+                       (unsigned long long)(((uint64_t)in->n * (uint64_t)in->m >> 20) + 1),
+                       (unsigned long long)(plan->memory_limit >> 20));
+    if (!p.k)
+        return bi_align_reference(env, &plan->scoring, in, end, begin, path, err);
+    return run_pair(p, n_threads, end, begin, path, sparse, err);
+}
+
+int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
+                  const struct bi_align_input *in, int64_t low, int64_t high,
+                  struct bi_align_end *end, struct bi_align_walk *begin, struct bi_align_path *path,
+                  struct bioinfer_error *err)
+{
+    const struct pair p = {.plan = plan,
+                           .k = plan->kernels,
+                           .in = in,
+                           .work = work,
+                           .low = low,
+                           .high = high,
+                           .band = true};
+    bool sparse;
+
+    return run_pair(p, 1, end, begin, path, &sparse, err);
 }

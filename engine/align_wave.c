@@ -90,6 +90,23 @@ int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input
     return ((in->n + in->m) * c->match - penalty * c->unit) / 2;
 }
 
+/* How far beyond 0 and `end` a path can go: 2 o + (2 far - end - 2) e, gaps there and back, is at
+ * most the penalty. */
+static int64_t reach_beyond(const struct bi_wave_costs *c, int64_t end, int64_t penalty)
+{
+    const int64_t least = end > 0 ? end : 0, rest = penalty - 2 * (int64_t)c->open;
+    const int64_t far = rest < 0 ? 0 : (rest / c->extend + end + 2) / 2;
+
+    return far > least ? far : least;
+}
+
+void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in, int64_t penalty,
+                  int64_t *low, int64_t *high)
+{
+    *high = reach_beyond(c, in->m - in->n, penalty);
+    *low = -reach_beyond(c, in->n - in->m, penalty);
+}
+
 /* ---- memory ---- */
 
 struct wavefront {

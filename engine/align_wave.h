@@ -41,6 +41,9 @@ int32_t bi_wave_most(const struct bi_wave *w);
 int64_t bi_wave_cells(const struct bi_wave *w);
 int64_t bi_wave_left(const struct bi_wave *w);
 uint64_t bi_wave_left_size(const struct bi_wave *w); /* bytes of them, when they are kept */
+/* The diagonals that a path with at most such a penalty can reach. */
+void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in, int64_t penalty,
+                  int64_t *low, int64_t *high);
 /* Score of the pair whose penalty that is. */
 int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input *in,
                       int64_t penalty);

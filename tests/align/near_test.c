@@ -98,16 +98,48 @@ static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
     return errors;
 }
 
+/* The pair in the band of its penalty and some more. */
+static int band_errors(const struct bi_cpu_kernels *k, struct bi_align_work *work,
+                       const struct bi_align_scoring *s, const struct bi_align_input *in,
+                       const struct text *q, const struct text *t, int64_t score,
+                       const struct bi_align_path *want)
+{
+    struct bi_align_path path = {.env = work->env};
+    static struct bi_align_plan plan;
+    struct bi_wave_costs costs;
+    struct bi_align_walk begin;
+    struct bi_align_end end;
+    int64_t low, high;
+    int errors = 0;
+
+    bi_wave_costs_make(&costs, s, 15);
+    bi_align_plan_make(&plan, s, k->align);
+    plan.memory_limit = 1 << 30;
+    if (!costs.extend || !plan.kernels)
+        return 0;
+    const int64_t points = (in->n + in->m) * costs.match - 2 * score;
+    for (int trace = 0; trace < 2; trace++) {
+        bi_wave_band(&costs, in, points / costs.unit + below(40), &low, &high);
+        path.n = 0;
+        errors += bi_align_band(&plan, work, in, low, high, &end, &begin, trace ? &path : NULL,
+                                NULL) != 0 ||
+                  end.score != score || (trace && !same_path(q, t, want, path.run, path.n));
+    }
+    bi_align_path_free(&path);
+    return errors;
+}
+
 static void wavefronts(void)
 {
     const struct bi_env env = bi_env_default();
+    struct bi_align_work work = {.env = &env};
     struct bi_wave *waves[4];
-    const struct bi_cpu_kernels *k;
+    const struct bi_cpu_kernels *k, *sets[4];
     int n_sets = 0;
     long wrong = 0;
 
     for (; n_sets < 4 && (k = bi_cpu_kernels_usable(n_sets)); n_sets++)
-        CHECK(!bi_wave_new(&waves[n_sets], &env, k->align(8), NULL));
+        CHECK(!bi_wave_new(&waves[n_sets], &env, (sets[n_sets] = k)->align(8), NULL));
     for (long round = 0; round < n_random; round++) {
         struct bi_align_scoring s;
         struct oracle_scoring o = {.open = all_costs[round % COSTS].open,
@@ -120,18 +152,20 @@ static void wavefronts(void)
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++)
                 o.score[a][b] = s.score[a][b];
-        make_pair(1 + (int)below(round % 7 ? 40 : 300), &q, &t);
+        make_pair(1 + (int)below(round % 97 == 1 ? 2600 : round % 7 ? 40 : 300), &q, &t);
         const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
         const int64_t score = oracle_score(&o, q.codes, q.n, t.codes, t.n);
         CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, &want, NULL));
         wrong += end.score != score;
         for (int i = 0; i < n_sets; i++)
-            wrong += wave_errors(waves[i], &s, &in, &q, &t, score, &want);
+            wrong += wave_errors(waves[i], &s, &in, &q, &t, score, &want) +
+                     band_errors(sets[i], &work, &s, &in, &q, &t, score, &want);
         bi_align_path_free(&want);
         free_text(&q);
         free_text(&t);
     }
     CHECK_EQ(wrong, 0);
+    bi_align_work_free(&work);
     for (int i = 0; i < n_sets; i++)
         bi_wave_free(&waves[i]);
 }
