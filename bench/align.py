@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Times alignment beside parasail and KSW2 on one core, or on a GPU beside the CPU, and prints ratios.
+"""Times alignment beside parasail, KSW2, WFA2 and edlib on one core, or on a GPU beside the CPU, and prints ratios.
 
-  align.py --build BUILD [--quick] [--human MT-human.fa --orang MT-orang.fa]
+  align.py --build BUILD [--quick] [--near] [--human MT-human.fa --orang MT-orang.fa]
   align.py --build BUILD --device cuda:0 [--pairs 1000000]
 
 BUILD: a meson build folder in which `ninja bench/align_peers bench/align_files cli/bioinfer` has run, with Debian's
-libparasail-dev and libminimap2-dev installed for the contenders. Sequences are random, pairs related by 10 % substitutions; the cost
-of exact alignment does not depend on them. Times on the CPU are those of the processor, one thread, after reading;
+libparasail-dev, libminimap2-dev, libwfa2-dev and libedlib-dev installed for the contenders. Sequences are random, pairs related by 10 %
+substitutions; the cost of the whole matrix does not depend on them. A second table (--near: it alone) has DNA whose pairs differ by
+1, 5 and 30 %, 7 in 10 of it substitutions and the rest single bases more or less; its contenders run in turns, and a row's ratio is that of their
+fastest runs. Times on the CPU are those of the processor, one thread, after reading;
 every contender's sum of scores is compared with ours. Of parasail all of scan, striped and diag in 8 and 16 bits are
 measured, with and without CIGARs, and the best is printed. The two mitochondria are those of KSW2's test folder; without them a random pair of
 16.6 kb stands in.
@@ -115,6 +117,55 @@ def on_cpu(args, folder):
         ["ksw2-cigar", "parasail-cigar-scan-32", "parasail-cigar-striped-32"], args.repeat)
 
 
+def make_near(folder, length, pairs, share):
+    """Two FASTA files: random DNA, and the same with this share of its bases changed."""
+    rng = np.random.default_rng(length * 31 + int(share * 1000))
+    codes = np.frombuffer(NT.encode(), np.uint8)
+    files = folder / "near.a.fasta", folder / "near.b.fasta"
+    with open(files[0], "wb") as fa, open(files[1], "wb") as fb:
+        for i in range(pairs):
+            q = rng.integers(0, 4, length, np.uint8)
+            dice = rng.random(length)
+            t = np.where(dice < .7 * share, (q + rng.integers(1, 4, length, np.uint8)) % 4, q)
+            copies = np.where((dice >= .7 * share) & (dice < .85 * share), 0, 1)
+            copies += (dice >= .85 * share) & (dice < share)
+            t = np.repeat(t, copies)
+            fa.write(b">q%d\n%s\n" % (i, codes[q].tobytes()))
+            fb.write(b">t%d\n%s\n" % (i, codes[t].tobytes()))
+    return files
+
+
+def near(args, folder):
+    """Pairs that differ little, beside the aligners whose cost grows with the difference."""
+    print("microseconds a pair, one core, contenders in turns; ratio: the fastest of the others to bioinfer")
+    kinds = [("affine 0,-4,8,2", ("0,-4", "8", "2"), ["wfa2", "ksw2"], ["wfa2-cigar", "wfa2-low-cigar", "ksw2-cigar"]),
+             ("unit costs", ("0,-1", "1", "1"), ["edlib", "wfa2"], ["edlib-cigar", "wfa2-cigar"]),
+             ("affine 5,-4,10,1", ("5,-4", "10", "1"), ["ksw2", "parasail-scan-16"], ["ksw2-cigar"])]
+    for length in (256, 1000, 10000, 100000):
+        for share in (.01, .05, .3):
+            pairs = max(1, int((2e5 if args.quick else 1e6) / length * (1 if share < .3 else .2)))
+            files = make_near(folder, length, pairs, share)
+            for name, scoring, score, cigar in kinds:
+                for ours, others in (("bioinfer", score), ("bioinfer-cigar", cigar)):
+                    if length == 100000:  # their time or memory is that of the whole matrix
+                        others = [who for who in others if not who.startswith(("ksw2", "parasail"))
+                                  and (who != "wfa2-cigar" or share < .05)]
+                    best = {}
+                    for _ in range(args.repeat):
+                        for who in [ours] + others:
+                            f = peer(args, who, files, scoring, 1)
+                            if f and (who not in best or f[1] < best[who][0]):
+                                best[who] = f[1], f[2]
+                    fair = {who: s for who, (s, total) in best.items() if who != ours and
+                            (total == best[ours][1] or who.startswith("ksw2"))}
+                    if not fair:
+                        continue
+                    text = ["%s %.1f%s" % (who, 1e6 * s / pairs, "" if who == ours or who in fair else " (other scores)")
+                            for who, (s, _) in best.items()]
+                    print("%6d at %2.0f %%  %-17s " % (length, 100 * share, name), "  ".join(text),
+                          "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)
+
+
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):
     """Seconds from FASTA to TSV: of the command, or with the device open the least of `repeat` runs."""
     matrix = ["--matrix", scoring[0]]
@@ -183,6 +234,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--pairs", type=int, default=1000000, help="of the first shape on a GPU")
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
+    parser.add_argument("--near", action="store_true", help="the table of pairs that differ little alone")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the library beside a GPU")
     parser.add_argument("--only", help="rows of a GPU's first table whose names have this")
@@ -191,7 +243,12 @@ def main():
     args = parser.parse_args()
     args.failed = False
     with tempfile.TemporaryDirectory() as folder:
-        (on_cpu if args.device == "cpu" else on_gpu)(args, pathlib.Path(folder))
+        if args.device != "cpu":
+            on_gpu(args, pathlib.Path(folder))
+            return
+        if not args.near:
+            on_cpu(args, pathlib.Path(folder))
+        near(args, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@
  *     align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]
  *
  * WHO: bioinfer, bioinfer-avx2, parasail-METHOD-BITS (scan, striped or diag; 8, 16, 32 or sat:
- * 8, then 16 where that saturates), ksw2; with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar,
- * parasail-cigar-METHOD-BITS, ksw2-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
+ * 8, then 16 where that saturates), ksw2, wfa2 (matches of score 0; edit distance where all costs
+ * are 1), edlib (that alone); with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar,
+ * parasail-cigar-METHOD-BITS, ksw2-cigar, wfa2-cigar, wfa2-low-cigar (its memory "ultralow"),
+ * edlib-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
  * sum of the scores, on a GPU also the seconds of kernels and of packing in one more run. */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -25,6 +27,12 @@
 #endif
 #if HAVE_KSW2
 #include <ksw2.h>
+#endif
+#if HAVE_WFA2
+#include <wfa2lib/wavefront/wavefront_align.h>
+#endif
+#if HAVE_EDLIB
+#include <edlib.h>
 #endif
 
 struct job {
@@ -235,13 +243,93 @@ static double run_ksw2(struct job *job, int64_t *sum)
 }
 #endif
 
+static bool is_edit_distance(const struct job *job)
+{
+    return !job->match && job->mismatch == -1 && job->open == 1 && job->extend == 1;
+}
+
+#if HAVE_WFA2
+static double run_wfa2(struct job *job, int64_t *sum)
+{
+    wavefront_aligner_attr_t how = wavefront_aligner_attr_default;
+    const bool cigar = strstr(job->who, "cigar") != NULL;
+
+    if (job->matrix || job->match)
+        die("WFA2 takes no such scores");
+    how.heuristic.strategy = wf_heuristic_none;
+    how.alignment_scope = cigar ? compute_alignment : compute_score;
+    how.memory_mode = strstr(job->who, "low") ? wavefront_memory_ultralow : wavefront_memory_high;
+    how.distance_metric = is_edit_distance(job) ? edit : gap_affine;
+    how.affine_penalties.match = 0;
+    how.affine_penalties.mismatch = -job->mismatch;
+    how.affine_penalties.gap_opening = job->open - job->extend;
+    how.affine_penalties.gap_extension = job->extend;
+    wavefront_aligner_t *w = wavefront_aligner_new(&how);
+    double t = now();
+    for (size_t i = 0; i < job->n; i++) {
+        const struct bioinfer_align_pair *p = &job->pairs[i];
+        wavefront_align(w, p->query, (int)p->query_length, p->target, (int)p->target_length);
+        *sum -= abs(w->cigar->score);
+    }
+    t = now() - t;
+    wavefront_aligner_delete(w);
+    return t;
+}
+#endif
+
+#if HAVE_EDLIB
+static double run_edlib(struct job *job, int64_t *sum)
+{
+    const bool cigar = strstr(job->who, "cigar") != NULL;
+    const EdlibAlignConfig how = edlibNewAlignConfig(
+        -1, EDLIB_MODE_NW, cigar ? EDLIB_TASK_PATH : EDLIB_TASK_DISTANCE, NULL, 0);
+
+    if (job->matrix || !is_edit_distance(job))
+        die("edlib takes no such scores");
+    double t = now();
+    for (size_t i = 0; i < job->n; i++) {
+        const struct bioinfer_align_pair *p = &job->pairs[i];
+        EdlibAlignResult r = edlibAlign(p->query, (int)p->query_length, p->target,
+                                        (int)p->target_length, how);
+        *sum -= r.editDistance;
+        if (cigar)
+            free(edlibAlignmentToCigar(r.alignment, r.alignmentLength, EDLIB_CIGAR_EXTENDED));
+        edlibFreeAlignResult(r);
+    }
+    return now() - t;
+}
+#endif
+
+/* The contender of that name; NULL: it is not built in. */
+static double (*find_run(const char *who))(struct job *, int64_t *)
+{
+    if (!strncmp(who, "bioinfer", 8))
+        return run_bioinfer;
+#if HAVE_PARASAIL
+    if (!strncmp(who, "parasail", 8))
+        return run_parasail;
+#endif
+#if HAVE_KSW2
+    if (!strncmp(who, "ksw2", 4))
+        return run_ksw2;
+#endif
+#if HAVE_WFA2
+    if (!strncmp(who, "wfa2", 4))
+        return run_wfa2;
+#endif
+#if HAVE_EDLIB
+    if (!strncmp(who, "edlib", 5))
+        return run_edlib;
+#endif
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     struct job job = {0};
     bioinfer_context *ctx = NULL;
     double cells = 0, best = 1e30;
     int64_t sum = 0;
-    double (*run)(struct job *, int64_t *) = NULL;
 
     if (argc < 7)
         die("usage: align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]");
@@ -254,16 +342,7 @@ int main(int argc, char **argv)
     job.threads = argc > 9 ? atoi(argv[9]) : 1;
     if (strcmp(job.device, "cpu"))
         watch = CLOCK_MONOTONIC;
-    if (!strncmp(job.who, "bioinfer", 8))
-        run = run_bioinfer;
-#if HAVE_PARASAIL
-    if (!strncmp(job.who, "parasail", 8))
-        run = run_parasail;
-#endif
-#if HAVE_KSW2
-    if (!strncmp(job.who, "ksw2", 4))
-        run = run_ksw2;
-#endif
+    double (*run)(struct job *, int64_t *) = find_run(job.who);
     if (!run) {
         fprintf(stderr, "align_peers: built without %s\n", job.who);
         return 77;
