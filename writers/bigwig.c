@@ -1,9 +1,10 @@
 /* bigwig.c - the BigWig file: header, zoom headers, summary, contigs, compressed sections with
  * their R-tree, the same for each zoom level, and the magic number once more at the end.
  *
- * Values are kept until finish(), which sorts them: contigs stand in the order of their names,
- * sections ascend. Bins of one size are fixed-step sections; a last bin that reaches beyond its
- * contig is cut there and stands in a section of its own.
+ * finish() sorts runs of values: contigs stand in the order of their names, sections ascend. Until
+ * then values lie in a temporary file beside the output, so memory holds 40 bytes of each run and
+ * 32 of each section, whatever the number of values. Bins of one size are fixed-step sections; a
+ * last bin that reaches beyond its contig is cut there and stands in a section of its own.
  *
  * Sections of this file: collecting, bytes, contigs, data, R-trees, zoom levels, finish. */
 #include "bigwig.h"
@@ -37,7 +38,7 @@ struct contig {
 struct run {
     size_t contig;
     int64_t start, bin_size;
-    size_t first, n; /* of the values */
+    uint64_t first, n; /* of the values */
 };
 
 /* A compressed piece in the file, or a node above such. */
@@ -64,12 +65,14 @@ struct summary {
 struct bioinfer_bigwig {
     const struct bi_env *env;
     struct bi_out out;
+    struct bi_out values; /* all of them, one run behind the other; never finished */
     struct bi_arena arena;
     struct bi_map by_name;
     struct contig *contigs;
     struct run *runs;
-    float *values;
-    size_t n_contigs, cap_contigs, n_runs, cap_runs, n_values, cap_values;
+    size_t n_contigs, cap_contigs, n_runs, cap_runs;
+    uint64_t n_values;
+    float some[ITEMS]; /* values that were read last */
     struct bi_buf raw; /* a section before compression */
     uint8_t *packed;
     size_t packed_size;
@@ -88,7 +91,7 @@ int bi_bigwig_open(struct bioinfer_bigwig **out, const struct bi_env *env, const
     if (!b)
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
     b->env = b->arena.env = b->by_name.env = b->raw.env = env;
-    b->out = BI_OUT_NONE;
+    b->out = b->values = BI_OUT_NONE;
     if (!strcmp(path, "-"))
         st = bi_fail(err, BIOINFER_INVALID, "BigWig cannot be written to standard output");
     else
@@ -104,12 +107,12 @@ void bi_bigwig_close(struct bioinfer_bigwig **bigwig)
     struct bioinfer_bigwig *b = *bigwig;
     if (!b)
         return;
+    bi_out_close(&b->values);
     bi_out_close(&b->out);
     bi_map_free(&b->by_name);
     bi_buf_free(&b->raw);
     bi_free(b->env, b->contigs);
     bi_free(b->env, b->runs);
-    bi_free(b->env, b->values);
     bi_free(b->env, b->packed);
     bi_arena_reset(&b->arena);
     bi_free(b->env, b);
@@ -143,33 +146,67 @@ static int find_contig(struct bioinfer_bigwig *b, const char *name, int64_t leng
     return 0;
 }
 
-int bi_bigwig_put(struct bioinfer_bigwig *b, const char *contig, int64_t length, int64_t start,
-                  int64_t bin_size, const float *values, int64_t n, struct bioinfer_error *err)
+/* Writes the values of bins that stand behind those of run r, and adds them to it. */
+static int add_values(struct bioinfer_bigwig *b, struct run *r, const char *contig, int64_t length,
+                      const float *values, int64_t n, struct bioinfer_error *err)
 {
-    struct run run = {.start = start, .bin_size = bin_size, .first = b->n_values, .n = (size_t)n};
     int st;
-    if (!n)
-        return 0;
-    if (start < 0 || bin_size < 1 || bin_size > UINT32_MAX || n < 0 || start >= length ||
-        (length - 1 - start) / bin_size < n - 1)
+    if (r->start < 0 || r->bin_size < 1 || r->bin_size > UINT32_MAX || n < 0 ||
+        r->start >= length || (length - 1 - r->start) / r->bin_size - (int64_t)r->n < n - 1)
         return bi_fail(err, BIOINFER_INVALID,
                        "%s: %lld bins of %lld bases from %.80s:%lld begin "
                        "beyond its %lld bases",
-                       b->out.path, (long long)n, (long long)bin_size, contig, (long long)start,
-                       (long long)length);
+                       b->out.path, (long long)r->n + n, (long long)r->bin_size, contig,
+                       (long long)r->start, (long long)length);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(values[i]))
             return bi_fail(err, BIOINFER_NONFINITE, "%s: value of %.80s:%lld is not finite",
-                           b->out.path, contig, (long long)(start + i * bin_size));
-    if ((st = find_contig(b, contig, length, &run.contig, err)))
+                           b->out.path, contig,
+                           (long long)(r->start + ((int64_t)r->n + i) * r->bin_size));
+    if (!r->n && (st = find_contig(b, contig, length, &r->contig, err)))
         return st;
-    if (!bi_grow(b->env, &b->values, &b->cap_values, b->n_values + (size_t)n, sizeof *b->values) ||
-        !bi_grow(b->env, &b->runs, &b->cap_runs, b->n_runs + 1, sizeof *b->runs))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: values", b->out.path);
-    memcpy(b->values + b->n_values, values, (size_t)n * sizeof *values);
-    b->n_values += (size_t)n;
-    b->runs[b->n_runs++] = run;
+    if (b->values.fd < 0) {
+        if ((st = bi_out_open(&b->values, b->env, b->out.path, err)))
+            return st;
+        b->values.sync = BI_SYNC_NONE; /* nobody needs it after a crash */
+    }
+    if ((st = bi_out_write(&b->values, values, (size_t)n * sizeof *values, err)))
+        return st;
+    r->n += (uint64_t)n;
+    b->n_values += (uint64_t)n;
     return 0;
+}
+
+int bi_bigwig_put(struct bioinfer_bigwig *b, const char *contig, int64_t length, int64_t start,
+                  int64_t bin_size, const float *values, int64_t n, struct bioinfer_error *err)
+{
+    struct run run = {.start = start, .bin_size = bin_size, .first = b->n_values};
+    int st;
+    if (!n)
+        return 0;
+    if (!bi_grow(b->env, &b->runs, &b->cap_runs, b->n_runs + 1, sizeof *b->runs))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: values", b->out.path);
+    if (!(st = add_values(b, &run, contig, length, values, n, err)))
+        b->runs[b->n_runs++] = run;
+    return st;
+}
+
+int bi_bigwig_extend(struct bioinfer_bigwig *b, const float *values, int64_t n,
+                     struct bioinfer_error *err)
+{
+    struct run *r = b->n_runs ? &b->runs[b->n_runs - 1] : NULL;
+    const struct contig *c = r ? &b->contigs[r->contig] : NULL;
+    if (!r)
+        return bi_fail(err, BIOINFER_MISUSE, "%s: there are no bins before these", b->out.path);
+    return add_values(b, r, c->name, c->length, values, n, err);
+}
+
+/* Reads values [at, at + n) of a run, at most ITEMS, into b->some. */
+static int read_values(struct bioinfer_bigwig *b, const struct run *r, uint64_t at, size_t n,
+                       struct bioinfer_error *err)
+{
+    return bi_out_read(&b->values, (r->first + at) * sizeof *b->some, b->some, n * sizeof *b->some,
+                       err);
 }
 
 /* ---- bytes ---- */
@@ -334,10 +371,10 @@ static int check_runs(const struct bioinfer_bigwig *b, struct bioinfer_error *er
     return 0;
 }
 
-/* Items first ... first + n - 1 of a run as a section; `type` 3: fixed step; 1: one bin that
- * ends where the contig does. */
+/* Items first ... first + n - 1 of a run, which b->some holds, as a section; `type` 3: fixed step;
+ * 1: one bin that ends where the contig does. */
 static int write_section(struct bioinfer_bigwig *b, struct extents *list, const struct run *r,
-                         size_t first, size_t n, int type, struct bioinfer_error *err)
+                         uint64_t first, size_t n, int type, struct bioinfer_error *err)
 {
     uint32_t id = b->contigs[r->contig].id;
     uint64_t start = (uint64_t)(r->start + (int64_t)first * r->bin_size);
@@ -356,7 +393,7 @@ static int write_section(struct bioinfer_bigwig *b, struct extents *list, const 
         put(&b->raw, end, 4);
     }
     for (size_t i = 0; i < n; i++)
-        put_f32(&b->raw, b->values[r->first + first + i]);
+        put_f32(&b->raw, b->some[i]);
     return write_piece(b, list, (struct extent){id, (uint32_t)start, id, (uint32_t)end, 0, 0}, err);
 }
 
@@ -371,6 +408,28 @@ static void add_summary(struct summary *s, uint64_t bases, double v)
     s->squares += v * v * (double)bases;
 }
 
+/* A run as sections, and its values to the sums of the whole file. */
+static int write_run(struct bioinfer_bigwig *b, struct extents *list, const struct run *r,
+                     struct bioinfer_error *err)
+{
+    const int64_t length = b->contigs[r->contig].length;
+    const bool cut = r->start + (int64_t)r->n * r->bin_size > length;
+    const uint64_t whole = r->n - cut;
+    int st = 0;
+    for (uint64_t at = 0, n; !st && at < r->n; at += n) {
+        n = at == whole ? 1 : whole - at < ITEMS ? whole - at : ITEMS;
+        if ((st = read_values(b, r, at, (size_t)n, err)) ||
+            (st = write_section(b, list, r, at, (size_t)n, at == whole ? 1 : 3, err)))
+            break;
+        for (uint64_t k = 0; k < n; k++) {
+            const int64_t start = r->start + (int64_t)(at + k) * r->bin_size;
+            const int64_t bases = length - start < r->bin_size ? length - start : r->bin_size;
+            add_summary(&b->all, (uint64_t)bases, (double)b->some[k]);
+        }
+    }
+    return st;
+}
+
 static int write_data(struct bioinfer_bigwig *b, struct extents *list, uint64_t *at,
                       struct bioinfer_error *err)
 {
@@ -379,21 +438,8 @@ static int write_data(struct bioinfer_bigwig *b, struct extents *list, uint64_t 
     put(&b->raw, 0, 8); /* number of sections: patched */
     if ((st = write_buf(b, &b->raw, err)))
         return st;
-    for (size_t i = 0; !st && i < b->n_runs; i++) {
-        const struct run *r = &b->runs[i];
-        int64_t length = b->contigs[r->contig].length;
-        bool cut = r->start + (int64_t)r->n * r->bin_size > length;
-        size_t whole = r->n - cut;
-        for (size_t k = 0; !st && k < whole; k += ITEMS)
-            st = write_section(b, list, r, k, whole - k < ITEMS ? whole - k : ITEMS, 3, err);
-        if (!st && cut)
-            st = write_section(b, list, r, whole, 1, 1, err);
-        for (size_t k = 0; k < r->n; k++) {
-            int64_t start = r->start + (int64_t)k * r->bin_size;
-            int64_t bases = length - start < r->bin_size ? length - start : r->bin_size;
-            add_summary(&b->all, (uint64_t)bases, (double)b->values[r->first + k]);
-        }
-    }
+    for (size_t i = 0; !st && i < b->n_runs; i++)
+        st = write_run(b, list, &b->runs[i], err);
     put(&b->raw, list->n, 8);
     if (!st && b->raw.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s", b->out.path);
@@ -498,6 +544,7 @@ struct window {
 
 struct zoom_run {
     struct bioinfer_bigwig *b;
+    uint32_t reduction; /* bases */
     struct extents list;
     struct extent piece;
     uint32_t n, n_all;
@@ -535,10 +582,35 @@ static int put_window(struct zoom_run *z, const struct window *w, struct bioinfe
     return 0;
 }
 
+/* Adds one bin of a run; it may lie in several windows. */
+static int zoom_bin(struct zoom_run *z, struct window *w, const struct run *r, uint64_t k, float v,
+                    struct bioinfer_error *err)
+{
+    const int64_t end = run_end(z->b, r), reduction = z->reduction;
+    const uint32_t chrom = z->b->contigs[r->contig].id;
+    int64_t from = r->start + (int64_t)k * r->bin_size, to = from + r->bin_size;
+    int st = 0;
+    to = to < end ? to : end;
+    while (!st && from < to) {
+        int64_t next = (from / reduction + 1) * reduction;
+        next = next < to ? next : to;
+        if (w->s.bases && (w->chrom != chrom || w->start / reduction != from / reduction)) {
+            st = put_window(z, w, err);
+            w->s = (struct summary){0};
+        }
+        if (!w->s.bases)
+            *w = (struct window){.chrom = chrom, .start = (uint32_t)from};
+        w->end = (uint32_t)next;
+        add_summary(&w->s, (uint64_t)(next - from), (double)v);
+        from = next;
+    }
+    return st;
+}
+
 /* Windows at multiples of the reduction, cut to what has values. */
 static int write_zoom(struct bioinfer_bigwig *b, struct zoom *zoom, struct bioinfer_error *err)
 {
-    struct zoom_run z = {.b = b};
+    struct zoom_run z = {.b = b, .reduction = zoom->reduction};
     struct window w = {0};
     uint8_t count[4];
     int st;
@@ -547,25 +619,11 @@ static int write_zoom(struct bioinfer_bigwig *b, struct zoom *zoom, struct bioin
     st = write_buf(b, &b->raw, err);
     for (size_t i = 0; !st && i < b->n_runs; i++) {
         const struct run *r = &b->runs[i];
-        int64_t end = run_end(b, r);
-        for (size_t k = 0; !st && k < r->n; k++) {
-            int64_t from = r->start + (int64_t)k * r->bin_size, to = from + r->bin_size;
-            to = to < end ? to : end;
-            while (!st && from < to) { /* a bin may lie in two windows */
-                int64_t next = (from / zoom->reduction + 1) * zoom->reduction;
-                uint32_t chrom = b->contigs[r->contig].id;
-                next = next < to ? next : to;
-                if (w.s.bases &&
-                    (w.chrom != chrom || w.start / zoom->reduction != from / zoom->reduction)) {
-                    st = put_window(&z, &w, err);
-                    w.s = (struct summary){0};
-                }
-                if (!w.s.bases)
-                    w = (struct window){.chrom = chrom, .start = (uint32_t)from};
-                w.end = (uint32_t)next;
-                add_summary(&w.s, (uint64_t)(next - from), (double)b->values[r->first + k]);
-                from = next;
-            }
+        for (uint64_t at = 0, n; !st && at < r->n; at += n) {
+            n = r->n - at < ITEMS ? r->n - at : ITEMS;
+            st = read_values(b, r, at, (size_t)n, err);
+            for (uint64_t k = 0; k < n && !st; k++)
+                st = zoom_bin(&z, &w, r, at + k, b->some[k], err);
         }
     }
     if (!st)
