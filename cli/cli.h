@@ -180,6 +180,8 @@ bool cli_check_format(struct cli_options *o);
 
 /* Name i of the formats that the command writes; NULL past the end. */
 const char *cli_format_name(int command, int i);
+/* Whether outputs of a format are folders; false for NULL. */
+bool cli_format_is_folder(const char *name);
 
 /* ---- completion.c ---- */
 
@@ -342,6 +344,8 @@ struct cli_unit {
 bool cli_job_keeps(bioinfer_job *job, struct bioinfer_job_stats *stats, int status);
 /* How to go on with it. `all`: nothing is missing but the output. */
 void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, bool all);
+/* A copy of a path without the slashes behind it, which the caller frees; NULL: no memory. */
+char *cli_without_slash(const char *path);
 /* How to go on behind a shard, where the run was one. */
 void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path);
 /* How many of `what` have no result, and why; the manifest beside `path` names them, NULL: none. */

@@ -20,25 +20,23 @@ static const struct format {
     {"jsonl", NULL, {".jsonl"}, ARRAYS, false, false},
     {"tsv", NULL, {".tsv"}, ARRAYS | CLI_ALIGN, false, false},
     {"esm-pt", NULL, {NULL}, CLI_EMBED | CLI_MERGE, true, false},
-    {"bedgraph", NULL, {".bedgraph", ".bdg"}, CLI_TRACKS, true, false},
-    {"bigwig", NULL, {".bw", ".bigwig"}, CLI_TRACKS, true, false},
+    {"bedgraph", NULL, {".bedgraph", ".bdg"}, CLI_TRACKS | CLI_MERGE, true, false},
+    {"bigwig", NULL, {".bw", ".bigwig"}, CLI_TRACKS | CLI_MERGE, true, false},
     {"fasta", NULL, {".fasta", ".fa"}, CLI_DESIGN, false, false},
     {"paf", NULL, {".paf"}, CLI_ALIGN, false, false},
     {"sam", NULL, {".sam"}, CLI_ALIGN, false, false},
     {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false, false},
 };
 
-/* "h5" is a format of builds with HDF5 only; formats of the command itself are always there. */
+/* "h5" is a format of builds with HDF5 only. */
 static bool is_built(const struct format *f)
 {
     const char *name;
 
-    if (f->commands == CLI_TRACKS || f->commands == CLI_DESIGN || f->commands == CLI_ALIGN)
-        return true;
     for (int i = 0; (name = bioinfer_writer_format(i)); i++)
         if (!strcmp(name, f->name))
             return true;
-    return false;
+    return strcmp(f->name, "h5");
 }
 
 const char *cli_format_name(int command, int i)
@@ -54,6 +52,14 @@ static bool ends_with(const char *path, const char *suffix)
     const size_t n = strlen(path), k = strlen(suffix);
 
     return n > k && !strcmp(path + n - k, suffix);
+}
+
+bool cli_format_is_folder(const char *name)
+{
+    for (size_t i = 0; name && i < CLI_COUNT(formats); i++)
+        if (!strcmp(formats[i].name, name))
+            return formats[i].folder;
+    return false;
 }
 
 /* The format that a suffix says; designs alone are written as FASTA, which is input elsewhere. */

@@ -1,6 +1,7 @@
 /* job.c - what the commands share of runs that keep a journal, and `bioinfer merge`. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -111,9 +112,12 @@ void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, b
 
 void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path)
 {
+    const bool folder = cli_format_is_folder(cli->options->format);
+
     if (cli->options->n_shards)
-        cli_say(cli, "shard %d of %d is complete in %s; when all are: bioinfer merge %s",
-                cli->options->shard, cli->options->n_shards, stats->folder, path);
+        cli_say(cli, "shard %d of %d is complete in %s; when all are: bioinfer merge %s%s%s",
+                cli->options->shard, cli->options->n_shards, stats->folder, path,
+                folder ? " --format " : "", folder ? cli->options->format : "");
 }
 
 int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code)
@@ -146,6 +150,15 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
     /* damage that the build has found is no complete job */
     cli_job_say_kept(cli, stats, st != BIOINFER_FORMAT && st != BIOINFER_MISMATCH);
     return code;
+}
+
+char *cli_without_slash(const char *path)
+{
+    char *copy = strdup(path);
+
+    for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
+        copy[n - 1] = '\0';
+    return copy;
 }
 
 /* ---- the index of an input ---- */
@@ -218,13 +231,16 @@ int cli_merge(struct cli *cli)
     struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
     struct bioinfer_error err = {0};
     struct stat file;
+    char *path;
     int st, code;
 
     if ((code = cli_open_context(cli)))
         return code;
+    if (!(path = cli_without_slash(o->input)))
+        return cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     cli_allow_many_files(); /* two for each shard; the library does with fewer, more slowly */
-    st = bioinfer_job_merge(cli->ctx, o->input, o->parts, (size_t)o->n_parts, &params, &stats,
-                            &err);
+    st = bioinfer_job_merge(cli->ctx, path, o->parts, (size_t)o->n_parts, &params, &stats, &err);
+    free(path);
     if (st)
         return cli_fail(cli,
                         st == BIOINFER_IO        ? CLI_AT_WRITE

@@ -20,7 +20,8 @@ struct run {
     bioinfer_job *job;       /* NULL: results go to one of ... */
     bioinfer_writer *writer; /* ... these */
     struct cli_output table; /* TSV of variants */
-    struct coverage coverage;
+    char *path;              /* output, where that is a folder */
+    struct cli_output names; /* files in it, a line each */
     struct bioinfer_job_stats stats;
     enum cli_stage stage; /* the stage at which the run failed */
     uint64_t n_records, n_failed;
@@ -32,18 +33,6 @@ struct run {
 static bool is(const char *format, const char *name)
 {
     return format && !strcmp(format, name);
-}
-
-/* Says why there is nothing that a run of coverage could go on from. */
-static int refuse_coverage(struct run *run)
-{
-    const struct cli_options *o = run->cli->options;
-
-    cli_say(run->cli,
-            "--%s and --format %s do not go together: its files are made of all windows at once; "
-            "write an array of each window, -o FILE.npz or FILE.h5",
-            o->n_shards ? "shard" : "resume", o->format);
-    return CLI_EXIT_USAGE;
 }
 
 /* Refuses what the options cannot ask for together. */
@@ -83,7 +72,7 @@ static int check_options(struct run *run)
         cli_say(run->cli, "name the output with -o");
         return CLI_EXIT_USAGE;
     }
-    return coverage && cli_job_wanted(o) ? refuse_coverage(run) : CLI_EXIT_OK;
+    return CLI_EXIT_OK;
 }
 
 /* ---- output ---- */
@@ -155,18 +144,42 @@ static int open_job(struct run *run)
         add_input(&params, inputs, "genome blocks", o->genome ? blocks.text : NULL);
         add_input(&params, inputs, "targets", o->targets);
         add_input(&params, inputs, "positions", o->positions);
+        writer.tracks = run->names.text;
         params.writer = &writer;
         params.options = options.text;
         params.inputs = inputs;
         params.units = t->kind == &variants_kind;
         params.text_head = t->to_table ? head.text : NULL;
-        st = bioinfer_job_open(&run->job, cli->ctx, o->output, &params, &err);
+        st = bioinfer_job_open(&run->job, cli->ctx, run->path ? run->path : o->output, &params,
+                               &err);
     }
     cli_output_close(&options);
     cli_output_close(&head);
     cli_output_close(&index);
     cli_output_close(&blocks);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+/* Names the folder of bedGraph and BigWig, and its files: identifiers of tracks may repeat, their
+ * numbers do not. */
+static int name_files(struct run *run)
+{
+    const struct tracker *t = run->tracker;
+    char name[200];
+
+    for (int i = 0; i < t->chosen.n; i++) {
+        track_name(name, sizeof name, &t->targets, t->chosen.of[i]);
+        for (char *p = name; *p; p++)
+            *p = *p == '\n' ? '_' : *p;
+        if (t->targets.of)
+            cli_output_printf(&run->names, "%d_%s\n", t->chosen.of[i], name);
+        else
+            cli_output_printf(&run->names, "%s\n", name);
+    }
+    cli_output_write(&run->names, "", 1);
+    run->path = cli_without_slash(run->cli->options->output);
+    return run->path && !run->names.status ? CLI_EXIT_OK
+                                           : cli_fail(run->cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
 }
 
 static int open_output(struct run *run)
@@ -180,24 +193,19 @@ static int open_output(struct run *run)
         .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"));
     int st;
 
+    if (t->to_coverage && (st = name_files(run)))
+        return st;
     if (cli_job_wanted(o))
         return open_job(run);
-    if (t->to_coverage) {
-        run->coverage = (struct coverage){.bigwig = is(o->format, "bigwig"),
-                                          .folder = o->output,
-                                          .n_tracks = t->chosen.n,
-                                          .tracks = t->chosen.of,
-                                          .targets = &t->targets,
-                                          .bin_size = t->info.bin_size};
-        return coverage_open(&run->coverage, cli);
-    }
+    params.tracks = run->names.text;
     if (t->to_table) {
         if ((st = cli_output_open(&run->table, o->output, &err)))
             return cli_fail(cli, CLI_AT_CREATE, st, &err);
         put_header(t, &run->table);
         return CLI_EXIT_OK;
     }
-    st = bioinfer_writer_open(&run->writer, cli->ctx, o->output, &params, &err);
+    st = bioinfer_writer_open(&run->writer, cli->ctx, run->path ? run->path : o->output, &params,
+                              &err);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 
@@ -217,32 +225,11 @@ static int lose_place(struct run *run, const struct bioinfer_result *r, struct b
     return BIOINFER_FORMAT;
 }
 
-/* Adds a window to the coverage; its text says where it lies. */
-static int cover(struct run *run, const struct bioinfer_result *r, struct bioinfer_error *err)
-{
-    const struct tracker *t = run->tracker;
-    const struct bioinfer_text *at = &r->texts[0];
-    const char *tab = memchr(at->text, '\t', at->length);
-    char contig[1024], start[32];
-    int64_t length;
-
-    snprintf(contig, sizeof contig, "%.*s", (int)(tab - at->text), at->text);
-    snprintf(start, sizeof start, "%.*s", (int)(at->text + at->length - tab - 1), tab + 1);
-    bioinfer_genome_length(t->genome, contig, &length); /* an interval lies on it */
-    if (!coverage_put(&run->coverage, contig, length,
-                      strtoll(start, NULL, 10) + t->info.first_bin * t->info.bin_size,
-                      t->info.n_bins, r->arrays[0].data))
-        return 0;
-    return no_memory(err, r->id);
-}
-
 /* Writes a result to the output of a run without a journal, where every piece is a record. */
 static int write_result(struct run *run, struct bioinfer_result *r, struct bioinfer_error *err)
 {
     const struct tracker *t = run->tracker;
 
-    if (t->to_coverage)
-        return r->status ? 0 : cover(run, r, err);
     if (t->to_table) {
         cli_output_write(&run->table, r->texts[0].text, r->texts[0].length);
         return run->table.status;
@@ -349,9 +336,8 @@ static int finish(struct run *run)
 
     if (run->job)
         return cli_job_finish(run->cli, run->job, &run->stats);
-    if (run->tracker->to_coverage)
-        return coverage_finish(&run->coverage, run->cli);
-    if (!run->tracker->to_table && (st = cli_sign(run->cli, run->writer)))
+    if (!run->tracker->to_table && !run->tracker->to_coverage &&
+        (st = cli_sign(run->cli, run->writer)))
         return st;
     st = run->tracker->to_table ? cli_output_finish(&run->table, &err)
                                 : bioinfer_writer_finish(run->writer, &err);
@@ -395,7 +381,7 @@ static void say_summary(struct run *run)
             cli->info.path, run->tracker->head, cli->info.device, cli->info.kernels,
             cli->info.precision);
     if (run->job)
-        cli_job_say_shard(run->cli, stats, cli->options->output);
+        cli_job_say_shard(run->cli, stats, run->path ? run->path : cli->options->output);
 }
 
 /* Says how many records have no result, if there are any. */
@@ -407,7 +393,9 @@ static int end_code(struct run *run)
         return CLI_EXIT_OK;
     if (run->job)
         cli_job_say_failed(cli, "records", &run->stats,
-                           cli->options->n_shards ? NULL : cli->options->output);
+                           cli->options->n_shards ? NULL
+                           : run->path            ? run->path
+                                                  : cli->options->output);
     else
         cli_say(cli, "%llu of %llu records have no result", (unsigned long long)run->n_failed,
                 (unsigned long long)run->n_records);
@@ -464,7 +452,8 @@ int cli_tracks(struct cli *cli)
     bioinfer_job_close(&run.job);
     cli_output_close(&run.table);
     bioinfer_writer_close(&run.writer);
-    coverage_close(&run.coverage);
+    cli_output_close(&run.names);
+    free(run.path);
     tracks_input_close(&run.input);
     cli_tracks_task.end(cli);
     return code;

@@ -8,7 +8,6 @@
  *   variants.c      windows with the other allele, rows of scores
  *   targets.c       the table of tracks and --tracks
  *   places.c        places that the genome lacks
- *   coverage.c      bedGraph and BigWig
  *
  * The command reads records (tracks_input.c) and the task, in this process or in workers, makes a
  * unit of each. kind->ask turns the unit into windows one after the other, the engine takes them
@@ -57,28 +56,6 @@ void track_name(char *name, size_t size, const struct targets *t, int track);
 /* 0, or why the place is none of the genome: the reason goes to text. */
 int check_place(const bioinfer_genome *genome, const struct bioinfer_locus *l, char *text,
                 size_t size);
-
-/* ---- coverage.c ---- */
-
-struct coverage {
-    bool bigwig;
-    const char *folder;
-    int n_tracks;
-    const int *tracks;
-    const struct targets *targets;
-    int64_t bin_size;
-    struct covered *of;
-    size_t n, cap;
-};
-
-/* Makes the folder. */
-int coverage_open(struct coverage *c, struct cli *cli);
-/* values: [n_bins, n_tracks] from base `start` on (may be negative: such bins are left out). */
-int coverage_put(struct coverage *c, const char *contig, int64_t length, int64_t start,
-                 int64_t n_bins, const float *values);
-/* One file per track; where windows overlap on one grid of bins, their mean. */
-int coverage_finish(struct coverage *c, struct cli *cli);
-void coverage_close(struct coverage *c);
 
 /* ---- units: what is computed and written together ---- */
 
@@ -199,7 +176,8 @@ struct tracker {
 };
 
 extern const char *const stat_names[N_STATS];
-/* The name of the text of a result that tells where its window lies: contig, tab, first base. */
+/* The name of the text of a result that tells where its window lies, as writers of bedGraph and
+ * BigWig read it (struct bioinfer_writer_params). */
 #define TRACKS_WINDOW "window"
 
 /* Sets the kind, now that cli->told says what the input holds. */

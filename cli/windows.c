@@ -42,9 +42,14 @@ static int take_window(struct tracker *t, struct flight *f, const struct bioinfe
                        struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
+    int64_t length = 0;
 
-    if (t->to_coverage && !r->status)
-        cli_output_printf(&t->row, "%s\t%lld", u->of[0].chrom, (long long)u->start);
+    if (t->to_coverage && !r->status) {
+        bioinfer_genome_length(t->genome, u->of[0].chrom, &length); /* an interval lies on it */
+        cli_output_printf(&t->row, "%s\t%lld\t%lld\t%lld", u->of[0].chrom, (long long)length,
+                          (long long)(u->start + t->info.first_bin * t->info.bin_size),
+                          (long long)t->info.bin_size);
+    }
     return put_result(t, u, 0, r->status, r->message, r->arrays, 1, err);
 }
 

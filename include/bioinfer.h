@@ -593,7 +593,8 @@ typedef struct bioinfer_writer bioinfer_writer;
 struct bioinfer_writer_params {
     size_t struct_size;
     const char *format;      /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv",
-                                * "esm-pt" (a folder of fair-esm's .pt files);
+                                * "esm-pt" (a folder of fair-esm's .pt files), "bedgraph" and
+                                * "bigwig" (a folder with a file of each track);
                                 * NULL = by the suffix of path */
     int suffix_duplicates;   /* non-zero: a repeated id gets _2, _3, ... */
     int json_floats;         /* non-zero: jsonl numbers as text instead of base64 */
@@ -606,6 +607,11 @@ struct bioinfer_writer_params {
                                 * array "embeddings" [N, D] of the vectors of all records that have
                                 * a result, in input order, and "ids" of its rows; npz, safetensors
                                 * and h5; npy is always so, with the ids in PATH.ids.txt */
+    const char *tracks; /* "bedgraph" and "bigwig": names of the files, each with a '\n' behind it,
+                         * in the order of the columns. A result has one array [bins, tracks], and
+                         * a text "window" first: contig, its length, the place of the first bin and
+                         * the bases of a bin, with tabs between. Where windows overlap, on one grid
+                         * of bins, a file has their mean; LIMIT at the end where they do not fit */
 };
 
 /* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */

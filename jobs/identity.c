@@ -59,9 +59,10 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
     id->fingerprint = copy(&id->arena, w ? w->fingerprint : NULL);
     id->options = copy(&id->arena, params->options);
     id->text_head = head ? copy(&id->arena, head) : NULL;
+    id->tracks = w && w->tracks && *w->tracks ? copy(&id->arena, w->tracks) : NULL;
     id->inputs = bi_arena_calloc(&id->arena, (size_t)params->n_inputs + 1, sizeof *id->inputs);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
-        (head && !id->text_head) || !id->inputs)
+        (head && !id->text_head) || (w && w->tracks && *w->tracks && !id->tracks) || !id->inputs)
         return bi_fail(err, BIOINFER_NOMEM, "job");
     if (head && strcmp(head, id->text_head))
         return bi_fail(err, BIOINFER_INVALID, "job: the head of the output is no UTF-8");
@@ -117,6 +118,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
     put_text(&text, "options", id->options);
     if (id->text_head)
         put_text(&text, "text_head", id->text_head);
+    if (id->tracks)
+        put_text(&text, "tracks", id->tracks);
     put_inputs(&text, id);
     bi_buf_printf(&text, "  \"shard\": %" PRIu64 ",\n  \"shards\": %" PRIu64 ",\n", id->shard,
                   id->n_shards);
@@ -215,6 +218,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     id->fingerprint = bi_json_string(bi_json_get(root, "fingerprint"));
     id->options = bi_json_string(bi_json_get(root, "options"));
     id->text_head = bi_json_string(bi_json_get(root, "text_head"));
+    id->tracks = bi_json_string(bi_json_get(root, "tracks"));
     bi_json_bool(bi_json_get(root, "units"), &id->units);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
         !parse_inputs(id, bi_json_get(root, "inputs"), &st) ||
@@ -319,6 +323,8 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
         {"an option", have->options, want->options},
         {"the head of the output", have->text_head ? have->text_head : "none",
          want->text_head ? want->text_head : "none"},
+        {"the names of tracks", have->tracks ? have->tracks : "none",
+         want->tracks ? want->tracks : "none"},
     };
     char a[64], b[64];
     int st;
@@ -354,6 +360,8 @@ uint64_t bi_identity_hash(const struct bi_identity *id)
     uint64_t h = id->dedup + 2u * id->units;
     for (size_t i = 0; i < BI_COUNT(texts); i++)
         h = bi_hash(texts[i], strlen(texts[i]) + 1, h);
+    if (id->tracks)
+        h = bi_hash(id->tracks, strlen(id->tracks) + 1, h);
     for (int i = 1; i < id->n_inputs; i++) /* the first one is known by its records */
         h = bi_hash(id->inputs[i].facts.hash, sizeof id->inputs[i].facts.hash,
                     bi_hash(id->inputs[i].role, strlen(id->inputs[i].role) + 1, h));

@@ -886,7 +886,9 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;
     b.params = job->writer->params;
-    bi_seen_free(&job->writer->names); /* room for the names of what is built */
+    if (job->identity.tracks)
+        b.params.tracks = job->identity.tracks; /* as a merge has them */
+    bi_seen_free(&job->writer->names);          /* room for the names of what is built */
     bi_seen_free(&job->sequences);
     job->built.arrays.env = job->env;
     if ((st = bi_build(&b, err)) && job->unsaid)

@@ -98,6 +98,7 @@ struct bi_identity {
     struct bi_input_fact *inputs;
     int n_inputs;
     const char *text_head; /* NULL unless the output is finished text */
+    const char *tracks;    /* NULL, or names of the files of bedGraph and BigWig */
     uint64_t shard, n_shards;
     uint64_t block; /* records that go to a shard together; 0: one, and the whole input is read */
     bool units, dedup;

@@ -264,6 +264,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
         b.params = *params;
     b.params.model = m.first.model;
     b.params.fingerprint = m.first.fingerprint;
+    b.params.tracks = m.first.tracks;
     b.text_head = m.first.text_head;
     b.units = m.first.units;
     if (b.text_head && params && params->format) {

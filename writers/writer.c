@@ -21,6 +21,10 @@ static const struct bi_writer_ops *const formats[] = {
     &bi_writer_jsonl, &bi_writer_tsv, &bi_writer_esm_pt,
 };
 
+/* These take tracks of windows alone, so bi_writer_format() does not name them. */
+static const struct bi_writer_ops *const coverage_formats[] = {&bi_writer_bedgraph,
+                                                               &bi_writer_bigwig};
+
 #if BI_HDF5
 #define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
@@ -54,11 +58,18 @@ static int find_format(const struct bi_writer_ops **out, const char *path, const
             return 0;
         }
     }
+    for (size_t i = 0; format && i < BI_COUNT(coverage_formats); i++)
+        if (!strcmp(format, coverage_formats[i]->name)) {
+            *out = coverage_formats[i];
+            return 0;
+        }
     if (format ? !strcmp(format, "h5") : ends_with(path, ".h5") || ends_with(path, ".hdf5"))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s: this build writes no HDF5 (configure it with -Dhdf5=enabled)", path);
     if (format)
-        return bi_fail(err, BIOINFER_INVALID, "%s: unknown output format '%s', expected one of %s",
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: unknown output format '%s', expected one of %s, and of tracks bedgraph "
+                       "and bigwig",
                        path, format, FORMAT_LIST);
     if (!strcmp(path, "-"))
         return bi_fail(err, BIOINFER_INVALID, "standard output: name its format, jsonl or tsv");
@@ -322,7 +333,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     if (params)
         w->params = *params;
     if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
-        !copy_text(&w->arena, &w->params.fingerprint)) {
+        !copy_text(&w->arena, &w->params.fingerprint) || !copy_text(&w->arena, &w->params.tracks)) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
         bi_writer_close(&w);
         return st;

@@ -375,15 +375,29 @@ class Tracks(unittest.TestCase):
         r = self.run_it(*common, '--format', 'bigwig', '-o', 'off', code=65)
         self.assertIn('not by whole bins', r.stderr)
 
-    def test_coverage_is_no_job(self):
-        self.write('i.bed', 'chrA\t10000\t10000\tx\n')
-        for how in ['--resume'], ['--shard', '1/2']:
-            for kind in 'bigwig', 'bedgraph':
-                r = self.run_it('i.bed', '--genome', 'g.fa', '--format', kind, '-o', kind, *how,
-                                code=64)
-                self.assertIn('%s and --format %s do not go together: its files are made of all '
-                              'windows' % (how[0], kind), r.stderr)
-                self.assertFalse(os.path.exists(self.path(kind)))
+    def test_coverage_is_a_job(self):
+        self.write('i.bed', 'chrA\t10000\t10000\tx\nchrA\t9872\t9872\ty\nchrB\t900\t900\tz\n')
+        common = ['i.bed', '--genome', 'g.fa', '--tracks', '2']
+        for kind, suffix in ('bigwig', 'bw'), ('bedgraph', 'bedgraph'):
+            name = 'track_2.' + suffix
+            self.run_it(*common, '--format', kind, '-o', kind, '-q')
+            self.run_it(*common, '--format', kind, '-o', kind + '-r/', '-q', '--resume')
+            want = read(self.path(f'{kind}/{name}'))
+            self.assertTrue(want)
+            self.assertEqual(read(self.path(f'{kind}-r/{name}')), want)
+            shard = ['enformer', '--weights', self.model, '--positions', 'formula-pt', *common,
+                     '--format', kind, '-o', kind + '-s/', '--shard']
+            for args in [*shard, '1/2'], [*shard, '2/2'], ['merge', kind + '-s/', '--format', kind]:
+                r = subprocess.run([EXE, *args], cwd=self.folder, capture_output=True, text=True,
+                                   check=False)
+                self.assertEqual(r.returncode, 0, r.stderr)
+                self.assertEqual(f'bioinfer merge {kind}-s --format {kind}\n' in r.stderr,
+                                 '--shard' in args, r.stderr)
+            self.assertEqual(read(self.path(f'{kind}-s/{name}')), want)
+            for i in 1, 2:
+                shutil.rmtree(self.path(f'{kind}-s.part-{i}-of-2'))
+            r = self.run_it(*common, '--format', kind, '-o', kind, '--resume', code=73)
+            self.assertIn('output is there already', r.stderr)
 
     def test_coverage_of_nothing(self):
         self.write('i.bed', 'chrZ\t10000\t10000\tx\n')
