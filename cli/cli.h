@@ -16,7 +16,8 @@
  *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with design_task.c
  *               and structures.c (design.h)
- *   score.c     bioinfer score, with csv.c for tables of mutants
+ *   score.c     bioinfer score, with csv.c for tables of mutants and mutants.c for what they touch
+ *   serve.c     bioinfer serve, with the files that serve.h names
  *   align.c     bioinfer align, with align.h and the files that it names
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
  *   info.c      bioinfer info and devices
@@ -97,7 +98,8 @@ enum cli_command {
     CLI_INDEX = 512,
     CLI_REPORT = 1024,
     CLI_PLOT = 2048,
-    CLI_AFFINITY = 4096
+    CLI_AFFINITY = 4096,
+    CLI_SERVE = 8192
 };
 
 #define CLI_MAX_LAYERS 256
@@ -130,6 +132,9 @@ struct cli_options {
     char no_rules[1024];
     bool profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version, models;
+    const char *listen, *token_file; /* serve */
+    int64_t max_body, max_answer,    /* MiB */
+        max_queue, timeout;
     const char *completion;     /* the shell to print a script for; NULL = none */
     bool atoms;                 /* molecule info */
     const char *record, *genes; /* reports and plots */
@@ -170,6 +175,9 @@ bool cli_parse(struct cli_options *options, int argc, char **argv);
 void cli_help(const struct cli_options *options);
 /* Prints the models of a command (0 = all), or one model, a line each. */
 void cli_print_models(int command, const char *model);
+
+/* Cuts the next part of a list with commas into `part`; false at the end. */
+bool cli_next_part(const char **list, char *part, size_t size);
 
 /* ---- format.c ---- */
 
@@ -280,6 +288,7 @@ int cli_info(struct cli *cli);
 int cli_molecule(struct cli *cli);
 int cli_report(struct cli *cli);
 int cli_devices(struct cli *cli);
+int cli_serve(struct cli *cli);
 
 /* ---- progress.c ---- */
 
@@ -363,6 +372,26 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
  * controls but tab and line end, what is no UTF-8, marks of the direction of writing. */
 void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user, const char *text,
                 size_t n);
+
+/* ---- mutants.c ---- */
+
+/* Gives each letter of a residue the id of its token, -1 = none. Letters that the vocabulary lacks
+ * are read as X, as the engine does. */
+void cli_residue_tokens(const struct cli *cli, int token[256]);
+/* The sum of log p over the record's own residues; not finite where a letter has no token. */
+double cli_log_likelihood(const struct cli *cli, const int token[256],
+                          const struct bioinfer_result *r);
+
+/* Positions of a record, 0-based. */
+struct cli_positions {
+    int64_t *at;
+    size_t n, cap;
+};
+/* Adds those that a mutation touches; one that is no mutation touches none. */
+int cli_positions_add(struct cli_positions *p, const char *mutation, int64_t offset);
+/* Leaves those inside the record, ascending, each once, as scores want them. */
+int cli_positions_sort(struct cli_positions *p, size_t length);
+void cli_positions_free(struct cli_positions *p);
 
 /* ---- csv.c: a table of mutants, kept as it stands ---- */
 

@@ -318,7 +318,7 @@ int cli_open_model(struct cli *cli)
         .precision = o->precision, .check_weights = o->check_weights, .window = o->window,
         .positions = o->positions, .rope_frequencies = o->rope_frequencies,
         .strict_pickle = o->strict_pickle, .verify = o->verify,
-        .head = o->command == CLI_EMBED ? o->head : NULL, .adapter = o->adapter,
+        .head = o->command & (CLI_EMBED | CLI_SERVE) ? o->head : NULL, .adapter = o->adapter,
         .ensemble = o->ensemble, .n_ensemble = o->n_ensemble);
     struct bioinfer_error err = {0};
     int st, code = cli_check_device(cli);
@@ -468,6 +468,9 @@ int main(int argc, char **argv)
         break;
     case CLI_INDEX:
         code = cli_index(&cli);
+        break;
+    case CLI_SERVE:
+        code = cli_serve(&cli);
         break;
     default:
         code = cli_embed(&cli);

@@ -6,6 +6,7 @@
 #define FIELD(name) CLI_FIELD(name)
 #define BOTH CLI_BOTH
 #define RUNS CLI_RUNS
+#define LOADS CLI_LOADS
 #define SHOWS CLI_SHOWS
 #define EVERY CLI_EVERY
 #define JOBS (RUNS | CLI_ALIGN)
@@ -14,13 +15,13 @@
 
 /* clang-format off */
 static const struct cli_option table[] = {
-    {"weights", 0, TEXT, "WHERE", FIELD(weights), RUNS, NULL,
+    {"weights", 0, TEXT, "WHERE", FIELD(weights), LOADS, NULL,
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},
-    {"device", 0, TEXT, "NAME", FIELD(device), RUNS | CLI_ALIGN, NULL,
+    {"device", 0, TEXT, "NAME", FIELD(device), LOADS | CLI_ALIGN, NULL,
      "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
      "them with commas, or all (every GPU)"},
-    {"precision", 0, CHOICE, "NAME", FIELD(precision), RUNS, "fp32|fp16",
+    {"precision", 0, CHOICE, "NAME", FIELD(precision), LOADS, "fp32|fp16",
      "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
      "where results go; '-' is standard output"},
@@ -52,14 +53,14 @@ static const struct cli_option table[] = {
      "pairs that --resume and --shard take for one record (default 65536; fewer long ones)"},
     {"dedup", 0, CHOICE, "WHEN", FIELD(dedup), CLI_EMBED, "on|off",
      "compute equal sequences once: on (default), off"},
-    {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH | CLI_INDEX, NULL,
+    {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), BOTH | CLI_INDEX | CLI_SERVE, NULL,
      "take sequences as they stand: no upper-casing, no dropped gaps"},
     {"strict", 0, FLAG, NULL, FIELD(strict), RUNS, NULL,
      "stop at the first record without a result, write nothing"},
     {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS, NULL,
      "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
-    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED, NULL, NULL},
-    {"adapter", 0, TEXT, "FOLDER", FIELD(adapter), CLI_EMBED | CLI_SCORE, NULL,
+    {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED | CLI_SERVE, NULL, NULL},
+    {"adapter", 0, TEXT, "FOLDER", FIELD(adapter), CLI_EMBED | CLI_SCORE | CLI_SERVE, NULL,
      "a LoRA adapter (PEFT) that is added to the weights; --weights may also name its\n"
      "folder alone, and then the model that it was made for is taken"},
     {"targets", 0, TEXT, "FILE", FIELD(targets), CLI_TRACKS, NULL,
@@ -80,7 +81,7 @@ static const struct cli_option table[] = {
      "bases of a window; default: as the weights say"},
     {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS, NULL,
      "features of positions: a file of the family's table, or formula-tf, formula-pt"},
-    {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), CLI_EMBED | CLI_SCORE,
+    {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), BOTH | CLI_SERVE,
      "exact|rounded|file", "ESM-2: rotary frequencies exact, rounded to float16, or of the file"},
     {"method", 0, CHOICE, "NAME", FIELD(method), CLI_SCORE,
      "masked-marginals|wt-marginals|pppl",
@@ -157,26 +158,27 @@ static const struct cli_option table[] = {
      "membrane weights: buried residues, \"A12 A13\""},
     {"interface", 0, TEXT, "LIST", FIELD(interface_), CLI_DESIGN, NULL,
      "membrane weights: residues at the interface, \"A12 A13\""},
-    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN | CLI_AFFINITY,
+    {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens), BOTH | CLI_DESIGN | CLI_AFFINITY | CLI_SERVE,
      NULL,
      "tokens computed at a time; bounds the memory of a run"},
-    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN, NULL, NULL},
-    {"threads", 0, COUNT, "N", FIELD(threads), RUNS | CLI_ALIGN, NULL,
+    {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN | CLI_SERVE,
+     NULL, NULL},
+    {"threads", 0, COUNT, "N", FIELD(threads), LOADS | CLI_ALIGN, NULL,
      "CPU threads (default: all this process may use)"},
     {"workers", 0, COUNT, "N", FIELD(workers), JOBS, NULL,
      "worker processes per device (default: 1 on a GPU, none on the CPU alone)"},
     {"watchdog", 0, COUNT, "N", FIELD(watchdog), JOBS, NULL,
      "seconds after which a silent worker is replaced (default: 600)"},
-    {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), RUNS | CLI_DEVICES | CLI_ALIGN,
+    {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), LOADS | CLI_DEVICES | CLI_ALIGN,
      "generic|avx2|avx512|neon",
      "widest CPU kernels to use: generic, avx2, avx512, neon"},
-    {"check-weights", 0, FLAG, NULL, FIELD(check_weights), RUNS, NULL,
+    {"check-weights", 0, FLAG, NULL, FIELD(check_weights), LOADS, NULL,
      "read all weights first and refuse NaN and infinity"},
-    {"strict-pickle", 0, FLAG, NULL, FIELD(strict_pickle), RUNS, NULL,
+    {"strict-pickle", 0, FLAG, NULL, FIELD(strict_pickle), LOADS, NULL,
      "refuse a PyTorch file that names any class not on the list"},
-    {"verify", 0, FLAG, NULL, FIELD(verify), RUNS, NULL,
+    {"verify", 0, FLAG, NULL, FIELD(verify), LOADS, NULL,
      "check the checksum of every part of a PyTorch file"},
-    {"no-rule", 0, RULES, "NAME", 0, RUNS, NULL,
+    {"no-rule", 0, RULES, "NAME", 0, LOADS, NULL,
      "do not apply this fusion rule; may be repeated; 'all' turns all off"},
     {"dump-graph", 0, OPTIONAL, "[=WHICH]", FIELD(dump_graph), SHOWN, "fused|plain",
      "print the graph for the first record and stop: fused (default) or plain"},
@@ -219,6 +221,19 @@ static const struct cli_option table[] = {
      "show this record alone; of bedGraph a region, CONTIG:START-END"},
     {"genes", 0, TEXT, "FILE", FIELD(genes), SHOWS, NULL,
      "GTF, GFF3 or BED of genes to draw beside tracks of bedGraph"},
+    {"listen", 0, TEXT, "WHERE", FIELD(listen), CLI_SERVE, NULL,
+     "ADDRESS:PORT (default: 127.0.0.1:8080; port 0: any that is free) or unix:PATH"},
+    {"token-file", 0, TEXT, "FILE", FIELD(token_file), CLI_SERVE, NULL,
+     "its first line is asked for in each request; needed where other machines can ask"},
+    {"max-body", 0, COUNT, "MIB", FIELD(max_body), CLI_SERVE, NULL,
+     "a larger request is refused with 413 (default: 16)"},
+    {"max-answer", 0, COUNT, "MIB", FIELD(max_answer), CLI_SERVE, NULL,
+     "a request whose arrays are larger is refused with 413 (default: 256)"},
+    {"max-queue", 0, COUNT, "N", FIELD(max_queue), CLI_SERVE, NULL,
+     "requests without an answer; one more is refused with 429 (default: 256)"},
+    {"timeout", 0, COUNT, "SECONDS", FIELD(timeout), CLI_SERVE, NULL,
+     "a request may take so long to arrive, to wait (503), and its answer to be taken\n"
+     "(default: 60)"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
      "no progress, no summary, no warnings; of records without a result their number alone"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
@@ -255,8 +270,8 @@ static const struct {
     {"shard", CLI_AFFINITY, "compute every N-th ligand, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ALIGN, "compute every N-th block of pairs, for `bioinfer merge`"},
     {"head", CLI_TRACKS, "human, mouse, ...; default: the first of the weights"},
-    {"head", CLI_EMBED, "a file of an annotation head, whose classes are the output"},
-    {"max-length", BOTH | CLI_DESIGN,
+    {"head", CLI_EMBED | CLI_SERVE, "a file of an annotation head, whose classes are the output"},
+    {"max-length", BOTH | CLI_DESIGN | CLI_SERVE,
      "residues; a longer record gets no result (default: what fits into memory)"},
     {"max-length", CLI_ALIGN,
      "residues; a longer record gets no result (default: 50,000 for each MiB of\n"
@@ -334,6 +349,12 @@ static const struct cli_subcommand commands[] = {
      "what perception made of each molecule of an SDF, MOL2 or PDB file",
      "atoms",
      "bioinfer molecule info ligands.sdf\n"},
+    {"serve", CLI_SERVE, "bioinfer serve MODEL [--listen WHERE] [options]",
+     "embeddings and scores over HTTP, by a model that stays loaded",
+     "weights listen token-file max-body max-queue timeout device",
+     "bioinfer serve MODEL --listen 127.0.0.1:8080  # which is the default\n"
+     "bioinfer serve MODEL --listen unix:bioinfer.sock\n"
+     "curl --data-binary @in.fasta 127.0.0.1:8080/v1/embed?format=npz -o out.npz\n"},
     {"devices", CLI_DEVICES, "bioinfer devices",
      "where bioinfer can compute on this machine", "",
      "bioinfer devices\n"},
@@ -400,9 +421,9 @@ const struct cli_subcommand *cli_subcommand_of(int command)
 
 int cli_kind_of(int command)
 {
-    return command & BOTH            ? BIOINFER_FAMILY_SEQUENCES
-           : command == CLI_TRACKS   ? BIOINFER_FAMILY_TRACKS
-           : command == CLI_DESIGN   ? BIOINFER_FAMILY_DESIGN
-           : command == CLI_AFFINITY ? BIOINFER_FAMILY_AFFINITY
-                                     : -1;
+    return command & (BOTH | CLI_SERVE) ? BIOINFER_FAMILY_SEQUENCES
+           : command == CLI_TRACKS      ? BIOINFER_FAMILY_TRACKS
+           : command == CLI_DESIGN      ? BIOINFER_FAMILY_DESIGN
+           : command == CLI_AFFINITY    ? BIOINFER_FAMILY_AFFINITY
+                                        : -1;
 }

@@ -34,8 +34,7 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-/* Cuts the next part of a comma list into `part`; false at the end or when too long. */
-static bool next_part(const char **list, char *part, size_t size)
+bool cli_next_part(const char **list, char *part, size_t size)
 {
     size_t n;
 
@@ -56,7 +55,7 @@ static bool parse_kinds(struct cli_options *o, const char *value)
 {
     char part[64];
 
-    while (next_part(&value, part, sizeof part)) {
+    while (cli_next_part(&value, part, sizeof part)) {
         unsigned bit = bioinfer_include_from_name(part);
         if (!strcmp(part, "logprobs") || !strcmp(part, "probs")) {
             o->design_include |= part[0] == 'l' ? CLI_LOG_PROBS : CLI_PROBS;
@@ -78,7 +77,7 @@ static bool parse_layers(struct cli_options *o, const char *value)
     char part[64];
     int64_t layer;
 
-    while (next_part(&value, part, sizeof part)) {
+    while (cli_next_part(&value, part, sizeof part)) {
         if (!parse_integer(part, &layer) || layer < -10000 || layer > 10000) {
             cli_say(NULL, "--layers: '%s' is not a layer number", part);
             return false;
@@ -353,7 +352,7 @@ static bool unknown_topic(const char *word)
  * words of a command line that ends in --help play no part. */
 static bool find_help(struct cli_options *o, const struct words *w, int used, bool by_word)
 {
-    if (w->n > used && is_family(w->word[used]) && (!used || o->command & CLI_RUNS)) {
+    if (w->n > used && is_family(w->word[used]) && (!used || o->command & CLI_LOADS)) {
         o->model = w->word[used++];
         if (designs(o->model))
             o->command = CLI_DESIGN;
@@ -361,7 +360,7 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
             o->command = CLI_AFFINITY;
         else if (gives_tracks(o->model))
             o->command = CLI_TRACKS;
-        else if (!(o->command & CLI_BOTH))
+        else if (!(o->command & (CLI_BOTH | CLI_SERVE)))
             o->command = CLI_EMBED;
     }
     if (w->n > used && (!o->command || !strcmp(w->word[used], "all")))
@@ -387,6 +386,30 @@ static bool runs(const struct cli_options *o, const char *model)
         return false;
     }
     return true;
+}
+
+/* Takes the word of a model, where it is not left to --weights; which model it is may say what the
+ * command is. */
+static bool take_model(struct cli_options *o, const struct words *w, int *used, bool named)
+{
+    /* serve takes no word beside the model */
+    const bool found = named && o->weights && w->n - *used == (o->command == CLI_SERVE ? 0 : 1);
+
+    if (is_family(w->word[*used]))
+        o->model = w->word[(*used)++];
+    else if (!found)
+        return unknown_model(w->word[*used]);
+    if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
+        o->command = CLI_TRACKS;
+    if (!named && o->model && designs(o->model))
+        o->command = CLI_DESIGN;
+    if (!named && o->model && rates(o->model))
+        o->command = CLI_AFFINITY;
+    if (o->command == CLI_SERVE && o->model && gives_tracks(o->model)) {
+        cli_say(NULL, "serve: %s takes no sequences of proteins", o->model);
+        return false;
+    }
+    return !o->model || runs(o, o->model);
 }
 
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
@@ -431,26 +454,13 @@ static bool place_words(struct cli_options *o, struct words *w)
     }
     if (!named)
         o->command = CLI_EMBED;
-    if (o->command & CLI_RUNS && w->n > used) {
-        bool found = named && o->weights && w->n - used == 1;
-        if (is_family(w->word[used]))
-            o->model = w->word[used++];
-        else if (!found)
-            return unknown_model(w->word[used]);
-        if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
-            o->command = CLI_TRACKS;
-        if (!named && o->model && designs(o->model))
-            o->command = CLI_DESIGN;
-        if (!named && o->model && rates(o->model))
-            o->command = CLI_AFFINITY;
-        if (o->model && !runs(o, o->model))
-            return false;
-    }
+    if (o->command & CLI_LOADS && w->n > used && !take_model(o, w, &used, named))
+        return false;
     if (o->command == CLI_AFFINITY && w->n - used >= 2)
         o->receptor = w->word[used];
     if (o->command == CLI_ALIGN && w->n - used >= 2)
         o->second = w->word[used + 1];
-    wanted = o->command == CLI_DEVICES ? 0 : o->second || o->receptor ? 2 : 1;
+    wanted = o->command & (CLI_DEVICES | CLI_SERVE) ? 0 : o->second || o->receptor ? 2 : 1;
     if (o->command == CLI_DESIGN && w->n - used > wanted)
         wanted = w->n - used;
     if (o->command == CLI_MERGE && w->n > used) {
@@ -458,7 +468,7 @@ static bool place_words(struct cli_options *o, struct words *w)
         o->n_parts = w->n - used - 1;
         wanted += o->n_parts;
     }
-    if (w->n - used != wanted || (o->command & CLI_RUNS && !o->model && !(named && o->weights))) {
+    if (w->n - used != wanted || (o->command & CLI_LOADS && !o->model && !(named && o->weights))) {
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
         else

@@ -22,7 +22,7 @@ struct scorer {
     struct cli_csv csv;                  /* the table of --mutations */
     struct cli_output text;              /* gathers the rows of one record */
     uint64_t n_values, n_failed, n_rows; /* of the record at hand */
-    int64_t *positions;                  /* the table touches these, where there is one */
+    struct cli_positions positions;      /* the table touches these, where there is one */
     /* Where the run at hand reads and writes. */
     bioinfer_source source;
     bioinfer_sink sink;
@@ -51,21 +51,6 @@ static int method_of(const char *name)
 static bool is_pppl(const struct cli_options *o)
 {
     return o->method && !strcmp(o->method, "pppl");
-}
-
-/* Letters the vocabulary lacks are read as X, as the engine does. */
-static void find_tokens(struct scorer *s)
-{
-    for (int c = 0; c < 256; c++)
-        s->token[c] = -1;
-    for (int id = 0; id < s->cli->info.vocab_size; id++) {
-        const char *symbol = bioinfer_model_token(s->cli->model, id);
-        if (symbol && symbol[0] && !symbol[1])
-            s->token[(unsigned char)symbol[0]] = id;
-    }
-    for (int c = 'A'; c <= 'Z'; c++)
-        if (s->token[c] < 0)
-            s->token[c] = s->token['X'];
 }
 
 static int no_memory(const char *id, struct bioinfer_error *err)
@@ -136,13 +121,8 @@ static void write_scan(struct scorer *s, const struct bioinfer_result *r)
 /* BIOINFER_NONFINITE when there is no score. */
 static int write_pppl(struct scorer *s, const struct bioinfer_result *r)
 {
-    size_t vocab = (size_t)s->cli->info.vocab_size;
-    double pll = 0;
+    const double pll = cli_log_likelihood(s->cli, s->token, r);
 
-    for (size_t i = 0; i < (size_t)r->length; i++) {
-        int id = s->token[(unsigned char)r->sequence[i]];
-        pll += id < 0 ? NAN : (double)r->arrays[0].data[i * vocab + (size_t)id];
-    }
     if (!isfinite(pll))
         return BIOINFER_NONFINITE;
     cli_output_field(&s->text, r->id);
@@ -168,43 +148,16 @@ static int take_scores(void *user, const struct bioinfer_result *scores, struct 
 
 /* ---- with --mutations ---- */
 
-static int compare_positions(const void *a, const void *b)
+/* Finds the positions that the table touches: one masked pass for each. */
+static int collect_positions(struct scorer *s, size_t length)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
+    int st = 0;
 
-/* The positions the table touches, ascending, each once: one masked pass for each. */
-static int collect_positions(const struct scorer *s, const struct cli_csv *csv, size_t length,
-                             int64_t **out, size_t *n_out)
-{
-    int64_t *all = NULL, *grown;
-    size_t n = 0, cap = 0, kept = 0;
-
-    for (size_t i = 0; i < csv->n_rows; i++) {
-        const char *text = csv->rows[i].value;
-        int n_row = text ? bioinfer_mutation_positions(text, s->offset, NULL, 0, NULL) : 0;
-        if (n_row <= 0)
-            continue;
-        if (cap - n < (size_t)n_row) {
-            cap = 2 * cap + (size_t)n_row + 64;
-            if (!(grown = realloc(all, cap * sizeof *all))) {
-                free(all);
-                return BIOINFER_NOMEM;
-            }
-            all = grown;
-        }
-        bioinfer_mutation_positions(text, s->offset, all + n, n_row, NULL);
-        n += (size_t)n_row;
-    }
-    if (n)
-        qsort(all, n, sizeof *all, compare_positions);
-    for (size_t i = 0; i < n; i++)
-        if (all[i] >= 0 && (uint64_t)all[i] < length && (!kept || all[kept - 1] != all[i]))
-            all[kept++] = all[i];
-    *out = all ? all : malloc(sizeof *all); /* none at all is not NULL, which stands for all */
-    *n_out = kept;
-    return *out ? BIOINFER_OK : BIOINFER_NOMEM;
+    s->positions.n = 0;
+    for (size_t i = 0; i < s->csv.n_rows && !st; i++)
+        if (s->csv.rows[i].value)
+            st = cli_positions_add(&s->positions, s->csv.rows[i].value, s->offset);
+    return st ? st : cli_positions_sort(&s->positions, length);
 }
 
 /* Do the wild-type letters of a mutation stand at its positions? */
@@ -307,11 +260,10 @@ static int next_wild_type(void *user, struct bioinfer_record *record, struct bio
 
     if (st != 1)
         return st;
-    free(s->positions);
-    s->positions = NULL;
-    if (collect_positions(s, &s->csv, record->length, &s->positions, &record->n_positions))
+    if (collect_positions(s, record->length))
         return no_memory(record->id, err);
-    record->positions = s->positions;
+    record->positions = s->positions.at;
+    record->n_positions = s->positions.n;
     s->cli->progress.expected = record->n_positions;
     return 1;
 }
@@ -377,7 +329,7 @@ static int open_task(struct cli *cli, cli_tick tick)
         return cli_fail(cli, CLI_AT_CONFIG, st, &err);
     if (o->profile)
         bioinfer_task_set_profile(cli->sequences, 1);
-    find_tokens(cli->task);
+    cli_residue_tokens(cli, ((struct scorer *)cli->task)->token);
     return CLI_EXIT_OK;
 }
 
@@ -402,7 +354,7 @@ static void end(struct cli *cli)
     bioinfer_task_close(&cli->sequences);
     if (!s)
         return;
-    free(s->positions);
+    cli_positions_free(&s->positions);
     cli_csv_free(&s->csv);
     cli_output_close(&s->text);
     free(s);

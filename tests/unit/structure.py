@@ -29,7 +29,7 @@ ARROWS = {
     'engine': {'jobs', 'models', 'report', 'ops', 'graph', 'kernels', 'loaders', 'writers', 'base',
                'include'},
     'lib': set(),
-    'cli': {'include', 'base'},
+    'cli': {'include', 'base', 'loaders', 'writers'},
     'python': {'include'},
     'packaging': set(),
     'examples': {'include'},
@@ -47,6 +47,9 @@ ONLY = {
     ('cli', 'include'): {'include/bioinfer.h'},
     ('cli', 'base'): {'base/temp.h'},  # one maker of temporary files; libc alone
     ('python', 'include'): {'include/bioinfer.h'},
+    # one reader and one writer of JSON: bioinfer.h promises neither
+    ('cli', 'loaders'): {'loaders/json.h'},
+    ('cli', 'writers'): {'writers/text.h'},
     ('examples', 'include'): {'include/bioinfer.h'},
 }
 

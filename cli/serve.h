@@ -1,0 +1,175 @@
+/* serve.h - what the files of `bioinfer serve` share.
+ *
+ *   serve.c          the command: where it listens, and the loop that computes
+ *   serve_http.c     connections: heads and bodies come in, answers go out (libmicrohttpd)
+ *   serve_request.c  the body of a request becomes records
+ *   serve_answer.c   results become an answer
+ *   serve_lanes.c    requests become batches: one task for each kind of work
+ *   serve_metrics.c  counters, as Prometheus reads them
+ *   serve_absent.c   the command in a build without libmicrohttpd
+ *
+ * Two threads work: the HTTP library's has the connections, the main one computes. A request
+ * belongs to the first until it is put into a lane, then to the second, and to the first again
+ * when it has its answer.
+ *
+ * JSON is read and written by the library's own code (loaders/json.h, writers/text.h), which is
+ * fuzzed and tested there; the command is linked with the static library. A public call for it
+ * would promise users of bioinfer.h something that is not about models. */
+#ifndef BI_CLI_SERVE_H
+#define BI_CLI_SERVE_H
+
+#include "cli.h" /* first: it says which calls of the system there are */
+
+#include "../loaders/json.h"
+#include "../writers/text.h"
+
+enum serve_work { SERVE_EMBED, SERVE_SCORE };
+
+enum {
+    SERVE_MAX_LAYERS = 64,
+    SERVE_MAX_RECORDS = 100000, /* in one request */
+    SERVE_CONNECTIONS = 1024
+};
+
+/* Requests with equal keys are computed by one task and share its batches. */
+struct serve_key {
+    int work;         /* enum serve_work */
+    int method;       /* enum bioinfer_score_method */
+    unsigned include; /* enum bioinfer_include */
+    int n_layers, layers[SERVE_MAX_LAYERS];
+};
+
+/* The mutations of a record; n = 0: its perplexity is asked for. */
+struct serve_mutations {
+    const char **texts;
+    size_t n;
+};
+
+struct serve_request {
+    struct serve_request *next;
+    void *exchange; /* serve_http.c's own */
+    struct serve_key key;
+    int64_t offset;     /* number of the first residue, in mutations */
+    const char *format; /* a writer's, or "json" */
+    bool base64;        /* arrays in JSON as base64 */
+    struct bi_arena arena;
+    struct bioinfer_record *records; /* live in the arena, as all that they point to */
+    struct serve_mutations *mutations;
+    size_t n_records, n_asked, n_done, n_failed;
+    uint64_t number;          /* in order of arrival */
+    double arrived, deadline; /* seconds; not begun by then: 503 */
+    /* The answer. */
+    bioinfer_writer *writer;
+    char path[256];     /* the file that the writer makes */
+    int fd;             /* that file, -1 = none: the answer is `text` */
+    uint64_t n_bytes;   /* in the arrays so far */
+    struct bi_buf text; /* lines of scores, or the words of an error */
+    int http;           /* status of HTTP; 0 = the answer is not there yet */
+};
+
+struct serve_lane {
+    bool keyed;
+    struct serve_key key;
+    bioinfer_task *task;
+    bool stale;                                   /* the task is there no more, or of another key */
+    bool busy;                                    /* the task runs */
+    struct serve_request *waiting, *last_waiting; /* not begun */
+    struct serve_request *begun, *last_begun;     /* results are to come, in this order */
+    struct serve *serve;
+    uint64_t n_records; /* handed to the task so far */
+    uint64_t horizon;   /* while other lanes wait, no request behind this number is taken */
+    uint64_t batches;   /* the task's, told to the metrics */
+    double used_at;
+    struct cli_positions positions;
+};
+
+enum { SERVE_LANES = 8, SERVE_BUCKETS = 12, SERVE_CODES = 16 };
+
+struct serve_metrics {
+    struct {
+        int code;
+        uint64_t n;
+    } codes[SERVE_CODES];
+    uint64_t records, failed_records, residues, batches, bytes_in, bytes_out, refused_connections;
+    uint64_t buckets[SERVE_BUCKETS + 1];
+    double seconds; /* spent on all requests that were computed */
+    uint64_t n_seconds;
+};
+
+struct serve {
+    struct cli *cli;
+    struct bi_env env;
+    bioinfer_context *quiet;      /* reads bodies: nobody here wants to hear of them */
+    int64_t max_body, max_answer; /* bytes */
+    int64_t max_queue;            /* requests */
+    double timeout;               /* seconds */
+    const char *token;            /* NULL = none is asked for */
+    bool local_names;             /* the Host of a request must be a name of this machine */
+    int token_of[256];            /* gives the id of a residue letter */
+    char folder[128];             /* answers are written there */
+    pthread_mutex_t lock;         /* guards all below, and requests in lanes */
+    pthread_cond_t changed;
+    struct serve_lane lanes[SERVE_LANES];
+    uint64_t n_requests;              /* that were ever put into a lane */
+    int64_t n_queued;                 /* requests whose head was taken and that have no answer */
+    int64_t n_exchanges, connections; /* open ones */
+    bool draining;
+    struct serve_metrics metrics;
+};
+
+/* ---- serve_request.c ---- */
+
+/* Makes the records of a request of its body, JSON or FASTA. `option` gives what the query of the
+ * address says of a name, NULL = nothing. A status; the words say what is wrong. */
+int serve_request_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
+                       const char *(*option)(void *user, const char *name), void *user,
+                       struct bioinfer_error *err);
+void serve_request_free(struct serve_request **r);
+
+/* ---- serve_answer.c ---- */
+
+/* Adds a result to the answer; a failure becomes the answer. `status` is of the task's result. */
+void serve_answer_put(struct serve *s, struct serve_request *r,
+                      const struct bioinfer_result *result);
+/* Completes the answer behind the last result. */
+void serve_answer_finish(struct serve *s, struct serve_request *r);
+/* Makes an error the answer, in place of what was there. */
+void serve_answer_fail(struct serve_request *r, int http, int status, const char *message);
+/* The status of HTTP that says what a status of the library does. */
+int serve_http_status(int status);
+/* The type of content of a format; NULL: it cannot be an answer. */
+const char *serve_content_type(const char *format);
+
+/* ---- serve_lanes.c ---- */
+
+/* Puts the request, which is whole, where it is computed; the lock is held. False: all lanes are
+ * taken. */
+bool serve_lanes_add(struct serve *s, struct serve_request *r);
+/* Computes what waits in the lane that has waited longest: 1; 0 = nothing waits; < 0 = a status
+ * with which no more can be computed. */
+int serve_lanes_run(struct serve *s, struct bioinfer_error *err);
+/* Gives all requests in lanes this answer. */
+void serve_lanes_fail(struct serve *s, int http, int status, const char *message);
+void serve_lanes_close(struct serve *s);
+
+/* ---- serve_metrics.c ---- */
+
+/* Both are called with the lock held. */
+void serve_metrics_code(struct serve *s, int code);
+void serve_metrics_seconds(struct serve *s, double seconds);
+void serve_metrics_print(struct serve *s, struct bi_buf *out);
+
+/* ---- serve_http.c ---- */
+
+struct serve_http;
+/* Serves the socket, whose owner it becomes, until serve_http_stop(). */
+int serve_http_start(struct serve_http **out, struct serve *s, int socket,
+                     struct bioinfer_error *err);
+/* Tells the connection that its request has an answer, and gives the request up. The lock is not
+ * held. */
+void serve_http_done(struct serve_request *r);
+/* Takes the connections that still wait at the socket, and ends all when they have their answers,
+ * or after the time of a request. */
+void serve_http_stop(struct serve_http **http);
+
+#endif

@@ -1,0 +1,254 @@
+/* serve_lanes.c - requests become batches. A lane is a task with the requests that it computes; its
+ * source says "none at present" when its queue is empty, and then what was taken is computed. So a
+ * request waits for nobody, and those that come while a batch is computed share the next one. */
+#include "serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void append(struct serve_request **first, struct serve_request **last,
+                   struct serve_request *r)
+{
+    r->next = NULL;
+    *(*first ? &(*last)->next : first) = r;
+    *last = r;
+}
+
+static struct serve_request *take(struct serve_request **first)
+{
+    struct serve_request *r = *first;
+
+    *first = r->next;
+    r->next = NULL;
+    return r;
+}
+
+static struct serve_lane *find_lane(struct serve *s, const struct serve_key *key)
+{
+    struct serve_lane *oldest = NULL;
+
+    for (int i = 0; i < SERVE_LANES; i++) {
+        struct serve_lane *l = &s->lanes[i];
+        if (l->keyed && !memcmp(&l->key, key, sizeof *key))
+            return l;
+        if (!l->busy && !l->waiting && (!oldest || l->used_at < oldest->used_at))
+            oldest = l;
+    }
+    return oldest;
+}
+
+bool serve_lanes_add(struct serve *s, struct serve_request *r)
+{
+    struct serve_lane *l = find_lane(s, &r->key);
+
+    if (!l)
+        return false;
+    if (!l->keyed || memcmp(&l->key, &r->key, sizeof r->key)) {
+        l->key = r->key;
+        l->keyed = l->stale = true; /* the thread that computes opens a task */
+    }
+    l->serve = s;
+    l->used_at = r->arrived;
+    r->number = ++s->n_requests;
+    append(&l->waiting, &l->last_waiting, r);
+    pthread_cond_broadcast(&s->changed);
+    return true;
+}
+
+/* Gives the answer to the connection; the lock is held, and left meanwhile. */
+static void hand_over(struct serve *s, struct serve_request *r)
+{
+    pthread_mutex_unlock(&s->lock);
+    serve_answer_finish(s, r);
+    serve_http_done(r);
+    pthread_mutex_lock(&s->lock);
+}
+
+static bool others_wait(const struct serve_lane *l)
+{
+    for (int i = 0; i < SERVE_LANES; i++)
+        if (&l->serve->lanes[i] != l && l->serve->lanes[i].waiting)
+            return true;
+    return false;
+}
+
+/* Takes the next request that is to be computed, NULL = none at present; the lock is held. */
+static struct serve_request *begin_request(struct serve_lane *l)
+{
+    struct serve_request *r;
+
+    while ((r = l->waiting)) {
+        if (r->number > l->horizon && others_wait(l))
+            return NULL;
+        take(&l->waiting);
+        if (cli_now() <= r->deadline) {
+            append(&l->begun, &l->last_begun, r);
+            return r;
+        }
+        serve_answer_fail(r, 503, BIOINFER_CANCELLED,
+                          "the request has waited too long (--timeout)");
+        hand_over(l->serve, r);
+    }
+    return NULL;
+}
+
+/* Positions of the mutations of a record that is scored; NULL: all. */
+static int find_positions(struct serve_lane *l, const struct serve_request *r,
+                          struct bioinfer_record *record)
+{
+    const struct serve_mutations *m = &r->mutations[r->n_asked];
+    int st = 0;
+
+    l->positions.n = 0;
+    for (size_t i = 0; i < m->n && !st; i++)
+        st = cli_positions_add(&l->positions, m->texts[i], r->offset);
+    if (!st && m->n && !(st = cli_positions_sort(&l->positions, record->length))) {
+        record->positions = l->positions.at;
+        record->n_positions = l->positions.n;
+    }
+    return st;
+}
+
+/* A bioinfer_source. */
+static int next_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct serve_lane *l = user;
+    struct serve_request *r;
+
+    pthread_mutex_lock(&l->serve->lock);
+    r = l->begun ? l->last_begun : NULL;
+    if (!r || r->n_asked == r->n_records)
+        r = begin_request(l);
+    pthread_mutex_unlock(&l->serve->lock);
+    if (!r)
+        return BIOINFER_NONE_NOW;
+    *record = r->records[r->n_asked];
+    record->ordinal = l->n_records++;
+    if (find_positions(l, r, record)) {
+        err->status = BIOINFER_NOMEM;
+        snprintf(err->text, sizeof err->text, "no memory for the positions of mutations");
+        return BIOINFER_NOMEM;
+    }
+    r->n_asked++;
+    return 1;
+}
+
+/* A bioinfer_sink. */
+static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
+{
+    struct serve_lane *l = user;
+    struct serve *s = l->serve;
+    struct serve_request *r = l->begun; /* only this thread changes it */
+
+    serve_answer_put(s, r, result);
+    if (result->more)
+        return 0;
+    r->n_failed += result->status != 0;
+    pthread_mutex_lock(&s->lock);
+    s->metrics.records++;
+    s->metrics.failed_records += result->status != 0;
+    s->metrics.residues += result->status ? 0 : (uint64_t)result->length;
+    if (++r->n_done == r->n_records) {
+        take(&l->begun);
+        hand_over(s, r);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+static void fail_all(struct serve *s, struct serve_request **first, int http, int status,
+                     const char *message)
+{
+    while (*first) {
+        struct serve_request *r = take(first);
+        if (!r->http)
+            serve_answer_fail(r, http, status, message);
+        hand_over(s, r);
+    }
+}
+
+static int open_task(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct cli_options *o = s->cli->options;
+    const char *no_rules = o->no_rules[0] ? o->no_rules : NULL;
+    struct bioinfer_embed_params embed = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = l->key.include, .layers = l->key.layers,
+        .n_layers = l->key.n_layers, .tokens_at_once = o->batch_tokens, .max_length = o->max_length,
+        .raw_residues = o->raw_residues, .no_rules = no_rules);
+    struct bioinfer_score_params score = BIOINFER_PARAMS(
+        struct bioinfer_score_params, .method = l->key.method, .tokens_at_once = o->batch_tokens,
+        .max_length = o->max_length, .raw_residues = o->raw_residues, .no_rules = no_rules);
+
+    bioinfer_task_close(&l->task);
+    l->batches = 0;
+    return l->key.work == SERVE_SCORE ? bioinfer_score_open(&l->task, s->cli->model, &score, err)
+                                      : bioinfer_embed_open(&l->task, s->cli->model, &embed, err);
+}
+
+static void count_batches(struct serve *s, struct serve_lane *l)
+{
+    struct bioinfer_profile profile = {.struct_size = sizeof profile};
+
+    if (bioinfer_task_get_profile(l->task, &profile))
+        return;
+    s->metrics.batches += profile.batches - l->batches;
+    l->batches = profile.batches;
+}
+
+/* Runs a lane that is busy, so that its key stays. */
+static int run_lane(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const bool stale = l->stale; /* this thread alone clears it */
+    int st = stale ? open_task(s, l, err) : 0;
+    const bool opened = !st;
+
+    if (opened)
+        st = bioinfer_task_run(l->task, next_record, l, take_result, l, err);
+    pthread_mutex_lock(&s->lock);
+    l->stale = !opened;
+    if (opened)
+        count_batches(s, l);
+    if (st < 0) /* without a task nothing was begun, and nothing that waits can be */
+        fail_all(s, opened ? &l->begun : &l->waiting, serve_http_status(st), st, err->text);
+    l->busy = false;
+    pthread_mutex_unlock(&s->lock);
+    return st == BIOINFER_DEVICE_LOST || st == BIOINFER_FORKED ? st : 0;
+}
+
+int serve_lanes_run(struct serve *s, struct bioinfer_error *err)
+{
+    struct serve_lane *first = NULL;
+    int st;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < SERVE_LANES; i++) {
+        struct serve_lane *l = &s->lanes[i];
+        if (l->waiting && (!first || l->waiting->number < first->waiting->number))
+            first = l;
+    }
+    if (first) {
+        first->horizon = s->n_requests;
+        first->busy = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!first)
+        return 0;
+    st = run_lane(s, first, err);
+    return st ? st : 1;
+}
+
+void serve_lanes_fail(struct serve *s, int http, int status, const char *message)
+{
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < SERVE_LANES; i++)
+        fail_all(s, &s->lanes[i].waiting, http, status, message);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void serve_lanes_close(struct serve *s)
+{
+    for (int i = 0; i < SERVE_LANES; i++) {
+        bioinfer_task_close(&s->lanes[i].task);
+        cli_positions_free(&s->lanes[i].positions);
+    }
+}

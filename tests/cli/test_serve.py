@@ -1,0 +1,516 @@
+#!/usr/bin/env python3
+"""test_serve.py BIOINFER ROOT - `bioinfer serve`: answers, limits, hostile clients, the end."""
+import base64
+import concurrent.futures
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+EXE = ROOT = ""
+AMINO = "ACDEFGHIKLMNPQRSTVWY"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.host)
+
+
+class Server:
+    """A running server; `stop` sends SIGTERM and gives its exit status."""
+
+    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+        self.log = os.path.join(folder, "log%d" % random.getrandbits(48))
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [EXE, "serve", "esm2", "--weights", "tiny", "--threads", "1", "--listen", listen,
+                 *options], stderr=log, env=dict(os.environ, TMPDIR=folder))
+        while not re.search(r" at (http|unix):", self.text()):
+            if self.process.poll() is not None:
+                raise AssertionError(self.text())
+            time.sleep(0.02)
+        self.address = re.search(r" at (?:http://|unix:)(\S+)", self.text()).group(1)
+
+    def text(self):
+        with open(self.log) as file:
+            return file.read()
+
+    def connect(self):
+        if "/" in self.address:
+            return UnixConnection(self.address, timeout=120)
+        return http.client.HTTPConnection(self.address, timeout=120)
+
+    def ask(self, method, path, body=None, headers=None):
+        """Status, headers and body of an answer."""
+        connection = self.connect()
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def post(self, path, body, headers=None):
+        body = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        return self.ask("POST", path, body, headers)
+
+    def results(self, path, body):
+        status, _, text = self.post(path, body)
+        assert status == 200, text
+        return json.loads(text)["results"]
+
+    def metric(self, name):
+        text = self.ask("GET", "/metrics")[2].decode()
+        return float(re.search(r"^bioinfer_%s (\S+)$" % name, text, re.M).group(1))
+
+    def raw(self, data=b""):
+        host, port = self.address.rsplit(":", 1)
+        sock = socket.create_connection((host, int(port)), timeout=120)
+        sock.sendall(data)
+        return sock
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=120)
+
+
+def held(n=20):
+    """The beginning of a request whose body is not there yet."""
+    return b"POST /v1/embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % n
+
+
+CHUNKED = held(10).replace(b"Content-Length: 10", b"Transfer-Encoding: chunked")
+
+
+class Case(unittest.TestCase):
+    options = ()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="bi-")
+        self.addCleanup(self.folder.cleanup)
+        self.server = self.start(*self.options)
+
+    def start(self, *options, **more):
+        server = Server(self.folder.name, *options, **more)
+        self.addCleanup(server.process.stderr.close if server.process.stderr else lambda: None)
+        self.addCleanup(server.process.wait)
+        self.addCleanup(server.process.kill)
+        return server
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def command(self, *arguments):
+        done = subprocess.run([EXE, *arguments, "--weights", "tiny", "--threads", "1"],
+                              capture_output=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return done.stdout
+
+    def fasta(self, name, records):
+        with open(self.path(name), "w") as file:
+            for key, sequence in records:
+                file.write(">%s\n%s\n" % (key, sequence))
+        return self.path(name)
+
+    def read(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def refused(self, status, path, body, words, **more):
+        got, headers, text = self.server.post(path, body, **more)
+        self.assertEqual(got, status, text)
+        self.assertIn(words, json.loads(text)["error"]["message"])
+        return headers
+
+
+def random_records(seed, n, longest=60):
+    rng = random.Random(seed)
+    return [("r%d" % i, "".join(rng.choices(AMINO, k=rng.randint(1, longest)))) for i in range(n)]
+
+
+class Answers(Case):
+    def test_files_have_the_bytes_of_the_command(self):
+        fasta = self.fasta("a.fa", random_records(1, 12) + [("bad", "MK1T")])
+        body = self.read(fasta)
+        for name in ("npz", "jsonl", "safetensors", "tsv"):
+            for query in ([], ["--layers", "0,-1"] if name != "tsv" else ["--include", "bos"]):
+                out = self.path("out." + name)
+                self.command("esm2", fasta, "-o", out, "--resume=no", *query,
+                             *(["--json-floats"] if name == "jsonl" else []))
+                address = "/v1/embed?format=%s" % name
+                if query:
+                    address += "&%s=%s" % (query[0][2:], query[1])
+                status, headers, answer = self.server.post(address, body)
+                self.assertEqual(status, 200, answer)
+                expected = self.read(out)
+                if name in ("jsonl", "tsv"):  # the name of the file is in the reason
+                    expected = expected.replace(fasta.encode(), b"request")
+                self.assertEqual(answer, expected, (name, query))
+                self.assertEqual((headers["Bioinfer-Records"], headers["Bioinfer-Failed"]),
+                                 ("13", "1"))
+
+    def test_json(self):
+        got = self.server.results("/v1/embed", {
+            "sequences": ["MKTAY", {"id": "P1 é", "sequence": " mk-t\nay* "}, {"sequence": "M7"},
+                          ""],
+            "include": ["mean", "bos"], "layers": [0, -1]})
+        self.assertEqual([r["id"] for r in got], ["0", "P1 é", "2", "3"])
+        self.assertEqual([r["status"] for r in got], ["ok", "ok", "bad_residue", "empty"])
+        self.assertIn("0x37 at position 2", got[2]["message"])
+        self.assertEqual(got[0]["arrays"], got[1]["arrays"])
+        self.assertEqual([(a["kind"], a["layer"]) for a in got[0]["arrays"]],
+                         [("mean", 0), ("bos", 0), ("mean", 6), ("bos", 6)])
+        raw = self.server.results("/v1/embed", {"sequences": ["MKTAY"], "floats": "base64"})
+        self.assertEqual(len(base64.b64decode(raw[0]["arrays"][0]["data"])), 4 * 320)
+
+    def test_compressed_fasta(self):
+        import gzip
+        body = b">a\nMKT\n>b\nMKTAY\n"
+        self.assertEqual(self.server.post("/v1/embed", gzip.compress(body))[2],
+                         self.server.post("/v1/embed", body)[2])
+
+    def test_scores_are_those_of_the_command(self):
+        records = random_records(2, 4, 20) + [("wt", "MKTAYIAKQR")]
+        fasta = self.fasta("s.fa", records)
+        lines = self.command("score", "esm2", fasta, "--method", "pppl").decode().splitlines()[1:]
+        got = self.server.results("/v1/score?method=pppl", self.read(fasta))
+        self.assertEqual(["%s\t%d\t%.6f\t%.6f" % (r["id"], r["length"], r["log_likelihood"],
+                                                   r["perplexity"]) for r in got], lines)
+        table = self.path("m.csv")
+        with open(table, "w") as file:
+            file.write("mutant\nM1A\nK2R:T3S\nA1M\n")
+        for method in ("masked-marginals", "wt-marginals"):
+            scored = self.command("score", "esm2", self.fasta("w.fa", records[-1:]), "--mutations",
+                                  table, "--method", method).decode().splitlines()[1:]
+            got, = self.server.results("/v1/score", {
+                "sequences": [{"id": "wt", "sequence": records[-1][1]}], "method": method,
+                "mutations": ["M1A", "K2R:T3S", "A1M"]})
+            self.assertEqual([line.split(",")[1] for line in scored],
+                             ["%.6f" % s["score"] if "score" in s else "" for s in got["scores"]])
+            self.assertEqual(got["scores"][2]["status"], "mismatch")
+
+    def test_many_clients_share_batches_and_change_no_byte(self):
+        work = []
+        for i in range(60):
+            body = "".join(">%s\n%s\n" % r for r in random_records(i, 1 + i % 4))
+            work.append(("/v1/score?method=wt-marginals" if i % 5 == 0 else
+                         "/v1/embed?format=%s&include=%s" %
+                         (("json", "npz")[i % 2], ("mean", "mean,bos")[i % 3 == 0]), body))
+        alone = [self.server.post(*item) for item in work]
+        before = self.server.metric("batches_total")
+        with concurrent.futures.ThreadPoolExecutor(60) as pool:
+            together = list(pool.map(lambda item: self.server.post(*item), work))
+        for one, other in zip(alone, together):
+            self.assertEqual((one[0], one[2]), (other[0], other[2]))
+            self.assertEqual(one[0], 200)
+        self.assertLess(self.server.metric("batches_total") - before, before)
+        self.assertEqual(self.server.metric("queue_requests"), 0)
+
+    def test_more_kinds_of_work_than_tasks_are_kept(self):
+        for layer in range(7):
+            for include in ("mean", "bos"):
+                got = self.server.results("/v1/embed?layers=%d&include=%s" % (layer, include),
+                                          ">a\nMKT\n")
+                self.assertEqual(got[0]["arrays"][0]["layer"], layer)
+                self.assertEqual(got[0]["arrays"][0]["kind"], include)
+
+    def test_a_connection_serves_many_requests(self):
+        connection = self.server.connect()
+        for i in range(5):
+            connection.request("POST", "/v1/embed", ">a\nMKT\n" if i % 2 else "{")
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200 if i % 2 else 400)
+            answer.read()
+        connection.close()
+
+    def test_pages(self):
+        status, _, text = self.server.ask("GET", "/health")
+        self.assertEqual((status, json.loads(text)["model"]), (200, "bioinfer-tiny"))
+        self.assertEqual(self.server.ask("GET", "/v1/embed")[0], 405)
+        self.assertEqual(self.server.ask("POST", "/health", "x")[0], 405)
+        self.assertEqual(self.server.ask("GET", "/v2")[0], 404)
+        self.server.post("/v1/embed", ">a\nMKT\n")
+        text = self.server.ask("GET", "/metrics")[2].decode()
+        self.assertIn('bioinfer_requests_total{code="405"} 2', text)
+        for line in text.splitlines():
+            self.assertRegex(line, r"^(# (HELP|TYPE) bioinfer_\w+ .*|"
+                             r"bioinfer_\w+(\{\w+=\"[^\"]*\"\})? [0-9.e+-]+)$")
+        self.assertEqual(self.server.metric("records_total"), 1)
+
+
+class Hostile(Case):
+    options = ("--max-body", "1", "--max-answer", "1", "--timeout", "2")
+
+    def test_what_a_request_cannot_say(self):
+        for body, words in (
+                ("", "no body"), (" \n", "no body"), ("{", "request"), ("[1]", "not FASTA"),
+                ("{}", "sequences"), ('{"sequences":1}', "sequences"),
+                ('{"sequences":[]}', "no seq"),
+                ('{"sequences":[1]}', "number 0"), ('{"sequences":[{}]}', "number 0"),
+                ('{"sequences":["M"],"sequences":["K"]}', "twice"),
+                ('{"sequences":["M"],"incldue":"mean"}', "not known"),
+                ('{"sequences":["M"],"method":"pppl"}', "not known"),
+                ('{"sequences":[{"sequence":"M","seq":"M"}]}', "not known"),
+                ('{"sequences":[{"sequence":"M","id":""}]}', "id"),
+                ('{"sequences":[{"sequence":"M","id":"a\\nb"}]}', "control"),
+                ('{"sequences":[{"sequence":"M","id":"a\\u0000b"}]}', "control"),
+                ('{"sequences":["M"],"include":["mean",[]]}', "include"),
+                ('{"sequences":["M"],"include":"mean\\u0000"}', "include"),
+                ('{"sequences":["M"],"include":"none"}', "none"),
+                ('{"sequences":["M"],"layers":[0.5]}', "layer"),
+                ('{"sequences":["M"],"layers":[99]}', "99"),
+                ('{"sequences":["M"],"format":"exe"}', "exe"),
+                ('{"sequences":["M"],"format":"../x"}', "../x"),
+                ('{"sequences":["M"]} x', "request"), (b'{"sequences":["\xff"]}', "UTF-8"),
+                ("[" * 100000, "FASTA"), ('{"sequences":[' + "1" * 5000, "request"),
+                (">a\nMKT\n>a\nMKT\n", "a"), ("MKT", "not FASTA"), (b"\x1f\x8b\x08junk", "")):
+            headers = self.refused(400, "/v1/embed?format=npz" if body[:1] == ">" else "/v1/embed",
+                                   body, words)
+            self.assertEqual(headers["Content-Type"], "application/json")
+        self.refused(413, "/v1/embed", '{"sequences":' + "[" * 5000, "deeper")
+        for query in ("include=none", "layers=x", "format=", "offset=1&layers=", "format=%00"):
+            self.assertEqual(self.server.post("/v1/embed?" + query, ">a\nM\n")[0], 400, query)
+        for more in ({"mutations": [1]}, {"format": "npz"}):
+            body = dict(more, sequences=["M"])
+            self.assertEqual(self.server.post("/v1/score", body)[0], 400)
+        self.alive()
+
+    def test_a_character_that_is_no_residue_costs_its_record(self):
+        got = self.server.results("/v1/embed", {"sequences": ["M\u0000K", "\u00e9", "M>K", "MKT"]})
+        self.assertEqual([r["status"] for r in got], ["bad_residue"] * 3 + ["ok"])
+
+    def alive(self):
+        self.assertEqual(self.server.post("/v1/embed", ">a\nMKT\n")[0], 200)
+
+    def test_large_bodies(self):
+        self.refused(413, "/v1/embed", b">a\n" + b"M" * (1 << 20), "--max-body")
+        sock = self.server.raw(held(1 << 40))
+        self.assertIn(b" 413 ", sock.recv(100))
+        sock.close()
+        sock = self.server.raw(CHUNKED)
+        for _ in range(40):
+            sock.sendall(b"10000\r\n" + b"M" * 65536 + b"\r\n")
+        sock.sendall(b"0\r\n\r\n")
+        self.assertIn(b" 413 ", sock.recv(100))
+        sock.close()
+        self.alive()
+
+    def test_large_answers(self):
+        body = "".join(">%d\n%s\n" % (i, "M" * 200) for i in range(8))
+        self.refused(413, "/v1/embed?include=per-residue", body, "--max-answer")
+        self.alive()
+
+    def test_many_sequences(self):
+        body = '{"sequences":[%s]}' % ",".join(['"M"'] * 100001)
+        self.refused(413, "/v1/embed", body, "100001")
+        self.alive()
+
+    def test_slow_clients_are_ended(self):
+        socks = [self.server.raw(data) for data in
+                 (b"", b"POST /v1/em", held(), held() + b">a\nMK",
+                  CHUNKED + b"5\r\n>a\nM")]
+        for sock in socks:
+            while sock.recv(100):
+                pass
+            sock.close()
+        self.assertGreaterEqual(self.server.metric("slow_connections_total"), 5)
+        self.assertEqual(self.server.metric("queue_requests"), 0)
+        self.alive()
+
+    def test_a_client_that_trickles_is_ended(self):
+        sock = self.server.raw(held(100000))
+        with self.assertRaises(OSError):
+            while True:
+                sock.sendall(b"x")
+                time.sleep(0.05)
+        sock.close()
+        self.alive()
+
+    def test_clients_that_go_away(self):
+        for data in (held() + b">a\nMK", held(7) + b">a\nMKT\n", b"GET /metrics HTTP/1.1\r\n\r\n"):
+            for _ in range(10):
+                self.server.raw(data).close()
+        self.alive()
+        while self.server.metric("queue_requests"):
+            time.sleep(0.02)
+
+    def test_requests_changed_at_random(self):
+        rng = random.Random(5)
+        whole = (b"POST /v1/embed?include=mean&format=json HTTP/1.1\r\nHost: localhost\r\n"
+                 b"Content-Length: 53\r\nConnection: close\r\n\r\n"
+                 b'{"sequences":["MKT",{"id":"a","sequence":"MKTAY"}]}  ')
+        for _ in range(150):
+            data = bytearray(whole)
+            for _ in range(rng.randint(1, 6)):
+                at = rng.randrange(len(data))
+                kind = rng.randrange(3)
+                if kind == 0:
+                    data[at] = rng.choice(b"\x00\xff\r\n\"{}[],:0Mz%")
+                elif kind == 1:
+                    del data[at:at + rng.randint(1, 9)]
+                else:
+                    data[at:at] = bytes(rng.choices(b"\x00\xff\r\n\"{}[],:0", k=rng.randint(1, 9)))
+            sock = self.server.raw(bytes(data))
+            sock.shutdown(socket.SHUT_WR)
+            try:
+                while sock.recv(65536):
+                    pass
+            except ConnectionResetError:
+                pass
+            sock.close()
+        self.alive()
+
+    def test_web_pages_may_not_ask(self):
+        for headers in ({"Origin": "http://example.org"}, {"Host": "example.org"},
+                        {"Host": "localhost.example.org"}):
+            self.refused(403, "/v1/embed", ">a\nMKT\n", "web pages", headers=headers)
+        self.assertEqual(self.server.post("/v1/embed", ">a\nM\n", {"Host": "LOCALHOST:1"})[0], 200)
+
+
+class Limits(Case):
+    options = ("--max-queue", "1")
+
+    def test_a_full_queue(self):
+        sock = self.server.raw(held(7))
+        while self.server.metric("queue_requests") < 1:
+            time.sleep(0.02)
+        headers = self.refused(429, "/v1/embed", ">a\nMKT\n", "--max-queue")
+        self.assertEqual(headers["Retry-After"], "1")
+        sock.sendall(b">a\nMKT\n")
+        self.assertIn(b" 200 ", sock.recv(100))
+        sock.close()
+        while self.server.metric("queue_requests"):
+            time.sleep(0.02)
+        self.assertEqual(self.server.post("/v1/embed", ">a\nMKT\n")[0], 200)
+
+    def test_a_request_that_waits_too_long(self):
+        server = self.start("--timeout", "1")
+        long = {"sequences": ["MKTAYIAKQRGLSV" * 14], "method": "pppl"}
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            first = pool.submit(server.post, "/v1/score", long)
+            while server.metric("queue_requests") < 1:
+                time.sleep(0.02)
+            second = pool.submit(server.post, "/v1/embed", ">a\nMKT\n")
+            while server.metric("queue_requests") < 2:
+                time.sleep(0.001)
+            server.process.send_signal(signal.SIGSTOP)  # the first is not done yet
+            time.sleep(1.2)
+            server.process.send_signal(signal.SIGCONT)
+            self.assertEqual(first.result()[0], 200)
+            self.assertEqual(second.result()[0], 503)
+
+    def test_the_end_loses_no_request(self):
+        server = self.start("--max-queue", "300", "--timeout", "600")
+        body = {"sequences": ["MKTAYIAKQRGLSV" * 3], "method": "pppl"}
+        sock = server.raw(held(7))
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            answers = [pool.submit(server.post, "/v1/score", body) for _ in range(20)]
+            while server.metric("queue_requests") + server.metric("request_seconds_count") < 21:
+                time.sleep(0.02)
+            server.process.send_signal(signal.SIGTERM)
+            while server.ask("GET", "/health")[0] == 200:
+                time.sleep(0.02)
+            status, headers, _ = server.post("/v1/embed", ">a\nMKT\n")
+            self.assertEqual((status, headers["Retry-After"]), (503, "1"))
+            sock.sendall(b">a\nMKT\n")  # it was taken before, and is still received
+            self.assertEqual({a.result()[0] for a in answers}, {200})
+        self.assertIn(b" 200 ", sock.recv(100))
+        sock.close()
+        self.assertEqual(server.process.wait(timeout=120), 0)
+        self.assertIn("stopped: 21 records", server.text())
+        self.server.stop()
+        self.assertEqual([name for name in os.listdir(self.folder.name) if "serve" in name], [])
+
+    def test_many_clients_lose_nothing(self):
+        server = self.start()
+        bodies = ["".join(">%s\n%s\n" % r for r in random_records(i, 2, 30)) for i in range(100)]
+        with concurrent.futures.ThreadPoolExecutor(100) as pool:
+            answers = list(pool.map(lambda body: server.post("/v1/embed", body), bodies * 2))
+        self.assertEqual({a[0] for a in answers}, {200})
+        self.assertEqual([a[2] for a in answers[:100]], [a[2] for a in answers[100:]])
+        self.assertEqual(server.stop(), 0)
+        self.assertIn("stopped: 400 records", server.text())
+
+
+class Doors(Case):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="bi-")
+        self.addCleanup(self.folder.cleanup)
+
+    def test_a_token(self):
+        token = self.path("token")
+        with open(token, "w") as file:
+            file.write("0123456789abcdefghij\n")
+        os.chmod(token, 0o600)
+        self.server = self.start("--token-file", token, listen="0.0.0.0:0")
+        self.server.address = self.server.address.replace("0.0.0.0", "127.0.0.1")
+        for given in (None, "Bearer ", "Bearer 0123456789abcdefghi", "Bearer 0123456789abcdefghijk",
+                      "0123456789abcdefghij", "Bearer 1123456789abcdefghij",
+                      "Basic 0123456789abcdefghij"):
+            headers = {"Authorization": given} if given else {}
+            self.assertEqual(self.server.post("/v1/embed", ">a\nMKT\n", headers)[0], 401, given)
+            self.assertEqual(self.server.ask("GET", "/metrics", headers=headers)[0], 401)
+        good = {"Authorization": "Bearer 0123456789abcdefghij", "Host": "gpu.example.org"}
+        self.assertEqual(self.server.post("/v1/embed", ">a\nMKT\n", good)[0], 200)
+        self.assertEqual(self.server.ask("GET", "/metrics", headers=good)[0], 200)
+        self.assertEqual(self.server.ask("GET", "/health")[0], 200)
+
+    def refused_start(self, words, *options):
+        done = subprocess.run([EXE, "serve", "esm2", "--weights", "tiny", *options],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(words, done.stderr)
+
+    def test_what_does_not_start(self):
+        token = self.path("token")
+        self.refused_start("need a token", "--listen", "0.0.0.0:0")
+        self.refused_start("need a token", "--listen", "[::]:0")
+        self.refused_start("expected ADDRESS:PORT", "--listen", "localhost")
+        self.refused_start("expected ADDRESS:PORT", "--listen", "127.0.0.1:99999999")
+        self.refused_start("a path has", "--listen", "unix:" + "x" * 200)
+        self.refused_start("No such file", "--token-file", token)
+        for text, mode, words in (("short", 0o600, "first line"),
+                                  ("0123456789abcdef", 0o644, "chmod"),
+                                  ("0123456789 abcdef\n", 0o600, "first line")):
+            with open(token, "w") as file:
+                file.write(text)
+            os.chmod(token, mode)
+            self.refused_start(words, "--token-file", token)
+
+    def test_a_socket_file(self):
+        path = self.path("socket")
+        server = self.start(listen="unix:" + path)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
+        self.assertEqual(server.post("/v1/embed", ">a\nMKT\n")[0], 200)
+        self.refused_start("Address already in use", "--listen", "unix:" + path)
+        self.assertEqual(server.post("/v1/embed", ">a\nMKT\n")[0], 200)
+        server.process.kill()
+        server.process.wait()
+        self.assertTrue(os.path.exists(path))  # a dead one is replaced
+        server = self.start(listen="unix:" + path)
+        self.assertEqual(server.stop(), 0)
+        self.assertFalse(os.path.exists(path))
+        with open(path, "w") as file:
+            file.write("precious")
+        self.refused_start("Address already in use", "--listen", "unix:" + path)
+        self.assertEqual(self.read(path), b"precious")
+
+
+if __name__ == "__main__":
+    EXE, ROOT = sys.argv[1:3]
+    probe = subprocess.run([EXE, "serve", "esm2", "--weights", "tiny", "--listen", "unix:"],
+                           capture_output=True, text=True, check=False).stderr
+    if "cannot serve" in probe:
+        print(probe)
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
