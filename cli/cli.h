@@ -126,7 +126,7 @@ struct cli_options {
     int n_layers;
     int64_t batch_tokens, max_length, threads, workers, watchdog;
     const char *cpu_mask, *progress, *dup_ids, *dump_graph, *h5_names, *resume, *dedup;
-    const char *dtype, *layout; /* arrays in files */
+    const char *dtype, *layout, *compression; /* arrays in files */
     int64_t part_records;
     int shard, n_shards;
     char no_rules[1024];

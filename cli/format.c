@@ -94,7 +94,8 @@ static bool refuse(const struct cli_options *o, const char *where, const char *w
     return false;
 }
 
-/* Whether the format, NULL = not known yet, has what --dtype and --layout ask for. */
+/* Whether the format, NULL = not known yet, has what --dtype, --layout and --compression ask
+ * for. */
 static bool check_arrays(const struct cli_options *o, const struct format *f)
 {
     const unsigned vectors = BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD | BIOINFER_CLASS_LOGITS;
@@ -105,6 +106,11 @@ static bool check_arrays(const struct cli_options *o, const struct format *f)
         cli_say(NULL, "--%s: %s has no %s; npz, npy, safetensors and h5 have",
                 half ? "dtype f16" : "layout matrix", f->name,
                 half ? "half precision" : "matrix of all records");
+        return false;
+    }
+    if (f && strcmp(f->name, "h5") && o->compression && strcmp(o->compression, "none")) {
+        cli_say(NULL, "--compression %s: %s has no compressed arrays; h5 has", o->compression,
+                f->name);
         return false;
     }
     if (matrix && (o->include & ~vectors || o->include & (o->include - 1) || o->n_layers > 1)) {

@@ -24,7 +24,7 @@ struct bioinfer_writer_params cli_writer_params(const struct cli *cli)
         .suffix_duplicates = o->dup_ids && !strcmp(o->dup_ids, "suffix"),
         .json_floats = o->json_floats,
         .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype,
-        .layout = o->layout);
+        .layout = o->layout, .compression = o->compression);
 
     params.model = cli->info.name;
     params.fingerprint = cli->fingerprint;

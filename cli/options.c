@@ -40,6 +40,8 @@ static const struct cli_option table[] = {
     {"layout", 0, CHOICE, "NAME", FIELD(layout), FILES, "records|matrix",
      "records (default): arrays of each record; matrix: one array [N, D] of the vectors\n"
      "of all records, and their ids; npz, npy, safetensors and h5"},
+    {"compression", 0, CHOICE, "NAME", FIELD(compression), FILES, "none|gzip",
+     "h5: arrays as they are (none, default), or in compressed chunks of a MiB (gzip)"},
     {"part-records", 0, COUNT, "N", FIELD(part_records), CLI_EMBED, NULL,
      "FILE is a folder of parts of N records each, written once, with an index.json;\n"
      "--shard computes every N-th part, and `bioinfer merge` moves no data"},

@@ -612,6 +612,8 @@ struct bioinfer_writer_params {
                          * a text "window" first: contig, its length, the place of the first bin and
                          * the bases of a bin, with tabs between. Where windows overlap, on one grid
                          * of bins, a file has their mean; LIMIT at the end where they do not fit */
+    const char *compression; /* "none" (NULL), or "gzip": arrays in chunks of about a MiB, their
+                              * bytes shuffled and deflated; h5 alone */
 };
 
 /* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */

@@ -234,7 +234,7 @@ static int keep_params(struct bi_parts *s, const struct bioinfer_job_params *par
          keep(&s->arena, &p->input_role) && keep(&s->arena, &p->task) &&
          keep(&s->arena, &w->format) && keep(&s->arena, &w->model) &&
          keep(&s->arena, &w->fingerprint) && keep(&s->arena, &w->dtype) &&
-         keep(&s->arena, &w->layout);
+         keep(&s->arena, &w->layout) && keep(&s->arena, &w->compression);
     for (int i = 0; ok && i < p->n_inputs; i++) {
         inputs[i] = p->inputs[i];
         ok = keep(&s->arena, &inputs[i].role) && keep(&s->arena, &inputs[i].path);
@@ -253,8 +253,9 @@ static int hash_identity(struct bi_parts *s, struct bioinfer_error *err)
     struct bi_identity id = {0};
     char text[256];
     int st = bi_identity_make(&id, s->env, &s->params, err);
-    snprintf(text, sizeof text, "%s %s %s %d %d %d %" PRIu64, w->format, w->dtype, w->layout,
-             w->suffix_duplicates != 0, w->json_floats != 0, w->prottrans_names != 0, s->n_part);
+    snprintf(text, sizeof text, "%s %s %s %s %d %d %d %" PRIu64, w->format, w->dtype, w->layout,
+             w->compression, w->suffix_duplicates != 0, w->json_floats != 0,
+             w->prottrans_names != 0, s->n_part);
     if (!st)
         s->identity_hash = bi_hash(text, strlen(text), bi_identity_hash(&id));
     bi_identity_free(&id);
@@ -738,7 +739,8 @@ static int write_shard(const struct bi_parts *s, struct bioinfer_error *err)
                                     {"options", s->params.options ? s->params.options : ""},
                                     {"format", w->format},
                                     {"dtype", w->dtype},
-                                    {"layout", w->layout}};
+                                    {"layout", w->layout},
+                                    {"compression", w->compression}};
     struct bi_buf text = {.env = s->env};
     char name[NAME_SIZE];
     int st;

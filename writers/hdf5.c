@@ -44,7 +44,8 @@ _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
     X(H5Iget_type) X(H5Dget_space) X(H5Dget_type) X(H5Sget_simple_extent_ndims)            \
     X(H5Sget_simple_extent_dims) X(H5Tget_class) X(H5Tget_size)            \
     X(H5Tset_fields) X(H5Tset_ebias) X(H5Pset_chunk) X(H5Dset_extent)                      \
-    X(H5Sselect_hyperslab)
+    X(H5Sselect_hyperslab) X(H5Pcopy) X(H5Pset_deflate) X(H5Pset_shuffle)                  \
+    X(H5Zfilter_avail)
 /* variables that its macros hide; valid after H5open() */
 #define HDF5_IDS(X)                                                                    \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_IEEE_F32LE_g)     \
@@ -70,6 +71,8 @@ struct hdf5 {
     int64_t n, n_waiting, width;  /* rows written and waiting; values of each, -1 = none yet */
     int64_t n_piece;              /* rows written at a time */
 };
+
+enum { PIECE_SIZE = 1 << 20 }; /* bytes of a chunk, about */
 
 /* libhdf5 is one per process and most builds of it are not thread-safe: the lock
  * follows. */
@@ -216,6 +219,8 @@ static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path);
     if ((st = load(w->path, s, err)))
         return st;
+    if (w->gzip && s->H5Zfilter_avail_(H5Z_FILTER_DEFLATE) <= 0)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this libhdf5 has no gzip", w->path);
     if (!(s->temp = bi_alloc(w->env, strlen(w->path) + BI_TEMP_SUFFIX)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: path", w->path);
     bi_temp_name(s->temp, w->path);
@@ -256,20 +261,51 @@ static void h5_rename(const struct bioinfer_writer *w, struct bi_buf *out,
     }
 }
 
-/* bytes: the values of a, of which `half` says the type. */
-static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a, bool half,
+/* Adds filters to the list of a dataset that has chunks. gzip of level 4, as in h5py; the bytes of
+ * numbers are sorted by their place first, as those of exponents are alike. */
+static bool add_filters(struct hdf5 *s, hid_t creation)
+{
+    return s->H5Pset_shuffle_(creation) >= 0 && s->H5Pset_deflate_(creation, 4) >= 0;
+}
+
+/* The list for a dataset of this shape in chunks of whole rows, about a MiB each, with filters;
+ * -1: it could not be made. */
+static hid_t chunked(struct hdf5 *s, const hsize_t *shape, int n_dims, size_t item_size)
+{
+    hsize_t chunk[4] = {0}, row = item_size;
+    hid_t creation = s->H5Pcopy_(s->creation);
+    for (int i = 1; i < n_dims; i++)
+        row *= chunk[i] = shape[i];
+    chunk[0] = PIECE_SIZE / row;
+    chunk[0] = !chunk[0] ? 1 : chunk[0] < shape[0] ? chunk[0] : shape[0];
+    if (creation >= 0 &&
+        (s->H5Pset_chunk_(creation, n_dims, chunk) < 0 || !add_filters(s, creation))) {
+        s->H5Pclose_(creation);
+        creation = -1;
+    }
+    return creation;
+}
+
+/* bytes: the values of a, of which w->half says the type. */
+static bool put_dataset(const struct bioinfer_writer *w, const struct bioinfer_array *a,
                         const void *bytes)
 {
+    struct hdf5 *s = w->state;
+    const bool half = w->half;
     const hid_t type = half ? s->half_type : *s->H5T_IEEE_F32LE_g_;
     hsize_t shape[4] = {0};
-    hid_t space, set = -1;
-    bool ok = false;
-    for (int i = 0; i < a->n_dims; i++)
+    hid_t space, set = -1, creation = s->creation;
+    bool ok = false, empty = !a->n_dims; /* a chunk of nothing is an error */
+    for (int i = 0; i < a->n_dims; i++) {
         shape[i] = (hsize_t)a->shape[i];
+        empty = empty || !shape[i];
+    }
+    if (w->gzip && !empty && (creation = chunked(s, shape, a->n_dims, half ? 2 : 4)) < 0)
+        return false;
     space = a->n_dims ? s->H5Screate_simple_(a->n_dims, shape, NULL) : s->H5Screate_(H5S_SCALAR);
     if (space >= 0)
         set = s->H5Dcreate2_(s->file, s->key.data, type, space,
-                             bi_utf8_valid(s->key.data) ? s->links_utf8 : s->links, s->creation,
+                             bi_utf8_valid(s->key.data) ? s->links_utf8 : s->links, creation,
                              H5P_DEFAULT);
     if (set >= 0) {
         ok = s->H5Dwrite_(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0;
@@ -277,6 +313,8 @@ static bool put_dataset(struct hdf5 *s, const struct bioinfer_array *a, bool hal
     }
     if (space >= 0)
         s->H5Sclose_(space);
+    if (creation != s->creation)
+        s->H5Pclose_(creation);
     return ok;
 }
 
@@ -303,7 +341,7 @@ static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
         if (bi_array_key(&s->key, name, r, &r->arrays[i]))
             return bi_writer_check(w, &s->key, err);
         enter(s);
-        if (!put_dataset(s, &r->arrays[i], w->half, bytes))
+        if (!put_dataset(w, &r->arrays[i], bytes))
             st = fail(w, "writing a dataset", err);
         leave(s);
     }
@@ -385,6 +423,7 @@ const struct bi_writer_ops bi_writer_h5 = {
     .suffix2 = ".hdf5",
     .keyed_by_id = true,
     .has_half = true,
+    .has_gzip = true,
     .matrix = &bi_writer_h5_matrix,
     .ready = h5_ready,
     .open = h5_open,
@@ -396,18 +435,19 @@ const struct bi_writer_ops bi_writer_h5 = {
 
 /* ---- the layout matrix: datasets embeddings and ids, written a piece of rows at a time ---- */
 
-enum { PIECE_SIZE = 1 << 20, MOST_ROWS = 4096 }; /* a piece, which is also a chunk of the file */
+enum { MOST_ROWS = 4096 }; /* a piece, which is also a chunk of the file */
 
-/* A dataset of no rows yet, which grows by chunks of `rows`. width 0: texts. */
+/* A dataset of no rows yet, which grows by chunks of `rows`, compressed with gzip. width 0: texts.
+ */
 static hid_t make_growing(struct hdf5 *s, const char *name, hid_t type, int64_t rows, int n_dims,
-                          int64_t width)
+                          int64_t width, bool gzip)
 {
     const hsize_t shape[2] = {0, (hsize_t)width}, most[2] = {H5S_UNLIMITED, (hsize_t)width};
     const hsize_t chunk[2] = {(hsize_t)rows, width ? (hsize_t)width : 1};
     hid_t space = s->H5Screate_simple_(n_dims, shape, most), set = -1;
     hid_t creation = s->H5Pcreate_(*s->H5P_CLS_DATASET_CREATE_ID_g_);
     if (space >= 0 && creation >= 0 && s->H5Pset_obj_track_times_(creation, 0) >= 0 &&
-        s->H5Pset_chunk_(creation, n_dims, chunk) >= 0)
+        s->H5Pset_chunk_(creation, n_dims, chunk) >= 0 && (!gzip || add_filters(s, creation)))
         set = s->H5Dcreate2_(s->file, name, type, space, s->links, creation, H5P_DEFAULT);
     if (creation >= 0)
         s->H5Pclose_(creation);
@@ -449,8 +489,8 @@ static int make_datasets(struct bioinfer_writer *w, struct bioinfer_error *err)
     int st = 0;
     enter(s);
     s->rows = make_growing(s, BI_ROWS_VALUES, w->half ? s->half_type : *s->H5T_IEEE_F32LE_g_, chunk,
-                           2, s->width < 0 ? 0 : s->width);
-    s->ids = make_growing(s, BI_ROWS_IDS, s->text_type, chunk, 1, 0);
+                           2, s->width < 0 ? 0 : s->width, w->gzip);
+    s->ids = make_growing(s, BI_ROWS_IDS, s->text_type, chunk, 1, 0, false);
     if (s->rows < 0 || s->ids < 0)
         st = fail(w, "creating the datasets", err);
     leave(s);
@@ -516,6 +556,7 @@ const struct bi_writer_ops bi_writer_h5_matrix = {
     .suffix = ".h5",
     .suffix2 = ".hdf5",
     .has_half = true,
+    .has_gzip = true,
     .matrix = &bi_writer_h5_matrix,
     .check = bi_rows_check,
     .ready = h5_ready,

@@ -296,6 +296,20 @@ static int find_dtype(bool *half, const struct bi_writer_ops *ops, const char *p
     return 0;
 }
 
+/* Whether `compression` asks for compressed arrays, which the format must be able to hold. */
+static int find_compression(bool *gzip, const struct bi_writer_ops *ops, const char *path,
+                            const char *compression, struct bioinfer_error *err)
+{
+    *gzip = compression && !strcmp(compression, "gzip");
+    if (compression && !*gzip && strcmp(compression, "none"))
+        return bi_fail(err, BIOINFER_INVALID, "%s: unknown compression '%s', expected none or gzip",
+                       path, compression);
+    if (*gzip && !ops->has_gzip)
+        return bi_fail(err, BIOINFER_INVALID, "%s: %s holds no compressed arrays; h5 does", path,
+                       ops->name);
+    return 0;
+}
+
 /* Changes *ops into those that write the layout which is asked for. */
 static int find_layout(const struct bi_writer_ops **ops, const char *path, const char *layout,
                        struct bioinfer_error *err)
@@ -317,9 +331,10 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
                 struct bioinfer_error *err)
 {
     struct bioinfer_writer *w = NULL;
-    bool half = false;
+    bool half = false, gzip = false;
     int st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err);
-    if (st || (st = find_layout(&ops, path, params ? params->layout : NULL, err)))
+    if (st || (st = find_compression(&gzip, ops, path, params ? params->compression : NULL, err)) ||
+        (st = find_layout(&ops, path, params ? params->layout : NULL, err)))
         return st;
     if (!strcmp(path, "-") && !ops->to_stdout)
         return bi_fail(err, BIOINFER_INVALID,
@@ -330,6 +345,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     w->ops = ops;
     w->arena.env = w->names.env = w->name.env = w->halves.env = env;
     w->half = half;
+    w->gzip = gzip;
     if (params)
         w->params = *params;
     if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
@@ -341,6 +357,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     w->params.format = ops->name;
     w->params.dtype = half ? "f16" : "f32";
     w->params.layout = ops == ops->matrix ? "matrix" : "records";
+    w->params.compression = gzip ? "gzip" : "none";
     *out = w;
     return 0;
 }

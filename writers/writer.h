@@ -39,6 +39,7 @@ struct bioinfer_writer {
     struct bi_buf name;   /* of the record at hand */
     bool half;            /* numbers of arrays are written as float16 ... */
     struct bi_buf halves; /* ... which are made here */
+    bool gzip;            /* arrays are written in compressed chunks */
     uint64_t n_renamed;
     uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */
     int n_threads;                      /* that may work for a put; 0 = 1 */
@@ -54,6 +55,7 @@ struct bi_writer_ops {
     bool keyed_by_id;    /* repeated ids are an error */
     bool to_stdout;
     bool has_half;                      /* also writes arrays of float16 */
+    bool has_gzip;                      /* also writes arrays in compressed chunks */
     const struct bi_writer_ops *matrix; /* writes one array of all records; NULL = there is none */
     bool has_failed_rows;               /* put() also takes results with a status */
     bool is_folder;                     /* one file per record in a folder called path */
