@@ -10,6 +10,7 @@
 #include "../loaders/reader.h"
 #include "../loaders/zip.h"
 #include "../models/head.h"
+#include "../report/report.h"
 #include "../writers/writer.h"
 #include "engine.h"
 
@@ -125,7 +126,19 @@ static bool is_pdb(const char *text)
     return yes;
 }
 
-enum kind { UNKNOWN, FASTA, LOCI, STRUCTURE, OTHER };
+enum kind { UNKNOWN, FASTA, LOCI, STRUCTURE, OUTPUT, OTHER };
+
+/* Twelve fields or more, one of which is a strand: a line of PAF. */
+static bool is_paf(const char *text)
+{
+    const size_t n = strcspn(text, "\n");
+    const char *strand = strstr(text, "\t+\t");
+    size_t tabs = 0;
+    for (size_t k = 0; k < n; k++)
+        tabs += text[k] == '\t';
+    strand = strand ? strand : strstr(text, "\t-\t");
+    return tabs >= 11 && strand && strand < text + n;
+}
 
 /* *what: how people call it. */
 static enum kind kind_of_text(const char *text, const char **what)
@@ -141,14 +154,15 @@ static enum kind kind_of_text(const char *text, const char **what)
         {"track ", "BED", LOCI},
         {"browser ", "BED", LOCI},
         {"##gff-version", "GFF", OTHER},
-        {"@HD\t", "SAM", OTHER},
-        {"@SQ\t", "SAM", OTHER},
+        {"@HD\t", "SAM", OUTPUT},
+        {"@SQ\t", "SAM", OUTPUT},
         {"BAM\1", "BAM", OTHER},
         {"BCF\2", "BCF", OTHER},
         {"ordinal\tid\tlength\tstatus", "a manifest of bioinfer, a table of text", OTHER},
-        {"id\tlength\tstatus", "a table of bioinfer (tsv)", OTHER},
-        {"{\"i\":", "JSON Lines of bioinfer: one result a line", OTHER},
-        {"track\t", "a table of text", OTHER},
+        {"id\tlength\tstatus", "a table of bioinfer (tsv)", OUTPUT},
+        {"{\"ordinal\":", "JSON Lines of bioinfer: one result a line", OUTPUT},
+        {"track\t", "a table of text", OUTPUT},
+        {"####", "an alignment to be read as it is", OTHER},
         {"LOCUS  ", "GenBank", OTHER},
         {"ID   ", "EMBL or UniProt text", OTHER},
         {"CLUSTAL", "a Clustal alignment", OTHER},
@@ -176,6 +190,9 @@ static enum kind kind_of_text(const char *text, const char **what)
     *what = "mmCIF";
     if (begins(text, "data_"))
         return STRUCTURE;
+    *what = "PAF";
+    if (is_paf(text))
+        return OUTPUT;
     *what = "BED";
     return is_bed(text) ? LOCI : UNKNOWN;
 }
@@ -331,6 +348,15 @@ static int weights_info(const struct info *i, struct bioinfer_error *err)
     return st;
 }
 
+/* Describes an output that is text as a report does. *known = false: a report knows no more of it,
+ * and nothing was printed. */
+static int output_info(const struct info *i, bool *known, struct bioinfer_error *err)
+{
+    const int st = bi_report_facts(i->out, i->path, err);
+    *known = st != BIOINFER_UNSUPPORTED && st != BIOINFER_INVALID && st != BIOINFER_EMPTY;
+    return *known ? st : 0;
+}
+
 /* ---- 3 the public call -------------------------------------------------------- */
 
 /* Weights and arrays have marks of their own, so text is looked for behind them; of what is neither
@@ -354,10 +380,16 @@ static int describe(const struct info *i, struct bioinfer_error *err)
         bi_buf_printf(i->out, "%s: %s, a structure: an input of `bioinfer design`\n", i->path,
                       what);
         return 0;
+    case OUTPUT:
+        if ((st = output_info(i, &done, err)) || done)
+            return st;
+        /* fall through */
     case OTHER:
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this is %s, of which info knows no more",
                        i->path, what);
     default:
+        if (is_text && ((st = output_info(i, &done, err)) || done))
+            return st;
         return weights_info(i, err);
     }
 }

@@ -17,5 +17,7 @@ int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_
 /* Appends one figure as SVG: of several the first. */
 int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
+/* Appends as text what a report says above its figures: kind, facts, and columns of its tables. */
+int bi_report_facts(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 
 #endif

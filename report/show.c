@@ -188,3 +188,28 @@ int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_
     bi_show_free(&s);
     return st;
 }
+
+static void put_columns(struct bi_buf *out, const char *title, const struct bi_table *t)
+{
+    bi_buf_printf(out, "  %s, columns:", title);
+    for (size_t k = 0; k < t->n_columns; k++)
+        bi_buf_printf(out, "%s%s", k ? ", " : " ", t->columns[k].name);
+    bi_buf_putc(out, '\n');
+}
+
+int bi_report_facts(struct bi_buf *out, const char *path, struct bioinfer_error *err)
+{
+    const struct bi_report_options options = {0};
+    struct bi_show s;
+    int st = open_view(&s, out->env, path, &options, err);
+    if (!st) {
+        bi_buf_printf(out, "%s: %s\n", path, s.view.kind);
+        for (const struct bi_fact *f = s.view.facts; f; f = f->next)
+            bi_buf_printf(out, "  %s: %s\n", f->name, f->value);
+        for (const struct bi_figure *f = s.view.figures; f; f = f->next)
+            if (f->kind == BI_FIGURE_TABLE)
+                put_columns(out, f->title, &f->as.table);
+    }
+    bi_show_free(&s);
+    return st;
+}

@@ -344,6 +344,23 @@ class Commands(Case):
             z.writestr("x.npy", open(self.path("o.npy"), "rb").read())
         self.assertRegex(self.run_raw("info", "small.npz").stdout, rb"  x \(\d+ bytes, compressed\)")
 
+    def test_info_of_tables(self):
+        self.write("b.fa", ">q\nMKTAYIAKQR\n>r\nMKTVY\n")
+        for run in (("esm2", "b.fa", "-o", "o.tsv"), ("esm2", "b.fa", "-o", "o.jsonl"),
+                    ("score", "esm2", "b.fa", "-o", "s.tsv", "--method", "pppl")):
+            self.run_tiny(*run)
+        for name in ("a.tsv", "a.sam", "a.paf"):
+            self.run_raw("align", "b.fa", "--all-vs-all", "-o", name)
+        for name, parts in (("o.tsv", ("embeddings", "Records: 2", "norm")),
+                            ("o.jsonl", ("embeddings", "Format: jsonl, 2 arrays")),
+                            ("s.tsv", ("pseudo-perplexities", "Rows: 2", "id, length, pll, pppl")),
+                            ("a.tsv", ("alignments", "Pairs: 1", "query, target, score")),
+                            ("a.sam", ("alignments", "Pairs: 1")),
+                            ("a.paf", ("alignments", "Pairs: 1"))):
+            text = self.run_raw("info", name).stdout.decode()
+            for part in parts:
+                self.assertIn(part, text, name)
+
     def test_info_by_content(self):
         golden = os.path.join(ROOT, "tests", "golden", "proteinmpnn")
         vcf = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nchr1\t5\t.\tA\tC,<DEL>\t.\t.\t.\n"
