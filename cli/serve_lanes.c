@@ -191,8 +191,8 @@ static void count_batches(struct serve *s, struct serve_lane *l)
 
     if (bioinfer_task_get_profile(l->task, &profile))
         return;
-    s->metrics.batches += profile.batches - l->batches;
-    l->batches = profile.batches;
+    s->metrics.batches += profile.passes - l->batches;
+    l->batches = profile.passes;
 }
 
 /* Runs a lane that is busy, so that its key stays. */
