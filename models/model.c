@@ -293,6 +293,29 @@ const char *bi_model_name(struct bi_model *model, const char *prefix, const char
                 : bi_arena_printf(&model->arena, "%s%s", prefix, pattern);
 }
 
+int bi_model_vocab(struct bi_model *model, int64_t n, const char ***symbols,
+                   struct bioinfer_error *err)
+{
+    const char *p = model->cp->vocab;
+    int64_t i = 0;
+    if (!p)
+        return 0;
+    if (!(*symbols = bi_arena_calloc(&model->arena, (size_t)n, sizeof **symbols)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
+    for (; *p && i < n; i++) {
+        size_t line = strcspn(p, "\n"), cut = line && p[line - 1] == '\r' ? line - 1 : line;
+        if (!((*symbols)[i] = bi_arena_strndup(&model->arena, p, cut)))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
+        p += line + (p[line] == '\n');
+    }
+    if (i < n || *p)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: vocab.txt: %s than %" PRId64 " symbols, the embedding has %" PRId64
+                       " rows",
+                       model->cp->path, i < n ? "fewer" : "more", n, n);
+    return 0;
+}
+
 /* A norm's weight and bias are called gamma and beta by conversions from TensorFlow, and by
  * transformers 5 when it saves an ESM-2. */
 const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name)

@@ -250,6 +250,10 @@ const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *
 /* Adds that weight and sets the int at base + at; counts its parameters. */
 int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,
                   struct bioinfer_error *err);
+/* The n lines of vocab.txt in the model's arena, MISMATCH where there are more or fewer; *symbols
+ * stays as it is where there is no vocab.txt. */
+int bi_model_vocab(struct bi_model *model, int64_t n, const char ***symbols,
+                   struct bioinfer_error *err);
 /* The name in the file of a binding, in the model's arena; NULL = no memory. */
 const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,
                           int layer);

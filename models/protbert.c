@@ -237,27 +237,24 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
 /* Symbols by id: vocab.txt, else tokenizer.json, else ProtBERT's own. */
 static int read_symbols(struct bi_model *model, const struct bert *e, struct bioinfer_error *err)
 {
-    const char **symbols = bi_arena_calloc(&model->arena, (size_t)e->vocab, sizeof *symbols);
-    const char *p = model->cp->vocab;
+    const char **symbols = NULL;
     int64_t n = 0;
-    if (!symbols)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
-    for (; p && *p && n < e->vocab; n++) {
-        size_t line = strcspn(p, "\n"), cut = line && p[line - 1] == '\r' ? line - 1 : line;
-        if (!(symbols[n] = bi_arena_strndup(&model->arena, p, cut)))
+    int st = bi_model_vocab(model, e->vocab, &symbols, err);
+    if (st)
+        return st;
+    if (!symbols) {
+        if (!(symbols = bi_arena_calloc(&model->arena, (size_t)e->vocab, sizeof *symbols)))
             return bi_fail(err, BIOINFER_NOMEM, "%s: vocabulary", model->cp->path);
-        p += line + (p[line] == '\n');
+        for (; n < (int64_t)model->cp->pieces.n && n < e->vocab; n++)
+            symbols[n] = model->cp->pieces.pieces[n];
+        if (!n && e->vocab == (int64_t)BI_COUNT(protbert_symbols))
+            for (; n < e->vocab; n++)
+                symbols[n] = protbert_symbols[n];
+        if (n != e->vocab)
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: %lld symbols in tokenizer.json, the embedding has %lld rows",
+                           model->cp->path, (long long)n, (long long)e->vocab);
     }
-    for (; !model->cp->vocab && n < (int64_t)model->cp->pieces.n && n < e->vocab; n++)
-        symbols[n] = model->cp->pieces.pieces[n];
-    if (!n && e->vocab == (int64_t)BI_COUNT(protbert_symbols))
-        for (; n < e->vocab; n++)
-            symbols[n] = protbert_symbols[n];
-    if (n != e->vocab || (p && *p))
-        return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: %lld symbols in %s, the embedding has %lld rows", model->cp->path,
-                       (long long)n, model->cp->vocab ? "vocab.txt" : "tokenizer.json",
-                       (long long)e->vocab);
     model->tokens = symbols;
     return 0;
 }
