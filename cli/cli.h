@@ -171,6 +171,8 @@ struct cli_options {
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
+/* enum bioinfer_family_letters of a family; those of proteins where it is NULL. */
+int cli_letters_of(const char *family);
 /* Prints the help that was asked for: of everything, of a command and a model, or of a topic. */
 void cli_help(const struct cli_options *options);
 /* Prints the models of a command (0 = all), or one model, a line each. */

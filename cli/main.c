@@ -235,7 +235,8 @@ int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bio
     const int st = bioinfer_reader_next(cli->reader, record, err);
 
     if (st > 0 && !record->status && !cli->told_nucleotides && !cli->options->quiet &&
-        looks_like_nucleotides(record)) {
+        looks_like_nucleotides(record) &&
+        cli_letters_of(cli->info.family) != BIOINFER_LETTERS_BASES) {
         cli->told_nucleotides = true;
         cli_say(cli,
                 "warning: %s, %s: all letters are A, C, G, T, U or N, as of nucleotides; they "

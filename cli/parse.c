@@ -291,6 +291,16 @@ static bool rates(const char *family)
     return is_of_kind(family, BIOINFER_FAMILY_AFFINITY);
 }
 
+int cli_letters_of(const char *family)
+{
+    const char *name;
+
+    for (int i = 0; family && (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, family))
+            return bioinfer_family_letters(i);
+    return BIOINFER_LETTERS_RESIDUES;
+}
+
 static bool gives_tracks(const char *family)
 {
     const char *name;
@@ -478,6 +488,7 @@ static bool place_words(struct cli_options *o, struct words *w)
     o->input = wanted ? w->word[used + (o->receptor != NULL)] : NULL;
     o->inputs = w->word + used;
     o->n_inputs = wanted;
+    o->raw_residues |= cli_letters_of(o->model) == BIOINFER_LETTERS_PAIRS;
     if (o->command == CLI_DESIGN && o->raw_residues) {
         cli_say(NULL,
                 "--raw-residues is for sequences: a design reads structures, and takes those of "

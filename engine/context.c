@@ -605,6 +605,12 @@ int bioinfer_family_kind(int index)
                                   : BIOINFER_FAMILY_SEQUENCES;
 }
 
+int bioinfer_family_letters(int index)
+{
+    const struct bi_model_def *d = bi_model_def(index);
+    return d ? (int)d->letters : BIOINFER_LETTERS_RESIDUES;
+}
+
 /* ---- devices ---- */
 
 /* Opens a device to see what it is; returns how many of its kind there are. */

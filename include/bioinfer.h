@@ -234,6 +234,15 @@ enum bioinfer_family_kind {
     BIOINFER_FAMILY_AFFINITY
 };
 BIOINFER_API int bioinfer_family_kind(int index);
+/* The letters of a family's records. A family of PAIRS takes two for each residue, the amino acid
+ * and a state of its structure in lower case ("MdEv#p"), and so reads records with
+ * BIOINFER_RESIDUES_RAW. */
+enum bioinfer_family_letters {
+    BIOINFER_LETTERS_RESIDUES, /* amino acids */
+    BIOINFER_LETTERS_BASES,    /* nucleotides */
+    BIOINFER_LETTERS_PAIRS
+};
+BIOINFER_API int bioinfer_family_letters(int index);
 
 /* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
  * type and shape, metadata; records of FASTA, BED and VCF. `path` may be what bioinfer_model_open()

@@ -344,7 +344,7 @@ static int read_header(struct bioinfer_reader *r, struct bioinfer_record *record
 
 /* ---- 4 residues -------------------------------------------------------------- */
 
-enum residue_class { OTHER, UPPER, LOWER, SPACE, GAP, STAR, ANGLE };
+enum residue_class { OTHER, UPPER, LOWER, SPACE, GAP, STAR, SYMBOL };
 
 static enum residue_class class_of(unsigned char c)
 {
@@ -361,9 +361,10 @@ static enum residue_class class_of(unsigned char c)
         return GAP;
     case '*':
         return STAR;
-    case '<': /* <mask>, in raw sequences */
+    case '<': /* in raw sequences: <mask>, and a residue or a state that is not known */
     case '>':
-        return ANGLE;
+    case '#':
+        return SYMBOL;
     default:
         return OTHER;
     }
@@ -430,7 +431,7 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
         uint64_t column = x->column + i + 1;
         if (k == SPACE)
             continue;
-        if ((k == OTHER && !(c == '/' && r->chains)) || (k == ANGLE && !r->raw)) {
+        if ((k == OTHER && !(c == '/' && r->chains)) || (k == SYMBOL && !r->raw)) {
             bad_character(r, c, x->line, column);
             break;
         }

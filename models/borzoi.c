@@ -314,6 +314,7 @@ const struct bi_model_def bi_model_borzoi = {
     .name = "borzoi",
     .summary = "RNA coverage and chromatin tracks from 524,288 bases of DNA",
     .default_name = "johahi/borzoi-replicate-0",
+    .letters = BIOINFER_LETTERS_BASES,
     .recognise = borzoi_recognise,
     .open = borzoi_open,
     .build_tracks = borzoi_build,

@@ -472,6 +472,7 @@ const struct bi_model_def bi_model_enformer = {
     .name = "enformer",
     .summary = "gene expression and chromatin tracks from 196,608 bases of DNA",
     .default_name = "EleutherAI/enformer-official-rough",
+    .letters = BIOINFER_LETTERS_BASES,
     .recognise = enformer_recognise,
     .open = enformer_open,
     .build_tracks = enformer_build,

@@ -180,6 +180,7 @@ struct bi_model_def {
     const char *name;         /* "esm2" */
     const char *summary;      /* one line for --help */
     const char *default_name; /* hub name taken without --weights */
+    enum bioinfer_family_letters letters;
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);

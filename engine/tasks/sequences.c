@@ -149,7 +149,7 @@ void bi_sequences_end(struct bi_sequences *s)
 {
     if (s->n_mapped)
         bi_log(s->task.env, BIOINFER_LOG_WARNING,
-               "%d residues were read as X: the model has no token "
+               "%d letters were read as X (N of bases): the model has no token "
                "for them, or its published recipe replaces them",
                s->n_mapped);
     bi_free(s->task.env, s->tokens.ids);
