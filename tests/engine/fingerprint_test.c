@@ -122,6 +122,9 @@ static bool is_used(const struct bi_model *m, const struct bi_tensor *t)
         return true;
     if (!m->def->build) /* norms become one factor and one offset when the model is opened */
         return !strstr(t->name, "num_batches_tracked");
+    /* an embedding of which a row is left out, and the output matrix that shares its bytes */
+    if (strstr(t->name, "embed_tokens.weight") || strstr(t->name, "encoder.lm_head.weight"))
+        return true;
     return strstr(t->name, "inv_freq") || strstr(t->name, "contact_head");
 }
 

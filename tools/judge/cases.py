@@ -171,6 +171,8 @@ MODELS = [  # name, family, weights, kinds, quick
     ('prott5', 'prott5', 'prott5/full', 'mean,per-residue', True),
     ('prott5-gated', 'prott5', 'prott5/gated', 'mean,per-residue', False),
     ('prostt5', 'prott5', 'prott5/prostt5', 'mean,per-residue', False),
+    ('esm1b', 'esm1b', 'esm1b/hf', 'mean,logits,contacts', False),
+    ('esm1v-fair', 'esm1v', 'esm1v/fair/esm1v_t2_tiny.pt', 'mean,logits', False),
 ]
 TRACKS = [  # name, family, weights with options, stem of the inputs
     ('enformer-half', 'enformer', GOLDEN + 'enformer/half --positions formula-pt', 'half'),

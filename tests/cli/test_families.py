@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""test_families.py BIOINFER SOURCE_ROOT - letters and refusals of families (docs/models.md).
+
+Their numbers are tested against the references in tests/golden. Standard library only.
+"""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from test_tuned import edit_json
+from test_weights import drop
+
+EXE = ROOT = None
+
+
+class Family(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="bioinfer-families-")
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def golden(self, name):
+        return os.path.join(ROOT, "tests", "golden", name)
+
+    def copy(self, name):
+        return shutil.copytree(self.golden(name), self.path("w"), dirs_exist_ok=True)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="ascii") as f:
+            f.write(text)
+
+    def run_command(self, *args, code=0):
+        done = subprocess.run(
+            [EXE, *args], capture_output=True, text=True, check=False, cwd=self.dir
+        )
+        self.assertEqual(done.returncode, code, (args, done.stdout, done.stderr))
+        return done.stdout, done.stderr
+
+    def rows(self, command, weights, fasta, *more, code=0):
+        """({id: row of JSON Lines}, standard error)."""
+        self.write("in.fasta", fasta)
+        text, words = self.run_command(
+            command,
+            "in.fasta",
+            "--weights",
+            weights,
+            "--format",
+            "jsonl",
+            "--json-floats",
+            "--include",
+            "per-residue",
+            *more,
+            code=code,
+        )
+        return {r["id"]: r for r in map(json.loads, text.splitlines())}, words
+
+    def values(self, rows, key):
+        return rows[key]["arrays"][0]["data"]
+
+    def refused(self, text, command="embed", code=78):
+        """The folder w is refused, and the message has `text`."""
+        self.write("in.fasta", ">a\nMKV\n")
+        words = self.run_command(
+            command, "in.fasta", "--weights", "w", "--format", "jsonl", code=code
+        )[1]
+        self.assertIn(text, words)
+
+
+class LearnedPositions(Family):
+    """ESM-1b and ESM-1v."""
+
+    def test_places_end(self):
+        for family in "esm1b", "esm1v":
+            rows, words = self.rows(
+                family,
+                self.golden(family + "/hf"),
+                f">fits\n{'MK' * 38}\n>long\n{'MK' * 38}M\n",
+                code=1,
+            )
+            self.assertIn("the model has places for 76", words)
+            self.assertEqual(rows["fits"]["status"], "ok")
+            self.assertEqual(rows["long"]["status"], "too_long")
+
+    def test_padding_is_no_residue(self):
+        rows, _ = self.rows(
+            "esm1b",
+            self.golden("esm1b/hf"),
+            ">a\nMK<mask>V\n>b\nMK<pad>V\n",
+            "--raw-residues",
+            code=1,
+        )
+        self.assertEqual([rows[k]["status"] for k in "ab"], ["ok", "bad_residue"])
+
+    def test_scores(self):
+        """`score` prints what the reference computes."""
+        scores = self.golden("esm1v/scores")
+        with open(os.path.join(scores, "scores.json"), encoding="ascii") as f:
+            want = json.load(f)
+        for key, facts in want.items():
+            self.write("wt.fasta", f">{key}\n{facts['sequence']}\n")
+            self.write(
+                "mutants.csv", "mutant\n" + "".join(m["mutant"] + "\n" for m in facts["mutants"])
+            )
+            for method in "masked-marginals", "wt-marginals":
+                text, _ = self.run_command(
+                    "score",
+                    "esm1v",
+                    "wt.fasta",
+                    "--weights",
+                    self.golden("esm1v/hf"),
+                    "--mutations",
+                    "mutants.csv",
+                    "--method",
+                    method,
+                )
+                table = list(csv.reader(text.splitlines()))
+                self.assertEqual(len(table), 1 + len(facts["mutants"]))
+                for row, m in zip(table[1:], facts["mutants"]):
+                    self.assertEqual(row[0], m["mutant"])
+                    self.assertAlmostEqual(float(row[-1]), m[method.replace("-", "_")], delta=1e-4)
+
+    def test_members_are_averaged(self):
+        """docs/models.md: a column for each member, and their mean."""
+        self.write("wt.fasta", ">a\nMKVLAW\n")
+        self.write("scores.csv", "mutant\nM1A\nK2R:L4A\n")
+        columns = []
+        for member in "esm1v/hf", "esm1b/hf":
+            self.write(
+                "one.csv",
+                self.run_command(
+                    "score",
+                    "esm1v",
+                    "wt.fasta",
+                    "--weights",
+                    self.golden(member),
+                    "--mutations",
+                    "scores.csv",
+                    "--method",
+                    "masked-marginals",
+                )[0],
+            )
+            shutil.move(self.path("one.csv"), self.path("scores.csv"))
+            with open(self.path("scores.csv"), encoding="ascii") as f:
+                columns.append([row[-1] for row in csv.reader(f)][1:])
+        with open(self.path("scores.csv"), encoding="ascii") as f:
+            rows = list(csv.reader(f))[1:]
+        self.assertEqual([row[-2:] for row in rows], [list(pair) for pair in zip(*columns)])
+        self.assertNotEqual(*columns)
+
+    def test_refusals(self):
+        folder = self.copy("esm1b/hf")
+        drop(os.path.join(folder, "model.safetensors"), "embeddings.position_embeddings.weight")
+        self.refused("esm.embeddings.position_embeddings.weight: missing, or not")
+        folder = self.copy("esm1b/hf")
+        drop(os.path.join(folder, "model.safetensors"), "embeddings.layer_norm.bias")
+        self.refused("tensor esm.embeddings.layer_norm.bias is missing")
+        drop(os.path.join(folder, "model.safetensors"), "embeddings.layer_norm.weight")
+        self.refused("emb_layer_norm_before is true, the file has no embeddings.layer_norm.weight")
+        folder = self.copy("esm1b/hf")
+        config = os.path.join(folder, "config.json")
+        edit_json(config, emb_layer_norm_before=False)
+        self.refused("emb_layer_norm_before is false, the file has embeddings.layer_norm.weight")
+        edit_json(config, emb_layer_norm_before=True, max_position_embeddings=1026)
+        self.refused(
+            "max_position_embeddings is 1026, esm.embeddings.position_embeddings.weight has 80 rows"
+        )
+        edit_json(config, max_position_embeddings=80, vocab_size=34)
+        self.refused("vocab_size is 34, expected 33")
+        edit_json(config, vocab_size=33)
+        self.refused("these are no esm2 weights", "esm2")
+        self.copy("esm2/hf-d16")
+        self.refused("these are no esm1b weights", "esm1b")
+
+    def test_found_by_content(self):
+        self.write("in.fasta", ">a\nMKV\n")
+        for weights in self.golden("esm1b/hf"), self.golden("esm1v/fair/esm1v_t2_tiny.pt"):
+            self.run_command("embed", "in.fasta", "--weights", weights, "--format", "jsonl")
+
+
+if __name__ == "__main__":
+    EXE, ROOT = (os.path.abspath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
