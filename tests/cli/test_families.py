@@ -185,6 +185,44 @@ class LearnedPositions(Family):
             self.run_command("embed", "in.fasta", "--weights", weights, "--format", "jsonl")
 
 
+class Pairs(Family):
+    """SaProt."""
+
+    def test_case_counts(self):
+        fasta = ">a\nMdEv#p\n>b\nMdEvA\n>c\nMdEVAp\n>d\nMEVA\n>e\nM#E#V#\n"
+        by_name, _ = self.rows("saprot", self.golden("saprot/af2"), fasta, code=1)
+        raw, _ = self.rows("embed", self.golden("saprot/af2"), fasta, "--raw-residues", code=1)
+        self.assertEqual(by_name, raw)
+        self.assertEqual(
+            [by_name[k]["status"] for k in "abcde"],
+            ["ok", "bad_residue", "bad_residue", "bad_residue", "ok"],
+        )
+        self.assertEqual([by_name[k]["length"] for k in "ae"], [3, 3])
+        self.assertEqual(by_name["a"]["arrays"][0]["shape"], [3, 48])
+        self.assertIn("'EV' at character 3: expected an amino acid", by_name["c"]["message"])
+        rows, _ = self.rows("embed", self.golden("saprot/af2"), ">a\nMdEv\n", code=1)  # upper-cased
+        self.assertIn("read with raw residues", rows["a"]["message"])
+
+    def test_others_know_no_hash(self):
+        rows, _ = self.rows(
+            "esm2", self.golden("esm2/hf-d16"), ">a\nMK#V\n", "--raw-residues", code=1
+        )
+        self.assertEqual(rows["a"]["status"], "bad_residue")
+        rows, _ = self.rows("esm2", self.golden("esm2/hf-d16"), ">a\nMK#V\n", code=1)
+        self.assertIn("character '#' (0x23) is not a residue", rows["a"]["message"])
+
+    def test_refusals(self):
+        folder = self.copy("saprot/af2")
+        drop(os.path.join(folder, "model.safetensors"), "layer.1.intermediate.dense.weight")
+        self.refused("tensor esm.encoder.layer.1.intermediate.dense.weight is missing")
+        folder = self.copy("saprot/af2")
+        with open(os.path.join(folder, "vocab.txt"), encoding="ascii") as f:
+            vocab = f.read().replace("Ap", "aP", 1)
+        with open(os.path.join(folder, "vocab.txt"), "w", encoding="ascii") as f:
+            f.write(vocab)
+        self.refused("vocab.txt: token 5 is 'aP', expected 'Ap'")
+
+
 if __name__ == "__main__":
     EXE, ROOT = (os.path.abspath(path) for path in sys.argv[1:3])
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
