@@ -223,6 +223,62 @@ class Pairs(Family):
         self.refused("vocab.txt: token 5 is 'aP', expected 'Ap'")
 
 
+class Words(Family):
+    """Nucleotide Transformer."""
+
+    def test_tokens(self):
+        fasta = (
+            ">a\nACGTAC\n>b\nacgtacgt\n>c\nACGNTTACGT\n>d\nACGRTTACGT\n>e\nACGUTT\n"
+            + f">f\n{'ACGT' * 30}\n"
+        )
+        for command in "nt", "embed":
+            rows, words = self.rows(
+                command, self.golden("nucleotide-transformer/v2"), fasta, code=1
+            )
+            self.assertEqual([rows[k]["length"] for k in "abcdf"], [1, 3, 5, 5, 20])
+            self.assertEqual(self.values(rows, "c"), self.values(rows, "d"))
+            self.assertEqual(rows["e"]["status"], "bad_residue")
+            self.assertIn("1 letters were read as X (N of bases)", words)
+            self.assertNotIn("amino acids", words)
+
+    def test_words_are_not_scored(self):
+        self.write("in.fasta", ">a\nACGTACGT\n")
+        _, words = self.run_command(
+            "score",
+            "nt",
+            "in.fasta",
+            "--method",
+            "pppl",
+            "--weights",
+            self.golden("nucleotide-transformer/v2"),
+            code=1,
+        )
+        self.assertIn("scoring takes plain residues only", words)
+
+    def test_refusals(self):
+        folder = self.copy("nucleotide-transformer/v2")
+        config = os.path.join(folder, "config.json")
+        edit_json(config, add_bias_fnn=True)
+        self.refused("add_bias_fnn is true, expected false", code=78)
+        edit_json(config, add_bias_fnn=False, intermediate_size=25)
+        self.refused("esm.encoder.layer.0.output.dense.weight: shape [32, 24], expected [32, 25]")
+        edit_json(config, intermediate_size=24)
+        drop(os.path.join(folder, "model.safetensors"), "lm_head.decoder.weight")
+        self.refused("tensor lm_head.decoder.weight is missing")
+        folder = self.copy("nucleotide-transformer/v2")
+        with open(os.path.join(folder, "vocab.txt"), encoding="ascii") as f:
+            vocab = f.read()
+        for change, text in (
+            (vocab.replace("AAAAAA", "AAAAA"), "vocab.txt lacks a word of six bases"),
+            (vocab.replace("<mask>", "[MASK]"), "vocab.txt lacks <mask>"),
+            (vocab.replace("\nN\n", "\nn\n"), "vocab.txt lacks one of A, C, G, T, N"),
+            (vocab.replace("<bos>", "<bos>\n<x>"), "more than 4107 symbols"),
+        ):
+            with open(os.path.join(folder, "vocab.txt"), "w", encoding="ascii") as f:
+                f.write(change)
+            self.refused(text)
+
+
 if __name__ == "__main__":
     EXE, ROOT = (os.path.abspath(path) for path in sys.argv[1:3])
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
