@@ -279,6 +279,44 @@ class Words(Family):
             self.refused(text)
 
 
+class Letters(Family):
+    """Ankh."""
+
+    def test_rare_letters(self):
+        fasta = ">u\nMUZOBK\n>x\nMXXXXK\n>j\nMJK\n>k\nMXK\n"
+        rows, words = self.rows("ankh", self.golden("ankh/base"), fasta)
+        self.assertNotEqual(self.values(rows, "u"), self.values(rows, "x"))
+        self.assertEqual(self.values(rows, "j"), self.values(rows, "k"))
+        self.assertIn("1 letters were read as X", words)
+        raw, _ = self.rows("embed", self.golden("ankh/base"), fasta, "--raw-residues")
+        self.assertNotEqual(self.values(raw, "j"), self.values(raw, "k"))
+
+    def test_letters_that_begin_words(self):
+        """A vocabulary with the mark of SentencePiece in front of letters gives the same."""
+        folder = self.copy("ankh/base")
+        want = self.rows("ankh", self.golden("ankh/base"), ">a\nMKVLAW\n")[0]
+        path = os.path.join(folder, "tokenizer.json")
+        with open(path, encoding="utf-8") as f:
+            tokenizer = json.load(f)
+        for piece in tokenizer["model"]["vocab"]:
+            piece[0] = "\u2581" + piece[0] if len(piece[0]) == 1 else piece[0]
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(tokenizer, f)
+        self.assertEqual(self.rows("ankh", folder, ">a\nMKVLAW\n")[0], want)
+
+    def test_refusals(self):
+        folder = self.copy("ankh/base")
+        os.remove(os.path.join(folder, "tokenizer.json"))
+        self.refused("neither spiece.model nor tokenizer.json", "ankh")
+        folder = self.copy("ankh/base")
+        drop(
+            os.path.join(folder, "model.safetensors"), "block.1.layer.1.DenseReluDense.wi_1.weight"
+        )
+        self.refused("tensor encoder.block.1.layer.1.DenseReluDense.wi_1.weight is missing")
+        edit_json(os.path.join(folder, "config.json"), relative_attention_num_buckets=32)
+        self.refused("relative_attention_num_buckets is 32, the weights have 64")
+
+
 if __name__ == "__main__":
     EXE, ROOT = (os.path.abspath(path) for path in sys.argv[1:3])
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -173,6 +173,7 @@ MODELS = [  # name, family, weights, kinds, quick
     ('prostt5', 'prott5', 'prott5/prostt5', 'mean,per-residue', False),
     ('esm1b', 'esm1b', 'esm1b/hf', 'mean,logits,contacts', False),
     ('esm1v-fair', 'esm1v', 'esm1v/fair/esm1v_t2_tiny.pt', 'mean,logits', False),
+    ('ankh', 'ankh', 'ankh/base', 'mean,per-residue', False),
 ]
 TRACKS = [  # name, family, weights with options, stem of the inputs
     ('enformer-half', 'enformer', GOLDEN + 'enformer/half --positions formula-pt', 'half'),
