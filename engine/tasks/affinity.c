@@ -198,14 +198,13 @@ static int find_receptor(struct affinity *a, const struct bioinfer_record *recor
                          struct receptor **out, struct bioinfer_error *err)
 {
     int st;
-    *out = a->fixed;
+    *out = NULL;
     if (record->receptor && (!a->latest || strcmp(a->latest->path, record->receptor))) {
         release(a->task.env, &a->latest);
         if ((st = read_receptor(a, record->receptor, &a->latest, err)))
             return st;
     }
-    if (record->receptor)
-        *out = a->latest;
+    *out = record->receptor ? a->latest : a->fixed;
     if (*out)
         (*out)->n_holders++;
     return 0;
