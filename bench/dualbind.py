@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""bench/dualbind.py --bioinfer EXE - energies of ligands beside a statement in PyTorch.
+
+The statement is written from the formulas of the specification: tokens of a batch are padded to the
+longest, messages go by index_add, attention is scaled_dot_product_attention, and the eight frames
+are eight entries of a batch. Chemistry is RDKit's. Weights follow a formula; the ligands are copies
+of tests/golden/dualbind/poses.sdf, each moved a little. Needs torch, numpy and rdkit.
+
+One run prints, for complexes of 6W70: bioinfer's whole process, from SDF to TSV, and its own time
+without start-up; PyTorch with features, and without them; ratios; and the largest difference.
+
+    python bench/dualbind.py --bioinfer build/cli/bioinfer --device cuda:0 --n 800 --repeat 3
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(ROOT, 'tools'))
+sys.dont_write_bytecode = True
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--bioinfer', required=True)
+    p.add_argument('--device', default='cpu', help='cpu (default), cuda:0')
+    p.add_argument('--precision', default=None, help='of bioinfer: fp32, fp16')
+    p.add_argument('--n', type=int, default=64, help='ligands (default: 64)')
+    p.add_argument('--batch', type=int, default=0, help='of PyTorch (default: 4, on a GPU 96)')
+    p.add_argument('--threads', type=int, default=2, help='on the CPU (default: 2)')
+    p.add_argument('--repeat', type=int, default=2, help='the fastest of so many runs')
+    p.add_argument('--skip-torch', action='store_true')
+    return p.parse_args()
+
+
+def make_ligands(path, n):
+    """Copies of the poses, each 0.01 angstrom further along x."""
+    with open(os.path.join(ROOT, 'tests', 'golden', 'dualbind', 'poses.sdf')) as f:
+        poses = [p for p in f.read().split('$$$$\n') if p.strip()]
+    with open(path, 'w') as f:
+        for i in range(n):
+            lines = poses[i % len(poses)].splitlines()
+            lines[0] = 'ligand%d' % i
+            for k in range(4, 4 + int(lines[3][:3])):
+                lines[k] = '%10.4f' % (float(lines[k][:10]) + i % 100 * 0.01) + lines[k][10:]
+            f.write('\n'.join(lines) + '\n$$$$\n')
+
+
+def ours(o, receptor, ligands, weights, out):
+    """Seconds of the fastest process, the seconds that it tells without start-up, energies."""
+    command = [o.bioinfer, 'dualbind', receptor, ligands, '--weights', weights, '--device',
+               o.device, '--threads', str(o.threads), '--profile', '-o', out]
+    if o.precision:
+        command += ['--precision', o.precision]
+    best = (1e9, 1e9)
+    for _ in range(o.repeat):
+        start = time.monotonic()
+        p = subprocess.run(command, check=True, capture_output=True, text=True)
+        inside = float(re.search(r'batches, ([\d.]+) s', p.stderr).group(1))
+        best = min(best, (time.monotonic() - start, inside))
+    print(p.stderr)
+    with open(out) as f:
+        return (*best, [float(line.split('\t')[2]) for line in f.readlines()[1:]])
+
+
+class Statement:
+    def __init__(self, device, receptor):
+        import golden_dualbind
+        import torch
+        self.g, self.torch, self.device = golden_dualbind, torch, device
+        self.receptor = golden_dualbind.read(receptor)
+        self.w = {name: torch.tensor(values, dtype=torch.float32, device=device)
+                  for name, values in golden_dualbind.weights(256).items()}
+
+    def features(self, mol):
+        """Everything of a complex that is made on the host."""
+        import numpy as np
+        g = self.g
+        x = np.array(mol.GetConformer().GetPositions(), np.float32)
+        xp, residue, kind, _ = g.pocket(self.receptor, x.mean(0))
+        f = np.array([g.atom_features(a) for a in mol.GetAtoms()], np.float32)
+        source, target, rows = [], [], []
+        for b in mol.GetBonds():
+            i, j = b.GetBeginAtomIdx(), b.GetEndAtomIdx()
+            for s, t in ((i, j), (j, i)):
+                source.append(s)
+                target.append(t)
+                rows.append(np.concatenate([f[s], np.array(g.bond_features(b), np.float32)]))
+        return x, xp.astype(np.float32), residue, kind, f, source, target, np.array(rows)
+
+    def linear(self, x, name):
+        return self.torch.nn.functional.linear(x, self.w[name + '.weight'],
+                                               self.w.get(name + '.bias'))
+
+    def embed(self, batch):
+        """Embeddings of the atoms of all ligands, one behind the other."""
+        torch = self.torch
+        first = [0]
+        for c in batch:
+            first.append(first[-1] + len(c[4]))
+        to = dict(device=self.device)
+        f = torch.cat([torch.from_numpy(c[4]) for c in batch]).to(self.device)
+        rows = torch.cat([torch.from_numpy(c[7]) for c in batch]).to(self.device)
+        source = torch.tensor([s + a for c, a in zip(batch, first) for s in c[5]], **to)
+        target = torch.tensor([t + a for c, a in zip(batch, first) for t in c[6]], **to)
+        reverse = torch.arange(len(source), **to) ^ 1
+
+        def into(m):
+            return torch.zeros(first[-1], m.shape[1], **to).index_add_(0, target, m)
+        start = self.linear(rows, 'mpn.W_i')
+        m = start.relu()
+        for _ in range(2):
+            m = (start + self.linear(into(m)[source] - m[reverse], 'mpn.W_h')).relu()
+        return self.linear(torch.cat([f, into(m)], 1), 'mpn.W_o').relu(), first
+
+    def energies(self, batch):
+        torch, w = self.torch, self.w
+        d, n = 256, len(batch)
+        longest = max(len(c[0]) + len(c[1]) for c in batch)
+        to = dict(device=self.device)
+        s, first = self.embed(batch)
+        s = self.linear(s, 'encoder.W_bind')
+        tokens = torch.zeros(n, longest, 2 * d, **to)
+        x, is_ligand = torch.zeros(n, longest, 3), torch.zeros(n, longest, dtype=torch.bool)
+        is_pocket = torch.zeros(n, longest, dtype=torch.bool)
+        for i, c in enumerate(batch):
+            a, p = len(c[0]), len(c[1])
+            x[i, :a], x[i, a:a + p] = torch.from_numpy(c[0]), torch.from_numpy(c[1])
+            is_ligand[i, :a] = is_pocket[i, a:a + p] = True
+            tokens[i, :a, :d] = s[first[i]:first[i + 1]]
+            tokens[i, :a, d:] = w['encoder.A_bind.weight'][1]
+            tokens[i, a:a + p, :d] = w['encoder.W_tgt.weight'].T[c[2]] + w['encoder.W_tgt.bias']
+            tokens[i, a:a + p, d:] = w['encoder.A_tgt.weight'][c[3]]
+        x, is_ligand, is_pocket = (v.to(self.device) for v in (x, is_ligand, is_pocket))
+        valid = is_ligand | is_pocket
+        y = (x - (x * valid[..., None]).sum(1, True) / valid.sum(1)[:, None, None]) * \
+            valid[..., None]
+        y = y @ torch.linalg.eigh(y.transpose(1, 2) @ y)[1]
+        signs = torch.tensor([[-1. if f >> k & 1 else 1. for k in range(3)] for f in range(8)],
+                             **to)
+        y = (y[:, None] * signs[None, :, None]).flatten(0, 1)
+        h = self.linear(torch.cat([y, tokens.repeat_interleave(8, 0)], 2), 'encoder.linear')
+        h = self.layer(h, valid.repeat_interleave(8, 0)).unflatten(0, (n, 8)).mean(1)
+        silu = torch.nn.functional.silu
+        u = self.linear(silu(self.linear(h, 'binder_output.0')), 'binder_output.2')
+        v = silu(self.linear(h, 'target_output.0'))
+        near = (torch.cdist(x, x) < 10) & is_ligand[:, :, None] & is_pocket[:, None]
+        return ((u @ v.transpose(1, 2)) * near).sum((1, 2)).tolist()
+
+    def layer(self, h, valid):
+        torch, F = self.torch, self.torch.nn.functional
+        name = 'encoder.encoder.'
+        q, k, v = (self.linear(h, name + 'multihead_attention.w' + c).unflatten(2, (4, 64))
+                   .transpose(1, 2) for c in 'qkv')
+        o = F.scaled_dot_product_attention(q, k, v, attn_mask=valid[:, None, None])
+        o = self.linear(o.transpose(1, 2).flatten(2), name + 'multihead_attention.dense')
+
+        def norm(x, which):
+            return F.layer_norm(x, x.shape[-1:], self.w[name + which + '.weight'],
+                                self.w[name + which + '.bias'])
+        h = norm(h + o, 'norm1')
+        return norm(h + self.linear(self.linear(h, name + 'linear1').relu(), name + 'linear2'),
+                    'norm2')
+
+
+def theirs(o, receptor, ligands):
+    """Seconds with features and without them, energies."""
+    import torch
+    from rdkit import Chem
+    torch.set_num_threads(o.threads)
+    torch.set_grad_enabled(False)
+    statement = Statement(o.device, receptor)
+    size = o.batch or (4 if o.device == 'cpu' else 96)
+    best = (1e9, 1e9)
+    for _ in range(o.repeat):
+        start = time.monotonic()
+        complexes = [statement.features(Chem.RemoveHs(m)) for m in Chem.SDMolSupplier(ligands)]
+        made, energies = time.monotonic(), []
+        for i in range(0, len(complexes), size):
+            energies += statement.energies(complexes[i:i + size])
+        end = time.monotonic()
+        best = (min(best[0], end - start), min(best[1], end - made))
+    return (*best, energies)
+
+
+def main():
+    o = arguments()
+    import dualbind_weights
+    receptor = os.path.join(ROOT, 'tests', 'golden', 'dualbind', '6w70.pdb.gz')
+    with tempfile.TemporaryDirectory() as folder:
+        ligands, weights, out = (os.path.join(folder, name)
+                                 for name in ('l.sdf', 'w.safetensors', 'o.tsv'))
+        make_ligands(ligands, o.n)
+        dualbind_weights.write(weights)
+        whole, inside, mine = ours(o, receptor, ligands, weights, out)
+        rows = [('bioinfer, SDF to TSV', whole), ('bioinfer, without start-up', inside)]
+        if not o.skip_torch:
+            with_features, without, other = theirs(o, receptor, ligands)
+            rows += [('PyTorch, with features', with_features),
+                     ('PyTorch, without features', without)]
+        print('%d complexes, %s' % (o.n, o.device))
+        for name, seconds in rows:
+            print('%-28s %9.3f s %10.1f/s' % (name, seconds, o.n / seconds))
+        if not o.skip_torch:
+            print('ratios: whole %.1f, without start-up and features %.1f' % (
+                with_features / whole, without / inside))
+            print('largest difference: %.2g of the energy' % max(
+                abs(a / b - 1) for a, b in zip(mine, other, strict=True)))
+
+
+if __name__ == '__main__':
+    main()
