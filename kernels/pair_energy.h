@@ -22,7 +22,7 @@ struct bi_pair_energy_params {
     const int32_t *row;
     const struct bi_pair_span *span;
     float *y;
-    int64_t ldu, ldw;
+    int64_t ldu, ldw, samples; /* samples: at most */
     int32_t width;
     float cutoff;
 };

@@ -13,6 +13,7 @@ struct bi_principal_axes_params {
     const float *x;
     const int32_t *start;
     float *y;
+    int64_t sets; /* at most */
 };
 
 enum { BI_JACOBI_SWEEPS = 12 }; /* the third already reaches the rounding of double */

@@ -72,4 +72,5 @@ const struct bi_op bi_op_frames = {
     .reference = frames_reference,
     .cost = frames_cost,
     .required = 15,
+    .half = {.out = 1},
 };

@@ -70,4 +70,5 @@ const struct bi_op bi_op_gather_sum = {
     .reference = gather_sum_reference,
     .cost = gather_sum_cost,
     .required = 3,
+    .half = {.out = 1},
 };

@@ -32,7 +32,8 @@ static void pair_energy_launch(const struct bi_graph *g, const struct bi_node *n
     BI_LAUNCH(launch, "pair_energy", struct bi_pair_energy_params, .counts = b->counts,
               .u = b->in[0], .row = b->in[1], .w = b->in[2], .x = b->in[3], .span = b->in[4],
               .y = b->out[0], .ldu = b->in_ld[0], .ldw = b->in_ld[2],
-              .width = (int32_t)bi_in(g, node, 0)->shape[1], .cutoff = node->attr.factor);
+              .samples = bi_in(g, node, 4)->shape[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
+              .cutoff = node->attr.factor);
 }
 
 static void pair_energy_reference(const void *params)

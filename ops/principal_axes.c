@@ -25,10 +25,9 @@ static int principal_axes_infer(struct bi_graph *g, struct bi_node *node,
 static void principal_axes_launch(const struct bi_graph *g, const struct bi_node *node,
                                   const struct bi_bind *b, struct bi_launch *launch)
 {
-    (void)g;
-    (void)node;
     BI_LAUNCH(launch, "principal_axes", struct bi_principal_axes_params, .counts = b->counts,
-              .x = b->in[0], .start = b->in[1], .y = b->out[0]);
+              .x = b->in[0], .start = b->in[1], .y = b->out[0],
+              .sets = bi_in(g, node, 1)->shape[0] - 1);
 }
 
 static void principal_axes_reference(const void *params)

@@ -562,6 +562,7 @@ const struct bi_model_def bi_model_dualbind = {
     .name = "dualbind",
     .summary = "DualBind: binding energies of small molecules in their poses",
     .default_name = "dualbind/dualbind_v1_toxbench",
+    .gpu = true,
     .recognise = db_recognise,
     .open = db_open,
     .affinity = &affinity,

@@ -14,6 +14,7 @@ static void cases(struct ck *ck)
         int32_t *row = ck_graph_ints(&g, n, 1);
         T p = {.counts = &g.counts,
                .width = width,
+               .samples = n_samples,
                .ldu = i % 3 ? width : width + 4,
                .ldw = width,
                .cutoff = i % 5 ? 10 : 200};

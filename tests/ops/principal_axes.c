@@ -9,7 +9,7 @@ static void cases(struct ck *ck)
     for (int i = 0; i < 24 && !ck_bench(ck); i++) {
         struct ck_graph g = ck_graph_new(ck, 3, i ? 300 : 1, 4);
         const int64_t n = g.counts.n_sampled;
-        T p = {.counts = &g.counts, .start = g.sample_start};
+        T p = {.counts = &g.counts, .start = g.sample_start, .sets = g.counts.n_samples};
         float *x = ck_graph_floats(&g, 3 * n, 1);
         for (int64_t t = 0; t < n; t++) { /* axes of clearly different lengths, off the origin */
             const float u = x[3 * t], v = x[3 * t + 1], w = x[3 * t + 2];
