@@ -236,10 +236,16 @@ int cli_merge(struct cli *cli)
 
     if ((code = cli_open_context(cli)))
         return code;
+    if (o->check && o->n_parts) {
+        cli_say(cli, "--check is for a folder of parts: bioinfer merge FOLDER --check");
+        return CLI_EXIT_USAGE;
+    }
     if (!(path = cli_without_slash(o->input)))
         return cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     cli_allow_many_files(); /* two for each shard; the library does with fewer, more slowly */
-    st = bioinfer_job_merge(cli->ctx, path, o->parts, (size_t)o->n_parts, &params, &stats, &err);
+    st = o->check ? bioinfer_parts_merge(cli->ctx, path, 1, &stats, &err)
+                  : bioinfer_job_merge(cli->ctx, path, o->parts, (size_t)o->n_parts, &params,
+                                       &stats, &err);
     free(path);
     if (st)
         return cli_fail(cli,

@@ -446,6 +446,23 @@ void bioinfer_job_close(bioinfer_job **job)
         bi_job_close(job);
 }
 
+int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder, int check,
+                         struct bioinfer_job_stats *stats, struct bioinfer_error *err)
+{
+    struct bioinfer_job_stats s = {0};
+    int st;
+    if (!ctx || !folder)
+        return bi_fail(err, BIOINFER_INVALID, "merge: context and folder must be given");
+    if (stats && stats->struct_size < sizeof stats->struct_size)
+        return bi_fail(err, BIOINFER_INVALID, "merge: stats without struct_size");
+    st = bi_parts_merge(&ctx->env, folder, check, &s, err);
+    if (!st && stats) {
+        s.struct_size = stats->struct_size;
+        memcpy(stats, &s, s.struct_size < sizeof s ? s.struct_size : sizeof s);
+    }
+    return st;
+}
+
 int bioinfer_job_merge(bioinfer_context *ctx, const char *path, const char *const *parts,
                        size_t n_parts, const struct bioinfer_writer_params *writer,
                        struct bioinfer_job_stats *stats, struct bioinfer_error *err)

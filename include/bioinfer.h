@@ -760,6 +760,12 @@ BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
                                     const struct bioinfer_writer_params *writer,
                                     struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
+/* The same of a folder of parts. Where `check` is not zero all files are read, and one whose
+ * checksum is not the one that was written is a MISMATCH that names it; otherwise their sizes are
+ * compared. */
+BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder, int check,
+                                      struct bioinfer_job_stats *stats, struct bioinfer_error *err);
+
 /* A result as bytes, to hand it to another process of the same machine: `write` takes them
  * piece by piece, bioinfer_result_size() in all (a multiple of 8). unpack() fills *result
  * with pointers into `bytes`, which start at a multiple of 8; `arrays` holds n_arrays, `texts`

@@ -18,6 +18,9 @@
 #include "../base/map.h"
 
 static const uint64_t MAX_WAITING = 16u << 20; /* bytes of waiting copies, all that they take */
+/* Results come in another order than their records, but within some 16,384 of them: the blocks of
+ * the journal that hold so many are read once when it is gone through in the order of records. */
+enum { KEPT_BLOCKS = 1024 };
 
 /* ---- 1 opening ---- */
 
@@ -230,6 +233,8 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
 {
     uint64_t n_lost = 0;
     int st = bi_journal_open(&job->part.journal, job->env, job->folder, false, err);
+    if (!st && job->part.journal.log.size)
+        st = bi_journal_keep(&job->part.journal, KEPT_BLOCKS, err);
     if (!st)
         st = bi_journal_recover(&job->part.journal, true, take_record, job, &n_lost, err);
     if (!st && n_lost)

@@ -43,7 +43,8 @@ int bi_journal_open(struct bi_journal *j, const struct bi_env *env, const char *
     j->sum = bi_crc32c_best();
     j->interval = 0.25;
     j->committed_at = now();
-    if (!(j->block = bi_zalloc(env, sizeof *j->block)))
+    j->n_blocks = 1;
+    if (!(j->blocks = bi_zalloc(env, sizeof *j->blocks)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: journal", folder);
     if ((st = open_in(&j->data, env, folder, "data", read_only, err)) ||
         (st = open_in(&j->log, env, folder, "journal", read_only, err)))
@@ -57,7 +58,7 @@ void bi_journal_close(struct bi_journal *j)
     bi_append_close(&j->log);
     if (j->env) {
         bi_free(j->env, j->group);
-        bi_free(j->env, j->block);
+        bi_free(j->env, j->blocks);
     }
     *j = BI_JOURNAL_NONE;
 }
@@ -282,11 +283,22 @@ void bi_journal_space(struct bi_journal *j, double begun)
 
 /* ---- reading ---- */
 
+int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err)
+{
+    struct bi_journal_block *blocks = bi_calloc(j->env, n, sizeof *blocks);
+    if (!blocks)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: records", j->log.path);
+    bi_free(j->env, j->blocks);
+    j->blocks = blocks;
+    j->n_blocks = n;
+    return 0;
+}
+
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err)
 {
-    const uint64_t first = j->n - j->n_group, most = sizeof j->block->bytes / BI_JOURNAL_RECORD;
-    struct bi_journal_block *b = j->block;
+    const uint64_t first = j->n - j->n_group, most = sizeof j->blocks->bytes / BI_JOURNAL_RECORD;
+    struct bi_journal_block *b = &j->blocks[i / most % j->n_blocks];
     int st = 0;
     if (i >= first && i < j->n) {
         *r = j->group[i - first];

@@ -44,7 +44,7 @@ static inline uint32_t bi_journal_piece(const struct bi_journal_record *r)
     return (uint32_t)(r->flags >> 32);
 }
 
-/* Records read at once: most are asked for one behind the other. */
+/* Records read at once: most are asked for one behind the other, or lie near the one before. */
 struct bi_journal_block {
     uint64_t first, n;
     uint8_t bytes[64 * BI_JOURNAL_RECORD];
@@ -53,7 +53,8 @@ struct bi_journal_block {
 struct bi_journal {
     const struct bi_env *env;
     struct bi_append data, log;
-    struct bi_journal_block *block;  /* the last ones that were read */
+    struct bi_journal_block *blocks; /* read before, each at the place that its number gives */
+    size_t n_blocks;
     struct bi_journal_record *group; /* added since the last commit */
     size_t n_group, cap_group;
     uint64_t n;              /* records, the group included */
@@ -91,6 +92,8 @@ int bi_journal_fail(struct bi_journal *j, int status, const struct bioinfer_erro
 bool bi_journal_due(const struct bi_journal *j, double *begun);
 /* After a commit that was due: when the next one is. */
 void bi_journal_space(struct bi_journal *j, double begun);
+/* Keeps n blocks of records that were read, of 4 KiB each; it is 1 before. */
+int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err);
 /* Record number i, from 0. */
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err);

@@ -253,7 +253,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     size_t n = strlen(path) + sizeof ".part";
     int lock = -1, st = 0;
     if (!n_parts && bi_parts_found(env, path))
-        return bi_parts_merge(env, path, stats, err);
+        return bi_parts_merge(env, path, false, stats, err);
     for (size_t i = 0; i < n_parts && !st; i++)
         st = add_part(&m, parts[i], err);
     if (!st && !n_parts)

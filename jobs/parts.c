@@ -14,53 +14,22 @@
  * A part is done when its description is there; no data is moved afterwards. Parts that are done
  * are checked against the input by a hash of all records up to their ends.
  *
- * Sections: 1 texts  2 descriptions of parts  3 opening  4 records  5 results  6 end  7 index */
-#include "parts.h"
+ * Sections: 1 texts  2 descriptions of parts  3 opening  4 records  5 results  6 end */
+#include "parts_inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../base/map.h"
-#include "../loaders/json.h"
 #include "../writers/text.h"
 
 /* Parts that wait for results at a time; more records are read when one of them is done. */
-enum { MOST_OPEN = 8, MAX_TEXT = 1 << 20, COPY_SIZE = 1 << 20, NAME_SIZE = 96 };
-
-/* A part that is being computed. */
-struct open_part {
-    struct open_part *next;
-    struct bi_parts *all;
-    struct bioinfer_job *job;
-    uint64_t k, n;       /* number; records handed to its job */
-    bool read;           /* all its records were */
-    uint64_t input_hash; /* covers all records up to its end */
-    struct bi_buf first_id, last_id;
-};
-
-struct bi_parts {
-    const struct bi_env *env;
-    struct bi_arena arena; /* strings of the parameters */
-    char *folder;
-    struct bioinfer_job_params params; /* for the job of a part */
-    struct bioinfer_writer_params writer;
-    struct bioinfer_writer *names;    /* not started: names of the records of one part */
-    uint64_t n_part, shard, n_shards; /* records of a part; shard from 0 */
-    bool is_shard, ended, blocked;
-    int lock, n_open;
-    struct open_part *open, *current; /* current: the one whose records are being read */
-    const struct bioinfer_job *owner; /* whose source gives the records */
-    uint64_t n_read, n_expected, input_hash, identity_hash;
-    uint64_t part_expected;           /* the one whose names are reserved */
-    const bioinfer_index *index;      /* NULL: all of the input is read */
-    struct bioinfer_job_stats closed; /* sums of parts that are done */
-};
+enum { MOST_OPEN = 8, MAX_TEXT = 1 << 20, COPY_SIZE = 1 << 20 };
 
 /* ---- 1 texts ---- */
 
-/* The path of a file in the folder; the caller frees it. */
-static char *path_of(const struct bi_parts *s, const char *name, struct bioinfer_error *err)
+char *bi_parts_path(const struct bi_parts *s, const char *name, struct bioinfer_error *err)
 {
     char *path = bi_job_path(s->env, s->folder, name);
     if (!path)
@@ -68,16 +37,16 @@ static char *path_of(const struct bi_parts *s, const char *name, struct bioinfer
     return path;
 }
 
-static void name_part(char name[NAME_SIZE], uint64_t k, const char *suffix)
+static void name_part(char name[BI_PARTS_NAME], uint64_t k, const char *suffix)
 {
-    snprintf(name, NAME_SIZE, "part-%06" PRIu64 ".%s", k, suffix);
+    snprintf(name, BI_PARTS_NAME, "part-%06" PRIu64 ".%s", k, suffix);
 }
 
 static int write_text(const struct bi_parts *s, const char *name, const struct bi_buf *text,
                       struct bioinfer_error *err)
 {
     struct bi_out out = BI_OUT_NONE;
-    char *path = path_of(s, name, err);
+    char *path = bi_parts_path(s, name, err);
     int st = !path || text->failed ? bi_fail(err, BIOINFER_NOMEM, "%s: %s", s->folder, name) : 0;
     if (!st && !(st = bi_out_open(&out, s->env, path, err)) &&
         !(st = bi_out_write(&out, text->data, text->size, err)))
@@ -87,11 +56,10 @@ static int write_text(const struct bi_parts *s, const char *name, const struct b
     return st;
 }
 
-/* Reads a small JSON file of the folder; its tree and text live in the arena. */
-static int read_text(const struct bi_parts *s, struct bi_arena *arena, const char *name,
-                     struct bi_json **root, const char **text, struct bioinfer_error *err)
+int bi_parts_read_text(const struct bi_parts *s, struct bi_arena *arena, const char *name,
+                       struct bi_json **root, const char **text, struct bioinfer_error *err)
 {
-    char *path = path_of(s, name, err), *bytes = NULL;
+    char *path = bi_parts_path(s, name, err), *bytes = NULL;
     size_t size = 0;
     int st = path ? bi_file_slurp(s->env, path, MAX_TEXT, &bytes, &size, err) : BIOINFER_NOMEM;
     if (!st && !(*text = bi_arena_strndup(arena, bytes, size)))
@@ -106,7 +74,7 @@ static int read_text(const struct bi_parts *s, struct bi_arena *arena, const cha
     return st;
 }
 
-static bool get_hash(const struct bi_json *json, uint64_t *hash)
+bool bi_parts_get_hash(const struct bi_json *json, uint64_t *hash)
 {
     const char *text = bi_json_string(json);
     *hash = 0;
@@ -119,19 +87,15 @@ static bool get_hash(const struct bi_json *json, uint64_t *hash)
 
 /* ---- 2 descriptions of parts ---- */
 
-struct described {
-    uint64_t first, n, failed, residues, copied, input, job;
-};
-
-static int read_part(const struct bi_parts *s, uint64_t k, struct described *d,
-                     struct bi_arena *arena, struct bi_json **root, const char **text,
-                     struct bioinfer_error *err)
+int bi_parts_read_part(const struct bi_parts *s, uint64_t k, struct bi_described *d,
+                       struct bi_arena *arena, struct bi_json **root, const char **text,
+                       struct bioinfer_error *err)
 {
-    char name[NAME_SIZE];
+    char name[BI_PARTS_NAME];
     uint64_t number;
     int st;
     name_part(name, k, "json");
-    if ((st = read_text(s, arena, name, root, text, err)))
+    if ((st = bi_parts_read_text(s, arena, name, root, text, err)))
         return st;
     return bi_json_u64(bi_json_get(*root, "part"), &number) && number == k &&
                    bi_json_u64(bi_json_get(*root, "first"), &d->first) &&
@@ -139,44 +103,54 @@ static int read_part(const struct bi_parts *s, uint64_t k, struct described *d,
                    bi_json_u64(bi_json_get(*root, "failed"), &d->failed) &&
                    bi_json_u64(bi_json_get(*root, "residues"), &d->residues) &&
                    bi_json_u64(bi_json_get(*root, "copied"), &d->copied) &&
-                   get_hash(bi_json_get(*root, "input"), &d->input) &&
-                   get_hash(bi_json_get(*root, "job"), &d->job)
+                   bi_parts_get_hash(bi_json_get(*root, "input"), &d->input) &&
+                   bi_parts_get_hash(bi_json_get(*root, "job"), &d->job)
                ? 0
                : bi_fail(err, BIOINFER_FORMAT, "%s/%s: a field is missing or wrong", s->folder,
                          name);
 }
 
-/* Adds {"name", "size", "crc32c"} of a file of the folder. */
-static int put_file(const struct bi_parts *s, struct bi_buf *out, const char *name,
-                    struct bioinfer_error *err)
+int bi_parts_sum(const struct bi_parts *s, const char *name, uint64_t *size, uint32_t *crc,
+                 struct bioinfer_error *err)
 {
     struct bi_file f = BI_FILE_NONE;
     const bi_crc32c sum = bi_crc32c_best();
-    char *path = path_of(s, name, err), *chunk = bi_alloc(s->env, COPY_SIZE);
-    uint32_t crc = 0;
+    char *path = bi_parts_path(s, name, err), *chunk = bi_alloc(s->env, COPY_SIZE);
     int st = path && chunk ? bi_file_open(&f, s->env, path, err)
                            : bi_fail(err, BIOINFER_NOMEM, "%s: %s", s->folder, name);
+    *size = f.size;
+    *crc = 0;
     for (uint64_t at = 0; !st && at < f.size; at += COPY_SIZE) {
         const size_t n = (size_t)(f.size - at < COPY_SIZE ? f.size - at : COPY_SIZE);
         if (!(st = bi_file_read(&f, at, chunk, n, err)))
-            crc = sum(crc, chunk, n);
+            *crc = sum(*crc, chunk, n);
     }
-    bi_buf_puts(out, "{\"name\": ");
-    bi_put_json(out, name);
-    bi_buf_printf(out, ", \"size\": %" PRIu64 ", \"crc32c\": \"%08" PRIx32 "\"}", f.size, crc);
     bi_file_close(&f);
     bi_free(s->env, chunk);
     bi_free(s->env, path);
     return st;
 }
 
+/* Adds {"name", "size", "crc32c"} of a file of the folder. */
+static int put_file(const struct bi_parts *s, struct bi_buf *out, const char *name,
+                    struct bioinfer_error *err)
+{
+    uint64_t size;
+    uint32_t crc;
+    int st = bi_parts_sum(s, name, &size, &crc, err);
+    bi_buf_puts(out, "{\"name\": ");
+    bi_put_json(out, name);
+    bi_buf_printf(out, ", \"size\": %" PRIu64 ", \"crc32c\": \"%08" PRIx32 "\"}", size, crc);
+    return st;
+}
+
 /* Describes a part whose files are there: from here on it is done. */
-static int describe(struct bi_parts *s, struct open_part *p, struct bioinfer_error *err)
+static int describe(struct bi_parts *s, struct bi_open_part *p, struct bioinfer_error *err)
 {
     const struct bioinfer_job *job = p->job;
     const char *file = strrchr(job->path, '/') + 1;
     struct bi_buf text = {.env = s->env}, side = {.env = s->env};
-    char name[NAME_SIZE];
+    char name[BI_PARTS_NAME];
     int st;
     bi_buf_printf(&text,
                   "{\"part\": %" PRIu64 ", \"first\": %" PRIu64 ", \"records\": %" PRIu64
@@ -269,7 +243,7 @@ struct search {
 
 static int remove_in(const struct bi_parts *s, const char *name)
 {
-    char *path = path_of(s, name, NULL);
+    char *path = bi_parts_path(s, name, NULL);
     if (path)
         bi_path_remove(path);
     bi_free(s->env, path);
@@ -288,7 +262,7 @@ static int look_at(void *user, const char *name)
     struct search *search = user;
     const struct bi_parts *s = search->s;
     uint64_t k = 0;
-    char begin[NAME_SIZE];
+    char begin[BI_PARTS_NAME];
     snprintf(begin, sizeof begin, "shard-%" PRIu64 "-of-%" PRIu64 ".json.tmp.", s->shard + 1,
              s->n_shards);
     if (begins(name, begin) || (!s->is_shard && begins(name, "index.json.tmp.")))
@@ -306,7 +280,7 @@ static int look_at(void *user, const char *name)
 
 static bool has_index(const struct bi_parts *s)
 {
-    char *path = path_of(s, "index.json", NULL);
+    char *path = bi_parts_path(s, "index.json", NULL);
     const bool there = path && bi_path_exists(path);
     bi_free(s->env, path);
     return there;
@@ -316,7 +290,7 @@ static bool has_index(const struct bi_parts *s)
 static int find_earlier(struct bi_parts *s, int resume, struct bioinfer_error *err)
 {
     struct search search = {.s = s, .forget = resume == BIOINFER_RESUME_RESTART};
-    char name[NAME_SIZE];
+    char name[BI_PARTS_NAME];
     int st = bi_folder_list(s->env, s->folder, look_at, &search, err);
     if (!st && search.found && resume == BIOINFER_RESUME_NO)
         st = bi_fail(err, BIOINFER_MISMATCH,
@@ -340,12 +314,12 @@ static int find_earlier(struct bi_parts *s, int resume, struct bioinfer_error *e
 /* The folder, and a lock on this shard's parts. */
 static int take_folder(struct bi_parts *s, struct bioinfer_error *err)
 {
-    char name[NAME_SIZE], *path;
+    char name[BI_PARTS_NAME], *path;
     int st = bi_folder_make(s->env, s->folder, err);
     if (st)
         return st;
     snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".lock", s->shard + 1, s->n_shards);
-    if (!(path = path_of(s, name, err)))
+    if (!(path = bi_parts_path(s, name, err)))
         return BIOINFER_NOMEM;
     if ((st = bi_lock_take(&s->lock, s->env, path, err)) == BIOINFER_MISUSE)
         st = bi_fail(err, BIOINFER_IO, "%s: another job is writing these parts", s->folder);
@@ -358,7 +332,7 @@ int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const
 {
     const struct bi_env *env = owner->env;
     struct bi_parts *s = bi_zalloc(env, sizeof *s);
-    char name[NAME_SIZE], *part = NULL;
+    char name[BI_PARTS_NAME], *part = NULL;
     int st;
     *out = NULL;
     if (!s)
@@ -384,7 +358,7 @@ int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const
         goto out;
     }
     name_part(name, 0, params->writer->format);
-    if ((st = keep_params(s, params, err)) || !(part = path_of(s, name, err)) ||
+    if ((st = keep_params(s, params, err)) || !(part = bi_parts_path(s, name, err)) ||
         (st = bi_writer_new(&s->names, env, part, &s->writer, err))) {
         st = st ? st : BIOINFER_NOMEM;
         goto out;
@@ -480,7 +454,7 @@ static int go_to(struct bi_parts *s, uint64_t end, struct bioinfer_error *err)
 /* The source of the job of a part: N records of the input, or those that there are. */
 static int part_source(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
 {
-    struct open_part *p = user;
+    struct bi_open_part *p = user;
     int st;
     if (p->n == p->all->n_part || (st = next(p->all, r, err)) == 0)
         return 0;
@@ -500,7 +474,7 @@ static int part_source(void *user, struct bioinfer_record *r, struct bioinfer_er
 static void clear_part(const struct bi_parts *s, uint64_t k)
 {
     struct bi_buf folder = {.env = s->env};
-    char name[NAME_SIZE];
+    char name[BI_PARTS_NAME];
     name_part(name, k, s->writer.format);
     bi_buf_printf(&folder, "%s/%s.part", s->folder, name);
     if (bi_buf_text(&folder) && bi_path_exists(folder.data))
@@ -512,11 +486,11 @@ static void clear_part(const struct bi_parts *s, uint64_t k)
 static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error *err)
 {
     struct bi_arena arena = {.env = s->env};
-    struct described d = {0};
+    struct bi_described d = {0};
     struct bi_json *root;
     const char *text;
     uint64_t n = s->n_read;
-    int st = done ? read_part(s, k, &d, &arena, &root, &text, err) : 0;
+    int st = done ? bi_parts_read_part(s, k, &d, &arena, &root, &text, err) : 0;
     bi_arena_reset(&arena);
     if (!st && done && d.job != s->identity_hash)
         st = bi_fail(err, BIOINFER_MISMATCH,
@@ -542,11 +516,11 @@ static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error
 
 static int open_part(struct bi_parts *s, uint64_t k, struct bioinfer_error *err)
 {
-    struct open_part *p = bi_zalloc(s->env, sizeof *p);
-    char name[NAME_SIZE], *path;
+    struct bi_open_part *p = bi_zalloc(s->env, sizeof *p);
+    char name[BI_PARTS_NAME], *path;
     int st;
     name_part(name, k, s->writer.format);
-    if (!p || !(path = path_of(s, name, err))) {
+    if (!p || !(path = bi_parts_path(s, name, err))) {
         bi_free(s->env, p);
         return bi_fail(err, BIOINFER_NOMEM, "%s: part", s->folder);
     }
@@ -577,11 +551,11 @@ static int advance(struct bi_parts *s, struct bioinfer_error *err)
     while (!s->ended) {
         const uint64_t k = s->n_read / s->n_part;
         const bool mine = k % s->n_shards == s->shard;
-        char name[NAME_SIZE], *path;
+        char name[BI_PARTS_NAME], *path;
         bool done;
         int st;
         name_part(name, k, "json");
-        if (!(path = path_of(s, name, err)))
+        if (!(path = bi_parts_path(s, name, err)))
             return BIOINFER_NOMEM;
         done = mine && bi_path_exists(path);
         bi_free(s->env, path);
@@ -597,9 +571,9 @@ static int advance(struct bi_parts *s, struct bioinfer_error *err)
     return 0;
 }
 
-static void drop(struct bi_parts *s, struct open_part *p)
+static void drop(struct bi_parts *s, struct bi_open_part *p)
 {
-    struct open_part **at = &s->open;
+    struct bi_open_part **at = &s->open;
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
@@ -623,7 +597,7 @@ static void add_stats(struct bioinfer_job_stats *to, const struct bioinfer_job_s
 }
 
 /* Writes a part all of whose results are there. */
-static int finish_part(struct bi_parts *s, struct open_part *p, struct bioinfer_error *err)
+static int finish_part(struct bi_parts *s, struct bi_open_part *p, struct bioinfer_error *err)
 {
     int st = 0;
     if (!p->read || bi_job_pending(p->job) || p->job->part.n_set < p->n)
@@ -642,7 +616,8 @@ static int finish_part(struct bi_parts *s, struct open_part *p, struct bioinfer_
 }
 
 /* A record of an open part: its own, or one that failed elsewhere and is computed after all. */
-static int hand_out(struct open_part *p, struct bioinfer_record *record, struct bioinfer_error *err)
+static int hand_out(struct bi_open_part *p, struct bioinfer_record *record,
+                    struct bioinfer_error *err)
 {
     int st = bi_job_source(p->job, record, err);
     if (st == 1)
@@ -655,7 +630,7 @@ int bi_parts_source(struct bi_parts *s, struct bioinfer_record *record, struct b
     struct bioinfer_record rest = {0};
     int st;
     for (s->blocked = false;;) {
-        struct open_part *p = s->open;
+        struct bi_open_part *p = s->open;
         while (p && !p->job->retry)
             p = p->next;
         if (p)
@@ -683,7 +658,7 @@ int bi_parts_source(struct bi_parts *s, struct bioinfer_record *record, struct b
 bool bi_parts_pending(const struct bi_parts *s)
 {
     bool pending = s->blocked;
-    for (const struct open_part *p = s->open; p; p = p->next)
+    for (const struct bi_open_part *p = s->open; p; p = p->next)
         pending = pending || bi_job_pending(p->job);
     return pending;
 }
@@ -695,7 +670,7 @@ int bi_parts_sink(struct bi_parts *s, const struct bioinfer_result *result,
 {
     const uint64_t k = result->ordinal / s->n_part;
     struct bioinfer_result r = *result;
-    struct open_part *p = s->open;
+    struct bi_open_part *p = s->open;
     int st;
     while (p && p->k != k)
         p = p->next;
@@ -710,7 +685,7 @@ int bi_parts_sink(struct bi_parts *s, const struct bioinfer_result *result,
 int bi_parts_commit(struct bi_parts *s, struct bioinfer_error *err)
 {
     int st = 0;
-    for (struct open_part *p = s->open; p && !st; p = p->next)
+    for (struct bi_open_part *p = s->open; p && !st; p = p->next)
         st = bi_job_commit(p->job, err);
     return st;
 }
@@ -719,7 +694,7 @@ void bi_parts_count(const struct bi_parts *s, struct bioinfer_job_stats *stats)
 {
     *stats = s->closed;
     stats->committed = s->closed.records;
-    for (const struct open_part *p = s->open; p; p = p->next) {
+    for (const struct bi_open_part *p = s->open; p; p = p->next) {
         add_stats(stats, &p->job->stats);
         stats->committed += p->job->unsaid && p->job->fresh ? 0 : p->job->n_kept;
     }
@@ -742,7 +717,7 @@ static int write_shard(const struct bi_parts *s, struct bioinfer_error *err)
                                     {"layout", w->layout},
                                     {"compression", w->compression}};
     struct bi_buf text = {.env = s->env};
-    char name[NAME_SIZE];
+    char name[BI_PARTS_NAME];
     int st;
     bi_buf_printf(&text, "{\"bioinfer\": \"%d.%d.%d\"", BIOINFER_VERSION_MAJOR,
                   BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH);
@@ -769,7 +744,7 @@ int bi_parts_finish(struct bi_parts *s, struct bioinfer_error *err)
                        "results");
     if ((st = write_shard(s, err)) || s->is_shard)
         return st;
-    return bi_parts_merge(s->env, s->folder, NULL, err);
+    return bi_parts_merge(s->env, s->folder, false, NULL, err);
 }
 
 void bi_parts_discard(struct bi_parts *s)
@@ -783,7 +758,7 @@ void bi_parts_discard(struct bi_parts *s)
 void bi_parts_close(struct bi_parts **parts)
 {
     struct bi_parts *s = *parts;
-    char name[NAME_SIZE], *path;
+    char name[BI_PARTS_NAME], *path;
     if (!s)
         return;
     while (s->open)
@@ -791,7 +766,7 @@ void bi_parts_close(struct bi_parts **parts)
     if (s->lock >= 0) {
         snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".lock", s->shard + 1,
                  s->n_shards);
-        if ((path = path_of(s, name, NULL)))
+        if ((path = bi_parts_path(s, name, NULL)))
             bi_path_remove(path);
         bi_free(s->env, path);
         bi_folder_remove_empty(s->folder);
@@ -802,197 +777,4 @@ void bi_parts_close(struct bi_parts **parts)
     bi_free(s->env, s->folder);
     bi_free(s->env, s);
     *parts = NULL;
-}
-
-/* ---- 7 index ---- */
-
-struct shards {
-    struct bi_parts *s;
-    uint64_t n_shards, n_found;
-    char other[NAME_SIZE]; /* a shard of another number of shards */
-};
-
-static int count_shard(void *user, const char *name)
-{
-    struct shards *m = user;
-    uint64_t i = 0, n = 0;
-    char again[NAME_SIZE];
-    if (sscanf(name, "shard-%" SCNu64 "-of-%" SCNu64 ".json", &i, &n) != 2)
-        return 0;
-    snprintf(again, sizeof again, "shard-%" PRIu64 "-of-%" PRIu64 ".json", i, n);
-    if (strcmp(name, again) || !i || i > n)
-        return 0;
-    if (m->n_shards && n != m->n_shards)
-        memcpy(m->other, again, sizeof again);
-    m->n_shards = n > m->n_shards ? n : m->n_shards;
-    m->n_found++;
-    return 0;
-}
-
-/* All shards are there, of one job and one input. *head: what the first says, without its end. */
-static int check_shards(struct shards *m, struct bi_arena *arena, const char **head,
-                        uint64_t *input_hash, struct bioinfer_error *err)
-{
-    struct bi_parts *s = m->s;
-    for (uint64_t i = 1; i <= m->n_shards; i++) {
-        uint64_t records = 0, size = 0, job = 0, input = 0;
-        struct bi_arena own = {.env = s->env};
-        struct bi_json *root;
-        char name[NAME_SIZE];
-        const char *text;
-        int st;
-        snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".json", i, m->n_shards);
-        if ((st = read_text(s, i == 1 ? arena : &own, name, &root, &text, err))) {
-            bi_arena_reset(&own);
-            return st == BIOINFER_NOT_FOUND
-                       ? bi_fail(err, BIOINFER_MISMATCH,
-                                 "%s: shard %" PRIu64 " of %" PRIu64
-                                 " is not finished; run it again with --resume",
-                                 s->folder, i, m->n_shards)
-                       : st;
-        }
-        if (!bi_json_u64(bi_json_get(root, "input_records"), &records) ||
-            !bi_json_u64(bi_json_get(root, "part_records"), &size) || !size ||
-            !get_hash(bi_json_get(root, "job"), &job) ||
-            !get_hash(bi_json_get(root, "input"), &input))
-            st = bi_fail(err, BIOINFER_FORMAT, "%s/%s: a field is missing or wrong", s->folder,
-                         name);
-        else if (i > 1 && (job != s->identity_hash || size != s->n_part))
-            st = bi_fail(err, BIOINFER_MISMATCH,
-                         "%s/%s: it is of another model, of other options "
-                         "or of another format than shard 1",
-                         s->folder, name);
-        else if (i > 1 && (records != s->n_read || input != *input_hash))
-            st = bi_fail(err, BIOINFER_MISMATCH,
-                         "%s/%s: its input is another one than that of "
-                         "shard 1",
-                         s->folder, name);
-        bi_arena_reset(&own);
-        if (st)
-            return st;
-        if (i == 1) {
-            s->identity_hash = job;
-            s->n_part = size;
-            s->n_read = records;
-            *input_hash = input;
-            *head = text;
-        }
-    }
-    return 0;
-}
-
-/* The files that a description names are there, with their sizes. */
-static int check_files(const struct bi_parts *s, const struct bi_json *root, uint64_t k,
-                       struct bioinfer_error *err)
-{
-    const struct bi_json *files = bi_json_get(root, "files");
-    int st = files && files->first ? 0
-                                   : bi_fail(err, BIOINFER_FORMAT,
-                                             "%s: part %" PRIu64 " names no files", s->folder, k);
-    for (const struct bi_json *f = st ? NULL : files->first; f && !st; f = f->next) {
-        const char *name = bi_json_string(bi_json_get(f, "name"));
-        struct bi_file file = BI_FILE_NONE;
-        uint64_t size;
-        char *path;
-        if (!name || strchr(name, '/') || !bi_json_u64(bi_json_get(f, "size"), &size))
-            return bi_fail(err, BIOINFER_FORMAT, "%s: part %" PRIu64 ": a file is not described",
-                           s->folder, k);
-        if (!(path = path_of(s, name, err)))
-            return BIOINFER_NOMEM;
-        if (!(st = bi_file_open(&file, s->env, path, err)) && file.size != size)
-            st = bi_fail(err, BIOINFER_MISMATCH, "%s: %" PRIu64 " bytes, expected %" PRIu64, path,
-                         file.size, size);
-        bi_file_close(&file);
-        bi_free(s->env, path);
-    }
-    return st;
-}
-
-/* Adds all descriptions to the index, one at a time. */
-static int put_parts(struct bi_parts *s, uint64_t input_hash, struct bi_out *out,
-                     struct bioinfer_job_stats *stats, struct bioinfer_error *err)
-{
-    const uint64_t n = s->n_read / s->n_part + (s->n_read % s->n_part != 0);
-    for (uint64_t k = 0; k < n; k++) {
-        const uint64_t first = k * s->n_part, left = s->n_read - first;
-        struct bi_arena arena = {.env = s->env};
-        struct described d = {0};
-        struct bi_json *root = NULL;
-        const char *text = NULL;
-        int st = read_part(s, k, &d, &arena, &root, &text, err);
-        if (st == BIOINFER_NOT_FOUND)
-            st = bi_fail(err, BIOINFER_MISMATCH, "%s: part %" PRIu64 " of %" PRIu64 " is missing",
-                         s->folder, k, n);
-        else if (!st && (d.job != s->identity_hash || d.first != first ||
-                         d.n != (left < s->n_part ? left : s->n_part) || d.failed > d.n ||
-                         (k == n - 1 && d.input != input_hash)))
-            st = bi_fail(err, BIOINFER_MISMATCH, "%s: part %" PRIu64 " is of another job or input",
-                         s->folder, k);
-        if (!st && !(st = check_files(s, root, k, err)) &&
-            !(st = bi_out_write(out, k ? ",\n" : "\n", k ? 2 : 1, err)))
-            st = bi_out_write(out, text, strcspn(text, "\n"), err);
-        bi_arena_reset(&arena);
-        if (st)
-            return st;
-        stats->records += d.n;
-        stats->failed += d.failed;
-        stats->copied += d.copied;
-        stats->residues += d.residues;
-    }
-    return 0;
-}
-
-bool bi_parts_found(const struct bi_env *env, const char *folder)
-{
-    struct shards m = {0};
-    return bi_path_is_folder(folder) && !bi_folder_list(env, folder, count_shard, &m, NULL) &&
-           m.n_found;
-}
-
-int bi_parts_merge(const struct bi_env *env, const char *folder, struct bioinfer_job_stats *stats,
-                   struct bioinfer_error *err)
-{
-    struct bi_parts s = {.env = env, .folder = bi_strdup(env, folder)};
-    struct shards m = {.s = &s};
-    struct bi_arena arena = {.env = env};
-    struct bi_out out = BI_OUT_NONE;
-    struct bioinfer_job_stats sums = {0};
-    const char *head = NULL;
-    char *path = NULL;
-    uint64_t input_hash = 0;
-    int st = s.folder ? bi_folder_list(env, folder, count_shard, &m, err)
-                      : bi_fail(err, BIOINFER_NOMEM, "%s: path", folder);
-    if (!st && !m.n_shards)
-        st = bi_fail(err, BIOINFER_NOT_FOUND,
-                     "%s: no shard of a partitioned output is finished "
-                     "in it",
-                     folder);
-    if (!st && m.other[0])
-        st = bi_fail(err, BIOINFER_MISMATCH,
-                     "%s: shards of different numbers of shards are there, "
-                     "as %s",
-                     folder, m.other);
-    if (st || (st = check_shards(&m, &arena, &head, &input_hash, err)))
-        goto out;
-    if (!(path = path_of(&s, "index.json", err))) {
-        st = BIOINFER_NOMEM;
-        goto out;
-    }
-    if ((st = bi_out_open(&out, env, path, err)) ||
-        (st = bi_out_write(&out, head, strcspn(head, "\n") - 1, err)) ||
-        (st = bi_out_write(&out, ", \"parts\": [", 12, err)) ||
-        (st = put_parts(&s, input_hash, &out, &sums, err)) ||
-        (st = bi_out_write(&out, "\n]}\n", 4, err)))
-        goto out;
-    if (!(st = bi_out_finish(&out, err)) && stats) {
-        sums.input_records = s.n_read;
-        sums.by_status[0] = sums.records - sums.failed;
-        *stats = sums;
-    }
-out:
-    bi_out_close(&out);
-    bi_arena_reset(&arena);
-    bi_free(env, path);
-    bi_free(env, s.folder);
-    return st;
 }

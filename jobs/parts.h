@@ -24,9 +24,10 @@ void bi_parts_discard(struct bi_parts *s); /* parts that are done stay */
 void bi_parts_close(struct bi_parts **parts);
 /* Whether a finished shard of a partitioned output lies in the folder. */
 bool bi_parts_found(const struct bi_env *env, const char *folder);
-/* Checks that all parts of all shards are there and of one job, and writes index.json. The sums of
- * the parts go to *stats unless it is NULL. */
-int bi_parts_merge(const struct bi_env *env, const char *folder, struct bioinfer_job_stats *stats,
-                   struct bioinfer_error *err);
+/* Checks that all parts of all shards are there and of one job, where `check` is set also that
+ * their files have the checksums that were written, and writes index.json. The sums of the parts go
+ * to *stats unless it is NULL. */
+int bi_parts_merge(const struct bi_env *env, const char *folder, bool check,
+                   struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "../../jobs/job.h"
 #include "../test.h"
 
-static char folder[64], path[96];
+static char folder[64], path[96], inside[96];
 
 struct fault {
     enum bi_fault kind;
@@ -170,6 +170,40 @@ static void resume_reads_no_results(void)
     clear();
 }
 
+/* Records that were written in another order than they are asked for are read once. */
+static void near_records_are_read_once(void)
+{
+    enum { N = 64 * 32, BLOCKS = N / 64 };
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_journal j;
+    struct bi_journal_record r;
+    env.fault = count_reads;
+    CHECK_EQ(bi_journal_open(&j, &env, folder, false, &err), 0);
+    for (uint64_t i = 0; i < N; i++) {
+        r = (struct bi_journal_record){.ordinal = i};
+        bi_journal_begin(&j, &r);
+        CHECK_EQ(bi_journal_write(&j, &i, sizeof i, &err), 0);
+        CHECK_EQ(bi_journal_end(&j, &r, &err), 0);
+    }
+    CHECK_EQ(bi_journal_commit(&j, false, &err), 0);
+    for (int kept = 1; kept <= BLOCKS; kept += BLOCKS - 1) {
+        CHECK_EQ(bi_journal_keep(&j, (size_t)kept, &err), 0);
+        n_reads = 0;
+        for (uint64_t i = 0; i < N; i++) {
+            const uint64_t at = i % BLOCKS * 64 + i / BLOCKS; /* each of another block */
+            CHECK_EQ(bi_journal_get(&j, at, &r, &err), 0);
+            CHECK_EQ(r.ordinal, at);
+        }
+        CHECK_EQ(n_reads, kept == 1 ? N : BLOCKS);
+    }
+    bi_journal_close(&j);
+    snprintf(inside, sizeof inside, "%s/data", folder);
+    unlink(inside);
+    snprintf(inside, sizeof inside, "%s/journal", folder);
+    unlink(inside);
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/bioinfer-journal-XXXXXX");
@@ -178,6 +212,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/a.npz", folder);
     TEST(first_failure_is_told);
     TEST(resume_reads_no_results);
+    TEST(near_records_are_read_once);
     rmdir(folder);
     return test_report();
 }

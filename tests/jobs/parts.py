@@ -36,6 +36,15 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
+def flip(path, at):
+    """Turns a bit of the byte at a place, which counts from the end where it is negative."""
+    with open(path, "r+b") as f:
+        f.seek(at, os.SEEK_END if at < 0 else os.SEEK_SET)
+        byte = f.read(1)[0]
+        f.seek(-1, os.SEEK_CUR)
+        f.write(bytes([byte ^ 4]))
+
+
 def read_all(folder):
     """name -> bytes of every file but what a shard says of itself."""
     out = {}
@@ -131,6 +140,18 @@ class Parts(unittest.TestCase):
         whole, mine = read_all(self.whole), read_all(folder)
         self.assertEqual(mine, whole)
         name = index["parts"][3]["files"][0]["name"]
+        COMMAND.run(folder, "--check", merge=True, code=1)
+        self.assertEqual(read_all(folder), whole)
+        flip(os.path.join(folder, name), -30)  # the size is as it was
+        os.remove(os.path.join(folder, "index.json"))
+        words = COMMAND.run(folder, "--check", merge=True, code=65).words
+        self.assertIn(name + ": its checksum is ", words)
+        self.assertIn(f"expected {index['parts'][3]['files'][0]['crc32c']}", words)
+        self.assertNotIn("index.json", os.listdir(folder))
+        COMMAND.run(folder, merge=True, code=1)  # which compares sizes
+        flip(os.path.join(folder, name), -30)
+        COMMAND.run(folder, "--check", merge=True, code=1)
+        self.assertEqual(read_all(folder), whole)
         os.truncate(os.path.join(folder, name), 100)
         self.assertIn("100 bytes, expected ", COMMAND.run(folder, merge=True, code=65).words)
         os.remove(os.path.join(folder, "part-000003.json"))
