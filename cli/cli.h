@@ -272,6 +272,10 @@ int cli_open_model(struct cli *cli);
 typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
 /* Sets cli->fingerprint, after loading the weights of cli->sequences, if there is one. */
 int cli_fingerprint(struct cli *cli);
+/* Gives the fingerprint to a writer that is to be opened, where its format begins with it; a
+ * status. */
+int cli_sign_first(struct cli *cli, struct bioinfer_writer_params *params,
+                   struct bioinfer_error *err);
 /* Gives the fingerprint to a writer that is about to finish. */
 int cli_sign(struct cli *cli, bioinfer_writer *writer);
 void cli_close(struct cli *cli); /* accepts half-open */

@@ -251,8 +251,10 @@ static int open_output(struct run *run, struct bioinfer_error *err)
         struct bioinfer_writer_params, .format = cli->options->format,
         .suffix_duplicates = cli->options->dup_ids && !strcmp(cli->options->dup_ids, "suffix"),
         .model = cli->info.name);
+    int st = run->format == CLI_ARRAYS ? cli_sign_first(cli, &params, err) : 0;
 
-    return run->format == CLI_ARRAYS
+    return st ? st
+           : run->format == CLI_ARRAYS
                ? bioinfer_writer_open(&run->writer, cli->ctx, cli->options->output, &params, err)
                : cli_output_open(&run->out, cli->options->output, err);
 }

@@ -351,6 +351,19 @@ int cli_fingerprint(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_MODEL, st, &err) : CLI_EXIT_OK;
 }
 
+int cli_sign_first(struct cli *cli, struct bioinfer_writer_params *params,
+                   struct bioinfer_error *err)
+{
+    int st = 0;
+
+    if (!params->format || strcmp(params->format, "safetensors"))
+        return 0; /* others end with it, and weights are summed up meanwhile */
+    if (!cli->fingerprint)
+        st = bioinfer_model_fingerprint(cli->model, &cli->fingerprint, err);
+    params->fingerprint = cli->fingerprint;
+    return st;
+}
+
 int cli_sign(struct cli *cli, bioinfer_writer *writer)
 {
     struct bioinfer_error err = {0};

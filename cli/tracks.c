@@ -204,6 +204,8 @@ static int open_output(struct run *run)
         put_header(t, &run->table);
         return CLI_EXIT_OK;
     }
+    if ((st = cli_sign_first(cli, &params, &err)))
+        return cli_fail(cli, CLI_AT_MODEL, st, &err);
     st = bioinfer_writer_open(&run->writer, cli->ctx, run->path ? run->path : o->output, &params,
                               &err);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;

@@ -151,7 +151,8 @@ class Table(Fasta):
 
 
 class Arrays(Fasta):
-    output = "out.npz"
+    """This format begins with the fingerprint of the model, in runs without a journal, too."""
+    output = "out.safetensors"
     options = (*Fasta.options, "--include", "logprobs,probs")
 
 
@@ -172,7 +173,7 @@ def random_bases(rng, n):
 
 class Windows(Task):
     """Records of FASTA that are windows of DNA, two of which have another length."""
-    code, output, poisoned = 1, "out.npz", "w5"
+    code, output, poisoned = 1, "out.safetensors", "w5"
     window = 5120
     options = ("--positions", "formula-pt")
 
@@ -698,7 +699,7 @@ def refused(task):
         assert "needle" in words and "tsv, paf or sam" in words, words
     run_shard(task, path, 1, 1)
     part = path + ".part-1-of-1"
-    if not task.output.endswith((".npz", ".jsonl")) and not task.to_merge:
+    if not task.output.endswith((".npz", ".jsonl", ".safetensors")) and not task.to_merge:
         other = os.path.join(task.folder, "x.npz")
         words = call([EXE, "merge", other, part, "--format", "npz"], 64)
         assert "finished text" in words, words
