@@ -43,6 +43,13 @@ class EmbedParams(c.Structure):
                 ("progress_user", c.c_void_p)]
 
 
+class Record(c.Structure):  # the first fields; the others are for other tasks and are left
+    _fields_ = [("id", c.c_char_p), ("description", c.c_char_p), ("sequence", c.c_char_p),
+                ("length", c.c_size_t), ("ordinal", c.c_uint64), ("status", c.c_int),
+                ("message", c.c_char_p)]
+
+
+SOURCE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Record), c.POINTER(Error))
 SINK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Result), c.POINTER(Error))
 
 
@@ -70,6 +77,31 @@ class Bioinfer:
 
     def embed(self, fasta):
         """[(id, {kind: (shape, numbers)}, message)] of each record, in input order."""
+        reader = c.c_void_p()
+        self._call("bioinfer_reader_open", c.byref(reader), self.context, fasta.encode(), None)
+        try:  # bioinfer_reader_next is a source already
+            return self._run(c.cast(self.lib.bioinfer_reader_next, c.c_void_p), reader)
+        finally:
+            self.lib.bioinfer_reader_close(c.byref(reader))
+
+    def embed_sequences(self, records):
+        """The same of (id, residues in capitals), which may be a generator."""
+        records, held = enumerate(records), []
+
+        @SOURCE
+        def source(user, record, err):
+            ordinal, texts = next(records, (0, None))
+            if texts is None:
+                return 0
+            held[:] = [text.encode() for text in texts]  # until the next call
+            r = record.contents
+            r.ordinal, r.status, r.description, r.message = ordinal, 0, b"", b""
+            r.id, r.sequence, r.length = held[0], held[1], len(held[1])
+            return 1
+
+        return self._run(source, None)
+
+    def _run(self, source, user):
         results = []
 
         @SINK
@@ -84,13 +116,7 @@ class Bioinfer:
             results.append((r.id.decode(errors="replace"), arrays, (r.message or b"").decode()))
             return 0
 
-        reader = c.c_void_p()
-        self._call("bioinfer_reader_open", c.byref(reader), self.context, fasta.encode(), None)
-        try:  # bioinfer_reader_next is a source already
-            self._call("bioinfer_task_run", self.task,
-                       c.cast(self.lib.bioinfer_reader_next, c.c_void_p), reader, sink, None)
-        finally:
-            self.lib.bioinfer_reader_close(c.byref(reader))
+        self._call("bioinfer_task_run", self.task, source, user, sink, None)
         return results
 
     def close(self):

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""scaling.py BIOINFER SOURCE_ROOT snakemake|slurm - the examples on the engines themselves:
+"""scaling.py BIOINFER SOURCE_ROOT snakemake|slurm|ray [LIBRARY] - the examples on the engines:
 shard, lose a shard to SIGKILL halfway, run the example again, which resumes it, and merge.
 Exit 77 with the reason when the engine is not installed. slurm starts a cluster of this one
-machine, as root, in a folder of its own."""
+machine, as root, in a folder of its own; ray (PyPI, with pyarrow) one of this machine, and puts
+embeddings by LIBRARY into Parquet."""
+import array
+import importlib.util
 import os
 import shutil
 import socket
@@ -11,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from common import Command, contents, lasting_fasta
+from common import Command, contents, lasting_fasta, make_fasta
 
 SHARDS = 3
 
@@ -192,10 +195,49 @@ def slurm(example):
                 process.kill()
 
 
-def main(exe, root, engine):
+def run_ray(example, name, *args):
+    p = subprocess.run([sys.executable, os.path.join(example.root, "examples", "ray", name), *args],
+                       cwd=example.folder, env=example.command.env(RAY_DEDUP_LOGS="0"),
+                       capture_output=True, check=False, timeout=300)
+    assert p.returncode == 0, p.stderr.decode()[-4000:]
+    return p.stderr.decode()
+
+
+def ray(example, library):
+    library = os.path.abspath(library)
+    for name in ("ray", "pyarrow"):
+        if not importlib.util.find_spec(name):
+            skip(f"{name} is not installed")
+    import pyarrow.parquet
+    wrapper = example.wrapper(example.path(f"out.npz.part-2-of-{SHARDS}/journal"))
+    words = run_ray(example, "shards.py", example.fasta, "out.npz", "--shards", str(SHARDS),
+                    "--actors", "2", "--bioinfer", wrapper, "--", "--weights",
+                    example.command.model)
+    assert "shard 2, try 1" in words, words
+    example.check()
+    assert not [n for n in os.listdir(example.folder) if ".part-" in n], "parts are left"
+    print("ray: a shard was killed, resumed, and the merged output is equal")
+    fasta = make_fasta(example.path("few.fasta"), 300)
+    run_ray(example, "parquet.py", library, example.command.model, fasta, "rows", "--actors", "2",
+            "--batch", "64")
+    example.command.run(fasta, "-o", example.path("rows.tsv"), code=1)
+    rows = pyarrow.parquet.read_table(example.path("rows")).to_pylist()
+    found = {r["id"]: r["embedding"] and array.array("f", r["embedding"]) for r in rows}
+    with open(example.path("rows.tsv"), encoding="utf-8") as f:
+        cells = [line.rstrip("\n").split("\t") for line in f][1:]
+    assert len(rows) == len(cells) == 300, (len(rows), len(cells))
+    for cell in cells:
+        want = array.array("f", map(float, cell[4:])) if cell[2] == "ok" else None
+        assert found[cell[0]] == want, cell[:4]
+    assert all(bool(r["message"]) == (r["embedding"] is None) for r in rows)
+    print(f"ray: {len(rows)} rows of Parquet are equal to those of the command")
+
+
+def main(exe, root, engine, *more):
     with tempfile.TemporaryDirectory(prefix="bioinfer-scaling-") as folder:
-        {"snakemake": snakemake, "slurm": slurm}[engine](Example(exe, root, folder))
+        run = {"snakemake": snakemake, "slurm": slurm, "ray": ray}[engine]
+        run(Example(exe, root, folder), *more)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:])
