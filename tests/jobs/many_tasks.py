@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""many_tasks.py BIOINFER SOURCE_ROOT N [TASK ...] - memory of tasks over N records and over N / 4.
+
+Scores, designs and alignments as jobs (many.py has embeddings, many_variants.py variants). What may
+grow is 4 bytes a record of the journal, and what GROWTH says; every record must be in the output
+and in the manifest, in order. Records of scores and designs take milliseconds: they are N / 5. The
+full run, 10^6 records each: `many_tasks.py BIOINFER ROOT 5000000 score design`, and the same with
+1000000 align.
+"""
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import tasks
+from common import ACIDS
+
+SLACK = 8  # MiB: buffers and batches that few records do not fill
+GROWTH = {"score": 8, "align": 8, "design": 400}  # bytes a record; a design has a path of a file
+FEWER = {"score": 5, "align": 1, "design": 5}
+
+
+def write_fasta(path, n, seed):
+    rng = random.Random(seed)
+    with open(path, "w", encoding="ascii") as f:
+        for i in range(n):
+            f.write(f">r{i}\n{''.join(rng.choices(ACIDS, k=rng.randint(1, 6)))}\n")
+    return path
+
+
+def score(folder, n):
+    model = os.path.join(tasks.ROOT, tasks.MODEL)
+    fasta = write_fasta(os.path.join(folder, f"{n}.fasta"), n, 1)
+    return ["score", "esm2", fasta, "--weights", model]
+
+
+def align(folder, n):
+    return ["align", *(write_fasta(os.path.join(folder, f"{n}-{k}.fasta"), n, k) for k in (1, 2)),
+            "--block-pairs", "4096"]
+
+
+def design(folder, n):
+    """Backbones of four residues, under names that are one file each."""
+    path = os.path.join(folder, f"backbones-{n}")
+    os.mkdir(path)
+    one = os.path.join(folder, "one.pdb")
+    tasks.cut_structure("5L33.pdb", one, 3, 4)
+    for i in range(n):
+        os.link(one, os.path.join(path, f"r{i:07}.pdb"))
+    return ["proteinmpnn", path, "--num-seq", "1", "--seed", "5",
+            "--batch-tokens", "512"]
+
+
+def ids_of(task, n):
+    if task == "align":
+        return [f"{i}-{min(n, i + 4096) - 1}" for i in range(0, n, 4096)]
+    return [f"r{i:07}" if task == "design" else f"r{i}" for i in range(n)]
+
+
+def check(task, out, n):
+    with open(out + ".manifest.tsv", encoding="ascii") as f:
+        rows = [line.split("\t")[:4] for line in f][1:]
+    assert [r[1] for r in rows] == ids_of(task, n), (task, len(rows), rows[:2])
+    assert all(r[3] == "ok" for r in rows), [r for r in rows if r[3] != "ok"][:3]
+    with open(out, encoding="ascii") as f:
+        lines = sum(1 for _ in f)
+    assert lines >= n, (task, lines, n)  # a header line, or two lines of FASTA
+
+
+def peak(exe, args):
+    with subprocess.Popen([exe, *args, "--threads", "1", "--quiet"], stderr=subprocess.PIPE) as p:
+        words = p.stderr.read().decode(errors="replace")
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    assert p.returncode == 0, (args, p.returncode, words[-1000:])
+    return usage.ru_maxrss / 1024
+
+
+def main(exe, root, count, *names):
+    tasks.ROOT = os.path.abspath(root)
+    for task in names or GROWTH:
+        n = int(count) // FEWER[task]
+        with tempfile.TemporaryDirectory(prefix="bioinfer-many-") as folder:
+            peaks = []
+            for k in (n // 4, n):
+                out = os.path.join(folder, "out.fa" if task == "design" else "out.tsv")
+                begun = time.monotonic()
+                args = {"score": score, "align": align, "design": design}[task](folder, k)
+                peaks.append(peak(os.path.abspath(exe), [*args, "-o", out, "--resume"]))
+                check(task, out, k)
+            print(f"{task}: {peaks[0]:.1f} MiB over {n // 4} records, {peaks[1]:.1f} MiB over {n}, "
+                  f"{time.monotonic() - begun:.1f} s", flush=True)
+            if not os.environ.get("BIOINFER_SANITIZED"):  # which keeps what was freed
+                assert peaks[1] - peaks[0] < SLACK + GROWTH[task] * (n - n // 4) / 2**20, peaks
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
