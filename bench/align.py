@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
-"""Times alignment beside parasail, KSW2, WFA2 and edlib on one core, or on a GPU beside the CPU, and prints ratios.
+"""Times alignment beside parasail, KSW2, WFA2 and edlib on one core, or on a GPU beside the CPU.
 
   align.py --build BUILD [--quick] [--near] [--human MT-human.fa --orang MT-orang.fa]
   align.py --build BUILD --device cuda:0 [--pairs 1000000]
 
-BUILD: a meson build folder in which `ninja bench/align_peers bench/align_files cli/bioinfer` has run, with Debian's
-libparasail-dev, libminimap2-dev, libwfa2-dev and libedlib-dev installed for the contenders. Sequences are random, pairs related by 10 %
-substitutions; the cost of the whole matrix does not depend on them. A second table (--near: it alone) has DNA whose pairs differ by
-1, 5 and 30 %, 7 in 10 of it substitutions and the rest single bases more or less; its contenders run in turns, and a row's ratio is that of their
-fastest runs. Times on the CPU are those of the processor, one thread, after reading;
-every contender's sum of scores is compared with ours. Of parasail all of scan, striped and diag in 8 and 16 bits are
-measured, with and without CIGARs, and the best is printed. The two mitochondria are those of KSW2's test folder; without them a random pair of
-16.6 kb stands in.
+BUILD: a meson build folder in which `ninja bench/align_peers bench/align_files cli/bioinfer` has
+run, with Debian's libparasail-dev, libminimap2-dev, libwfa2-dev and libedlib-dev installed for the
+contenders. Sequences are random, pairs related by 10 % substitutions; the cost of the whole matrix
+does not depend on them. Times on the CPU are those of the processor, one thread, after reading;
+every contender's sum of scores is compared with ours. Of parasail all of scan, striped and diag in
+8 and 16 bits are measured, with and without CIGARs, and the best is printed. The two mitochondria
+are those of KSW2's test folder; without them a random pair of 16.6 kb stands in.
 
-On a GPU: `kernels` is their time by events, `call` the library call (codes, sorting, upload, kernels, download,
-CIGARs), `files` the command from FASTA files to TSV with the device open (bench/align_files), `command` that with the
-start of process and driver. All results are compared with the
-CPU's. Needs numpy.
+A second table (--near: it alone) has DNA whose pairs differ by 1, 5 and 30 %, 7 in 10 of it
+substitutions and the rest single bases more or less; its contenders run in turns, and a row's ratio
+is that of their fastest runs.
+
+On a GPU: `kernels` is their time by events, `call` the library call (codes, sorting, upload,
+kernels, download, CIGARs), `files` the command from FASTA files to TSV with the device open
+(bench/align_files), `command` that with the start of process and driver. All results are compared
+with the CPU's. Needs numpy.
 """
 import argparse
 import os
@@ -137,8 +140,9 @@ def make_near(folder, length, pairs, share):
 
 def near(args, folder):
     """Pairs that differ little, beside the aligners whose cost grows with the difference."""
-    print("microseconds a pair, one core, contenders in turns; ratio: the fastest of the others to bioinfer")
-    kinds = [("affine 0,-4,8,2", ("0,-4", "8", "2"), ["wfa2", "ksw2"], ["wfa2-cigar", "wfa2-low-cigar", "ksw2-cigar"]),
+    print("microseconds a pair, one core, in turns; ratio: the fastest of the others to bioinfer")
+    kinds = [("affine 0,-4,8,2", ("0,-4", "8", "2"), ["wfa2", "ksw2"],
+              ["wfa2-cigar", "wfa2-low-cigar", "ksw2-cigar"]),
              ("unit costs", ("0,-1", "1", "1"), ["edlib", "wfa2"], ["edlib-cigar", "wfa2-cigar"]),
              ("affine 5,-4,10,1", ("5,-4", "10", "1"), ["ksw2", "parasail-scan-16"], ["ksw2-cigar"])]
     for length in (256, 1000, 10000, 100000):
@@ -148,7 +152,8 @@ def near(args, folder):
             for name, scoring, score, cigar in kinds:
                 for ours, others in (("bioinfer", score), ("bioinfer-cigar", cigar)):
                     if length == 100000:  # their time or memory is that of the whole matrix
-                        others = [who for who in others if not who.startswith(("ksw2", "parasail"))
+                        others = [who for who in others
+                                  if not who.startswith(("ksw2", "parasail"))
                                   and (who != "wfa2-cigar" or share < .05)]
                     best = {}
                     for _ in range(args.repeat):
@@ -160,7 +165,8 @@ def near(args, folder):
                             (total == best[ours][1] or who.startswith("ksw2"))}
                     if not fair:
                         continue
-                    text = ["%s %.1f%s" % (who, 1e6 * s / pairs, "" if who == ours or who in fair else " (other scores)")
+                    text = ["%s %.1f%s" % (who, 1e6 * s / pairs,
+                                           "" if who == ours or who in fair else " (other scores)")
                             for who, (s, _) in best.items()]
                     print("%6d at %2.0f %%  %-17s " % (length, 100 * share, name), "  ".join(text),
                           "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)

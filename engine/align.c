@@ -300,6 +300,8 @@ int bi_aligner_fail(struct bioinfer_aligner *a, struct bioinfer_alignment *r, si
 static void count(const struct bioinfer_aligner *a, const struct bi_align_input *in,
                   struct bioinfer_alignment *r)
 {
+    const struct bi_wave_costs *w = &a->waves;
+    const bool alike = w->extend && !(a->used & ~w->letters); /* all matches are, all mismatches */
     int64_t i = r->query_begin, j = r->target_begin;
 
     for (size_t k = 0; k < r->n_cigar; k++) {
@@ -314,7 +316,9 @@ static void count(const struct bioinfer_aligner *a, const struct bi_align_input 
             r->gaps += n;
         } else {
             r->identities += op == BI_CIGAR_EQ ? n : 0;
-            for (int64_t x = 0; x < n; x++)
+            if (alike)
+                r->similarities += (op == BI_CIGAR_EQ ? w->match : w->other) > 0 ? n : 0;
+            for (int64_t x = 0; !alike && x < n; x++)
                 r->similarities += a->plan.scoring.score[in->query[i + x]][in->target[j + x]] > 0;
             i += n;
             j += n;

@@ -124,9 +124,16 @@ static int put_result(struct bioinfer_aligner *a, struct bi_align_worker *w, siz
 /* The time that a worker has for a pair; 0: none. */
 static double budget_of(struct bi_align_worker *w, double matrix)
 {
+    const double least = wave_cell * START_CELLS, most = most_share * matrix;
+    double budget;
+
     w->share = w->share < least_share ? least_share : w->share;
+    budget = w->share * matrix > least ? w->share * matrix : least;
     w->credit += earned * matrix;
-    return w->credit < w->share * matrix ? 0 : w->share * matrix;
+    if (w->credit < budget || budget > most)
+        return 0;
+    budget = w->credit / 4 > budget ? w->credit / 4 : budget; /* earlier pairs saved that much */
+    return budget < most ? budget : most;
 }
 
 /* Tries the pair at place i; whether it has a result. Without memory for an attempt it goes the
@@ -143,7 +150,7 @@ static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, si
     int64_t low = 0, high = 0;
     enum way way;
 
-    if (budget < wave_cell * START_CELLS || !is_fit(a, in) ||
+    if (budget == 0 || !is_fit(a, in) ||
         (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
         return false;
     int st = try_wave(a, w->wave, in, (int64_t)(budget / wave_cell), matrix, &way, &low, &high,

@@ -81,6 +81,7 @@ void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *
     c->extend = (int32_t)(extend / unit);
     c->unit = (int32_t)unit;
     c->match = match;
+    c->other = mismatch;
     c->most = c->open > c->mismatch ? c->open : c->mismatch;
 }
 

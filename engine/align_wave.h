@@ -11,7 +11,7 @@
 
 struct bi_wave_costs {
     int32_t mismatch, open, extend; /* 0: scores are not of that kind */
-    int32_t unit, match;            /* P in points: unit P; S */
+    int32_t unit, match, other;     /* P in points: unit P; S, X */
     uint32_t letters;               /* a bit for each code that pairs may have */
     int32_t most;                   /* the larger of mismatch and open */
 };
