@@ -15,7 +15,7 @@ from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Mi
                       OutOfMemory, RecordError, Status, Unsupported)
 from ._model import Model, new_context
 from ._model import open_model as open
-from ._results import Design, Embedding, Result, Results, Score, Tracks
+from ._results import Affinity, Design, Embedding, Result, Results, Score, Tracks
 from ._sources import read_fasta
 
 __version__: str = _core.version()
@@ -61,7 +61,8 @@ def _all(get: Any) -> List[Any]:
     return found
 
 
-__all__ = ["Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding", "Error",
-           "Forked", "InvalidArgument", "Misuse", "Model", "NotFound", "OutOfMemory", "RecordError",
-           "Result", "Results", "Score", "Status", "Tracks", "Unsupported", "align", "devices",
-           "families", "info", "matrices", "open", "read_fasta"]
+__all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
+           "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NotFound",
+           "OutOfMemory", "RecordError", "Result", "Results", "Score", "Status",
+           "Tracks", "Unsupported", "align", "devices", "families", "info", "matrices",
+           "open", "read_fasta"]

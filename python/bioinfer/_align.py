@@ -1,11 +1,14 @@
 """Exact pairwise alignment."""
+import collections
+import itertools
 import os
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, NamedTuple, Optional, Tuple, Union
 
 from . import _core
-from ._errors import RecordError, Status, error_of
+from ._errors import InvalidArgument, Status, error_of
 from ._model import choice, chosen, new_context
-from ._sources import Pace, record_of
+from ._results import Results
+from ._sources import record_of
 
 MODES = {"global": 0, "ends-free": 15}
 TIES = {"parasail": 0, "emboss": 1, "wfa": 2}
@@ -57,16 +60,29 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
                      mismatch=mismatch, free_ends=choice("mode", mode, MODES),
                      ties=choice("ties", ties, TIES), traceback=int(traceback), device=device,
                      **params)
-    aligner = _core.Aligner(_context(threads), options)
-    single_query, single_target = _is_one(queries), _is_one(targets)
-    if single_query and single_target:
-        found = next(_run(aligner, _pairs([queries], [targets])))
-        if found.status:
-            raise error_of(found.status, found.message)
+    one_query, one_target = _is_one(queries), _is_one(targets)
+    pairs = _Pairs([queries] if one_query and one_target else queries, one_query and not one_target,
+                   [targets] if one_query and one_target else targets, one_target and not one_query)
+    found = _run(_Aligner(_context(threads), options), pairs)
+    if not (one_query and one_target):
         return found
-    if single_query:
-        return _run(aligner, _pairs(_same(queries), targets))
-    return _run(aligner, _pairs(queries, _same(targets) if single_target else targets))
+    alignment = next(found)
+    if alignment.status:
+        raise error_of(alignment.status, alignment.message)
+    return alignment
+
+
+class _Aligner:
+    """The task of one call, as Results asks a model for it."""
+
+    def __init__(self, context: "_core.Context", options: Dict[str, Any]):
+        self._context, self._task = context, _core.Task(context, None, "align", options)
+
+    def _take(self, key: Any, name: str, params: Dict[str, Any]) -> "_core.Task":
+        return self._task
+
+    def _give(self, key: Any, task: "_core.Task") -> None:
+        pass
 
 
 def _context(threads: int) -> "_core.Context":
@@ -82,61 +98,36 @@ def _is_one(sequences: Any) -> bool:
         all(isinstance(part, str) for part in sequences))
 
 
-def _same(sequence: Any) -> Iterator[Any]:
-    while True:
-        yield sequence
+class _Pairs:
+    """Records of pairs, and the targets' ids of those that no result has come for."""
 
+    def __init__(self, queries: Any, same_query: bool, targets: Any, same_target: bool):
+        self.first = itertools.repeat(queries) if same_query else iter(queries)
+        self.second = itertools.repeat(targets) if same_target else iter(targets)
+        self.endless = same_query or same_target
+        self.targets: Deque[str] = collections.deque()
 
-def _letters(item: Any, ordinal: int) -> Tuple[str, bytes]:
-    name, sequence = record_of(item, ordinal)[:2]
-    if isinstance(sequence, str):
-        sequence = sequence.encode("utf-8", "surrogateescape")
-    return name, sequence
+    def __iter__(self) -> Iterator[Tuple[str, Any, Dict[str, Any]]]:
+        for ordinal in itertools.count():
+            query, target = next(self.first, _END), next(self.second, _END)
+            if query is _END or target is _END:
+                if query is not target and not self.endless:
+                    short = "queries" if query is _END else "targets"
+                    raise InvalidArgument(f"align: there are fewer {short}",
+                                          Status.INVALID_ARGUMENT)
+                return
+            query_id, letters = record_of(query, ordinal)[:2]
+            target_id, others = record_of(target, ordinal)[:2]
+            self.targets.append(target_id)
+            yield query_id, letters, {"target": others}
 
 
 _END = object()
 
 
-def _pairs(queries: Iterable[Any], targets: Iterable[Any],
-           ) -> Iterator[Tuple[str, str, Tuple[bytes, bytes]]]:
-    endless = (type(_same(None)),)
-    first, second = iter(queries), iter(targets)
-    ordinal = 0
-    while True:
-        query, target = next(first, _END), next(second, _END)
-        if query is _END or target is _END:
-            short = "queries" if query is _END else "targets"
-            if (query is _END) != (target is _END) and not isinstance(queries, endless) and \
-                    not isinstance(targets, endless):
-                raise RecordError(f"align: fewer {short} than the other sequences",
-                                  Status.INVALID_ARGUMENT)
-            return
-        query_id, query_letters = _letters(query, ordinal)
-        target_id, target_letters = _letters(target, ordinal)
-        yield query_id, target_id, (query_letters, target_letters)
-        ordinal += 1
+def _run(aligner: _Aligner, pairs: _Pairs) -> Iterator[Alignment]:
+    def make(raw: Tuple[Any, ...]) -> Any:
+        values = raw[15] or (0,) * 9 + (None, False)
+        return Alignment(raw[1], pairs.targets.popleft(), raw[3], raw[4], *values)
 
-
-def _run(aligner: "_core.Aligner", pairs: Iterable[Tuple[str, str, Tuple[bytes, bytes]]],
-         ) -> Iterator[Alignment]:
-    pace = Pace(1 << 14, 1 << 28)
-    names: List[Tuple[str, str]] = []
-    waiting: List[Tuple[bytes, bytes]] = []
-    letters = 0
-
-    def results() -> Iterator[Alignment]:
-        pace.start()
-        tuples = aligner.run(waiting)
-        pace.done(letters, 64 * len(waiting))
-        for (query, target), values in zip(names, tuples):
-            yield Alignment(query, target, *values[:12], bool(values[12]))
-
-    for query, target, pair in pairs:
-        names.append((query, target))
-        waiting.append(pair)
-        letters += len(pair[0]) + len(pair[1])
-        if letters >= pace.residues:
-            yield from results()
-            names, waiting, letters = [], [], 0
-    if waiting:
-        yield from results()
+    return iter(Results(aligner, "align", {}, pairs, make, True, start_residues=1 << 14))

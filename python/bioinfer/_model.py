@@ -3,15 +3,16 @@ import logging
 import os
 import threading
 from types import TracebackType
-from typing import (Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Type,
-                    Union)
+from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence,
+                    Tuple, Type, Union)
 
 import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument, Misuse, Status
-from ._results import Design, Embedding, Progress, Result, Results, Score, Tracks, task_key
-from ._sources import Sequences, is_path, read_fasta, record_of, structures
+from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
+                       task_key)
+from ._sources import (Sequences, is_path, ligands, named_text, read_fasta, record_of, structures)
 
 log = logging.getLogger("bioinfer")
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
@@ -111,7 +112,7 @@ class Model:
             waiting = self._idle.get(key)
             if waiting:
                 return waiting.pop()
-        return _core.Task(model, name, params)
+        return _core.Task(self._context, model, name, params)
 
     def _give(self, key: Any, task: "_core.Task") -> None:
         with self._lock:
@@ -252,7 +253,7 @@ class Model:
             wanted = mutations.get(name, ()) if isinstance(mutations, Mapping) else mutations
             positions = sorted({position for mutation in wanted
                                 for position in _core.mutation_positions(mutation, offset)})
-            yield name, sequence, positions
+            yield name, sequence, {"positions": positions}
 
     def tracks(self, windows: Sequences, *, head: Optional[str] = None,
                tracks: Optional[Sequence[int]] = None, shifts: Optional[Sequence[int]] = None,
@@ -261,7 +262,7 @@ class Model:
                max_bytes: int = 1 << 28) -> "Results[Tracks]":
         """Tracks [bins, tracks] of windows of DNA, which have the length that `tracks_info()` says.
 
-        A window may be a tuple (id, bases, None, changes): each change (first, bases) makes
+        A window may be a tuple (id, bases, {"changes": changes}): each change (first, bases) makes
         another window, whose tracks are in `result.changed`.
         """
         return Results(self, "tracks", self._tracks_params(head, tracks, shifts, reverse_complement,
@@ -294,23 +295,41 @@ class Model:
         """Sequences for protein structures: `n` for each structure and temperature, and the native
         one with its score. `source` is the path of a PDB or mmCIF file or of a folder, or an
         iterable of paths and of pairs (id, text). Further options are the fields of
-        bioinfer_design_params."""
+        bioinfer_design_params; those that take a text (`fixed_json` ...) take a path, a pair (name,
+        text), or values that become JSON."""
         temperatures = (temperature,) if isinstance(temperature, (int, float)) else temperature
+        for name, value in params.items():
+            if value is not None and (name == "sequences" or name.endswith("_json")):
+                params[name] = named_text(value)
         params = chosen(n_sequences=n, temperatures=tuple(map(float, temperatures)), seed=seed,
                         mode=choice("mode", mode, MODES), rng=choice("rng", rng, RNGS),
                         chains=chains, omit_aa=omit_aa, homooligomer=int(homooligomer), **params)
-        return Results(self, "design", params, _Lazy(source), Design, True, progress, 1 << 28,
-                       1 << 18)
+        return Results(self, "design", params, _Lazy(structures, source), Design, True,
+                       progress, 1 << 28, 1 << 18)
+
+    def affinity(self, source: Any, receptor: Union[str, "os.PathLike[str]", None] = None, *,
+                 pocket: Optional[int] = None, drop_unknown: bool = False,
+                 progress: Optional[Progress] = None) -> "Results[Affinity]":
+        """Binding energies of ligands in their poses beside a receptor (PDB or mmCIF).
+
+        `source` is the path of a file of molecules (SDF, MOL2, PDB), or an iterable of pairs (id,
+        text); with tuples (id, text, {"receptor": path}) each brings a receptor of its own.
+        """
+        params = chosen(receptor=None if receptor is None else os.fspath(receptor), pocket=pocket,
+                        drop_unknown=int(drop_unknown))
+        return Results(self, "affinity", params,
+                       _Lazy(lambda what: ligands(self._context, what), source), Affinity, True,
+                       progress, 1 << 28, 1 << 18)
 
 
 class _Lazy:
-    """Structures of a source, read again by each iteration."""
+    """Records that a function reads from a source, again for each iteration."""
 
-    def __init__(self, source: Any):
-        self.source = source
+    def __init__(self, read: Callable[[Any], Iterator[Any]], source: Any):
+        self.read, self.source = read, source
 
-    def __iter__(self) -> Iterator[Tuple[str, bytes]]:
-        return structures(self.source)
+    def __iter__(self) -> Iterator[Any]:
+        return self.read(self.source)
 
 
 def open_model(weights: Union[str, "os.PathLike[str]", None] = None, *,

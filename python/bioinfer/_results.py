@@ -33,11 +33,11 @@ class Result(collections.abc.Mapping):
 
     def __init__(self, raw: Tuple[Any, ...]):
         (self.ordinal, self.id, self.length, self.status, self.message, self.description,
-         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers) = raw
+         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, _, _) = raw
         self._raw = raw
         self.arrays: Dict[Key, "np.ndarray"] = {}
         for kind, layer, values, shape in arrays:
-            key = kind if n_layers <= 1 or layer < 0 else (kind, layer)
+            key = kind if n_layers <= 1 or layer is None else (kind, layer)
             self.arrays[key] = np.frombuffer(values, F32).reshape(shape)
         if self.status:
             self.status = Status(self.status)
@@ -194,6 +194,23 @@ class Design(Result):
 
 
 R = TypeVar("R", bound=Result)
+
+
+class Affinity(Result):
+    """The estimated binding energy of one ligand in its pose."""
+
+    __slots__ = ("energy", "n_pairs", "n_atoms", "n_pocket_atoms", "n_pocket_residues", "distance")
+
+    def __init__(self, raw: Tuple[Any, ...]):
+        super().__init__(raw)
+        nan = float("nan")
+        (self.energy, self.n_pairs, self.n_atoms, self.n_pocket_atoms, self.n_pocket_residues,
+         self.distance) = raw[16] or (nan, 0, 0, 0, 0, nan)
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row.update({name: getattr(self, name) for name in Affinity.__slots__})
+        return row
 
 
 def task_key(task: str, params: Dict[str, Any]) -> Any:

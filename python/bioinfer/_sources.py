@@ -1,5 +1,6 @@
 """Where records come from: paths, sequences in Python, structures; in blocks a task can take."""
 import collections.abc
+import json
 import os
 import time
 from typing import Any, Iterable, Iterator, List, Mapping, Tuple, Union
@@ -109,6 +110,28 @@ def read_fasta(path: Union[str, "os.PathLike[str]"]) -> Iterator[Tuple[str, str]
                 raise error_of(status, message)
             yield name, records.sequence(i).decode("ascii")
         records = reader.next()
+
+
+def ligands(context: "_core.Context", source: Any) -> Iterator[Any]:
+    """Molecules of a file (SDF, MOL2, PDB; plain or gzip), or pairs (id, text) as they are."""
+    if not is_path(source):
+        yield from source
+        return
+    reader = _core.Ligands(context, os.fspath(source))
+    record = reader.next()
+    while record is not None:
+        yield record
+        record = reader.next()
+
+
+def named_text(value: Any) -> Tuple[str, bytes]:
+    """(name, text) of a side input: the path of a file, such a pair, or values for JSON."""
+    if isinstance(value, tuple):
+        return value
+    if is_path(value):
+        with open(value, "rb") as file:
+            return os.fspath(value), file.read()
+    return "values given", json.dumps(value).encode()
 
 
 STRUCTURES = (".pdb", ".cif", ".mmcif", ".ent", ".pdb.gz", ".cif.gz", ".mmcif.gz", ".ent.gz")

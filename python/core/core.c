@@ -18,6 +18,14 @@ void core_free(PyObject *object)
     Py_DECREF(type);
 }
 
+void *core_zalloc(size_t n, size_t size)
+{
+    void *memory = NULL;
+    if (n < (size_t)PY_SSIZE_T_MAX / size - 1)
+        memory = PyMem_Malloc((n ? n : 1) * size);
+    return memory ? memset(memory, 0, (n ? n : 1) * size) : NULL;
+}
+
 PyObject *core_raise(int status, const struct bioinfer_error *err)
 {
     const char *text = err && *err->text ? err->text : bioinfer_status_name(status);
@@ -207,7 +215,7 @@ PyMODINIT_FUNC PyInit__core(void)
     if (module && add(module, "Context", core_context_make()) &&
         add(module, "Model", core_model_make()) && add(module, "Records", core_records_make()) &&
         add(module, "Reader", core_reader_make()) && add(module, "Task", core_task_make()) &&
-        add(module, "Aligner", core_aligner_make()) && add(module, "STATUSES", statuses()))
+        add(module, "Ligands", core_ligands_make()) && add(module, "STATUSES", statuses()))
         return module;
     Py_XDECREF(module);
     return NULL;

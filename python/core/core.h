@@ -21,19 +21,22 @@
 #define CORE_COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct core_context {
-    PyObject_HEAD bioinfer_context *context;
+    PyObject ob_base;
+    bioinfer_context *context;
     PyObject *log; /* called with (level, text); NULL = silent */
     pid_t pid;     /* the process that made it */
 };
 
 struct core_model {
-    PyObject_HEAD bioinfer_model *model;
+    PyObject ob_base;
+    bioinfer_model *model;
     struct core_context *context;
 };
 
 /* Records in memory that a task can take, from one of two places. */
 struct core_records {
-    PyObject_HEAD struct core_context *context;
+    PyObject ob_base;
+    struct core_context *context;
     struct bioinfer_records *block; /* a reader's, or */
     struct bioinfer_record *own;    /* n, made from Python values, */
     char **texts;                   /* blocks of memory with their texts, n */
@@ -49,12 +52,15 @@ PyObject *core_model_make(void);
 PyObject *core_task_make(void);
 PyObject *core_records_make(void);
 PyObject *core_reader_make(void);
-PyObject *core_aligner_make(void);
+PyObject *core_ligands_make(void);
 
 /* Makes an object of zeros of a type of this module; NULL with an exception set. */
 void *core_alloc(PyTypeObject *type);
 /* Ends one: the last call of its dealloc. */
 void core_free(PyObject *object);
+/* Gives n zeroed elements, at least 1, for PyMem_Free(); NULL without an exception. PyMem_Calloc()
+ * is not in the headers of 3.9's limited API. */
+void *core_zalloc(size_t n, size_t size);
 /* Sets the exception of a status (its class is told by bioinfer._errors) and returns NULL. */
 PyObject *core_raise(int status, const struct bioinfer_error *err);
 /* Gives str or bytes as new bytes, str in UTF-8 with bytes of the file system kept. NULL with an
@@ -81,8 +87,10 @@ struct core_field {
         CORE_UINT64,
         CORE_DOUBLE,
         CORE_TEXT,
+        CORE_NAMED, /* (name, text): a struct bioinfer_text */
         CORE_INTS,
-        CORE_DOUBLES
+        CORE_DOUBLES,
+        CORE_TEXTS
     } kind;
     size_t offset, count_offset; /* lists: where the int is that counts them */
 };
@@ -97,14 +105,15 @@ struct core_params {
  * appended to the list `keep`. NULL with an exception set. */
 void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *keep);
 
-extern const struct core_params core_model_params, core_context_params, core_align_params;
+extern const struct core_params core_model_params, core_context_params;
 
 /* A task as bioinfer.h has it: the call that opens it and its parameters. */
 struct core_task_def {
     const struct core_params params; /* the name is the task's */
-    size_t progress, progress_user;  /* offsets of the callback and its user */
-    int (*open)(bioinfer_task **out, const struct core_model *model, const void *params,
-                struct bioinfer_error *err);
+    size_t progress, progress_user;  /* offsets of the callback and its user; 0 = it has none */
+    bool no_model;                   /* a task of the context alone */
+    int (*open)(bioinfer_task **out, bioinfer_context *context, const bioinfer_model *model,
+                const void *params, struct bioinfer_error *err);
 };
 /* NULL with an exception set: there is no such task. */
 const struct core_task_def *core_task_find(const char *name);
@@ -113,9 +122,5 @@ const struct core_task_def *core_task_find(const char *name);
 
 /* Gives a result as a tuple; the layout is in python/bioinfer/_results.py. */
 PyObject *core_result(const struct bioinfer_result *result);
-/* Gives an alignment as a tuple, its CIGAR as str or None. */
-PyObject *core_alignment(const struct bioinfer_alignment *alignment);
-/* Gives n values of `size` bytes as a bytearray, for numpy.frombuffer(); None for NULL. */
-PyObject *core_values(const void *values, size_t n, size_t size);
 
 #endif

@@ -21,7 +21,8 @@ static const struct core_field model_fields[] = {
     F(family, CORE_TEXT), F(device, CORE_TEXT), F(precision, CORE_TEXT),
     F(check_weights, CORE_INT), F(strict_pickle, CORE_INT), F(verify, CORE_INT),
     F(window, CORE_INT64), F(positions, CORE_TEXT), F(head, CORE_TEXT),
-    F(rope_frequencies, CORE_TEXT), F(adapter, CORE_TEXT), END
+    F(rope_frequencies, CORE_TEXT), F(adapter, CORE_TEXT),
+    LIST(bioinfer_model_params, ensemble, CORE_TEXTS, n_ensemble), END
 #undef F
 };
 
@@ -52,17 +53,24 @@ static const struct core_field tracks_fields[] = {
 static const struct core_field design_fields[] = {
 #define F(name, kind) FIELD(bioinfer_design_params, name, kind)
     F(mode, CORE_INT), F(rng, CORE_INT), F(seed, CORE_UINT64), F(rng_skip, CORE_INT64),
-    F(n_sequences, CORE_INT), F(per_draw, CORE_INT),
+    F(no_rng_skip, CORE_INT), F(n_sequences, CORE_INT), F(per_draw, CORE_INT),
     LIST(bioinfer_design_params, temperatures, CORE_DOUBLES, n_temperatures),
-    F(backbone_noise, CORE_DOUBLE), F(chains, CORE_TEXT), F(chains_file, CORE_TEXT),
-    F(fixed_file, CORE_TEXT), F(tied_file, CORE_TEXT), F(omit_file, CORE_TEXT),
-    F(bias_file, CORE_TEXT), F(bias_residue_file, CORE_TEXT), F(pssm_file, CORE_TEXT),
+    F(backbone_noise, CORE_DOUBLE), F(chains, CORE_TEXT), F(chains_json, CORE_NAMED),
+    F(fixed_json, CORE_NAMED), F(tied_json, CORE_NAMED), F(omit_json, CORE_NAMED),
+    F(bias_json, CORE_NAMED), F(bias_residue_json, CORE_NAMED), F(pssm_json, CORE_NAMED),
     F(homooligomer, CORE_INT), F(omit_aa, CORE_TEXT), F(pssm_multi, CORE_DOUBLE),
     F(pssm_threshold, CORE_DOUBLE), F(pssm_bias, CORE_INT), F(pssm_log_odds, CORE_INT),
-    F(sequences, CORE_TEXT), F(buried, CORE_TEXT), F(interface_, CORE_TEXT),
+    F(sequences, CORE_NAMED), F(buried, CORE_TEXT), F(interface_, CORE_TEXT),
     F(transmembrane, CORE_INT), F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64),
     F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(no_ligand, CORE_INT),
     F(side_chains, CORE_INT), END
+#undef F
+};
+
+static const struct core_field affinity_fields[] = {
+#define F(name, kind) FIELD(bioinfer_affinity_params, name, kind)
+    F(receptor, CORE_TEXT), F(pocket, CORE_INT), F(drop_unknown, CORE_INT),
+    F(tokens_at_once, CORE_INT64), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), END
 #undef F
 };
 
@@ -80,29 +88,39 @@ const struct core_params core_context_params = {"context", sizeof(struct bioinfe
                                                 context_fields};
 const struct core_params core_model_params = {"model", sizeof(struct bioinfer_model_params),
                                               model_fields};
-const struct core_params core_align_params = {"align", sizeof(struct bioinfer_align_params),
-                                              align_fields};
 
 /* ---- tasks ---- */
 
 #define OPEN(name)                                                                                 \
-    static int open_##name(bioinfer_task **out, const struct core_model *model,                    \
-                           const void *params, struct bioinfer_error *err)                         \
+    static int open_##name(bioinfer_task **out, bioinfer_context *context,                         \
+                           const bioinfer_model *model, const void *params,                        \
+                           struct bioinfer_error *err)                                             \
     {                                                                                              \
-        return bioinfer_##name##_open(out, model->model, params, err);                             \
+        (void)context;                                                                             \
+        return bioinfer_##name##_open(out, model, params, err);                                    \
     }
+#define PARAMS(name) {#name, sizeof(struct bioinfer_##name##_params), name##_fields}
 #define TASK(name)                                                                                 \
-    {{#name, sizeof(struct bioinfer_##name##_params), name##_fields},                              \
-     offsetof(struct bioinfer_##name##_params, progress),                                          \
-     offsetof(struct bioinfer_##name##_params, progress_user),                                     \
-     open_##name}
+    {PARAMS(name), offsetof(struct bioinfer_##name##_params, progress),                            \
+     offsetof(struct bioinfer_##name##_params, progress_user), false, open_##name}
 
 OPEN(embed)
 OPEN(score)
 OPEN(tracks)
 OPEN(design)
+OPEN(affinity)
 
-static const struct core_task_def tasks[] = {TASK(embed), TASK(score), TASK(tracks), TASK(design)};
+static int open_align(bioinfer_task **out, bioinfer_context *context, const bioinfer_model *model,
+                      const void *params, struct bioinfer_error *err)
+{
+    (void)model;
+    return bioinfer_align_open(out, context, params, err);
+}
+
+static const struct core_task_def tasks[] = {
+    TASK(embed),  TASK(score),    TASK(tracks),
+    TASK(design), TASK(affinity), {PARAMS(align), 0, 0, true, open_align},
+};
 
 const struct core_task_def *core_task_find(const char *name)
 {
@@ -115,10 +133,31 @@ const struct core_task_def *core_task_find(const char *name)
 
 /* ---- values ---- */
 
-/* Stores the int or float values of a sequence as an array that the struct points to. */
+/* Gives a list's value, from a sequence, as element i of an array. */
+static void set_item(void *array, Py_ssize_t i, const struct core_field *field, PyObject *item,
+                     PyObject *keep)
+{
+    if (field->kind == CORE_INTS) {
+        long number = PyLong_AsLong(item);
+        if (number < INT32_MIN || number > INT32_MAX)
+            PyErr_Format(PyExc_OverflowError, "%s: %ld does not fit", field->name, number);
+        ((int *)array)[i] = (int)number;
+    } else if (field->kind == CORE_DOUBLES) {
+        ((double *)array)[i] = PyFloat_AsDouble(item);
+    } else {
+        PyObject *bytes = core_bytes(item);
+        if (bytes && !PyBytes_AsStringAndSize(bytes, &((char **)array)[i], NULL))
+            PyList_Append(keep, bytes);
+        Py_XDECREF(bytes);
+    }
+}
+
+/* Stores the values of a sequence as an array that the struct points to. */
 static bool set_list(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
 {
-    const size_t size = field->kind == CORE_INTS ? sizeof(int) : sizeof(double);
+    const size_t size = field->kind == CORE_INTS      ? sizeof(int)
+                        : field->kind == CORE_DOUBLES ? sizeof(double)
+                                                      : sizeof(char *);
     Py_ssize_t n = PySequence_Size(value);
     PyObject *memory;
     void *array;
@@ -134,14 +173,8 @@ static bool set_list(char *params, const struct core_field *field, PyObject *val
     array = PyByteArray_AsString(memory);
     for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
         PyObject *item = PySequence_GetItem(value, i);
-        if (item && field->kind == CORE_INTS) {
-            long number = PyLong_AsLong(item);
-            if (number < INT32_MIN || number > INT32_MAX)
-                PyErr_Format(PyExc_OverflowError, "%s: %ld does not fit", field->name, number);
-            ((int *)array)[i] = (int)number;
-        } else if (item) {
-            ((double *)array)[i] = PyFloat_AsDouble(item);
-        }
+        if (item)
+            set_item(array, i, field, item, keep);
         Py_XDECREF(item);
     }
     ok = !PyErr_Occurred() && !PyList_Append(keep, memory);
@@ -150,6 +183,30 @@ static bool set_list(char *params, const struct core_field *field, PyObject *val
         *(int *)(void *)(params + field->count_offset) = (int)n;
     }
     Py_DECREF(memory);
+    return ok;
+}
+
+/* Stores (name, text) as a struct bioinfer_text that the struct points to. */
+static bool set_named(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
+{
+    PyObject *name, *text, *name_bytes = NULL, *bytes = NULL, *memory = NULL;
+    struct bioinfer_text *named;
+    char *start, *words;
+    Py_ssize_t length;
+    bool ok = PyArg_ParseTuple(value, "OO", &name, &text) && (name_bytes = core_bytes(name)) &&
+              (bytes = core_bytes(text)) && !PyBytes_AsStringAndSize(name_bytes, &start, NULL) &&
+              !PyBytes_AsStringAndSize(bytes, &words, &length) &&
+              (memory = PyByteArray_FromStringAndSize(NULL, sizeof *named)) &&
+              !PyList_Append(keep, memory) && !PyList_Append(keep, name_bytes) &&
+              !PyList_Append(keep, bytes);
+    if (ok) {
+        named = (void *)PyByteArray_AsString(memory);
+        *named = (struct bioinfer_text){start, words, (size_t)length};
+        memcpy(params + field->offset, &named, sizeof named);
+    }
+    Py_XDECREF(memory);
+    Py_XDECREF(bytes);
+    Py_XDECREF(name_bytes);
     return ok;
 }
 
@@ -192,8 +249,11 @@ static bool set_field(char *params, const struct core_field *field, PyObject *va
         break;
     case CORE_TEXT:
         return set_text(params, field, value, keep);
+    case CORE_NAMED:
+        return set_named(params, field, value, keep);
     case CORE_INTS:
     case CORE_DOUBLES:
+    case CORE_TEXTS:
         return set_list(params, field, value, keep);
     }
     return !PyErr_Occurred();
@@ -201,7 +261,7 @@ static bool set_field(char *params, const struct core_field *field, PyObject *va
 
 void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *keep)
 {
-    char *params = PyMem_Calloc(1, def->size);
+    char *params = core_zalloc(1, def->size);
     PyObject *key, *value;
     Py_ssize_t at = 0;
     bool ok = params != NULL;

@@ -146,15 +146,63 @@ static bool set_changes(struct bioinfer_record *r, PyObject *values, PyObject *k
     return true;
 }
 
-/* Fills record i from (id, sequence, positions or None, changes or None, skip). */
+/* Points *to at the text of a value, which `keep` holds. */
+static bool keep_text(const char **to, size_t *length, PyObject *value, PyObject *keep)
+{
+    PyObject *bytes = core_bytes(value);
+    char *text = NULL;
+    Py_ssize_t n = 0;
+    /* without a length NUL bytes inside are an error */
+    bool ok = bytes && !PyBytes_AsStringAndSize(bytes, &text, length ? &n : NULL) &&
+              !PyList_Append(keep, bytes);
+    *to = text;
+    if (length)
+        *length = (size_t)n;
+    Py_XDECREF(bytes);
+    return ok;
+}
+
+/* Sets what some task takes besides a sequence. */
+static bool set_extra(struct bioinfer_record *r, const char *name, PyObject *value, PyObject *keep)
+{
+    if (!strcmp(name, "positions"))
+        return set_positions(r, value, keep);
+    if (!strcmp(name, "changes"))
+        return set_changes(r, value, keep);
+    if (!strcmp(name, "skip"))
+        return (r->skip = PyObject_IsTrue(value)) >= 0;
+    if (!strcmp(name, "target"))
+        return keep_text(&r->target, &r->target_length, value, keep);
+    if (!strcmp(name, "receptor"))
+        return keep_text(&r->receptor, NULL, value, keep);
+    if (!strcmp(name, "file"))
+        return keep_text(&r->file, NULL, value, keep);
+    if (!strcmp(name, "number") || !strcmp(name, "line")) {
+        uint64_t number = PyLong_AsUnsignedLongLong(value);
+        *(strcmp(name, "line") ? &r->number : &r->line) = number;
+        return !PyErr_Occurred();
+    }
+    PyErr_Format(PyExc_TypeError, "a record has no '%s'", name);
+    return false;
+}
+
+/* Fills record i from (id, sequence) or (id, sequence, {name: value}). */
 static bool set_record(struct core_records *self, size_t i, PyObject *item, bool raw)
 {
     struct bioinfer_record *r = &self->own[i];
-    PyObject *id, *sequence, *positions = Py_None, *changes = Py_None;
-    return PyArg_ParseTuple(item, "OO|OOp", &id, &sequence, &positions, &changes, &r->skip) &&
-           set_texts(r, &self->texts[i], id, sequence, raw) &&
-           (positions == Py_None || set_positions(r, positions, self->keep)) &&
-           (changes == Py_None || set_changes(r, changes, self->keep));
+    PyObject *id, *sequence, *extras = NULL, *key, *value;
+    Py_ssize_t at = 0;
+    if (!PyArg_ParseTuple(item, "OO|O!", &id, &sequence, &PyDict_Type, &extras) ||
+        !set_texts(r, &self->texts[i], id, sequence, raw))
+        return false;
+    while (extras && PyDict_Next(extras, &at, &key, &value)) {
+        PyObject *name = core_bytes(key);
+        bool ok = name && set_extra(r, PyBytes_AsString(name), value, self->keep);
+        Py_XDECREF(name);
+        if (!ok)
+            return false;
+    }
+    return true;
 }
 
 static struct core_records *records_alloc(struct core_context *context)
@@ -182,8 +230,8 @@ static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         !(self = records_alloc(context)))
         return NULL;
     self->n = (size_t)PyList_Size(items);
-    self->own = PyMem_Calloc(self->n + 1, sizeof *self->own);
-    self->texts = PyMem_Calloc(self->n + 1, sizeof *self->texts);
+    self->own = core_zalloc(self->n + 1, sizeof *self->own);
+    self->texts = core_zalloc(self->n + 1, sizeof *self->texts);
     self->keep = PyList_New(0);
     self->records = self->own;
     if (!self->own || !self->texts || !self->keep) {
@@ -291,7 +339,8 @@ PyObject *core_records_make(void)
 /* ---- files -------------------------------------------------------------------- */
 
 struct core_reader {
-    PyObject_HEAD struct core_context *context;
+    PyObject ob_base;
+    struct core_context *context;
     bioinfer_reader *reader;
     bool busy; /* a thread reads without the lock */
 };
@@ -390,6 +439,86 @@ PyObject *core_reader_make(void)
         {0, NULL},
     };
     static PyType_Spec spec = {"bioinfer._core.Reader", sizeof(struct core_reader), 0,
+                               Py_TPFLAGS_DEFAULT, slots};
+    return PyType_FromSpec(&spec);
+}
+
+/* ---- molecules ------------------------------------------------------------------ */
+
+struct core_ligands {
+    PyObject ob_base;
+    struct core_context *context;
+    bioinfer_ligands *ligands;
+};
+
+/* Ligands(context, path) */
+static PyObject *ligands_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    struct bioinfer_error err = {0};
+    struct core_context *context;
+    struct core_ligands *self = NULL;
+    PyObject *path, *bytes;
+    char *name;
+    int st;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!O", core_context_type, &context, &path) ||
+        !(bytes = core_bytes(path)))
+        return NULL;
+    if (!PyBytes_AsStringAndSize(bytes, &name, NULL) && (self = core_alloc(type))) {
+        Py_INCREF(context);
+        self->context = context;
+        if ((st = bioinfer_ligands_open(&self->ligands, context->context, name, &err))) {
+            core_raise(st, &err);
+            Py_CLEAR(self);
+        }
+    }
+    Py_DECREF(bytes);
+    return (PyObject *)self;
+}
+
+static void ligands_dealloc(PyObject *object)
+{
+    struct core_ligands *self = (struct core_ligands *)object;
+    bioinfer_ligands_close(&self->ligands);
+    Py_XDECREF(self->context);
+    core_free(object);
+}
+
+/* next() -> (id, text, {"file", "number", "line"}), or None at the end. It keeps the lock, and so
+ * one thread reads at a time. */
+static PyObject *ligands_next(PyObject *object, PyObject *unused)
+{
+    struct bioinfer_record r = {0};
+    struct bioinfer_error err = {0};
+    int st = bioinfer_ligands_source(((struct core_ligands *)object)->ligands, &r, &err);
+    (void)unused;
+    if (st < 0)
+        return core_raise(st, &err);
+    if (st == 0)
+        Py_RETURN_NONE;
+    if (r.status) {
+        snprintf(err.text, sizeof err.text, "%s", r.message ? r.message : "");
+        return core_raise(r.status, &err);
+    }
+    return Py_BuildValue("(Ny#{sNsKsK})", core_text(r.id), r.sequence, (Py_ssize_t)r.length, "file",
+                         core_text(r.file ? r.file : ""), "number", (unsigned long long)r.number,
+                         "line", (unsigned long long)r.line);
+}
+
+static PyMethodDef ligands_methods[] = {
+    {"next", ligands_next, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyObject *core_ligands_make(void)
+{
+    static PyType_Slot slots[] = {
+        {Py_tp_new, (void *)ligands_new},
+        {Py_tp_dealloc, (void *)ligands_dealloc},
+        {Py_tp_methods, ligands_methods},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {"bioinfer._core.Ligands", sizeof(struct core_ligands), 0,
                                Py_TPFLAGS_DEFAULT, slots};
     return PyType_FromSpec(&spec);
 }

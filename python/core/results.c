@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-PyObject *core_values(const void *values, size_t n, size_t size)
+/* Gives n values of `size` bytes as a bytearray, for numpy.frombuffer(); None for NULL. */
+static PyObject *values_of(const void *values, size_t n, size_t size)
 {
     if (!values)
         Py_RETURN_NONE;
@@ -12,7 +13,7 @@ PyObject *core_values(const void *values, size_t n, size_t size)
     return PyByteArray_FromStringAndSize(values, (Py_ssize_t)(n * size));
 }
 
-/* Gives (kind, layer, values, shape). */
+/* Gives (kind, layer or None, values, shape). */
 static PyObject *array_tuple(const struct bioinfer_array *a)
 {
     PyObject *shape = PyTuple_New(a->n_dims), *values;
@@ -27,10 +28,12 @@ static PyObject *array_tuple(const struct bioinfer_array *a)
     }
     if (!shape)
         return NULL;
-    if (!(values = core_values(a->data, n, sizeof *a->data))) {
+    if (!(values = values_of(a->data, n, sizeof *a->data))) {
         Py_DECREF(shape);
         return NULL;
     }
+    if (!a->has_layer)
+        return Py_BuildValue("(NONN)", core_text(a->kind), Py_None, values, shape);
     return Py_BuildValue("(NiNN)", core_text(a->kind), a->layer, values, shape);
 }
 
@@ -70,8 +73,8 @@ static PyObject *changed_tuple(const struct bioinfer_result *r)
     for (int i = 0; r->n_arrays && i < r->arrays[0].n_dims; i++)
         size *= (size_t)r->arrays[0].shape[i];
     return Py_BuildValue("(nNN)", (Py_ssize_t)c->first,
-                         core_values(c->statuses, c->n, sizeof *c->statuses),
-                         core_values(c->values, c->n * size, sizeof *c->values));
+                         values_of(c->statuses, c->n, sizeof *c->statuses),
+                         values_of(c->values, c->n * size, sizeof *c->values));
 }
 
 static PyObject *design_tuple(const struct bioinfer_result *r)
@@ -83,25 +86,9 @@ static PyObject *design_tuple(const struct bioinfer_result *r)
     return Py_BuildValue("(NNNidfffNNNN)", core_text(d->header), core_text(d->sequence_id),
                          PyBool_FromLong(d->is_native), d->sample, d->temperature, (double)d->score,
                          (double)d->global_score, (double)d->recovery, core_text(d->chain_order),
-                         core_values(d->codes, n, sizeof *d->codes),
-                         core_values(d->mask, n, sizeof *d->mask),
-                         core_values(d->design_mask, n, sizeof *d->design_mask));
-}
-
-PyObject *core_result(const struct bioinfer_result *r)
-{
-    PyObject *sequence = Py_None;
-    if (r->sequence && r->design) /* chains with '/' between: longer than its tokens */
-        sequence = core_text(r->sequence);
-    else if (r->sequence)
-        sequence = PyUnicode_DecodeUTF8(r->sequence, (Py_ssize_t)r->length, "surrogateescape");
-    else
-        Py_INCREF(sequence);
-    return Py_BuildValue("(KNLiNNNIiNNNNNi)", (unsigned long long)r->ordinal, core_text(r->id),
-                         (long long)r->length, r->status, core_text(r->message),
-                         core_text(r->description), core_text(r->labels), r->piece, r->more,
-                         array_tuples(r), texts_dict(r), sequence, changed_tuple(r),
-                         design_tuple(r), r->n_layers_kept);
+                         values_of(d->codes, n, sizeof *d->codes),
+                         values_of(d->mask, n, sizeof *d->mask),
+                         values_of(d->design_mask, n, sizeof *d->design_mask));
 }
 
 /* Gives a CIGAR as text: "12=1X3=". */
@@ -121,16 +108,46 @@ static PyObject *cigar_text(const struct bioinfer_alignment *a)
     return cigar;
 }
 
-PyObject *core_alignment(const struct bioinfer_alignment *a)
+/* Gives (score, query_begin, ..., gaps, cigar or None, sparse); None where there is none. */
+static PyObject *alignment_tuple(const struct bioinfer_alignment *a)
 {
     PyObject *cigar = Py_None;
+    if (!a)
+        Py_RETURN_NONE;
     if (a->cigar)
         cigar = cigar_text(a);
     else
         Py_INCREF(cigar);
-    return Py_BuildValue("(iNLLLLLLLLLNi)", a->status, core_text(a->message), (long long)a->score,
-                         (long long)a->query_begin, (long long)a->query_end,
-                         (long long)a->target_begin, (long long)a->target_end,
-                         (long long)a->columns, (long long)a->identities,
-                         (long long)a->similarities, (long long)a->gaps, cigar, a->sparse);
+    return Py_BuildValue("(LLLLLLLLLNN)", (long long)a->score, (long long)a->query_begin,
+                         (long long)a->query_end, (long long)a->target_begin,
+                         (long long)a->target_end, (long long)a->columns, (long long)a->identities,
+                         (long long)a->similarities, (long long)a->gaps, cigar,
+                         PyBool_FromLong(a->sparse));
+}
+
+/* Gives (energy, n_pairs, n_atoms, n_pocket_atoms, n_pocket_residues, distance), or None. */
+static PyObject *affinity_tuple(const struct bioinfer_affinity *a)
+{
+    if (!a)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(fLLLLd)", (double)a->energy, (long long)a->n_pairs,
+                         (long long)a->n_atoms, (long long)a->n_pocket_atoms,
+                         (long long)a->n_pocket_residues, a->distance);
+}
+
+PyObject *core_result(const struct bioinfer_result *r)
+{
+    PyObject *sequence = Py_None;
+    if (r->sequence && r->design) /* chains with '/' between: longer than its tokens */
+        sequence = core_text(r->sequence);
+    else if (r->sequence)
+        sequence = PyUnicode_DecodeUTF8(r->sequence, (Py_ssize_t)r->length, "surrogateescape");
+    else
+        Py_INCREF(sequence);
+    return Py_BuildValue("(KNLiNNNIiNNNNNiNN)", (unsigned long long)r->ordinal, core_text(r->id),
+                         (long long)r->length, r->status, core_text(r->message),
+                         core_text(r->description), core_text(r->labels), r->piece, r->more,
+                         array_tuples(r), texts_dict(r), sequence, changed_tuple(r),
+                         design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
+                         affinity_tuple(r->affinity));
 }

@@ -319,8 +319,10 @@ PyObject *core_model_make(void)
 /* ---- tasks -------------------------------------------------------------------- */
 
 struct core_task {
-    PyObject_HEAD bioinfer_task *task;
-    struct core_model *model;
+    PyObject ob_base;
+    bioinfer_task *task;
+    struct core_context *context;
+    struct core_model *model; /* NULL: a task of the context alone */
     /* the run at hand: */
     PyThreadState *state;       /* NULL = nothing runs */
     PyObject *results;          /* list */
@@ -371,29 +373,44 @@ static int on_progress(void *user, uint64_t records, uint64_t residues)
     return ok ? 0 : BIOINFER_CANCELLED;
 }
 
-/* Task(model, name, params) */
+/* Task(context, model or None, name, params) */
 static PyObject *task_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     const struct core_task_def *def;
     struct bioinfer_error err = {0};
-    struct core_model *model;
+    struct core_context *context;
     struct core_task *self = NULL;
-    PyObject *options, *keep = NULL;
+    PyObject *model, *options, *keep = NULL;
     const char *name;
     char *params = NULL;
     int (*progress)(void *, uint64_t, uint64_t) = on_progress;
     int st;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!sO!", core_model_type, &model, &name, &PyDict_Type, &options) ||
-        !(def = core_task_find(name)) || !(keep = PyList_New(0)) ||
-        !(params = core_params_new(&def->params, options, keep)) || !(self = core_alloc(type)))
+    if (!PyArg_ParseTuple(args, "O!OsO!", core_context_type, &context, &model, &name, &PyDict_Type,
+                          &options) ||
+        !(def = core_task_find(name)))
+        return NULL;
+    if (def->no_model ? model != Py_None
+                      : !PyObject_TypeCheck(model, core_model_type) ||
+                            ((struct core_model *)model)->context != context)
+        return PyErr_Format(PyExc_TypeError, "the task %s is %s", name,
+                            def->no_model ? "of no model" : "of a model of this context");
+    if (!(keep = PyList_New(0)) || !(params = core_params_new(&def->params, options, keep)) ||
+        !(self = core_alloc(type)))
         goto out;
-    Py_INCREF(model);
-    self->model = model;
-    memcpy(params + def->progress, &progress, sizeof progress);
-    memcpy(params + def->progress_user, &self, sizeof self);
+    Py_INCREF(context);
+    self->context = context;
+    if (!def->no_model) {
+        Py_INCREF(model);
+        self->model = (struct core_model *)model;
+    }
+    if (def->progress) {
+        memcpy(params + def->progress, &progress, sizeof progress);
+        memcpy(params + def->progress_user, &self, sizeof self);
+    }
     Py_BEGIN_ALLOW_THREADS;
-    st = def->open(&self->task, model, params, &err);
+    st = def->open(&self->task, context->context, self->model ? self->model->model : NULL, params,
+                   &err);
     Py_END_ALLOW_THREADS;
     if (st) {
         core_raise(st, &err);
@@ -408,12 +425,13 @@ out:
 static void task_dealloc(PyObject *object)
 {
     struct core_task *self = (struct core_task *)object;
-    if (self->model && self->model->context->pid == getpid()) {
+    if (self->context && self->context->pid == getpid()) {
         Py_BEGIN_ALLOW_THREADS;
         bioinfer_task_close(&self->task);
         Py_END_ALLOW_THREADS;
     }
     Py_XDECREF(self->model);
+    Py_XDECREF(self->context);
     core_free(object);
 }
 

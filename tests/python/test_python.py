@@ -151,6 +151,9 @@ def test_designs_are_those_of_the_command(command):
         assert designs[1]["probs"].shape == (106, 21) and designs[1].codes.dtype == np.int32
         with open(PDB, "rb") as file:
             text = file.read()
+        fixed = next(d for d in model.design(PDB, fixed_json={"5L33": {"A": [1, 2, 3]}})
+                     if not d.is_native)
+        assert fixed.sequence[:3] == designs[0].sequence[:3]
         again = list(model.design([("5L33", text), ("none", b"")], 2))
         assert [d.sequence for d in again[:3]] == lines[1::2]
         assert not again[3].ok and again[3].id == "none"
@@ -163,7 +166,7 @@ def test_tracks_are_those_of_the_reference():
         heads = model.heads
         info = model.tracks_info()
         assert heads and info["window"] == len(bases)
-        result = model.tracks([("w", bases, None, [(100, "A"), (100, "C")])]).one()
+        result = model.tracks([("w", bases, {"changes": [(100, "A"), (100, "C")]})]).one()
         expected = np.load(os.path.join(WINDOWS, info["head"] + ".npy"))
         assert result.tracks.shape == (info["n_bins"], info["n_tracks"])
         cosine = (result.tracks * expected.reshape(result.tracks.shape)).sum() / np.sqrt(
@@ -199,12 +202,33 @@ def test_alignments(command, tmp_path):
     assert "BLOSUM62" in bioinfer.matrices()
 
 
+def test_energies_are_those_of_the_command(tmp_path, monkeypatch, command):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "tools"))
+    weights = pytest.importorskip("dualbind_weights")
+    path, golden = tmp_path / "w.safetensors", os.path.join(ROOT, "tests", "golden", "dualbind")
+    weights.write(str(path), 64, 0)
+    receptor, poses = os.path.join(golden, "6w70.pdb.gz"), os.path.join(golden, "poses.sdf")
+    with bioinfer.open(path, device="cpu") as model:
+        found = list(model.affinity(poses, receptor))
+        lines = command("dualbind", receptor, poses, "--weights", path).splitlines()
+        column = lines[0].split("\t").index("energy")
+        assert [a.energy for a in found] == pytest.approx(
+            [float(line.split("\t")[column]) for line in lines[1:]], rel=1e-5)
+        assert found and all(a.n_atoms > 0 and a.row()["energy"] == a.energy for a in found)
+        again = list(model.affinity([("x", open(poses, "rb").read())], receptor))
+        assert again[0].energy == found[0].energy
+        with pytest.raises(bioinfer.NotFound):
+            list(model.affinity(poses, tmp_path / "absent.pdb"))
+
+
 def test_tasks_by_name(tiny):
     """The general call reaches all of bioinfer.h: tasks to come need no words of their own."""
     by_name = tiny.run("embed", ["MKTAYIAKQR"], include=1).one()
     assert np.array_equal(by_name.array, tiny.embed(["MKTAYIAKQR"]).one().array)
     with pytest.raises(ValueError, match="no task is called 'dream'"):
         tiny.run("dream", ["MK"]).one()
+    with pytest.raises(TypeError, match="a record has no 'depth'"):
+        tiny.run("embed", [("a", "MK", {"depth": 3})]).one()
     with pytest.raises(TypeError, match="embed has no option 'depth'"):
         tiny.run("embed", ["MK"], depth=3).one()
     with pytest.raises(OverflowError):
@@ -338,7 +362,7 @@ def test_the_lock_is_released(tiny):
             time.sleep(0)
 
     counter = threading.Thread(target=count)
-    task = bioinfer._core.Task(tiny._core, "embed", {})
+    task = bioinfer._core.Task(tiny._context, tiny._core, "embed", {})
     records = bioinfer._core.Records(tiny._context, [("a", "MKTAYIAKQR" * 100)], 0, False)
     counter.start()
     try:
@@ -352,7 +376,7 @@ def test_the_lock_is_released(tiny):
 
 
 def test_one_task_is_of_one_thread(tiny):
-    task = bioinfer._core.Task(tiny._core, "embed", {})
+    task = bioinfer._core.Task(tiny._context, tiny._core, "embed", {})
     records = bioinfer._core.Records(tiny._context, [("a", "MKTAYIAKQR")] * 3, 0, False)
     caught = []
 
