@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""test_wheel.py SOURCE_ROOT PACKAGE LIBRARY BIOINFER - the wheel of this build, or that of the
+folder BIOINFER_DIST, installed by pip into a fresh virtual environment and tested by pytest."""
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+VERSION = "0.0.1"  # says that the build is no release
+PYTHONS = (sys.executable, "/usr/bin/python3")
+
+
+def skip(why):
+    print(why)
+    sys.exit(77)
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def python_with(*modules):
+    for python in PYTHONS:
+        if not subprocess.run([python, "-c", "import " + ", ".join(modules)],
+                              capture_output=True).returncode:
+            return python
+    return skip(f"no Python has {', '.join(modules)} (Debian: python3-venv, python3-numpy, "
+                "python3-pytest)")
+
+
+def wheel_of(root, package, library, folder):
+    dist = os.environ.get("BIOINFER_DIST")
+    if dist:
+        found = glob.glob(os.path.join(os.path.abspath(root), dist, "*.whl"))
+        assert len(found) == 1, found
+        return found[0]
+    share = os.path.join(root, "share")
+    return run(sys.executable, os.path.join(root, "tools", "wheel.py"), "--package=" + package,
+               "--library=" + library, "--share=" + share, "--version=" + VERSION,
+               "--platform=linux_x86_64", "--out=" + folder).strip()
+
+
+def check_record(wheel):
+    """RECORD lists every file, and nothing that only a build folder has is in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        record = [name for name in names if name.endswith("/RECORD")]
+        listed = [line.split(",")[0] for line in archive.read(record[0]).decode().splitlines()]
+    assert sorted(listed) == sorted(names) and len(set(names)) == len(names)
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".p")], names
+    for name in ("bioinfer/_core.abi3.so", "bioinfer/lib/libbioinfer.so.0", "bioinfer/py.typed",
+                 "bioinfer/share/bioinfer/bioinfer-tiny/model.safetensors"):
+        assert name in names, f"{name} is not in the wheel"
+
+
+def main(root, package, library, exe):
+    python = python_with("ensurepip", "numpy", "pytest")
+    root = os.path.abspath(root)
+    with tempfile.TemporaryDirectory(prefix="bioinfer-wheel-") as folder:
+        wheel = wheel_of(root, package, library, folder)
+        check_record(wheel)
+        venv = os.path.join(folder, "venv")
+        # NumPy and pytest are those of the system: no index is asked
+        run(python, "-m", "venv", "--system-site-packages", venv)
+        own = os.path.join(venv, "bin", "python")
+        env = {name: value for name, value in os.environ.items()
+               if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+        run(own, "-m", "pip", "install", "--no-index", "--no-deps", "--quiet", wheel, env=env)
+        where = run(own, "-c", "import bioinfer; print(bioinfer.__file__); "
+                    "m = bioinfer.open('tiny'); print(m.info['path'])", cwd=folder, env=env)
+        assert all(line.startswith(os.path.realpath(venv)) for line in where.splitlines()), where
+        env.update(BIOINFER_COMMAND=os.path.abspath(exe), BIOINFER_ROOT=root,
+                   PYTHONDONTWRITEBYTECODE="1")
+        print(run(own, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                  os.path.join(root, "tests", "python"), cwd=folder, env=env))
+        run(own, "-m", "pip", "uninstall", "--yes", "--quiet", "bioinfer", env=env)
+        left = glob.glob(os.path.join(venv, "lib", "*", "site-packages", "bioinfer*"))
+        assert not left, left
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:5]))
