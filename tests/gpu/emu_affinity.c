@@ -1,5 +1,5 @@
 /* emu_affinity.c - energies of ligands through the GPU path on the host: against the CPU backend,
- * alone and in company, with one upload, one submit and one download a batch.
+ * alone and in company, with one upload, one submit and one download a pass.
  *
  *   emu_affinity RECEPTOR LIGANDS WEIGHTS [WEIGHTS...]   further weights make an ensemble
  *
@@ -51,11 +51,11 @@ static void rate(const bioinfer_model *model, int64_t tokens, struct energies *o
         fprintf(stderr, "    %s\n", err.text);
     if (task) {
         CHECK(!bioinfer_task_get_profile(task, &profile));
-        CHECK_EQ(profile.batches, tokens == 1 ? out->n : 1);
-        CHECK_EQ(profile.uploads, profile.batches);
-        CHECK_EQ(profile.submits, profile.batches);
-        CHECK_EQ(profile.downloads, profile.batches);
-        CHECK(emu_counts.copies_out == 0 || emu_counts.copies_out == (long)profile.batches);
+        CHECK_EQ(profile.passes, tokens == 1 ? out->n : 1);
+        CHECK_EQ(profile.uploads, profile.passes);
+        CHECK_EQ(profile.submits, profile.passes);
+        CHECK_EQ(profile.downloads, profile.passes);
+        CHECK(emu_counts.copies_out == 0 || emu_counts.copies_out == (long)profile.passes);
     }
     bioinfer_task_close(&task);
     bioinfer_ligands_close(&in);
