@@ -1157,6 +1157,21 @@ struct bioinfer_affinity {
     double distance; /* from the centre of the ligand to the nearest CA, in angstrom */
 };
 
+/* usage: affinity
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.4f\n", r->id, r->affinity->energy) < 0;
+ *     }
+ *     ...
+ *     bioinfer_ligands *ligands = NULL;
+ *     struct bioinfer_affinity_params params = BIOINFER_PARAMS(struct bioinfer_affinity_params);
+ *     params.receptor = structure;
+ *     if (!(st = bioinfer_ligands_open(&ligands, ctx, poses, &err)) &&
+ *         !(st = bioinfer_affinity_open(&task, model, &params, &err)))
+ *         st = bioinfer_task_run(task, bioinfer_ligands_source, ligands, take, NULL, &err);
+ *     bioinfer_task_close(&task);
+ *     bioinfer_ligands_close(&ligands); */
+
 /* Opens the task that gives each record, whose sequence is the text of a molecule in its pose, its
  * energy. A receptor of the parameters that cannot be used fails here. */
 BIOINFER_API int bioinfer_affinity_open(bioinfer_task **out, const bioinfer_model *model,

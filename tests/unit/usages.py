@@ -16,35 +16,37 @@ import sys
 import tempfile
 
 ROOT, LIBRARY, COMMAND = sys.argv[1:4] if len(sys.argv) > 3 else (None, None, None)
-TASKS = ('embed', 'score', 'tracks', 'design', 'align')
+TASKS = ('embed', 'score', 'tracks', 'design', 'align', 'affinity')
 MOST_LINES = 12
 LANGUAGES = (('cc', 'c', 'c11'), ('c++', 'cpp', 'c++17'), ('c++', 'cpp', 'c++20'))
 
 HEAD = '''#include <bioinfer.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bioinfer_context *ctx;
 static bioinfer_model *model;
 static bioinfer_reader *reader;
 static bioinfer_task *task;
 static struct bioinfer_error err;
-static const char *structure;
+static const char *structure, *poses;
 static char bases[1 << 20];
 static size_t n_bases;
 static int st;
 '''
 
 MAIN = '''
-/* arguments: task, weights ("-" = none), input */
+/* arguments: task, weights ("-" = none), input, of affinity also the ligands */
 int main(int argc, char **argv)
 {
     struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params);
     struct bioinfer_record record;
     const char *name = argv[1];
 
-    if (argc != 4)
+    if (argc < 4)
         return 2;
+    poses = argv[argc - 1];
     params.device = "cpu";
     params.positions = name[0] == 't' ? "formula-pt" : NULL;
     structure = argv[3];
@@ -87,12 +89,12 @@ def usages():
 
 
 def program():
-    """One program of all usages: the first letter of its first argument picks one."""
+    """One program of all usages: its first argument picks one."""
     text, calls = HEAD, ''
     for task, (outside, within) in usages().items():
         text += '\n#define take take_%s\n%s\n\nstatic void run_%s(void)\n{\n%s\n}\n#undef take\n' % (
             task, outside, task, within)
-        calls += "if (name[0] == '%s')\n        run_%s();\n    " % (task[0], task)
+        calls += 'if (!strcmp(name, "%s"))\n        run_%s();\n    ' % (task, task)
     return text + MAIN % calls
 
 
@@ -134,6 +136,7 @@ PDB = os.path.join(ROOT or '', 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
 INPUTS = {'embed': (TINY, FASTA), 'score': (TINY, '-'),
           'tracks': (ENFORMER, os.path.join(ENFORMER, 'window.fa')), 'design': (MPNN, PDB),
           'align': ('-', '-')}
+DUALBIND = os.path.join(ROOT or '', 'tests', 'golden', 'dualbind')
 
 
 def write(path, text):
@@ -177,11 +180,27 @@ def check_align(said, folder):
     assert said == 'pair %s\n' % score, (said, rows)
 
 
+def check_affinity(said, folder):
+    weights, *files = INPUTS['affinity']
+    rows = run(COMMAND, 'dualbind', *files, '--weights', weights, '--device', 'cpu').splitlines()
+    assert len(said.splitlines()) == len(rows) - 1 > 2, said
+    for line, row in zip(said.splitlines(), rows[1:]):
+        assert line.split()[0] == row.split('\t')[0], (line, row)
+        near('affinity ' + line, line.split()[1], float(row.split('\t')[2]))
+
+
 def main():
     if not COMMAND:
         sys.exit(__doc__)
+    sys.path.insert(0, os.path.join(ROOT, 'tools'))
+    sys.dont_write_bytecode = True
+    import dualbind_weights
     with tempfile.TemporaryDirectory() as folder:
         first = {}
+        weights = os.path.join(folder, 'dualbind.safetensors')
+        dualbind_weights.write(weights, 64)
+        INPUTS['affinity'] = (weights, os.path.join(DUALBIND, '6w70.pdb.gz'),
+                              os.path.join(DUALBIND, 'poses.sdf'))
         for compiler, suffix, standard in LANGUAGES:
             if not shutil.which(compiler):
                 print('skipped: no %s' % compiler)
