@@ -10,6 +10,7 @@
 
 #include "../../graph/plan.h"
 #include "../../graph/rules.h"
+#include "../../models/affinity.h"
 #include "../../models/head.h"
 #include "../../models/model.h"
 #include "fuzz.h"
@@ -91,6 +92,13 @@ static void plan(const struct bi_model *model, bool half)
     const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1, false};
     const struct bi_shape shape = {.n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
     const struct bi_tracks_shape window = {.n_tokens = model->tracks.n_tokens, .n_windows = 1};
+    const struct bi_affinity_shape complexes = {.n_complexes = 2,
+                                                .n_tokens = 24,
+                                                .longest = 14,
+                                                .n_rows = 40,
+                                                .n_atoms = 9,
+                                                .n_bonds = 16,
+                                                .degree = 4};
     const struct bi_target target = {half ? BI_TARGET_MATRIX : 0, half ? BI_F16 : BI_F32};
     struct bi_memory_plan memory = {0};
     struct bi_rule_trace trace = {{0}, NULL};
@@ -104,8 +112,15 @@ static void plan(const struct bi_model *model, bool half)
     g->longest = shape.longest;
     if (model->def->build)
         model->def->build(model, g, &shape, &wants);
-    else
+    else if (model->def->build_tracks)
         model->def->build_tracks(model, g, &window);
+    else {
+        g->n_tokens = BI_FRAMES_OF_TOKEN * complexes.n_tokens;
+        g->n_seqs = BI_FRAMES_OF_TOKEN * complexes.n_complexes;
+        g->n_rows = complexes.n_rows;
+        g->longest = complexes.longest;
+        model->def->affinity->build(model, g, &complexes);
+    }
     if (!(st = bi_graph_verify(g, &err))) {
         bi_graph_dce(g);
         st = bi_rules_apply(g, &target, NULL, &trace, &err);
@@ -160,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!st && model.def->build)
         open_head(&model, head);
-    if (!st && (model.def->build || model.def->build_tracks))
+    if (!st && (model.def->build || model.def->build_tracks || model.def->affinity))
         plan(&model, choice & 4);
     bi_model_close(&model);
     free(weights);
