@@ -402,8 +402,11 @@ static bool runs(const struct cli_options *o, const char *model)
  * command is. */
 static bool take_model(struct cli_options *o, const struct words *w, int *used, bool named)
 {
-    /* serve takes no word beside the model */
-    const bool found = named && o->weights && w->n - *used == (o->command == CLI_SERVE ? 0 : 1);
+    /* serve takes no word beside the model; a receptor and its ligands are two */
+    const int n = w->n - *used, most = o->command == CLI_SERVE      ? 0
+                                       : o->command == CLI_AFFINITY ? 2
+                                                                    : 1;
+    const bool found = named && o->weights && n <= most && (n > 0 || !most);
 
     if (is_family(w->word[*used]))
         o->model = w->word[(*used)++];

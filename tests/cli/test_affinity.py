@@ -160,6 +160,13 @@ class Energies(unittest.TestCase):
                        names[0] + "," + weights(256), code=78)
         self.assertIn("256 wide, the first checkpoint is 64 wide", words)
 
+    def test_weights_say_what_the_model_is(self):
+        text, _ = run("affinity", receptor("6w70"), golden("poses.sdf"), "--weights", weights())
+        self.assertEqual(rows_of(text), rate(receptor("6w70"), golden("poses.sdf"))[0])
+        _, words = run("affinity", receptor("6w70"), golden("poses.sdf"), "--weights",
+                       os.path.join(ROOT, "tests", "golden", "esm2", "hf-d16"), code=64)
+        self.assertIn("esm2 rates no complexes", words)
+
     def test_alone_and_together(self):
         together, _ = rate(receptor("6w70"), golden("poses.sdf"))
         for more in (("--batch-tokens", "1"), ("--threads", "1"), ("--batch-tokens", "100000")):
