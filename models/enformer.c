@@ -387,8 +387,8 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     bi_tracks_head(m, g, x, e->head_w[shape->head], e->head_b[shape->head], shape);
 }
 
-/* Those of `tokens` that input `from` [n_all] says, where `row` [n] does not replace them by what the
- * convolutions make of `bases`. */
+/* Gives n_all tokens: the rows of `tokens` that input `from` [n_all] lists, but where input `row`
+ * [n] is not -1 the token that the convolutions make of `bases`. */
 static bi_value_id patched(const struct bi_model *m, struct bi_graph *g, bi_value_id tokens,
                            const char *from, int64_t n_all, const char *bases, const char *row,
                            int64_t n)
@@ -409,8 +409,8 @@ static bi_value_id changed(const struct bi_model *m, struct bi_graph *g,
                    shape->n_windows * shape->n_tokens);
 }
 
-/* The tokens of whole windows, one below the other; the convolutions of one after those of the other, in
- * the same memory. */
+/* Gives the tokens of whole windows, one below the other. The convolutions of the windows run one
+ * after the other in the same memory. */
 static bi_value_id tokens_of(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens,
                              int64_t n_windows)
 {
@@ -431,7 +431,7 @@ static bi_value_id tokens_of(const struct bi_model *m, struct bi_graph *g, int64
     return x;
 }
 
-/* Those of whole windows, and below them those of one beside each that differs little from it. */
+/* Gives the tokens of n whole windows, followed by the tokens of n variants of them. */
 static bi_value_id pairs(const struct bi_model *m, struct bi_graph *g,
                          const struct bi_tracks_shape *shape)
 {

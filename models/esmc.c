@@ -74,7 +74,7 @@ struct name {
     int part, parts; /* rows of this part of a stacked tensor; not in SPLIT */
 };
 
-enum { DOWN = 12 }; /* its line of layer_names */
+enum { DOWN = 12 }; /* the line of layer_names that has down_w */
 
 #define L_(member) offsetof(struct layer, member)
 #define M_(member) offsetof(struct esmc, member)
@@ -121,17 +121,14 @@ static const struct name layer_names[] = {
      {BLOCK_ "ffn.3.weight", BLOCK_ "ffn.fc2_weight", "layers.%d.mlp.down_proj.weight"}, S_DH, 0,
      0},
 };
-/* clang-format on */
 
 static const struct name trunk_names[] = {
-    {M_(embed), "embed.weight", {"embed.weight", "embed.weight", "embed_tokens.weight"}, S_VD, 0, 0},
-    {M_(norm_w),
-     "norm.weight",
-     {"transformer.norm.weight", "transformer.norm.weight", "norm.weight"},
-     S_D,
-     0,
-     0},
+    {M_(embed), "embed.weight",
+     {"embed.weight", "embed.weight", "embed_tokens.weight"}, S_VD, 0, 0},
+    {M_(norm_w), "norm.weight",
+     {"transformer.norm.weight", "transformer.norm.weight", "norm.weight"}, S_D, 0, 0},
 };
+/* clang-format on */
 
 /* Without the trunk's prefix. */
 /* clang-format off */
@@ -388,7 +385,7 @@ static void tabulate(const struct builder *b, const struct layer *l, bi_value_id
         of[i] = bi_select_rows(b->g, of[i], b->ids);
 }
 
-/* of: queries, keys, values as attention takes them, before the rotation. */
+/* Attention of one layer; of[] has queries, keys and values before the rotation. */
 static bi_value_id attend(const struct builder *b, const bi_value_id of[3], int layer)
 {
     struct bi_graph *g = b->g;

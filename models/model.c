@@ -140,7 +140,7 @@ static uint64_t tensor_rows(const struct bi_tensor *t, int rank)
     return rank == 1 ? t->n_elements : t->rank ? t->shape[0] : 1;
 }
 
-/* Of the tensor of a convolution. */
+/* Channels that the tensor of a convolution has. */
 static int64_t channels_of(const struct bi_weight *w)
 {
     return w->channels ? w->channels : w->shape[1] / w->taps;

@@ -20,19 +20,21 @@ struct bi_weight {
     /* Row r of the weight is row row_first + r / row_block * row_step + r % row_block of the
      * tensor; row_block 0: rows follow each other from row_first. */
     uint64_t row_first, row_block, row_step;
-    /* A convolution: the tensor is [rows, channels, taps], the weight [rows, taps * channels]
-     * with channels fastest. 0 = no convolution. channels: of the tensor, where the weight has more,
-     * which are zeros; 0 = as many. */
+    /* A convolution: the tensor is [rows, channels, taps], the weight [rows, taps * channels] with
+     * channels fastest; taps 0 = no convolution. `channels` is the number that the tensor has
+     * where the weight has more, which are then zeros; 0 = as many as the weight. */
     int64_t taps, channels;
     float factor;               /* every element times this, at load; 0 = 1 */
     const struct bi_lora *lora; /* added to the tensor's rows; set by bi_model_weight() */
 };
 
-/* What a graph has to give. Bits of enum bioinfer_include, and: */
-enum { BI_WANT_ROW_LOGITS = 1 << 16 }; /* logits of the tokens listed in input "rows" */
+/* A further bit beside those of enum bioinfer_include: logits of the tokens that input "rows"
+ * lists. */
+enum { BI_WANT_ROW_LOGITS = 1 << 16 };
 
+/* The outputs that a graph has to give. */
 struct bi_wants {
-    unsigned include;
+    unsigned include;  /* bits of enum bioinfer_include, and BI_WANT_ROW_LOGITS */
     const int *layers; /* ascending, 0 .. n_layers: whose embeddings */
     int n_layers;
     bool wide; /* all in float32, also where the model is computed in float16 */
@@ -54,7 +56,7 @@ struct bi_design_shape {
     bool rescore; /* SAMPLE: the codes are scored again when all are known */
 };
 
-/* What a family that designs sequences for structures tells the engine. */
+/* Facts that a family which designs sequences for structures tells the engine. */
 struct bi_design_facts {
     int k;               /* neighbours of a residue */
     bool ca_only;        /* input "x" is [N, 9]: CA of the residue before, its own, the next */
@@ -88,9 +90,10 @@ enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
  * skips the transformer), and all behind. A token's features depend on its own bases and
  * `reach` more on either side, so a change of few bases recomputes few tokens. */
 enum bi_tracks_part {
-    /* Of families with `batches` also n_windows: inputs "bases", "bases1", "bases2" ... of each, and
-     * int32 "from" [n_windows * n_tokens], token t % n_tokens of the first window, "row1", "row2" ...
-     * [n_tokens], the place of each token among those of all windows, and "kept" as below. */
+    /* Families with `batches` build n_windows windows at once. Inputs are then "bases", "bases1",
+     * "bases2" ... of each window, and int32 "from" [n_windows * n_tokens], token t % n_tokens of
+     * the first window, "row1", "row2" ... [n_tokens], the place of each token among those of all
+     * windows, and "kept" as below. */
     BI_TRACKS_WHOLE,
     BI_TRACKS_CONVOLUTIONS,
     BI_TRACKS_REST,
@@ -101,10 +104,11 @@ enum bi_tracks_part {
      * n_tokens], the one of these that a computed token replaces, -1 = none; "kept" [n_windows *
      * n_bins], the tokens that are given. For families with `batches`. */
     BI_TRACKS_CHANGED,
-    /* n_windows windows as in WHOLE, "kept" left out, and beside each one that differs little from it:
-     * the convolutions of n_tokens tokens of each of these, end to end in "cut", and everything behind
-     * for all 2 n_windows, first the former. Int32 "beside" [2 n_windows * tokens of a window] is the
-     * token of the former that each starts with, "at" [n_windows * n_tokens] which one a computed token
+    /* Tokens of n_windows whole windows, as in WHOLE but without "kept", followed by the tokens of
+     * one variant of each, which differs little from it. The graph computes the convolutions of
+     * n_tokens tokens of each variant, end to end in "cut", and everything behind them for all
+     * 2 n_windows. Int32 "beside" [2 n_windows * tokens of a window] is the token of a whole window
+     * that each one starts with, "at" [n_windows * n_tokens] is the one that a computed token
      * replaces, -1 = none, "kept" [2 n_windows * n_bins] as above. For families with `batches`. */
     BI_TRACKS_PAIRS
 };
@@ -128,7 +132,9 @@ struct bi_tracks_shape {
     int head;
     const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
     int64_t n_tracks;
-    int sums; /* 0: the tracks are given, 1: their sums over bins (kernels/bin_sums.h), 2: with logarithms */
+    /* 0: the graph gives the tracks, 1: their sums over bins (kernels/bin_sums.h), 2: the sums with
+     * logarithms. */
+    int sums;
 };
 
 /* Sizes are bases unless said otherwise. Filled by open(). */
@@ -155,10 +161,10 @@ struct bi_model {
     int n_layers, width, n_heads, head_dim, vocab_size;
     int n_prefix, n_suffix; /* special tokens around the residues */
     int mask_id;            /* -1 = the family has no mask token */
-    int64_t max_tokens;     /* of one sequence, by a table of positions; 0 = any number */
+    int64_t max_tokens;     /* that a table of positions allows one sequence; 0 = any number */
     int64_t n_parameters;
-    /* What the caller asked for, for families that have it: bases of a window (0 = as the
-     * weights say), and a name or a file of position features (NULL = the usual). */
+    /* The caller's choices, for families that have them: bases of a window (0 = as the weights
+     * say), and a name or a file of position features (NULL = the usual). */
     int64_t window;
     const char *positions;
     const char *rope_frequencies; /* "exact", "rounded", "file"; NULL = as the file asks for */
@@ -177,10 +183,10 @@ struct bi_model {
 struct bi_affinity_def;
 
 struct bi_model_def {
-    const char *name;         /* "esm2" */
-    const char *summary;      /* one line for --help */
-    const char *default_name; /* hub name taken without --weights */
-    enum bioinfer_family_letters letters;
+    const char *name;                     /* "esm2" */
+    const char *summary;                  /* one line for --help */
+    const char *default_name;             /* hub name taken without --weights */
+    enum bioinfer_family_letters letters; /* how its records are read */
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);
@@ -201,7 +207,8 @@ struct bi_model_def {
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
     /* Families that give tracks have this instead of build, encode and what follows them.
-     * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks], or sums of them, as kind 0. */
+     * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks], or sums of them,
+     * as kind 0. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_tracks_shape *shape);
     /* Families that rate complexes have this instead of all that; NULL = it is none. */

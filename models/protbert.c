@@ -27,7 +27,7 @@
 
 enum { MAX_LAYERS = 512, MAX_POSITIONS = 1 << 20, TABLES = 6 };
 
-/* Of ProtBERT, whose vocab.txt may not be beside a single file. */
+/* ProtBERT's vocabulary, since vocab.txt may not be beside a single file. */
 static const char *const protbert_symbols[] = {
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "L", "A", "G", "V", "E", "S", "I", "K", "R", "D",
     "T",     "P",     "N",     "Q",     "F",      "Y", "M", "H", "C", "W", "X", "U", "B", "Z", "O"};
@@ -198,7 +198,7 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
             break;
         e->n_layers++;
     }
-    e->eps = 1e-12f; /* what transformers takes when config.json is silent, as ProtBERT's is */
+    e->eps = 1e-12f; /* transformers takes this when config.json is silent, as ProtBERT's is */
     const struct {
         const char *key;
         int64_t want;
@@ -479,8 +479,8 @@ static int protbert_residue_token(const struct bi_model *model, char residue)
     return e->letters[(unsigned char)residue];
 }
 
-/* U, Z, O, B and J are X, as the published recipe has it, and [UNK] where the vocabulary has no X, as
- * is any other letter without a token: what the tokenizer makes of it. raw: the token
+/* U, Z, O, B and J are X, as the published recipe has it. Where the vocabulary has no X they are
+ * [UNK], as is any other letter without a token: the tokenizer makes that of it. raw: the token
  * of every letter, [UNK] for the rest, as the tokenizer would see them between spaces. */
 static int protbert_encode(const struct bi_model *model, const struct bioinfer_record *r, bool raw,
                            struct bi_tokens *out, struct bioinfer_error *err)

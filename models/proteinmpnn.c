@@ -44,7 +44,8 @@
 #include "model.h"
 
 enum { D = 128, FFN = 512, LAYERS = 3, CLASSES = 66, POSITION = 16, LABELS = 3 };
-/* Of atoms: layers, elements (0: none), columns of a type, of a residue's features. */
+/* The atoms' numbers of layers, elements (0: none), columns of a type, and columns of a residue's
+ * features. */
 enum { ATOM_LAYERS = 2, ELEMENTS = 119, TYPES = 147, TYPE_WIDTH = 64, SEEN = 148 };
 
 static const char *const symbols[BI_SYMBOLS] = {"A", "C", "D", "E", "F", "G", "H",
@@ -55,7 +56,7 @@ struct layer {
     int w1, b1, w2, b2, w3, b3, w11, b11, w12, b12, w13, b13;
     int n1w, n1b, n2w, n2b, n3w, n3b, in_w, in_b, out_w, out_b;
     int table;                /* decoder: [22, D], what a neighbour's symbol adds */
-    int context_w, context_b; /* of atoms: what is in front of W1's second block, folded into it */
+    int context_w, context_b; /* atoms: W1's second block with the matrix in front folded in */
 };
 
 struct context {
@@ -275,7 +276,7 @@ static void place_of(int z, int *group, int *period)
         *group = at + 10;
     else if (size == 18)
         *group = at;
-    else /* of 32: fifteen share group 3 */
+    else /* 32 of them, of which fifteen share group 3 */
         *group = at <= 17 ? 3 : at - 14;
 }
 
@@ -289,7 +290,7 @@ static void add_type(float *y, int rows, const float *w, int z)
                        (double)w[r * TYPES + 139 + period]);
 }
 
-/* What features and element of an atom are to a residue, and what its element is to itself. */
+/* Makes the tables that an atom's features and element give a residue, and its element the atom. */
 static int fold_elements(struct bi_model *model, struct context *c, struct bioinfer_error *err)
 {
     const float *down, *down_b, *type, *type_b, *y_nodes, *nw, *nb, *w, *b;
@@ -673,7 +674,7 @@ static bi_value_id decoder_layer(const struct builder *b, const struct layer *l,
     return feed_forward(b, l, norm(b, bi_add(g, x, h), l->n1w, l->n1b));
 }
 
-/* What edges and the encoder add in each decoder layer, for all that follows. */
+/* Values that edges and the encoder add in each decoder layer, for all that follows. */
 struct shares {
     bi_value_id edge[LAYERS], late[LAYERS];
 };

@@ -11,7 +11,7 @@ struct bi_tracks_source {
     const char *prefix; /* in front of every name */
     /* Names that begin with [i][0] may begin with [i][1] instead; ends with NULL. */
     const char *const (*aliases)[2];
-    double norm_eps; /* of batch norms */
+    double norm_eps; /* epsilon of batch norms */
 };
 
 /* A tensor by name, NULL = there is none. */
@@ -23,13 +23,13 @@ int bi_tracks_need(const struct bi_tracks_source *s, const struct bi_tensor **te
 
 /* Indices into the model's table of weights. */
 struct bi_conv {
-    int scale, shift; /* of the norm in front, -1 = none */
+    int scale, shift; /* the norm in front, -1 = none */
     int w, b;
     int64_t in, out, taps;
 };
 
-/* Bases are one-hot in this many columns, four of them zeros: 16 bytes of float16, which is what the
- * copy engine of a GPU asks of a row. */
+/* Bases are one-hot in this many columns, four of them zeros: 16 bytes of float16, the least that
+ * the copy engine of a GPU takes as a row. */
 enum { BI_TRACKS_BASE_WIDTH = 8 };
 
 /* A convolution `name`.weight [out, in, taps] (out and taps as found), .bias; of in = 4 bases with
@@ -56,7 +56,7 @@ struct bi_tracks_layer {
 struct bi_tracks_layers {
     struct bi_tracks_layer *layer;
     int n, n_heads;
-    int r; /* of all layers, one below the other: they have the same operand */
+    int r; /* matrices of all layers, one below the other: they have the same operand */
     int64_t width, key_dim, value_dim, hidden, n_features; /* n_features: of a position */
     float eps;
 };
