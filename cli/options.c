@@ -296,7 +296,7 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL in.fasta.gz -o out.h5 --include per-residue --layers 0,-1\n"
      "bioinfer MODEL in.fasta -o out.npz --resume        # also after a crash\n"},
     {"tracks", CLI_TRACKS, "bioinfer [tracks] MODEL INPUT [--genome FASTA] [-o OUT] [options]",
-     "tracks of windows of DNA, of intervals, or what variants change in them",
+     "tracks of windows of DNA, intervals, or what variants change",
      "weights output genome head tracks stats ism format device resume",
      "bioinfer MODEL windows.fasta -o out.npz\n"
      "bioinfer MODEL peaks.bed --genome hg38.fa -o out.h5\n"
@@ -316,7 +316,7 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL backbones/ --score-only -o scores.tsv  # native sequences\n"},
     {"affinity", CLI_AFFINITY,
      "bioinfer [affinity] MODEL RECEPTOR LIGANDS|PAIRS.csv [-o FILE] [options]",
-     "energies of small molecules in their poses, a row of a table for each",
+     "energies of small molecules in their poses, one row each",
      "weights output pocket drop-unknown top device resume",
      "bioinfer MODEL protein.pdb ligands.sdf.gz -o scores.tsv\n"
      "bioinfer MODEL protein.pdb ligands.sdf --weights a.ckpt,b.ckpt -o out.tsv\n"
@@ -333,7 +333,7 @@ static const struct cli_subcommand commands[] = {
      "format dup-ids check",
      "bioinfer merge out.h5  # of all out.h5.part-I-of-N\n"},
     {"index", CLI_INDEX, "bioinfer index FILE [--raw-residues]",
-     "where records lie in a FASTA file, FILE.bfi, so that no shard reads all of it",
+     "where records lie in a FASTA file, so no shard reads all of it",
      "raw-residues",
      "bioinfer index uniref50.fasta  # writes uniref50.fasta.bfi\n"},
     {"info", CLI_INFO, "bioinfer info FILE",
@@ -342,11 +342,11 @@ static const struct cli_subcommand commands[] = {
      "bioinfer info out.npz\n"
      "bioinfer info tiny  # the small model that is here\n"},
     {"report", CLI_REPORT, "bioinfer report OUT [-o report.html] [--record ID] [options]",
-     "an output as one page: figures, distributions, tables; no network, no other file",
+     "an output as one page of figures and tables, without the network",
      "output record genes sequences",
      "bioinfer report out.npz -o report.html\n"},
     {"plot", CLI_PLOT, "bioinfer plot OUT [-o picture.svg] [--record ID] [options]",
-     "one figure of an output as SVG: contact map, heat map, histogram, tracks",
+     "one figure of an output as SVG: contact map, histogram, tracks",
      "output record genes sequences",
      "bioinfer plot contacts.npz --record P12345 -o map.svg\n"},
     {"molecule", CLI_MOLECULE, "bioinfer molecule info FILE [--atoms]",
