@@ -3,9 +3,33 @@ import enum
 
 from . import _core
 
-Status = enum.IntEnum("Status", {name: value for name, value in (
-    (word.upper(), value) for word, value in _core.STATUSES.items())})
-Status.__doc__ = "Why a call failed, or a record has no result; OK is 0. As in bioinfer.h."
+
+class Status(enum.IntEnum):
+    """Why a call failed, or a record has no result: the statuses of bioinfer.h by their words."""
+
+    OK = 0
+    INVALID_ARGUMENT = -1
+    OOM = -2
+    IO_ERROR = -3
+    BAD_FORMAT = -4
+    UNSUPPORTED = -5
+    NOT_FOUND = -6
+    MISMATCH = -7
+    LIMIT = -8
+    DEVICE_ERROR = -9
+    DEVICE_LOST = -10
+    CANCELLED = -11
+    FORKED = -12
+    MISUSE = -13
+    INTERNAL_ERROR = -14
+    NO_SPACE = -15
+    CLOSED_PIPE = -16
+    EMPTY = -20
+    TOO_LONG = -21
+    BAD_RESIDUE = -22
+    NAN = -23
+    DUPLICATE_ID = -24
+    OUT_OF_RANGE = -25
 
 
 class Error(Exception):
@@ -18,10 +42,7 @@ class Error(Exception):
     def __init__(self, text: str, status: int):
         super().__init__(text)
         self.text = text
-        try:
-            self.status = Status(status)
-        except ValueError:  # a newer library has more of them
-            self.status = status
+        self.status = Status(status)
 
     def __reduce__(self):
         return type(self), (self.text, int(self.status))

@@ -12,7 +12,7 @@ from . import _core
 from ._errors import InvalidArgument, Misuse, Status
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
                        task_key)
-from ._sources import (Sequences, is_path, ligands, named_text, read_fasta, record_of, structures)
+from ._sources import (Sequences, ligands, named_text, read_fasta, record_of, structures)
 
 log = logging.getLogger("bioinfer")
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
@@ -79,7 +79,7 @@ class Model:
     # ---- life ----
 
     @property
-    def _core(self) -> "_core.Model":
+    def _handle(self) -> "_core.Model":
         if self._opened is None:
             raise Misuse("the model is closed", Status.MISUSE)
         return self._opened
@@ -107,7 +107,7 @@ class Model:
 
     def _take(self, key: Any, name: str, params: Dict[str, Any]) -> "_core.Task":
         """A task for one call: one that waits, or a new one."""
-        model = self._core
+        model = self._handle
         with self._lock:
             waiting = self._idle.get(key)
             if waiting:
@@ -160,21 +160,21 @@ class Model:
 
     def fingerprint(self) -> str:
         """All that decides this model's numbers, as 49 characters; reads all weights once."""
-        return self._core.fingerprint()
+        return self._handle.fingerprint()
 
     @property
     def vocabulary(self) -> List[str]:
         """Symbols of the tokens, the columns of logits and of log p."""
-        return [self._core.token(i) or "" for i in range(self.info["vocab_size"])]
+        return [self._handle.token(i) or "" for i in range(self.info["vocab_size"])]
 
     @property
     def heads(self) -> Dict[str, int]:
         """Heads of a model of DNA windows: {name: number of tracks}."""
         found: Dict[str, int] = {}
-        head = self._core.head(0)
+        head = self._handle.head(0)
         while head is not None:
             found[head[0]] = head[1]
-            head = self._core.head(len(found))
+            head = self._handle.head(len(found))
         return found
 
     def _token_ids(self, sequence: str) -> "np.ndarray":
@@ -246,8 +246,8 @@ class Model:
 
     @staticmethod
     def _with_positions(sequences: Sequences, mutations: Any, offset: int) -> Iterator[Any]:
-        items: Iterable[Any] = (read_fasta(sequences) if is_path(sequences) else
-                                sequences.items() if isinstance(sequences, Mapping) else sequences)
+        items: Any = (read_fasta(sequences) if isinstance(sequences, (str, os.PathLike)) else
+                      sequences.items() if isinstance(sequences, Mapping) else sequences)
         for ordinal, item in enumerate(items):
             name, sequence = record_of(item, ordinal)[:2]
             wanted = mutations.get(name, ()) if isinstance(mutations, Mapping) else mutations

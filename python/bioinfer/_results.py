@@ -31,6 +31,16 @@ class Result(collections.abc.Mapping):
     __slots__ = ("ordinal", "id", "length", "status", "message", "description", "labels", "arrays",
                  "texts", "sequence", "_raw", "__weakref__")
 
+    ordinal: int
+    id: str
+    length: int
+    status: int
+    message: str
+    description: Optional[str]
+    labels: Optional[str]
+    texts: Dict[str, bytes]
+    sequence: Optional[str]
+
     def __init__(self, raw: Tuple[Any, ...]):
         (self.ordinal, self.id, self.length, self.status, self.message, self.description,
          self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, _, _) = raw
@@ -81,7 +91,7 @@ class Result(collections.abc.Mapping):
         return array if dtype is None or dtype == array.dtype else array.astype(dtype)
 
     def __repr__(self) -> str:
-        what = (f"status={self.status.name}" if self.status else
+        what = (f"status={Status(self.status).name}" if self.status else
                 ", ".join(f"{key}: {'x'.join(map(str, a.shape))}"
                           for key, a in self.arrays.items()))
         return f"<{type(self).__name__} {self.id!r}, length {self.length}, {what}>"
@@ -89,7 +99,7 @@ class Result(collections.abc.Mapping):
     def row(self) -> Dict[str, Any]:
         """Scalars of the record, for a table."""
         return {"id": self.id, "length": self.length,
-                "status": self.status.name.lower() if self.status else "ok",
+                "status": Status(self.status).name.lower(),
                 "message": self.message}
 
 
@@ -138,7 +148,7 @@ class Score(Result):
     def mutation(self, mutation: str, offset: int = 1) -> float:
         """log p(mutant) - log p(wild type), summed over terms: "A12G", "A12G:K15R"."""
         self.check()
-        return self._model._core.mutation_score(self.id, self.sequence, self._raw[9][0][2],
+        return self._model._handle.mutation_score(self.id, self.sequence, self._raw[9][0][2],
                                                 mutation, offset)
 
     def row(self) -> Dict[str, Any]:
@@ -175,6 +185,19 @@ class Design(Result):
     __slots__ = ("header", "sequence_id", "is_native", "sample", "temperature", "score",
                  "global_score", "recovery", "chain_order", "mask", "design_mask", "codes")
 
+    header: Optional[str]
+    sequence_id: Optional[str]
+    is_native: bool
+    sample: int
+    temperature: float
+    score: float
+    global_score: float
+    recovery: float
+    chain_order: Optional[str]
+    mask: Optional["np.ndarray"]
+    design_mask: Optional["np.ndarray"]
+    codes: Optional["np.ndarray"]
+
     def __init__(self, raw: Tuple[Any, ...]):
         super().__init__(raw)
         design = raw[13] or (None, None, False, 0, 0.0, float("nan"), float("nan"), float("nan"),
@@ -200,6 +223,13 @@ class Affinity(Result):
     """The estimated binding energy of one ligand in its pose."""
 
     __slots__ = ("energy", "n_pairs", "n_atoms", "n_pocket_atoms", "n_pocket_residues", "distance")
+
+    energy: float
+    n_pairs: int
+    n_atoms: int
+    n_pocket_atoms: int
+    n_pocket_residues: int
+    distance: float
 
     def __init__(self, raw: Tuple[Any, ...]):
         super().__init__(raw)

@@ -59,7 +59,7 @@ def is_path(source: Any) -> bool:
 def blocks(context: "_core.Context", source: Sequences, raw: bool, pace: Pace,
            ) -> Iterator[Tuple["_core.Records", int, int]]:
     """(records, first, n) for calls of Task.compute(), as much at once as `pace` says."""
-    if is_path(source):
+    if isinstance(source, (str, os.PathLike)):
         reader = _open_reader(context, os.fspath(source), raw)
         records = reader.next()
         while records is not None:
@@ -72,8 +72,7 @@ def blocks(context: "_core.Context", source: Sequences, raw: bool, pace: Pace,
         return
     if isinstance(source, (bytes, bytearray)):
         raise TypeError("a sequence goes in a list: [sequence]")
-    items: Iterable[Any] = (
-        source.items() if isinstance(source, collections.abc.Mapping) else source)
+    items: Any = source.items() if isinstance(source, collections.abc.Mapping) else source
     ordinal = 0
     waiting: List[Tuple[Any, Any]] = []
     residues = 0

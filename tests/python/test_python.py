@@ -362,7 +362,7 @@ def test_the_lock_is_released(tiny):
             time.sleep(0)
 
     counter = threading.Thread(target=count)
-    task = bioinfer._core.Task(tiny._context, tiny._core, "embed", {})
+    task = bioinfer._core.Task(tiny._context, tiny._handle, "embed", {})
     records = bioinfer._core.Records(tiny._context, [("a", "MKTAYIAKQR" * 100)], 0, False)
     counter.start()
     try:
@@ -376,7 +376,7 @@ def test_the_lock_is_released(tiny):
 
 
 def test_one_task_is_of_one_thread(tiny):
-    task = bioinfer._core.Task(tiny._context, tiny._core, "embed", {})
+    task = bioinfer._core.Task(tiny._context, tiny._handle, "embed", {})
     records = bioinfer._core.Records(tiny._context, [("a", "MKTAYIAKQR")] * 3, 0, False)
     caught = []
 
@@ -460,6 +460,8 @@ def test_log(caplog):
 
 def test_facts(tiny):
     assert bioinfer.__version__ == bioinfer._core.version()
+    # the statuses of the header, and no others
+    assert {s.name.lower(): int(s) for s in bioinfer.Status} == bioinfer._core.STATUSES
     assert tiny.family == "esm2" and tiny.width == 320 and tiny.n_layers == 6 and tiny.threads == 1
     assert len(tiny.fingerprint()) == 49 and tiny.info["has_contacts"] is True
     assert len(tiny.vocabulary) == 33 and "esm2" in bioinfer.families()
