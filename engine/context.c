@@ -266,7 +266,8 @@ int bi_find_weights(char **out, const struct bi_env *env, const char *path, cons
         if ((st = shipped_path(out, env, path, err)) || *out)
             return st;
     }
-    return bi_hub_resolve(out, env, path, err);
+    st = bi_hub_resolve(out, env, path, err);
+    return st == BIOINFER_NOT_FOUND ? bi_release_missing(env, path, err) : st;
 }
 
 static const struct bi_backend_ops *const backends[] = {

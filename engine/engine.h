@@ -28,6 +28,10 @@ int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *
 int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
                     struct bioinfer_error *err);
 
+/* Completes the words of err, which say that the weights of this name are not in the cache, with
+ * how to fetch their files. Returns NOT_FOUND. */
+int bi_release_missing(const struct bi_env *env, const char *name, struct bioinfer_error *err);
+
 /* Copies a caller's parameter struct of any version: fields it does not know stay zero, fields
  * we do not know must be zero. src NULL = all defaults. */
 int bi_params_copy(void *dst, size_t size, const void *src, const char *what,

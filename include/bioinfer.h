@@ -225,6 +225,9 @@ BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int in
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
+/* Writes a table of the weights that families know by name; its first line names the columns. */
+BIOINFER_API int bioinfer_releases(bioinfer_context *ctx, bioinfer_write write, void *user,
+                                   struct bioinfer_error *err);
 /* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), or a
  * receptor with ligands (affinity). */
 enum bioinfer_family_kind {
@@ -621,8 +624,7 @@ struct bioinfer_writer_params {
                          * a text "window" first: contig, its length, the place of the first bin and
                          * the bases of a bin, with tabs between. Where windows overlap, on one grid
                          * of bins, a file has their mean; LIMIT at the end where they do not fit */
-    const char *compression; /* "none" (NULL), or "gzip": arrays in chunks of about a MiB, their
-                              * bytes shuffled and deflated; h5 alone */
+    const char *compression; /* "none" (NULL), or "gzip": h5 alone, in chunks of about a MiB */
 };
 
 /* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */

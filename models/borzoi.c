@@ -310,11 +310,15 @@ static void borzoi_build(const struct bi_model *m, struct bi_graph *g,
         rest(m, g, u, shape);
 }
 
+static const struct bi_release releases[] = {
+    {"johahi/borzoi-replicate-0", "see its page", NULL, 0, 0}, {0}};
+
 const struct bi_model_def bi_model_borzoi = {
     .name = "borzoi",
     .summary = "RNA coverage and chromatin tracks from 524,288 bases of DNA",
     .default_name = "johahi/borzoi-replicate-0",
     .letters = BIOINFER_LETTERS_BASES,
+    .releases = releases,
     .recognise = borzoi_recognise,
     .open = borzoi_open,
     .build_tracks = borzoi_build,

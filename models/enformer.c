@@ -468,11 +468,16 @@ static void enformer_build(const struct bi_model *m, struct bi_graph *g,
         rest(m, g, x, shape);
 }
 
+static const struct bi_release releases[] = {{"EleutherAI/enformer-official-rough", "see its page",
+                                              "config.json pytorch_model.bin", 0, 1005149571},
+                                             {0}};
+
 const struct bi_model_def bi_model_enformer = {
     .name = "enformer",
     .summary = "gene expression and chromatin tracks from 196,608 bases of DNA",
     .default_name = "EleutherAI/enformer-official-rough",
     .letters = BIOINFER_LETTERS_BASES,
+    .releases = releases,
     .recognise = enformer_recognise,
     .open = enformer_open,
     .build_tracks = enformer_build,

@@ -29,10 +29,27 @@ static int esm2_open(struct bi_model *model, struct bioinfer_error *err)
     return bi_esm_open_residues(model, &kind, err);
 }
 
+static const struct bi_release releases[] = {
+    {"facebook/esm2_t6_8M_UR50D", "MIT", "config.json vocab.txt model.safetensors", 7842894,
+     31371576},
+    {"facebook/esm2_t12_35M_UR50D", "MIT", "config.json vocab.txt model.safetensors", 33996070,
+     135984280},
+    {"facebook/esm2_t30_150M_UR50D", "MIT", "config.json vocab.txt model.safetensors", 148799326,
+     595197304},
+    {"facebook/esm2_t33_650M_UR50D", "MIT", "config.json vocab.txt model.safetensors", 652359642,
+     2609438568},
+    {"facebook/esm2_t36_3B_UR50D", "MIT",
+     "config.json vocab.txt pytorch_model.bin.index.json pytorch_model-00001-of-00002.bin "
+     "pytorch_model-00002-of-00002.bin",
+     2841635398, 11366541592},
+    {"facebook/esm2_t48_15B_UR50D", "MIT", NULL, 15134358438, 60537433752},
+    {0}};
+
 const struct bi_model_def bi_model_esm2 = {
     .name = "esm2",
     .summary = "ESM-2 protein language models, 8M to 15B parameters",
     .default_name = "facebook/esm2_t33_650M_UR50D",
+    .releases = releases,
     .gpu = true,
     .recognise = esm2_recognise,
     .open = esm2_open,

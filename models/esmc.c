@@ -496,10 +496,16 @@ static int esmc_encode(const struct bi_model *model, const struct bioinfer_recor
     return 0;
 }
 
+static const struct bi_release releases[] = {
+    {"biohub/ESMC-300M", "MIT", "config.json model.safetensors", 332997184, 1331988736},
+    {"biohub/ESMC-600M", "MIT", "config.json model.safetensors", 575036992, 2300147968},
+    {0}};
+
 const struct bi_model_def bi_model_esmc = {
     .name = "esmc",
     .summary = "ESM C protein language models, 300M and 600M parameters",
     .default_name = "biohub/ESMC-300M",
+    .releases = releases,
     .gpu = true,
     .recognise = esmc_recognise,
     .open = esmc_open,

@@ -182,11 +182,21 @@ struct bi_model {
 
 struct bi_affinity_def;
 
+/* Weights that their authors publish on the hub, as far as it is known what they are. */
+struct bi_release {
+    const char *name;     /* org/name; NULL = behind the last one */
+    const char *licence;  /* stated by their authors */
+    const char *files;    /* all that is read, with blanks between; NULL = not known */
+    int64_t n_parameters; /* that are computed with; 0 = not known */
+    uint64_t size;        /* bytes of the files, about; 0 = not known */
+};
+
 struct bi_model_def {
     const char *name;                     /* "esm2" */
     const char *summary;                  /* one line for --help */
     const char *default_name;             /* hub name taken without --weights */
     enum bioinfer_family_letters letters; /* how its records are read */
+    const struct bi_release *releases;    /* NULL = none is known */
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);

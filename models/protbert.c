@@ -525,10 +525,18 @@ static int protbert_encode(const struct bi_model *model, const struct bioinfer_r
     return 0;
 }
 
+static const struct bi_release releases[] = {
+    {"Rostlab/prot_bert", "AFL-3.0", "config.json vocab.txt pytorch_model.bin", 420984864,
+     1684058277},
+    {"Rostlab/prot_bert_bfd", "AFL-3.0", "config.json vocab.txt pytorch_model.bin", 420984864,
+     1684058277},
+    {0}};
+
 const struct bi_model_def bi_model_protbert = {
     .name = "protbert",
     .summary = "ProtBERT, ProtBERT-BFD and other BERT models over letters",
     .default_name = "Rostlab/prot_bert_bfd",
+    .releases = releases,
     .gpu = true,
     .recognise = protbert_recognise,
     .open = protbert_open,

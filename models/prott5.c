@@ -115,10 +115,20 @@ static int prott5_encode(const struct bi_model *model, const struct bioinfer_rec
     return 0;
 }
 
+static const struct bi_release releases[] = {
+    {"Rostlab/prot_t5_xl_half_uniref50-enc", "AFL-3.0",
+     "config.json spiece.model pytorch_model.bin", 1208141824, 2416283648},
+    {"Rostlab/prot_t5_xl_uniref50", "AFL-3.0", "config.json spiece.model pytorch_model.bin",
+     1208141824, 11275562628},
+    {"Rostlab/ProstT5", "see its page", NULL, 1208141824, 0},
+    {"Rostlab/ProstT5_fp16", "see its page", NULL, 1208141824, 0},
+    {0}};
+
 const struct bi_model_def bi_model_prott5 = {
     .name = "prott5",
     .summary = "ProtT5-XL-U50, ProstT5 and other T5 encoders over letters",
     .default_name = "Rostlab/prot_t5_xl_half_uniref50-enc",
+    .releases = releases,
     .gpu = true,
     .recognise = prott5_recognise,
     .open = prott5_open,
