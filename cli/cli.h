@@ -10,6 +10,7 @@
  *   embed.c     bioinfer MODEL INPUT
  *   job.c       journals, as the commands use them, and bioinfer merge
  *   task.c      what a command computes, in this process or in workers (task.h)
+ *   dry.c       --dry-run
  *   pool.c      worker processes and what they are given to do, with pool_chunks.c, pool_devices.c
  *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
@@ -20,7 +21,7 @@
  *   serve.c     bioinfer serve, with the files that serve.h names
  *   align.c     bioinfer align, with align.h and the files that it names
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
- *   info.c      bioinfer info and devices
+ *   info.c      bioinfer info, devices and models
  *   molecule.c  bioinfer molecule info
  *   report.c    bioinfer report and plot
  *   parallel.c  one piece of work on several threads
@@ -135,7 +136,8 @@ struct cli_options {
     const char *listen, *token_file; /* serve */
     int64_t max_body, max_answer,    /* MiB */
         max_queue, timeout;
-    const char *completion;     /* the shell to print a script for; NULL = none */
+    const char *completion; /* the shell to print a script for; NULL = none */
+    bool log_json, json, dry_run;
     bool atoms;                 /* molecule info */
     const char *record, *genes; /* reports and plots */
     const char *method, *mutations, *mutation_col;
@@ -213,6 +215,21 @@ bool cli_names_weights(const char *word, const char *family);
 bool cli_refuse_word(const char *what, const char *word, const char *prefix,
                      const struct cli_nearest *n);
 
+/* ---- structures.c ---- */
+
+/* Paths of the inputs, files of folders among them. */
+struct cli_paths {
+    char **of;
+    size_t n, cap;
+};
+
+struct cli;
+
+/* Finds the files of sequences that the command line names: files as they are, and of folders those
+ * whose names say so, in order of their names. Returns an exit code. */
+int cli_sequences_find(struct cli *cli, struct cli_paths *p);
+void cli_paths_free(struct cli_paths *p);
+
 /* ---- one run of the command ---- */
 
 struct cli_progress {
@@ -240,6 +257,11 @@ struct cli {
     struct bioinfer_model_info info;
     const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
+    struct cli_paths inputs; /* files of sequences, read one behind the other */
+    size_t at_input;         /* the one that is read ... */
+    uint64_t first_ordinal;  /* ... whose first record has this number ... */
+    uint64_t next_ordinal;   /* ... and whose next one this */
+    bool failing;            /* words are the reason why the run ends */
     const char *told;        /* tells workers what the input holds; NULL = nothing */
     bool kept;               /* a journal of this run is there to go on with */
     bool lost_record;        /* --strict stopped the run at a record without a result */
@@ -295,6 +317,7 @@ int cli_molecule(struct cli *cli);
 int cli_report(struct cli *cli);
 int cli_devices(struct cli *cli);
 int cli_serve(struct cli *cli);
+int cli_models(struct cli *cli);
 
 /* ---- progress.c ---- */
 

@@ -14,7 +14,7 @@ struct run {
     struct cli_output out;
     bioinfer_writer *writer;
     struct bioinfer_job_stats stats;
-    struct cli_structures structures;
+    struct cli_paths structures;
     enum cli_stage stage; /* the stage at which the run failed */
     uint64_t n_structures, n_failed, n_sequences;
     bool any;       /* rows were written */
@@ -372,6 +372,6 @@ int cli_design(struct cli *cli)
     bioinfer_job_close(&run.job);
     bioinfer_writer_close(&run.writer);
     cli_design_task.end(cli);
-    cli_structures_free(&run.structures);
+    cli_paths_free(&run.structures);
     return code;
 }

@@ -10,18 +10,12 @@
 
 /* ---- structures.c ---- */
 
-struct cli_structures {
-    char **of; /* paths */
-    size_t n, cap;
-};
-
 /* Finds the structures that the command line names. Returns an exit code. */
-int cli_structures_find(struct cli *cli, struct cli_structures *p);
+int cli_structures_find(struct cli *cli, struct cli_paths *p);
 /* Tells whether none of them can be opened. */
-bool cli_structures_none(const struct cli_structures *p);
+bool cli_structures_none(const struct cli_paths *p);
 /* Gives the length of the name of a file without a suffix of structures. */
 size_t cli_structure_stem(const char *name);
-void cli_structures_free(struct cli_structures *p);
 
 /* ---- design_task.c ---- */
 
@@ -36,14 +30,14 @@ struct cli_designer {
     struct bioinfer_design_params params;
     double temperatures[64];
     bioinfer_task *design;
-    const struct cli_structures *all; /* for numbers that are drawn in order; NULL in a worker */
-    uint64_t next;                    /* the structure for which numbers are drawn next */
-    struct cli_output text;           /* gathers the rows of that structure */
-    struct cli_unit unit;             /* that structure ... */
-    char *name;                       /* ... and its name, NULL = there is none */
-    uint32_t piece;                   /* the number of its next piece */
-    uint64_t n_sequences;             /* that it has so far */
-    char *path, *id;                  /* the structure that is read next, NULL = ask for one */
+    const struct cli_paths *all; /* for numbers that are drawn in order; NULL in a worker */
+    uint64_t next;               /* the structure for which numbers are drawn next */
+    struct cli_output text;      /* gathers the rows of that structure */
+    struct cli_unit unit;        /* that structure ... */
+    char *name;                  /* ... and its name, NULL = there is none */
+    uint32_t piece;              /* the number of its next piece */
+    uint64_t n_sequences;        /* that it has so far */
+    char *path, *id;             /* the structure that is read next, NULL = ask for one */
     uint64_t ordinal;
     char *given;                  /* the id of the structure that was read last ... */
     struct bioinfer_record *file; /* ... its file ... */

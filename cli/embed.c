@@ -35,9 +35,9 @@ static char *output_path(struct cli *cli, int *code)
 {
     const struct cli_options *o = cli->options;
     const char *format = o->format ? o->format : "npz";
-    bool from_stdin = !strcmp(o->input, "-");
+    bool from_stdin = !strcmp(o->input, "-"), same = false;
     const char *model = o->model ? o->model : "embed"; /* the weights say which it is */
-    size_t size = strlen(o->input) + strlen(model) + strlen(format) + 3;
+    size_t size = strlen(cli->inputs.of[0]) + strlen(model) + strlen(format) + 3;
     char *path;
 
     *code = CLI_EXIT_USAGE;
@@ -50,7 +50,13 @@ static char *output_path(struct cli *cli, int *code)
                      "tsv or jsonl");
         return NULL;
     }
-    if (o->output && !from_stdin && same_file(o->output, o->input)) {
+    if (!o->output && !is_text(o->format) && cli->inputs.n > 1) {
+        cli_say(cli, "several inputs: name the output with -o");
+        return NULL;
+    }
+    for (size_t i = 0; i < cli->inputs.n && o->output && !from_stdin; i++)
+        same = same || same_file(o->output, cli->inputs.of[i]);
+    if (same) {
         cli_say(cli, "%s: output and input are the same file", o->output);
         return NULL;
     }
@@ -64,7 +70,7 @@ static char *output_path(struct cli *cli, int *code)
     else if (is_text(o->format))
         strcpy(path, "-");
     else
-        snprintf(path, size, "%s.%s.%s", o->input, model, format);
+        snprintf(path, size, "%s.%s.%s", cli->inputs.of[0], model, format);
     *code = CLI_EXIT_OK;
     return path;
 }
@@ -265,8 +271,9 @@ static int open_output(struct run *run, const char *path, unsigned include)
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 
-/* The next record that the job is told of: 1, 0 at the end, or a status. */
-static int next_name(const struct run *run, bioinfer_reader *reader, uint64_t *at,
+/* The next record that the job is told of: 1, 0 at the end, or a status. The first one of the file
+ * has the number `first`. */
+static int next_name(const struct run *run, bioinfer_reader *reader, uint64_t first, uint64_t *at,
                      struct bioinfer_record *record, struct bioinfer_error *err)
 {
     const bioinfer_index *index = run->cli->index;
@@ -277,8 +284,10 @@ static int next_name(const struct run *run, bioinfer_reader *reader, uint64_t *a
         return st;
     if (!st && index && want - want % bioinfer_index_block(index) > *at)
         st = bioinfer_reader_seek(reader, index, want - want % bioinfer_index_block(index), err);
-    if (!st && (st = bioinfer_reader_next(reader, record, err)) > 0)
+    if (!st && (st = bioinfer_reader_next(reader, record, err)) > 0) {
+        record->ordinal += first;
         *at = record->ordinal + 1;
+    }
     return st;
 }
 
@@ -300,14 +309,20 @@ static int look_ahead(struct run *run)
     uint64_t at = 0;
     int st = 0;
 
-    if (!run->job || !strcmp(o->input, "-") || stat(o->input, &file) || !S_ISREG(file.st_mode))
-        return CLI_EXIT_OK;
-    if (!bioinfer_context_new(&ctx, &silent, NULL) &&
-        !bioinfer_reader_open(&reader, ctx, o->input, &params, NULL))
-        while ((st = next_name(run, reader, &at, &record, &err)) > 0 &&
-               !(st = bioinfer_job_expect(run->job, &record, &err)))
-            ;
-    bioinfer_reader_close(&reader);
+    for (size_t i = 0; i < cli->inputs.n; i++) {
+        const char *path = cli->inputs.of[i];
+        if (!run->job || !strcmp(path, "-") || stat(path, &file) || !S_ISREG(file.st_mode))
+            return CLI_EXIT_OK;
+    }
+    st = bioinfer_context_new(&ctx, &silent, NULL);
+    for (size_t i = 0; i < cli->inputs.n && !st; i++) {
+        const uint64_t first = at;
+        if (!(st = bioinfer_reader_open(&reader, ctx, cli->inputs.of[i], &params, NULL)))
+            while ((st = next_name(run, reader, first, &at, &record, &err)) > 0 &&
+                   !(st = bioinfer_job_expect(run->job, &record, &err)))
+                ;
+        bioinfer_reader_close(&reader);
+    }
     bioinfer_context_free(&ctx);
     /* a file that breaks off is met again, where what came before it is computed */
     if (st != BIOINFER_DUPLICATE_ID && st != BIOINFER_LIMIT && st != BIOINFER_CANCELLED)
@@ -328,7 +343,7 @@ static int compute(struct run *run, struct bioinfer_error *err)
                                   .sink = take_result,
                                   .pending = run->job ? pending : NULL,
                                   .user = run,
-                                  .input_size = cli_plain_size(run->cli->options->input),
+                                  .input_size = cli_inputs_size(run->cli),
                                   .in_order = !run->job};
 
     return cli_task_run(run->cli, &cli_embed_task, run->pool, &io, err);
@@ -401,6 +416,10 @@ int cli_embed(struct cli *cli)
     char *path = NULL;
     int st, code = CLI_EXIT_OK;
 
+    if ((code = cli_sequences_find(cli, &cli->inputs)))
+        return code;
+    if (o->dry_run)
+        return cli_dry_run(cli, &cli_embed_task);
     if (!dumping && !(path = output_path(cli, &code)))
         return code;
     if (path && !cli_job_needs_file(cli, path)) {
@@ -420,7 +439,7 @@ int cli_embed(struct cli *cli)
     }
     if ((code = open_output(&run, path, include)) || (code = look_ahead(&run)))
         goto out;
-    cli->progress.reader = cli->reader;
+    cli->progress.reader = cli->inputs.n > 1 ? NULL : cli->reader;
     cli_progress_start(cli);
     st = compute(&run, &err);
     cli_progress_end(cli);

@@ -199,11 +199,13 @@ static void print_head(const struct cli_subcommand *sub, const char *model)
     printf("Usage: %s\n\n", sub->usage);
     print_words(sub->summary, 0, 2);
     if (command & (CLI_BOTH | CLI_TRACKS))
-        print_words(command == CLI_TRACKS
-                        ? "INPUT is FASTA, with --genome also BED or VCF: plain, gzip or BGZF; "
-                          "'-' reads standard input."
-                        : "INPUT is FASTA: plain, gzip or BGZF; '-' reads standard input.",
-                    0, 2);
+        print_words(
+            command == CLI_TRACKS
+                ? "INPUT is FASTA, with --genome also BED or VCF: plain, gzip or BGZF; "
+                  "'-' reads standard input."
+                : "INPUT is FASTA: plain, gzip or BGZF, or a folder of such files; '-' reads "
+                  "standard input.",
+            0, 2);
     if (command == CLI_DESIGN)
         print_words("STRUCTURE is a PDB or mmCIF file, a folder of them, or a list of paths "
                     "(.txt).",

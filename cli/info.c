@@ -1,5 +1,7 @@
-/* info.c - `bioinfer info FILE` and `bioinfer devices`. */
-#include "cli.h"
+/* info.c - `bioinfer info FILE`, `bioinfer devices` and `bioinfer models`. */
+#include "options.h"
+
+#include "../writers/text.h"
 
 #include <string.h>
 
@@ -17,8 +19,76 @@ static int take_text(void *user, const char *text, size_t n)
     return out->status;
 }
 
+/* ---- JSON ---- */
+
+/* Lines of a description become a list: each has the name before ':' (within "items": before the
+ * first blank) and the value behind it, and indented lines are items of the line above. */
+struct lines {
+    struct bi_buf json;
+    bool any, any_items; /* lines of the list, items of the line at hand */
+};
+
+static void put_pair(struct bi_buf *json, char *line, char separator)
+{
+    char *at = strchr(line, separator);
+
+    if (at)
+        *at++ = '\0';
+    bi_buf_puts(json, "{\"name\":");
+    bi_put_json(json, line);
+    bi_buf_puts(json, ",\"value\":");
+    bi_put_json(json, at ? at + strspn(at, " ") : "");
+}
+
+static void put_line(struct lines *l, char *line)
+{
+    const bool item = line[0] == ' ';
+
+    if (item) {
+        bi_buf_puts(&l->json, l->any_items ? "," : l->any ? ",\"items\":[" : "");
+        if (!l->any)
+            return; /* no line above: not one of ours */
+        put_pair(&l->json, line + strspn(line, " "), ' ');
+        bi_buf_putc(&l->json, '}');
+        l->any_items = true;
+        return;
+    }
+    bi_buf_puts(&l->json, l->any_items ? "]}," : l->any ? "}," : "");
+    put_pair(&l->json, line, ':');
+    l->any = true;
+    l->any_items = false;
+}
+
+/* Gets the whole description at once. */
+static int take_json(void *user, const char *text, size_t n)
+{
+    struct cli_output *out = user;
+    const struct bi_env env = bi_env_default();
+    struct lines l = {.json = {.env = &env}};
+    struct bi_buf copy = {.env = &env};
+    char *at, *end;
+
+    bi_buf_append(&copy, text, n);
+    bi_buf_putc(&copy, '\0');
+    bi_buf_putc(&l.json, '[');
+    for (at = copy.data; at && *at; at = end ? end + 1 : NULL) {
+        if ((end = strchr(at, '\n')))
+            *end = '\0';
+        put_line(&l, at);
+    }
+    bi_buf_puts(&l.json, l.any_items ? "]}]\n" : l.any ? "}]\n" : "]\n");
+    if (copy.failed || l.json.failed)
+        out->status = BIOINFER_NOMEM;
+    else
+        cli_output_write(out, l.json.data, l.json.size);
+    bi_buf_free(&copy);
+    bi_buf_free(&l.json);
+    return out->status;
+}
+
 int cli_info(struct cli *cli)
 {
+    const struct cli_options *o = cli->options;
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st, code;
@@ -26,15 +96,49 @@ int cli_info(struct cli *cli)
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
-    st = bioinfer_file_info(cli->ctx, cli->options->input, take_text, &out, &err);
+    st = bioinfer_file_info(cli->ctx, o->input, o->json ? take_json : take_text, &out, &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_INPUT, st, &err);
     st = cli_output_finish(&out, &err);
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
+int cli_models(struct cli *cli)
+{
+    struct bioinfer_error err = {0};
+    struct cli_output out;
+    int st, code;
+
+    if ((code = cli_open_context(cli)))
+        return code;
+    cli_print_models(0, NULL);
+    cli_output_open(&out, NULL, &err);
+    cli_output_printf(&out, "\n");
+    st = bioinfer_releases(cli->ctx, take_text, &out, &err);
+    if (st && !out.status)
+        return cli_fail(cli, CLI_AT_SETUP, st, &err);
+    st = cli_output_finish(&out, &err);
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+static void put_device(struct bi_buf *json, const struct bioinfer_device *d, bool first)
+{
+    bi_buf_puts(json, first ? "{\"device\":" : ",\n {\"device\":");
+    bi_put_json(json, d->name);
+    bi_buf_printf(json, ",\"usable\":%s,\"memory\":%llu,\"free\":%llu,\"description\":",
+                  d->usable ? "true" : "false", (unsigned long long)d->memory_size,
+                  (unsigned long long)d->memory_free);
+    bi_put_json(json, d->description);
+    bi_buf_puts(json, ",\"reason\":");
+    bi_put_json(json, d->usable ? "" : d->reason);
+    bi_buf_putc(json, '}');
+}
+
 int cli_devices(struct cli *cli)
 {
+    const struct bi_env env = bi_env_default();
+    const bool as_json = cli->options->json;
+    struct bi_buf json = {.env = &env};
     struct bioinfer_device device;
     struct bioinfer_error err = {0};
     struct cli_output out;
@@ -44,19 +148,30 @@ int cli_devices(struct cli *cli)
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
-    cli_output_printf(&out, "device\tusable\tmemory_gib\tfree_gib\tdescription\n");
+    bi_buf_putc(&json, '[');
+    if (!as_json)
+        cli_output_printf(&out, "device\tusable\tmemory_gib\tfree_gib\tdescription\n");
     for (int i = 0;; i++) {
         memset(&device, 0, sizeof device);
         device.struct_size = sizeof device;
         if (bioinfer_device_get(cli->ctx, i, &device))
             break;
         usable = usable || device.usable;
+        if (as_json) {
+            put_device(&json, &device, !i);
+            continue;
+        }
         cli_output_printf(&out, "%s\t%s\t%.1f\t%.1f\t%s%s%s\n", device.name,
                           device.usable ? "yes" : "no", (double)device.memory_size / (1 << 30),
                           (double)device.memory_free / (1 << 30), device.description,
                           device.usable || !*device.description ? "" : ": ",
                           device.usable ? "" : device.reason);
     }
+    bi_buf_puts(&json, "]\n");
+    if (as_json && !json.failed)
+        cli_output_write(&out, json.data, json.size);
+    out.status = json.failed ? BIOINFER_NOMEM : out.status;
+    bi_buf_free(&json);
     if ((st = cli_output_finish(&out, &err)))
         return cli_fail(cli, CLI_AT_WRITE, st, &err);
     return usable ? CLI_EXIT_OK : CLI_EXIT_NO_DEVICE;

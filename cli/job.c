@@ -31,12 +31,20 @@ struct bioinfer_writer_params cli_writer_params(const struct cli *cli)
     return params;
 }
 
+/* The path of the input that a job knows: none where there are several, which it knows by their
+ * records. */
+static const char *job_input(const struct cli *cli)
+{
+    return !cli->inputs.n ? cli->options->input : cli->inputs.n == 1 ? cli->inputs.of[0] : NULL;
+}
+
 struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *task)
 {
     const struct cli_options *o = cli->options;
     struct bioinfer_job_params params = BIOINFER_PARAMS(
-        struct bioinfer_job_params, .task = task, .input = o->input, .resume = resume_of(o->resume),
-        .shard = o->shard, .n_shards = o->n_shards, .no_dedup = 1, .part_records = o->part_records);
+        struct bioinfer_job_params, .task = task, .input = job_input(cli),
+        .resume = resume_of(o->resume), .shard = o->shard, .n_shards = o->n_shards, .no_dedup = 1,
+        .part_records = o->part_records);
 
     return params;
 }
@@ -181,9 +189,11 @@ int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params)
     struct bioinfer_error err = {0};
     int st;
 
-    if (!strcmp(o->input, "-") || (!o->n_shards && !o->part_records))
+    const char *path = job_input(cli);
+
+    if (!path || !strcmp(path, "-") || (!o->n_shards && !o->part_records))
         return CLI_EXIT_OK;
-    st = bioinfer_index_open(&cli->index, cli->ctx, o->input, &reader, &err);
+    st = bioinfer_index_open(&cli->index, cli->ctx, path, &reader, &err);
     params->index = cli->index;
     return st && st != BIOINFER_NOT_FOUND ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }

@@ -2,13 +2,17 @@
  *
  * Standard output carries results only; every word goes to standard error. The first
  * SIGINT or SIGTERM asks the run to stop at the next batch, the second ends at once. */
+#include "options.h"
 #include "worker.h"
+
+#include "../writers/text.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop_signal;
@@ -55,6 +59,32 @@ static void hold_standard_streams(void)
 
 void (*cli_say_hook)(const char *text);
 
+/* Whether words are lines of JSON: --log-json, which is looked for before anything can be said. */
+static bool log_json;
+
+/* Says a line as {"time": ..., "level": ..., "message": ...}. */
+static void say_json(const char *level, const char *text)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_buf line = {.env = &env};
+    const time_t now = time(NULL);
+    struct tm t;
+    char when[32] = "";
+
+    if (!strncmp(text, "warning: ", 9)) {
+        level = "warning";
+        text += 9;
+    }
+    if (gmtime_r(&now, &t))
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &t);
+    bi_buf_printf(&line, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", when, level);
+    bi_put_json(&line, text);
+    bi_buf_puts(&line, "}\n");
+    if (!line.failed)
+        fwrite(line.data, 1, line.size, stderr);
+    bi_buf_free(&line);
+}
+
 static void put_words(void *user, const char *text, size_t n)
 {
     fwrite(text, 1, n, user);
@@ -70,6 +100,10 @@ void cli_say(struct cli *cli, const char *fmt, ...)
     va_end(args);
     if (cli_say_hook) {
         cli_say_hook(text);
+        return;
+    }
+    if (log_json) {
+        say_json(!cli || cli->failing ? "error" : "info", text);
         return;
     }
     if (cli)
@@ -190,6 +224,7 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
     const char *resume = cli->options->resume;
     int code = exit_of(stage, status);
 
+    cli->failing = true;
     if (status == BIOINFER_CANCELLED)
         cli_say(cli, "stopped by %s", stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
@@ -197,6 +232,7 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
     if (status == BIOINFER_DUPLICATE_ID)
         say_again(cli, cli->kept && (!resume || !strcmp(resume, "no")) ? "--dup-ids suffix --resume"
                                                                        : "--dup-ids suffix");
+    cli->failing = false;
     return code;
 }
 
@@ -230,9 +266,40 @@ static bool looks_like_nucleotides(const struct bioinfer_record *r)
     return r->length >= FEWEST && strspn(r->sequence, "ACGTUN") == r->length;
 }
 
+static struct bioinfer_reader_params reader_params(const struct cli_options *o, uint64_t longest)
+{
+    return BIOINFER_PARAMS(struct bioinfer_reader_params,
+                           .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW
+                                                       : BIOINFER_RESIDUES_DEFAULT,
+                           .max_length = longest);
+}
+
+/* Reads the next record of all inputs, one behind the other, which count on. */
+static int next_of_inputs(struct cli *cli, struct bioinfer_record *record,
+                          struct bioinfer_error *err)
+{
+    struct cli_paths *p = &cli->inputs;
+    int st;
+
+    while (!(st = bioinfer_reader_next(cli->reader, record, err)) && cli->at_input + 1 < p->n) {
+        const struct bioinfer_reader_params params = reader_params(cli->options,
+                                                                   BIOINFER_MAX_RESIDUES);
+        bioinfer_reader_close(&cli->reader);
+        cli->first_ordinal = cli->next_ordinal;
+        cli->input_name = p->of[++cli->at_input];
+        if ((st = bioinfer_reader_open(&cli->reader, cli->ctx, cli->input_name, &params, err)))
+            return st;
+    }
+    if (st > 0) {
+        record->ordinal += cli->first_ordinal;
+        cli->next_ordinal = record->ordinal + 1;
+    }
+    return st;
+}
+
 int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err)
 {
-    const int st = bioinfer_reader_next(cli->reader, record, err);
+    const int st = next_of_inputs(cli, record, err);
 
     if (st > 0 && !record->status && !cli->told_nucleotides && !cli->options->quiet &&
         looks_like_nucleotides(record) &&
@@ -249,15 +316,18 @@ int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bio
 int cli_open_reader(struct cli *cli, uint64_t longest)
 {
     const struct cli_options *o = cli->options;
-    struct bioinfer_reader_params params = BIOINFER_PARAMS(
-        struct bioinfer_reader_params,
-        .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT,
-        .max_length = longest);
+    struct bioinfer_reader_params params = reader_params(o, longest);
     struct bioinfer_error err = {0};
-    int st;
+    const char *path = o->input;
+    int st, code;
 
-    cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
-    st = bioinfer_reader_open(&cli->reader, cli->ctx, o->input, &params, &err);
+    if (o->command & CLI_BOTH) {
+        if (!cli->inputs.n && (code = cli_sequences_find(cli, &cli->inputs)))
+            return code;
+        path = cli->inputs.of[0];
+    }
+    cli->input_name = strcmp(path, "-") ? path : "standard input";
+    st = bioinfer_reader_open(&cli->reader, cli->ctx, path, &params, &err);
     return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
 
@@ -380,6 +450,7 @@ void cli_close(struct cli *cli)
     bioinfer_task_close(&cli->sequences);
     bioinfer_model_close(&cli->model);
     bioinfer_reader_close(&cli->reader);
+    cli_paths_free(&cli->inputs);
     bioinfer_index_close(&cli->index);
     bioinfer_context_free(&cli->ctx);
 }
@@ -411,6 +482,8 @@ int main(int argc, char **argv)
 
     const char *worker = NULL;
 
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+        log_json = log_json || !strcmp(argv[i], "--log-json");
     hold_standard_streams();
     install_signals();
     if (argc > 1 && !strncmp(argv[1], "--worker=", 9)) { /* started by pool.c */
@@ -429,9 +502,10 @@ int main(int argc, char **argv)
         return flush_stdout(CLI_EXIT_OK);
     }
     if (options.models) {
-        cli_print_models(0, NULL);
+        code = cli_models(&cli);
+        cli_close(&cli);
         free(options.words);
-        return flush_stdout(CLI_EXIT_OK);
+        return flush_stdout(code);
     }
     if (options.completion) {
         const bool known = cli_completion(options.completion);

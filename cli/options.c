@@ -238,6 +238,11 @@ static const struct cli_option table[] = {
     {"timeout", 0, COUNT, "SECONDS", FIELD(timeout), CLI_SERVE, NULL,
      "a request may take so long to arrive, to wait (503), and its answer to be taken\n"
      "(default: 60)"},
+    {"dry-run", 0, FLAG, NULL, FIELD(dry_run), BOTH, NULL,
+     "compute a few records and print what the run would take: records, memory, time"},
+    {"log-json", 0, FLAG, NULL, FIELD(log_json), EVERY, NULL,
+     "words on standard error as lines of JSON: time, level (info, warning, error), message"},
+    {"json", 0, FLAG, NULL, FIELD(json), CLI_INFO | CLI_DEVICES, NULL, "print JSON"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
      "no progress, no summary, no warnings; of records without a result their number alone"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
@@ -288,7 +293,7 @@ static const struct {
 };
 
 static const struct cli_subcommand commands[] = {
-    {"embed", CLI_EMBED, "bioinfer [embed] MODEL INPUT [-o FILE] [options]",
+    {"embed", CLI_EMBED, "bioinfer [embed] MODEL INPUT... [-o FILE] [options]",
      "embeddings and other outputs of each sequence",
      "weights output include layers format device resume",
      "bioinfer MODEL in.fasta -o out.npz                 # means\n"
@@ -302,7 +307,8 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL peaks.bed --genome hg38.fa -o out.h5\n"
      "bioinfer MODEL variants.vcf --genome hg38.fa -o scores.tsv\n"
      "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"},
-    {"score", CLI_SCORE, "bioinfer score MODEL INPUT [--method NAME] [--mutations FILE] [options]",
+    {"score", CLI_SCORE,
+     "bioinfer score MODEL INPUT... [--method NAME] [--mutations FILE] [options]",
      "zero-shot scores of mutations, or pseudo-perplexity",
      "weights output method mutations mutation-col offset device resume",
      "bioinfer score MODEL wildtype.fasta -o scores.tsv     # every substitution\n"

@@ -474,7 +474,7 @@ static bool place_words(struct cli_options *o, struct words *w)
     if (o->command == CLI_ALIGN && w->n - used >= 2)
         o->second = w->word[used + 1];
     wanted = o->command & (CLI_DEVICES | CLI_SERVE) ? 0 : o->second || o->receptor ? 2 : 1;
-    if (o->command == CLI_DESIGN && w->n - used > wanted)
+    if (o->command & (CLI_BOTH | CLI_DESIGN) && w->n - used > wanted)
         wanted = w->n - used;
     if (o->command == CLI_MERGE && w->n > used) {
         o->parts = w->word + used + 1;
@@ -547,6 +547,20 @@ static bool check_together(struct cli_options *o)
                 "--method pppl scores whole sequences: give the mutants as FASTA "
                 "records instead of --%s",
                 o->mutations ? "mutations" : "offset");
+        return false;
+    }
+    if (o->log_json && o->profile) {
+        cli_say(NULL, "--log-json and --profile do not go together: a profile is a table");
+        return false;
+    }
+    if (o->dry_run && (o->mutations || o->dump_graph || o->trace_rules || o->workers ||
+                       names_several(o->device))) {
+        cli_say(NULL, "--dry-run measures records on one device, without --mutations, --workers, "
+                      "--dump-graph and --trace-rules");
+        return false;
+    }
+    if (o->mutations && o->n_inputs > 1) {
+        cli_say(NULL, "--mutations takes one wild type: '%s' is one input too many", o->inputs[1]);
         return false;
     }
     if (o->n_shards && o->strict) {

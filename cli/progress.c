@@ -31,6 +31,7 @@ void cli_progress_start(struct cli *cli)
     p->on = when && !strcmp(when, "on");
     if (!when || !strcmp(when, "auto"))
         p->on = p->terminal && !cli->options->quiet;
+    p->on = p->on && !cli->options->log_json; /* a line that is drawn anew is no JSON */
     p->start = p->shown = cli_now();
 }
 

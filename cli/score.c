@@ -537,7 +537,7 @@ static int score_all(struct score *s)
                                   .sink = take_result,
                                   .pending = s->job ? pending : NULL,
                                   .user = s,
-                                  .input_size = cli_plain_size(s->cli->options->input),
+                                  .input_size = cli_inputs_size(s->cli),
                                   .in_order = !s->job};
     struct bioinfer_error err = {0};
     int st;
@@ -547,7 +547,7 @@ static int score_all(struct score *s)
     else if (!s->wild_type)
         cli_output_printf(&s->out, "%s", head_of(s->cli->options));
     if (!s->wild_type)
-        s->cli->progress.reader = s->cli->reader;
+        s->cli->progress.reader = s->cli->inputs.n > 1 ? NULL : s->cli->reader;
     st = cli_task_run(s->cli, &cli_score_task, s->pool, &io, &err);
     if (s->out.status)
         st = cli_output_finish(&s->out, &err); /* which knows the reason */
@@ -661,6 +661,8 @@ int cli_score(struct cli *cli)
     struct score s = {.cli = cli, .stage = CLI_AT_RUN};
     int code;
 
+    if (o->dry_run)
+        return cli_dry_run(cli, &cli_score_task);
     if (!cli_job_needs_file(cli, o->output))
         return CLI_EXIT_USAGE;
     if ((code = cli_open_context(cli)) || (code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)) ||

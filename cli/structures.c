@@ -1,4 +1,4 @@
-/* structures.c - the structures that a command names: files, folders and lists of paths. */
+/* structures.c - the inputs that a command names: files, folders and lists of paths. */
 #include "design.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@ struct skipped {
     char names[160]; /* the first ones */
 };
 
-static bool add_path(struct cli_structures *p, const char *folder, const char *name, size_t len)
+static bool add_path(struct cli_paths *p, const char *folder, const char *name, size_t len)
 {
     size_t size = (folder ? strlen(folder) + 1 : 0) + len + 1;
     char *path;
@@ -62,6 +62,32 @@ static bool is_structure(const char *name)
     return name[cli_structure_stem(name)];
 }
 
+static bool is_sequences(const char *name)
+{
+    static const char *const suffixes[] = {".fasta", ".fa", ".faa", ".fas"};
+    const size_t n = strlen(name) - (ends_in(name, ".gz") ? 3 : 0);
+
+    for (size_t i = 0; i < CLI_COUNT(suffixes); i++) {
+        const size_t k = strlen(suffixes[i]);
+        if (n > k && !strncmp(name + n - k, suffixes[i], k))
+            return true;
+    }
+    return false;
+}
+
+/* A kind of inputs, by which files are found in a folder. */
+struct kind {
+    bool (*is)(const char *name);
+    const char *missing, *skipped;
+};
+
+static const struct kind structures = {
+    is_structure, "no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz behind that",
+    "not named as structures"};
+static const struct kind sequences = {
+    is_sequences, "no .fasta, .fa, .faa or .fas file in this folder, nor one with .gz behind that",
+    "not named as FASTA"};
+
 static void skip(struct skipped *s, const char *name)
 {
     size_t have = strlen(s->names);
@@ -80,7 +106,8 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int add_folder(struct cli *cli, struct cli_structures *p, const char *path)
+static int add_folder(struct cli *cli, struct cli_paths *p, const struct kind *kind,
+                      const char *path)
 {
     DIR *folder = opendir(path);
     struct skipped skipped = {0};
@@ -93,19 +120,16 @@ static int add_folder(struct cli *cli, struct cli_structures *p, const char *pat
         return CLI_EXIT_NO_INPUT;
     }
     while (!code && (entry = readdir(folder)))
-        if (!is_structure(entry->d_name))
+        if (!kind->is(entry->d_name))
             skip(&skipped, entry->d_name);
         else if (!add_path(p, path, entry->d_name, strlen(entry->d_name)))
             code = CLI_EXIT_NO_MEMORY;
     closedir(folder);
     if (!code && p->n == first) {
-        cli_say(cli,
-                "%s: no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz "
-                "behind that",
-                path);
+        cli_say(cli, "%s: %s", path, kind->missing);
         code = CLI_EXIT_DATA;
     } else if (!code && skipped.n && !cli->options->quiet) {
-        cli_say(cli, "warning: %s: %zu skipped, not named as structures: %s", path, skipped.n,
+        cli_say(cli, "warning: %s: %zu skipped, %s: %s", path, skipped.n, kind->skipped,
                 skipped.names);
     }
     if (p->n > first)
@@ -114,7 +138,7 @@ static int add_folder(struct cli *cli, struct cli_structures *p, const char *pat
 }
 
 /* One path a line; empty lines and those with # are skipped. */
-static int add_list(struct cli *cli, struct cli_structures *p, const char *path)
+static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
 {
     FILE *file = fopen(path, "r");
     char *line = NULL;
@@ -139,7 +163,7 @@ static int add_list(struct cli *cli, struct cli_structures *p, const char *path)
     return code;
 }
 
-int cli_structures_find(struct cli *cli, struct cli_structures *p)
+int cli_structures_find(struct cli *cli, struct cli_paths *p)
 {
     const struct cli_options *o = cli->options;
     struct stat st;
@@ -147,7 +171,7 @@ int cli_structures_find(struct cli *cli, struct cli_structures *p)
 
     for (int i = 0; !code && i < o->n_inputs; i++) {
         if (!stat(o->inputs[i], &st) && S_ISDIR(st.st_mode))
-            code = add_folder(cli, p, o->inputs[i]);
+            code = add_folder(cli, p, &structures, o->inputs[i]);
         else if (ends_in(o->inputs[i], ".txt"))
             code = add_list(cli, p, o->inputs[i]);
         else if (!add_path(p, NULL, o->inputs[i], strlen(o->inputs[i])))
@@ -160,7 +184,30 @@ int cli_structures_find(struct cli *cli, struct cli_structures *p)
     return code;
 }
 
-bool cli_structures_none(const struct cli_structures *p)
+int cli_sequences_find(struct cli *cli, struct cli_paths *p)
+{
+    const struct cli_options *o = cli->options;
+    struct stat st;
+    int code = CLI_EXIT_OK;
+
+    for (int i = 0; !code && i < o->n_inputs; i++) {
+        const char *path = o->inputs[i];
+        if (!strcmp(path, "-") && o->n_inputs > 1) {
+            cli_say(cli, "standard input cannot be one of several inputs");
+            code = CLI_EXIT_USAGE;
+        } else if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+            code = add_folder(cli, p, &sequences, path);
+        } else if (access(path, F_OK) && strcmp(path, "-") && o->n_inputs > 1) {
+            cli_say(cli, "%s: %s; an output is named by -o", path, strerror(errno));
+            code = CLI_EXIT_NO_INPUT;
+        } else if (!add_path(p, NULL, path, strlen(path))) {
+            code = CLI_EXIT_NO_MEMORY;
+        }
+    }
+    return code;
+}
+
+bool cli_structures_none(const struct cli_paths *p)
 {
     for (size_t i = 0; i < p->n; i++)
         if (!access(p->of[i], R_OK))
@@ -168,7 +215,7 @@ bool cli_structures_none(const struct cli_structures *p)
     return true;
 }
 
-void cli_structures_free(struct cli_structures *p)
+void cli_paths_free(struct cli_paths *p)
 {
     for (size_t i = 0; i < p->n; i++)
         free(p->of[i]);

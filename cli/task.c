@@ -82,3 +82,16 @@ uint64_t cli_plain_size(const char *path)
         close(fd);
     return plain ? (uint64_t)st.st_size : 0;
 }
+
+uint64_t cli_inputs_size(const struct cli *cli)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < cli->inputs.n; i++) {
+        const uint64_t size = cli_plain_size(cli->inputs.of[i]);
+        if (!size)
+            return 0;
+        sum += size;
+    }
+    return sum;
+}

@@ -79,9 +79,13 @@ int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool 
 /* Computes all records of io->source, here or by the pool. */
 int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,
                  const struct cli_run_io *io, struct bioinfer_error *err);
+/* Says on standard output what the run would take, by a short measurement. Returns an exit code. */
+int cli_dry_run(struct cli *cli, const struct cli_task *task);
 /* The weight of a record of FASTA, as `weigh` of most tasks. */
 struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfer_record *record);
 /* Gives the bytes of a plain file; 0 when it is none or cannot be read: who reads it says why. */
 uint64_t cli_plain_size(const char *path);
+/* The same for all files of sequences. */
+uint64_t cli_inputs_size(const struct cli *cli);
 
 #endif

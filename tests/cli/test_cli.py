@@ -394,10 +394,15 @@ class Commands(Case):
             self.assertRegex(self.run_raw(version).stdout, rb"^bioinfer \d+\.\d+\.\d+\n$")
 
     def test_models(self):
-        models = self.run_raw("models").stdout.split(b"\n")
+        models, weights = self.run_raw("models").stdout.split(b"\n\n")
+        models = models.split(b"\n")
         self.assertIn(b"esm2", models[0])
         whole = self.run_raw("--help").stdout
         self.assertTrue(all(line in whole for line in models))
+        rows = [line.split(b"\t") for line in weights.splitlines()]
+        self.assertEqual({len(row) for row in rows}, {7})
+        row, = [row for row in rows if row[1] == b"facebook/esm2_t33_650M_UR50D"]
+        self.assertEqual(row[2:6], [b"652 M", b"2.6 GB", b"2.6 GB", b"MIT"])
 
     def test_profile(self):
         p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--profile")

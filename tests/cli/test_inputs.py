@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""test_inputs.py BIOINFER SOURCE_ROOT - several inputs, words and descriptions as JSON, and what is
+said of weights that are not there."""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import test_cli
+
+
+class Inputs(test_cli.Case):
+    def test_json(self):
+        self.write("b.fa", ">q\nMKTAY\n")
+        found = json.loads(self.run_raw("info", "b.fa", "--json").stdout)
+        self.assertEqual((found[0]["name"], found[0]["value"]), ("b.fa", "FASTA"))
+        self.assertIn({"name": "residues", "value": "5"}, found[0]["items"])
+        found = json.loads(self.run_raw("info", "tiny", "--json").stdout)
+        self.assertIn({"name": "config.json", "value": "yes"}, found)
+        tensors, = [line for line in found if line["name"] == "tensors"]
+        self.assertGreater(len(tensors["items"]), 100)
+        devices = json.loads(self.run_raw("devices", "--json").stdout)
+        self.assertEqual((devices[0]["device"], devices[0]["usable"]), ("cpu", True))
+        p = self.run_tiny("esm2", "b.fa", "-o", "b.npz", "--log-json", "--progress", "on")
+        for line in p.stderr.splitlines():
+            self.assertEqual(list(json.loads(line)), ["time", "level", "message"])
+        p = subprocess.run([test_cli.EXE, "esm2", "none.fa", "--log-json"], capture_output=True,
+                           check=False)
+        self.assertEqual((p.returncode, json.loads(p.stderr)["level"]), (66, "error"))
+        p = subprocess.run([test_cli.EXE, "esm2", "b.fa", "--log-json", "--profile"],
+                           capture_output=True, check=False)
+        self.assertEqual(p.returncode, 64)
+        self.assertIn("--profile", json.loads(p.stderr)["message"])
+
+    def test_several_inputs(self):
+        """Files and folders are one input: the bytes of all records in one file."""
+        os.makedirs(self.path("folder"))
+        names = "a.fasta", "folder/1.fa", "folder/2.faa.gz"
+        for i, name in enumerate(names):
+            text = ">r%d\n%s\n>s%d\n%s\n" % (i, "MKTAY"[i:], i, "M1" if i == 1 else "AYIAK")
+            with open(self.path(name), "wb") as f:
+                f.write(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+        self.write("folder/notes", "x")
+        text = b"".join(self.text_of(name) for name in names)
+        self.write("all.fasta", text)
+        for command, out in ((("esm2",), "npz"),
+                             (("score", "esm2", "--method", "wt-marginals"), "tsv")):
+            self.run_tiny(*command, "all.fasta", "-o", "one." + out, code=1)
+            for more in ((), ("--workers", "2"), ("--resume",)):
+                p = self.run_tiny(*command, "a.fasta", "folder", "-o", "many." + out, *more, code=1)
+                self.assertIn("1 skipped, not named as FASTA: notes", p.words)
+                self.assertEqual(self.text_of("one." + out), self.text_of("many." + out))
+        for code, shard in enumerate(("1/2", "2/2")):
+            self.run_tiny("esm2", "a.fasta", "folder", "-o", "m.npz", "--shard", shard, code=code)
+        self.run_raw("merge", "m.npz", code=1)
+        self.assertEqual(self.text_of("one.npz"), self.text_of("m.npz"))
+        self.check_fails(("esm2", "a.fasta", "folder"), 64, "name the output with -o")
+        self.check_fails(("esm2", "a.fasta", "-", "-o", "x.npz"), 64, "one of several")
+        self.check_fails(("esm2", "a.fasta", "out.npz"), 66, "an output is named by -o")
+        self.check_fails(("esm2", "a.fasta", "all.fasta", "-o", "all.fasta", "--format", "npz"), 64,
+                         "same file")
+        self.check_fails(("esm2", "a.fasta", "a.fasta", "-o", "x.npz", "--weights",
+                          test_cli.TINY), 65, "r0")
+        os.makedirs(self.path("empty"))
+        self.check_fails(("esm2", "empty", "-o", "x.npz"), 65, "no .fasta")
+
+    def test_dry_run(self):
+        lengths = [5 + i % 7 for i in range(150)]
+        self.write("d.fa", "".join(">r%d\n%s\n" % (i, "MKTAYIAKQRLL"[:n])
+                                   for i, n in enumerate(lengths)) + ">bad\nM1\n")
+        before = self.files()
+        for command in ("esm2",), ("score", "esm2", "--method", "pppl"):
+            out = self.run_tiny(*command, "d.fa", "--dry-run").stdout.decode()
+            told = dict(line.split("\t") for line in out.splitlines())
+            self.assertEqual(list(told), ["records", "unusable", "residues", "longest", "model",
+                                          "device", "memory", "batches", "time"])
+            self.assertEqual((told["records"], told["unusable"], told["longest"]),
+                             ("151", "1", "11"))
+            self.assertEqual(told["residues"], str(sum(lengths)))
+            self.assertRegex(told["time"], r"^about \d+\.\d s, by ")
+        self.assertEqual(self.files(), before)
+        self.check_fails(("esm2", "d.fa", "--dry-run", "--workers", "2"), 64, "one device")
+
+    def text_of(self, name):
+        with (gzip.open if name.endswith("gz") else open)(self.path(name), "rb") as f:
+            return f.read()
+
+    def test_missing_weights(self):
+        p = self.check_fails(("esm2", "in.fasta", "-o", "x.npz"), 78,
+                             "hf download facebook/esm2_t33")
+        self.assertIn("curl -fL --create-dirs -o 'esm2_t33_650M_UR50D/#1' 'https://huggingface.co/"
+                      "facebook/esm2_t33_650M_UR50D/resolve/main/"
+                      "{config.json,vocab.txt,model.safetensors}'", p.words)
+        p = self.check_fails(("esm2", "in.fasta", "--weights", "org/name", "-o", "x.npz"), 78,
+                             "curl")
+        self.assertIn("names of files may differ", p.words)
+
+
+if __name__ == "__main__":
+    test_cli.EXE, test_cli.ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    test_cli.TINY = os.path.join(test_cli.ROOT, "share", "bioinfer-tiny")
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
