@@ -19,15 +19,17 @@ struct bi_device; /* the backend's own */
 struct bi_queue;
 
 struct bi_device_params {
-    int ordinal;          /* which GPU */
-    int n_threads;        /* CPU threads of one queue */
-    const char *cpu_mask; /* widest CPU kernels; NULL = best */
-    int *n_devices;       /* NULL, or where open() tells how many there are, also when it fails */
+    int ordinal;           /* which GPU */
+    int n_threads;         /* CPU threads of one queue */
+    const char *cpu_mask;  /* widest CPU kernels; NULL = best */
+    const char *precision; /* the CPU's kernels: "fp32", "bf16x2"; NULL = any */
+    int *n_devices;        /* NULL, or where open() tells how many there are, also when it fails */
 };
 
 struct bi_caps {
-    const char *kernels;  /* "avx512" */
-    char description[96]; /* the chip */
+    const char *kernels;   /* "avx512" */
+    const char *precision; /* how float32 operands are multiplied: "bf16x2"; NULL = "fp32" */
+    char description[96];  /* the chip */
     uint64_t memory_size, memory_free;
     int64_t weight_panel; /* rows of a packed weight are written in multiples of this */
     int32_t gate_block;   /* rows of a block of gates (linear.h); 0 = stacked */

@@ -34,22 +34,50 @@ struct counter {
     _Alignas(BI_ALIGN) _Atomic int64_t next;
 };
 
+static bool is_given(const char *text)
+{
+    return text && *text;
+}
+
+/* The best kernels of a name and of a precision, where they are given. */
+static const struct bi_cpu_kernels *choose_kernels(const char *mask, const char *precision)
+{
+    const struct bi_cpu_kernels *k;
+    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
+        if ((!is_given(mask) || !strcmp(mask, k->name)) &&
+            (!is_given(precision) || !strcmp(precision, k->precision)))
+            return k;
+    return NULL;
+}
+
+static int no_kernels(const struct bi_device_params *params, struct bioinfer_error *err)
+{
+    const char *mask = params->cpu_mask, *refused = bi_cpu_amx_refused();
+    const struct bi_cpu_kernels *k, *last = NULL;
+    char list[80] = "";
+    if (choose_kernels(mask, NULL))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "precision %s: the %s kernels of this machine compute in fp32%s%s",
+                       params->precision, choose_kernels(mask, NULL)->name, refused ? "; " : "",
+                       refused ? refused : "");
+    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++, last = k)
+        if (!last || strcmp(k->name, last->name))
+            snprintf(list + strlen(list), sizeof list - strlen(list), " %s", k->name);
+    return bi_fail(err, BIOINFER_UNSUPPORTED,
+                   "this machine has no '%s' kernels; usable here:%s%s%s", mask, list,
+                   refused ? "; " : "", refused ? refused : "");
+}
+
 static int cpu_open(struct bi_device **out, const struct bi_env *env,
                     const struct bi_device_params *params, struct bioinfer_error *err)
 {
-    const struct bi_cpu_kernels *k = NULL;
+    const struct bi_cpu_kernels *k = choose_kernels(params->cpu_mask, params->precision);
     struct bi_device *d;
-    const char *mask = params->cpu_mask;
-    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
-        if (!mask || !*mask || !strcmp(mask, k->name))
-            break;
-    if (!k) {
-        char list[80] = "";
-        for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
-            snprintf(list + strlen(list), sizeof list - strlen(list), " %s", k->name);
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "this machine has no '%s' kernels; usable here:%s", mask, list);
-    }
+    if (!k)
+        return no_kernels(params, err);
+    if (!is_given(params->cpu_mask) && bi_cpu_amx_refused())
+        bi_log(env, BIOINFER_LOG_INFO, "%s: the %s kernels are taken", bi_cpu_amx_refused(),
+               k->name);
     if (!(d = bi_zalloc(env, sizeof *d)))
         return bi_fail(err, BIOINFER_NOMEM, "device");
     d->env = env;
@@ -98,6 +126,7 @@ static uint64_t memory_available(uint64_t *total)
 static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
 {
     *caps = (struct bi_caps){.kernels = device->kernels->name,
+                             .precision = device->kernels->precision,
                              .weight_panel = device->kernels->panel(),
                              .gate_block = (int32_t)device->kernels->panel() / 2,
                              .runs = true,
@@ -139,8 +168,9 @@ static void cpu_host_free(struct bi_device *device, void *ptr)
 static uint64_t cpu_weight_size(const struct bi_device *device, enum bi_layout layout, int64_t n,
                                 int64_t k)
 {
-    return layout == BI_LAYOUT_LINEAR ? device->kernels->pack_size(n, k)
-                                      : (uint64_t)n * (uint64_t)k * sizeof(float);
+    return layout == BI_LAYOUT_LINEAR   ? device->kernels->pack_size(n, k)
+           : layout == BI_LAYOUT_PANELS ? device->kernels->panels_size(n, k)
+                                        : (uint64_t)n * (uint64_t)k * sizeof(float);
 }
 
 static int cpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,
@@ -150,6 +180,8 @@ static int cpu_weight_write(struct bi_device *device, void *dst, enum bi_layout 
     (void)err;
     if (layout == BI_LAYOUT_LINEAR)
         device->kernels->pack(dst, n, k, first, rows, src);
+    else if (layout == BI_LAYOUT_PANELS)
+        device->kernels->panels(dst, n, k, first, rows, src);
     else
         memcpy((float *)dst + first * k, src, (size_t)(rows * k) * sizeof *src);
     return 0;

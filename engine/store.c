@@ -189,7 +189,8 @@ static int64_t width_of(const struct bi_value *value)
 static int64_t piece_rows(const struct bioinfer_model *model, const struct bi_value *value,
                           enum bi_layout layout)
 {
-    int64_t panel = layout == BI_LAYOUT_LINEAR ? model->caps.weight_panel : 1;
+    const bool packed = layout == BI_LAYOUT_LINEAR || layout == BI_LAYOUT_PANELS;
+    const int64_t panel = packed ? model->caps.weight_panel : 1;
     int64_t n = value->shape[0];
     int64_t step = CHUNK_SIZE / (int64_t)sizeof(float) / width_of(value) / panel * panel;
     if (step < panel)

@@ -84,5 +84,5 @@ const struct bi_op bi_op_edge_message = {
     .reference = edge_message_reference,
     .cost = edge_message_cost,
     .required = 0xc03,
-    .layout = {[10] = BI_LAYOUT_LINEAR},
+    .layout = {[10] = BI_LAYOUT_PANELS},
 };

@@ -13,6 +13,7 @@ enum { BI_PARAMS_SIZE = 256 };
 enum bi_layout {
     BI_LAYOUT_PLAIN,         /* row-major float32 */
     BI_LAYOUT_LINEAR,        /* as the backend packs the matrix of a linear layer */
+    BI_LAYOUT_PANELS,        /* as the backend packs a matrix of float32 for other kernels */
     BI_LAYOUT_LINEAR_F16,    /* the same, rounded to float16, for float16 operands */
     BI_LAYOUT_LINEAR_HALVES, /* in two terms of float16, for operands of HALVES (halves.h) */
     BI_LAYOUT_LINEAR_TWIN    /* five taps as eight, in float16 (linear_twin.h) */

@@ -1,7 +1,8 @@
 /* cpu.h - what a CPU kernel is, and the tables of kernels by instruction set.
  *
  * A kernel is written once over simd.h and compiled per instruction set (generic, avx2,
- * avx512, neon), each giving one const table. The backend picks a table at run time.
+ * avx512, neon), each giving one const table. The backend picks a table at run time. Tables of AMX
+ * have a kernel of their own for linear layers (linear_amx.c) and else those of another table.
  *
  * A launch runs as independent tasks: any thread may run any task, in any order; no task
  * depends on how many there are, so results do not depend on threads. */
@@ -28,8 +29,10 @@ struct bi_cpu_entry {
 };
 
 struct bi_cpu_kernels {
-    const char *name;                          /* "avx512" */
-    const struct bi_cpu_entry *const *entries; /* ends with NULL */
+    const char *name;                           /* "avx512" */
+    const char *precision;                      /* that linear layers have: "fp32", "bf16x2" */
+    const struct bi_cpu_entry *const *entries;  /* ends with NULL */
+    const struct bi_cpu_kernels *(*base)(void); /* has the entries that are not here; or NULL */
     /* linear weights: bytes of the packed form of w [n, k] ... */
     size_t (*pack_size)(int64_t n, int64_t k);
     /* ... and packing of rows [first, first + rows) given as plain float32. Rows must come in
@@ -37,6 +40,10 @@ struct bi_cpu_kernels {
      * zeroed. */
     void (*pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows, const float *w);
     int64_t (*panel)(void); /* columns of one panel */
+    /* The same for kernels that make products of tile.h beside other things (edges.c): panels of
+     * float32; panel() is a multiple of theirs. */
+    size_t (*panels_size)(int64_t n, int64_t k);
+    void (*panels)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows, const float *w);
     /* n numbers to float16, to nearest even; NaN stays NaN, a quiet one. */
     void (*to_half)(uint16_t *dst, const float *src, int64_t n);
     /* Adds rows [first, first + rows) of a matrix to its checksum (../checksum.h). */
@@ -53,7 +60,7 @@ static inline const struct bi_cpu_entry *bi_cpu_find_entry(const struct bi_cpu_k
     const struct bi_cpu_entry *const *e = kernels->entries;
     while (*e && strcmp((*e)->name, name))
         e++;
-    return *e;
+    return *e || !kernels->base ? *e : bi_cpu_find_entry(kernels->base(), name);
 }
 
 /* Tables compiled in. Whether this machine has the instructions, and its system saves the
@@ -62,14 +69,25 @@ const struct bi_cpu_kernels *bi_cpu_kernels_generic(void);
 #if defined __x86_64__
 const struct bi_cpu_kernels *bi_cpu_kernels_avx2(void);
 const struct bi_cpu_kernels *bi_cpu_kernels_avx512(void);
+/* Products of two or three bfloat16 terms, on AMX tiles or on what emulates them in plain C, which
+ * is for tests and equal to the bit. */
+const struct bi_cpu_kernels *bi_cpu_kernels_amx(int terms);
+const struct bi_cpu_kernels *bi_cpu_kernels_amx_emulated(int terms);
+/* One tile instruction: c [16, 16] += a [16, 32] b, b [16][16][2], a and b in bfloat16
+ * (tile_amx.h). */
+void bi_cpu_tile_dot_amx(float *c, const uint16_t *a, const uint16_t *b);
+void bi_cpu_tile_dot_amx_emulated(float *c, const uint16_t *a, const uint16_t *b);
 /* Whether it also has AVX-512 VBMI, which kernels of avx512 (align_vbmi.c) use where it is. */
 bool bi_cpu_has_vbmi(void);
 #elif defined __aarch64__
 const struct bi_cpu_kernels *bi_cpu_kernels_neon(void);
 #endif
 
-/* Best first, of those this machine can run: index 0, 1, ...; NULL past the end. */
+/* Best first, of those this machine can run: index 0, 1, ...; NULL past the end. Emulations come
+ * last. */
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index);
+/* Why the processor has AMX and its kernels are not usable all the same; NULL: that is not so. */
+const char *bi_cpu_amx_refused(void);
 /* CPU brand string for messages. */
 void bi_cpu_description(char *text, size_t size);
 

@@ -1,4 +1,5 @@
 /* dispatch.c - which tables of kernels this machine can run. */
+#define _GNU_SOURCE
 #include "cpu.h"
 
 #include <stdbool.h>
@@ -8,6 +9,9 @@
 #if defined __x86_64__
 
 #include <cpuid.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* XCR0: the register states the system saves on a task switch. */
 static unsigned saved_states(void)
@@ -42,6 +46,40 @@ bool bi_cpu_has_vbmi(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && HAS(c, bit_AVX512VBMI);
 }
 
+/* ---- AMX: a process must ask for the tiles, once for all its threads ---- */
+
+static const char *amx_refusal;
+static bool amx_usable;
+
+static void ask_for_tiles(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18, TILES = 3 << 17 }; /* Linux 5.16 */
+    const unsigned tile_bf16 = 1u << 24 | 1u << 22, avx512_bf16 = 1u << 5;
+    unsigned a, b, c, d;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !HAS(d, tile_bf16) ||
+        !__get_cpuid_count(7, 1, &a, &b, &c, &d) || !HAS(a, avx512_bf16))
+        return;
+    if (!HAS(saved_states(), TILES))
+        amx_refusal = "the system does not save AMX tiles";
+    else if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA))
+        amx_refusal = "the system does not grant AMX tiles to this process";
+    else
+        amx_usable = true;
+}
+
+static bool has_amx(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ask_for_tiles);
+    return amx_usable;
+}
+
+const char *bi_cpu_amx_refused(void)
+{
+    has_amx();
+    return amx_refusal;
+}
+
 static void brand(char text[49])
 {
     unsigned a, b, c, d, word[12] = {0};
@@ -55,16 +93,20 @@ static void brand(char text[49])
 
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index)
 {
-    const struct bi_cpu_kernels *usable[3];
+    const struct bi_cpu_kernels *usable[7];
     bool avx2, avx512;
     int n = 0;
 
     x86_features(&avx2, &avx512);
+    for (int terms = 3; avx512 && has_amx() && terms >= 2; terms--)
+        usable[n++] = bi_cpu_kernels_amx(terms);
     if (avx512)
         usable[n++] = bi_cpu_kernels_avx512();
     if (avx2)
         usable[n++] = bi_cpu_kernels_avx2();
     usable[n++] = bi_cpu_kernels_generic();
+    for (int terms = 3; avx2 && terms >= 2; terms--)
+        usable[n++] = bi_cpu_kernels_amx_emulated(terms);
     return index >= 0 && index < n ? usable[index] : NULL;
 }
 
@@ -77,6 +119,11 @@ static void brand(char text[49])
 #else
     strcpy(text, "CPU");
 #endif
+}
+
+const char *bi_cpu_amx_refused(void)
+{
+    return NULL;
 }
 
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index)

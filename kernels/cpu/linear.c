@@ -11,33 +11,16 @@
  *
  * Every sum is one chain over k in order; tiles, blocks and tasks only choose which sums a
  * thread makes, so they do not show in the result. */
-#include "../linear.h"
 #include "entries.h"
-#include "math.h"
 #include "tile.h"
 
-#include <assert.h>
+#include "linear_parts.h"
 
 enum {
     KC = 1280,              /* longest block of k */
     BLOCK_SIZE = 448 << 10, /* packed rows of one task: half of a level-2 cache */
+    WIDE = 4                /* panels of a task before rows are split */
 };
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-/* Part i of n parts of `total` things that differ by at most one. */
-static int64_t part_start(int64_t total, int64_t i, int64_t n)
-{
-    return total / n * i + min64(i, total % n);
-}
 
 /* Longest block of k when all blocks are about equal; a multiple of 4. Partial sums of a gated
  * product would not fit into y: there k is one block. */
@@ -54,47 +37,14 @@ static int64_t block_tiles(const struct bi_linear_params *p)
     return n < 1 ? 1 : n > 16 ? 16 : n;
 }
 
-struct grid {
-    int64_t tiles, panels; /* of the whole product */
-    int64_t rows, columns; /* blocks of tiles, blocks of panels */
-};
-
-/* Split the product in more tasks than before, if it can be. */
-static bool grid_refine(struct grid *g)
-{
-    if (g->panels / g->columns >= 8)
-        g->columns *= 2;
-    else if (g->tiles / g->rows >= 4)
-        g->rows *= 2;
-    else if (g->columns < g->panels)
-        g->columns = g->panels;
-    else if (g->rows < g->tiles)
-        g->rows = g->tiles;
-    else
-        return false;
-    return true;
-}
-
-/* The first grid of at least `least` tasks; it depends on nothing else but the sizes, so a
- * task finds it again from the number of tasks. */
-static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t least)
-{
-    struct grid g = {.tiles = ceil_div(m, MR), .panels = ceil_div(p->n, NR), .columns = 1};
-    g.rows = ceil_div(g.tiles, block_tiles(p));
-    if (g.rows > 2)
-        g.rows = min64((g.rows + 3) & ~(int64_t)3, g.tiles);
-    while (g.rows * g.columns < least && grid_refine(&g))
-        ;
-    return g;
-}
-
 int64_t BI_ISA_NAME(linear_tasks)(const void *params, int n_threads)
 {
     const struct bi_linear_params *p = params;
     int64_t m = bi_live_rows(p->counts, p->axis, p->rows);
     if (m <= 0 || p->n <= 0)
         return 0;
-    struct grid g = grid_for(p, m, n_threads > 1 ? 4 * (int64_t)n_threads : 1);
+    struct grid g = grid_for(p, m, n_threads > 1 ? 4 * (int64_t)n_threads : 1, block_tiles(p),
+                             WIDE);
     return g.rows * g.columns;
 }
 
@@ -104,59 +54,6 @@ size_t BI_ISA_NAME(linear_scratch_size)(const void *params, int64_t rows, int64_
     (void)rows;
     (void)longest;
     return (size_t)(block_tiles(p) * MR * block_k(p)) * sizeof(float);
-}
-
-BI_INLINE vf activate(vf z, int act)
-{
-    switch (act) {
-    case BI_ACT_GELU:
-        return vf_gelu(z);
-    case BI_ACT_RELU:
-        return vf_relu(z);
-    case BI_ACT_SILU:
-        return vf_silu(z);
-    case BI_ACT_GELU_TANH:
-        return vf_gelu_tanh(z);
-    default:
-        return z;
-    }
-}
-
-/* y = act(gates) * values; a panel is NR / 2 gates and their values, the last one less. */
-static void finish_gated(const struct bi_linear_params *p, const float *tile, int64_t row,
-                         int64_t rows, int64_t column, int columns)
-{
-    const int half = columns / 2;
-    assert(p->gated == NR / 2 && !p->bias && !p->residual);
-    for (int64_t r = row; r < row + rows; r++, tile += NR)
-        for (int at = 0; at < half; at += VW) {
-            const int n = half - at < VW ? half - at : VW;
-            vf_store_n(
-                p->y + r * p->ldy + column / 2 + at,
-                vf_mul(activate(vf_load_n(tile + at, n), p->act), vf_load_n(tile + half + at, n)),
-                n);
-        }
-}
-
-/* y = act(tile + bias) + residual for `rows` rows and `columns` <= NR columns. */
-BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64_t row,
-                      int64_t rows, int64_t column, const int columns)
-{
-    for (int64_t r = row; r < row + rows; r++, tile += NR) {
-        UNROLL
-        for (int at = 0; at < NR; at += VW) {
-            const int n = columns - at < VW ? columns - at : VW;
-            if (n <= 0)
-                break;
-            vf z = vf_load(tile + at);
-            if (p->bias)
-                z = vf_add(z, vf_load_n(p->bias + column + at, n));
-            z = activate(z, p->act);
-            if (p->residual)
-                z = vf_add(z, vf_load_n(p->residual + r * p->ldr + column + at, n));
-            vf_store_n(p->y + r * p->ldy + column + at, z, n);
-        }
-    }
 }
 
 /* One tile times one panel, for one block of k. */
@@ -208,7 +105,7 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
 {
     const struct bi_linear_params *p = params;
     const int64_t m = bi_live_rows(p->counts, p->axis, p->rows), kc = block_k(p);
-    const struct grid g = grid_for(p, m, n_tasks);
+    const struct grid g = grid_for(p, m, n_tasks, block_tiles(p), WIDE);
     assert(g.rows * g.columns == n_tasks);
     const int64_t row_block = task / g.columns, column_block = task % g.columns;
     const int64_t tile0 = part_start(g.tiles, row_block, g.rows);

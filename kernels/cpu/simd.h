@@ -26,6 +26,9 @@
 #define BI_ISA_ID_avx2 2
 #define BI_ISA_ID_avx512 3
 #define BI_ISA_ID_neon 4
+/* linear_amx.c: the vectors beside the tiles */
+#define BI_ISA_ID_amx BI_ISA_ID_avx512
+#define BI_ISA_ID_amx_emulated BI_ISA_ID_avx2
 
 #define BI_CAT_(a, b) a##b
 #define BI_CAT(a, b) BI_CAT_(a, b)
@@ -36,6 +39,7 @@
 #define BI_ISA_STRING BI_STRING(BI_ISA)
 
 #define BI_INLINE static inline __attribute__((always_inline, unused))
+#define UNROLL _Pragma("GCC unroll 16") /* the loop behind it, whose bounds are constants */
 
 /* VW: lanes. VREGS: vector registers, for the choice of tile sizes. */
 

@@ -9,10 +9,13 @@ static const struct bi_cpu_entry *const entries[] = {
 
 static const struct bi_cpu_kernels kernels = {
     .name = BI_ISA_STRING,
+    .precision = "fp32",
     .entries = entries,
     .pack_size = BI_ISA_NAME(pack_size),
     .pack = BI_ISA_NAME(pack),
     .panel = BI_ISA_NAME(panel),
+    .panels_size = BI_ISA_NAME(pack_size),
+    .panels = BI_ISA_NAME(pack),
     .to_half = BI_ISA_NAME(to_half),
     .checksum = BI_ISA_NAME(checksum),
     .align = BI_ISA_NAME(align),

@@ -37,7 +37,6 @@ struct micro {
 };
 
 /* All loops with constant bounds must vanish: only then acc lives in registers. */
-#define UNROLL _Pragma("GCC unroll 16")
 #if BI_ISA_ID == BI_ISA_ID_generic
 #define UNROLL_K _Pragma("GCC unroll 1") /* else gcc orders the products first and spills */
 #else

@@ -1,8 +1,10 @@
 /* linear_test.c - the packed matmul of every usable instruction set: bit for bit the chain that
- * linear.h promises, whatever the rows, strides, threads and epilogue. */
+ * linear.h promises, whatever the rows, strides, threads and epilogue; on tiles, bit for bit the
+ * sum of products of terms that linear_amx.c promises. */
 #include "../test.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/linear.h"
+#include "tiles.h"
 
 #include <stdbool.h>
 
@@ -27,8 +29,34 @@ static float *floats(int64_t n)
     return x;
 }
 
+/* By steps of 32 columns and products of terms, smallest first but for x1 w1 of three. */
+static float sum_of_terms(const float *x, const float *w, int k, int n_terms)
+{
+    static const int products[2][6][2] = {{{0, 1}, {0, 0}, {1, 0}},
+                                          {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}}};
+    float sum = 0;
+    for (int k0 = 0; k0 < k; k0 += 32) {
+        uint16_t a[3][32] = {{0}}, b[3][32] = {{0}};
+        for (int i = 0; i < 32 && k0 + i < k; i++) {
+            uint16_t xs[3], ws[3];
+            terms_of_float(xs, x[k0 + i], n_terms);
+            terms_of_float(ws, w[k0 + i], n_terms);
+            for (int t = 0; t < n_terms; t++) {
+                a[t][i] = xs[t];
+                b[t][i] = ws[t];
+            }
+        }
+        for (int p = 0; p < (n_terms == 2 ? 3 : 6); p++)
+            sum = tile_element(sum, a[products[n_terms - 2][p][0]], b[products[n_terms - 2][p][1]],
+                               2);
+    }
+    return sum;
+}
+
 static float chain(const float *x, const float *w, int k)
 {
+    if (kernels->base)
+        return sum_of_terms(x, w, k, strcmp(kernels->precision, "fp32") ? 2 : 3);
     bool fused = strcmp(kernels->name, "generic") != 0;
     volatile float sum = 0, product;
     for (int i = 0; i < k; i++) {

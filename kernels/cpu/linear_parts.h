@@ -1,0 +1,118 @@
+/* linear_parts.h - what the linear kernels of all instruction sets share: how a product is cut into
+ * tasks, and what is done with its sums. In front of it MR and NR say how many rows and columns a
+ * tile has; VW divides NR. */
+#ifndef BI_CPU_LINEAR_PARTS_H
+#define BI_CPU_LINEAR_PARTS_H
+
+#include "../linear.h"
+#include "math.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+static int64_t min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Part i of n parts of `total` things that differ by at most one. */
+static int64_t part_start(int64_t total, int64_t i, int64_t n)
+{
+    return total / n * i + min64(i, total % n);
+}
+
+struct grid {
+    int64_t tiles, panels; /* that the whole product has */
+    int64_t rows, columns; /* blocks of tiles, blocks of panels */
+};
+
+/* Splits the product in more tasks than before, if it can be; panels are not split first where
+ * fewer than `wide` would be left for a task, as each packs its rows of x. */
+static bool grid_refine(struct grid *g, int64_t wide)
+{
+    if (g->panels / g->columns >= 2 * wide)
+        g->columns *= 2;
+    else if (g->tiles / g->rows >= 4)
+        g->rows *= 2;
+    else if (g->columns < g->panels)
+        g->columns = g->panels;
+    else if (g->rows < g->tiles)
+        g->rows = g->tiles;
+    else
+        return false;
+    return true;
+}
+
+/* The first grid of at least `least` tasks, of at most `block_tiles` tiles each; it depends on
+ * nothing else but the sizes, so a task finds it again from the number of tasks. */
+static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t least,
+                            int64_t block_tiles, int64_t wide)
+{
+    struct grid g = {.tiles = ceil_div(m, MR), .panels = ceil_div(p->n, NR), .columns = 1};
+    g.rows = ceil_div(g.tiles, block_tiles);
+    if (g.rows > 2)
+        g.rows = min64((g.rows + 3) & ~(int64_t)3, g.tiles);
+    while (g.rows * g.columns < least && grid_refine(&g, wide))
+        ;
+    return g;
+}
+
+BI_INLINE vf activate(vf z, int act)
+{
+    switch (act) {
+    case BI_ACT_GELU:
+        return vf_gelu(z);
+    case BI_ACT_RELU:
+        return vf_relu(z);
+    case BI_ACT_SILU:
+        return vf_silu(z);
+    case BI_ACT_GELU_TANH:
+        return vf_gelu_tanh(z);
+    default:
+        return z;
+    }
+}
+
+/* y = act(gates) * values; a panel is NR / 2 gates and their values, the last one less. */
+static void finish_gated(const struct bi_linear_params *p, const float *tile, int64_t row,
+                         int64_t rows, int64_t column, int columns)
+{
+    const int half = columns / 2;
+    assert(p->gated == NR / 2 && !p->bias && !p->residual);
+    for (int64_t r = row; r < row + rows; r++, tile += NR)
+        for (int at = 0; at < half; at += VW) {
+            const int n = half - at < VW ? half - at : VW;
+            vf_store_n(
+                p->y + r * p->ldy + column / 2 + at,
+                vf_mul(activate(vf_load_n(tile + at, n), p->act), vf_load_n(tile + half + at, n)),
+                n);
+        }
+}
+
+/* y = act(tile + bias) + residual for `rows` rows and `columns` <= NR columns. */
+BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64_t row,
+                      int64_t rows, int64_t column, const int columns)
+{
+    for (int64_t r = row; r < row + rows; r++, tile += NR) {
+        UNROLL
+        for (int at = 0; at < NR; at += VW) {
+            const int n = columns - at < VW ? columns - at : VW;
+            if (n <= 0)
+                break;
+            vf z = vf_load(tile + at);
+            if (p->bias)
+                z = vf_add(z, vf_load_n(p->bias + column + at, n));
+            z = activate(z, p->act);
+            if (p->residual)
+                z = vf_add(z, vf_load_n(p->residual + r * p->ldr + column + at, n));
+            vf_store_n(p->y + r * p->ldy + column + at, z, n);
+        }
+    }
+}
+
+#endif
