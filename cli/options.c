@@ -21,8 +21,9 @@ static const struct cli_option table[] = {
     {"device", 0, TEXT, "NAME", FIELD(device), LOADS | CLI_ALIGN, NULL,
      "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
      "them with commas, or all (every GPU)"},
-    {"precision", 0, CHOICE, "NAME", FIELD(precision), LOADS, "fp32|fp16",
-     "arithmetic: fp32 (default on the CPU) or fp16 operands (default on a GPU)"},
+    {"precision", 0, CHOICE, "NAME", FIELD(precision), LOADS, "fp32|bf16x2|fp16",
+     "arithmetic: fp32 (default on the CPU), fp16 operands (default on a GPU) or bf16x2\n"
+     "(matrix products of two bfloat16 terms: twice as fast on a CPU with AMX, off by 1e-5)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
@@ -174,8 +175,8 @@ static const struct cli_option table[] = {
     {"watchdog", 0, COUNT, "N", FIELD(watchdog), JOBS, NULL,
      "seconds after which a silent worker is replaced (default: 600)"},
     {"cpu-mask", 0, CHOICE, "NAME", FIELD(cpu_mask), LOADS | CLI_DEVICES | CLI_ALIGN,
-     "generic|avx2|avx512|neon",
-     "widest CPU kernels to use: generic, avx2, avx512, neon"},
+     "generic|avx2|avx512|amx|neon|amx-emulated",
+     "widest CPU kernels to use: generic, avx2, avx512, amx, neon, amx-emulated"},
     {"check-weights", 0, FLAG, NULL, FIELD(check_weights), LOADS, NULL,
      "read all weights first and refuse NaN and infinity"},
     {"strict-pickle", 0, FLAG, NULL, FIELD(strict_pickle), LOADS, NULL,

@@ -353,6 +353,11 @@ static int pick_device(struct bioinfer_model *m, bool half, struct bi_device_par
     return m->ops->open(&m->device, &m->ctx->env, p, err);
 }
 
+static bool is(const char *text, const char *word)
+{
+    return text && !strcmp(text, word);
+}
+
 static bool is_auto(const char *device)
 {
     return !device || !*device || !strcmp(device, "auto");
@@ -362,13 +367,18 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
                        struct bioinfer_error *err)
 {
     struct bi_device_params p = {.n_threads = m->ctx->n_threads, .cpu_mask = m->ctx->cpu_mask};
-    bool half = precision && !strcmp(precision, "fp16");
+    const bool half = is(precision, "fp16"), terms = is(precision, "bf16x2");
     int st;
-    if (precision && *precision && !half && strcmp(precision, "fp32"))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "precision '%.20s': expected fp32 or fp16",
-                       precision);
-    if (!m->ops && is_auto(device)) {
-        if ((st = pick_device(m, !(precision && !strcmp(precision, "fp32")), &p, err)))
+    if (precision && *precision && !half && !terms && !is(precision, "fp32"))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "precision '%.20s': expected fp32, bf16x2 or fp16", precision);
+    p.precision = terms ? "bf16x2" : "fp32";
+    if (!m->ops && is_auto(device) && terms) { /* GPUs have no such products */
+        m->ops = &bi_backend_cpu;
+        if ((st = m->ops->open(&m->device, &m->ctx->env, &p, err)))
+            return st;
+    } else if (!m->ops && is_auto(device)) {
+        if ((st = pick_device(m, !is(precision, "fp32"), &p, err)))
             return st;
     } else {
         if (!m->ops && (st = bi_backend_find(&m->ops, &p.ordinal, device, err)))
@@ -380,7 +390,10 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
     if (half && !m->caps.half)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision fp16: the %s backend computes in fp32",
                        m->ops->name);
-    m->half = m->caps.half && !(precision && !strcmp(precision, "fp32"));
+    if (terms && !is(m->caps.precision, precision))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "precision bf16x2: the %s backend has no such products", m->ops->name);
+    m->half = m->caps.half && !is(precision, "fp32");
     return 0;
 }
 
@@ -567,7 +580,7 @@ int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info 
     i.path = m->path;
     i.device = m->ops->name;
     i.kernels = m->caps.kernels;
-    i.precision = m->half ? "fp16" : "fp32";
+    i.precision = bi_model_precision(m);
     i.n_layers = m->base.n_layers;
     i.width = m->base.width;
     i.n_heads = m->base.n_heads;
@@ -578,6 +591,11 @@ int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info 
     i.struct_size = info->struct_size;
     memcpy(info, &i, size);
     return 0;
+}
+
+const char *bi_model_precision(const struct bioinfer_model *m)
+{
+    return m->half ? "fp16" : m->caps.precision ? m->caps.precision : "fp32";
 }
 
 const char *bioinfer_model_token(const bioinfer_model *m, int id)

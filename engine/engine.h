@@ -93,6 +93,9 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                      const struct bioinfer_model_params *params, const struct bi_backend_ops *ops,
                      struct bioinfer_error *err);
 
+/* "fp32", "fp16" or "bf16x2": what its matrix products are computed in. */
+const char *bi_model_precision(const struct bioinfer_model *model);
+
 int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err);
 void bi_store_free(struct bioinfer_model *model);
 /* A weight value of a graph in the layout a launch takes. */

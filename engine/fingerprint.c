@@ -119,7 +119,7 @@ int bioinfer_model_fingerprint(bioinfer_model *m, const char **text, struct bioi
     pthread_mutex_lock(&m->store.lock);
     if (!*m->fingerprint && !(st = bi_store_sum(m, err)) && !(st = add_content(&content, m, err))) {
         snprintf(facts, sizeof facts, "%s %s %s %s", bioinfer_version(), m->ops->name,
-                 m->caps.kernels, m->half ? "fp16" : "fp32");
+                 m->caps.kernels, bi_model_precision(m));
         add_text(&build, facts);
         snprintf(m->fingerprint, sizeof m->fingerprint, "%016" PRIx64 "%016" PRIx64 "-%016" PRIx64,
                  content.h[0], content.h[1], build.h[0]);

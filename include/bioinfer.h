@@ -144,8 +144,8 @@ struct bioinfer_context_params {
     void *log_user;
     int n_threads;        /* CPU threads of a call; 0 = OMP_NUM_THREADS, else all processors that
                            * the process may use. The log says where the system gives fewer */
-    const char *cpu_mask; /* widest CPU kernels to use: "generic", "avx2", "avx512", "neon"; NULL =
-                           * the best this machine has */
+    const char *cpu_mask; /* widest CPU kernels to use: "generic", "avx2", "avx512", "amx",
+                           * "neon", "amx-emulated"; NULL = the best this machine has */
 };
 
 /* Makes a context. params may be NULL. */
@@ -164,7 +164,7 @@ struct bioinfer_model_params {
     const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first GPU that this
                             * build has kernels for and that the weights fit, told through the
                             * log, else the CPU */
-    const char *precision; /* "fp32" (default on the CPU), "fp16" (on a GPU) */
+    const char *precision; /* "fp32" (default on the CPU), "fp16" (on a GPU), "bf16x2" (CPU with AMX) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
     int verify;            /* non-zero: check the CRC of every zip record that is read */

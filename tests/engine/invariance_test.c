@@ -224,7 +224,7 @@ static void distance(const struct kept *a, const struct kept *b, double *cosine,
 
 static void instruction_sets(void)
 {
-    static const char *const masks[] = {"generic", "avx2", "avx512", "neon"};
+    static const char *const masks[] = {"generic", "avx2", "avx512", "amx", "neon", "amx-emulated"};
     struct sink best = {0}, unfused = {0};
     double cosine = 1, error = 0;
     char name[16];

@@ -6,6 +6,11 @@
 #define GATE_COSINE 0.99999
 /* Whole arrays in float32: cosine alone would let recomputed rotary frequencies through. */
 #define GATE_RELATIVE_L2 5e-6
+/* Products of bfloat16 terms (kernels/cpu/linear_amx.c), three and two of each operand. */
+#define GATE_THREE_TERMS_L2 2e-6
+#define GATE_THREE_TERMS_COSINE (1 - 1e-9)
+#define GATE_TWO_TERMS_L2 5e-5
+#define GATE_TWO_TERMS_COSINE (1 - 1e-8)
 /* Top-1 must be equal wherever the reference's first two are further apart than this. */
 #define GATE_TIE 1e-4
 /* Mean negative log-likelihood of bioinfer-tiny's held-out set. */
