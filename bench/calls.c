@@ -1,12 +1,12 @@
 /* calls.c - how long calls of a task take with the weights loaded.
  *
- *     calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] [--batch-tokens N]
- *           [--repeat N] [--include mean] WEIGHTS
+ *     calls [--device D] [--precision P] [--cpu-mask NAME] [--threads N] [--shape BxT]...
+ *           [--fasta IN -o OUT] [--batch-tokens N] [--repeat N] [--include mean] WEIGHTS
  *
  * For each --shape, B random proteins of T - 2 residues (T tokens), one call of
- * bioinfer_task_compute, their mean embeddings (or contacts) to a sink: median and least milliseconds
- * of N calls, and TFLOP/s by the profile's count of the ops. --fasta: file to file, the second of
- * two runs, in seconds. Lines are "name value" pairs for scripts.
+ * bioinfer_task_compute, their mean embeddings (or contacts) to a sink: median and least
+ * milliseconds of N calls, and TFLOP/s by the profile's count of the ops. --fasta: file to file,
+ * the second of two runs, in seconds. Lines are "name value" pairs for scripts.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <bioinfer.h>
@@ -142,6 +142,7 @@ int main(int argc, char **argv)
     struct run run = {.repeat = 20, .include = BIOINFER_MEAN};
     const char *device = NULL, *precision = NULL, *in = NULL, *out = NULL, *weights = NULL;
     const char *shapes[32];
+    struct bioinfer_context_params machine = BIOINFER_PARAMS(struct bioinfer_context_params);
     int n_shapes = 0, st;
     double begun = now();
     for (int i = 1; i < argc; i++) {
@@ -158,6 +159,10 @@ int main(int argc, char **argv)
             device = value;
         else if (!strcmp(argv[i], "--precision"))
             precision = value;
+        else if (!strcmp(argv[i], "--cpu-mask"))
+            machine.cpu_mask = value;
+        else if (!strcmp(argv[i], "--threads"))
+            machine.n_threads = atoi(value);
         else if (!strcmp(argv[i], "--shape") && n_shapes < 32)
             shapes[n_shapes++] = value;
         else if (!strcmp(argv[i], "--fasta"))
@@ -177,14 +182,14 @@ int main(int argc, char **argv)
         i++;
     }
     if (!weights || (in && !out)) {
-        fprintf(stderr,
-                "usage: calls [--device D] [--precision P] [--shape BxT]... [--fasta IN -o OUT] "
-                "[--batch-tokens N] [--repeat N] [--include mean] WEIGHTS\n");
+        fprintf(stderr, "usage: calls [--device D] [--precision P] [--cpu-mask NAME] [--threads N] "
+                        "[--shape BxT]... [--fasta IN -o OUT] [--batch-tokens N] "
+                        "[--repeat N] [--include mean] WEIGHTS\n");
         return 2;
     }
     struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
                                                           .device = device, .precision = precision);
-    if ((st = bioinfer_context_new(&run.ctx, NULL, &run.err)) ||
+    if ((st = bioinfer_context_new(&run.ctx, &machine, &run.err)) ||
         (st = bioinfer_model_open(&run.model, run.ctx, weights, &params, &run.err)))
         goto out;
     for (int i = 0; !st && i < n_shapes; i++) {

@@ -1,13 +1,15 @@
 /* matmul.c - speed of the packed matmul on the shapes of ESM-2, against the arithmetic peak.
  *
- *     matmul [--isa NAME] [--threads N] [--rows N] [--seconds S] [--rounds N] [--cpu-time]
- *            [N K]
+ *     matmul [--isa NAME] [--precision NAME] [--threads N] [--rows N] [--seconds S] [--rounds N]
+ *            [--cpu-time] [N K]
  *
  * The peak is measured in the same run (probe.c), on as many threads. Probe and kernels take
  * turns, and each number is the fastest of its short runs: other load on the machine can only
  * slow one down. A share of the peak therefore compares two undisturbed runs. On a machine
  * that is never idle for long, --cpu-time counts what the threads spent on a CPU, divided by
  * the number of threads; waiting for each other does not show in that.
+ * On AMX the peak is that of bfloat16 products, of which bf16x2 takes 3 and fp32 6 for one of
+ * float32: the share counts them, GFLOP/s do not.
  *   plain   y = x w^T                       gelu   y = gelu(x w^T + bias)
  *   res     y = x w^T + bias + residual                                             */
 #define _POSIX_C_SOURCE 200809L
@@ -27,7 +29,7 @@
 enum { PLAIN, GELU, RESIDUAL, KINDS };
 
 struct options {
-    const char *isa;
+    const char *isa, *precision;
     int threads, rounds;
     long rows, n, k;
     bool cpu_time;
@@ -152,6 +154,8 @@ static double probe(const struct bi_env *env, const char *isa, int threads)
         f = bi_cpu_probe_avx2;
     if (!strcmp(isa, "avx512"))
         f = bi_cpu_probe_avx512;
+    if (!strcmp(isa, "amx"))
+        f = bi_cpu_probe_amx;
 #elif defined __aarch64__
     if (!strcmp(isa, "neon"))
         f = bi_cpu_probe_neon;
@@ -201,9 +205,12 @@ static void measure(const struct bi_env *env, const struct options *o,
             best[kind] = speed > best[kind] ? speed : best[kind];
         }
     }
+    const int products = strcmp(kernels->name, "amx")         ? 1
+                         : strcmp(kernels->precision, "fp32") ? 3
+                                                              : 6;
     printf("%4dM %5ld %5d %5d %8.1f", model, o->rows, n, k, peak / 1e9);
     for (int kind = 0; kind < KINDS; kind++)
-        printf("  %7.1f %5.1f%%", best[kind] / 1e9, 100 * best[kind] / peak);
+        printf("  %7.1f %5.1f%%", best[kind] / 1e9, 100 * products * best[kind] / peak);
     printf("\n");
     fflush(stdout);
     free(x), free(plain), free(bias), free(residual), free(y), free(w), free(r.scratch);
@@ -219,8 +226,10 @@ static void parse(struct options *o, int argc, char **argv)
         else if (!strcmp(a, "--cpu-time"))
             o->cpu_time = true;
         else if (!value)
-            fail("usage: matmul [--isa NAME] [--threads N] [--rows N] [--seconds S] "
-                 "[--rounds N] [--cpu-time] [N K]");
+            fail("usage: matmul [--isa NAME] [--precision NAME] [--threads N] [--rows N] "
+                 "[--seconds S] [--rounds N] [--cpu-time] [N K]");
+        else if (!strcmp(a, "--precision"))
+            o->precision = value, i++;
         else if (!strcmp(a, "--isa"))
             o->isa = value, i++;
         else if (!strcmp(a, "--threads"))
@@ -242,20 +251,23 @@ int main(int argc, char **argv)
 {
     struct options o = {.threads = bi_thread_count(), .rounds = 20, .rows = 2048, .seconds = 0.01};
     struct bi_env env = bi_env_default();
-    const struct bi_cpu_kernels *kernels = bi_cpu_kernels_usable(0);
+    const struct bi_cpu_kernels *kernels;
     const struct bi_cpu_entry *entry;
     char cpu[128];
 
     parse(&o, argc, argv);
-    for (int i = 0; o.isa && (!kernels || strcmp(kernels->name, o.isa)); i++)
-        if (!(kernels = bi_cpu_kernels_usable(i)))
-            fail("this machine does not run that instruction set");
+    for (int i = 0; (kernels = bi_cpu_kernels_usable(i)); i++)
+        if ((!o.isa || !strcmp(kernels->name, o.isa)) &&
+            (!o.precision || !strcmp(kernels->precision, o.precision)))
+            break;
+    if (!kernels)
+        fail("this machine does not run that instruction set in that precision");
     entry = bi_cpu_find_entry(kernels, "linear");
     if (bi_team_new(&env.team, &env, NULL))
         fail("out of memory");
     bi_cpu_description(cpu, sizeof cpu);
-    printf("%s, running %s, %d thread(s); GFLOP/s and share of the probed peak\n", cpu,
-           kernels->name, o.threads);
+    printf("%s, running %s in %s, %d thread(s); GFLOP/s and share of the probed peak\n", cpu,
+           kernels->name, kernels->precision, o.threads);
     printf("model  rows     n     k     peak           plain             gelu         residual\n");
     if (o.n)
         measure(&env, &o, kernels, entry, 0, (int)o.n, (int)o.k);

@@ -8,5 +8,6 @@ double bi_cpu_probe_generic(int64_t rounds);
 double bi_cpu_probe_avx2(int64_t rounds);
 double bi_cpu_probe_avx512(int64_t rounds);
 double bi_cpu_probe_neon(int64_t rounds);
+double bi_cpu_probe_amx(int64_t rounds); /* 4 tile products a round */
 
 #endif
