@@ -195,7 +195,7 @@ def matmul(build, threads):
     for n_threads in threads:
         for isa, precision in ("avx512", "fp32"), ("amx", "bf16x2"), ("amx", "fp32"):
             print(
-                f"\n{isa} {precision}, {n_threads} threads: model rows n k, peak; GFLOP/s and share "
+                f"\n{isa} {precision}, {n_threads} threads: model rows n k, peak; GFLOP/s, share "
                 "of it: plain, gelu, residual"
             )
             for n, k in SHAPES if n_threads > 1 else SHAPES[::3]:

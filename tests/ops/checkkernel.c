@@ -321,7 +321,7 @@ static bool is_borrowed(const struct bi_cpu_kernels *k, const char *entry)
 /* Products of two bfloat16 terms lose about 2^-18, some times what float32 loses. */
 static double loss_of(const struct bi_cpu_kernels *k)
 {
-    return strcmp(k->precision, "bf16x2") ? 1 : 4;
+    return strcmp(k->precision, "bf16x2") ? 1 : 8;
 }
 
 static void fail(struct ck *ck, const struct ck_case *c, int isa, const char *what)
@@ -384,7 +384,7 @@ static void compare(struct ck *ck, const struct ck_case *c, int isa, const struc
         const double nmse = error2 / (power > floor ? power : floor > 0 ? floor : 1e-300);
         if (*text)
             fail(ck, c, isa, text);
-        else if (nmse > (c->nmse > 0 ? c->nmse : 1e-12)) {
+        else if (nmse > loss * loss * (c->nmse > 0 ? c->nmse : 1e-12)) {
             snprintf(text, sizeof text, "normalised square error %.3g", nmse);
             fail(ck, c, isa, text);
         }
