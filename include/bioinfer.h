@@ -164,7 +164,7 @@ struct bioinfer_model_params {
     const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first GPU that this
                             * build has kernels for and that the weights fit, told through the
                             * log, else the CPU */
-    const char *precision; /* "fp32" (CPU), "fp16" (GPU), each the default; "bf16x2" (CPU with AMX) */
+    const char *precision; /* "fp32" (CPU), "fp16" (GPU), each the default; "bf16x2" (AMX) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
     int verify;            /* non-zero: check the CRC of every zip record that is read */

@@ -29,14 +29,14 @@ enum {
 #ifndef AMX_KC
 #define AMX_KC 1280 /* longest block of k */
 #endif
-#ifndef AMX_AHEAD
-#define AMX_AHEAD 1 /* steps whose operands are fetched into the level-1 cache ahead; 0 = none */
+#ifndef AMX_FETCH
+#define AMX_FETCH 1 /* operands of the next step are fetched into the level-1 cache */
 #endif
 
 #include "linear_parts.h"
 
 /* Packed weights: this, a byte for each panel that counts its terms, and from a multiple of 64 on
- * the panels, [step][term][NR / 16] tiles in the room that all terms would take. */
+ * [term][panel][step][NR / 16] tiles. Terms that no panel has are memory that nothing touches. */
 struct packed {
     int32_t terms; /* x has so many, w at most so many */
     int32_t unused[15];
@@ -53,10 +53,22 @@ static size_t head_size(int64_t n)
     return (sizeof(struct packed) + (size_t)ceil_div(n, NR) + 63) & ~(size_t)63;
 }
 
-/* Bytes of one step of a panel or of a tile of MR rows. */
+/* Bytes of one step of a tile of MR rows. */
 static size_t step_size(int terms)
 {
     return (size_t)terms * 2 * TILE_SIZE;
+}
+
+/* Bytes of one term of a panel. */
+static int64_t panel_size(int64_t k)
+{
+    return steps_of(k) * 2 * TILE_SIZE;
+}
+
+/* Bytes of one term of all panels. */
+static int64_t term_size(int64_t n, int64_t k)
+{
+    return ceil_div(n, NR) * panel_size(k);
 }
 
 /* ---- terms ---- */
@@ -151,6 +163,7 @@ static void pack_rows(char *to, const float *x, int64_t ldx, int64_t rows, int64
 
 struct micro {
     const char *a, *b; /* packed rows and panel, at the block of k */
+    int64_t b_term;    /* bytes from a term of the panel to the next */
     int64_t steps;
     float *c;  /* [height * 16, NR] */
     bool more; /* go on from the sums in c, else from 0 */
@@ -211,21 +224,24 @@ BI_INLINE void load_panel(struct tiles *tiles, const char *b)
     tile_load(tiles, 7, b + TILE_SIZE, 64);
 }
 
-BI_INLINE void fetch(const char *p, const int size)
+/* `size` bytes that the next step reads, `ahead` behind those of this one. */
+BI_INLINE void fetch(const char *p, const int ahead, const int size)
 {
-#if AMX_AHEAD
-#pragma GCC unroll 96
+#if AMX_FETCH
+#pragma GCC unroll 64
     for (int i = 0; i < size; i += 64)
-        __builtin_prefetch(p + AMX_AHEAD * size + i, 0, 3);
+        __builtin_prefetch(p + ahead + i, 0, 3);
 #else
     (void)p;
+    (void)ahead;
     (void)size;
 #endif
 }
 
 BI_INLINE void micro(const struct micro *m, const int height, const int terms, const int w_terms)
 {
-    const int a_term = height * TILE_SIZE, b_term = 2 * TILE_SIZE;
+    const int a_term = height * TILE_SIZE;
+    const int64_t b_term = m->b_term;
     const char *a = m->a, *b = m->b;
     struct tiles tiles;
     tiles_see_memory();
@@ -233,23 +249,25 @@ BI_INLINE void micro(const struct micro *m, const int height, const int terms, c
         load_sums(&tiles, m->c, height);
     else
         zero_sums(&tiles, height);
-    for (int64_t i = 0; i < m->steps; i++, a += terms * a_term, b += w_terms * b_term) {
+    for (int64_t i = 0; i < m->steps; i++, a += terms * a_term, b += 2 * TILE_SIZE) {
         load_rows(&tiles, a, height);
         if (w_terms > 2) {
             load_panel(&tiles, b + 2 * b_term);
             dots(&tiles, height); /* x1 w3 */
+            fetch(b + 2 * b_term, 2 * TILE_SIZE, 2 * TILE_SIZE);
         }
         if (w_terms > 1) {
             load_panel(&tiles, b + b_term);
             dots(&tiles, height); /* x1 w2 */
+            fetch(b + b_term, 2 * TILE_SIZE, 2 * TILE_SIZE);
         }
         if (terms == 2) {
             load_panel(&tiles, b);
             dots(&tiles, height); /* x1 w1 */
-            fetch(a, terms * a_term);
+            fetch(b, 2 * TILE_SIZE, 2 * TILE_SIZE);
             load_rows(&tiles, a + a_term, height);
             dots(&tiles, height); /* x2 w1 */
-            fetch(b, w_terms * b_term);
+            fetch(a, terms * a_term, terms * a_term);
             continue;
         }
         load_rows(&tiles, a + a_term, height);
@@ -257,12 +275,13 @@ BI_INLINE void micro(const struct micro *m, const int height, const int terms, c
             dots(&tiles, height); /* x2 w2 */
         load_panel(&tiles, b);
         dots(&tiles, height); /* x2 w1 */
-        fetch(a, terms * a_term);
+        fetch(b, 2 * TILE_SIZE, 2 * TILE_SIZE);
         load_rows(&tiles, a + 2 * a_term, height);
         dots(&tiles, height); /* x3 w1 */
-        fetch(b, w_terms * b_term);
+        fetch(a, terms * a_term, 2 * a_term);
         load_rows(&tiles, a, height);
         dots(&tiles, height); /* x1 w1 */
+        fetch(a + 2 * a_term, terms * a_term, a_term);
     }
     store_sums(&tiles, m->c, height);
 }
@@ -375,7 +394,6 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
     const int64_t tile1 = part_start(g.tiles, row_block + 1, g.rows);
     const int64_t panel0 = part_start(g.panels, column_block, g.columns);
     const int64_t panel1 = part_start(g.panels, column_block + 1, g.columns);
-    const int64_t panel_size = steps_of(p->k) * (int64_t)step_size(w->terms);
     const int64_t tile_size = block * (int64_t)step_size(w->terms);
     const char *panels = (const char *)w + head_size(p->n);
     char *packed = scratch;
@@ -393,8 +411,8 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
             for (int64_t t = tile0; t < tile1; t++) {
                 const int64_t rows = min64(m - t * MR, MR);
                 struct micro args = {.a = packed + (t - tile0) * tile_size,
-                                     .b = panels + j * panel_size +
-                                          step0 * (int64_t)step_size(w_terms),
+                                     .b = panels + j * panel_size(p->k) + step0 * 2 * TILE_SIZE,
+                                     .b_term = term_size(p->n, p->k),
                                      .steps = steps_of(k),
                                      .more = k0 > 0};
                 tile_times_panel(p, &args,
@@ -411,7 +429,7 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
 
 static size_t pack_size(int64_t n, int64_t k, int terms)
 {
-    return head_size(n) + (size_t)(ceil_div(n, NR) * steps_of(k)) * step_size(terms);
+    return head_size(n) + (size_t)(terms * term_size(n, k));
 }
 
 /* How many of at most `terms` terms are not all 0 in n floats; at least 1. */
@@ -429,17 +447,18 @@ static int count_terms(const float *w, int64_t n, int terms)
     return most;
 }
 
-/* Column c of a panel, of k floats, or of zeros. */
-static void pack_column(char *panel, const float *w, int64_t k, int64_t c, int terms)
+/* Column c of a panel, of k floats, or of zeros. stride: bytes from a term to the next. */
+static void pack_column(char *panel, int64_t stride, const float *w, int64_t k, int64_t c,
+                        int terms)
 {
     char *to = panel + c / TILE_COLUMNS * TILE_SIZE + c % TILE_COLUMNS * 4;
-    for (int64_t i = 0; i < k; i += TILE_K) {
+    for (int64_t i = 0; i < k; i += TILE_K, to += 2 * TILE_SIZE) {
         uint16_t of[TERMS_MAX][TILE_K] = {{0}};
         if (w)
             split(of, w + i, (int)min64(k - i, TILE_K), terms);
-        for (int t = 0; t < terms; t++, to += 2 * TILE_SIZE)
+        for (int t = 0; t < terms; t++)
             for (int pair = 0; pair < TILE_K / 2; pair++)
-                memcpy(to + pair * 64, of[t] + 2 * pair, 4);
+                memcpy(to + t * stride + pair * 64, of[t] + 2 * pair, 4);
     }
 }
 
@@ -453,10 +472,10 @@ static void pack(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows
     for (int64_t j = 0; j < rows; j += NR) {
         const int64_t columns = min64(rows - j, NR), at = (first + j) / NR;
         const int of = count_terms(w + j * k, columns * k, terms);
-        char *panel = (char *)packed + head_size(n) + at * steps_of(k) * (int64_t)step_size(terms);
+        char *panel = (char *)packed + head_size(n) + at * panel_size(k);
         head->of[at] = (uint8_t)of;
         for (int64_t c = 0; c < NR; c++)
-            pack_column(panel, c < columns ? w + (j + c) * k : NULL, k, c, of);
+            pack_column(panel, term_size(n, k), c < columns ? w + (j + c) * k : NULL, k, c, of);
     }
 }
 

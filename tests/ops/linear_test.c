@@ -11,6 +11,7 @@
 static const struct bi_cpu_kernels *kernels;
 static const struct bi_cpu_entry *entry;
 static uint32_t state = 1;
+static uint32_t kept = 0xffffffff; /* bits of weights: fewer are fewer terms */
 
 static float random_float(void)
 {
@@ -97,6 +98,8 @@ static void compare(const struct shape *s, int act, bool with_bias, bool with_re
     struct bi_counts counts = {.n_rows = s->m};
     float *x = floats(s->m * ldx + 1), *w = floats((int64_t)s->n * s->k), *bias = floats(s->n);
     float *r = floats(s->m * ldr + 1), *y = floats(s->m * ldy + 1), *z = floats(s->m * ldy + 1);
+    for (int64_t i = 0; i < (int64_t)s->n * s->k; i++)
+        w[i] = float_of(bits_of(w[i]) & kept);
     size_t packed_size = kernels->pack_size(s->n, s->k);
     char *packed = malloc(packed_size + 64);
     if (!packed)
@@ -193,6 +196,19 @@ static void equals_the_chain(void)
             compare(&shapes[i], kind & 1 ? BI_ACT_GELU : BI_ACT_NONE, kind & 2, kind & 4);
 }
 
+/* Weights of float16 have two terms at most, those of bfloat16 one. */
+static void equals_the_chain_of_half_precision(void)
+{
+    static const struct shape shapes[] = {{17, 40, 31}, {40, 65, 129}, {5, 100, 2600}};
+    static const uint32_t bits[] = {0xffffe000, 0xffff0000};
+    for (size_t i = 0; kernels->base && i < sizeof shapes / sizeof *shapes; i++)
+        for (int half = 0; half < 2; half++) {
+            kept = bits[half];
+            compare(&shapes[i], BI_ACT_NONE, true, false);
+        }
+    kept = 0xffffffff;
+}
+
 /* One row of NaN and infinities, and its neighbours are as they were. */
 static void rows_do_not_meet(void)
 {
@@ -250,6 +266,7 @@ int main(void)
     for (int i = 0; (kernels = bi_cpu_kernels_usable(i)); i++) {
         entry = bi_cpu_find_entry(kernels, "linear");
         TEST(equals_the_chain);
+        TEST(equals_the_chain_of_half_precision);
         TEST(rows_do_not_meet);
         TEST(no_rows_no_tasks);
         printf("%s: ", kernels->name);
