@@ -6,8 +6,10 @@
 #define GATE_COSINE 0.99999
 /* Whole arrays in float32: cosine alone would let recomputed rotary frequencies through. */
 #define GATE_RELATIVE_L2 5e-6
-/* Products of bfloat16 terms (kernels/cpu/linear_amx.c), three and two of each operand. */
-#define GATE_THREE_TERMS_L2 2e-6
+/* Products of bfloat16 terms (kernels/cpu/linear_amx.c), three and two of each operand. The
+ * reference's own rounding is in it: for ESM C AVX-512 is at 2.0e-6, the ops' definitions, which
+ * sum in float64, at 1.8e-6. */
+#define GATE_THREE_TERMS_L2 2.2e-6
 #define GATE_THREE_TERMS_COSINE (1 - 1e-9)
 #define GATE_TWO_TERMS_L2 5e-5
 #define GATE_TWO_TERMS_COSINE (1 - 1e-8)
