@@ -39,7 +39,7 @@ def devices() -> List[Device]:
 
 def families() -> Dict[str, str]:
     """Families of models that this build knows: {name: what it is}."""
-    return {name: summary for name, summary, _ in _all(_core.family)}
+    return {name: summary for name, summary, _, _ in _all(_core.family)}
 
 
 def matrices() -> List[str]:

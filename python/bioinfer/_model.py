@@ -9,7 +9,7 @@ from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping, Opti
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgument, Misuse, Status
+from ._errors import InvalidArgument, Misuse, Status, Unsupported
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
                        task_key)
 from ._sources import (Sequences, ligands, named_text, read_fasta, record_of, structures)
@@ -20,6 +20,7 @@ LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
 METHODS = {"masked-marginals": 0, "wt-marginals": 1}
 MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}
 RNGS = {"native": 0, "torch": 1, "torch-mkl": 2, "torch-cuda": 3}
+LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
 SUMS = {None: 0, "sums": 1, "sums-and-logs": 2}
 
 
@@ -58,6 +59,16 @@ def chosen(**params: Any) -> Dict[str, Any]:
             for name, value in params.items() if value is not None}
 
 
+def _letters_of(family: str) -> int:
+    """How the family's records are written, of enum bioinfer_family_letters."""
+    index = 0
+    found = _core.family(index)
+    while found is not None and found[0] != family:
+        index += 1
+        found = _core.family(index)
+    return found[3] if found is not None else LETTERS_RESIDUES
+
+
 class Model:
     """Weights that were opened. `bioinfer.open()` makes one.
 
@@ -75,6 +86,7 @@ class Model:
         self._lock = threading.Lock()
         self._letters: Optional["np.ndarray"] = None
         self.info: Dict[str, Any] = self._opened.info()
+        self.letters = _letters_of(self.info["family"])
 
     # ---- life ----
 
@@ -178,6 +190,9 @@ class Model:
         return found
 
     def _token_ids(self, sequence: str) -> "np.ndarray":
+        if self.letters != LETTERS_RESIDUES:
+            raise Unsupported(f"{self.name}: its tokens are not single residues",
+                              Status.UNSUPPORTED)
         if self._letters is None:
             ids = {token: i for i, token in enumerate(self.vocabulary) if len(token) == 1}
             self._letters = np.full(256, ids.get("X", 0), np.intp)
@@ -222,10 +237,10 @@ class Model:
         memory at a time besides those the caller keeps.
         """
         params = chosen(include=include_bits(include) or None, layers=layers,
-                        raw_residues=int(raw_residues), max_length=max_length,
+                        raw_residues=int(self._raw(raw_residues)), max_length=max_length,
                         tokens_at_once=tokens_at_once, memory_limit=memory_limit)
-        return Results(self, "embed", params, sequences, Embedding, raw_residues, progress,
-                       max_bytes)
+        return Results(self, "embed", params, sequences, Embedding, self._raw(raw_residues),
+                       progress, max_bytes)
 
     def score(self, sequences: Sequences, method: str = "masked-marginals", *,
               mutations: Union[Sequence[str], Mapping[str, Sequence[str]], None] = None,
@@ -237,12 +252,16 @@ class Model:
         With `mutations`, a list or {id: list}, only the positions that these touch are computed;
         `result.mutation("A12G")` is the score of one.
         """
-        params = chosen(method=choice("method", method, METHODS), raw_residues=int(raw_residues),
-                        max_length=max_length)
+        params = chosen(method=choice("method", method, METHODS),
+                        raw_residues=int(self._raw(raw_residues)), max_length=max_length)
         if mutations is not None:
             sequences = self._with_positions(sequences, mutations, offset)
         return Results(self, "score", params, sequences, lambda raw: Score(raw, self),
-                       raw_residues, progress, 1 << 28, 1024)
+                       self._raw(raw_residues), progress, 1 << 28, 1024)
+
+    def _raw(self, raw_residues: bool) -> bool:
+        """Records are read as they stand: asked for, or lower case has a meaning of its own."""
+        return bool(raw_residues) or self.letters == LETTERS_PAIRS
 
     @staticmethod
     def _with_positions(sequences: Sequences, mutations: Any, offset: int) -> Iterator[Any]:

@@ -110,7 +110,7 @@ static PyObject *include_bit(PyObject *module, PyObject *args)
     return PyLong_FromUnsignedLong(bioinfer_include_from_name(name));
 }
 
-/* family(index) -> (name, summary, kind), None past the end */
+/* family(index) -> (name, summary, kind, letters), None past the end */
 static PyObject *family(PyObject *module, PyObject *index)
 {
     long i = PyLong_AsLong(index);
@@ -120,8 +120,8 @@ static PyObject *family(PyObject *module, PyObject *index)
         return NULL;
     if (i < 0 || i > INT32_MAX || !(name = bioinfer_family_name((int)i)))
         Py_RETURN_NONE;
-    return Py_BuildValue("(NNi)", core_text(name), core_text(bioinfer_family_summary((int)i)),
-                         bioinfer_family_kind((int)i));
+    return Py_BuildValue("(NNii)", core_text(name), core_text(bioinfer_family_summary((int)i)),
+                         bioinfer_family_kind((int)i), bioinfer_family_letters((int)i));
 }
 
 /* align_matrix(index) -> name of a built-in matrix, None past the end */

@@ -83,6 +83,24 @@ def test_letters_are_taken_as_a_reader_takes_them(tiny, tmp_path):
                                     "byte" in one.message)
 
 
+def test_families_whose_letters_are_no_residues(command, tmp_path):
+    golden = os.path.join(ROOT, "tests", "golden", "saprot")
+    fasta, out = os.path.join(golden, "sequences.fasta"), tmp_path / "o.npz"
+    weights = os.path.join(golden, "af2")
+    command("saprot", fasta, "--weights", weights, "--device", "cpu", "-o", out)
+    expected = np.load(out)
+    with open(fasta) as file:
+        parts = [part.split("\n", 1) for part in ("\n" + file.read()).split("\n>")[1:]]
+    pairs = [(head.split()[0], "".join(text.split())) for head, text in parts]
+    with bioinfer.open(weights, device="cpu", threads=1) as model:
+        for source in (fasta, pairs):
+            found = [result for result in model.embed(source) if result.ok]
+            assert len(found) == len(expected.files)
+            assert all(np.array_equal(r.array, expected[r.id]) for r in found)
+        with pytest.raises(bioinfer.Unsupported):
+            model._token_ids("MdEv")
+
+
 def test_arrays_are_not_copied_again(tiny):
     result = tiny.embed(["MKTAYIAKQR"], "per-residue").one()
     base = result.array
