@@ -18,7 +18,7 @@ struct dry {
     const struct cli_task *task;
     uint64_t n, unusable, residues, longest, work, stride;
     struct sample of[KEPT];
-    size_t n_kept, first, behind, next; /* those of [first, behind) are measured */
+    size_t n_kept, first, behind, next; /* [first, behind) are measured */
 };
 
 /* Keeps every stride-th record; when there is no more room, every other one of them goes. */
