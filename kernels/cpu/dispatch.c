@@ -9,7 +9,6 @@
 #if defined __x86_64__
 
 #include <cpuid.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,38 +45,32 @@ bool bi_cpu_has_vbmi(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && HAS(c, bit_AVX512VBMI);
 }
 
-/* ---- AMX: a process must ask for the tiles, once for all its threads ---- */
-
-static const char *amx_refusal;
-static bool amx_usable;
-
-static void ask_for_tiles(void)
+/* Asks for the tiles, for all threads of the process; asked again, the system answers the same.
+ * True: they are usable. Else *refusal is why, where the processor has them. */
+static bool has_amx(const char **refusal)
 {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18, TILES = 3 << 17 }; /* Linux 5.16 */
     const unsigned tile_bf16 = 1u << 24 | 1u << 22, avx512_bf16 = 1u << 5;
     unsigned a, b, c, d;
+    *refusal = NULL;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !HAS(d, tile_bf16) ||
         !__get_cpuid_count(7, 1, &a, &b, &c, &d) || !HAS(a, avx512_bf16))
-        return;
+        return false;
     if (!HAS(saved_states(), TILES))
-        amx_refusal = "the system does not save AMX tiles";
+        *refusal = "the system does not save AMX tiles";
     else if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA))
-        amx_refusal = "the system does not grant AMX tiles to this process";
-    else
-        amx_usable = true;
-}
-
-static bool has_amx(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, ask_for_tiles);
-    return amx_usable;
+        *refusal = "the system does not grant AMX tiles to this process";
+    return !*refusal;
 }
 
 const char *bi_cpu_amx_refused(void)
 {
-    has_amx();
-    return amx_refusal;
+    bool avx2, avx512;
+    const char *refusal = NULL;
+    x86_features(&avx2, &avx512);
+    if (avx512)
+        has_amx(&refusal);
+    return refusal;
 }
 
 static void brand(char text[49])
@@ -94,11 +87,12 @@ static void brand(char text[49])
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index)
 {
     const struct bi_cpu_kernels *usable[7];
+    const char *refusal;
     bool avx2, avx512;
     int n = 0;
 
     x86_features(&avx2, &avx512);
-    for (int terms = 3; avx512 && has_amx() && terms >= 2; terms--)
+    for (int terms = 3; avx512 && has_amx(&refusal) && terms >= 2; terms--)
         usable[n++] = bi_cpu_kernels_amx(terms);
     if (avx512)
         usable[n++] = bi_cpu_kernels_avx512();

@@ -175,6 +175,24 @@ class Weights(unittest.TestCase):
             self.assertIn("the CPU computes in fp32", words)
             shutil.rmtree(os.path.join(self.dir, "v5-esm2-lm"))
 
+    def test_products_of_terms(self):
+        """Two bfloat16 terms give nearly the numbers of three, and are a precision of their own."""
+        model, mask = self.copy("v5/esm2-lm"), ("--cpu-mask", "amx-emulated")
+        if "amx-emulated" not in self.run_command("devices", *mask)[0]:
+            self.skipTest("no AVX2, on which the emulation stands")
+        embed = ("embed", self.fasta, "--weights", model, "--format", "jsonl", "--device", "cpu")
+        words = self.run_command(*embed, "--precision", "bf16x2", "--cpu-mask", "generic", code=78)[1]
+        self.assertIn("the generic kernels of this machine compute in fp32", words)
+        three = self.means(model, *mask)
+        two = self.means(model, *mask, "--precision", "bf16x2")
+        self.assertEqual(three, self.means(model, *mask, "--precision", "fp32", "--threads", "1"))
+        self.assertLess(apart(three, golden_means(os.path.join(model, "golden.safetensors"))), 2e-6)
+        self.assertTrue(1e-7 < apart(two, three) < 2e-5, apart(two, three))
+        args = (*embed, "-o", os.path.join(self.dir, "out.jsonl"), "--shard", "1/2", *mask)
+        self.run_command(*args)
+        words = self.run_command(*args, "--resume", "--precision", "bf16x2", code=73)[1]
+        self.assertIn("fingerprint", words)
+
     def test_link_out_of_the_folder(self):
         """It is refused, since a folder from elsewhere may have any link; the words name three ways round."""
         elsewhere, model = self.copy("v4/esm2-lm"), self.copy("v5/esm2-lm")
