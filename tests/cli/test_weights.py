@@ -181,7 +181,8 @@ class Weights(unittest.TestCase):
         if "amx-emulated" not in self.run_command("devices", *mask)[0]:
             self.skipTest("no AVX2, on which the emulation stands")
         embed = ("embed", self.fasta, "--weights", model, "--format", "jsonl", "--device", "cpu")
-        words = self.run_command(*embed, "--precision", "bf16x2", "--cpu-mask", "generic", code=78)[1]
+        words = self.run_command(*embed, "--precision", "bf16x2", "--cpu-mask", "generic",
+                                 code=78)[1]
         self.assertIn("the generic kernels of this machine compute in fp32", words)
         three = self.means(model, *mask)
         two = self.means(model, *mask, "--precision", "bf16x2")
