@@ -146,13 +146,14 @@ static void describe_options(const struct run *run, char *text, size_t size)
     snprintf(text, size,
              "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
              "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
-             "device=%s memory-limit=%lld",
+             "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s",
              run->format, o->score_only, w->plain ? "plain" : "extended",
              pairings[run->pairs.pairing], (unsigned long long)run->job.most_pairs,
              p->free_ends ? "ends-free" : "global", ties[p->ties],
              w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open, w->extend,
              w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
-             gpu ? (long long)cli_align_memory(o) : 0LL);
+             gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends,
+             o->min_score ? o->min_score : "", o->min_identity ? o->min_identity : "");
 }
 
 static int open_job(struct run *run)
@@ -458,6 +459,8 @@ static bool check_options(const struct cli_options *o, const char *format)
 {
     if (o->score_only && strcmp(format, "tsv"))
         cli_say(NULL, "--score-only has no alignment to write as %s: use tsv", format);
+    else if (o->score_only && o->min_identity)
+        cli_say(NULL, "--min-identity needs the alignment, which --score-only does not make");
     else if (o->all_vs_all && o->one_vs_all)
         cli_say(NULL, "--all-vs-all and --one-vs-all exclude each other");
     else if (!o->second && !o->all_vs_all)
@@ -471,7 +474,7 @@ static bool check_options(const struct cli_options *o, const char *format)
     else if (cli_job_wanted(o) && !strcmp(format, "needle"))
         cli_say(NULL,
                 "--%s: needle names its file in the first lines and ends with lines of its own, "
-                "so it is written in one run: use tsv, paf or sam",
+                "so it is written in one run: use tsv, paf, sam or fasta",
                 o->n_shards ? "shard" : "resume");
     else
         return true;

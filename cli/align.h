@@ -97,17 +97,20 @@ void cli_pairs_drop(struct cli_pairs *p);
 int cli_pairs_longer(const struct cli_pairs *p);
 void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one */
 
-/* ---- align_out.c: alignments as tsv, paf, sam or like EMBOSS needle ---- */
+/* ---- align_out.c: alignments as tsv, paf, sam, fasta or like EMBOSS needle ---- */
 
 struct cli_align_out {
     struct cli_output *out;
     const bioinfer_task *align;
-    const char *format;         /* "tsv", "paf", "sam", "needle" */
+    const char *format;         /* "tsv", "paf", "sam", "needle", "fasta" */
     const char *matrix;         /* for the header of needle */
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
     double scale, open, extend; /* costs in points */
     bool score_only, plain;     /* plain: M instead of = and X */
     bool free_ends;
+    bool has_least;        /* pairs that score less are not written, */
+    double least;          /* in points, */
+    double least_identity; /* nor those with a smaller share of equal columns */
 };
 
 /* Whether SAM can hold these names, each target's once: an exit code, said in words. */
@@ -119,6 +122,9 @@ const char *cli_align_title(const struct cli_align_out *w);
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets);
 void cli_align_tail(const struct cli_align_out *w); /* writes what stands below the last one */
+/* Whether the pair is to be written. */
+bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
+                     const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 

@@ -35,7 +35,8 @@ static void format_piece(const struct cli_align_run *run, const struct cli_batch
             __builtin_prefetch(b->sides[2 * (i + SOON)]->id);
             __builtin_prefetch(b->sides[2 * (i + SOON) + 1]->id);
         }
-        if (has_result(b, i))
+        if (has_result(b, i) &&
+            cli_align_keeps(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]))
             cli_align_put(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]);
     }
 }

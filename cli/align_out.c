@@ -379,6 +379,61 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
     cli_output_printf(w->out, "\n");
 }
 
+/* ---- fasta ---- */
+
+/* A row that is being written: letters of a record, and gaps between them. */
+struct row {
+    const struct cli_align_out *w;
+    const char *letters; /* the next one */
+};
+
+static void add_letters(struct row *row, int64_t n)
+{
+    cli_output_write(row->w->out, row->letters, (size_t)n);
+    row->letters += n;
+}
+
+static void add_gaps(struct row *row, int64_t n)
+{
+    static const char gaps[] = "----------------------------------------------------------------";
+
+    for (; n > 0; n -= (int64_t)sizeof gaps - 1)
+        cli_output_write(row->w->out, gaps,
+                         n < (int64_t)sizeof gaps - 1 ? (size_t)n : sizeof gaps - 1);
+}
+
+static void begin_row(struct row *row, const struct bioinfer_record *r)
+{
+    cli_output_write(row->w->out, ">", 1);
+    put_id(row->w->out, r->id);
+    cli_output_write(row->w->out, "\n", 1);
+    row->letters = r->sequence;
+}
+
+/* Two records of as many columns; residues that free ends leave out face gaps. */
+static void put_fasta(const struct cli_align_out *w, const struct bioinfer_record *q,
+                      const struct bioinfer_record *t, const struct bioinfer_alignment *a)
+{
+    struct row row = {.w = w};
+
+    begin_row(&row, q);
+    add_letters(&row, a->query_begin);
+    add_gaps(&row, a->target_begin);
+    for (size_t k = 0; k < a->n_cigar; k++)
+        ((a->cigar[k] & 15) == GAP_QUERY ? add_gaps : add_letters)(&row, a->cigar[k] >> 4);
+    add_letters(&row, (int64_t)q->length - a->query_end);
+    add_gaps(&row, (int64_t)t->length - a->target_end);
+    cli_output_write(w->out, "\n", 1);
+    begin_row(&row, t);
+    add_gaps(&row, a->query_begin);
+    add_letters(&row, a->target_begin);
+    for (size_t k = 0; k < a->n_cigar; k++)
+        ((a->cigar[k] & 15) == GAP_TARGET ? add_gaps : add_letters)(&row, a->cigar[k] >> 4);
+    add_gaps(&row, (int64_t)q->length - a->query_end);
+    add_letters(&row, (int64_t)t->length - a->target_end);
+    cli_output_write(w->out, "\n", 1);
+}
+
 /* ---- any format ---- */
 
 const char *cli_align_title(const struct cli_align_out *w)
@@ -420,6 +475,16 @@ void cli_align_tail(const struct cli_align_out *w)
                                   "#---------------------------------------\n");
 }
 
+bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
+                     const struct bioinfer_record *target, const struct bioinfer_alignment *a)
+{
+    if (w->has_least && (double)a->score < w->least * w->scale)
+        return false;
+    return w->least_identity <= 0 ||
+           (double)a->identities >=
+               w->least_identity * (double)(a->columns + left_out(query, target, a));
+}
+
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a)
 {
@@ -432,6 +497,9 @@ void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *
         break;
     case 'n':
         put_needle(w, query, target, a);
+        break;
+    case 'f':
+        put_fasta(w, query, target, a);
         break;
     default:
         put_tsv(w, query, target, a);

@@ -1,6 +1,7 @@
 /* align_task.c - the task of alignments: costs, the aligner, and blocks that a worker computes. */
 #include "align.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -82,6 +83,72 @@ static bool read_costs(const struct cli_options *o, bool nucleotides, struct cos
 
 /* ---- options ---- */
 
+/* Ends in a list as --free-ends takes it; 0: there is none of that name. */
+static unsigned parse_ends(const char *list)
+{
+    static const struct {
+        const char *name;
+        unsigned end;
+    } names[] = {{"query-begin", BIOINFER_FREE_QUERY_BEGIN},
+                 {"query-end", BIOINFER_FREE_QUERY_END},
+                 {"target-begin", BIOINFER_FREE_TARGET_BEGIN},
+                 {"target-end", BIOINFER_FREE_TARGET_END}};
+    unsigned ends = 0;
+
+    for (const char *at = list;; at += *at == ',') {
+        const size_t n = strcspn(at, ",");
+        unsigned end = 0;
+        for (size_t i = 0; i < CLI_COUNT(names); i++)
+            if (strlen(names[i].name) == n && !strncmp(names[i].name, at, n))
+                end = names[i].end;
+        if (!end) {
+            cli_say(NULL,
+                    "--free-ends: '%.*s' is no end: expected query-begin, query-end, "
+                    "target-begin, target-end, with commas between",
+                    (int)n, at);
+            return 0;
+        }
+        ends |= end;
+        at += n;
+        if (!*at)
+            return ends;
+    }
+}
+
+/* Which ends are free, and what is not written; an exit code. */
+static int settle_ends(struct cli_aligning *t)
+{
+    const struct cli_options *o = t->cli->options;
+    const bool ends_free = o->mode && !strcmp(o->mode, "ends-free");
+    char *end = "";
+
+    if (ends_free)
+        t->params.free_ends = BIOINFER_FREE_ENDS;
+    if (o->free_ends && ends_free) {
+        cli_say(NULL, "--free-ends names ends that --mode ends-free frees: one of them does");
+        return CLI_EXIT_USAGE;
+    }
+    if (o->free_ends && !(t->params.free_ends = parse_ends(o->free_ends)))
+        return CLI_EXIT_USAGE;
+    t->writer.free_ends = t->params.free_ends;
+    t->writer.has_least = o->min_score != NULL;
+    if (o->min_score)
+        t->writer.least = strtod(o->min_score, &end);
+    if (*end || (o->min_score && (end == o->min_score || !isfinite(t->writer.least)))) {
+        cli_say(NULL, "--min-score: '%s' is not a number", o->min_score);
+        return CLI_EXIT_USAGE;
+    }
+    end = "";
+    if (o->min_identity)
+        t->writer.least_identity = strtod(o->min_identity, &end);
+    if (*end || (o->min_identity && end == o->min_identity) ||
+        !(t->writer.least_identity >= 0 && t->writer.least_identity <= 1)) {
+        cli_say(NULL, "--min-identity: '%s' is not a share from 0 to 1", o->min_identity);
+        return CLI_EXIT_USAGE;
+    }
+    return CLI_EXIT_OK;
+}
+
 static bool is_built_in(const char *matrix)
 {
     const char *name;
@@ -127,8 +194,6 @@ int cli_align_settle(struct cli_aligning *t)
             return CLI_EXIT_USAGE;
         }
     }
-    if (o->mode && !strcmp(o->mode, "ends-free"))
-        p->free_ends = BIOINFER_FREE_ENDS;
     if (o->ties)
         p->ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
                   : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
@@ -142,9 +207,8 @@ int cli_align_settle(struct cli_aligning *t)
                                        .open = (double)c.open / 1000,
                                        .extend = (double)c.extend / 1000,
                                        .score_only = o->score_only,
-                                       .plain = o->cigar && !strcmp(o->cigar, "plain"),
-                                       .free_ends = p->free_ends};
-    return CLI_EXIT_OK;
+                                       .plain = o->cigar && !strcmp(o->cigar, "plain")};
+    return settle_ends(t);
 }
 
 /* ---- the task ---- */

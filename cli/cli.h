@@ -145,7 +145,7 @@ struct cli_options {
     bool has_offset;
     const char *second; /* align: the other file, NULL = none */
     const char *matrix, *match, *mismatch, *gap_open, *gap_extend, *gap_convention;
-    const char *mode, *ties, *cigar;
+    const char *mode, *ties, *cigar, *free_ends, *min_score, *min_identity;
     bool all_vs_all, one_vs_all, score_only;
     int64_t memory_limit, /* MiB */
         block_pairs;

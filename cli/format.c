@@ -22,7 +22,7 @@ static const struct format {
     {"esm-pt", NULL, {NULL}, CLI_EMBED | CLI_MERGE, true, false},
     {"bedgraph", NULL, {".bedgraph", ".bdg"}, CLI_TRACKS | CLI_MERGE, true, false},
     {"bigwig", NULL, {".bw", ".bigwig"}, CLI_TRACKS | CLI_MERGE, true, false},
-    {"fasta", NULL, {".fasta", ".fa"}, CLI_DESIGN, false, false},
+    {"fasta", NULL, {".fasta", ".fa"}, CLI_DESIGN | CLI_ALIGN, false, false},
     {"paf", NULL, {".paf"}, CLI_ALIGN, false, false},
     {"sam", NULL, {".sam"}, CLI_ALIGN, false, false},
     {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false, false},
@@ -62,13 +62,14 @@ bool cli_format_is_folder(const char *name)
     return false;
 }
 
-/* The format that a suffix says; designs alone are written as FASTA, which is input elsewhere. */
+/* The format that a suffix says; designs and alignments alone are written as FASTA, which is input
+ * elsewhere. */
 static const struct format *by_suffix(const char *path, int command)
 {
     for (size_t i = 0; i < CLI_COUNT(formats); i++)
         for (int k = 0; formats[i].suffixes[k]; k++)
             if (ends_with(path, formats[i].suffixes[k]) &&
-                (formats[i].commands != CLI_DESIGN || command == CLI_DESIGN))
+                (strcmp(formats[i].name, "fasta") || formats[i].commands & command))
                 return &formats[i];
     return NULL;
 }

@@ -208,6 +208,13 @@ static const struct cli_option table[] = {
      "p: a gap of k costs open + (k - 1) extend (default); w: open + k extend"},
     {"mode", 0, CHOICE, "NAME", FIELD(mode), CLI_ALIGN, "global|ends-free",
      "global (default), or ends-free: gaps at the ends cost nothing"},
+    {"free-ends", 0, TEXT, "LIST", FIELD(free_ends), CLI_ALIGN, NULL,
+     "ends whose gaps cost nothing, with commas: query-begin, query-end, target-begin,\n"
+     "target-end (with --mode ends-free: all four)"},
+    {"min-score", 0, TEXT, "N", FIELD(min_score), CLI_ALIGN, NULL,
+     "write no pair with a lower score"},
+    {"min-identity", 0, TEXT, "SHARE", FIELD(min_identity), CLI_ALIGN, NULL,
+     "write no pair with a smaller share of equal columns, 0 to 1"},
     {"all-vs-all", 0, FLAG, NULL, FIELD(all_vs_all), CLI_ALIGN, NULL,
      "every record of A with every one of B; without B, each pair in A once"},
     {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
@@ -265,7 +272,9 @@ static const struct {
     {"format", CLI_DESIGN,
      "fasta (default), tsv, npz, npy, safetensors, h5 (hdf5) or jsonl; default: by the\n"
      "suffix of FILE"},
-    {"format", CLI_ALIGN, "tsv, paf, sam or needle; default: by the suffix of FILE, else tsv"},
+    {"format", CLI_ALIGN,
+     "tsv, paf, sam, needle, or fasta: both records with their gaps; default: by the suffix\n"
+     "of FILE, else tsv"},
     {"include", CLI_EMBED,
      "what to compute, with commas: mean, per-residue, bos, logits, contacts, attentions,\n"
      "head, class-logits (of a fine-tuned classifier)"},

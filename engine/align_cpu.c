@@ -139,6 +139,8 @@ static void align_pair(struct bioinfer_aligner *a, struct bi_align_worker *w, si
     w->path.failed = false;
     st = bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin,
                        a->traceback ? &w->path : NULL, &sparse, &err);
+    if (st == BIOINFER_LIMIT && bi_aligner_try_near(a, w, i, results))
+        return;
     if (!st)
         r->score = end.score * a->unit;
     if (!st && a->traceback)

@@ -136,13 +136,12 @@ static double budget_of(struct bi_align_worker *w, double matrix)
     return budget < most ? budget : most;
 }
 
-/* Tries the pair at place i; whether it has a result. Without memory for an attempt it goes the
- * way of all others. */
-static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
-                       struct bioinfer_alignment *results)
+/* Tries the pair at place i within so many cells; whether it has a result. Without memory for an
+ * attempt it goes the way of all others. *time: what it took. */
+static bool attempt(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i, int64_t most,
+                    double matrix, double *time, struct bioinfer_alignment *results)
 {
     const struct bi_align_input *in = &a->inputs[i];
-    const double matrix = matrix_time(a, in, alone), budget = budget_of(w, matrix);
     struct bi_align_path *path = a->traceback ? &w->path : NULL;
     struct bi_align_end end = {.i = in->n, .j = in->m};
     struct bi_align_walk begin = {0};
@@ -150,33 +149,56 @@ static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, si
     int64_t low = 0, high = 0;
     enum way way;
 
-    if (budget == 0 || !is_fit(a, in) ||
-        (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
+    *time = 0;
+    if (!is_fit(a, in) || (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
         return false;
-    int st = try_wave(a, w->wave, in, (int64_t)(budget / wave_cell), matrix, &way, &low, &high,
-                      &err);
+    int st = try_wave(a, w->wave, in, most, matrix, &way, &low, &high, &err);
+    *time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
     w->path.n = 0;
     w->path.failed = false;
-    if (st == 1 && way == BY_BAND)
+    if (st == 1 && way == BY_BAND) {
         st = !bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err);
-    else if (st == 1)
+        *time += strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
+    } else if (st == 1) {
         end.score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave));
-    if (st == 1 && way == BY_WAVE && path)
-        bi_wave_path(w->wave, &a->plan.scoring, &begin, path);
-    double time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
-    if (st != 1) {
-        w->credit -= time;
-        w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
-        return false;
+        if (path)
+            bi_wave_path(w->wave, &a->plan.scoring, &begin, path);
     }
-    w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
-    if (way == BY_BAND)
-        time += strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
-    w->credit += time < matrix ? (matrix - time) / 2 : 0;
-    w->credit = w->credit < 4 * matrix ? w->credit : 4 * matrix;
+    if (st != 1)
+        return false;
     st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);
     if (st)
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+    return true;
+}
+
+bool bi_aligner_try_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+                         struct bioinfer_alignment *results)
+{
+    const double no_matrix = 1e300;
+    double time;
+
+    return a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results);
+}
+
+/* Tries the pair at place i, if the worker has time for it. */
+static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
+                       struct bioinfer_alignment *results)
+{
+    const double matrix = matrix_time(a, &a->inputs[i], alone), budget = budget_of(w, matrix);
+    double time;
+
+    if (budget == 0)
+        return false;
+    if (!attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results)) {
+        w->credit -= time;
+        if (time > 0)
+            w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
+        return false;
+    }
+    w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
+    w->credit += time < matrix ? (matrix - time) / 2 : 0;
+    w->credit = w->credit < 4 * matrix ? w->credit : 4 * matrix;
     return true;
 }
 

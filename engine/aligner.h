@@ -119,6 +119,10 @@ uint32_t bi_aligner_encode(struct bioinfer_aligner *a, size_t first, size_t n, u
 /* Aligns those of n places that differ little, to the same results as all others; their inputs'
  * query becomes NULL. */
 void bi_aligner_run_near(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results);
+/* Tries the pair at place i whatever it takes, as its matrix is above the memory limit: whether a
+ * pair has a result must not depend on what was tried before. True: it has. */
+bool bi_aligner_try_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+                         struct bioinfer_alignment *results);
 
 /* ---- align_cpu.c, align_parts.c: all pairs of a call ---- */
 

@@ -2,8 +2,7 @@
  * aligner chooses, against the oracle's scores and the definition's paths for all ties.
  *
  *     align_near [random pairs (default 12000)] [seed] */
-#include "../../engine/align_wave.h"
-#include "../../kernels/cpu/cpu.h"
+#include "../../engine/aligner.h"
 #include "../test.h"
 #include "oracle.h"
 #include "texts.h"

@@ -2,6 +2,8 @@
 """test_align_cli.py BIOINFER - `bioinfer align` as a user drives it."""
 import gzip
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,6 +56,58 @@ class Align(unittest.TestCase):
         rows = self.rows(one, self.b, "--one-vs-all", "--threads", "2")
         self.assertEqual([r[:2] for r in rows[1:]], [["x", b] for b in B])
         self.assertEqual(self.rows(self.a, self.b, "--cigar", "plain")[3][4], "6D1M")
+
+    def test_free_ends(self):
+        q = self.fasta("read.fasta", {"q": "ACGTTGCA"})
+        t = self.fasta("genome.fasta", {"t": "TTTTACGTTGCAGGG"})
+        costs = ("--match", "2", "--mismatch", "-3", "--gap-open", "5", "--gap-extend", "1")
+        within = self.rows(q, t, *costs, "--free-ends", "target-begin,target-end")[1]
+        self.assertEqual(within[2:], ["16", "0.533333", "4D8=3D"])
+        paf = self.rows(q, t, *costs, "--free-ends", "target-end,target-begin", "--format", "paf")
+        self.assertEqual(paf[0][7:9], ["4", "12"])
+        half = self.rows(q, t, *costs, "--free-ends", "target-begin")[1]
+        self.assertEqual(half[2], "9")  # 16 - 7, a gap of 3
+        every = ("query-begin,query-end,target-begin,target-end",)
+        self.assertEqual(self.run_it(self.a, self.b, "--free-ends", *every).stdout,
+                         self.run_it(self.a, self.b, "--mode", "ends-free").stdout)
+        for ends in ("target", "target-end,", "Query-end"):
+            said = self.run_it(q, t, *costs, "--free-ends", ends, code=64).stderr
+            self.assertIn("is no end", said)
+        self.run_it(q, t, "--free-ends", "target-end", "--mode", "ends-free", code=64)
+
+    def test_thresholds(self):
+        protein = (self.a, self.b, "--matrix", "BLOSUM62", "--gap-open", "11", "--gap-extend", "1")
+        names = lambda *more, code=0: [r[0] for r in self.rows(*protein, *more, code=code)[1:]]
+        self.assertEqual(names("--min-score", "-7"), ["a1", "a2"])
+        self.assertEqual(names("--min-score", "-7", "--score-only"), ["a1", "a2"])
+        self.assertEqual(names("--min-score=-6.5", "--workers", "2"), ["a1"])
+        share = float(self.rows(*protein)[2][3])
+        self.assertEqual(names("--min-identity", "%.5f" % (share - 1e-4)), ["a1", "a2"])
+        self.assertEqual(names("--min-identity", "%.5f" % (share + 1e-4)), ["a1"])
+        self.assertEqual(names("--min-identity", "1"), [])
+        for bad in (("--min-score", "x"), ("--min-score", "nan"), ("--min-identity", "1.5"),
+                    ("--min-identity", "50%"), ("--min-identity", "0.5", "--score-only")):
+            self.run_it(*protein, *bad, code=64)
+
+    def test_aligned_fasta(self):
+        pairs = (self.a, self.b, "--mode", "ends-free", "--all-vs-all")
+        lines = self.run_it(*pairs, "--format", "fasta").stdout.split("\n")
+        rows = self.rows(*pairs)[1:]
+        self.assertEqual(len(lines), 4 * len(rows) + 1)
+        for row, (a, query, b, target) in zip(rows, zip(*[iter(lines[:-1])] * 4)):
+            self.assertEqual([a, b], [">" + row[0], ">" + row[1]])
+            self.assertEqual(query.replace("-", ""), A[row[0]])
+            self.assertEqual(target.replace("-", ""), B[row[1]])
+            runs = "".join("I" if t == "-" else "D" if q == "-" else "=" if q == t else "X"
+                           for q, t in zip(query, target))
+            cigar = "".join(int(n) * op for n, op in re.findall(r"(\d+)([ID=X])", row[4]))
+            self.assertEqual(len(query), len(target))
+            self.assertEqual(runs, cigar)
+        whole = self.run_it(self.a, self.b, "--format", "fasta").stdout
+        out = os.path.join(self.folder.name, "out.fa")
+        self.run_it(self.a, self.b, "-o", out, "--resume", "--block-pairs", "2")
+        with open(out) as f:
+            self.assertEqual(f.read(), whole)
 
     def test_devices_and_ties(self):
         same = self.run_it(self.a, self.b).stdout
@@ -166,10 +220,10 @@ class Align(unittest.TestCase):
             with open(out, encoding="ascii") as f:
                 self.assertTrue(f.read().startswith(first), suffix)
         out = os.path.join(self.folder.name, "out.bam")
-        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of tsv, paf, sam, needle", self.run_it(self.a, self.b, "-o", out, code=64).stderr)
+        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", out, code=64).stderr)
         self.run_it(self.a, self.b, "-o", out, "--format", "sam")
         self.assertIn("the name says paf, --format says sam", self.run_it(self.a, self.b, "-o", "x.paf", "--format", "sam", code=64).stderr)
-        self.assertIn("the name says 'npz', expected one of tsv, paf, sam, needle", self.run_it(self.a, self.b, "-o", "x.npz", code=64).stderr)
+        self.assertIn("the name says 'npz', expected one of tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", "x.npz", code=64).stderr)
         self.assertIn("has no alignment to write as paf", self.run_it(self.a, self.b, "-o", "x.paf", "--score-only", code=64).stderr)
 
     def test_nucleotides_or_proteins(self):
@@ -332,7 +386,8 @@ class Align(unittest.TestCase):
 
     def test_long_pair(self):
         q = self.fasta("q.fasta", {"q": "ACGGTTCA" * 5000})
-        t = self.fasta("t.fasta", {"t": "ACGGTACA" * 4900})
+        far = "".join(random.Random(7).choices("ACGT", k=39200))
+        t = self.fasta("t.fasta", {"t": far})
         common = (q, t, "--match", "2", "--mismatch", "-4", "--gap-open", "6", "--gap-extend", "2")
         done = self.run_it(*common)
         few = self.run_it(*common, "--memory-limit", "8")
