@@ -66,7 +66,7 @@ static char *join_path(const struct cli_complexes *c, const char *name)
 static uint64_t sum_file(const char *path, uint64_t sum)
 {
     FILE *file = fopen(path, "rb");
-    unsigned char bytes[65536];
+    unsigned char bytes[8192];
     size_t n;
 
     while (file && (n = fread(bytes, 1, sizeof bytes, file)))

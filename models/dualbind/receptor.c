@@ -112,7 +112,7 @@ static int by_place(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-enum { MAX_CHAINS = 4096 };
+enum { MAX_CHAINS = 1024 };
 
 /* The number of a chain by the run that begins it, or of a new one; -1: there are too many. */
 static int32_t chain_of(const char *name, const struct bi_atom **chains, int32_t *n_chains)

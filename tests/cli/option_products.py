@@ -343,7 +343,8 @@ def designs(folder):
 
 def alignments(folder):
     compare(folder, "align", ["align"],
-            {"format": ["", "--format=tsv", "--format=paf", "--format=sam", "--format=needle", "--format=fasta"],
+            {"format": ["", "--format=tsv", "--format=paf", "--format=sam", "--format=needle",
+                        "--format=fasta"],
              "pairs": ["in.fasta other.fasta", "in.fasta --all-vs-all", "one.fasta other.fasta --one-vs-all"], "score": ["", "--score-only"],
              "mode": ["", "--mode=ends-free"], "ties": ["", "--ties=emboss", "--ties=wfa"],
              "cigar": ["", "--cigar=plain"], "matrix": ["", "--matrix=BLOSUM45", "--match=2 --mismatch=-3"],

@@ -98,7 +98,8 @@ class Completion(unittest.TestCase):
 
         self.check(complete)
         self.assertEqual(complete("bioinfer esm2 --d"),
-                         ["--dedup", "--device", "--dry-run", "--dtype", "--dump-graph", "--dup-ids"])
+                         ["--dedup", "--device", "--dry-run", "--dtype", "--dump-graph",
+                          "--dup-ids"])
         self.assertEqual(complete("bioinfer esm2 --include mean,con"), ["mean,contacts"])
         self.assertEqual(complete("bioinfer esm2 --resume=f"), ["--resume=force"])
         everything = complete("bioinfer ")
