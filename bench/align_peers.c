@@ -153,7 +153,7 @@ static double run_bioinfer(struct job *job, int64_t *sum)
     bioinfer_task_set_profile(task, job->timed);
     bioinfer_align_get_profile(task, &was);
     t = now();
-    if (bioinfer_align_stream(task, &stream, &err))
+    if (bioinfer_align_run(task, &stream, &err))
         die(err.text);
     t = now() - t;
     bioinfer_align_get_profile(task, &is);

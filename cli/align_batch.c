@@ -333,7 +333,7 @@ int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err)
     const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
         struct bioinfer_align_stream, .source = give_batch, .sink = take_batch, .user = run);
 
-    return bioinfer_align_stream(run->align, &stream, err);
+    return bioinfer_align_run(run->align, &stream, err);
 }
 
 void cli_align_end(struct cli_align_run *run)

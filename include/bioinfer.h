@@ -1019,9 +1019,8 @@ struct bioinfer_align_stream {
                 const struct bioinfer_alignment *results, struct bioinfer_error *err);
     void *user;
 };
-BIOINFER_API int bioinfer_align_stream(bioinfer_task *task,
-                                       const struct bioinfer_align_stream *stream,
-                                       struct bioinfer_error *err);
+BIOINFER_API int bioinfer_align_run(bioinfer_task *task, const struct bioinfer_align_stream *stream,
+                                    struct bioinfer_error *err);
 
 /* Figures of a GPU since the task was opened; zeros on the CPU. */
 struct bioinfer_align_profile {

@@ -77,8 +77,8 @@ static const struct bi_task_def align_def = {.name = "pairwise",
                                              .result = align_result,
                                              .drop = align_drop};
 
-int bioinfer_align_stream(bioinfer_task *task, const struct bioinfer_align_stream *stream,
-                          struct bioinfer_error *err)
+int bioinfer_align_run(bioinfer_task *task, const struct bioinfer_align_stream *stream,
+                       struct bioinfer_error *err)
 {
     struct align_task t = {.task.def = &align_def, .aligner = bi_align_task_aligner(task)};
     struct bioinfer_align_stream s = {0};

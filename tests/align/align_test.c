@@ -815,19 +815,19 @@ static void stream(void)
             letters + 2 * i * MOST, letters + (2 * i + 1) * MOST, i % MOST, (i * 13 + 5) % MOST};
     CHECK(!bioinfer_aligner_run(a, pairs, PAIRS, want, &err));
     CHECK(!bioinfer_align_open(&b, contexts[n_contexts - 1], &params, &err));
-    CHECK(!bioinfer_align_stream(b, &p, &err));
+    CHECK(!bioinfer_align_run(b, &p, &err));
     CHECK_EQ(s.taken, PAIRS);
     s = (struct stream_test){.pairs = pairs, .want = want, .n = PAIRS, .ends_at = 4};
-    CHECK_EQ(bioinfer_align_stream(b, &p, &err), BIOINFER_CANCELLED);
+    CHECK_EQ(bioinfer_align_run(b, &p, &err), BIOINFER_CANCELLED);
     CHECK_EQ(s.units, 4);
     /* pairs given before the source failed are taken */
     s = (struct stream_test){
         .pairs = pairs, .want = want, .n = PAIRS, .source_ends = BIOINFER_FORMAT};
-    CHECK_EQ(bioinfer_align_stream(b, &p, &err), BIOINFER_FORMAT);
+    CHECK_EQ(bioinfer_align_run(b, &p, &err), BIOINFER_FORMAT);
     CHECK_EQ(s.taken, PAIRS);
     p.sink = NULL;
-    CHECK_EQ(bioinfer_align_stream(b, &p, &err), BIOINFER_INVALID);
-    CHECK_EQ(bioinfer_align_stream(NULL, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_align_run(b, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_align_run(NULL, &p, &err), BIOINFER_INVALID);
     bioinfer_aligner_free(&a);
     bioinfer_task_close(&b);
 }
