@@ -360,8 +360,9 @@ def open_model(weights: Union[str, "os.PathLike[str]", None] = None, *,
     its usual weights. Nothing is ever fetched.
 
     `device` is "cpu", "cuda:0", "hip:0" or "auto" (default: the first GPU that fits, else the
-    CPU), `precision` "fp32" or "fp16", `threads` the number of CPU threads of each call (0: all
-    processors this process may use). Further options are the fields of bioinfer_model_params.
+    CPU), `precision` "fp32", "fp16" or "bf16x2", `threads` the number of CPU threads of each call
+    (0: all processors this process may use). Further options are the fields of
+    bioinfer_model_params.
     """
     options = chosen(family=family, device=device, precision=precision, **params)
     return Model(None if weights is None else os.fspath(weights), new_context(threads, cpu_mask),
