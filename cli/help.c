@@ -203,12 +203,11 @@ static void print_head(const struct cli_subcommand *sub, const char *model)
             command == CLI_TRACKS
                 ? "INPUT is FASTA, with --genome also BED or VCF: plain, gzip or BGZF; "
                   "'-' reads standard input."
-                : "INPUT is FASTA: plain, gzip or BGZF, or a folder of such files; '-' reads "
-                  "standard input.",
+                : "INPUT is FASTA, plain, gzip or BGZF, a folder of it, or '-' (standard input).",
             0, 2);
     if (command == CLI_DESIGN)
-        print_words("STRUCTURE is a PDB or mmCIF file, a folder of them, or a list of paths "
-                    "(.txt).",
+        print_words("STRUCTURE is a PDB or mmCIF file, a folder of them, a list of paths "
+                    "(.txt), or '-' for standard input.",
                     0, 2);
     if (command == CLI_AFFINITY)
         print_words("RECEPTOR is PDB or mmCIF, LIGANDS are SDF, MOL2 or PDB, plain or gzip; "

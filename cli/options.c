@@ -305,7 +305,7 @@ static const struct {
 static const struct cli_subcommand commands[] = {
     {"embed", CLI_EMBED, "bioinfer [embed] MODEL INPUT... [-o FILE] [options]",
      "embeddings and other outputs of each sequence",
-     "weights output include layers format device resume",
+     "weights output include layers device resume",
      "bioinfer MODEL in.fasta -o out.npz                 # means\n"
      "bioinfer MODEL in.fasta -o out.npz --weights tiny  # a small model, here\n"
      "bioinfer MODEL in.fasta.gz -o out.h5 --include per-residue --layers 0,-1\n"
@@ -318,7 +318,7 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL variants.vcf --genome hg38.fa -o scores.tsv\n"
      "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"},
     {"score", CLI_SCORE,
-     "bioinfer score MODEL INPUT... [--method NAME] [--mutations FILE] [options]",
+     "bioinfer score MODEL INPUT... [--method NAME] [--mutations FILE] ...",
      "zero-shot scores of mutations, or pseudo-perplexity",
      "weights output method mutations mutation-col offset device resume",
      "bioinfer score MODEL wildtype.fasta -o scores.tsv     # every substitution\n"

@@ -735,7 +735,7 @@ class Failures(Case):
                 (("score", "esm2", "in.fasta", "--method", "pppl", "--mutations", "x"), "FASTA"),
                 (("esm2", "-"), "-o"), (("esm2", "in.fasta", "-o", "-"), "tsv"),
                 (("esm2", "in.fasta", "-o", "in.fasta", "--format", "tsv"), "same file"),
-                (("esm2", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
+                (("info", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
             self.check_fails(args, 64, part)
 
     def test_what_an_unknown_word_meant(self):
@@ -807,7 +807,8 @@ class Failures(Case):
     def test_input_missing(self):
         self.check_fails(("esm2", "none.fasta", "--weights", TINY), 66, "none.fasta")
         self.check_fails(("esm2", "no/none.fasta", "--weights", TINY), 66, "no/none.fasta")
-        self.check_fails(("esm2", self.dir, "--weights", TINY, "-o", self.path("o.npz")), 66)
+        os.makedirs(self.path("none"))
+        self.check_fails(("esm2", "none", "--weights", TINY, "-o", "o.npz"), 65, "no .fasta")
         self.check_fails(("info", "none.safetensors"), 66, "none.safetensors")
 
     def test_input_malformed(self):
