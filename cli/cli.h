@@ -221,6 +221,7 @@ bool cli_refuse_word(const char *what, const char *word, const char *prefix,
 struct cli_paths {
     char **of;
     size_t n, cap;
+    char *folder; /* has standard input as the file "stdin"; NULL = it was not read */
 };
 
 struct cli;

@@ -1,8 +1,10 @@
 /* structures.c - the inputs that a command names: files, folders and lists of paths. */
+#include "../base/temp.h"
 #include "design.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,6 +165,52 @@ static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
     return code;
 }
 
+/* Copies standard input to a new file. Returns an errno. */
+static int copy_stdin(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    char bytes[8192];
+    size_t n;
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    int error = out ? 0 : errno;
+
+    while (!error && (n = fread(bytes, 1, sizeof bytes, stdin)) > 0)
+        if (fwrite(bytes, 1, n, out) != n)
+            error = errno;
+    if (!error && ferror(stdin))
+        error = errno;
+    if (out && fclose(out) && !error)
+        error = errno;
+    return error;
+}
+
+/* Puts standard input into a file, as a structure is read by its path, also by workers. */
+static int add_stdin(struct cli *cli, struct cli_paths *p)
+{
+    const char *base = getenv("TMPDIR");
+    char folder[256], path[256 + sizeof "/stdin"];
+    int error = EEXIST;
+
+    if (p->folder) {
+        cli_say(cli, "standard input is named twice");
+        return CLI_EXIT_USAGE;
+    }
+    if (snprintf(path, sizeof path, "%s/bioinfer", base && *base ? base : "/tmp") + BI_TEMP_SUFFIX <
+        (int)sizeof folder)
+        error = bi_temp_folder(folder, path);
+    if (!error) {
+        if (!(p->folder = strdup(folder)))
+            return CLI_EXIT_NO_MEMORY;
+        snprintf(path, sizeof path, "%s/stdin", folder);
+        error = copy_stdin(path);
+    }
+    if (error) {
+        cli_say(cli, "standard input: %s", strerror(error));
+        return CLI_EXIT_IO;
+    }
+    return add_path(p, NULL, path, strlen(path)) ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+}
+
 int cli_structures_find(struct cli *cli, struct cli_paths *p)
 {
     const struct cli_options *o = cli->options;
@@ -170,7 +218,9 @@ int cli_structures_find(struct cli *cli, struct cli_paths *p)
     int code = CLI_EXIT_OK;
 
     for (int i = 0; !code && i < o->n_inputs; i++) {
-        if (!stat(o->inputs[i], &st) && S_ISDIR(st.st_mode))
+        if (!strcmp(o->inputs[i], "-"))
+            code = add_stdin(cli, p);
+        else if (!stat(o->inputs[i], &st) && S_ISDIR(st.st_mode))
             code = add_folder(cli, p, &structures, o->inputs[i]);
         else if (ends_in(o->inputs[i], ".txt"))
             code = add_list(cli, p, o->inputs[i]);
@@ -220,4 +270,11 @@ void cli_paths_free(struct cli_paths *p)
     for (size_t i = 0; i < p->n; i++)
         free(p->of[i]);
     free(p->of);
+    if (p->folder) {
+        char path[256 + sizeof "/stdin"];
+        snprintf(path, sizeof path, "%s/stdin", p->folder);
+        unlink(path);
+        rmdir(p->folder);
+        free(p->folder);
+    }
 }

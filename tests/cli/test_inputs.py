@@ -83,6 +83,22 @@ class Inputs(test_cli.Case):
         self.assertEqual(self.files(), before)
         self.check_fails(("esm2", "d.fa", "--dry-run", "--workers", "2"), 64, "one device")
 
+    def test_structures_from_standard_input(self):
+        path = os.path.join(test_cli.ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+        with open(path, "rb") as file:
+            text = file.read()
+        named = self.run_raw("proteinmpnn", path, "-q").stdout
+        for stdin in text, gzip.compress(text):
+            for more in (), ("--workers", "1"):
+                found = self.run_raw("proteinmpnn", "-", "-q", *more, stdin=stdin).stdout
+                self.assertEqual(found, named.replace(b">5L33", b">stdin"))
+        self.run_raw("proteinmpnn", "-", "-", code=64)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def env(self, **more):
+        os.makedirs(self.path("tmp"), exist_ok=True)
+        return super().env(TMPDIR=self.path("tmp"), **more)
+
     def text_of(self, name):
         with (gzip.open if name.endswith("gz") else open)(self.path(name), "rb") as f:
             return f.read()
