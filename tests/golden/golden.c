@@ -167,10 +167,10 @@ static bool has_kernels(const struct bioinfer_context_params *params)
     return usable;
 }
 
-/* Linear layers of bfloat16 terms have gates of their own. */
-static void set_gates(struct golden *g, const struct bioinfer_model_info *info)
+/* Linear layers of bfloat16 terms have gates of their own where they are asked for by name. */
+static void set_gates(struct golden *g, const struct bioinfer_model_info *info, const char *mask)
 {
-    const bool two = !strcmp(info->precision, "bf16x2"), terms = !strncmp(info->kernels, "amx", 3);
+    const bool two = !strcmp(info->precision, "bf16x2"), terms = mask && !strncmp(mask, "amx", 3);
     g->gate_l2 = two ? GATE_TWO_TERMS_L2 : terms ? GATE_THREE_TERMS_L2 : GATE_RELATIVE_L2;
     g->gate_cosine = two ? GATE_TWO_TERMS_COSINE : terms ? GATE_THREE_TERMS_COSINE : GATE_COSINE;
 }
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     }
     bioinfer_model_get_info(model, &info);
     g.n_layers = info.n_layers;
-    set_gates(&g, &info);
+    set_gates(&g, &info, cp.cpu_mask);
     if (info.has_contacts)
         include |= BIOINFER_CONTACTS;
     run(&g, model, argv[3], include, no_rules);
