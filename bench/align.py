@@ -158,7 +158,7 @@ def near(args, folder):
                     best = {}
                     for _ in range(args.repeat):
                         for who in [ours] + others:
-                            f = peer(args, who, files, scoring, 1)
+                            f = peer(args, who, files, scoring, 1 if length > 10000 else 5)
                             if f and (who not in best or f[1] < best[who][0]):
                                 best[who] = f[1], f[2]
                     fair = {who: s for who, (s, total) in best.items() if who != ours and

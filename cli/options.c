@@ -209,8 +209,8 @@ static const struct cli_option table[] = {
     {"mode", 0, CHOICE, "NAME", FIELD(mode), CLI_ALIGN, "global|ends-free",
      "global (default), or ends-free: gaps at the ends cost nothing"},
     {"free-ends", 0, TEXT, "LIST", FIELD(free_ends), CLI_ALIGN, NULL,
-     "ends whose gaps cost nothing, with commas: query-begin, query-end, target-begin,\n"
-     "target-end (with --mode ends-free: all four)"},
+     "ends whose gaps cost nothing, some of query-begin, query-end, target-begin and\n"
+     "target-end, with commas (--mode ends-free frees all four)"},
     {"min-score", 0, TEXT, "N", FIELD(min_score), CLI_ALIGN, NULL,
      "write no pair with a lower score"},
     {"min-identity", 0, TEXT, "SHARE", FIELD(min_identity), CLI_ALIGN, NULL,
