@@ -44,7 +44,7 @@ static const struct bi_cpu_kernels *choose_kernels(const char *mask, const char 
 {
     const struct bi_cpu_kernels *k;
     for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
-        if ((!is_given(mask) || !strcmp(mask, k->name)) &&
+        if ((is_given(mask) ? !strcmp(mask, k->name) : !k->by_name) &&
             (!is_given(precision) || !strcmp(precision, k->precision)))
             return k;
     return NULL;
@@ -75,9 +75,6 @@ static int cpu_open(struct bi_device **out, const struct bi_env *env,
     struct bi_device *d;
     if (!k)
         return no_kernels(params, err);
-    if (!is_given(params->cpu_mask) && bi_cpu_amx_refused())
-        bi_log(env, BIOINFER_LOG_INFO, "%s: the %s kernels are taken", bi_cpu_amx_refused(),
-               k->name);
     if (!(d = bi_zalloc(env, sizeof *d)))
         return bi_fail(err, BIOINFER_NOMEM, "device");
     d->env = env;

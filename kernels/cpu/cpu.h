@@ -31,6 +31,7 @@ struct bi_cpu_entry {
 struct bi_cpu_kernels {
     const char *name;                           /* "avx512" */
     const char *precision;                      /* that linear layers have: "fp32", "bf16x2" */
+    bool by_name;                               /* for tests: taken only when asked for by name */
     const struct bi_cpu_entry *const *entries;  /* ends with NULL */
     const struct bi_cpu_kernels *(*base)(void); /* has the entries that are not here; or NULL */
     /* linear weights: bytes of the packed form of w [n, k] ... */
@@ -83,8 +84,8 @@ bool bi_cpu_has_vbmi(void);
 const struct bi_cpu_kernels *bi_cpu_kernels_neon(void);
 #endif
 
-/* Best first, of those this machine can run: index 0, 1, ...; NULL past the end. Emulations come
- * last. */
+/* Kernels that this machine can run: index 0, 1, ...; NULL past the end. The best ones for float32
+ * come first, emulations last. */
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index);
 /* Why the processor has AMX and its kernels are not usable all the same; NULL: that is not so. */
 const char *bi_cpu_amx_refused(void);

@@ -527,9 +527,11 @@ static const struct bi_cpu_entry *const entries[] = {&BI_ISA_NAME(linear_entry),
 #ifdef __AMX_BF16__
 #define BASE(name) bi_cpu_##name##_avx512
 #define NAME "amx"
+#define BY_NAME false
 #else
 #define BASE(name) bi_cpu_##name##_avx2
 #define NAME "amx-emulated"
+#define BY_NAME true
 #endif
 size_t BASE(pack_size)(int64_t n, int64_t k);
 void BASE(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows, const float *w);
@@ -538,33 +540,23 @@ void BASE(checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const 
                     int64_t first, int64_t rows, int64_t width);
 const struct bi_align_kernels *BASE(align)(int bits);
 
+#define TABLE(terms, words)                                                                        \
+    {.name = NAME,                                                                                 \
+     .precision = words,                                                                           \
+     .by_name = BY_NAME,                                                                           \
+     .entries = entries,                                                                           \
+     .base = BASE(kernels),                                                                        \
+     .pack_size = pack_size_##terms,                                                               \
+     .pack = pack_##terms,                                                                         \
+     .panel = panel,                                                                               \
+     .panels_size = BASE(pack_size),                                                               \
+     .panels = BASE(pack),                                                                         \
+     .to_half = BASE(to_half),                                                                     \
+     .checksum = BASE(checksum),                                                                   \
+     .align = BASE(align)}
+
 const struct bi_cpu_kernels *BI_ISA_NAME(kernels)(int terms)
 {
-    static const struct bi_cpu_kernels tables[2] = {
-        {.name = NAME,
-         .precision = "bf16x2",
-         .entries = entries,
-         .base = BASE(kernels),
-         .pack_size = pack_size_2,
-         .pack = pack_2,
-         .panel = panel,
-         .panels_size = BASE(pack_size),
-         .panels = BASE(pack),
-         .to_half = BASE(to_half),
-         .checksum = BASE(checksum),
-         .align = BASE(align)},
-        {.name = NAME,
-         .precision = "fp32",
-         .entries = entries,
-         .base = BASE(kernels),
-         .pack_size = pack_size_3,
-         .pack = pack_3,
-         .panel = panel,
-         .panels_size = BASE(pack_size),
-         .panels = BASE(pack),
-         .to_half = BASE(to_half),
-         .checksum = BASE(checksum),
-         .align = BASE(align)},
-    };
+    static const struct bi_cpu_kernels tables[2] = {TABLE(2, "bf16x2"), TABLE(3, "fp32")};
     return &tables[terms - 2];
 }
