@@ -14,7 +14,6 @@
 enum { RESIDUES = 24 };
 
 static char structure[] = "/tmp/design_test.pdb.XXXXXX";
-static char sequences[] = "/tmp/design_test.fasta.XXXXXX";
 
 /* The ATOM records of residues 1 to RESIDUES. */
 static bool write_structure(const char *from)
@@ -30,13 +29,8 @@ static bool write_structure(const char *from)
     return out && !fclose(out) && ok;
 }
 
-static bool write_sequences(void)
-{
-    FILE *out = fdopen(mkstemp(sequences), "w");
-    for (int i = 0; out && i < 3; i++)
-        fprintf(out, ">s%d\n%.*s/MK\n", i, 10 + i, "ACDEFGHIKLMNPQRS");
-    return out && !fclose(out);
-}
+static const char fasta[] = ">s0\nACDEFGHIKL/MK\n>s1\nACDEFGHIKLM/MK\n>s2\nACDEFGHIKLMN/MK\n";
+static const struct bioinfer_text sequences = {"sequences", fasta, sizeof fasta - 1};
 
 /* The results of a run: a hash of all of them, in order. */
 struct seen {
@@ -129,7 +123,7 @@ static void rounds_do_not_show(bioinfer_model *model)
     p.per_draw = 0;
     p.n_temperatures = 0;
     p.mode = BIOINFER_DESIGN_SCORE;
-    p.sequences = sequences;
+    p.sequences = &sequences;
     p.n_sequences = 5;
     compare(model, "scores", p, 2 * 4 * 5);
     p.sequences = NULL;
@@ -219,7 +213,7 @@ int main(int argc, char **argv)
                                                          .n_threads = 1);
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
-    if (argc != 3 || !write_structure(argv[2]) || !write_sequences()) {
+    if (argc != 3 || !write_structure(argv[2])) {
         fprintf(stderr, "usage: design_test WEIGHTS STRUCTURE.pdb\n");
         return 2;
     }
@@ -236,6 +230,5 @@ int main(int argc, char **argv)
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
     unlink(structure);
-    unlink(sequences);
     return test_report();
 }

@@ -44,7 +44,8 @@ static int read_text(struct bi_side_files *side, enum side kind, const char *tex
                          **const to[] = {&side->chains, &side->fixed, &side->tied, &side->omit,
                                          &side->bias,   &side->pssm,  &bias};
     const int st = parse_side(to[kind], side, "side", text, size, kind == SIDE_PSSM, err);
-    return st ? st : take_bias(side, "side", bias, err);
+    const struct bioinfer_text named = {"side", text, size};
+    return st ? st : take_bias(side, &named, bias, err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
