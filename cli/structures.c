@@ -168,7 +168,7 @@ static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
 /* Copies standard input to a new file. Returns an errno. */
 static int copy_stdin(const char *path)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     char bytes[8192];
     size_t n;
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");

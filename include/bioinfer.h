@@ -501,7 +501,7 @@ BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int
 /* usage: embed
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
- *         return r->status ? 0 : printf("%s %.4f\n", r->id, r->arrays[0].data[0]) < 0;
+ *         return r->status ? 0 : printf("%s %.6g\n", r->id, r->arrays[0].data[0]) < 0;
  *     }
  *     ...
  *     struct bioinfer_embed_params params = BIOINFER_PARAMS(struct bioinfer_embed_params);
@@ -786,7 +786,7 @@ BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
 /* usage: tracks
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
- *         return r->status ? 0 : printf("%s %.4f\n", r->id, r->arrays[0].data[0]) < 0;
+ *         return r->status ? 0 : printf("%s %.6g\n", r->id, r->arrays[0].data[1]) < 0;
  *     }
  *     ...
  *     struct bioinfer_record window = {"chr1", "", bases, n_bases};
