@@ -243,7 +243,7 @@ static void on_log(void *user, int level, const char *text)
     if (level == BIOINFER_LOG_ERROR)
         cli_say(cli, "%s", text);
     else if (!cli->options->quiet)
-        cli_say(cli, "%s%s", level == BIOINFER_LOG_WARNING ? "warning: " : "", text);
+        cli_say(cli, "%s%s", level == BIOINFER_LOG_INFO ? "" : "warning: ", text);
 }
 
 int cli_open_context(struct cli *cli)

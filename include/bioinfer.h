@@ -49,7 +49,6 @@ extern "C" {
 #endif
 
 /* ---- 1 version and status ------------------------------------------------------------------- */
-
 #define BIOINFER_VERSION_MAJOR 0
 #define BIOINFER_VERSION_MINOR 1
 #define BIOINFER_VERSION_PATCH 0
@@ -128,7 +127,6 @@ struct bioinfer_text {
 };
 
 /* ---- 2 context ------------------------------------------------------------------------------ */
-
 typedef struct bioinfer_context bioinfer_context;
 enum bioinfer_log_level { BIOINFER_LOG_ERROR, BIOINFER_LOG_WARNING, BIOINFER_LOG_INFO };
 
@@ -156,7 +154,6 @@ BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
 BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx); /* n_threads; 0 resolved */
 
 /* ---- 3 models ------------------------------------------------------------------------------- */
-
 typedef struct bioinfer_model bioinfer_model;
 struct bioinfer_model_params {
     size_t struct_size;
@@ -278,7 +275,6 @@ BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path,
                                         struct bioinfer_error *err);
 
 /* ---- 4 records and readers ------------------------------------------------------------------ */
-
 /* For tracks: a window that differs from its record's, whose bases [first, first + length) are
  * these in it. A deletion or an insertion changes all bases behind it, too. */
 struct bioinfer_change {
@@ -390,7 +386,6 @@ BIOINFER_API int bioinfer_reader_seek(bioinfer_reader *reader, const bioinfer_in
 BIOINFER_API void bioinfer_index_close(bioinfer_index **index);
 
 /* ---- 5 results ------------------------------------------------------------------------------ */
-
 /* One named float32 array of a result. */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
@@ -433,7 +428,6 @@ struct bioinfer_result {
 };
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
-
 /* A task is what is asked of a model. It keeps memory and compiled plans from run to run, so open
  * it once. A call from another thread, or from a callback of the run at hand, gets MISUSE; several
  * tasks may share a model, on a thread each. The usages below have the handles ctx, model, reader
@@ -497,7 +491,6 @@ BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int
                                     bioinfer_write write, void *user, struct bioinfer_error *err);
 
 /* ---- 7 embed -------------------------------------------------------------------------------- */
-
 /* usage: embed
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
@@ -548,7 +541,6 @@ BIOINFER_API int bioinfer_embed_open(bioinfer_task **out, const bioinfer_model *
                                      struct bioinfer_error *err);
 
 /* ---- 8 score -------------------------------------------------------------------------------- */
-
 /* usage: score
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
@@ -600,7 +592,6 @@ BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offse
                                              struct bioinfer_error *err);
 
 /* ---- 9 writers ------------------------------------------------------------------------------ */
-
 typedef struct bioinfer_writer bioinfer_writer;
 struct bioinfer_writer_params {
     size_t struct_size;
@@ -651,7 +642,6 @@ BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
 BIOINFER_API const char *bioinfer_writer_format(int index);
 
 /* ---- 10 jobs -------------------------------------------------------------------------------- */
-
 /* A run that survives being killed. Results go into a journal, the folder PATH.part; when all
  * are there the output is built from it, in input order, and takes its name in one step, beside
  * PATH.manifest.tsv, a row for each input record: ordinal, id, length, status, same_as, message.
@@ -782,7 +772,6 @@ BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
                                         uint64_t size, struct bioinfer_error *err);
 
 /* ---- 11 tracks: windows of DNA to values in bins -------------------------------------------- */
-
 /* usage: tracks
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
@@ -905,7 +894,6 @@ BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer
 BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig);
 
 /* ---- 12 devices ----------------------------------------------------------------------------- */
-
 struct bioinfer_device {
     size_t struct_size;
     char name[16];         /* as --device takes it: "cpu" */
@@ -919,7 +907,6 @@ BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
                                      struct bioinfer_device *device);
 
 /* ---- 13 align ------------------------------------------------------------------------------- */
-
 /* usage: align
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
@@ -1040,7 +1027,6 @@ BIOINFER_API int bioinfer_align_score(const bioinfer_task *task, char query, cha
 BIOINFER_API const char *bioinfer_align_matrix(int index);
 
 /* ---- 14 design: sequences for structures ---------------------------------------------------- */
-
 /* usage: design
  *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
  *     {
@@ -1127,7 +1113,6 @@ struct bioinfer_design {
 };
 
 /* ---- 15 affinity: energies of ligands in their poses ---------------------------------------- */
-
 /* Reads small molecules from a file or "-", plain or in gzip: SDF, MOL2 or PDB by content. */
 typedef struct bioinfer_ligands bioinfer_ligands;
 BIOINFER_API int bioinfer_ligands_open(bioinfer_ligands **out, bioinfer_context *ctx,

@@ -240,6 +240,52 @@ static void misuse(void)
     CHECK_EQ(bioinfer_align_open(NULL, ctx, &params, &err), BIOINFER_INVALID);
 }
 
+/* The residues of the first record of a text, read by a policy; or its status. */
+static int first_of(const char *fasta, int residues, char kept[32])
+{
+    const struct bioinfer_text text = {"two chains", fasta, strlen(fasta)};
+    const struct bioinfer_reader_params rp = BIOINFER_PARAMS(struct bioinfer_reader_params,
+                                                             .residues = residues);
+    bioinfer_reader *reader = NULL;
+    struct bioinfer_record r = {0};
+    int st = bioinfer_reader_open_text(&reader, ctx, &text, &rp, NULL);
+    if (!st)
+        CHECK_EQ(bioinfer_reader_next(reader, &r, NULL), 1);
+    snprintf(kept, 32, "%.*s", (int)r.length, r.sequence ? r.sequence : "");
+    st = st ? st : r.status;
+    bioinfer_reader_close(&reader);
+    return st;
+}
+
+/* Records are read from memory; '/' between chains is kept where it is asked for, and else is no
+ * residue. */
+static void texts(void)
+{
+    char kept[32];
+    CHECK_EQ(first_of(">a\nMKT/\nAYI\n", BIOINFER_RESIDUES_CHAINS, kept), 0);
+    CHECK_STR(kept, "MKT/AYI");
+    CHECK_EQ(first_of(">a\nMKT/AYI\n", BIOINFER_RESIDUES_DEFAULT, kept), BIOINFER_BAD_RESIDUE);
+    CHECK_EQ(first_of(">a\nmk t\n", BIOINFER_RESIDUES_DEFAULT, kept), 0);
+    CHECK_STR(kept, "MKT");
+}
+
+/* A CPU has no uploads; scores of letters are the matrix's. */
+static void figures(void)
+{
+    struct bioinfer_align_profile p = {.struct_size = sizeof p, .uploads = 7};
+    const struct bioinfer_record r = pair_of("HEAGAWGHEE", "PAWHEAE", 0);
+    bioinfer_task *task = open_task();
+    struct kept got = {0};
+    int score = 0;
+    CHECK_EQ(bioinfer_task_compute(task, &r, 1, keep, &got, NULL), 0);
+    CHECK_EQ(bioinfer_align_get_profile(task, &p), 0);
+    CHECK(!p.uploads && !p.jobs && !p.bytes_in && !p.bytes_out);
+    CHECK_EQ(bioinfer_align_score(task, 'W', 'w', &score), 0);
+    CHECK_EQ(score, 11);
+    CHECK_EQ(bioinfer_align_score(task, 'W', '?', &score), BIOINFER_BAD_RESIDUE);
+    bioinfer_task_close(&task);
+}
+
 int main(void)
 {
     struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
@@ -252,6 +298,8 @@ int main(void)
     TEST(bad_records);
     TEST(sources_that_end);
     TEST(misuse);
+    TEST(texts);
+    TEST(figures);
     bioinfer_context_free(&ctx);
     return test_report();
 }

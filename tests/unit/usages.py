@@ -92,8 +92,8 @@ def program():
     """One program of all usages: its first argument picks one."""
     text, calls = HEAD, ''
     for task, (outside, within) in usages().items():
-        text += '\n#define take take_%s\n%s\n\nstatic void run_%s(void)\n{\n%s\n}\n#undef take\n' % (
-            task, outside, task, within)
+        text += '\n#define take take_%s\n%s\n\n' % (task, outside)
+        text += 'static void run_%s(void)\n{\n%s\n}\n#undef take\n' % (task, within)
         calls += 'if (!strcmp(name, "%s"))\n        run_%s();\n    ' % (task, task)
     return text + MAIN % calls
 
@@ -158,8 +158,8 @@ def check_embed(said, folder):
 def check_score(said, folder):
     wild_type = write(os.path.join(folder, 'wild.fa'), '>wild\nMKTAYIAKQRQISFVKSHFSRQ\n')
     table = write(os.path.join(folder, 'mutants.csv'), 'mutant\nK2G:T3W\n')
-    out = run(COMMAND, 'score', wild_type, '--weights', TINY, '--device', 'cpu', '--mutations', table,
-              '--method', 'masked-marginals')
+    out = run(COMMAND, 'score', wild_type, '--weights', TINY, '--device', 'cpu', '--mutations',
+              table, '--method', 'masked-marginals')
     near('score', said.split()[-1], float(re.split(r'[,\t]', out.splitlines()[-1])[-1]))
 
 

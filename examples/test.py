@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Runs one example over small weights and compares what it prints.
+
+    test.py ROOT NAME PROGRAM
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = sys.argv[1]
+TINY = os.path.join(ROOT, 'share', 'bioinfer-tiny')
+MPNN = os.path.join(ROOT, 'share', 'proteinmpnn', 'proteinmpnn_v_48_020.mpnn')
+PDB = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
+WINDOWS = os.path.join(ROOT, 'tests', 'golden', 'enformer', 'half')
+
+
+def write(path, text):
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+
+
+def run(program, *args):
+    done = subprocess.run([program, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def score_mutations(program):
+    write('wild.fa', '>wild\nMKTAYIAKQRQISFVKSHFSRQ\n')
+    code, out, err = run(program, TINY, 'wild.fa', 'K2G:T3W', 'K2G', 'K9L')
+    rows = [line.split('\t') for line in out.splitlines()]
+    assert code == 0 and [row[:2] for row in rows] == [
+        ['wild', 'K2G:T3W'], ['wild', 'K2G'], ['wild', 'K9L']], (code, out, err)
+    assert -20 < float(rows[0][2]) < float(rows[1][2]) < 5, out
+    assert 'has Q at position 9' in rows[2][2], out
+    assert run(program, TINY)[0] == 2
+
+
+def track_regions(program):
+    random.seed(1)
+    letters = ''.join(random.choice('ACGT') for _ in range(6000))
+    write('g.fa', '>chr1\n%s\n' % '\n'.join(letters[i:i + 60] for i in range(0, 6000, 60)))
+    write('g.fa.fai', 'chr1\t6000\t6\t60\t61\n')
+    write('r.bed', 'chr1\t1500\t1600\tone\nchr1\t4000\t4100\ttwo\nchr9\t1\t2\tnone\n')
+    code, out, err = run(program, WINDOWS, '1', 'g.fa', 'r.bed', 'o.bw')
+    rows = [line.split('\t') for line in out.splitlines()]
+    assert code == 0 and [row[0] for row in rows] == ['one', 'two', 'none'], (code, out, err)
+    for row, middle in zip(rows, (1550, 4050)):
+        contig, start = row[1].split(':')
+        assert contig == 'chr1' and middle - 2560 < int(start) < middle, row
+        assert float(row[2]) > 1, row
+    assert rows[0][2] != rows[1][2] and "no contig 'chr9'" in rows[2][1], out
+    with open('o.bw', 'rb') as file:
+        assert file.read(4) == b'\x26\xfc\x8f\x88'  # how a BigWig file begins
+    code, out, err = run(program, WINDOWS, '99', 'g.fa', 'r.bed', 'p.bw')
+    assert code == 1 and 'track' in err and not os.path.exists('p.bw'), (code, out, err)
+
+
+def design_sequences(program):
+    code, out, err = run(program, MPNN, '2', PDB)
+    lines = out.splitlines()
+    assert code == 0 and len(lines) == 6, (code, out, err)
+    native = lines[1]
+    assert lines[0].startswith('>5L33') and native.startswith('HMPEEEKAARLFIEALEKGDPEL'), out
+    for header, sequence in ((lines[2], lines[3]), (lines[4], lines[5])):
+        recovered = sum(a == b for a, b in zip(sequence, native))
+        assert len(sequence) == len(native) and sequence[0] == native[0], sequence
+        assert 30 < recovered < 70 and 'seq_recovery=0.' in header, (recovered, header)
+    assert lines[3] != lines[5]
+    code, out, err = run(program, MPNN, '2', 'no.pdb')
+    assert code == 1 and 'no.pdb' in err, (code, out, err)
+
+
+def align_records(program):
+    write('q.fa', '>one\nHEAGAWGHEE\n>two\nMKTAYIAKQR\n>bad\nMK?\n>four\nM\n')
+    write('t.fa', '>a\nPAWHEAE\n>b\nMKTAYAKQR\n>c\nMKT\n')
+    code, out, err = run(program, 'q.fa', 't.fa')
+    rows = [line.split('\t') for line in out.splitlines()]
+    assert code == 1 and [row[0] for row in rows] == ['one', 'two', 'bad'], (code, out, err)
+    assert rows[1] == ['two', '34', '9', '5=1I4='], rows
+    assert "'?'" in rows[2][1], rows
+    for query, target, cigar in ((10, 7, rows[0][3]), (10, 9, rows[1][3])):
+        runs = re.findall(r'(\d+)([ID=X])', cigar)
+        assert sum(int(n) for n, op in runs if op != 'D') == query, cigar
+        assert sum(int(n) for n, op in runs if op != 'I') == target, cigar
+
+
+def serve_lines(program):
+    """Answers come while the input is open, before a line that is only half there."""
+    with subprocess.Popen([program, TINY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True, bufsize=1) as server:
+        server.stdin.write('a MKTAYIAKQR\nb MKT')
+        server.stdin.flush()
+        first = server.stdout.readline()
+        server.stdin.write('AYIAKQR\nc \n')
+        server.stdin.flush()
+        second, third = server.stdout.readline(), server.stdout.readline()
+        time.sleep(0.1)
+        server.stdin.write('d MMM\n')
+        server.stdin.close()
+        rest = server.stdout.read().splitlines()
+        assert server.wait() == 0
+    assert first.split()[0] == 'a' and len(first.split()) == 4, first
+    assert second.split() == ['b'] + first.split()[1:], second
+    assert third == "c error record 'c' has no residues\n", third
+    assert len(rest) == 1 and rest[0].startswith('d ') and rest[0].split()[1:] != first.split()[1:]
+
+
+def main():
+    name, program = sys.argv[2], os.path.abspath(sys.argv[3])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        globals()[name](program)
+        os.chdir('/')
+
+
+if __name__ == '__main__':
+    main()
