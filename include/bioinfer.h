@@ -710,7 +710,7 @@ BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordin
  * have a status, and a piece of several that holds nothing is not written, but pieces of units are
  * records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces that came before it,
  * from a worker that ended, count no more. The source may end and have records again later, when
- * bioinfer_job_pending(). */
+ * bioinfer_job_pending(); it has none now when its own has none, but for parts, which wants all. */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,

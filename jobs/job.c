@@ -660,7 +660,9 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
             return st;
         if (job->ended)
             return 0;
-        if ((st = job->source(job->source_user, &r, err)) <= 0) {
+        if ((st = job->source(job->source_user, &r, err)) == BIOINFER_NONE_NOW)
+            return st;
+        if (st <= 0) {
             job->ended = st == 0;
             return st ? st : bi_index_check(job->index, job->n_read, true, job->input_hash, err);
         }

@@ -414,6 +414,10 @@ static int next(struct bi_parts *s, struct bioinfer_record *r, struct bioinfer_e
     int st = s->ended || !s->owner->source ? 0 : s->owner->source(s->owner->source_user, r, err);
     if (st < 0)
         return st;
+    if (st == BIOINFER_NONE_NOW)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "a folder of parts is made of a source that has "
+                       "all of its records: it has none now");
     if (!st) {
         s->ended = true;
         return bi_index_check(s->index, s->n_read, true, s->input_hash, err);

@@ -291,6 +291,32 @@ static void mixed_units_are_refused(void)
     bi_job_close(&job);
 }
 
+/* Has no record at every second call. */
+static int next_seldom(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
+{
+    static bool has;
+    has = !has;
+    return has ? BIOINFER_NONE_NOW : next(user, r, err);
+}
+
+/* A source that has no record at present is asked again, and is not at its end. */
+static void sources_may_have_none_now(void)
+{
+    struct bioinfer_job_params p = {.struct_size = sizeof p};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_error err = {0};
+    int n, st, n_none = 0;
+    CHECK_EQ(open_job(&job, p, &n, &err), 0);
+    job->source = next_seldom;
+    while ((st = work(job, PIECES, &err)) == BIOINFER_NONE_NOW)
+        n_none++;
+    CHECK_EQ(st, 0);
+    CHECK_EQ(n_none, UNITS + 1);
+    CHECK_EQ(bi_job_finish(job, &err), 0);
+    bi_job_close(&job);
+    check_whole();
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/bioinfer-units-XXXXXX");
@@ -303,6 +329,7 @@ int main(void)
     TEST(damaged_units_are_done_again);
     TEST(long_heads_are_read_again);
     TEST(mixed_units_are_refused);
+    TEST(sources_may_have_none_now);
     rmdir(folder);
     return test_report();
 }
