@@ -20,7 +20,7 @@
 #include "worker.h"
 
 enum { CLI_MAX_WORKERS = 256, CLI_AHEAD = 2, CLI_MAX_ARRAYS = 4096, CLI_MAX_TEXTS = 16 };
-enum { CLI_FIRST_CHUNK = 16384, CLI_SMALLEST_CHUNK = 4096, CLI_LARGEST_CHUNK = 4 << 20 }; /* work */
+enum { CLI_SMALLEST_CHUNK = 4096, CLI_LARGEST_CHUNK = 4 << 20 }; /* work */
 
 /* A record that was read, until its result is with the sink. */
 struct cli_held {

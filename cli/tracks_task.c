@@ -416,7 +416,8 @@ static void end(struct cli *cli)
 /* A window, and each change of it, is a pass of the model, whose tokens are many bases each. */
 static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_record *record)
 {
-    enum { BASES = 8 }; /* they take about as long as a residue of other models */
+    /* a GPU computes so many windows together: the first chunk has them, others a multiple */
+    enum { TOGETHER = 8, WORK = CLI_FIRST_CHUNK / TOGETHER };
     const struct tracker *t = cli->task;
     struct bioinfer_error err = {0};
     struct unit *u = NULL;
@@ -429,7 +430,7 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     else if (t->kind == &mutagenesis_kind)
         windows += 3 * (uint64_t)(u->of[0].end - u->of[0].start);
     unit_free(&u);
-    return (struct cli_weight){windows * (uint64_t)t->info.window / BASES + 1, record->length + 1};
+    return (struct cli_weight){windows * WORK, record->length + 1};
 }
 
 const struct cli_task cli_tracks_task = {.begin = begin,
