@@ -3,9 +3,9 @@
 
 Scores, designs and alignments as jobs (many.py has embeddings, many_variants.py variants). What may
 grow is 4 bytes a record of the journal, and what GROWTH says; every record must be in the output
-and in the manifest, in order. Records of scores and designs take milliseconds: they are N / 5. The
-full run, 10^6 records each: `many_tasks.py BIOINFER ROOT 5000000 score design`, and the same with
-1000000 align.
+and in the manifest, in order. Records of scores take milliseconds: they are N / 5; those of designs
+N / 1.25, as their memory is flat only from some thousands on. The full run, 10^6 records each:
+`many_tasks.py BIOINFER ROOT 5000000 score`, 1250000 design, and 1000000 align.
 """
 import os
 import random
@@ -20,7 +20,7 @@ from common import ACIDS
 # MiB: buffers, batches and plans that few records do not fill; designs are flat from 8,000 on
 SLACK = {"score": 8, "align": 8, "design": 48}
 GROWTH = {"score": 8, "align": 8, "design": 400}  # bytes a record; a design has a path of a file
-FEWER = {"score": 5, "align": 1, "design": 5}
+FEWER = {"score": 5, "align": 1, "design": 1.25}
 
 
 def write_fasta(path, n, seed):
@@ -82,7 +82,7 @@ def peak(exe, args):
 def main(exe, root, count, *names):
     tasks.ROOT = os.path.abspath(root)
     for task in names or GROWTH:
-        n = int(count) // FEWER[task]
+        n = int(int(count) / FEWER[task])
         with tempfile.TemporaryDirectory(prefix="bioinfer-many-") as folder:
             peaks = []
             for k in (n // 4, n):

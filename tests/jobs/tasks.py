@@ -696,7 +696,7 @@ def refused(task):
     if type(task) is Align:
         needle = os.path.join(task.folder, "out.needle")
         words = call([a if a != path else needle for a in task.args(path, "--resume")], 64)
-        assert "needle" in words and "tsv, paf or sam" in words, words
+        assert "needle" in words and "tsv, paf, sam or fasta" in words, words
     run_shard(task, path, 1, 1)
     part = path + ".part-1-of-1"
     if not task.output.endswith((".npz", ".jsonl", ".safetensors")) and not task.to_merge:
