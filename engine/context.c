@@ -258,8 +258,12 @@ int bi_find_weights(char **out, const struct bi_env *env, const char *path, cons
     }
     if (!path) {
         for (int i = 0; bi_model_def(i); i++)
-            if (family && !strcmp(bi_model_def(i)->name, family))
+            if (family && !strcmp(bi_model_def(i)->name, family)) {
+                if (bi_model_def(i)->obtained)
+                    return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no weights are named: %s", family,
+                                   bi_model_def(i)->obtained);
                 path = bi_model_def(i)->default_name;
+            }
         if (!path)
             return family ? bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family)
                           : bi_fail(err, BIOINFER_INVALID, "model: path or family must be given");

@@ -194,7 +194,8 @@ struct bi_release {
 struct bi_model_def {
     const char *name;                     /* "esm2" */
     const char *summary;                  /* one line for --help */
-    const char *default_name;             /* hub name taken without --weights */
+    const char *default_name;             /* hub name taken without --weights; NULL = none is */
+    const char *obtained;                 /* where it is none: how the weights are had */
     enum bioinfer_family_letters letters; /* how its records are read */
     const struct bi_release *releases;    /* NULL = none is known */
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */

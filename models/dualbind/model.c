@@ -561,7 +561,8 @@ static const struct bi_affinity_def affinity = {
 const struct bi_model_def bi_model_dualbind = {
     .name = "dualbind",
     .summary = "DualBind: binding energies of small molecules in their poses",
-    .default_name = "dualbind/dualbind_v1_toxbench",
+    .obtained = "the published checkpoint is the resource nvidia/clara/dualbind_v1_toxbench of "
+                "NVIDIA's NGC catalog, under a licence for non-commercial use",
     .gpu = true,
     .recognise = db_recognise,
     .open = db_open,

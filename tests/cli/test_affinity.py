@@ -143,6 +143,13 @@ class Energies(unittest.TestCase):
             self.assertLess(abs(float(row["energy"]) / w["energy"] - 1), TOLERANCE, (row, w))
         self.assertGreater(len(runs), 10)
 
+    def test_weights_have_no_default(self):
+        """They are not to be had from the hub: the words say from where."""
+        _, words = run("dualbind", receptor("6w70"), golden("poses.sdf"), code=78)
+        self.assertIn("no weights are named", words)
+        self.assertIn("NGC", words)
+        self.assertNotIn("huggingface.co", words)
+
     def test_definitions_of_the_ops(self):
         rows, _ = rate(receptor("5L33"), golden("ligand.sdf"))
         defined, _ = rate(receptor("5L33"), golden("ligand.sdf"), "--device", "reference")
