@@ -23,7 +23,7 @@ static const struct cli_option table[] = {
      "them with commas, or all (every GPU)"},
     {"precision", 0, CHOICE, "NAME", FIELD(precision), LOADS, "fp32|bf16x2|fp16",
      "arithmetic: fp32 (default on the CPU), fp16 operands (default on a GPU) or bf16x2\n"
-     "(matrix products of two bfloat16 terms on a CPU with AMX: faster, off by 1e-5)"},
+     "(matrix products of two bfloat16 terms on a CPU with AMX: faster, off by up to 3e-5)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
