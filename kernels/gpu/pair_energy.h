@@ -11,7 +11,7 @@ BI_GPU_NUMBERS_GRID(pair_energy, p->samples * 256)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_pair_energy(E) \
-    E(pair_energy_f32, pair_energy, pair_energy, 256, 2080, pair_energy, f32)
+    E(pair_energy_f32, pair_energy, pair_energy, 256, 5120, pair_energy, f32)
 /* clang-format on */
 
 #endif
