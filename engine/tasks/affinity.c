@@ -354,6 +354,13 @@ static int affinity_recipe(struct bioinfer_task *t, const struct bi_batch *b,
     return 0;
 }
 
+/* The row of token i of a complex in frame f: frame by frame, each as a sequence. */
+static int32_t row_of_frame(const struct bi_complex *c, const struct bi_batch_place *place,
+                            int32_t f, int32_t i)
+{
+    return FRAMES * place->at.n_sampled + f * c->n_tokens + i;
+}
+
 /* The tokens of a complex: rows of the receptor, and where each frame has them. */
 static void fill_tokens(const struct affinity *a, const struct bi_complex *c,
                         const struct bi_batch_place *place)
@@ -365,7 +372,7 @@ static void fill_tokens(const struct affinity *a, const struct bi_complex *c,
     for (int32_t i = 0; i < n; i++)
         row[first + i] = a->part_row + c->row[i];
     for (int32_t f = 0; f < FRAMES; f++) {
-        const int32_t base = FRAMES * first + f * n;
+        const int32_t base = row_of_frame(c, place, f, 0);
         for (int32_t i = 0; i < n; i++) {
             code[base + i] = FRAMES * (first + i) + f;
             frame_rows[first + i][f] = base + i;
@@ -400,6 +407,7 @@ static void fill_ligand(const struct bi_complex *c, int32_t degree,
     int32_t *bonds = bi_batch_input(place, "atom_bonds");
     int32_t *before = bi_batch_input(place, "bond_before");
     int32_t *token = bi_batch_input(place, "atom_token");
+    int32_t(*frame_rows)[FRAMES] = bi_batch_input(place, "atom_frame_rows");
     memcpy((float(*)[3])bi_batch_input(place, "ligand_x") + atom, c->x, n * sizeof *c->x);
     memcpy((float *)bi_batch_input(place, "atom_mass") + atom, c->atom_mass,
            n * sizeof *c->atom_mass);
@@ -410,7 +418,10 @@ static void fill_ligand(const struct bi_complex *c, int32_t degree,
     memcpy((int32_t(*)[BI_BOND_CODES])bi_batch_input(place, "bond_code") + bond, c->bond_code,
            m * sizeof *c->bond_code);
     for (int32_t i = 0; i < c->n_atoms; i++) {
-        token[atom + i] = c->atom_token[i] < 0 ? -1 : place->at.n_sampled + c->atom_token[i];
+        const bool is_token = c->atom_token[i] >= 0;
+        token[atom + i] = is_token ? place->at.n_sampled + c->atom_token[i] : -1;
+        for (int32_t f = 0; f < FRAMES; f++)
+            frame_rows[atom + i][f] = is_token ? row_of_frame(c, place, f, c->atom_token[i]) : -1;
         list_bonds(bonds + (int64_t)(atom + i) * degree, degree, c, i, -1, bond);
     }
     for (int32_t k = 0; k < c->n_bonds; k++)
@@ -442,9 +453,10 @@ static void affinity_fill(const struct bioinfer_task *t, const struct bi_item *i
 }
 
 static const char *const affinity_made[] = {
-    "ligand_x",   "receptor_x", "sets",      "receptor_code", "row",   "atom_code",
-    "atom_mass",  "atom_bonds", "bond_code", "bond_mass",     "start", "bond_before",
-    "atom_token", "code",       "span",      "frame_rows"};
+    "ligand_x",   "receptor_x",     "sets",       "receptor_code", "row",
+    "atom_code",  "atom_mass",      "atom_bonds", "bond_code",     "bond_mass",
+    "start",      "bond_before",    "atom_token", "code",          "span",
+    "frame_rows", "atom_frame_rows"};
 
 /* ---- results ---- */
 

@@ -18,8 +18,9 @@
  *
  * What is equal for all complexes is folded into tables when the weights are opened, in double:
  * W_i and W_o times features that are 0 or 1 are rows of their transposes; a token of the pocket is
- * the sum of a row of its residue and a row of its atom; the first product and the one of queries,
- * keys and values are the same in all frames but for +-y times three vectors (kernels/frames.h).
+ * the sum of a row of its residue and a row of its atom, and so are its queries, keys and values
+ * without coordinates; the first product and the one of queries, keys and values are the same in all
+ * frames but for +-y times three vectors (kernels/frames.h).
  *
  * Sections: names, folding, opening, graph. */
 #include <math.h>
@@ -133,7 +134,8 @@ enum part {
     P_AXES,     /* [3, D] linear's columns of coordinates, transposed */
     P_QKV,
     P_QKV_B,
-    P_QKV_AXES, /* [3 D, D], [3 D], [3, 3 D]; queries are divided by sqrt(D / 4) */
+    P_QKV_AXES,   /* [3 D, D], [3 D], [3, 3 D]; queries are divided by sqrt(D / 4) */
+    P_POCKET_QKV, /* [21 + 38, 3 D]: rows of P_POCKET times P_QKV, the bias in those of atoms */
     P_DENSE,
     P_DENSE_B,
     P_NORM1,
@@ -321,17 +323,35 @@ static int fold_pocket(struct file *f, struct member *m, struct bioinfer_error *
     return 0;
 }
 
+/* Rows of `table` times qkv [3 D, D], in double; the bias goes to the rows of atoms. */
+static void multiply_table(const struct file *f, const float *table, const float *qkv,
+                           const float *bias, float *out)
+{
+    const int d = f->d;
+    for (int i = 0; i < DB_RESIDUES + DB_ATOM_TYPES; i++)
+        for (int r = 0; r < 3 * d; r++) {
+            const float *w = qkv + (int64_t)r * d, *x = table + (int64_t)i * d;
+            double sum = i < DB_RESIDUES ? 0 : (double)bias[r];
+            for (int c = 0; c < d; c++)
+                sum += (double)w[c] * (double)x[c];
+            out[(int64_t)i * 3 * d + r] = (float)sum;
+        }
+}
+
 static int fold_attention(struct file *f, struct member *m, struct bioinfer_error *err)
 {
     static const enum source w[3] = {Q_W, K_W, V_W}, b[3] = {Q_B, K_B, V_B};
     const int d = f->d;
     const size_t square = (size_t)d * (size_t)d;
-    float *axes, *qkv, *bias, *turned;
+    const float *table = f->model->weights[m->part[P_POCKET]].values;
+    float *axes, *qkv, *bias, *turned, *pocket;
     int st;
     if ((st = add_part(f, m, P_AXES, "axes.weight", DB_COORDINATES, d, NULL, &axes, err)) ||
         (st = add_part(f, m, P_QKV, "qkv.weight", 3 * d, d, NULL, &qkv, err)) ||
         (st = add_part(f, m, P_QKV_B, "qkv.bias", 3 * d, 0, NULL, &bias, err)) ||
-        (st = add_part(f, m, P_QKV_AXES, "qkv.axes", DB_COORDINATES, 3 * d, NULL, &turned, err)))
+        (st = add_part(f, m, P_QKV_AXES, "qkv.axes", DB_COORDINATES, 3 * d, NULL, &turned, err)) ||
+        (st = add_part(f, m, P_POCKET_QKV, "pocket.qkv", DB_RESIDUES + DB_ATOM_TYPES, 3 * d, NULL,
+                       &pocket, err)))
         return st;
     transpose(f, LINEAR_W, 0, DB_COORDINATES, axes);
     for (int i = 0; i < 3; i++) {
@@ -349,6 +369,7 @@ static int fold_attention(struct file *f, struct member *m, struct bioinfer_erro
                 turned[(k * 3 + i) * d + r] = (float)(by * sum);
             }
     }
+    multiply_table(f, table, qkv, bias, pocket);
     return 0;
 }
 
@@ -431,7 +452,7 @@ struct builder {
     struct bi_graph *g;
     /* inputs, and what follows from them alone */
     bi_value_id receptor_code, row, atom_code, atom_mass, atom_bonds, bond_code, bond_mass,
-        bond_before, atom_token, start, code, frame_rows, span;
+        bond_before, atom_token, start, code, frame_rows, atom_frame_rows, span;
     bi_value_id x, at; /* coordinates of tokens, the same along the axes */
 };
 
@@ -468,39 +489,42 @@ static bi_value_id messages(const struct builder *b)
     return relu(b, bi_add(g, bi_add(g, m, weight(b, P_ATOM_B)), atom));
 }
 
-/* The first product without coordinates: [T, D] */
-static bi_value_id tokens(const struct builder *b)
+/* Rows of tokens: those of the pocket are sums of rows of a table, those of the ligand are given. */
+static bi_value_id tokens(const struct builder *b, enum part table, bi_value_id ligand)
 {
     struct bi_graph *g = b->g;
-    bi_value_id pocket = bi_gather_sum(g, weight(b, P_POCKET), b->receptor_code, 1);
-    bi_value_id ligand = product(b, product(b, messages(b), P_BIND, true), P_LIGAND, true);
+    bi_value_id pocket = bi_gather_sum(g, weight(b, table), b->receptor_code, 1);
     return bi_put_rows(g, bi_select_rows(g, pocket, b->row), ligand, b->atom_token);
 }
 
-/* The layer in all frames, and the mean over them: [T, D] */
-static bi_value_id layer(const struct builder *b, bi_value_id base, int32_t width)
+/* The layer in all frames: [8 T, D] */
+static bi_value_id layer(const struct builder *b, int32_t width)
 {
     struct bi_graph *g = b->g;
-    bi_value_id h = bi_frames(g, base, b->at, weight(b, P_AXES), b->code);
-    bi_value_id qkv = bi_frames(g, product(b, base, P_QKV, true), b->at, weight(b, P_QKV_AXES),
-                                b->code);
+    bi_value_id ligand = product(b, product(b, messages(b), P_BIND, true), P_LIGAND, true);
+    bi_value_id h = bi_frames(g, tokens(b, P_POCKET, ligand), b->at, weight(b, P_AXES), b->code);
+    bi_value_id qkv = bi_frames(g, tokens(b, P_POCKET_QKV, product(b, ligand, P_QKV, true)), b->at,
+                                weight(b, P_QKV_AXES), b->code);
     bi_value_id q = bi_columns(g, qkv, 0, width), k = bi_columns(g, qkv, width, width);
     bi_value_id v = bi_columns(g, qkv, 2 * width, width);
     bi_value_id maps = bi_softmax(g, bi_scores(g, q, k, b->start, DB_HEADS), b->start);
     bi_value_id o = product(b, bi_mix(g, maps, v, b->start), P_DENSE, true);
     h = bi_layernorm(g, bi_add(g, o, h), weight(b, P_NORM1), weight(b, P_NORM1_B), norm_eps);
     o = product(b, relu(b, product(b, h, P_FF1, true)), P_FF2, true);
-    h = bi_layernorm(g, bi_add(g, o, h), weight(b, P_NORM2), weight(b, P_NORM2_B), norm_eps);
-    return bi_gather_sum(g, h, b->frame_rows, 1.0f / BI_FRAMES_OF_TOKEN);
+    return bi_layernorm(g, bi_add(g, o, h), weight(b, P_NORM2), weight(b, P_NORM2_B), norm_eps);
 }
 
-/* [n_complexes, 2] of one member */
+/* [n_complexes, 2] of one member. The mean over the frames is taken of all tokens for w and once
+ * more, of the ligand's atoms alone, for u: each mean then has one reader, a product. */
 static bi_value_id energy(const struct builder *b, int32_t width)
 {
+    const float share = 1.0f / BI_FRAMES_OF_TOKEN;
     struct bi_graph *g = b->g;
-    bi_value_id h = layer(b, tokens(b), width);
-    bi_value_id u = bi_silu(g, product(b, bi_gather_sum(g, h, b->atom_token, 1), P_BINDER0, true));
-    bi_value_id w = bi_silu(g, product(b, h, P_TARGET, true));
+    bi_value_id h = layer(b, width);
+    bi_value_id atoms = bi_gather_sum(g, h, b->atom_frame_rows, share);
+    bi_value_id u = bi_silu(g, product(b, atoms, P_BINDER0, true));
+    bi_value_id w = bi_silu(g,
+                            product(b, bi_gather_sum(g, h, b->frame_rows, share), P_TARGET, true));
     return bi_pair_energy(g, product(b, u, P_BINDER2, true), b->atom_token, w, b->x, b->span,
                           cutoff);
 }
@@ -528,6 +552,8 @@ static void inputs(struct builder *b, const struct bi_affinity_shape *s)
     b->code = bi_input(g, "code", BI_I32, BI_AXIS_TOKENS, n_frames);
     b->frame_rows = bi_input_matrix(g, "frame_rows", BI_I32, BI_AXIS_SAMPLED, s->n_tokens,
                                     BI_FRAMES_OF_TOKEN);
+    b->atom_frame_rows = bi_input_matrix(g, "atom_frame_rows", BI_I32, BI_AXIS_ATOMS, s->n_atoms,
+                                         BI_FRAMES_OF_TOKEN);
     b->span = bi_input_matrix(g, "span", BI_I32, BI_AXIS_SAMPLES, s->n_complexes, 4);
     b->x = bi_put_rows(g, bi_select_rows(g, receptor_x, b->row), ligand_x, b->atom_token);
     b->at = bi_principal_axes(g, b->x, sets);
