@@ -4,7 +4,9 @@
 The statement is written from the formulas of the specification: tokens of a batch are padded to the
 longest, messages go by index_add, attention is scaled_dot_product_attention, and the eight frames
 are eight entries of a batch. Chemistry is RDKit's. Weights follow a formula; the ligands are copies
-of tests/golden/dualbind/poses.sdf, each moved a little. Needs torch, numpy and rdkit.
+of tests/golden/dualbind/poses.sdf, each moved a little. Needs torch, numpy and rdkit. A machine without
+RDKit takes the features that another one wrote: run there first with --features FILE and the same
+--n, which writes FILE; where FILE exists, it is read, and the time with features is not measured.
 
 One run prints, for complexes of 6W70: bioinfer's whole process, from SDF to TSV, and its own time
 without start-up; PyTorch with features, and without them; ratios; and the largest difference.
@@ -12,7 +14,9 @@ without start-up; PyTorch with features, and without them; ratios; and the large
     python bench/dualbind.py --bioinfer build/cli/bioinfer --device cuda:0 --n 800 --repeat 3
 """
 import argparse
+import math
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -36,7 +40,32 @@ def arguments():
     p.add_argument('--threads', type=int, default=2, help='on the CPU (default: 2)')
     p.add_argument('--repeat', type=int, default=2, help='the fastest of so many runs')
     p.add_argument('--skip-torch', action='store_true')
+    p.add_argument('--screen', type=int, default=0,
+                   help='also read so many ligands from a pipe and print the peak memory')
+    p.add_argument('--features', help="file of PyTorch's features, written where it is missing")
     return p.parse_args()
+
+
+def screen(o, receptor, ligands, weights, out):
+    """Seconds and peak MiB of a process that reads o.screen ligands from a pipe: those of the file
+    again and again."""
+    with open(ligands, 'rb') as f:
+        text = f.read()
+    command = [o.bioinfer, 'dualbind', receptor, '-', '--weights', weights, '--device', o.device,
+               '--threads', str(o.threads), '--quiet', '-o', out]
+    start = time.monotonic()
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as p:
+        for _ in range(o.screen // o.n):
+            p.stdin.write(text)
+        p.stdin.close()
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.monotonic() - start
+    with open(out, 'rb') as f:
+        rows = sum(b'\tok\t' in line for line in f)
+    if p.returncode or rows != o.screen // o.n * o.n:
+        sys.exit('screen: status %d, %d energies, expected %d' % (p.returncode, rows, o.screen))
+    return seconds, usage.ru_maxrss / 1024
 
 
 def make_ligands(path, n):
@@ -70,20 +99,20 @@ def ours(o, receptor, ligands, weights, out):
 
 
 class Statement:
-    def __init__(self, device, receptor):
-        import golden_dualbind
+    def __init__(self, device):
+        import dualbind_weights
         import torch
-        self.g, self.torch, self.device = golden_dualbind, torch, device
-        self.receptor = golden_dualbind.read(receptor)
-        self.w = {name: torch.tensor(values, dtype=torch.float32, device=device)
-                  for name, values in golden_dualbind.weights(256).items()}
+        self.torch, self.device = torch, device
+        self.w = {name: torch.tensor(values, dtype=torch.float32).reshape(shape).to(device)
+                  for name, (shape, values) in dualbind_weights.weights(256).items()}
 
-    def features(self, mol):
+    @staticmethod
+    def features(mol, protein):
         """Everything of a complex that is made on the host."""
+        import golden_dualbind as g
         import numpy as np
-        g = self.g
         x = np.array(mol.GetConformer().GetPositions(), np.float32)
-        xp, residue, kind, _ = g.pocket(self.receptor, x.mean(0))
+        xp, residue, kind, _ = g.pocket(protein, x.mean(0))
         f = np.array([g.atom_features(a) for a in mol.GetAtoms()], np.float32)
         source, target, rows = [], [], []
         for b in mol.GetBonds():
@@ -169,24 +198,44 @@ class Statement:
                     'norm2')
 
 
+def make_features(receptor, ligands):
+    import golden_dualbind
+    from rdkit import Chem
+    protein = golden_dualbind.read(receptor)
+    return [Statement.features(Chem.RemoveHs(m), protein) for m in Chem.SDMolSupplier(ligands)]
+
+
+def features(o, receptor, ligands):
+    """Features of all complexes, and the seconds that making them took; nan: they were read."""
+    if o.features and os.path.exists(o.features):
+        with open(o.features, 'rb') as f:
+            return pickle.load(f)[:o.n], math.nan
+    start = time.monotonic()
+    complexes = make_features(receptor, ligands)
+    seconds = time.monotonic() - start
+    if o.features:
+        with open(o.features, 'wb') as f:
+            pickle.dump(complexes, f)
+    return complexes, seconds
+
+
 def theirs(o, receptor, ligands):
     """Seconds with features and without them, energies."""
     import torch
-    from rdkit import Chem
     torch.set_num_threads(o.threads)
     torch.set_grad_enabled(False)
-    statement = Statement(o.device, receptor)
+    complexes, making = features(o, receptor, ligands)
+    if len(complexes) != o.n:
+        sys.exit('%s: features of %d complexes, expected %d' % (o.features, len(complexes), o.n))
+    statement = Statement(o.device)
     size = o.batch or (4 if o.device == 'cpu' else 96)
-    best = (1e9, 1e9)
+    best = math.inf
     for _ in range(o.repeat):
-        start = time.monotonic()
-        complexes = [statement.features(Chem.RemoveHs(m)) for m in Chem.SDMolSupplier(ligands)]
-        made, energies = time.monotonic(), []
+        start, energies = time.monotonic(), []
         for i in range(0, len(complexes), size):
             energies += statement.energies(complexes[i:i + size])
-        end = time.monotonic()
-        best = (min(best[0], end - start), min(best[1], end - made))
-    return (*best, energies)
+        best = min(best, time.monotonic() - start)
+    return making + best, best, energies
 
 
 def main():
@@ -200,16 +249,21 @@ def main():
         dualbind_weights.write(weights)
         whole, inside, mine = ours(o, receptor, ligands, weights, out)
         rows = [('bioinfer, SDF to TSV', whole), ('bioinfer, without start-up', inside)]
+        if o.screen:
+            print('screen of %d ligands, %.1f s, at most %.0f MiB' % (
+                o.screen // o.n * o.n, *screen(o, receptor, ligands, weights, out)))
         if not o.skip_torch:
             with_features, without, other = theirs(o, receptor, ligands)
-            rows += [('PyTorch, with features', with_features),
-                     ('PyTorch, without features', without)]
+            rows += [('PyTorch, without features', without)]
+            if not math.isnan(with_features):
+                rows += [('PyTorch, with features', with_features)]
         print('%d complexes, %s' % (o.n, o.device))
         for name, seconds in rows:
             print('%-28s %9.3f s %10.1f/s' % (name, seconds, o.n / seconds))
         if not o.skip_torch:
-            print('ratios: whole %.1f, without start-up and features %.1f' % (
-                with_features / whole, without / inside))
+            if not math.isnan(with_features):
+                print('ratio of the whole: %.1f' % (with_features / whole))
+            print('ratio without start-up and features: %.1f' % (without / inside))
             print('largest difference: %.2g of the energy' % max(
                 abs(a / b - 1) for a, b in zip(mine, other, strict=True)))
 
