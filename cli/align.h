@@ -28,7 +28,7 @@ struct cli_feed {
     pthread_cond_t changed;
     struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
     size_t first, n;
-    uint64_t residues;
+    uint64_t bytes; /* of the blocks, about */
     int status; /* why it ended */
     struct bioinfer_error err;
     bool open, end, stop;

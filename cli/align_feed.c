@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t most_ahead = 16u << 20; /* residues; fresh memory is slow */
+static const uint64_t most_ahead = 16u << 20; /* bytes; fresh memory is slow */
+
+/* About the memory of a block, in bytes. Of short records the list is the most. */
+static uint64_t size_of(const struct bioinfer_records *block)
+{
+    return block->n_residues + block->n_records * sizeof *block->records;
+}
 
 static void *read_ahead(void *arg)
 {
@@ -14,7 +20,7 @@ static void *read_ahead(void *arg)
     while (!f->stop && !f->end) {
         struct bioinfer_records *block = NULL;
         int st;
-        if (f->n == CLI_FEED_BLOCKS || (f->n && f->residues >= most_ahead)) {
+        if (f->n == CLI_FEED_BLOCKS || (f->n && f->bytes >= most_ahead)) {
             pthread_cond_wait(&f->changed, &f->lock);
             continue;
         }
@@ -23,7 +29,7 @@ static void *read_ahead(void *arg)
         pthread_mutex_lock(&f->lock);
         if (st > 0) {
             f->blocks[(f->first + f->n++) % CLI_FEED_BLOCKS] = block;
-            f->residues += block->n_residues;
+            f->bytes += size_of(block);
         } else {
             f->end = true;
             f->status = st;
@@ -54,7 +60,7 @@ int cli_feed_next(struct cli_feed *f, struct bioinfer_records **block, struct bi
         *block = f->blocks[f->first];
         f->first = (f->first + 1) % CLI_FEED_BLOCKS;
         f->n--;
-        f->residues -= (*block)->n_residues;
+        f->bytes -= size_of(*block);
         pthread_cond_signal(&f->changed);
     } else {
         st = f->status;
