@@ -71,7 +71,7 @@ static int check_costs(const struct bioinfer_align_params *p, const struct bi_al
     return 0;
 }
 
-static int make_scoring(struct bioinfer_aligner *a, const struct bioinfer_align_params *p,
+static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params *p,
                         struct bioinfer_error *err)
 {
     struct bi_align_scoring s = {
@@ -136,7 +136,7 @@ static int32_t high_score(const struct bi_align_scoring *s)
 }
 
 /* Once for every aligner: a decimal too many can cost a factor of 40. */
-static void say_width(const struct bioinfer_aligner *a)
+static void say_width(const struct bi_aligner *a)
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
     const struct bi_align_kernels *k = a->plan.kernels;
@@ -157,7 +157,7 @@ static void say_width(const struct bioinfer_aligner *a)
 }
 
 /* Opens the GPU, where the parameters ask for what it does. */
-static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_params *p,
+static int open_gpu(struct bi_aligner *a, const struct bioinfer_align_params *p,
                     const struct bi_backend_ops *ops, int ordinal, struct bioinfer_error *err)
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
@@ -174,18 +174,18 @@ static int open_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_para
     return bi_align_gpu_open(&a->gpu, &a->ctx->env, ops, ordinal, &a->plan, a->traceback, err);
 }
 
-int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
-                         const struct bioinfer_align_params *params, struct bioinfer_error *err)
+int bi_aligner_new(bi_aligner **out, bioinfer_context *ctx,
+                   const struct bioinfer_align_params *params, struct bioinfer_error *err)
 {
     return bi_aligner_new_on(out, ctx, params, NULL, err);
 }
 
-int bi_aligner_new_on(bioinfer_aligner **out, bioinfer_context *ctx,
+int bi_aligner_new_on(bi_aligner **out, bioinfer_context *ctx,
                       const struct bioinfer_align_params *params, const struct bi_backend_ops *ops,
                       struct bioinfer_error *err)
 {
     struct bioinfer_align_params p = {0};
-    struct bioinfer_aligner *a = NULL;
+    struct bi_aligner *a = NULL;
     int st, ordinal = 0;
 
     if (!out || !ctx)
@@ -211,7 +211,7 @@ int bi_aligner_new_on(bioinfer_aligner **out, bioinfer_context *ctx,
     *out = a;
     a = NULL;
 out:
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
     return st;
 }
 
@@ -230,9 +230,9 @@ void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept)
     *kept = (struct bi_align_kept){0};
 }
 
-void bioinfer_aligner_free(bioinfer_aligner **aligner)
+void bi_aligner_free(bi_aligner **aligner)
 {
-    struct bioinfer_aligner *a = aligner ? *aligner : NULL;
+    struct bi_aligner *a = aligner ? *aligner : NULL;
     if (!a)
         return;
     for (int t = 0; a->workers && t < a->ctx->n_threads; t++) {
@@ -253,13 +253,13 @@ void bioinfer_aligner_free(bioinfer_aligner **aligner)
     *aligner = NULL;
 }
 
-void bioinfer_aligner_set_profile(bioinfer_aligner *a, int on)
+void bi_aligner_set_profile(bi_aligner *a, int on)
 {
     if (a->gpu)
         bi_align_gpu_set_profile(a->gpu, on != 0);
 }
 
-int bioinfer_aligner_get_profile(bioinfer_aligner *a, struct bioinfer_align_profile *profile)
+int bi_aligner_get_profile(bi_aligner *a, struct bioinfer_align_profile *profile)
 {
     struct bioinfer_align_profile p = {0};
     const size_t size = profile->struct_size;
@@ -273,7 +273,7 @@ int bioinfer_aligner_get_profile(bioinfer_aligner *a, struct bioinfer_align_prof
     return 0;
 }
 
-int bioinfer_aligner_score(const bioinfer_aligner *a, char query, char target, int *score)
+int bi_aligner_score(const bi_aligner *a, char query, char target, int *score)
 {
     const int q = a->matrix.code[(unsigned char)query];
     const int t = a->matrix.code[(unsigned char)target];
@@ -285,7 +285,7 @@ int bioinfer_aligner_score(const bioinfer_aligner *a, char query, char target, i
 
 /* ---- results ---- */
 
-int bi_aligner_fail(struct bioinfer_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
+int bi_aligner_fail(struct bi_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
                     const char *fmt, ...)
 {
     va_list args;
@@ -297,7 +297,7 @@ int bi_aligner_fail(struct bioinfer_aligner *a, struct bioinfer_alignment *r, si
     return status;
 }
 
-static void count(const struct bioinfer_aligner *a, const struct bi_align_input *in,
+static void count(const struct bi_aligner *a, const struct bi_align_input *in,
                   struct bioinfer_alignment *r)
 {
     const struct bi_wave_costs *w = &a->waves;
@@ -326,7 +326,7 @@ static void count(const struct bioinfer_aligner *a, const struct bi_align_input 
     }
 }
 
-int bi_aligner_put_path(struct bioinfer_aligner *a, size_t i, const struct bi_align_worker *w,
+int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
@@ -349,9 +349,9 @@ int bi_aligner_put_path(struct bioinfer_aligner *a, size_t i, const struct bi_al
 
 /* ---- calls ---- */
 
-int bi_aligner_run(struct bioinfer_aligner *a, struct bi_align_kept *kept,
-                   const struct bioinfer_align_pair *pairs, size_t n,
-                   struct bioinfer_alignment *results, struct bioinfer_error *err)
+int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
+                        const struct bioinfer_align_pair *pairs, size_t n,
+                        struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     const struct bi_env *env = &a->ctx->env;
 
@@ -373,13 +373,13 @@ int bi_aligner_run(struct bioinfer_aligner *a, struct bi_align_kept *kept,
                   : bi_aligner_run_cpu(a, pairs, n, results, err);
 }
 
-int bioinfer_aligner_run(bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
-                         struct bioinfer_alignment *results, struct bioinfer_error *err)
+int bi_aligner_run(bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                   struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     int st;
 
     if (!a || (n && (!pairs || !results)))
         return bi_fail(err, BIOINFER_INVALID, "aligner, pairs and results must be given");
     st = bi_context_check(a->ctx, err);
-    return st ? st : bi_aligner_run(a, &a->own, pairs, n, results, err);
+    return st ? st : bi_aligner_run_into(a, &a->own, pairs, n, results, err);
 }

@@ -11,7 +11,7 @@ enum {
 };
 
 struct encoding {
-    struct bioinfer_aligner *a;
+    struct bi_aligner *a;
     atomic_size_t next;
     _Atomic uint32_t queries, targets; /* codes that each side uses */
 };
@@ -20,7 +20,7 @@ static void encode_some(void *user, const struct bi_share *share)
 {
     enum { CLAIM = 64 };
     struct encoding *e = user;
-    struct bioinfer_aligner *a = e->a;
+    struct bi_aligner *a = e->a;
     struct bi_align_coder query = {.code = a->matrix.code}, target;
     size_t k;
 
@@ -39,7 +39,7 @@ static void encode_some(void *user, const struct bi_share *share)
 }
 
 /* All listed sequences, on some threads; returns the codes that targets use. */
-static uint32_t encode(struct bioinfer_aligner *a, bool shared)
+static uint32_t encode(struct bi_aligner *a, bool shared)
 {
     struct encoding e = {.a = a};
 
@@ -49,7 +49,7 @@ static uint32_t encode(struct bioinfer_aligner *a, bool shared)
 }
 
 /* Says which letter of a bad sequence it is. */
-static void say_bad(struct bioinfer_aligner *a, struct bioinfer_alignment *results, size_t i,
+static void say_bad(struct bi_aligner *a, struct bioinfer_alignment *results, size_t i,
                     const char *side, const struct bi_align_sequence *s)
 {
     size_t k = 0;
@@ -74,8 +74,8 @@ static void say_bad(struct bioinfer_aligner *a, struct bioinfer_alignment *resul
 }
 
 /* The place of a sequence in the list, which neighbouring pairs on one side may share. */
-static uint32_t list_sequence(struct bioinfer_aligner *a, uint32_t last, const char *letters,
-                              size_t n, bool target)
+static uint32_t list_sequence(struct bi_aligner *a, uint32_t last, const char *letters, size_t n,
+                              bool target)
 {
     struct bi_align_sequence *s = a->sequences + last;
 
@@ -87,7 +87,7 @@ static uint32_t list_sequence(struct bioinfer_aligner *a, uint32_t last, const c
 }
 
 /* Whether a pair is within what GPU kernels compute; else its status. */
-static bool within(struct bioinfer_aligner *a, size_t i, const struct bioinfer_align_pair *p,
+static bool within(struct bi_aligner *a, size_t i, const struct bioinfer_align_pair *p,
                    struct bioinfer_alignment *results)
 {
     const int64_t most = 3 * (int64_t)a->plan.scoring.open + a->high;
@@ -114,9 +114,9 @@ static bool within(struct bioinfer_aligner *a, size_t i, const struct bioinfer_a
     return true;
 }
 
-int bi_aligner_list(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                    size_t first, size_t n, struct bioinfer_alignment *results, size_t *n_sound,
-                    uint64_t *size, struct bioinfer_error *err)
+int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
+                    size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
+                    struct bioinfer_error *err)
 {
     const struct bi_env *env = &a->ctx->env;
     uint32_t q = UINT32_MAX, t = UINT32_MAX;
@@ -158,7 +158,7 @@ int bi_aligner_list(struct bioinfer_aligner *a, const struct bioinfer_align_pair
     return 0;
 }
 
-uint32_t bi_aligner_encode(struct bioinfer_aligner *a, size_t first, size_t n, uint8_t *codes,
+uint32_t bi_aligner_encode(struct bi_aligner *a, size_t first, size_t n, uint8_t *codes,
                            struct bioinfer_alignment *results)
 {
     const size_t n_sequences = a->n_sequences;

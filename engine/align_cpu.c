@@ -36,7 +36,7 @@ static int by_m(const void *x, const void *y, void *inputs)
 
 /* Sorts n pairs: by rows, in pieces of as many groups as there are pieces, and each piece by
  * columns. */
-static void sort_pairs(struct bioinfer_aligner *a, uint32_t *order, size_t n, size_t lanes)
+static void sort_pairs(struct bi_aligner *a, uint32_t *order, size_t n, size_t lanes)
 {
     size_t piece = lanes;
     while (piece / lanes * (piece / lanes) * lanes < n)
@@ -58,7 +58,7 @@ static int64_t whole(int64_t x, int64_t to)
 }
 
 /* Whether so many pairs are worth a many(): their cells against those of the largest. */
-static bool is_full(const struct bioinfer_aligner *a, const uint32_t *order, size_t n,
+static bool is_full(const struct bi_aligner *a, const uint32_t *order, size_t n,
                     struct many_size *size)
 {
     const struct bi_align_kernels *k = a->plan.kernels;
@@ -83,7 +83,7 @@ static bool is_full(const struct bioinfer_aligner *a, const uint32_t *order, siz
     return size->scratch <= SCRATCH;
 }
 
-static int score_group(struct bioinfer_aligner *a, struct bi_align_worker *w, const uint32_t *order,
+static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const uint32_t *order,
                        size_t n, const struct many_size *size, struct bi_align_many *many,
                        struct bioinfer_error *err)
 {
@@ -125,8 +125,8 @@ static int score_group(struct bioinfer_aligner *a, struct bi_align_worker *w, co
 /* ---- results ---- */
 
 /* One pair by strips. A failure is the pair's own. */
-static void align_pair(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
-                       int n_threads, struct bioinfer_alignment *results)
+static void align_pair(struct bi_aligner *a, struct bi_align_worker *w, size_t i, int n_threads,
+                       struct bioinfer_alignment *results)
 {
     struct bioinfer_alignment *r = &results[a->pair[i]];
     struct bioinfer_error err = {0};
@@ -150,7 +150,7 @@ static void align_pair(struct bioinfer_aligner *a, struct bi_align_worker *w, si
 }
 
 /* Makes what many() found for lane l the result of place i. */
-static void put_one(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+static void put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                     const struct bi_align_many *many, int l, const struct many_size *size,
                     struct bioinfer_alignment *results)
 {
@@ -184,7 +184,7 @@ static void put_one(struct bioinfer_aligner *a, struct bi_align_worker *w, size_
 
 /* ---- all pairs ---- */
 
-bool bi_aligner_is_single(const struct bioinfer_aligner *a, const struct bi_align_input *in)
+bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_input *in)
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
 
@@ -192,7 +192,7 @@ bool bi_aligner_is_single(const struct bioinfer_aligner *a, const struct bi_alig
 }
 
 struct job {
-    struct bioinfer_aligner *a;
+    struct bi_aligner *a;
     struct bioinfer_alignment *results;
     uint32_t *order;
     size_t n, group; /* pairs in order, and how many of them a claim takes */
@@ -203,7 +203,7 @@ struct job {
 static void run_claims(void *user, const struct bi_share *share)
 {
     struct job *job = user;
-    struct bioinfer_aligner *a = job->a;
+    struct bi_aligner *a = job->a;
     struct bi_align_worker *w = &a->workers[share->thread];
     size_t at;
 
@@ -226,7 +226,7 @@ static void run_claims(void *user, const struct bi_share *share)
 }
 
 /* The first n of order from `from` on, a claim of `group` at a time, on all threads. */
-static void run_job(struct bioinfer_aligner *a, size_t from, size_t n, size_t group,
+static void run_job(struct bi_aligner *a, size_t from, size_t n, size_t group,
                     struct bioinfer_alignment *results)
 {
     struct job job = {.a = a, .results = results, .order = a->order + from, .n = n, .group = group};
@@ -239,8 +239,8 @@ static void run_job(struct bioinfer_aligner *a, size_t from, size_t n, size_t gr
         bi_team_run(&a->ctx->env, n_threads, run_claims, &job);
 }
 
-int bi_aligner_run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err)
+int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                       struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
     size_t n_sound, n_grouped = 0, n_single = 0;

@@ -5,7 +5,7 @@
 #include "align.h"
 #include "backend.h"
 
-struct bioinfer_aligner;
+struct bi_aligner;
 struct bi_align_gpu; /* a device, a queue and their buffers; one thread at a time */
 
 /* What the sums of a pair may reach in 32 bits, and the residues of one batch. */
@@ -53,8 +53,8 @@ const char *bi_align_gpu_entry(bool trace, bool ends, int64_t n, int64_t m, int 
 
 void bi_align_gpu_close(struct bi_align_gpu **gpu); /* NULL-safe */
 
-/* bioinfer_aligner_new() on a given GPU backend; for those that only tests link. */
-int bi_aligner_new_on(struct bioinfer_aligner **out, bioinfer_context *ctx,
+/* bi_aligner_new() on a given GPU backend; for those that only tests link. */
+int bi_aligner_new_on(struct bi_aligner **out, bioinfer_context *ctx,
                       const struct bioinfer_align_params *params, const struct bi_backend_ops *ops,
                       struct bioinfer_error *err);
 

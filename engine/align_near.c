@@ -30,7 +30,7 @@ static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
 static const double worth = 0.8, band_part = 1.2;
 
 /* Nanoseconds of so many cells by strips. */
-static double strip_time(const struct bioinfer_aligner *a, double cells)
+static double strip_time(const struct bi_aligner *a, double cells)
 {
     const double part = a->plan.kind == BI_ALIGN_LINEAR ? linear_part : 1;
 
@@ -38,8 +38,7 @@ static double strip_time(const struct bioinfer_aligner *a, double cells)
 }
 
 /* Nanoseconds of the whole matrix of a pair; alone: few others share a many() with it. */
-static double matrix_time(const struct bioinfer_aligner *a, const struct bi_align_input *in,
-                          bool alone)
+static double matrix_time(const struct bi_aligner *a, const struct bi_align_input *in, bool alone)
 {
     const struct bi_align_kernels *k = a->plan.kernels;
     const double cells = (double)in->n * (double)in->m;
@@ -53,7 +52,7 @@ static double matrix_time(const struct bioinfer_aligner *a, const struct bi_alig
 }
 
 /* Whether its lengths and letters are those that wavefronts take. */
-static bool is_fit(const struct bioinfer_aligner *a, const struct bi_align_input *in)
+static bool is_fit(const struct bi_aligner *a, const struct bi_align_input *in)
 {
     const uint32_t others = a->used & ~a->waves.letters;
     uint32_t used = 0;
@@ -73,7 +72,7 @@ static bool is_fit(const struct bioinfer_aligner *a, const struct bi_align_input
 enum way { BY_MATRIX, BY_WAVE, BY_BAND };
 
 /* Chooses what is fastest once there is a bound on the penalty. */
-static enum way choose(const struct bioinfer_aligner *a, const struct bi_wave *w,
+static enum way choose(const struct bi_aligner *a, const struct bi_wave *w,
                        const struct bi_align_input *in, uint64_t limit, double matrix, int64_t *low,
                        int64_t *high)
 {
@@ -91,7 +90,7 @@ static enum way choose(const struct bioinfer_aligner *a, const struct bi_wave *w
 
 /* Finds how a pair is aligned, and by wavefronts aligns it: 1; 0 = by the matrix; < 0 = a status.
  * most: cells of wavefronts that may be tried. */
-static int try_wave(struct bioinfer_aligner *a, struct bi_wave *w, const struct bi_align_input *in,
+static int try_wave(struct bi_aligner *a, struct bi_wave *w, const struct bi_align_input *in,
                     int64_t most, double matrix, enum way *way, int64_t *low, int64_t *high,
                     struct bioinfer_error *err)
 {
@@ -110,7 +109,7 @@ static int try_wave(struct bioinfer_aligner *a, struct bi_wave *w, const struct 
 }
 
 /* Makes what was found the result of place i; begin: where its path does. */
-static int put_result(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+static int put_result(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                       const struct bi_align_walk *begin, const struct bi_align_end *end,
                       struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
@@ -138,7 +137,7 @@ static double budget_of(struct bi_align_worker *w, double matrix)
 
 /* Tries the pair at place i within so many cells; whether it has a result. Without memory for an
  * attempt it goes the way of all others. *time: what it took. */
-static bool attempt(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i, int64_t most,
+static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, int64_t most,
                     double matrix, double *time, struct bioinfer_alignment *results)
 {
     const struct bi_align_input *in = &a->inputs[i];
@@ -172,7 +171,7 @@ static bool attempt(struct bioinfer_aligner *a, struct bi_align_worker *w, size_
     return true;
 }
 
-bool bi_aligner_try_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                          struct bioinfer_alignment *results)
 {
     const double no_matrix = 1e300;
@@ -182,7 +181,7 @@ bool bi_aligner_try_near(struct bioinfer_aligner *a, struct bi_align_worker *w, 
 }
 
 /* Tries the pair at place i, if the worker has time for it. */
-static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
+static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
                        struct bioinfer_alignment *results)
 {
     const double matrix = matrix_time(a, &a->inputs[i], alone), budget = budget_of(w, matrix);
@@ -203,7 +202,7 @@ static bool align_near(struct bioinfer_aligner *a, struct bi_align_worker *w, si
 }
 
 struct near_job {
-    struct bioinfer_aligner *a;
+    struct bi_aligner *a;
     bool alone;
     struct bioinfer_alignment *results;
 };
@@ -211,7 +210,7 @@ struct near_job {
 static void align_some(void *user, int thread, int64_t first, int64_t end)
 {
     const struct near_job *job = user;
-    struct bioinfer_aligner *a = job->a;
+    struct bi_aligner *a = job->a;
 
     for (int64_t i = first; i < end; i++)
         if (!job->results[a->pair[i]].status &&
@@ -219,7 +218,7 @@ static void align_some(void *user, int thread, int64_t first, int64_t end)
             a->inputs[i].query = NULL;
 }
 
-void bi_aligner_run_near(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results)
+void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results)
 {
     struct near_job job = {.a = a, .results = results};
     double cells = 0;

@@ -9,7 +9,7 @@ struct part { /* pairs of one batch; the first n_sound places are theirs */
 
 /* So many pairs from `first` on are one batch: a quarter of a small call, so that a batch is made
  * while another is computed. */
-static size_t part_size(const struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
+static size_t part_size(const struct bi_aligner *a, const struct bioinfer_align_pair *pairs,
                         size_t first, size_t n)
 {
     const size_t quarter = n / 4 > LEAST_PAIRS ? n / 4 : LEAST_PAIRS;
@@ -30,7 +30,7 @@ static size_t part_size(const struct bioinfer_aligner *a, const struct bioinfer_
     return i - first;
 }
 
-static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs, int slot,
+static int start_part(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, int slot,
                       struct part *part, struct bioinfer_alignment *results,
                       struct bioinfer_error *err)
 {
@@ -51,7 +51,7 @@ static int start_part(struct bioinfer_aligner *a, const struct bioinfer_align_pa
 }
 
 struct finish {
-    struct bioinfer_aligner *a;
+    struct bi_aligner *a;
     int slot;
     const struct part *part;
     struct bioinfer_alignment *results;
@@ -60,7 +60,7 @@ struct finish {
 static void finish_pairs(void *user, int thread, int64_t first, int64_t end_pair)
 {
     const struct finish *f = user;
-    struct bioinfer_aligner *a = f->a;
+    struct bi_aligner *a = f->a;
     struct bi_align_worker *w = &a->workers[thread];
 
     for (size_t k = (size_t)first; k < (size_t)end_pair; k++) {
@@ -85,7 +85,7 @@ static void finish_pairs(void *user, int thread, int64_t first, int64_t end_pair
     }
 }
 
-static int finish_part(struct bioinfer_aligner *a, int slot, const struct part *part,
+static int finish_part(struct bi_aligner *a, int slot, const struct part *part,
                        struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     struct finish finish = {a, slot, part, results};
@@ -101,8 +101,8 @@ static int finish_part(struct bioinfer_aligner *a, int slot, const struct part *
     return 0;
 }
 
-int bi_aligner_run_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err)
+int bi_aligner_run_gpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                       struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     struct part parts[BI_SLOTS] = {{0}};
     size_t first = 0;

@@ -45,8 +45,8 @@ struct bi_align_kept {
 };
 
 /* It belongs to one thread at a time, and uses the threads of its context. */
-typedef struct bioinfer_aligner bioinfer_aligner;
-struct bioinfer_aligner {
+typedef struct bi_aligner bi_aligner;
+struct bi_aligner {
     struct bioinfer_context *ctx;
     struct bi_matrix matrix;
     struct bi_align_plan plan;
@@ -74,64 +74,63 @@ struct bioinfer_aligner {
 
 /* ---- align.c ---- */
 
-int bioinfer_aligner_new(bioinfer_aligner **out, bioinfer_context *ctx,
-                         const struct bioinfer_align_params *params, struct bioinfer_error *err);
-void bioinfer_aligner_free(bioinfer_aligner **aligner); /* NULL-safe */
+int bi_aligner_new(bi_aligner **out, bioinfer_context *ctx,
+                   const struct bioinfer_align_params *params, struct bioinfer_error *err);
+void bi_aligner_free(bi_aligner **aligner); /* NULL-safe */
 /* Aligns n pairs; results[i] belongs to pairs[i]. Messages and CIGARs live until the next call. */
-int bioinfer_aligner_run(bioinfer_aligner *aligner, const struct bioinfer_align_pair *pairs,
-                         size_t n_pairs, struct bioinfer_alignment *results,
-                         struct bioinfer_error *err);
-void bioinfer_aligner_set_profile(bioinfer_aligner *aligner, int on);
-int bioinfer_aligner_get_profile(bioinfer_aligner *aligner, struct bioinfer_align_profile *profile);
-int bioinfer_aligner_score(const bioinfer_aligner *aligner, char query, char target, int *score);
-/* Aligns pairs; what their results point to goes to *kept, whose earlier contents are freed. */
-int bi_aligner_run(struct bioinfer_aligner *a, struct bi_align_kept *kept,
-                   const struct bioinfer_align_pair *pairs, size_t n,
+int bi_aligner_run(bi_aligner *aligner, const struct bioinfer_align_pair *pairs, size_t n_pairs,
                    struct bioinfer_alignment *results, struct bioinfer_error *err);
+void bi_aligner_set_profile(bi_aligner *aligner, int on);
+int bi_aligner_get_profile(bi_aligner *aligner, struct bioinfer_align_profile *profile);
+int bi_aligner_score(const bi_aligner *aligner, char query, char target, int *score);
+/* Aligns pairs; what their results point to goes to *kept, whose earlier contents are freed. */
+int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
+                        const struct bioinfer_align_pair *pairs, size_t n,
+                        struct bioinfer_alignment *results, struct bioinfer_error *err);
 void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept);
 /* Gives pair i a status instead of a result; returns the status. */
-int bi_aligner_fail(struct bioinfer_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
+int bi_aligner_fail(struct bi_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
                     const char *fmt, ...) BI_PRINTF(5, 6);
 /* Makes the path of the worker the result of place i. */
-int bi_aligner_put_path(struct bioinfer_aligner *a, size_t i, const struct bi_align_worker *w,
+int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err);
 
 /* ---- tasks/pairs.c ---- */
 
 /* The aligner of a task that bioinfer_align_open() made; NULL = the task is another one. */
-bioinfer_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
+bi_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
 
 /* ---- align_codes.c ---- */
 
 /* Lists the sequences of pairs [first, first + n) and the pairs that are to be aligned: pair and
  * inputs from `first` on, *n_sound of them. *size: bytes of codes. */
-int bi_aligner_list(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                    size_t first, size_t n, struct bioinfer_alignment *results, size_t *n_sound,
-                    uint64_t *size, struct bioinfer_error *err);
+int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
+                    size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
+                    struct bioinfer_error *err);
 /* Encodes what bi_aligner_list() listed, into `codes`. Pairs with bad letters get their status, and
  * codes all the same. Returns the codes that targets use. */
-uint32_t bi_aligner_encode(struct bioinfer_aligner *a, size_t first, size_t n, uint8_t *codes,
+uint32_t bi_aligner_encode(struct bi_aligner *a, size_t first, size_t n, uint8_t *codes,
                            struct bioinfer_alignment *results);
 
 /* ---- align_near.c ---- */
 
 /* Aligns those of n places that differ little, to the same results as all others; their inputs'
  * query becomes NULL. */
-void bi_aligner_run_near(struct bioinfer_aligner *a, size_t n, struct bioinfer_alignment *results);
+void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results);
 /* Tries the pair at place i whatever it takes, as its matrix is above the memory limit: whether a
  * pair has a result must not depend on what was tried before. True: it has. */
-bool bi_aligner_try_near(struct bioinfer_aligner *a, struct bi_align_worker *w, size_t i,
+bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                          struct bioinfer_alignment *results);
 
 /* ---- align_cpu.c, align_parts.c: all pairs of a call ---- */
 
 /* Whether a pair is too large for a many() with a traceback. */
-bool bi_aligner_is_single(const struct bioinfer_aligner *a, const struct bi_align_input *in);
+bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_input *in);
 
-int bi_aligner_run_cpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err);
-int bi_aligner_run_gpu(struct bioinfer_aligner *a, const struct bioinfer_align_pair *pairs,
-                       size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err);
+int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                       struct bioinfer_alignment *results, struct bioinfer_error *err);
+int bi_aligner_run_gpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                       struct bioinfer_alignment *results, struct bioinfer_error *err);
 
 #endif

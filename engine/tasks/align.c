@@ -14,7 +14,7 @@ struct room {
 
 struct align_task {
     struct bioinfer_task task;
-    struct bioinfer_aligner *aligner;
+    struct bi_aligner *aligner;
     const struct bioinfer_align_stream *stream;
     struct room rooms[BI_DIRECT_AHEAD];
 };
@@ -52,7 +52,8 @@ static int align_direct(struct bioinfer_task *task, struct bi_unit *unit,
     const struct align_unit *u = (struct align_unit *)unit;
     struct room *room = room_of(t, unit);
 
-    return bi_aligner_run(t->aligner, &room->kept, u->pairs.pairs, u->pairs.n, room->results, err);
+    return bi_aligner_run_into(t->aligner, &room->kept, u->pairs.pairs, u->pairs.n, room->results,
+                               err);
 }
 
 static int align_result(struct bioinfer_task *task, struct bi_unit *unit,

@@ -23,7 +23,7 @@ struct entry {
 
 struct pairs_task {
     struct bioinfer_task task;
-    bioinfer_aligner *aligner;
+    bi_aligner *aligner;
     size_t most_pairs;
     struct bi_buf text; /* texts and letters of the block at hand */
     struct entry *entries;
@@ -127,7 +127,7 @@ static int pairs_direct(struct bioinfer_task *task, struct bi_unit *unit,
 {
     struct pairs_task *t = (struct pairs_task *)task;
     const double begun = bi_now();
-    const int st = bi_aligner_run(t->aligner, &t->kept, t->pairs, t->n, t->results, err);
+    const int st = bi_aligner_run_into(t->aligner, &t->kept, t->pairs, t->n, t->results, err);
     (void)unit;
     t->profile.seconds += bi_now() - begun;
     t->profile.passes++;
@@ -176,7 +176,7 @@ static void pairs_end(struct bioinfer_task *task)
 
 static void pairs_set_profile(struct bioinfer_task *task, bool on)
 {
-    bioinfer_aligner_set_profile(((struct pairs_task *)task)->aligner, on);
+    bi_aligner_set_profile(((struct pairs_task *)task)->aligner, on);
 }
 
 static const struct bioinfer_profile *pairs_profile(struct bioinfer_task *task)
@@ -192,7 +192,7 @@ static void pairs_free(struct bioinfer_task *task)
     bi_free(task->env, t->entries);
     bi_free(task->env, t->pairs);
     bi_free(task->env, t->results);
-    bioinfer_aligner_free(&t->aligner);
+    bi_aligner_free(&t->aligner);
 }
 
 static const struct bi_task_def pairs_def = {.name = "pairwise",
@@ -206,23 +206,23 @@ static const struct bi_task_def pairs_def = {.name = "pairwise",
                                              .profile = pairs_profile,
                                              .free = pairs_free};
 
-bioinfer_aligner *bi_align_task_aligner(const struct bioinfer_task *task)
+bi_aligner *bi_align_task_aligner(const struct bioinfer_task *task)
 {
     return task && task->def == &pairs_def ? ((const struct pairs_task *)task)->aligner : NULL;
 }
 
 int bioinfer_align_score(const bioinfer_task *task, char query, char target, int *score)
 {
-    const bioinfer_aligner *a = bi_align_task_aligner(task);
+    const bi_aligner *a = bi_align_task_aligner(task);
     if (!a || !score)
         return BIOINFER_INVALID;
-    return bioinfer_aligner_score(a, query, target, score) ? BIOINFER_OK : BIOINFER_BAD_RESIDUE;
+    return bi_aligner_score(a, query, target, score) ? BIOINFER_OK : BIOINFER_BAD_RESIDUE;
 }
 
 int bioinfer_align_get_profile(const bioinfer_task *task, struct bioinfer_align_profile *profile)
 {
-    bioinfer_aligner *a = bi_align_task_aligner(task);
-    return a && profile ? bioinfer_aligner_get_profile(a, profile) : BIOINFER_INVALID;
+    bi_aligner *a = bi_align_task_aligner(task);
+    return a && profile ? bi_aligner_get_profile(a, profile) : BIOINFER_INVALID;
 }
 
 int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
@@ -235,7 +235,7 @@ int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
     t = (struct pairs_task *)*out;
     t->more = 1;
     t->text.env = t->task.env;
-    if ((st = bioinfer_aligner_new(&t->aligner, ctx, params, err)))
+    if ((st = bi_aligner_new(&t->aligner, ctx, params, err)))
         bioinfer_task_close(out);
     else
         t->most_pairs = t->aligner->gpu ? BLOCK_PAIRS_GPU : BLOCK_PAIRS;

@@ -24,8 +24,8 @@ static bioinfer_context *contexts[4]; /* one for each instruction set of this ma
 static const char *masks[4];
 static int n_contexts;
 
-static bioinfer_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int traceback,
-                                      int ties, uint64_t limit)
+static bi_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int traceback,
+                                int ties, uint64_t limit)
 {
     struct bioinfer_align_params p = BIOINFER_PARAMS(
         struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
@@ -33,13 +33,13 @@ static bioinfer_aligner *open_aligner(bioinfer_context *ctx, const struct settin
         .free_ends = s->free_ends, .traceback = traceback, .ties = ties, .memory_limit = limit,
         .free_gaps = !s->open && !s->extend);
     struct bioinfer_error err = {0};
-    bioinfer_aligner *a = NULL;
-    if (!CHECK(!bioinfer_aligner_new(&a, ctx, &p, &err)))
+    bi_aligner *a = NULL;
+    if (!CHECK(!bi_aligner_new(&a, ctx, &p, &err)))
         fprintf(stderr, "    %s\n", err.text);
     return a;
 }
 
-static void oracle_of(struct oracle_scoring *o, const bioinfer_aligner *a, const struct setting *s)
+static void oracle_of(struct oracle_scoring *o, const bi_aligner *a, const struct setting *s)
 {
     const char *letters = s->matrix ? protein : dna;
     memset(o, 0, sizeof *o);
@@ -48,7 +48,7 @@ static void oracle_of(struct oracle_scoring *o, const bioinfer_aligner *a, const
     o->free_ends = s->free_ends;
     for (int i = 0; letters[i]; i++)
         for (int j = 0; letters[j]; j++)
-            CHECK(bioinfer_aligner_score(a, letters[i], letters[j], &o->score[i][j]));
+            CHECK(bi_aligner_score(a, letters[i], letters[j], &o->score[i][j]));
 }
 
 /* ---- tiny pairs: all of up to 4 letters, against enumeration ---- */
@@ -85,10 +85,10 @@ static void all_tiny_pairs(void)
         int64_t *want = calloc((size_t)n * (size_t)n, sizeof *want);
         for (int c = 0; c < n_contexts; c++)
             for (int traceback = 0; traceback < (c == 0 ? 2 : 1); traceback++) {
-                bioinfer_aligner *a = open_aligner(contexts[c], &settings[k], traceback, 0, 0);
+                bi_aligner *a = open_aligner(contexts[c], &settings[k], traceback, 0, 0);
                 long wrong = 0;
                 oracle_of(&o, a, &settings[k]);
-                CHECK(!bioinfer_aligner_run(a, pairs, (size_t)n * (size_t)n, results, NULL));
+                CHECK(!bi_aligner_run(a, pairs, (size_t)n * (size_t)n, results, NULL));
                 for (int i = 0; i < n; i++)
                     for (int j = 0; j < n; j++) {
                         const int at = i * n + j;
@@ -102,7 +102,7 @@ static void all_tiny_pairs(void)
                                                             length[i], length[j]) != want[at]);
                     }
                 CHECK_EQ(wrong, 0);
-                bioinfer_aligner_free(&a);
+                bi_aligner_free(&a);
             }
         free(want);
     }
@@ -136,13 +136,13 @@ static void compare(const struct setting *s, const struct bioinfer_align_pair *p
 
     for (int c = 0; c < n_contexts; c++)
         for (int traceback = 0; traceback < 2; traceback++) {
-            bioinfer_aligner *a = open_aligner(contexts[c], s, traceback, (int)below(3), 0);
+            bi_aligner *a = open_aligner(contexts[c], s, traceback, (int)below(3), 0);
             if (!c && !traceback) {
                 oracle_of(&o, a, s);
                 for (int i = 0; i < n; i++)
                     want[i] = oracle_score(&o, q[i].codes, q[i].n, t[i].codes, t[i].n);
             }
-            CHECK(!bioinfer_aligner_run(a, pairs, (size_t)n, results, NULL));
+            CHECK(!bi_aligner_run(a, pairs, (size_t)n, results, NULL));
             for (int i = 0; i < n; i++) {
                 bool bad = results[i].status || results[i].score != want[i];
                 if (!bad && traceback)
@@ -156,7 +156,7 @@ static void compare(const struct setting *s, const struct bioinfer_align_pair *p
                             (long long)results[i].score, (long long)want[i],
                             traceback ? " (traceback)" : "");
             }
-            bioinfer_aligner_free(&a);
+            bi_aligner_free(&a);
         }
     CHECK_EQ(wrong, 0);
     free(results);
@@ -292,21 +292,21 @@ static void bad_letters(void)
     char q[141], want[64];
 
     for (int c = 0; c < n_contexts; c++) {
-        bioinfer_aligner *a = open_aligner(contexts[c], &s, 0, 0, 0);
+        bi_aligner *a = open_aligner(contexts[c], &s, 0, 0, 0);
         for (int n = 1; n < 140; n++)
             for (int at = n - 1; at >= 0; at -= 1 + at / 3) {
                 struct bioinfer_align_pair pair = {q, "MKV", (size_t)n, 3};
                 struct bioinfer_alignment r = {0};
                 memset(q, 'w', sizeof q); /* and no sooner than where the sequence ends */
                 q[n] = '1';
-                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+                CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
                 q[at] = at % 2 ? '\xc1' : '1';
-                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL));
+                CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL));
                 CHECK_EQ(r.status, BIOINFER_BAD_RESIDUE);
                 snprintf(want, sizeof want, "residue %d of the query is ", at + 1);
                 CHECK_HAS(r.message, want);
             }
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
     }
 }
 
@@ -332,13 +332,13 @@ static void long_pairs(void)
         int64_t want = 0;
         for (int c = 0; c < n_contexts; c++)
             for (int limit = -1; limit < 3; limit++) {
-                bioinfer_aligner *a = open_aligner(contexts[c], &settings[k], limit >= 0, 0,
-                                                   limits[limit < 0 ? 0 : limit]);
+                bi_aligner *a = open_aligner(contexts[c], &settings[k], limit >= 0, 0,
+                                             limits[limit < 0 ? 0 : limit]);
                 struct bioinfer_alignment r = {0};
                 oracle_of(&o, a, &settings[k]);
                 if (!c && limit < 0)
                     want = oracle_score(&o, q.codes, q.n, t.codes, t.n);
-                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL));
+                CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL));
                 if (limit == 2 && !c) { /* not even fewer rows fit */
                     CHECK_EQ(r.status, BIOINFER_LIMIT);
                     CHECK_HAS(r.message, "MiB, the limit is 0");
@@ -350,7 +350,7 @@ static void long_pairs(void)
                     CHECK_EQ(oracle_cigar(&o, q.codes, t.codes, &r, q.n, t.n), want);
                 if (limit == 1 && !c) /* the narrowest strips need the most */
                     CHECK(r.sparse);
-                bioinfer_aligner_free(&a);
+                bi_aligner_free(&a);
             }
         free_text(&q);
         free_text(&t);
@@ -372,16 +372,16 @@ static void shared_pair(void)
             struct bioinfer_alignment r = {0};
             struct oracle_scoring o;
             bioinfer_context *ctx = NULL;
-            bioinfer_aligner *a;
+            bi_aligner *a;
             CHECK(!bioinfer_context_new(&ctx, &p, NULL));
             a = open_aligner(ctx, &s, traceback, 0, 0);
             oracle_of(&o, a, &s);
-            CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+            CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
             score[threads - 1][traceback] = r.score;
             CHECK_EQ(r.score, score[0][0]);
             if (traceback)
                 CHECK_EQ(oracle_cigar(&o, q.codes, t.codes, &r, q.n, t.n), r.score);
-            bioinfer_aligner_free(&a);
+            bi_aligner_free(&a);
             bioinfer_context_free(&ctx);
         }
     free_text(&q);
@@ -401,11 +401,11 @@ static int64_t score_of(const char *q, const char *t, const struct setting *s, c
 {
     struct bioinfer_align_pair pair = {q, t, strlen(q), strlen(t)};
     struct bioinfer_alignment r = {0};
-    bioinfer_aligner *a = open_aligner(contexts[0], s, cigar != NULL, 0, 0);
-    CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+    bi_aligner *a = open_aligner(contexts[0], s, cigar != NULL, 0, 0);
+    CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
     for (size_t k = 0; cigar && k < r.n_cigar; k++)
         cigar += sprintf(cigar, "%u%c", r.cigar[k] >> 4, "MIDNSHP=X"[r.cigar[k] & 15]);
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
     return r.score;
 }
 
@@ -510,13 +510,13 @@ static void nothing_to_align(void)
                 struct bioinfer_align_pair pair = {cases[i].q, cases[i].t, strlen(cases[i].q),
                                                    strlen(cases[i].t)};
                 struct bioinfer_alignment r = {0};
-                bioinfer_aligner *a = open_aligner(contexts[c], &cases[i].s, 0, ties, 0);
+                bi_aligner *a = open_aligner(contexts[c], &cases[i].s, 0, ties, 0);
                 char got[64];
-                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+                CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
                 CHECK_EQ(r.score, score[i]);
-                bioinfer_aligner_free(&a);
+                bi_aligner_free(&a);
                 a = open_aligner(contexts[c], &cases[i].s, 1, ties, 0);
-                CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+                CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
                 CHECK_EQ(r.score, score[i]);
                 int n = snprintf(got, sizeof got, "%lld/%lld %lld/%lld", (long long)r.query_begin,
                                  (long long)r.query_end, (long long)r.target_begin,
@@ -526,7 +526,7 @@ static void nothing_to_align(void)
                              "MIDNSHP=X"[r.cigar[0] & 15]);
                 CHECK(r.n_cigar < 2);
                 CHECK_STR(got, want[i][ties == BIOINFER_TIES_EMBOSS]);
-                bioinfer_aligner_free(&a);
+                bi_aligner_free(&a);
             }
 }
 
@@ -541,9 +541,9 @@ static void bad_input(void)
     struct bioinfer_alignment r[6];
     struct bioinfer_align_params p;
     struct bioinfer_error err = {0};
-    bioinfer_aligner *a = open_aligner(contexts[0], &s, 1, 0, 0);
+    bi_aligner *a = open_aligner(contexts[0], &s, 1, 0, 0);
 
-    CHECK(!bioinfer_aligner_run(a, pairs, 6, r, &err));
+    CHECK(!bi_aligner_run(a, pairs, 6, r, &err));
     CHECK_EQ(r[0].score, 14);
     CHECK_EQ(r[1].status, BIOINFER_EMPTY);
     CHECK_HAS(r[1].message, "query");
@@ -556,15 +556,15 @@ static void bad_input(void)
     CHECK_EQ(r[5].score, 7);      /* J, O and U score as X, */
     CHECK_EQ(r[5].identities, 2); /* and are not X */
     CHECK(r[5].n_cigar == 2 && r[5].cigar[0] == (2 << 4 | 7) && r[5].cigar[1] == (3 << 4 | 8));
-    CHECK(!bioinfer_aligner_run(a, pairs, 0, r, &err));
-    CHECK_EQ(bioinfer_aligner_run(NULL, pairs, 1, r, &err), BIOINFER_INVALID);
-    CHECK_EQ(bioinfer_aligner_run(a, &(struct bioinfer_align_pair){NULL, "M", 1, 1}, 1, r, &err),
+    CHECK(!bi_aligner_run(a, pairs, 0, r, &err));
+    CHECK_EQ(bi_aligner_run(NULL, pairs, 1, r, &err), BIOINFER_INVALID);
+    CHECK_EQ(bi_aligner_run(a, &(struct bioinfer_align_pair){NULL, "M", 1, 1}, 1, r, &err),
              BIOINFER_INVALID);
-    bioinfer_aligner_free(&a);
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
+    bi_aligner_free(&a);
 #define REFUSED(status, ...)                                                                       \
     p = (struct bioinfer_align_params){.struct_size = sizeof p, __VA_ARGS__};                      \
-    CHECK_EQ(bioinfer_aligner_new(&a, contexts[0], &p, &err), status);                             \
+    CHECK_EQ(bi_aligner_new(&a, contexts[0], &p, &err), status);                                   \
     CHECK(!a && err.text[0])
     REFUSED(BIOINFER_NOT_FOUND, .matrix = "BLOSUM63");
     REFUSED(BIOINFER_INVALID, .gap_open = 1, .gap_extend = 2);
@@ -578,8 +578,8 @@ static void bad_input(void)
     REFUSED(BIOINFER_INVALID, .ties = 3);
     REFUSED(BIOINFER_INVALID, .free_ends = 16);
     REFUSED(BIOINFER_DEVICE, .device = "tpu:0");
-    CHECK_EQ(bioinfer_aligner_new(NULL, contexts[0], NULL, &err), BIOINFER_INVALID);
-    CHECK_EQ(bioinfer_aligner_new(&a, NULL, NULL, &err), BIOINFER_INVALID);
+    CHECK_EQ(bi_aligner_new(NULL, contexts[0], NULL, &err), BIOINFER_INVALID);
+    CHECK_EQ(bi_aligner_new(&a, NULL, NULL, &err), BIOINFER_INVALID);
 }
 
 /* Every byte at places in and between the vectors that turn letters into codes. */
@@ -598,12 +598,12 @@ static void any_letter(void)
     for (int i = 0; i < N; i++)
         plain[i] = protein[i % 20];
     for (int k = 0; k < n_contexts; k++) {
-        bioinfer_aligner *a = open_aligner(contexts[k], &s, 0, 0, 0);
+        bi_aligner *a = open_aligner(contexts[k], &s, 0, 0, 0);
         struct bioinfer_error err = {0};
         size_t n = 0;
         self = 0;
         for (int i = 0; i < N; i++)
-            if (CHECK(bioinfer_aligner_score(a, plain[i], plain[i], &score)))
+            if (CHECK(bi_aligner_score(a, plain[i], plain[i], &score)))
                 self += score;
         for (int c = 0; c < 256; c++)
             for (size_t at = 0; at < PLACES; at++) {
@@ -613,19 +613,19 @@ static void any_letter(void)
                 pairs[n++] = (struct bioinfer_align_pair){x, plain, N, N};
                 pairs[n++] = (struct bioinfer_align_pair){plain, x, N, N};
             }
-        CHECK(!bioinfer_aligner_run(a, pairs, n, r, &err));
+        CHECK(!bi_aligner_run(a, pairs, n, r, &err));
         for (size_t i = 0; i < n; i++) {
             const int at = places[i / 2 % PLACES];
             const char c = text[i / 2][at];
             int was = 0;
-            if (!bioinfer_aligner_score(a, c, plain[at], &score)) {
+            if (!bi_aligner_score(a, c, plain[at], &score)) {
                 CHECK_EQ(r[i].status, BIOINFER_BAD_RESIDUE);
                 continue;
             }
-            bioinfer_aligner_score(a, plain[at], plain[at], &was);
+            bi_aligner_score(a, plain[at], plain[at], &was);
             CHECK_EQ(r[i].score, self - was + score);
         }
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
     }
 }
 
@@ -656,7 +656,7 @@ static void wide_costs(void)
     struct bioinfer_align_pair pair = pair_of(&q, &t);
     struct bioinfer_alignment r = {0};
     bioinfer_context *ctx = NULL;
-    bioinfer_aligner *a;
+    bi_aligner *a;
 
     CHECK(!bioinfer_context_new(&ctx, &p, NULL));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -666,14 +666,14 @@ static void wide_costs(void)
             CHECK_HAS(logged, cases[i].words);
         else
             CHECK_STR(logged, "");
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
     }
     /* the plain loops keep a byte a cell: within the limit, or not at all */
     a = open_aligner(ctx, &cases[4].s, 1, 0, 8 << 20);
-    CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL));
+    CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL));
     CHECK_EQ(r.status, BIOINFER_LIMIT);
     CHECK_HAS(r.message, "needs 9 MiB, as these costs take more than 16 bits; the limit is 8");
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
     bioinfer_context_free(&ctx);
     free_text(&q);
     free_text(&t);
@@ -712,14 +712,13 @@ static bool run_all(const struct bioinfer_align_pair *pairs, size_t n)
     for (int k = 0; good && k < 3; k++) {
         struct bioinfer_align_params p = BIOINFER_PARAMS(
             struct bioinfer_align_params, .traceback = k > 0, .memory_limit = limits[k]);
-        bioinfer_aligner *a = NULL;
-        good = !bioinfer_aligner_new(&a, ctx, &p, &err) &&
-               !bioinfer_aligner_run(a, pairs, n, r, &err);
+        bi_aligner *a = NULL;
+        good = !bi_aligner_new(&a, ctx, &p, &err) && !bi_aligner_run(a, pairs, n, r, &err);
         for (size_t i = 0; good && i < n; i++) {
             CHECK(!r[i].status || (r[i].status == BIOINFER_NOMEM && r[i].message[0]));
             good = !r[i].status;
         }
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
     }
     CHECK(good || err.status == BIOINFER_NOMEM || !err.status);
     bioinfer_context_free(&ctx);
@@ -798,7 +797,7 @@ static void stream(void)
     static char letters[2 * PAIRS * MOST];
     static struct bioinfer_align_pair pairs[PAIRS];
     static struct bioinfer_alignment want[PAIRS];
-    bioinfer_aligner *a = open_aligner(contexts[0], &setting, 1, 0, 0);
+    bi_aligner *a = open_aligner(contexts[0], &setting, 1, 0, 0);
     struct bioinfer_align_params params = BIOINFER_PARAMS(struct bioinfer_align_params,
                                                           .matrix = "BLOSUM62", .gap_open = 11,
                                                           .gap_extend = 1, .traceback = 1);
@@ -813,7 +812,7 @@ static void stream(void)
     for (size_t i = 0; i < PAIRS; i++)
         pairs[i] = (struct bioinfer_align_pair){
             letters + 2 * i * MOST, letters + (2 * i + 1) * MOST, i % MOST, (i * 13 + 5) % MOST};
-    CHECK(!bioinfer_aligner_run(a, pairs, PAIRS, want, &err));
+    CHECK(!bi_aligner_run(a, pairs, PAIRS, want, &err));
     CHECK(!bioinfer_align_open(&b, contexts[n_contexts - 1], &params, &err));
     CHECK(!bioinfer_align_run(b, &p, &err));
     CHECK_EQ(s.taken, PAIRS);
@@ -828,7 +827,7 @@ static void stream(void)
     p.sink = NULL;
     CHECK_EQ(bioinfer_align_run(b, &p, &err), BIOINFER_INVALID);
     CHECK_EQ(bioinfer_align_run(NULL, &p, &err), BIOINFER_INVALID);
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
     bioinfer_task_close(&b);
 }
 
@@ -845,15 +844,15 @@ int main(int argc, char **argv)
                                                            .cpu_mask = all[i], .n_threads = 2);
         struct bioinfer_align_params ap = BIOINFER_PARAMS(struct bioinfer_align_params, .ties = 0);
         bioinfer_context *ctx = NULL;
-        bioinfer_aligner *a = NULL;
+        bi_aligner *a = NULL;
         CHECK(!bioinfer_context_new(&ctx, &p, NULL));
-        if (!bioinfer_aligner_new(&a, ctx, &ap, NULL)) {
+        if (!bi_aligner_new(&a, ctx, &ap, NULL)) {
             masks[n_contexts] = all[i];
             contexts[n_contexts++] = ctx;
         } else {
             bioinfer_context_free(&ctx);
         }
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
     }
     printf("%d instruction sets\n", n_contexts);
     TEST(stream);

@@ -195,9 +195,9 @@ static void calls(void)
                 struct bioinfer_align_params, .match = c->match, .mismatch = c->mismatch,
                 .gap_open = c->open, .gap_extend = c->extend, .free_gaps = !c->open,
                 .traceback = trace, .ties = s.ties);
-            bioinfer_aligner *a = NULL;
-            CHECK(!bioinfer_aligner_new(&a, ctx, &p, NULL));
-            CHECK(!bioinfer_aligner_run(a, pairs, PAIRS, r, NULL));
+            bi_aligner *a = NULL;
+            CHECK(!bi_aligner_new(&a, ctx, &p, NULL));
+            CHECK(!bi_aligner_run(a, pairs, PAIRS, r, NULL));
             for (int i = 0; i < PAIRS; i++) {
                 const struct bi_align_input in = {q[i].codes, t[i].codes, q[i].n, t[i].n};
                 struct bi_align_path want = {.env = &env};
@@ -208,7 +208,7 @@ static void calls(void)
                          (trace && !same_path(&q[i], &t[i], &want, r[i].cigar, r[i].n_cigar));
                 bi_align_path_free(&want);
             }
-            bioinfer_aligner_free(&a);
+            bi_aligner_free(&a);
         }
         for (int i = 0; i < PAIRS; i++) {
             free_text(&q[i]);

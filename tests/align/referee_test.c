@@ -91,13 +91,13 @@ static void cigar_text(const struct bioinfer_alignment *a, size_t n, size_t m, c
 
 static bioinfer_context *ctx;
 
-static bioinfer_aligner *open_aligner(struct bioinfer_align_params *p)
+static bi_aligner *open_aligner(struct bioinfer_align_params *p)
 {
     struct bioinfer_error err = {0};
-    bioinfer_aligner *a = NULL;
+    bi_aligner *a = NULL;
     p->struct_size = sizeof *p;
     p->traceback = 1;
-    if (!CHECK(!bioinfer_aligner_new(&a, ctx, p, &err)))
+    if (!CHECK(!bi_aligner_new(&a, ctx, p, &err)))
         fprintf(stderr, "    %s\n", err.text);
     return a;
 }
@@ -106,11 +106,11 @@ static char ours[1 << 16];
 static long wrong;
 
 /* Our score, and our CIGAR in `ours`. */
-static int64_t align(bioinfer_aligner *a, const char *q, const char *t)
+static int64_t align(bi_aligner *a, const char *q, const char *t)
 {
     struct bioinfer_align_pair pair = {q, t, strlen(q), strlen(t)};
     struct bioinfer_alignment r = {0};
-    CHECK(!bioinfer_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+    CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
     cigar_text(&r, pair.query_length, pair.target_length, ours, sizeof ours);
     return r.score;
 }
@@ -149,7 +149,7 @@ static void parasail(int pairs)
                                           .gap_extend = settings[s].extend,
                                           .free_ends = settings[s].ends_free ? BIOINFER_FREE_ENDS
                                                                              : 0};
-        bioinfer_aligner *a = open_aligner(&p);
+        bi_aligner *a = open_aligner(&p);
         for (int i = 0; i < pairs; i++) {
             random_pair(q, t, i % 8 ? 60 : 300, settings[s].letters);
             const int n = (int)strlen(q), m = (int)strlen(t);
@@ -169,7 +169,7 @@ static void parasail(int pairs)
             parasail_cigar_free(c);
             parasail_result_free(r);
         }
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
     }
     printf("%ld pairs of which nothing is to be aligned\n", nothing);
     CHECK_EQ(wrong, 0);
@@ -217,14 +217,14 @@ static void wfa(int pairs)
                                           .gap_open = o + e,
                                           .gap_extend = e,
                                           .ties = BIOINFER_TIES_WFA};
-        bioinfer_aligner *a = open_aligner(&p);
+        bi_aligner *a = open_aligner(&p);
         for (int i = 0; i < pairs; i++) {
             random_pair(q, t, i % 8 ? 60 : 300, "ACGT");
             wavefront_align(w, q, (int)strlen(q), t, (int)strlen(t));
             wfa_text(w->cigar, text, sizeof text);
             judge("wfa", q, t, align(a, q, t), w->cigar->score, text);
         }
-        bioinfer_aligner_free(&a);
+        bi_aligner_free(&a);
         wavefront_aligner_delete(w);
     }
     CHECK_EQ(wrong, 0);

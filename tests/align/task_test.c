@@ -1,4 +1,4 @@
-/* task_test.c - alignments as a task of the shared calls: the results of bioinfer_aligner_run(). */
+/* task_test.c - alignments as a task of the shared calls: the results of bi_aligner_run(). */
 #include "../../engine/aligner.h"
 #include "../test.h"
 
@@ -68,19 +68,19 @@ static void one_pair(void)
     struct bioinfer_align_pair pair = {r.sequence, r.target, r.length, r.target_length};
     struct bioinfer_alignment want;
     struct kept got = {0};
-    bioinfer_aligner *aligner = NULL;
+    bi_aligner *aligner = NULL;
     bioinfer_task *task = open_task();
     CHECK_EQ(bioinfer_task_prepare(task, NULL), 0);
     CHECK_EQ(bioinfer_task_compute(task, &r, 1, keep, &got, NULL), 0);
-    CHECK_EQ(bioinfer_aligner_new(&aligner, ctx, &params, NULL), 0);
-    CHECK_EQ(bioinfer_aligner_run(aligner, &pair, 1, &want, NULL), 0);
+    CHECK_EQ(bi_aligner_new(&aligner, ctx, &params, NULL), 0);
+    CHECK_EQ(bi_aligner_run(aligner, &pair, 1, &want, NULL), 0);
     CHECK_EQ(got.n, 1);
     CHECK_STR(got.id, "q");
     CHECK_STR(got.description, "a pair");
     CHECK_EQ(got.score, want.score);
     CHECK(got.n_cigar == want.n_cigar &&
           !memcmp(got.cigar, want.cigar, want.n_cigar * sizeof *want.cigar));
-    bioinfer_aligner_free(&aligner);
+    bi_aligner_free(&aligner);
     bioinfer_task_close(&task);
 }
 
@@ -147,18 +147,18 @@ static void blocks(void)
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
     struct made source = {.n = MANY};
     struct sum got = {0}, want = {0};
-    bioinfer_aligner *aligner = NULL;
+    bi_aligner *aligner = NULL;
     bioinfer_task *task = open_task();
     CHECK_EQ(bioinfer_task_run(task, next_made, &source, add_up, &got, NULL), 0);
     CHECK_EQ(got.n, MANY);
-    CHECK_EQ(bioinfer_aligner_new(&aligner, ctx, &params, NULL), 0);
+    CHECK_EQ(bi_aligner_new(&aligner, ctx, &params, NULL), 0);
     for (source.given = 0; source.given < MANY;) {
         struct bioinfer_record r;
         struct bioinfer_alignment a;
         struct bioinfer_align_pair pair;
         CHECK_EQ(next_made(&source, &r, NULL), 1);
         pair = (struct bioinfer_align_pair){r.sequence, r.target, r.length, r.target_length};
-        CHECK_EQ(bioinfer_aligner_run(aligner, &pair, 1, &a, NULL), 0);
+        CHECK_EQ(bi_aligner_run(aligner, &pair, 1, &a, NULL), 0);
         mix(&want.hash, &a);
     }
     CHECK(got.hash == want.hash);
@@ -166,7 +166,7 @@ static void blocks(void)
     CHECK_EQ(profile.records, MANY);
     CHECK_EQ(profile.passes, (MANY + 16383) / 16384);
     CHECK(profile.seconds > 0);
-    bioinfer_aligner_free(&aligner);
+    bi_aligner_free(&aligner);
     bioinfer_task_close(&task);
 }
 

@@ -49,7 +49,7 @@ static int compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
 {
     struct bioinfer_alignment want[PAIRS], got[PAIRS];
     struct bioinfer_error err = {0};
-    bioinfer_aligner *cpu = NULL, *gpu = NULL;
+    bi_aligner *cpu = NULL, *gpu = NULL;
     struct bioinfer_align_profile profile = {.struct_size = sizeof profile};
     long wrong = 0, copies;
     int sparse = 0;
@@ -57,14 +57,14 @@ static int compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
     struct bioinfer_align_params there = *p;
     there.memory_limit = 0;
 
-    CHECK(!bioinfer_aligner_new(&cpu, ctx, &there, &err));
+    CHECK(!bi_aligner_new(&cpu, ctx, &there, &err));
     if (!CHECK(!bi_aligner_new_on(&gpu, ctx, p, ops, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    CHECK(!bioinfer_aligner_run(cpu, pairs, n, want, &err));
+    CHECK(!bi_aligner_run(cpu, pairs, n, want, &err));
     copies = emu_counts.copies_in + emu_counts.copies_out;
-    if (!CHECK(!bioinfer_aligner_run(gpu, pairs, n, got, &err)))
+    if (!CHECK(!bi_aligner_run(gpu, pairs, n, got, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    CHECK(!bioinfer_aligner_get_profile(gpu, &profile));
+    CHECK(!bi_aligner_get_profile(gpu, &profile));
     CHECK_EQ(emu_counts.copies_in + emu_counts.copies_out - copies, 2 * (long)profile.uploads);
     for (size_t i = 0; i < n; i++) {
         sparse += got[i].sparse;
@@ -74,8 +74,8 @@ static int compare(bioinfer_context *ctx, const struct bi_backend_ops *ops,
                     (long long)want[i].score);
     }
     CHECK_EQ(wrong, 0);
-    bioinfer_aligner_free(&cpu);
-    bioinfer_aligner_free(&gpu);
+    bi_aligner_free(&cpu);
+    bi_aligner_free(&gpu);
     return sparse;
 }
 
@@ -156,7 +156,7 @@ static void bad_pairs(void)
         .traceback = 1, .memory_limit = 1 << 10);
     struct bioinfer_error err = {0};
     struct bioinfer_alignment r[4];
-    bioinfer_aligner *a = NULL;
+    bi_aligner *a = NULL;
     const struct bioinfer_align_pair bad[4] = {{"ARND", "AR1D", 4, 4},
                                                {"ARND", "", 4, 0},
                                                {"ARND", "ARD", 4, 3},
@@ -166,7 +166,7 @@ static void bad_pairs(void)
     memset(letters[0], 'A', 1000);
     memset(letters[1], 'R', 1000);
     CHECK(!bi_aligner_new_on(&a, ctx, &p, ops, &err));
-    CHECK(!bioinfer_aligner_run(a, bad, 4, r, &err));
+    CHECK(!bi_aligner_run(a, bad, 4, r, &err));
     CHECK_EQ(r[0].status, BIOINFER_BAD_RESIDUE);
     CHECK_HAS(r[0].message, "residue 3 of the target is '1'");
     CHECK_EQ(r[1].status, BIOINFER_EMPTY);
@@ -174,18 +174,18 @@ static void bad_pairs(void)
     CHECK_EQ(r[2].n_cigar, 3);
     CHECK_EQ(r[3].status, BIOINFER_LIMIT);
     CHECK_HAS(r[3].message, "the limit is");
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
     p = BIOINFER_PARAMS(struct bioinfer_align_params, .gap_open = 50003, .scale = 1000, .match = 9);
     CHECK(!bi_aligner_new_on(&a, ctx, &p, ops, &err));
     const size_t n = 20000;
     char *text = malloc(n);
     memset(text, 'A', n);
     struct bioinfer_align_pair pair = {text, text, n, n};
-    CHECK(!bioinfer_aligner_run(a, &pair, 1, r, &err));
+    CHECK(!bi_aligner_run(a, &pair, 1, r, &err));
     CHECK_EQ(r->status, BIOINFER_LIMIT);
     CHECK_HAS(r->message, "32 bits");
     free(text);
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
 }
 
 /* ---- every allocation fails once ---- */
@@ -218,16 +218,16 @@ static bool run_all(void)
     struct bioinfer_alignment r[PAIRS];
     struct bioinfer_error err = {0};
     bioinfer_context *c = NULL;
-    bioinfer_aligner *a = NULL;
+    bi_aligner *a = NULL;
     bool good = !bioinfer_context_new(&c, &cp, &err) && !bi_aligner_new_on(&a, c, &p, ops, &err) &&
-                !bioinfer_aligner_run(a, pairs, PAIRS, r, &err);
+                !bi_aligner_run(a, pairs, PAIRS, r, &err);
 
     for (int i = 0; good && i < PAIRS; i++) {
         CHECK(!r[i].status || (r[i].status == BIOINFER_NOMEM && r[i].message[0]));
         good = !r[i].status;
     }
     CHECK(good || err.status == BIOINFER_NOMEM || !err.status);
-    bioinfer_aligner_free(&a);
+    bi_aligner_free(&a);
     bioinfer_context_free(&c);
     return good;
 }
