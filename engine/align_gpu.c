@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../kernels/gpu/align.h"
 #include "engine.h"
 
 enum {
@@ -21,19 +22,17 @@ enum {
 };
 static const uint64_t most_flags = (uint64_t)2 << 30; /* bytes on the device at a time */
 
-/* The entries of kernels/gpu_entries.h. */
 struct shape {
     const char *entry;
     int lanes, rows, letters;
-    enum { SCORES, ENDS, TRACE } makes;
+    enum bi_gpu_align_makes makes;
 };
 static const struct shape shapes[] = {
-    {"align_8x8_l8", 8, 8, 8, SCORES},          {"align_16x16_l8", 16, 16, 8, SCORES},
-    {"align_32x13_l8", 32, 13, 8, SCORES},      {"align_16x8_l22", 16, 8, 22, SCORES},
-    {"align_16x16_l22", 16, 16, 22, SCORES},    {"align_32x13_l22", 32, 13, 22, SCORES},
-    {"align_16x16_l32", 16, 16, 32, SCORES},    {"align_ends_16x16_l8", 16, 16, 8, ENDS},
-    {"align_ends_16x16_l32", 16, 16, 32, ENDS}, {"align_trace_16x8_l8", 16, 8, 8, TRACE},
-    {"align_trace_16x8_l32", 16, 8, 32, TRACE}};
+#define SHAPE(E, name, module, params, threads, shared, grid, takes, lanes, rows, letters, makes)  \
+    {#name, lanes, rows, letters, BI_GPU_ALIGN_##makes},
+    BI_GPU_ALIGN_SHAPES(SHAPE, )
+#undef SHAPE
+};
 enum { N_SHAPES = BI_COUNT(shapes), LONG = N_SHAPES, LONG_TRACE, WALK, N_ENTRIES };
 
 struct place { /* one pair in the order of the launches */
@@ -144,9 +143,9 @@ int bi_align_gpu_open(struct bi_align_gpu **out, const struct bi_env *env,
         }
     for (int i = 0; i < N_SHAPES; i++)
         g->entries[i].entry = shapes[i].entry;
-    g->entries[LONG].entry = "align_long";
-    g->entries[LONG_TRACE].entry = "align_long_trace";
-    g->entries[WALK].entry = "align_walk";
+    g->entries[LONG].entry = BI_GPU_ALIGN_LONG;
+    g->entries[LONG_TRACE].entry = BI_GPU_ALIGN_LONG_TRACE;
+    g->entries[WALK].entry = BI_GPU_ALIGN_WALK;
     if ((st = ops->open(&g->device, env, &params, err)) ||
         (st = ops->queue_new(&g->queue, g->device, err)))
         goto out;
@@ -294,12 +293,13 @@ static int makes_of(const struct bi_align_gpu *g)
 {
     const unsigned ends = g->plan->scoring.free_ends &
                           (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END);
-    return g->trace ? TRACE : ends ? ENDS : SCORES;
+    return g->trace ? BI_GPU_ALIGN_TRACE : ends ? BI_GPU_ALIGN_ENDS : BI_GPU_ALIGN_SCORES;
 }
 
 const char *bi_align_gpu_entry(bool trace, bool ends, int64_t n, int64_t m, int letters)
 {
-    return shapes[best_shape(trace ? TRACE : ends ? ENDS : SCORES, n, m, letters)].entry;
+    const int makes = trace ? BI_GPU_ALIGN_TRACE : ends ? BI_GPU_ALIGN_ENDS : BI_GPU_ALIGN_SCORES;
+    return shapes[best_shape(makes, n, m, letters)].entry;
 }
 
 /* Places in ascending order of keys, by 11 bits at a time. */

@@ -54,8 +54,8 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
                        p->n_sequences, p->per_draw);
     if (p->per_draw > BI_DESIGN_BATCH)
         return bi_fail(err, BIOINFER_INVALID,
-                       "design: batches of %d sequences: at most %d share a "
-                       "draw",
+                       "design: batches of %d sequences: at most %d "
+                       "share a draw",
                        p->per_draw, BI_DESIGN_BATCH);
     if (p->n_temperatures && p->n_sequences > INT32_MAX / p->n_temperatures)
         return bi_fail(err, BIOINFER_INVALID,

@@ -301,12 +301,10 @@ static void add_profile(struct bi_exec *x, const struct bi_exec_slot *s)
     for (int i = 0; program->seconds && i < program->n_launches; i++) {
         struct bioinfer_op_profile *o = &x->ops[p->op_of[i]];
         const struct bi_launch *l = &program->launches[i];
-        bool pairs = !strcmp(l->entry, "attention") || !strcmp(l->entry, "attention_contacts") ||
-                     !strcmp(l->entry, "scores") || !strcmp(l->entry, "mix");
         o->launches++;
         o->seconds += program->seconds[i];
-        o->flops += l->flops * (pairs ? attention : share);
-        o->bytes += l->bytes * (pairs ? attention : share);
+        o->flops += l->flops * (l->op->pairs ? attention : share);
+        o->bytes += l->bytes * (l->op->pairs ? attention : share);
         program->seconds[i] = 0;
     }
 }

@@ -11,26 +11,13 @@
  * not renumber what stands before it. */
 #include "graph.h"
 
-#include "../kernels/linear.h"
 #include "../ops/op.h"
-
-static const char *act_name(const struct bi_node *n)
-{
-    static const char *const linear[] = {[BI_ACT_GELU] = "gelu",
-                                         [BI_ACT_RELU] = "relu",
-                                         [BI_ACT_SILU] = "silu",
-                                         [BI_ACT_GELU_TANH] = "gelu_tanh"};
-    static const char *const norm[] = {[BI_NORM_ACT_QUICK_GELU] = "quick_gelu",
-                                       [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
-                                       [BI_NORM_ACT_RELU] = "relu",
-                                       [BI_NORM_ACT_SOFTPLUS] = "softplus",
-                                       [BI_NORM_ACT_TANH] = "tanh"};
-    return n->op == BI_OP_NORM_ACT ? norm[n->attr.act] : linear[n->attr.act];
-}
 
 static void attrs(const struct bi_node *n, struct bi_buf *out)
 {
     const struct bi_attr *a = &n->attr;
+    const struct bi_op *op = bi_ops[n->op];
+    const bool heads = !(op->shown & BI_SHOWN_NO_HEADS);
     const char *sep = " {";
     struct bi_buf b = {.env = out->env};
 #define ATTR(cond, fmt, value)                                                                     \
@@ -38,7 +25,8 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
         bi_buf_printf(&b, "%s" fmt, sep, value);                                                   \
         sep = ", ";                                                                                \
     }
-    ATTR(a->act, "act=%s", act_name(n))
+    ATTR(a->act && op->acts, "act=%s", op->acts[a->act])
+    ATTR(a->act && !op->acts, "act=%d", a->act)
     ATTR(a->gated, "gated=%d", a->gated)
     ATTR(a->rms, "rms=%d", a->rms)
     ATTR(a->groups, "groups=%d", a->groups)
@@ -47,14 +35,12 @@ static void attrs(const struct bi_node *n, struct bi_buf *out)
     ATTR(a->factor != 0, "factor=%.9g", (double)a->factor)
     ATTR(a->scale != 0 && a->scale != 1, "scale=%.9g", (double)a->scale)
     ATTR(a->eps != 0, "eps=%.3g", (double)a->eps)
-    ATTR(a->n_heads && n->op != BI_OP_FILL, "heads=%d", a->n_heads)
+    ATTR(a->n_heads && heads, "heads=%d", a->n_heads)
     ATTR(a->head_dim, "head_dim=%d", a->head_dim)
-    ATTR(a->n_prefix && n->op != BI_OP_FILL, "prefix=%d", a->n_prefix)
+    ATTR(a->n_prefix && heads, "prefix=%d", a->n_prefix)
     ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
-    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || a->first, "first=%d", a->first)
-    ATTR(n->op == BI_OP_COLUMNS || n->op == BI_OP_WINDOWS || n->op == BI_OP_ROPE_TABLE ||
-             (n->op == BI_OP_LINEAR && a->n),
-         "n=%d", a->n)
+    ATTR(op->shown & BI_SHOWN_FIRST || a->first, "first=%d", a->first)
+    ATTR(op->shown & BI_SHOWN_N && a->n, "n=%d", a->n)
     ATTR(a->taps, "taps=%d", a->taps)
     ATTR(a->pad, "pad=%d", a->pad)
     ATTR(a->k, "k=%d", a->k)

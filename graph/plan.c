@@ -128,7 +128,7 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
             continue;
         x = &plan->slots[n->in[0]];
         s->ld = x->ld;
-        if (n->op == BI_OP_WINDOWS)
+        if (bi_ops[n->op]->view == BI_VIEW_ROWS)
             first *= x->ld;
         /* relative to the base; made absolute after assignment */
         s->offset = (uint64_t)first * bi_dtype_bits(g->values[n->out[0]].dtype) / 8 +

@@ -790,7 +790,8 @@ void bi_esm_build(const struct bi_model *model, struct bi_graph *g, const struct
     bool logits = wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS);
     bool rows_only = wants->include == BI_WANT_ROW_LOGITS;
     bi_value_id ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
-    bi_value_id scale = bi_input(g, "scale", BI_F32, BI_AXIS_TOKENS, shape->n_tokens), x, rows;
+    bi_value_id scale = bi_input(g, BI_INPUT_SCALE, BI_F32, BI_AXIS_TOKENS, shape->n_tokens), x,
+                rows;
     b.start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
     x = embed(&b, ids, scale);
     b.table = e->kind->learned ? BI_NONE

@@ -400,6 +400,12 @@ bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type)
     return !text || !strcmp(text, type);
 }
 
+const struct bi_kind bi_kinds[BI_N_KINDS] = {
+    {BIOINFER_MEAN, "mean"},         {BIOINFER_PER_RESIDUE, "per-residue"},
+    {BIOINFER_BOS, "bos"},           {BIOINFER_LOGITS, "logits"},
+    {BIOINFER_CONTACTS, "contacts"}, {BIOINFER_ATTENTIONS, "attentions"},
+    {BIOINFER_HEAD, "head"},         {BIOINFER_CLASS_LOGITS, "class-logits"}};
+
 void bi_model_represent(const struct bi_model *model, struct bi_graph *g, const struct bi_wants *w,
                         bi_value_id x, bi_value_id start, int layer)
 {

@@ -28,6 +28,17 @@ struct bi_weight {
     const struct bi_lora *lora; /* added to the tensor's rows; set by bi_model_weight() */
 };
 
+/* Kinds of results that a model can give, in the order in which they are handed out: a bit of enum
+ * bioinfer_include, and the name that users say and that arrays have. */
+enum { BI_N_KINDS = 8 };
+extern const struct bi_kind {
+    unsigned bit;
+    const char *name;
+} bi_kinds[BI_N_KINDS];
+
+/* Name of the input with a factor for each token (bi_model_def.token_scale). */
+#define BI_INPUT_SCALE "scale"
+
 /* A further bit beside those of enum bioinfer_include: logits of the tokens that input "rows"
  * lists. */
 enum { BI_WANT_ROW_LOGITS = 1 << 16 };
@@ -213,7 +224,7 @@ struct bi_model_def {
      * name as in engine/design.c. Operands stay float32. */
     void (*build_design)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_design_shape *shape);
-    /* Values of input "scale" for the tokens of one sequence. */
+    /* Values of input BI_INPUT_SCALE for the tokens of one sequence. */
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);

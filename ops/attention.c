@@ -96,6 +96,7 @@ static void attention_cost(const struct bi_graph *g, const struct bi_node *node,
 
 const struct bi_op bi_op_attention = {
     .name = "attention",
+    .pairs = true,
     .infer = attention_infer,
     .launch = attention_launch,
     .reference = attention_reference,

@@ -127,6 +127,7 @@ static void attention_contacts_cost(const struct bi_graph *g, const struct bi_no
 
 const struct bi_op bi_op_attention_contacts = {
     .name = "attention_contacts",
+    .pairs = true,
     .infer = attention_contacts_infer,
     .launch = attention_contacts_launch,
     .reference = attention_contacts_reference,

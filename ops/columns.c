@@ -31,7 +31,8 @@ const struct bi_op bi_op_columns = {
     .name = "columns",
     .infer = columns_infer,
     .cost = columns_cost,
-    .view = true,
+    .view = BI_VIEW_ELEMENTS,
+    .shown = BI_SHOWN_FIRST | BI_SHOWN_N,
     .required = 1,
     .half = {.out = 1, .in = 1, .all = 1},
 };

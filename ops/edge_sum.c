@@ -133,6 +133,7 @@ bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *a, int32_
 
 const struct bi_op bi_op_edge_sum = {
     .name = "edge_sum",
+    .acts = bi_act_names,
     .infer = edge_sum_infer,
     .launch = edge_sum_launch,
     .reference = edge_sum_reference,

@@ -49,6 +49,7 @@ bi_value_id bi_fill(struct bi_graph *g, enum bi_dtype dtype, enum bi_axis axis, 
 
 const struct bi_op bi_op_fill = {
     .name = "fill",
+    .shown = BI_SHOWN_NO_HEADS,
     .infer = fill_infer,
     .launch = fill_launch,
     .reference = fill_reference,

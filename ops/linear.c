@@ -9,6 +9,11 @@
 #include "../kernels/linear.h"
 #include "shared.h"
 
+const char *const bi_act_names[] = {[BI_ACT_GELU] = "gelu",
+                                    [BI_ACT_RELU] = "relu",
+                                    [BI_ACT_SILU] = "silu",
+                                    [BI_ACT_GELU_TANH] = "gelu_tanh"};
+
 static int32_t terms_of(const struct bi_node *node)
 {
     return node->attr.terms ? node->attr.terms : 1;
@@ -160,6 +165,8 @@ static void linear_half_of(const struct bi_graph *g, const struct bi_node *node,
 
 const struct bi_op bi_op_linear = {
     .name = "linear",
+    .acts = bi_act_names,
+    .shown = BI_SHOWN_N,
     .infer = linear_infer,
     .launch = linear_launch,
     .reference = bi_ref_linear,

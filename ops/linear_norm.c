@@ -59,6 +59,7 @@ static void linear_norm_reference(const void *params)
 
 const struct bi_op bi_op_linear_norm = {
     .name = "linear_norm",
+    .acts = bi_norm_act_names,
     .infer = linear_norm_infer,
     .launch = linear_norm_launch,
     .reference = linear_norm_reference,

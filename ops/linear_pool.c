@@ -61,6 +61,7 @@ static void linear_pool_reference(const void *params)
 
 const struct bi_op bi_op_linear_pool = {
     .name = "linear_pool",
+    .acts = bi_norm_act_names,
     .infer = linear_pool_infer,
     .launch = linear_pool_launch,
     .reference = linear_pool_reference,

@@ -59,6 +59,7 @@ bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value
 
 const struct bi_op bi_op_mix = {
     .name = "mix",
+    .pairs = true,
     .infer = mix_infer,
     .launch = mix_launch,
     .reference = mix_reference,

@@ -32,6 +32,12 @@ static void norm_act_launch(const struct bi_graph *g, const struct bi_node *node
               .width = (int32_t)x->shape[1], .pad = node->attr.pad, .act = node->attr.act);
 }
 
+const char *const bi_norm_act_names[] = {[BI_NORM_ACT_QUICK_GELU] = "quick_gelu",
+                                         [BI_NORM_ACT_TANH_GELU] = "tanh_gelu",
+                                         [BI_NORM_ACT_RELU] = "relu",
+                                         [BI_NORM_ACT_SOFTPLUS] = "softplus",
+                                         [BI_NORM_ACT_TANH] = "tanh"};
+
 double bi_ref_norm_act(double z, int act)
 {
     switch (act) {
@@ -76,6 +82,7 @@ bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi
 
 const struct bi_op bi_op_norm_act = {
     .name = "norm_act",
+    .acts = bi_norm_act_names,
     .infer = norm_act_infer,
     .launch = norm_act_launch,
     .reference = norm_act_reference,

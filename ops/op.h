@@ -9,7 +9,7 @@
 
 enum { BI_PARAMS_SIZE = 256 };
 
-/* What an input that is a weight must look like in memory. */
+/* How an input that is a weight lies in memory. */
 enum bi_layout {
     BI_LAYOUT_PLAIN,         /* row-major float32 */
     BI_LAYOUT_LINEAR,        /* as the backend packs the matrix of a linear layer */
@@ -50,6 +50,21 @@ struct bi_half {
     unsigned for_out; /* inputs that must be float16 for output 0 to be */
 };
 
+/* An op whose output is a part of the memory of input 0; it runs nothing. attr.first is where the
+ * part begins. */
+enum bi_view {
+    BI_VIEW_NONE,     /* the op runs */
+    BI_VIEW_ELEMENTS, /* first counts elements of a row */
+    BI_VIEW_ROWS      /* first counts rows */
+};
+
+/* Attributes in dumps (graph/dump.c); a bit each. All others are shown where they are not 0. */
+enum bi_shown {
+    BI_SHOWN_FIRST = 1,   /* attr.first also where it is 0 */
+    BI_SHOWN_N = 2,       /* attr.n where it is not 0 */
+    BI_SHOWN_NO_HEADS = 4 /* neither attr.n_heads nor attr.n_prefix */
+};
+
 struct bi_op {
     const char *name;
     /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. */
@@ -63,13 +78,16 @@ struct bi_op {
     void (*cost)(const struct bi_graph *g, const struct bi_node *node, double *flops,
                  double *bytes);
     enum bi_layout layout[BI_NODE_IN]; /* of inputs that are weights */
-    bool view;                         /* output shares the memory of input 0 */
-    bool in_place;                     /* runs, and its output 0 is input 0, changed */
+    enum bi_view view;
+    bool in_place; /* runs, and its output 0 is input 0, changed */
     /* An input that must be there: bit i = input i */
     unsigned required;
     /* Outputs, a bit each, that are not written where nobody reads them: NULL for launch. */
     unsigned spare;
     struct bi_half half;
+    bool pairs;              /* its work grows with the squares of lengths */
+    const char *const *acts; /* names of attr.act, by its value; NULL = the op has none */
+    unsigned shown;          /* bits of enum bi_shown */
     /* Changes the masks for a node whose attributes or inputs ask for others. NULL: never. */
     void (*half_of)(const struct bi_graph *g, const struct bi_node *node, struct bi_half *half);
 };

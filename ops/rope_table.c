@@ -40,6 +40,7 @@ bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows
 
 const struct bi_op bi_op_rope_table = {
     .name = "rope_table",
+    .shown = BI_SHOWN_N,
     .infer = rope_table_infer,
     .launch = rope_table_launch,
     .reference = rope_table_reference,

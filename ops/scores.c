@@ -61,6 +61,7 @@ bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value
 
 const struct bi_op bi_op_scores = {
     .name = "scores",
+    .pairs = true,
     .infer = scores_infer,
     .launch = scores_launch,
     .reference = scores_reference,

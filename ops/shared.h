@@ -6,6 +6,9 @@
 #include "../kernels/edges.h"
 #include "../kernels/linear.h"
 
+/* Names of activations, by enum bi_act (linear.c) and by enum bi_norm_act (norm_act.c). */
+extern const char *const bi_act_names[], *const bi_norm_act_names[];
+
 void bi_ref_linear(const void *params); /* linear.c: linear, matmul */
 /* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and attr.act as what follows y. */
 struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,

@@ -41,7 +41,8 @@ const struct bi_op bi_op_windows = {
     .name = "windows",
     .infer = windows_infer,
     .cost = windows_cost,
-    .view = true,
+    .view = BI_VIEW_ROWS,
+    .shown = BI_SHOWN_FIRST | BI_SHOWN_N,
     .required = 1,
     .half = {.out = 1, .in = 1, .all = 1},
 };

@@ -125,7 +125,8 @@ def main():
     lines = []
     for path in args.entries:
         with open(path, encoding='utf-8') as f:
-            lines += re.findall(r'^ {4}E\((\w+), *(\w+), *\w+, *(\d+),', f.read(), re.M)
+            lines += re.findall(
+                r'^ {4}(?:E\(|S\(E, )(\w+), *(\w+), *\w+, *(\d+),', f.read(), re.M)
     threads = {name: int(n) for name, _, n in lines}
     problems = []
     if not threads:

@@ -13,29 +13,21 @@
 
 /* ---- layers and kinds ---- */
 
-static const struct {
-    unsigned bit;
-    const char *name;
-} kinds[] = {{BIOINFER_MEAN, "mean"},         {BIOINFER_PER_RESIDUE, "per-residue"},
-             {BIOINFER_BOS, "bos"},           {BIOINFER_LOGITS, "logits"},
-             {BIOINFER_CONTACTS, "contacts"}, {BIOINFER_ATTENTIONS, "attentions"},
-             {BIOINFER_HEAD, "head"},         {BIOINFER_CLASS_LOGITS, "class-logits"}};
-
 enum { LAYER_KINDS = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS };
 
 unsigned bioinfer_include_from_name(const char *name)
 {
-    for (size_t i = 0; name && i < BI_COUNT(kinds); i++)
-        if (!strcmp(kinds[i].name, name))
-            return kinds[i].bit;
+    for (size_t i = 0; name && i < BI_N_KINDS; i++)
+        if (!strcmp(bi_kinds[i].name, name))
+            return bi_kinds[i].bit;
     return 0;
 }
 
 const char *bioinfer_include_name(unsigned bit)
 {
-    for (size_t i = 0; i < BI_COUNT(kinds); i++)
-        if (kinds[i].bit == bit)
-            return kinds[i].name;
+    for (size_t i = 0; i < BI_N_KINDS; i++)
+        if (bi_kinds[i].bit == bit)
+            return bi_kinds[i].name;
     return NULL;
 }
 
@@ -109,8 +101,8 @@ struct bi_embed_slot {
 static int count_kinds(unsigned include)
 {
     int n = 0;
-    for (size_t i = 0; i < BI_COUNT(kinds); i++)
-        n += (include & kinds[i].bit) != 0;
+    for (size_t i = 0; i < BI_N_KINDS; i++)
+        n += (include & bi_kinds[i].bit) != 0;
     return n;
 }
 
@@ -119,18 +111,18 @@ static int list_slots(const struct bi_embed *s, struct bi_embed_slot *slots)
 {
     int n = 0;
     for (int l = 0; l < s->wants.n_layers; l++)
-        for (size_t i = 0; i < BI_COUNT(kinds); i++)
-            if (s->wants.include & kinds[i].bit & LAYER_KINDS)
-                slots[n++] = (struct bi_embed_slot){kinds[i].bit, s->layer_order[l]};
-    for (size_t i = 0; i < BI_COUNT(kinds); i++)
-        if (s->wants.include & kinds[i].bit & ~(unsigned)LAYER_KINDS)
-            slots[n++] = (struct bi_embed_slot){kinds[i].bit, -1};
+        for (size_t i = 0; i < BI_N_KINDS; i++)
+            if (s->wants.include & bi_kinds[i].bit & LAYER_KINDS)
+                slots[n++] = (struct bi_embed_slot){bi_kinds[i].bit, s->layer_order[l]};
+    for (size_t i = 0; i < BI_N_KINDS; i++)
+        if (s->wants.include & bi_kinds[i].bit & ~(unsigned)LAYER_KINDS)
+            slots[n++] = (struct bi_embed_slot){bi_kinds[i].bit, -1};
     return n;
 }
 
 static int max_slots(const struct bi_embed *s)
 {
-    return s->wants.n_layers * 3 + (int)BI_COUNT(kinds);
+    return s->wants.n_layers * 3 + (int)BI_N_KINDS;
 }
 
 /* Shape of one array for a record of n_tokens; returns its elements. */

@@ -159,7 +159,7 @@ void bi_sequences_end(struct bi_sequences *s)
 
 /* ---- inputs ---- */
 
-const char *const bi_sequences_made[1] = {"scale"};
+const char *const bi_sequences_made[1] = {BI_INPUT_SCALE};
 
 void bi_sequences_scale(const struct bioinfer_task *t, const struct bi_item *item,
                         const struct bi_batch_place *place)

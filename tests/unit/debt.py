@@ -113,7 +113,8 @@ def names_of_ops(tree):
                                  source.text, re.M):
                 names |= set(op) - {'none'}
         elif source.path.startswith(('kernels/gpu/', 'kernels/gpu_entries')):
-            for entry in re.findall(r'^ +E\((\w+), +(\w+),', source.text, re.M):
+            for entry in re.findall(r'^ +(?:E\(|S\(E, )(\w+), +(\w+), +\w+, +\d+, +\d+,',
+                                    source.text, re.M):
                 names |= set(entry)
     return names
 

@@ -175,7 +175,7 @@ def op_files():
         if kernel != (entry or 'none'):
             problems.append('ops/%s.c launches %s, ops.inc says %s' % (stem, entry, kernel))
         elif kernel == 'none':
-            if '.view = true' not in text:
+            if '.view = BI_VIEW_' not in text:
                 problems.append('ops/%s.c: a view launches nothing' % stem)
         else:
             headers = [path for path, body in sources('kernels', suffixes=('.h',))
