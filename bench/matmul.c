@@ -262,7 +262,7 @@ int main(int argc, char **argv)
             break;
     if (!kernels)
         fail("this machine does not run that instruction set in that precision");
-    entry = bi_cpu_find_entry(kernels, "linear");
+    entry = bi_cpu_find_entry(kernels, "linear", NULL);
     if (bi_team_new(&env.team, &env, NULL))
         fail("out of memory");
     bi_cpu_description(cpu, sizeof cpu);

@@ -81,6 +81,9 @@ struct bi_backend_ops {
                         int64_t k, int64_t first, int64_t rows, const float *src,
                         struct bioinfer_error *err);
     int (*weight_flush)(struct bi_device *device, struct bioinfer_error *err);
+    /* Has the device a kernel for a launch? Its addresses tell no more than how they are aligned.
+     * NULL = for all of them. Any thread. */
+    bool (*takes)(const struct bi_device *device, const struct bi_launch *launch);
     /* Resolves entry names of launches to functions. */
     int (*module)(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);

@@ -184,16 +184,25 @@ static int cpu_weight_write(struct bi_device *device, void *dst, enum bi_layout 
     return 0;
 }
 
+static const struct bi_cpu_entry *entry_of(const struct bi_device *device,
+                                           const struct bi_launch *launch)
+{
+    const struct bi_call call = bi_launch_call(launch, 0);
+    return bi_cpu_find_entry(device->kernels, launch->entry, &call);
+}
+
+static bool cpu_takes(const struct bi_device *device, const struct bi_launch *launch)
+{
+    return entry_of(device, launch) != NULL;
+}
+
 static int cpu_module(struct bi_device *device, struct bi_launch *launches, int n,
                       struct bioinfer_error *err)
 {
-    for (int i = 0; i < n; i++) {
-        const struct bi_cpu_entry *e = bi_cpu_find_entry(device->kernels, launches[i].entry);
-        if (!e)
-            return bi_fail(err, BIOINFER_INTERNAL, "no %s kernel is called '%s'",
+    for (int i = 0; i < n; i++)
+        if (!(launches[i].function = entry_of(device, &launches[i])))
+            return bi_fail(err, BIOINFER_INTERNAL, "no %s kernel takes a launch of '%s'",
                            device->kernels->name, launches[i].entry);
-        launches[i].function = e;
-    }
     return 0;
 }
 
@@ -363,6 +372,7 @@ const struct bi_backend_ops bi_backend_cpu = {
     .host_free = cpu_host_free,
     .weight_size = cpu_weight_size,
     .weight_write = cpu_weight_write,
+    .takes = cpu_takes,
     .module = cpu_module,
     .queue_new = cpu_queue_new,
     .queue_free = cpu_queue_free,

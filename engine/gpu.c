@@ -530,12 +530,13 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
 const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
                                            const struct bi_launch *l)
 {
-    struct bi_gpu_call call = {.params = l->params, .units = facts->n_units};
-    for (int i = 0; i < BI_NODE_IN; i++)
-        call.half_in |= (uint32_t)(l->in_dtype[i] == BI_F16) << i;
-    for (int i = 0; i < BI_NODE_OUT; i++)
-        call.half_out |= (uint32_t)(l->out_dtype[i] == BI_F16) << i;
+    const struct bi_call call = bi_launch_call(l, facts->n_units);
     return bi_gpu_choose(l->entry, &call, facts->hopper);
+}
+
+bool bi_gpu_takes(const struct bi_device *d, const struct bi_launch *l)
+{
+    return bi_gpu_entry_of(&d->facts, l) != NULL;
 }
 
 static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bioinfer_error *err)

@@ -109,6 +109,7 @@ int bi_gpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layo
                         int64_t k, int64_t first, int64_t rows, const float *src,
                         struct bioinfer_error *err);
 int bi_gpu_weight_flush(struct bi_device *device, struct bioinfer_error *err);
+bool bi_gpu_takes(const struct bi_device *device, const struct bi_launch *launch);
 int bi_gpu_module(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);
 int bi_gpu_queue_new(struct bi_queue **out, struct bi_device *device, struct bioinfer_error *err);
@@ -127,9 +128,9 @@ int bi_gpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err);
     .abi = BI_BACKEND_ABI, .close = bi_gpu_close, .caps = bi_gpu_caps, .alloc = bi_gpu_alloc,      \
     .free = bi_gpu_free, .host_alloc = bi_gpu_host_alloc, .host_free = bi_gpu_host_free,           \
     .weight_size = bi_gpu_weight_size, .weight_write = bi_gpu_weight_write,                        \
-    .weight_flush = bi_gpu_weight_flush, .module = bi_gpu_module, .queue_new = bi_gpu_queue_new,   \
-    .queue_free = bi_gpu_queue_free, .prepare = bi_gpu_prepare, .release = bi_gpu_release,         \
-    .upload = bi_gpu_upload, .submit = bi_gpu_submit, .download = bi_gpu_download,                 \
-    .wait = bi_gpu_wait
+    .weight_flush = bi_gpu_weight_flush, .takes = bi_gpu_takes, .module = bi_gpu_module,           \
+    .queue_new = bi_gpu_queue_new, .queue_free = bi_gpu_queue_free, .prepare = bi_gpu_prepare,     \
+    .release = bi_gpu_release, .upload = bi_gpu_upload, .submit = bi_gpu_submit,                   \
+    .download = bi_gpu_download, .wait = bi_gpu_wait
 
 #endif

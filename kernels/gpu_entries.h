@@ -55,8 +55,8 @@ struct bi_gpu_tile {
 /* Hopper's own entries of one tile have this in common. */
 struct bi_gpu_sm90 {
     const char *kernel; /* the name of launches */
-    bool (*takes)(const struct bi_gpu_entry *e, const struct bi_gpu_call *call);
-    int64_t (*cost)(const struct bi_gpu_entry *e, const struct bi_gpu_call *call); /* NULL: 0 */
+    bool (*takes)(const struct bi_gpu_entry *e, const struct bi_call *call);
+    int64_t (*cost)(const struct bi_gpu_entry *e, const struct bi_call *call); /* NULL: 0 */
     void (*grid)(const struct bi_gpu_entry *e, const void *params, const struct bi_counts *bucket,
                  int32_t grid[2]);
     /* Describes the maps in front of the params. boxes is zeroed. n_tokens: of the bucket. */
@@ -71,7 +71,7 @@ struct bi_gpu_entry {
     int32_t threads, shared;
     /* for portable ones */
     void (*grid)(const void *params, const struct bi_counts *bucket, int32_t grid[2]);
-    bool (*takes)(const struct bi_gpu_call *call);
+    bool (*takes)(const struct bi_call *call);
     /* for Hopper's own; NULL and 0 for the others */
     const struct bi_gpu_sm90 *sm90;
     int32_t kind;
@@ -83,7 +83,7 @@ extern const struct bi_gpu_entry bi_gpu_entries[];
 
 /* Finds the entry that a launch becomes; NULL = none takes it. kernel: the name of the launch, or
  * of an entry. */
-const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_gpu_call *call,
+const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
                                          bool hopper);
 /* The name of launches that can become the entry. */
 const char *bi_gpu_kernel(const struct bi_gpu_entry *e);

@@ -25,6 +25,16 @@ int bi_op_n_out(enum bi_op_kind op)
     return arity[op].n_out;
 }
 
+struct bi_call bi_launch_call(const struct bi_launch *launch, int32_t units)
+{
+    struct bi_call call = {.params = launch->params, .units = units};
+    for (int i = 0; i < BI_NODE_IN; i++)
+        call.half_in |= (uint32_t)(launch->in_dtype[i] == BI_F16) << i;
+    for (int i = 0; i < BI_NODE_OUT; i++)
+        call.half_out |= (uint32_t)(launch->out_dtype[i] == BI_F16) << i;
+    return call;
+}
+
 void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum bi_axis axis,
                   int rank, const int64_t *shape)
 {

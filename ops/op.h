@@ -6,6 +6,7 @@
 #define BI_OP_H
 
 #include "../graph/graph.h"
+#include "../kernels/call.h"
 
 enum { BI_PARAMS_SIZE = 256 };
 
@@ -29,6 +30,9 @@ struct bi_launch {
     enum bi_dtype in_dtype[BI_NODE_IN], out_dtype[BI_NODE_OUT];
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
+
+/* The launch as rows of kernels see it, on a device of so many multiprocessors. */
+struct bi_call bi_launch_call(const struct bi_launch *launch, int32_t units);
 
 /* Where the values of one node are. ld: elements between rows of a rank 2 value. */
 struct bi_bind {

@@ -14,11 +14,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../call.h"
+
 struct bi_align_kernels;
 struct bi_checksum_keys;
 
+/* A kernel of one instruction set: a row of its table. */
 struct bi_cpu_entry {
     const char *name; /* as launches call it: "linear", "attention", ... */
+    /* Can it do a launch, of these types and sizes? */
+    bool (*accepts)(const struct bi_call *call);
     /* Number of tasks for the true sizes in params->counts. */
     int64_t (*tasks)(const void *params, int n_threads);
     /* Runs task number `task` of `n_tasks`. scratch: 64-byte aligned, of the thread's own. */
@@ -54,14 +59,22 @@ struct bi_cpu_kernels {
     const struct bi_align_kernels *(*align)(int bits);
 };
 
-/* The entry that launches call `name`; NULL: there is none. */
+/* Does a launch read and write float32 alone? */
+static inline bool bi_cpu_accepts_full(const struct bi_call *call)
+{
+    return !call->half_in && !call->half_out;
+}
+
+/* The first entry that launches call `name` and that accepts the call; NULL: there is none. call
+ * NULL: the first of the name. */
 static inline const struct bi_cpu_entry *bi_cpu_find_entry(const struct bi_cpu_kernels *kernels,
-                                                           const char *name)
+                                                           const char *name,
+                                                           const struct bi_call *call)
 {
     const struct bi_cpu_entry *const *e = kernels->entries;
-    while (*e && strcmp((*e)->name, name))
+    while (*e && (strcmp((*e)->name, name) || (call && !(*e)->accepts(call))))
         e++;
-    return *e || !kernels->base ? *e : bi_cpu_find_entry(kernels->base(), name);
+    return *e || !kernels->base ? *e : bi_cpu_find_entry(kernels->base(), name, call);
 }
 
 /* Tables compiled in. Whether this machine has the instructions, and its system saves the

@@ -8,8 +8,9 @@
 
 /* Every kernel of ops.inc (BI_KERNELS) has bi_cpu_<name>_tasks and bi_cpu_<name>_run, some have
  * bi_cpu_<name>_scratch_size, with the suffix of the set (BI_ISA_NAME). Behind them its file says
- * BI_CPU_ENTRY(name), or BI_CPU_ENTRY_SCRATCH(name) where it has the third, which makes of them
- * what the table points to. */
+ * BI_CPU_ENTRY(name), or BI_CPU_ENTRY_SCRATCH(name) where it has the third, which makes of them the
+ * row that the table points to. It accepts launches in float32; BI_CPU_ENTRY_OF(name, accepts,
+ * scratch_size) says which instead. */
 #define BI_CPU_DECLARE(name)                                                                       \
     int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads);                          \
     void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks,                \
@@ -18,13 +19,12 @@
     extern const struct bi_cpu_entry BI_ISA_NAME(name##_entry);
 BI_KERNELS(BI_CPU_DECLARE)
 #undef BI_CPU_DECLARE
-#define BI_CPU_ENTRY(name)                                                                         \
-    const struct bi_cpu_entry BI_ISA_NAME(name##_entry) = {#name, BI_ISA_NAME(name##_tasks),       \
-                                                           BI_ISA_NAME(name##_run), NULL};
+#define BI_CPU_ENTRY_OF(name, condition, size)                                                     \
+    const struct bi_cpu_entry BI_ISA_NAME(name##_entry) = {                                        \
+        #name, condition, BI_ISA_NAME(name##_tasks), BI_ISA_NAME(name##_run), size};
+#define BI_CPU_ENTRY(name) BI_CPU_ENTRY_OF(name, bi_cpu_accepts_full, NULL)
 #define BI_CPU_ENTRY_SCRATCH(name)                                                                 \
-    const struct bi_cpu_entry BI_ISA_NAME(name##_entry) = {#name, BI_ISA_NAME(name##_tasks),       \
-                                                           BI_ISA_NAME(name##_run),                \
-                                                           BI_ISA_NAME(name##_scratch_size)};
+    BI_CPU_ENTRY_OF(name, bi_cpu_accepts_full, BI_ISA_NAME(name##_scratch_size))
 
 /* linear.c: packed weights, see struct bi_cpu_kernels */
 size_t BI_ISA_NAME(pack_size)(int64_t n, int64_t k);

@@ -166,4 +166,4 @@ void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_
     }
 }
 
-BI_CPU_ENTRY_SCRATCH(linear)
+BI_CPU_ENTRY_OF(linear, accepts_product, BI_ISA_NAME(linear_scratch_size))

@@ -518,7 +518,7 @@ void BI_ISA_NAME(tile_dot)(float *c, const uint16_t *a, const uint16_t *b)
     tiles_end();
 }
 
-BI_CPU_ENTRY_SCRATCH(linear)
+BI_CPU_ENTRY_OF(linear, accepts_product, BI_ISA_NAME(linear_scratch_size))
 
 /* ---- the tables: all else is what the set of the vectors has ---- */
 

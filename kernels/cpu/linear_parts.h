@@ -26,6 +26,14 @@ static int64_t part_start(int64_t total, int64_t i, int64_t n)
     return total / n * i + min64(i, total % n);
 }
 
+/* The product alone: its gates in halves of a panel, nothing rotated, nothing that follows y. */
+static bool accepts_product(const struct bi_call *call)
+{
+    const struct bi_linear_params *p = call->params;
+    return bi_cpu_accepts_full(call) && (!p->gated || p->gated == NR / 2) && !p->table &&
+           !p->also && !p->odd && !p->twin && !p->more_x;
+}
+
 struct grid {
     int64_t tiles, panels; /* that the whole product has */
     int64_t rows, columns; /* blocks of tiles, blocks of panels */

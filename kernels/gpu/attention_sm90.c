@@ -1,7 +1,7 @@
 /* attention_sm90.c - Hopper's own attention: what it takes, its grids, its tensor maps. */
 #include "../gpu_entries_sm90.h"
 
-static bool takes_heads(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static bool takes_heads(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_attention_params *p = call->params;
     return (call->half_in & 1) && p->head_dim == e->kind && !p->table && !p->bias &&
@@ -28,7 +28,7 @@ static void maps_of_heads(const struct bi_gpu_entry *e, const void *params, int6
     boxes[2] = (struct bi_gpu_box){p->v, n_tokens, width, p->ldv, 128, columns};
 }
 
-static bool takes_rel(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static bool takes_rel(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_rel_attention_params *p = call->params;
     (void)e;

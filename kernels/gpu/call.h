@@ -1,17 +1,12 @@
-/* call.h - what decides which entry a launch becomes, and the conditions that entries share
- * (gpu_entries.h). Plain C11 that C++ reads, too. */
+/* call.h - conditions on a launch that GPU entries share (gpu_entries.h). Plain C11 that C++ reads,
+ * too. */
 #ifndef BI_GPU_CALL_H
 #define BI_GPU_CALL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A launch as the conditions of entries see it. */
-struct bi_gpu_call {
-    const void *params;         /* struct bi_<params>_params; pointers are device addresses */
-    uint32_t half_in, half_out; /* bit k is set where input k, output k is float16 */
-    int32_t units;              /* multiprocessors of the device */
-};
+#include "../call.h"
 
 /* Can Hopper's copy engine read rows of float16, ld elements apart, from base? They may overlap. */
 static inline bool bi_gpu_is_mappable(const void *base, int64_t ld)
@@ -21,7 +16,7 @@ static inline bool bi_gpu_is_mappable(const void *base, int64_t ld)
 
 /* Defines a condition: bi_gpu_takes_<name>(call). */
 #define BI_GPU_TAKES(name, condition)                                                              \
-    static inline bool bi_gpu_takes_##name(const struct bi_gpu_call *call)                         \
+    static inline bool bi_gpu_takes_##name(const struct bi_call *call)                             \
     {                                                                                              \
         (void)call;                                                                                \
         return condition;                                                                          \
@@ -29,7 +24,7 @@ static inline bool bi_gpu_is_mappable(const void *base, int64_t ld)
 
 /* The same for a condition that reads the parameters p of an op. */
 #define BI_GPU_TAKES_OF(name, op, condition)                                                       \
-    static inline bool bi_gpu_takes_##name(const struct bi_gpu_call *call)                         \
+    static inline bool bi_gpu_takes_##name(const struct bi_call *call)                             \
     {                                                                                              \
         const struct bi_##op##_params *p = (const struct bi_##op##_params *)call->params;          \
         return condition;                                                                          \

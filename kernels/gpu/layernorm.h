@@ -21,7 +21,7 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
 }
 
 /* x and what is normed of it: of a sum that is stored, too, y is the second output. */
-static inline bool bi_gpu_is_norm(const struct bi_gpu_call *call, bool half_x, bool half_y)
+static inline bool bi_gpu_is_norm(const struct bi_call *call, bool half_x, bool half_y)
 {
     const struct bi_layernorm_params *p = (const struct bi_layernorm_params *)call->params;
     return (call->half_in & 1) == half_x && (call->half_out >> (p->sum ? 1 : 0) & 1) == half_y;

@@ -24,23 +24,24 @@ BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
 BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
 
-/* A result beside y, or in another place than y, is Hopper's alone: graphs have it where that can
- * be taken. */
-static inline bool bi_gpu_is_product(const struct bi_gpu_call *call, bool half, bool gated)
+/* A result beside y, or in another place than y, a rotation, rows in twos and a residual that is
+ * made again are Hopper's alone. */
+static inline bool bi_gpu_is_product(const struct bi_call *call, bool half, bool gated)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
-    return !p->also && !p->odd && (call->half_in & 1) == half && (p->gated != 0) == gated;
+    return !p->also && !p->odd && !p->table && !p->twin && !p->more_x &&
+           (call->half_in & 1) == half && (p->gated != 0) == gated;
 }
 
 /* Few tiles leave most of the chip idle: then the 64 x 64 entry, which gives the same bits. */
-static inline bool bi_gpu_is_few(const struct bi_gpu_call *call)
+static inline bool bi_gpu_is_few(const struct bi_call *call)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
     return bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) < 2 * call->units;
 }
 
 /* The same in float32, where the small entry reads eight times as much for what it makes. */
-static inline bool bi_gpu_is_few_f32(const struct bi_gpu_call *call)
+static inline bool bi_gpu_is_few_f32(const struct bi_call *call)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
     const int64_t tiles = bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128);

@@ -9,7 +9,7 @@ static bool by_twos(const void *base, int64_t ld, size_t size)
     return !base || ((uintptr_t)base | (uint64_t)ld * size) % (2 * size) == 0;
 }
 
-static enum bi_gpu_kind kind_of(const struct bi_gpu_call *call)
+static enum bi_gpu_kind kind_of(const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const bool half = call->half_out & 1;
@@ -24,7 +24,7 @@ static enum bi_gpu_kind kind_of(const struct bi_gpu_call *call)
 }
 
 /* All tiles of a kind take the same activations and need the same of x and w. */
-static bool takes_any(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static bool takes_any(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const bool gates = p->gated == 16 && p->n % 32 == 0 &&
@@ -37,13 +37,13 @@ static bool takes_any(const struct bi_gpu_entry *e, const struct bi_gpu_call *ca
             (bi_gpu_is_mappable(p->more_x, p->ldm) && bi_gpu_is_mappable(p->more_w, p->more_k)));
 }
 
-static size_t size_of_y(const struct bi_gpu_call *call)
+static size_t size_of_y(const struct bi_call *call)
 {
     return call->half_out & 1 ? 2 : 4;
 }
 
 /* Bytes by which rows of y are off 16. */
-static size_t off_line(const struct bi_gpu_call *call)
+static size_t off_line(const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const size_t size = size_of_y(call);
@@ -51,7 +51,7 @@ static size_t off_line(const struct bi_gpu_call *call)
 }
 
 /* Tiles of 128 x 128 go to memory in boxes. */
-static bool takes_boxes(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static bool takes_boxes(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const size_t size = size_of_y(call);
@@ -69,7 +69,7 @@ static int64_t count_tiles(const struct bi_gpu_tile *tile, const struct bi_linea
 
 /* Tiles of which a block makes one must all be on the chip at once. They always write y and make
  * no residual again. */
-static bool takes_once(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static bool takes_once(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const struct bi_gpu_tile *tile = &e->sm90->tile;
@@ -84,7 +84,7 @@ static bool takes_once(const struct bi_gpu_entry *e, const struct bi_gpu_call *c
 
 /* ---- how long: all tiles of a launch but those of a twin give the same bits ---- */
 
-static int64_t time_of_rounds(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static int64_t time_of_rounds(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const struct bi_gpu_tile *tile = &e->sm90->tile;
@@ -94,7 +94,7 @@ static int64_t time_of_rounds(const struct bi_gpu_entry *e, const struct bi_gpu_
 
 /* All blocks ask the cache at once, which gives `rate` bytes a nanosecond: less of rows that are
  * far apart, and with a short ring. */
-static int64_t time_at_once(const struct bi_gpu_entry *e, const struct bi_gpu_call *call)
+static int64_t time_at_once(const struct bi_gpu_entry *e, const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     const struct bi_gpu_tile *tile = &e->sm90->tile;

@@ -54,7 +54,7 @@ void bi_gpu_entry_grid(const struct bi_gpu_entry *e, const void *params,
         grid[0] = units;
 }
 
-const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_gpu_call *call,
+const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
                                          bool hopper)
 {
     const struct bi_gpu_entry *best = NULL;

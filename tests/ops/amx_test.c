@@ -118,7 +118,7 @@ static float *numbers(size_t n)
 
 static float *run_linear(const struct bi_cpu_kernels *k, struct bi_linear_params p, const float *w)
 {
-    const struct bi_cpu_entry *e = bi_cpu_find_entry(k, "linear");
+    const struct bi_cpu_entry *e = bi_cpu_find_entry(k, "linear", NULL);
     const size_t size = (e->scratch_size(&p, p.rows, 0) + 63) & ~(size_t)63;
     void *packed = malloc(k->pack_size(p.n, p.k)), *scratch = aligned_alloc(64, size);
     float *y = calloc((size_t)(p.rows * p.n), sizeof *y);

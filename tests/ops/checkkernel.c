@@ -315,7 +315,8 @@ static const char *label_of(const struct bi_cpu_kernels *k)
 /* Another table has this entry, and it is checked there. */
 static bool is_borrowed(const struct bi_cpu_kernels *k, const char *entry)
 {
-    return k->base && bi_cpu_find_entry(k, entry) == bi_cpu_find_entry(k->base(), entry);
+    return k->base &&
+           bi_cpu_find_entry(k, entry, NULL) == bi_cpu_find_entry(k->base(), entry, NULL);
 }
 
 /* Products of two bfloat16 terms lose about 2^-18, some times what float32 loses. */
@@ -448,7 +449,7 @@ static struct attempt run_once(struct ck *ck, const struct ck_case *c, int isa,
     void *packed = pack_weight(c, b, k);
     struct params p = bind(c, b, t.out, packed);
     set_gates(c, k, &p);
-    if (!run_tasks(ck, bi_cpu_find_entry(k, c->entry), b, &p, n_threads))
+    if (!run_tasks(ck, bi_cpu_find_entry(k, c->entry, NULL), b, &p, n_threads))
         fail(ck, c, isa, "scratch overrun");
     for (int i = 0; i < b->n_arrays; i++)
         if (c->arrays[i].role == CK_OUT &&
@@ -560,7 +561,7 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
 {
     enum { RUNS = 51 };
     const struct bi_cpu_kernels *k = ck->kernels[isa];
-    const struct bi_cpu_entry *e = bi_cpu_find_entry(k, c->entry);
+    const struct bi_cpu_entry *e = bi_cpu_find_entry(k, c->entry, NULL);
     float *base[CK_ARRAYS], *out[CK_ARRAYS];
     double took[RUNS], bytes = 0, until = seconds() + 1;
     int n = 0;
@@ -620,7 +621,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
             continue;
         }
         ck->of[i].cases++;
-        if (!bi_cpu_find_entry(ck->kernels[i], c->entry)) {
+        if (!bi_cpu_find_entry(ck->kernels[i], c->entry, NULL)) {
             fail(ck, c, i, "no such kernel");
             continue;
         }
@@ -645,7 +646,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     c->reference(p.bytes);
     for (int i = 0; i < ck->n_kernels; i++) {
         const struct bi_cpu_kernels *k = ck->kernels[i];
-        const struct bi_cpu_entry *e = bi_cpu_find_entry(k, c->entry);
+        const struct bi_cpu_entry *e = bi_cpu_find_entry(k, c->entry, NULL);
         const struct batch none = {.counts = {.n_tokens = 1}};
         void *packed = NULL;
         if (!e) {

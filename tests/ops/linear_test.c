@@ -264,7 +264,7 @@ int main(void)
 {
     TEST(description_names_the_machine);
     for (int i = 0; (kernels = bi_cpu_kernels_usable(i)); i++) {
-        entry = bi_cpu_find_entry(kernels, "linear");
+        entry = bi_cpu_find_entry(kernels, "linear", NULL);
         TEST(equals_the_chain);
         TEST(equals_the_chain_of_half_precision);
         TEST(rows_do_not_meet);

@@ -1,0 +1,14 @@
+/* call.h - a launch as rows of kernels see it: what decides which entry it becomes, on the CPU
+ * (cpu/cpu.h) and on GPUs (gpu_entries.h). Plain C11 that C++ reads, too. */
+#ifndef BI_KERNELS_CALL_H
+#define BI_KERNELS_CALL_H
+
+#include <stdint.h>
+
+struct bi_call {
+    const void *params;         /* struct bi_<params>_params; pointers are device addresses */
+    uint32_t half_in, half_out; /* bit k is set where input k, output k is float16 */
+    int32_t units;              /* multiprocessors of the device; 0 = the CPU */
+};
+
+#endif
