@@ -13,12 +13,21 @@ int64_t bi_bucket(int64_t n)
     return (n + step - 1) / step * step;
 }
 
+static bool takes(const void *device, const struct bi_launch *launch)
+{
+    const struct bioinfer_model *model = device;
+    return model->ops->takes(model->device, launch);
+}
+
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err)
 {
     const bool half = model->half && !recipe->wide;
-    const struct bi_target target = {model->caps.traits | (half ? BI_TARGET_MATRIX : 0),
-                                     half ? BI_F16 : BI_F32};
+    const struct bi_target target = {.traits = model->caps.traits | (half ? BI_TARGET_MATRIX : 0),
+                                     .operands = half ? BI_F16 : BI_F32,
+                                     .gate_block = model->caps.gate_block,
+                                     .takes = model->ops->takes ? takes : NULL,
+                                     .device = model};
     struct bi_graph *g = NULL;
     int st = bi_graph_new(&g, model->base.env, err);
     *out = NULL;

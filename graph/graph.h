@@ -134,9 +134,9 @@ bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, 
 bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n);
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
 
-/* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop and changed in it by ops that write in place (PUT_ROWS) are
- * carried from one trip to the next and to what follows; all others live for one trip. Loops do
- * not nest. */
+/* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop
+ * and changed in it by ops that write in place (PUT_ROWS) are carried from one trip to the next and
+ * to what follows; all others live for one trip. Loops do not nest. */
 void bi_loop_begin(struct bi_graph *g);
 void bi_loop_end(struct bi_graph *g);
 /* Nodes added from here on run behind all before them, however they are fused: what those leave
@@ -179,21 +179,24 @@ void bi_graph_count_uses(struct bi_graph *g);
 void bi_graph_index(struct bi_graph *g);
 /* Marks a node as dead: it reads nothing any more. */
 void bi_graph_kill(struct bi_graph *g, size_t node);
-/* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide or exact if that was. */
+/* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide or exact if that
+ * was. */
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
 /* x is not made float16, so a graph that ends here and one that begins here give its bits. */
 void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x);
-/* Where the graph is lowered, products of x [T, K] take x and their weights in two terms of float16 each,
- * at the cost of three products (kernels/halves.h). */
+/* Where the graph is lowered, products of x [T, K] take x and their weights in two terms of float16
+ * each, at the cost of three products (kernels/halves.h). */
 void bi_graph_exact(struct bi_graph *g, bi_value_id x);
 /* The weight that stacks n weights, two or three, along dimension 0. */
 bi_value_id bi_weight_stack(struct bi_graph *g, const bi_value_id *part, int n);
 /* Part i of a weight that stacks several of one height. */
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
- * precision, residual stream, norms' inputs and outputs of the graph in float32. The rules of
- * BI_RULE_LOWER come before it. */
-int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err);
+ * precision, residual stream, norms' inputs and outputs of the graph in float32. A node for which
+ * the target, NULL = any, has no kernel then stays in float32. The rules of BI_RULE_LOWER come
+ * before it. */
+struct bi_target;
+int bi_graph_lower(struct bi_graph *g, const struct bi_target *target, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
 /* Restores execution order (inputs before users) after insertions; stable. */

@@ -5,10 +5,12 @@
  * float32. A norm that is both (post-norm layers) was written twice by the rule norm_split. Between
  * convolutions a value meets one residual sum at most before an activation makes it an operand;
  * there it is float16, too, as its traffic is what costs. Each op says which of its values its
- * kernels can read and write so (struct bi_half of ops/op.h). */
+ * kernels can read and write so (struct bi_half of ops/op.h); a node for whose types and sizes the
+ * target has no kernel all the same stays in float32. */
 #include "graph.h"
 
 #include "../ops/op.h"
+#include "rules.h"
 
 /* Clears a mark; true when it was set. */
 static bool clear(bool *half, bi_value_id id)
@@ -53,9 +55,47 @@ static bool restrict_node(const struct bi_graph *g, bool *half, const struct bi_
     return changed;
 }
 
-int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
+/* Takes back marks until every node can live with its own. */
+static void restrict_all(const struct bi_graph *g, bool *half)
 {
-    bool *half, changed = true;
+    for (bool changed = true; changed;) { /* marks are only taken back, so this ends */
+        changed = false;
+        for (size_t i = 0; i < g->n_nodes; i++)
+            changed |= restrict_node(g, half, &g->nodes[i]);
+    }
+}
+
+/* Makes types of marks. */
+static int set_types(struct bi_graph *g, const bool *half, struct bioinfer_error *err)
+{
+    int st = 0;
+    for (size_t i = 0; !st && i < g->n_nodes; i++) {
+        struct bi_node *n = &g->nodes[i];
+        n->attr.half = 0;
+        for (int k = 0; k < bi_op_n_out(n->op); k++)
+            n->attr.half |= (uint32_t)half[n->out[k]] << k;
+        st = bi_ops[n->op]->infer(g, n, err);
+    }
+    return st;
+}
+
+/* Takes back all marks of node n where the target has no kernel for it; true when there were. */
+static bool refuse_node(const struct bi_graph *g, const struct bi_target *target, bool *half,
+                        const struct bi_node *n)
+{
+    bool refused = false;
+    if (bi_target_takes(target, g, n))
+        return false;
+    for (int k = 0; k < BI_NODE_IN; k++)
+        refused |= clear(half, n->in[k]);
+    for (int k = 0; k < BI_NODE_OUT; k++)
+        refused |= clear(half, n->out[k]);
+    return refused;
+}
+
+int bi_graph_lower(struct bi_graph *g, const struct bi_target *target, struct bioinfer_error *err)
+{
+    bool *half, refused = true;
     int st = 0;
     if (!(half = bi_calloc(g->arena.env, g->n_values + 1, sizeof *half)))
         return bi_fail(err, BIOINFER_NOMEM, "graph: precision");
@@ -65,17 +105,12 @@ int bi_graph_lower(struct bi_graph *g, struct bioinfer_error *err)
                                        !g->values[g->nodes[i].out[k]].wide;
     for (size_t i = 0; i < g->n_outputs; i++)
         half[g->outputs[i].value] = false;
-    while (changed) { /* marks are only taken back, so this ends */
-        changed = false;
-        for (size_t i = 0; i < g->n_nodes; i++)
-            changed |= restrict_node(g, half, &g->nodes[i]);
-    }
-    for (size_t i = 0; !st && i < g->n_nodes; i++) {
-        struct bi_node *n = &g->nodes[i];
-        n->attr.half = 0;
-        for (int k = 0; k < bi_op_n_out(n->op); k++)
-            n->attr.half |= (uint32_t)half[n->out[k]] << k;
-        st = bi_ops[n->op]->infer(g, n, err);
+    while (!st && refused) {
+        restrict_all(g, half);
+        st = set_types(g, half, err);
+        refused = false;
+        for (size_t i = 0; !st && i < g->n_nodes; i++)
+            refused |= refuse_node(g, target, half, &g->nodes[i]);
     }
     bi_free(g->arena.env, half);
     return st ? st : bi_graph_verify(g, err);

@@ -142,9 +142,25 @@ static bi_value_id rewrite(const struct bi_rule *rule, struct bi_match *m)
     return rule->rewrite(m);
 }
 
-/* Tries rule r on node i; true when it fired. Errors stay in the graph. */
-static bool try_rule(struct bi_graph *g, size_t r, size_t i, struct bi_rule_trace *trace)
+void bi_match_replace(struct bi_match *m, bi_value_id from, bi_value_id to)
 {
+    if (from == BI_NONE || to == BI_NONE)
+        return; /* the graph has an error */
+    if (m->n_replaced == BI_MATCH_REPLACED) {
+        bi_graph_fail(m->g, BIOINFER_INTERNAL, "a rule replaces more than %d values",
+                      BI_MATCH_REPLACED);
+        return;
+    }
+    m->replaced[m->n_replaced].from = from;
+    m->replaced[m->n_replaced++].to = to;
+}
+
+/* Tries rule r on node i; true when it fired. Where the target has no kernel for what it makes,
+ * that is taken back. Errors stay in the graph. */
+static bool try_rule(struct bi_graph *g, const struct bi_target *target, size_t r, size_t i,
+                     struct bi_rule_trace *trace)
+{
+    const size_t n_nodes = g->n_nodes;
     const enum bi_op_kind op = g->nodes[i].op;
     struct bi_match m;
     bi_value_id from, to;
@@ -157,8 +173,10 @@ static bool try_rule(struct bi_graph *g, size_t r, size_t i, struct bi_rule_trac
         return false;
     from = g->nodes[i].out[0];
     to = rewrite(rules[r], &m);
-    if (g->status)
+    if (g->status || !bi_target_takes_new(target, g, n_nodes))
         return false;
+    for (int k = 0; k < m.n_replaced; k++)
+        bi_graph_replace(g, m.replaced[k].from, m.replaced[k].to);
     bi_graph_replace(g, from, to);
     bi_graph_kill(g, i);
     if (trace) {
@@ -170,7 +188,8 @@ static bool try_rule(struct bi_graph *g, size_t r, size_t i, struct bi_rule_trac
 }
 
 /* Tries the patterns on every node that is there now, first node first; returns firings. */
-static int run_patterns(struct bi_graph *g, const bool *off, struct bi_rule_trace *trace)
+static int run_patterns(struct bi_graph *g, const struct bi_target *target, const bool *off,
+                        struct bi_rule_trace *trace)
 {
     const size_t n_nodes = g->n_nodes; /* new nodes wait for the next round */
     int fired = 0;
@@ -178,7 +197,7 @@ static int run_patterns(struct bi_graph *g, const bool *off, struct bi_rule_trac
         if (g->nodes[i].dead || !g->values[g->nodes[i].out[0]].n_uses)
             continue;
         for (size_t r = 0; r < BI_COUNT(rules) && !g->status; r++)
-            if (!off[r] && rules[r]->pattern && try_rule(g, r, i, trace)) {
+            if (!off[r] && rules[r]->pattern && try_rule(g, target, r, i, trace)) {
                 fired++;
                 break;
             }
@@ -208,7 +227,7 @@ int bi_rules_phase(struct bi_graph *g, enum bi_rule_phase phase, const struct bi
         return st;
     while (!st && fired) {
         bi_graph_index(g);
-        fired = run_patterns(g, off, trace);
+        fired = run_patterns(g, target, off, trace);
         st = settle(g, err);
     }
     for (size_t r = 0; !st && r < BI_COUNT(rules); r++) {
@@ -230,7 +249,7 @@ int bi_rules_apply(struct bi_graph *g, const struct bi_target *target, const cha
     if (st || !target || target->operands != BI_F16)
         return st;
     if ((st = bi_rules_phase(g, BI_RULE_LOWER, target, skip, trace, err)) ||
-        (st = bi_graph_lower(g, err)))
+        (st = bi_graph_lower(g, target, err)))
         return st;
     return bi_rules_phase(g, BI_RULE_TARGET, target, skip, trace, err);
 }

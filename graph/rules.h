@@ -20,11 +20,24 @@ enum bi_target_trait {
     BI_TARGET_MATRIX = 16  /* matrix units take operands of type bi_target.operands */
 };
 
+struct bi_launch;
+
 /* The device that a graph is rewritten for, as far as rules ask. */
 struct bi_target {
     uint32_t traits;        /* bits of enum bi_target_trait */
     enum bi_dtype operands; /* type of what products read: float16 where the graph is lowered */
+    int32_t gate_block;     /* rows of a block of gates (kernels/linear.h); 0 = stacked */
+    /* Has the device a kernel for a launch, whose addresses are made up but aligned as the real
+     * ones? NULL = for all of them. */
+    bool (*takes)(const void *device, const struct bi_launch *launch);
+    const void *device;
 };
+
+/* Has the target, NULL = any, a kernel for a node of the graph, as its values are typed now? */
+bool bi_target_takes(const struct bi_target *target, const struct bi_graph *g,
+                     const struct bi_node *node);
+/* The same of all live nodes from number `first` on; if one has none, all of them are killed. */
+bool bi_target_takes_new(const struct bi_target *target, struct bi_graph *g, size_t first);
 
 enum { BI_RULE_MAX = 64 };
 

@@ -221,10 +221,8 @@ static bi_value_id to_stacked(struct bi_match *m)
         cut[i] = columns(g, all, first, width[i]);
         first += width[i];
     }
-    if (g->status)
-        return BI_NONE;
     for (int i = 0; i < 3; i++)
-        bi_graph_replace(g, part[i], cut[i]);
+        bi_match_replace(m, part[i], cut[i]);
     return NEW(g, root.op, &root.attr, cut[0], cut[1], cut[2], root.in[3], root.in[4], root.in[5]);
 }
 

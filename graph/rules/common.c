@@ -233,7 +233,7 @@ static bi_value_id to_add_layernorm(struct bi_match *m)
                                   bi_match_value(m, "bias"));
     if (fused == BI_NONE)
         return BI_NONE;
-    bi_graph_replace(m->g, sum, fused);
+    bi_match_replace(m, sum, fused);
     return m->g->nodes[m->g->n_nodes - 1].out[1];
 }
 

@@ -118,8 +118,10 @@ static bool read_by_products(const struct bi_graph *g, bi_value_id x)
     return n > 0 && n == g->values[x].n_uses;
 }
 
-static void overlap_windows(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+static void overlap_windows(struct bi_graph *g, const struct bi_target *target, size_t i)
 {
+    const enum bi_dtype dtype = target->operands;
+    const size_t n_nodes = g->n_nodes;
     const struct bi_node n = g->nodes[i];
     const uint32_t half = dtype == BI_F16;
     const struct bi_attr one = {.taps = 1, .pad = n.attr.pad, .half = half};
@@ -132,7 +134,8 @@ static void overlap_windows(struct bi_graph *g, size_t i, enum bi_dtype dtype)
     all.n = (int32_t)g->values[n.out[0]].shape[0];
     g->phase = n.phase;
     rows = bi_node_add(g, BI_OP_EMBEDDING_WINDOWS, n.in, 2, &one);
-    if (rows != BI_NONE && bi_node_add(g, BI_OP_WINDOWS, &rows, 1, &all) != BI_NONE)
+    if (rows != BI_NONE && bi_node_add(g, BI_OP_WINDOWS, &rows, 1, &all) != BI_NONE &&
+        bi_target_takes_new(target, g, n_nodes))
         replace(g, i, 0);
 }
 
@@ -146,8 +149,10 @@ static bool is_twin(const struct bi_graph *g, const struct bi_node *y, enum bi_d
            g->values[y->in[1]].shape[0] <= TWIN_COLUMNS;
 }
 
-static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+static void follow_norm(struct bi_graph *g, const struct bi_target *target, size_t i)
 {
+    const enum bi_dtype dtype = target->operands;
+    const size_t n_nodes = g->n_nodes;
     const struct bi_node n = g->nodes[i];
     struct bi_attr a = {.act = n.attr.act, .half = dtype == BI_F16 ? 3 : 0};
     const struct bi_node *y;
@@ -158,7 +163,8 @@ static void follow_norm(struct bi_graph *g, size_t i, enum bi_dtype dtype)
     g->phase = y->phase;
     if (bi_node_add(g, BI_OP_LINEAR_NORM,
                     (const bi_value_id[]){y->in[0], y->in[1], y->in[2], n.in[1], n.in[2]}, 5,
-                    &a) == BI_NONE)
+                    &a) == BI_NONE ||
+        !bi_target_takes_new(target, g, n_nodes))
         return;
     replace(g, i, 1);
     replace(g, (size_t)g->values[n.in[0]].node, 0);
@@ -185,8 +191,10 @@ static const struct bi_node *made_again(const struct bi_graph *g, bi_value_id r,
     return n;
 }
 
-static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
+static void follow_pool(struct bi_graph *g, const struct bi_target *target, size_t i)
 {
+    const enum bi_dtype dtype = target->operands;
+    const size_t n_nodes = g->n_nodes;
     const struct bi_node pool = g->nodes[i], *logits, *diff, *y;
     const struct bi_attr pairs = {.half = dtype == BI_F16 ? 3 : 0};
     struct bi_attr a = {.half = g->values[pool.out[0]].dtype == BI_F16};
@@ -223,7 +231,8 @@ static void follow_pool(struct bi_graph *g, size_t i, enum bi_dtype dtype)
     if (odd != BI_NONE &&
         bi_node_add(g, BI_OP_LINEAR_POOL,
                     (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift}, 5,
-                    &a) != BI_NONE)
+                    &a) != BI_NONE &&
+        bi_target_takes_new(target, g, n_nodes))
         replace(g, end, 0);
 }
 
@@ -231,10 +240,12 @@ static void convolution_tails(struct bi_graph *g, const struct bi_target *target
 {
     const size_t n_nodes = g->n_nodes;
     for (size_t i = 0; i < n_nodes && !g->status; i++) {
-        const size_t before = g->n_nodes;
-        overlap_windows(g, i, target->operands);
-        follow_norm(g, i, target->operands);
-        follow_pool(g, i, target->operands);
+        size_t before = g->n_nodes;
+        overlap_windows(g, target, i);
+        follow_norm(g, target, i);
+        follow_pool(g, target, i);
+        while (before < g->n_nodes && g->nodes[before].dead)
+            before++;
         *fired += g->n_nodes > before;
     }
 }

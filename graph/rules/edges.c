@@ -77,7 +77,7 @@ static bi_value_id to_neighbor_sum_linear(struct bi_match *m)
     if (s == BI_NONE)
         return BI_NONE;
     weight = g->nodes[g->n_nodes - 1].out[1];
-    bi_graph_replace(g, sum->out[1], weight);
+    bi_match_replace(m, sum->out[1], weight);
     s = NEW(g, BI_OP_LINEAR, NULL, s, linear->in[1]);
     return NEW(g, BI_OP_ROW_BIAS, NULL, s, linear->in[2], weight);
 }
@@ -113,7 +113,7 @@ static bi_value_id to_edge_message(struct bi_match *m)
     in[12] = m->root->in[1];
     fused = bi_node_add(m->g, BI_OP_EDGE_MESSAGE, in, 13, &a);
     if (fused != BI_NONE)
-        bi_graph_replace(m->g, m->root->out[1], m->g->nodes[m->g->n_nodes - 1].out[1]);
+        bi_match_replace(m, m->root->out[1], m->g->nodes[m->g->n_nodes - 1].out[1]);
     return fused;
 }
 

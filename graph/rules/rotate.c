@@ -66,9 +66,42 @@ static struct bi_node *norm_of(const struct bi_graph *g, const struct bi_node *a
     return n;
 }
 
-/* Gives q and k, which attention reads, by ropes of their own. */
-static void add_ropes(struct bi_graph *g, const struct bi_node *attention, bi_value_id rotated[2])
+/* Makes node n what `to` is, where the target has a kernel for that. */
+static bool become(struct bi_graph *g, const struct bi_target *target, struct bi_node *n,
+                   const struct bi_node *to)
 {
+    const bool takes = bi_target_takes(target, g, to);
+    if (takes)
+        *n = *to;
+    return takes;
+}
+
+static bool rotate_norm(struct bi_graph *g, const struct bi_target *target, struct bi_node *norm,
+                        const struct bi_node *attention)
+{
+    struct bi_node n = *norm;
+    n.in[3] = attention->in[4];
+    n.in[4] = attention->in[3];
+    n.attr.head_dim = attention->attr.head_dim;
+    return become(g, target, norm, &n);
+}
+
+static bool rotate_linear(struct bi_graph *g, const struct bi_target *target,
+                          struct bi_node *linear, const struct bi_node *attention)
+{
+    struct bi_node n = *linear;
+    n.in[4] = attention->in[4];
+    n.in[5] = attention->in[3];
+    n.attr.n = 2 * attention->attr.n_heads * attention->attr.head_dim;
+    n.attr.head_dim = attention->attr.head_dim;
+    return become(g, target, linear, &n);
+}
+
+/* Gives q and k, which attention reads, by ropes of their own; false where the target has none. */
+static bool add_ropes(struct bi_graph *g, const struct bi_target *target,
+                      const struct bi_node *attention, bi_value_id rotated[2])
+{
+    const size_t n_nodes = g->n_nodes;
     const struct bi_attr rope = {.n_heads = attention->attr.n_heads,
                                  .head_dim = attention->attr.head_dim,
                                  .half = attention->attr.half};
@@ -76,6 +109,7 @@ static void add_ropes(struct bi_graph *g, const struct bi_node *attention, bi_va
     for (int k = 0; k < 2; k++)
         rotated[k] = NEW(g, BI_OP_ROPE, &rope, attention->in[k], attention->in[4],
                          attention->in[3]);
+    return bi_target_takes_new(target, g, n_nodes);
 }
 
 /* All attention over the pair that `a` reads takes the rotated one, and no table. */
@@ -106,18 +140,13 @@ static void rotate_early(struct bi_graph *g, const struct bi_target *target, int
             (d != 16 && d != 32 && d != 64 && d != 128) || !read_by_attention_only(g, &a))
             continue;
         if ((norm = norm_of(g, &a))) {
-            norm->in[3] = a.in[4];
-            norm->in[4] = a.in[3];
-            norm->attr.head_dim = d;
+            if (!rotate_norm(g, target, norm, &a))
+                continue;
         } else if (!(target->traits & BI_TARGET_ROTATES)) {
             continue;
-        } else if ((linear = linear_of(g, &a))) {
-            linear->in[4] = a.in[4];
-            linear->in[5] = a.in[3];
-            linear->attr.n = 2 * a.attr.n_heads * d;
-            linear->attr.head_dim = d;
-        } else {
-            add_ropes(g, &a, rotated);
+        } else if (!(linear = linear_of(g, &a)) || !rotate_linear(g, target, linear, &a)) {
+            if (!add_ropes(g, target, &a, rotated))
+                continue;
         }
         if (g->status)
             return;

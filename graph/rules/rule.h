@@ -3,7 +3,8 @@
  * A pattern is constant data: an op with patterns for its inputs, or a name that captures a value.
  * The matcher (graph/rules.c) alone knows that an inner value needs a single use, else it would be
  * computed twice, that ADD commutes, and that one name captures one value. A rewrite builds the new
- * nodes and gives the value that takes the place of the root's first output. A pass rewrites what a
+ * nodes and gives the value that takes the place of the root's first output; it is taken back where
+ * the target has no kernel for a node that it made. A pass rewrites what a
  * pattern cannot say. No rule knows a device: a row says which traits of a target it needs. */
 #ifndef BI_RULE_H
 #define BI_RULE_H
@@ -36,7 +37,7 @@ struct bi_pattern {
                                .in = {__VA_ARGS__}}
 /* clang-format on */
 
-enum { BI_MATCH_VALUES = 16, BI_MATCH_NODES = 8 };
+enum { BI_MATCH_VALUES = 16, BI_MATCH_NODES = 8, BI_MATCH_REPLACED = 4 };
 
 struct bi_match {
     struct bi_graph *g;
@@ -49,7 +50,10 @@ struct bi_match {
         const char *as;
         const struct bi_node *node;
     } nodes[BI_MATCH_NODES];
-    int n_values, n_nodes;
+    struct {
+        bi_value_id from, to;
+    } replaced[BI_MATCH_REPLACED];
+    int n_values, n_nodes, n_replaced;
 };
 
 /* The captured value; BI_NONE = it is left out. A name that the pattern does not have fails the
@@ -57,6 +61,9 @@ struct bi_match {
 bi_value_id bi_match_value(const struct bi_match *m, const char *as);
 /* The captured node, which stays as it was matched while a rewrite adds others. */
 const struct bi_node *bi_match_node(const struct bi_match *m, const char *as);
+/* Says in a rewrite that `to` also takes the place of `from`, another value than the root's first
+ * output; it does when the rule fires. */
+void bi_match_replace(struct bi_match *m, bi_value_id from, bi_value_id to);
 
 struct bi_rule {
     const char *name;

@@ -99,7 +99,8 @@ static void plan(const struct bi_model *model, bool half)
                                                 .n_atoms = 9,
                                                 .n_bonds = 16,
                                                 .degree = 4};
-    const struct bi_target target = {half ? BI_TARGET_MATRIX : 0, half ? BI_F16 : BI_F32};
+    const struct bi_target target = {.traits = half ? BI_TARGET_MATRIX : 0,
+                                     .operands = half ? BI_F16 : BI_F32};
     struct bi_memory_plan memory = {0};
     struct bi_rule_trace trace = {{0}, NULL};
     struct bioinfer_error err = {0};

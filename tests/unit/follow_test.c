@@ -67,15 +67,16 @@ static int n_again(const struct bi_graph *g)
 
 static int lower(struct bi_graph *g)
 {
-    const struct bi_target target = {BI_TARGET_MATRIX, BI_F16};
+    const struct bi_target target = {.traits = BI_TARGET_MATRIX, .operands = BI_F16};
     const int st = bi_rules_phase(g, BI_RULE_LOWER, &target, NULL, NULL, NULL);
-    return st ? st : bi_graph_lower(g, NULL);
+    return st ? st : bi_graph_lower(g, NULL, NULL);
 }
 
 /* Lets products do what follows them, on a device whose operands are of this type. */
 static int follow_on(struct bi_graph *g, enum bi_dtype operands)
 {
-    const struct bi_target target = {BI_TARGET_MATRIX | BI_TARGET_FOLLOWS, operands};
+    const struct bi_target target = {.traits = BI_TARGET_MATRIX | BI_TARGET_FOLLOWS,
+                                     .operands = operands};
     return bi_rules_phase(g, BI_RULE_TARGET, &target, NULL, NULL, NULL);
 }
 

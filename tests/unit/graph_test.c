@@ -1083,7 +1083,7 @@ static void random_graphs(void)
 /* A gated feed-forward layer whose operands are exact, or not. */
 static void lowers_exact(void)
 {
-    static const struct bi_target matrix = {BI_TARGET_MATRIX, BI_F16};
+    static const struct bi_target matrix = {.traits = BI_TARGET_MATRIX, .operands = BI_F16};
     for (int exact = 0; exact < 2; exact++) {
         struct bi_rule_trace trace = {{0}, NULL};
         struct fix f;
@@ -1123,7 +1123,7 @@ static void lowers_exact(void)
  * left out, which keeps the product's operand in float32. */
 static void splits_norms(void)
 {
-    static const struct bi_target matrix = {BI_TARGET_MATRIX, BI_F16};
+    static const struct bi_target matrix = {.traits = BI_TARGET_MATRIX, .operands = BI_F16};
     for (int skip = 0; skip < 2; skip++) {
         struct bi_rule_trace trace = {{0}, NULL};
         struct fix f;

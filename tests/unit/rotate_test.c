@@ -39,7 +39,8 @@ static void g_normed(struct fix *f)
 /* Rotates early, on a device whose linear rotates, too, or whose norm alone does. */
 static int rotate_on(struct bi_graph *g, enum bi_dtype operands, bool linear)
 {
-    const struct bi_target target = {BI_TARGET_MATRIX | (linear ? BI_TARGET_ROTATES : 0), operands};
+    const struct bi_target target = {.traits = BI_TARGET_MATRIX | (linear ? BI_TARGET_ROTATES : 0),
+                                     .operands = operands};
     return bi_rules_phase(g, BI_RULE_TARGET, &target, NULL, NULL, NULL);
 }
 
