@@ -3,7 +3,6 @@
 #define BI_OPS_SHARED_H
 
 #include "op.h"
-#include "../kernels/edges.h"
 #include "../kernels/linear.h"
 
 /* Names of activations, by enum bi_act (linear.c) and by enum bi_norm_act (norm_act.c). */
@@ -41,19 +40,6 @@ int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i,
 int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads);
 /* Output `slot` of the node that makes `id`. */
 bi_value_id bi_other_output(const struct bi_graph *g, bi_value_id id, int slot);
-
-/* edge_sum.c: the checks and the parameters of inputs 0 to 9; z of an edge, false: there is
- * none. */
-int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
-                    struct bioinfer_error *err);
-struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
-                                      const struct bi_bind *b);
-bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
-double bi_ref_gelu(double x);
-/* atom_features.c: y [16], the Gaussians of the distance of two points. */
-void bi_ref_gaussians(const float *a, const float *b, float *y);
-/* neighbor_sum.c: the mask of an edge, 0 when there is none. */
-double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
 
 /* Inputs of bi_node_add() and how many they are. */
 #define BI_IN(...)                                                                                 \

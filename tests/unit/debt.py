@@ -16,6 +16,7 @@ op-name          Outside ops/, the graph's rules, models/ and kernels/gpu/, whic
                  ops' kernels, no BI_OP_X but COPY, ADD, FILL, COUNT.
 op-string        There, too, no string literal equals the name of an op, an entry or its module.
                  The command, readers and writers do not know ops: their words are those of users.
+family-op        An op of one family (FAMILY of ops.inc) stands in models/<family>/ops, not in ops/.
 family-name      Names of families, in code and in comments, are in models/ alone. Words of file
                  formats are allowed (FORMAT_WORDS).
 exec-call        engine/runner.c alone calls bi_exec_...(), beside the executor itself.
@@ -133,6 +134,11 @@ def op_string(source, tree):
     names = tree.op_names
     return [(line, text) for kind, text, line in source.tokens
             if kind == 'string' and text[1:-1] in names]
+
+
+def family_op(source, tree):
+    stem = re.match(r'ops/(\w+)\.c$', source.path)
+    return [(1, stem[1])] if stem and stem[1] in tree.family_ops else []
 
 
 def family_name(source, tree):
@@ -299,7 +305,8 @@ def comment_opening(source, tree):
 
 
 RULES = {
-    'op-name': op_name, 'op-string': op_string, 'family-name': family_name, 'exec-call': exec_call,
+    'op-name': op_name, 'op-string': op_string, 'family-op': family_op,
+    'family-name': family_name, 'exec-call': exec_call,
     'file-lines': file_lines, 'function-lines': function_lines, 'line-columns': line_columns,
     'comment-opening': comment_opening,
 }
@@ -309,6 +316,8 @@ class Tree(list):
     def __init__(self, root):
         super().__init__(read_tree(root))
         self.op_names = names_of_ops(self)
+        self.family_ops = {stem for source in self if source.path == 'ops/ops.inc'
+                           for stem in re.findall(r'^FAMILY\(\w+, (\w+),', source.text, re.M)}
 
 
 def places(root):
@@ -387,7 +396,8 @@ def lower(root):
 # Small made-up files: path -> text that keeps every rule.
 GOOD = {
     'ops/ops.inc': 'CORE(ADD, add, 2, 1, add, int a,\n    int b)\n'
-                   'FUSED(GELU, gelu, 1, 1, unary)\nCORE(VIEW, view, 1, 1, none, int x)\n',
+                   'FUSED(GELU, gelu, 1, 1, unary)\nCORE(VIEW, view, 1, 1, none, int x)\n'
+                   'FAMILY(NEAR, near, 1, 1, near, int x)\n',
     'ops/gelu.c': 'int kind = BI_OP_GELU;\nconst char *name = "gelu";\n',
     'kernels/gpu/unary.h': '#define LIST(E) \\\n    E(unary_f16, tiles, unary, 256, 0, unary)\n',
     'engine/a.c': '/* Makes y of x; BI_OP_GELU in a comment is no use of it. */\n'
@@ -395,6 +405,7 @@ GOOD = {
     'engine/runner.c': 'int g(void)\n{\n    return bi_exec_begin(1);\n}\n',
     'engine/exec.c': 'int bi_exec_begin(int n)\n{\n    return n;\n}\n',
     'writers/w.c': 'const char *format = "esm-pt", *other = "gelu";\n',
+    'models/esm2/ops/near.c': 'int kind = BI_OP_NEAR;\n',
     'models/esm2.c': '/* ESM-2. */\nint kind = BI_OP_GELU;\n',
     'tests/t.c': 'int kind = BI_OP_GELU; /* ESM-2 */\n',
     'tools/t.py': '"""Says what it does."""\nx = "# Of"\n',
@@ -409,6 +420,7 @@ BAD = [
     ('op-name', 'graph/lower.c', 'int kind = BI_OP_MATMUL + BI_OP_GELU + BI_OP_ADD;\n', 2),
     ('op-string', 'engine/b.c', 'const char *x = "gelu", *y = "unary", *z = "gelus";\n', 2),
     ('op-string', 'kernels/b.cu', 'const char *x = "unary_f16", *y = "tiles";\n', 2),
+    ('family-op', 'ops/near.c', 'int kind = BI_OP_NEAR;\n', 1),
     ('family-name', 'engine/b.c', '/* As ESM-2\n * and ProtT5 do. */\n', 2),
     ('family-name', 'ops/b.c', 'int esm2_heads;\nconst char *s = "LigandMPNN";\n', 2),
     ('family-name', 'engine/c.c', 'const char *s = "fair-esm";\n', 1),

@@ -6,6 +6,7 @@
 
 TEST is the name of a function below; exit 0 when it holds, 77 when a tool is missing.
 """
+import glob
 import os
 import re
 import shutil
@@ -110,13 +111,14 @@ def arrows():
             problems.append('%s/: a folder without a line in the table' % folder)
     for path, text in sources(*ARROWS):
         folder = path.split('/')[0]
+        family_op = re.match(r'models/\w+/ops/', path)  # as ops/, beside its family
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
             target = resolve(path, name)
             if not target:
                 problems.append('%s: "%s" is not in the tree' % (path, name))
                 continue
             to = target.split('/')[0]
-            if to == folder:
+            if to == folder or (family_op and to in {'ops'} | ARROWS['ops']):
                 continue
             if to not in ARROWS[folder]:
                 problems.append('%s includes %s: %s may include %s' %
@@ -143,9 +145,15 @@ def text_of(*parts):
         return file.read()
 
 
+def op_path(stem):
+    """Where the file of an op is: in ops/, or with the family that alone has a use for it."""
+    own = glob.glob(os.path.join(ROOT, 'models', '*', 'ops', stem + '.c'))
+    return os.path.relpath(own[0], ROOT) if own else os.path.join('ops', stem + '.c')
+
+
 def entry_of(stem):
     """Name of the kernel that an op launches; its file may hand over to another op's."""
-    text = text_of('ops', stem + '.c')
+    text = text_of(op_path(stem))
     match = re.search(r'BI_LAUNCH\(launch, "(\w+)", struct (\w+)', text)
     if match:
         return match.group(1), match.group(2)
@@ -157,36 +165,45 @@ def entry_of(stem):
     return entry_of(match.group(1)) if match else (None, None)
 
 
+def family_ops():
+    """Path and text of the ops of families."""
+    return [(path, text) for path, text in sources('models', suffixes=('.c',))
+            if re.match(r'models/\w+/ops/', path)]
+
+
 def op_files():
     """Every op has its file, its parameters, a kernel, a reference and a case."""
     problems = []
     stems = set()
-    for _, name, stem, _, _, kernel, _ in ops_list():
+    for kind, name, stem, _, _, kernel, _ in ops_list():
         stems.add(stem)
         if name != stem.upper():
             problems.append('ops.inc: %s is not the upper case of %s' % (name, stem))
-        if not os.path.exists(os.path.join(ROOT, 'ops', stem + '.c')):
-            problems.append('ops/%s.c is missing' % stem)
+        path = op_path(stem)
+        if not os.path.exists(os.path.join(ROOT, path)):
+            problems.append('%s is missing' % path)
             continue
-        text = text_of('ops', stem + '.c')
+        if kind == 'core' and not path.startswith('ops/'):
+            problems.append('ops.inc: %s is core, and its file is %s' % (name, path))
+        text = text_of(path)
         if 'const struct bi_op bi_op_%s = {' % stem not in text or '.name = "%s"' % stem not in text:
-            problems.append('ops/%s.c does not end in bi_op_%s named "%s"' % (stem, stem, stem))
+            problems.append('%s does not end in bi_op_%s named "%s"' % (path, stem, stem))
         entry, params = entry_of(stem)
         if kernel != (entry or 'none'):
-            problems.append('ops/%s.c launches %s, ops.inc says %s' % (stem, entry, kernel))
+            problems.append('%s launches %s, ops.inc says %s' % (path, entry, kernel))
         elif kernel == 'none':
             if '.view = BI_VIEW_' not in text:
-                problems.append('ops/%s.c: a view launches nothing' % stem)
+                problems.append('%s: a view launches nothing' % path)
         else:
-            headers = [path for path, body in sources('kernels', suffixes=('.h',))
+            headers = [header for header, body in sources('kernels', suffixes=('.h',))
                        if re.search(r'^struct %s \{' % params, body, re.M)]
             if len(headers) != 1:
                 problems.append('struct %s is in %s' % (params, headers))
             if '.reference = ' not in text:
-                problems.append('ops/%s.c: no reference' % stem)
+                problems.append('%s: no reference' % path)
         if not os.path.exists(os.path.join(ROOT, 'tests', 'ops', stem + '.c')):
             problems.append('tests/ops/%s.c is missing' % stem)
-    for path, text in sources('ops', suffixes=('.c',)):
+    for path, text in sources('ops', suffixes=('.c',)) + family_ops():
         stem = os.path.basename(path)[:-2]
         # align is an op without a place in graphs: ops/align.h says why
         if stem not in stems and stem not in ('op', 'shared', 'align'):

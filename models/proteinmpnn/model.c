@@ -1,4 +1,4 @@
-/* proteinmpnn.c - ProteinMPNN and its kin: sequences for a backbone, residue by residue.
+/* model.c - ProteinMPNN and its kin: sequences for a backbone, residue by residue.
  *
  * A graph over residues, each with edges from its k nearest (by CA), width D = 128.
  *
@@ -39,9 +39,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../kernels/decode.h"
-#include "../kernels/edges.h"
-#include "model.h"
+#include "../../kernels/decode.h"
+#include "../../kernels/edges.h"
+#include "../model.h"
 
 enum { D = 128, FFN = 512, LAYERS = 3, CLASSES = 66, POSITION = 16, LABELS = 3 };
 /* The atoms' numbers of layers, elements (0: none), columns of a type, and columns of a residue's

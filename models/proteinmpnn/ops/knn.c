@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
 
 static int knn_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -3,8 +3,7 @@
  * attr: k = M. Formula: kernels/edges.h. */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "edges.h"
 
 static int atom_pairs_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "edges.h"
 
 void bi_ref_gaussians(const float *a, const float *b, float *y)
 {

@@ -2,8 +2,8 @@
  *   table [66, D], number [N], chain [N], index [N, k] -> [N k, D] */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
 
 static int relative_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

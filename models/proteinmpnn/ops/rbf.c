@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
 
 static int rbf_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/decode.h"
-#include "shared.h"
+#include "../../../kernels/decode.h"
+#include "../../../ops/shared.h"
 
 static int draw_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

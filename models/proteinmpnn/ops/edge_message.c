@@ -3,8 +3,7 @@
  * attr: k, factor. Rows of the activations between the two products never leave fast memory. */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "edges.h"
 
 static int edge_message_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -3,8 +3,7 @@
  * attr: k, factor. Formula: kernels/edges.h. */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "edges.h"
 
 static enum bi_axis rows_of(enum bi_axis edges)
 {

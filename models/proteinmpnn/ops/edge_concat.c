@@ -2,8 +2,8 @@
  *   h [N, D], e [N k, C], index [N, k] -> [N k, 2 D + C] = [h_i | e_ij | h_j] */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
 
 static int edge_concat_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -5,9 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "../kernels/linear.h"
-#include "shared.h"
+#include "../../../kernels/linear.h"
+#include "edges.h"
 
 /* The axis of what has k rows for each row of that axis. */
 static enum bi_axis edges_of(enum bi_axis axis)

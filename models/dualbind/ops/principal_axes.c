@@ -4,8 +4,8 @@
  * is averaged over them does not change with a rotation or reflection. kernels/principal_axes.h. */
 #include <string.h>
 
-#include "../kernels/principal_axes.h"
-#include "shared.h"
+#include "../../../kernels/principal_axes.h"
+#include "../../../ops/shared.h"
 
 static int principal_axes_infer(struct bi_graph *g, struct bi_node *node,
                                 struct bioinfer_error *err)

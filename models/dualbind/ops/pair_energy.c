@@ -3,8 +3,8 @@
  * attr: factor = the cutoff, in the unit of x. kernels/pair_energy.h says what is computed. */
 #include <string.h>
 
-#include "../kernels/pair_energy.h"
-#include "shared.h"
+#include "../../../kernels/pair_energy.h"
+#include "../../../ops/shared.h"
 
 static int pair_energy_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

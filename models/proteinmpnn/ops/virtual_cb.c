@@ -2,8 +2,8 @@
  * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, ProteinFeatures.forward */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
 
 static int virtual_cb_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -3,8 +3,8 @@
  *   alive [S] */
 #include <string.h>
 
-#include "../kernels/decode.h"
-#include "shared.h"
+#include "../../../kernels/decode.h"
+#include "../../../ops/shared.h"
 
 static int next_step_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

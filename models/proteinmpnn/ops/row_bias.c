@@ -1,8 +1,8 @@
 /* row_bias.c - row_bias: r + c b, a bias counted c times.   r [R, D], b [D], c [R] -> [R, D] */
 #include <string.h>
 
-#include "../kernels/edges.h"
-#include "shared.h"
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
 
 static int row_bias_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -3,8 +3,8 @@
  * kernels/frames.h says what is computed. */
 #include <string.h>
 
-#include "../kernels/frames.h"
-#include "shared.h"
+#include "../../../kernels/frames.h"
+#include "../../../ops/shared.h"
 
 static int frames_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -1,0 +1,21 @@
+/* edges.h - references and checks that several ops over residues and their neighbours share. */
+#ifndef BI_PROTEINMPNN_OPS_EDGES_H
+#define BI_PROTEINMPNN_OPS_EDGES_H
+
+#include "../../../kernels/edges.h"
+#include "../../../ops/shared.h"
+
+/* edge_sum.c: the checks and the parameters of inputs 0 to 9; z of an edge, false: there is
+ * none. */
+int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
+                    struct bioinfer_error *err);
+struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
+                                      const struct bi_bind *b);
+bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
+double bi_ref_gelu(double x);
+/* atom_features.c: y [16], the Gaussians of the distance of two points. */
+void bi_ref_gaussians(const float *a, const float *b, float *y);
+/* neighbor_sum.c: the mask of an edge, 0 when there is none. */
+double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
+
+#endif
