@@ -221,7 +221,7 @@ struct bi_model_def {
     int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
                   struct bi_tokens *out, struct bioinfer_error *err);
     /* Instead of build, encode and the rest: writes the graph that designs sequences. Inputs by
-     * name as in engine/design.c. Operands stay float32. */
+     * name as in engine/tasks/design_batch.c. Operands stay float32. */
     void (*build_design)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_design_shape *shape);
     /* Values of input BI_INPUT_SCALE for the tokens of one sequence. */

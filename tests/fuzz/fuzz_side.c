@@ -1,8 +1,8 @@
 /* fuzz_side.c - side files of designs. The first byte chooses which one (SIDE_ below) and how the
  * structure is read, the rest is its text; the structure has two chains of three residues.
- * What is static in featurize.c is called, so that nothing is read from a disk. */
-#include "../../engine/design_notes.c"
-#include "../../engine/featurize.c"
+ * What is static in features.c is called, so that nothing is read from a disk. */
+#include "../../models/proteinmpnn/notes.c"
+#include "../../models/proteinmpnn/features.c"
 #include "fuzz.h"
 
 enum side { SIDE_CHAINS, SIDE_FIXED, SIDE_TIED, SIDE_OMIT, SIDE_BIAS, SIDE_PSSM, SIDE_BIAS_ALL };
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bi_structure structure = {0};
     struct bi_backbone backbone = {0};
     struct bi_buf pdb = {.env = &env};
-    struct bioinfer_model model = {.base = {.env = &env}};
+    struct bi_model model = {.env = &env};
     struct bioinfer_design_params p = {.pssm_multi = 0.5f, .pssm_bias = 1, .pssm_log_odds = 1};
     const int how = size-- ? data[0] : 0;
     char *text = size != SIZE_MAX && how % 8 <= SIDE_BIAS_ALL ? malloc(size + 1) : NULL;
@@ -67,9 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data + 1, size);
     text[size] = '\0';
-    model.base.design.k = 48;
-    model.base.design.ca_only = how & HOW_CA_ONLY;
-    model.base.design.run_py = how & HOW_RUN_PY;
+    model.design.k = 48;
+    model.design.ca_only = how & HOW_CA_ONLY;
+    model.design.run_py = how & HOW_RUN_PY;
     p.homooligomer = how & HOW_HOMOOLIGOMER ? 1 : 0;
     put_structure(&pdb);
     if (!bi_buf_text(&pdb) ||

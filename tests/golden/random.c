@@ -1,10 +1,10 @@
-/* random.c - numbers of base/random.h against those that a build of PyTorch drew.
+/* random.c - numbers of models/random.h against those that a build of PyTorch drew.
  *
  *     random torch-VERSION.txt      written by tools/golden_random.py, which tells the format
  */
 #include "../test.h"
 
-#include "../../base/random.h"
+#include "../../models/random.h"
 
 enum { MOST = 256 };
 

@@ -1,6 +1,6 @@
-/* design_report.c - results of jobs: scores, headers, sequences, log-probabilities.
+/* report.c - results of jobs: scores, headers, sequences, log-probabilities.
  * Source of the formats: dauparas/ProteinMPNN:protein_mpnn_run.py */
-#include "design.h"
+#include "../design.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/number.h"
+#include "../../base/number.h"
 
 /* ---- results ---- */
 
@@ -55,8 +55,8 @@ static void log_softmax(float *y, const float *logits)
         y[c] = (float)((double)logits[c] - largest - log(sum));
 }
 
-/* What a job's tokens were drawn from, zero where nothing was. */
-static void fill_probs(const struct bi_design_task *d, const struct bi_job *j, float *probs)
+/* Fills in the distributions that a job's tokens were drawn from, zero where nothing was. */
+static void fill_probs(const struct bi_design_run *d, const struct bi_job *j, float *probs)
 {
     const struct bi_entry *e = j->entry;
     const float *logits = j->drawn_from ? j->drawn_from : j->logits;
@@ -134,7 +134,7 @@ static void put_sequence(struct bi_report *r, const struct bi_entry *e, const in
         if (s)
             bi_buf_putc(&r->sequence, '/');
         for (int64_t i = 0; i < g->n; i++)
-            bi_buf_puts(&r->sequence, r->d->model->base.tokens[codes[g->begin + i]]);
+            bi_buf_puts(&r->sequence, r->run->model->tokens[codes[g->begin + i]]);
     }
 }
 
@@ -142,7 +142,7 @@ static void put_sequence(struct bi_report *r, const struct bi_entry *e, const in
 static void put_native_header(struct bi_report *r, const struct bi_job *j, float score,
                               float global_score)
 {
-    const struct bi_design_facts *f = &r->d->model->base.design;
+    const struct bi_design_facts *f = &r->run->model->design;
     const struct bi_entry *e = j->entry;
     bi_buf_puts(&r->header, e->name);
     if (j->kind == BI_JOB_SCORE)
@@ -157,14 +157,14 @@ static void put_native_header(struct bi_report *r, const struct bi_job *j, float
     bi_buf_puts(&r->header, ", designed_chains=");
     put_chains(&r->header, e, true);
     bi_buf_printf(&r->header, ", %s=%s, git_hash=unknown, seed=%" PRIu64,
-                  f->ca_only ? "CA_model_name" : "model_name", f->variant, r->d->params.seed);
+                  f->ca_only ? "CA_model_name" : "model_name", f->variant, r->run->params.seed);
 }
 
 /* Hands out a sequence: its design, log p and, where `probs`, what it was drawn from. */
-static int hand_out(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_design *v,
-                    bool probs, bool more, struct bioinfer_error *err)
+static int hand_out(struct bi_report *r, const struct bi_design_round *round,
+                    struct bioinfer_design *v, bool probs, bool more, struct bioinfer_error *err)
 {
-    const struct bi_entry *e = &u->input->entry;
+    const struct bi_entry *e = round->entry;
     const struct bioinfer_array arrays[] = {
         {.kind = "log-probs", .n_dims = 2, .shape = {e->n, BI_SYMBOLS}, .data = r->log_probs},
         {.kind = "probs", .n_dims = 2, .shape = {e->n, BI_SYMBOLS}, .data = r->probs}};
@@ -176,7 +176,7 @@ static int hand_out(struct bi_report *r, struct bi_design_unit *u, struct bioinf
                                            .arrays = arrays,
                                            .n_layers_kept = 1,
                                            .n_kinds = probs ? 2 : 1,
-                                           .piece = u->input->n_pieces++,
+                                           .piece = (*round->n_pieces)++,
                                            .more = more,
                                            .sequence = bi_buf_text(&r->sequence),
                                            .design = v};
@@ -186,13 +186,14 @@ static int hand_out(struct bi_report *r, struct bi_design_unit *u, struct bioinf
     v->design_mask = r->mask;
     if (!v->header || !result.sequence || !v->chain_order)
         return bi_fail(err, BIOINFER_NOMEM, "%s: result", e->name);
-    return r->d->task.sink(r->d->task.sink_user, &result, err);
+    return round->sink(round->user, &result, err);
 }
 
 /* Hands out the end of a structure without a sequence: why there is none, or nothing. */
-static int hand_out_end(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_error *err)
+static int hand_out_end(struct bi_report *r, const struct bi_design_round *round,
+                        struct bioinfer_error *err)
 {
-    const struct bi_entry *e = &u->input->entry;
+    const struct bi_entry *e = round->entry;
     const struct bioinfer_result result = {.ordinal = e->ordinal,
                                            .id = e->name,
                                            .length = e->n,
@@ -200,13 +201,13 @@ static int hand_out_end(struct bi_report *r, struct bi_design_unit *u, struct bi
                                            .message = e->status ? e->message : "",
                                            .n_layers_kept = 1,
                                            .n_kinds = 1,
-                                           .piece = u->input->n_pieces++};
-    return r->d->task.sink(r->d->task.sink_user, &result, err);
+                                           .piece = (*round->n_pieces)++};
+    return round->sink(round->user, &result, err);
 }
 
 /* One job, or `copies` native ones of which the mean is told. */
-static int report_job(struct bi_report *r, struct bi_design_unit *u, const struct bi_job *j,
-                      int copies, bool more, struct bioinfer_error *err)
+static int report_job(struct bi_report *r, const struct bi_design_round *round,
+                      const struct bi_job *j, int copies, bool more, struct bioinfer_error *err)
 {
     struct bi_entry *e = j->entry;
     struct bioinfer_design v = {.is_native = j->kind != BI_JOB_SAMPLE && !j->sequence,
@@ -232,7 +233,7 @@ static int report_job(struct bi_report *r, struct bi_design_unit *u, const struc
     put_sequence(r, e, j->codes);
     r->header.size = 0;
     if (j->kind == BI_JOB_SAMPLE) {
-        fill_probs(r->d, j, r->probs);
+        fill_probs(r->run, j, r->probs);
         bi_buf_puts(&r->header, "T=");
         put_float(&r->header, j->temperature);
         bi_buf_printf(&r->header, ", sample=%d, score=", j->number);
@@ -244,12 +245,13 @@ static int report_job(struct bi_report *r, struct bi_design_unit *u, const struc
     } else {
         put_native_header(r, j, v.score, v.global_score);
     }
-    return hand_out(r, u, &v, j->kind == BI_JOB_SAMPLE, more, err);
+    return hand_out(r, round, &v, j->kind == BI_JOB_SAMPLE, more, err);
 }
 
 /* The positions of one draw of orders, each from its own job. */
-static int report_conditions(struct bi_report *r, struct bi_design_unit *u, const struct bi_job *j,
-                             size_t n, bool more, struct bioinfer_error *err)
+static int report_conditions(struct bi_report *r, const struct bi_design_round *round,
+                             const struct bi_job *j, size_t n, bool more,
+                             struct bioinfer_error *err)
 {
     struct bi_entry *e = j->entry;
     struct bioinfer_design v = {.is_native = 1, .sample = j->number, .codes = e->codes};
@@ -264,7 +266,7 @@ static int report_conditions(struct bi_report *r, struct bi_design_unit *u, cons
     put_sequence(r, e, e->codes);
     r->header.size = 0;
     put_native_header(r, j, v.score, v.global_score);
-    return hand_out(r, u, &v, false, more, err);
+    return hand_out(r, round, &v, false, more, err);
 }
 
 static bool finite_job(const struct bi_job *j)
@@ -279,7 +281,7 @@ static bool finite_job(const struct bi_job *j)
 /* Makes room for what a result points to. */
 static int make_room(struct bi_report *r, const struct bi_entry *e, struct bioinfer_error *err)
 {
-    const struct bi_env *env = r->d->env;
+    const struct bi_env *env = r->run->env;
     const size_t rows = (size_t)e->n * BI_SYMBOLS;
     return bi_grow(env, &r->log_probs, &r->cap_log_probs, rows, sizeof *r->log_probs) &&
                    bi_grow(env, &r->probs, &r->cap_probs, rows, sizeof *r->probs) &&
@@ -289,42 +291,42 @@ static int make_room(struct bi_report *r, const struct bi_entry *e, struct bioin
 }
 
 /* All results of a round, or the one that says why there are none. */
-int bi_design_report(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_error *err)
+int bi_design_report(struct bi_report *r, const struct bi_design_round *round,
+                     struct bioinfer_error *err)
 {
-    struct bi_entry *e = &u->input->entry;
-    const struct bi_job *jobs = u->jobs.of;
-    const size_t n = u->jobs.n;
+    struct bi_entry *e = round->entry;
+    const struct bi_job *jobs = round->jobs->of;
+    const size_t n = round->jobs->n;
     int st = 0;
-    for (size_t i = 0; r->d->model->caps.runs && !e->status && i < n; i++)
+    for (size_t i = 0; round->runs && !e->status && i < n; i++)
         if (!finite_job(&jobs[i])) {
             e->status = BIOINFER_NONFINITE;
             snprintf(e->message, sizeof e->message, "%s: a logit is not finite", e->name);
         }
     if (e->status || !n)
-        return e->status || u->last ? hand_out_end(r, u, err) : 0;
+        return e->status || round->last ? hand_out_end(r, round, err) : 0;
     if ((st = make_room(r, e, err)))
         return st;
     for (size_t i = 0, end; !st && i < n; i = end) {
         const bool each = jobs[i].kind == BI_JOB_CONDITION;
-        const int copies = jobs[i].kind == BI_JOB_NATIVE ? r->d->copies : 1;
+        const int copies = jobs[i].kind == BI_JOB_NATIVE ? r->run->copies : 1;
         for (end = i + 1; each && end < n && jobs[end].number == jobs[i].number;)
             end++;
         end = each ? end : i + (size_t)copies;
-        st = each ? report_conditions(r, u, jobs + i, end - i, end < n || !u->last, err)
-                  : report_job(r, u, jobs + i, copies, end < n || !u->last, err);
+        st = each ? report_conditions(r, round, jobs + i, end - i, end < n || !round->last, err)
+                  : report_job(r, round, jobs + i, copies, end < n || !round->last, err);
     }
     return st;
 }
 
-void bi_design_report_reset(struct bi_design_task *d)
+void bi_design_report_reset(struct bi_report *r, const struct bi_design_run *run)
 {
-    struct bi_report *r = &d->report;
-    bi_free(d->env, r->log_probs);
-    bi_free(d->env, r->probs);
-    bi_free(d->env, r->mask);
+    bi_free(run->env, r->log_probs);
+    bi_free(run->env, r->probs);
+    bi_free(run->env, r->mask);
     bi_buf_free(&r->header);
     bi_buf_free(&r->sequence);
     bi_buf_free(&r->order);
-    *r = (struct bi_report){.d = d};
-    r->header.env = r->sequence.env = r->order.env = d->env;
+    *r = (struct bi_report){.run = run};
+    r->header.env = r->sequence.env = r->order.env = run->env;
 }

@@ -1,7 +1,7 @@
 /* design.c - the task design: sequences for structures.
  *
- * A structure becomes rounds of jobs (design_jobs.c), each round a unit whose items are its jobs
- * (design_batch.c); results leave in input order (design_report.c).
+ * A structure becomes rounds of jobs (models/design.h), each round a unit whose items are its jobs
+ * (design_batch.c); results leave in input order.
  *
  * Sections: life, the task. */
 #include "design.h"
@@ -26,19 +26,19 @@ static int keep(struct bi_design_task *d, const char **text, struct bioinfer_err
 /* Copies the sequences to score: they are read once for each structure. */
 static int keep_sequences(struct bi_design_task *d, struct bioinfer_error *err)
 {
-    const struct bioinfer_text *from = d->params.sequences;
-    struct bioinfer_text *to = &d->sequences;
+    const struct bioinfer_text *from = d->run.params.sequences;
+    struct bioinfer_text *to = &d->run.sequences;
     const char *name = from->name ? from->name : "sequences";
     to->length = from->length;
     to->name = bi_arena_strndup(&d->strings, name, strlen(name));
     to->text = bi_arena_strndup(&d->strings, from->text ? from->text : "", from->length);
-    d->params.sequences = to;
+    d->run.params.sequences = to;
     return to->name && to->text ? 0 : bi_fail(err, BIOINFER_NOMEM, "design: sequences");
 }
 
 static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
 {
-    struct bioinfer_design_params *p = &d->params;
+    struct bioinfer_design_params *p = &d->run.params;
     const struct bi_design_facts *f = &d->model->base.design;
     const char **texts[] = {&p->chains, &p->omit_aa, &p->buried, &p->interface_, &p->no_rules};
     int st = 0;
@@ -81,23 +81,23 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
                        "design: tied positions as JSON and of a homo-oligomer");
     if (p->chains && p->chains_json)
         return bi_fail(err, BIOINFER_INVALID, "design: chains by name and as JSON");
-    d->copies = p->rng == BIOINFER_RNG_NATIVE ? 1 : p->per_draw ? p->per_draw : 1;
-    d->n_batches = (p->n_sequences ? p->n_sequences : 1) / d->copies;
-    if (!d->n_batches)
+    d->run.copies = p->rng == BIOINFER_RNG_NATIVE ? 1 : p->per_draw ? p->per_draw : 1;
+    d->run.n_batches = (p->n_sequences ? p->n_sequences : 1) / d->run.copies;
+    if (!d->run.n_batches)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences are no whole batch of %d",
-                       p->n_sequences ? p->n_sequences : 1, d->copies);
-    if ((p->n_sequences ? p->n_sequences : 1) % d->copies)
-        bi_log(d->env, BIOINFER_LOG_WARNING, "%d sequences in batches of %d: %d are made",
-               p->n_sequences, d->copies, d->n_batches * d->copies);
-    d->n_temperatures = p->n_temperatures ? p->n_temperatures : 1;
-    if (!(d->temperatures = bi_arena_calloc(&d->strings, (size_t)d->n_temperatures,
-                                            sizeof *d->temperatures)))
+                       p->n_sequences ? p->n_sequences : 1, d->run.copies);
+    if ((p->n_sequences ? p->n_sequences : 1) % d->run.copies)
+        bi_log(d->run.env, BIOINFER_LOG_WARNING, "%d sequences in batches of %d: %d are made",
+               p->n_sequences, d->run.copies, d->run.n_batches * d->run.copies);
+    d->run.n_temperatures = p->n_temperatures ? p->n_temperatures : 1;
+    if (!(d->run.temperatures = bi_arena_calloc(&d->strings, (size_t)d->run.n_temperatures,
+                                                sizeof *d->run.temperatures)))
         return bi_fail(err, BIOINFER_NOMEM, "design");
-    for (int i = 0; i < d->n_temperatures; i++) {
-        d->temperatures[i] = p->n_temperatures ? p->temperatures[i] : 0.1;
-        if (!(d->temperatures[i] > 0 && d->temperatures[i] <= 1e6))
+    for (int i = 0; i < d->run.n_temperatures; i++) {
+        d->run.temperatures[i] = p->n_temperatures ? p->temperatures[i] : 0.1;
+        if (!(d->run.temperatures[i] > 0 && d->run.temperatures[i] <= 1e6))
             return bi_fail(err, BIOINFER_INVALID, "design: temperature %g, expected above 0",
-                           d->temperatures[i]);
+                           d->run.temperatures[i]);
     }
     p->temperatures = NULL;
     return 0;
@@ -115,27 +115,29 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s designs no sequences", model->path,
                        model->base.def->name);
     d->model = model;
-    d->env = d->strings.env = d->task.env;
-    bi_design_report_reset(d);
-    if ((st = bi_params_copy(&d->params, sizeof d->params, params, "design params", err)) ||
-        (st = check_params(d, err)) || (st = bi_side_files_read(&d->side, d->env, &d->params, err)))
+    d->run.model = &model->base;
+    d->run.env = d->strings.env = d->task.env;
+    bi_design_report_reset(&d->report, &d->run);
+    if ((st = bi_params_copy(&d->run.params, sizeof d->run.params, params, "design params", err)) ||
+        (st = check_params(d, err)) ||
+        (st = bi_side_files_read(&d->run.side, d->run.env, &d->run.params, err)))
         return st;
     if (model->base.design.ligand_atoms) /* a residue has hundreds of pairs of atoms */
         tokens /= 8;
-    if (d->params.tokens_at_once > 0)
-        tokens = d->params.tokens_at_once;
-    if ((st = bi_task_open(&d->task, model, tokens, d->params.memory_limit, err)))
+    if (d->run.params.tokens_at_once > 0)
+        tokens = d->run.params.tokens_at_once;
+    if ((st = bi_task_open(&d->task, model, tokens, d->run.params.memory_limit, err)))
         return st;
-    d->task.progress = d->params.progress;
-    d->task.progress_user = d->params.progress_user;
-    if (!d->params.seed)
-        d->params.seed = DEFAULT_SEED;
+    d->task.progress = d->run.params.progress;
+    d->task.progress_user = d->run.params.progress_user;
+    if (!d->run.params.seed)
+        d->run.params.seed = DEFAULT_SEED;
     if (model->base.design.run_py)
-        d->side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
-    bi_random_start(&d->random, (enum bi_rng)d->params.rng, d->params.seed,
-                    d->params.no_rng_skip    ? 0
-                    : d->params.rng_skip > 0 ? (uint64_t)d->params.rng_skip
-                                             : (uint64_t)model->base.design.torch_draws);
+        d->run.side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
+    bi_random_start(&d->run.random, (enum bi_rng)d->run.params.rng, d->run.params.seed,
+                    d->run.params.no_rng_skip    ? 0
+                    : d->run.params.rng_skip > 0 ? (uint64_t)d->run.params.rng_skip
+                                                 : (uint64_t)model->base.design.torch_draws);
     return 0;
 }
 
@@ -151,11 +153,11 @@ int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
 static void design_free(struct bioinfer_task *t)
 {
     struct bi_design_task *d = (struct bi_design_task *)t;
-    if (!d->env) /* it was not opened */
+    if (!d->run.env) /* it was not opened */
         return;
-    bi_free(d->env, d->cells.of);
-    bi_free(d->env, d->cells.grids);
-    bi_side_files_free(&d->side);
+    bi_free(d->run.env, d->cells.of);
+    bi_free(d->run.env, d->cells.grids);
+    bi_side_files_free(&d->run.side);
     bi_arena_reset(&d->strings);
 }
 
@@ -190,11 +192,11 @@ static int make_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_e
 {
     struct bioinfer_error why = {0};
     int st;
-    jobs->arena.env = d->env;
+    jobs->arena.env = d->run.env;
     jobs->limit = 4 * BI_DESIGN_SAMPLED * d->task.batch_tokens;
     jobs->n = 0;
     jobs->tokens = 0;
-    if ((st = bi_design_jobs(d, jobs, e, &why))) {
+    if ((st = bi_design_jobs(&d->run, jobs, e, &why))) {
         if (st == BIOINFER_NOMEM)
             return bi_fail(err, st, "%s", why.text);
         jobs->n = 0;
@@ -203,7 +205,7 @@ static int make_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_e
         snprintf(e->message, sizeof e->message, "%s", why.text);
         return 0;
     }
-    st = bi_design_scratch(d, jobs, (size_t)e->n, err);
+    st = bi_design_scratch(&d->run, jobs, (size_t)e->n, err);
     return st ? st : keep_draws(jobs, err);
 }
 
@@ -222,11 +224,11 @@ static int draw_rest(struct bi_design_task *d, struct bi_entry *e, struct bioinf
 {
     struct bi_jobs jobs = {.arena = {0}};
     int st = 0;
-    while (!st && d->random.kind != BI_RNG_NATIVE && !e->walk.failed && !e->walk.done) {
+    while (!st && d->run.random.kind != BI_RNG_NATIVE && !e->walk.failed && !e->walk.done) {
         st = make_jobs(d, &jobs, e, err);
         bi_arena_reset(&jobs.arena);
     }
-    jobs_free(d->env, &jobs);
+    jobs_free(d->run.env, &jobs);
     return st;
 }
 
@@ -240,15 +242,16 @@ static int next_input(struct bi_design_task *d, struct bioinfer_error *err)
         return 1;
     if (e && e->walk.begun && (st = draw_rest(d, e, err)))
         return st;
-    input_release(d->env, &d->input);
+    input_release(d->run.env, &d->input);
     if ((st = d->task.source(d->task.source_user, &r, err)) != 1)
         return st;
-    if (!(d->input = bi_zalloc(d->env, sizeof *d->input)))
+    if (!(d->input = bi_zalloc(d->run.env, sizeof *d->input)))
         return bi_fail(err, BIOINFER_NOMEM, "structure");
     d->input->n_holders = 1;
     d->input->skip = r.skip != 0;
     e = &d->input->entry;
-    if ((st = bi_entry_read(e, d->model, &r, &d->params, &d->side, &d->notes, err)))
+    if ((st = bi_entry_read(e, &d->model->base, &r, &d->run.params, &d->run.side, &d->run.notes,
+                            err)))
         return st;
     if (d->input->skip && !e->status && (st = draw_rest(d, e, err)))
         return st;
@@ -259,9 +262,9 @@ static int next_input(struct bi_design_task *d, struct bioinfer_error *err)
 static int make_items(struct bi_design_task *d, struct bi_design_unit *u,
                       struct bioinfer_error *err)
 {
-    bi_free(d->env, u->unit.items);
+    bi_free(d->run.env, u->unit.items);
     u->unit.n_items = 0;
-    if (!(u->unit.items = bi_calloc(d->env, u->jobs.n + 1, sizeof *u->unit.items)))
+    if (!(u->unit.items = bi_calloc(d->run.env, u->jobs.n + 1, sizeof *u->unit.items)))
         return bi_fail(err, BIOINFER_NOMEM, "%zu sequences", u->jobs.n);
     for (size_t i = 0; i < u->jobs.n; i++)
         if (!u->again || u->jobs.of[i].again) /* natives are scored once */
@@ -292,7 +295,7 @@ static int design_read(struct bioinfer_task *t, struct bi_unit *unit, struct bio
         unit->n_items = 0;
     u->last = e->status || e->walk.done;
     unit->status = e->status;
-    unit->is_over = !(d->params.backbone_noise > 0); /* only noise has a second scoring */
+    unit->is_over = !(d->run.params.backbone_noise > 0); /* only noise has a second scoring */
     unit->result_size = (uint64_t)u->jobs.tokens * BI_SYMBOLS * 2 * sizeof(double);
     return (unit->id = bi_strdup(t->env, e->name)) ? 1 : bi_fail(err, BIOINFER_NOMEM, "structure");
 }
@@ -302,7 +305,7 @@ static int design_next(struct bioinfer_task *t, struct bi_unit *unit, struct bio
     struct bi_design_task *d = (struct bi_design_task *)t;
     struct bi_design_unit *u = (struct bi_design_unit *)unit;
     int st;
-    if (u->again || !(d->params.backbone_noise > 0))
+    if (u->again || !(d->run.params.backbone_noise > 0))
         return 0;
     u->again = true;
     st = make_items(d, u, err);
@@ -323,7 +326,14 @@ static int design_result(struct bioinfer_task *t, struct bi_unit *unit, struct b
     }
     if (u->input->told)
         return 0;
-    st = bi_design_report(&d->report, u, err);
+    const struct bi_design_round round = {.entry = e,
+                                          .jobs = &u->jobs,
+                                          .n_pieces = &u->input->n_pieces,
+                                          .last = u->last,
+                                          .runs = d->model->caps.runs,
+                                          .sink = t->sink,
+                                          .user = t->sink_user};
+    st = bi_design_report(&d->report, &round, err);
     u->input->told = e->status != 0;
     if ((e->status || u->last) && !u->input->skip) {
         p->records++;
@@ -344,7 +354,7 @@ int32_t bi_design_program(const struct bi_design_task *d)
 {
     static const enum bi_design_pass passes[] = {BI_PASS_SAMPLE, BI_PASS_SCORE, BI_PASS_SCORE,
                                                  BI_PASS_SCORE, BI_PASS_UNCONDITIONAL};
-    return (int32_t)passes[d->params.mode] << 1;
+    return (int32_t)passes[d->run.params.mode] << 1;
 }
 
 static struct bi_counts design_one(const struct bioinfer_task *t, int64_t n_residues)
@@ -358,9 +368,9 @@ static struct bi_counts design_one(const struct bioinfer_task *t, int64_t n_resi
 static void design_end(struct bioinfer_task *t)
 {
     struct bi_design_task *d = (struct bi_design_task *)t;
-    input_release(d->env, &d->input);
-    bi_notes_end(&d->notes, d->env);
-    bi_design_report_reset(d);
+    input_release(d->run.env, &d->input);
+    bi_notes_end(&d->run.notes, d->run.env);
+    bi_design_report_reset(&d->report, &d->run);
 }
 
 static const char *const design_made[] = {"x",       "mask",         "number",       "chain",

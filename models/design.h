@@ -1,13 +1,15 @@
-/* design.h - what the files of designing share: structures as a model sees them, side files. */
+/* design.h - designs of sequences, apart from how they are computed: structures as a model sees
+ * them, side files, the jobs of a structure with their random numbers, results. The task is
+ * engine/tasks/design.c. */
 #ifndef BI_DESIGN_H
 #define BI_DESIGN_H
 
-#include "../base/random.h"
 #include "../kernels/decode.h"
 #include "../kernels/edges.h"
 #include "../loaders/json.h"
 #include "../loaders/structure.h"
-#include "tasks/task.h"
+#include "model.h"
+#include "random.h"
 
 /* A chain of a structure: tokens [begin, begin + n). */
 struct bi_segment {
@@ -54,7 +56,7 @@ struct bi_entry {
     size_t n_segments;
     struct bi_tie *ties;
     size_t n_ties;
-    /* what changes the distribution at a token; NULL = nothing */
+    /* these change the distribution at a token; NULL = nothing does */
     float *omit;                  /* [n, 21] */
     float *bias;                  /* [n, 21] */
     float *pssm_scale;            /* [n] */
@@ -90,7 +92,7 @@ void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct
 
 /* Makes an entry of a record, whose sequence is the text of a structure. A failure of the structure
  * is the entry's status; the return value is for what stops the run. */
-int bi_entry_read(struct bi_entry *entry, const struct bioinfer_model *model,
+int bi_entry_read(struct bi_entry *entry, const struct bi_model *model,
                   const struct bioinfer_record *record, const struct bioinfer_design_params *params,
                   const struct bi_side_files *side, struct bi_notes *notes,
                   struct bioinfer_error *err);
@@ -104,9 +106,7 @@ void bi_entry_terms(const struct bi_entry *entry, const struct bioinfer_design_p
                     const struct bi_side_files *side, int64_t token, double temperature,
                     double *terms);
 
-enum { BI_DESIGN_SAMPLED = 32 }; /* tokens of samples for each token of a batch */
-
-/* ---- jobs: what is computed for an entry (design_jobs.c) ---- */
+/* ---- jobs: what is computed for an entry ---- */
 
 enum {
     BI_DESIGN_BATCH = 1 << 20,       /* most sequences that share a draw */
@@ -125,7 +125,7 @@ struct bi_job {
     enum bi_job_kind kind;
     struct bi_entry *entry;
     const float *x;     /* coordinates of its structure: jobs of equal x share an encoder */
-    const float *again; /* of its second scoring, NULL = none */
+    const float *again; /* coordinates of its second scoring, NULL = none */
     double temperature;
     int number;           /* from 1 */
     const char *sequence; /* SCORE: the name of a sequence given; NULL = that of the file */
@@ -149,73 +149,23 @@ struct bi_jobs {
     struct bi_arena arena;
     struct bi_job *of;
     size_t n, cap;
-    int64_t tokens, limit; /* of the jobs; a round ends behind the draw that reaches the limit */
+    int64_t tokens, limit; /* tokens of all jobs; a round ends behind the draw that reaches limit */
     struct bi_order_key *keys; /* scratch */
     float *normal;
     size_t cap_keys, cap_normal;
 };
-/* Tables of cells for the structures of one batch. */
-struct bi_design_cells {
-    int32_t *of; /* [n], as struct bi_knn_params says */
-    int64_t n;
-    size_t cap;
-    struct bi_cell_grid *grids; /* [n_grids], one for each structure */
-    size_t n_grids, cap_grids;
-};
 
-/* How far a batch is filled. */
-struct bi_design_filling {
-    const struct bi_item *before;
-    int32_t token, terms, row; /* where the structure and the terms in use begin; the next row */
-};
-
-struct bi_design_graph {
-    const struct bi_model *model;
-    struct bi_design_shape shape;
-};
-
-struct bi_report {
-    struct bi_design_task *d;
-    float *log_probs, *probs, *mask; /* of one result */
-    size_t cap_log_probs, cap_probs, cap_mask;
-    struct bi_buf header, sequence, order;
-};
-
-struct bi_design_task {
-    struct bioinfer_task task;
-    struct bioinfer_model *model; /* that of the task, and so is env */
+/* A run: all that is asked of every structure, and the stream that its numbers come from. */
+struct bi_design_run {
     const struct bi_env *env;
+    const struct bi_model *model;
     struct bioinfer_design_params params;
-    struct bi_arena strings;
     struct bioinfer_text sequences; /* params.sequences points to it */
     struct bi_side_files side;
     struct bi_notes notes;
     struct bi_random random;
     double *temperatures;
     int n_temperatures, n_batches, copies;
-    struct bi_design_cells cells; /* for the batch that is packed */
-    struct bi_design_filling filling;
-    struct bi_design_graph graph;  /* the last recipe points to it */
-    struct bi_design_input *input; /* NULL, or the structure whose jobs are being made */
-    struct bi_report report;
-};
-
-/* A structure, and the units that hold jobs of it. */
-struct bi_design_input {
-    struct bi_entry entry;
-    int n_holders;
-    uint32_t n_pieces; /* handed out */
-    bool skip;         /* numbers are drawn for it, and that is all */
-    bool told;         /* why it has no results was handed out */
-};
-
-/* A round of jobs of one structure. */
-struct bi_design_unit {
-    struct bi_unit unit;
-    struct bi_design_input *input;
-    struct bi_jobs jobs;
-    bool last;  /* no other round of this structure follows */
-    bool again; /* the items are those of the second scoring, of other coordinates */
 };
 
 /* Ascending by value, then token. */
@@ -223,31 +173,39 @@ int bi_compare_order(const void *a, const void *b);
 /* Is the token one that is designed: of a designed chain, not fixed, all atoms there: 1 or 0. */
 float bi_is_open(const struct bi_entry *e, int64_t i);
 /* Room for orders of n tokens. */
-int bi_design_scratch(const struct bi_design_task *d, struct bi_jobs *jobs, size_t n,
+int bi_design_scratch(const struct bi_design_run *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err);
 /* Appends jobs of one entry, and draws their random numbers, up to the end of the entry
  * (walk.done) or of the round. */
-int bi_design_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+int bi_design_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err);
 void bi_walk_end(struct bi_entry *e);
-/* ---- design_batch.c: what the task tells the runner of items and batches ---- */
 
-/* Makes the item of job `number` of a unit. */
-void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, int32_t number,
-                    struct bi_item *item);
-int64_t bi_design_load(const struct bi_counts *counts);
-/* The program that a dump shows. */
-int32_t bi_design_program(const struct bi_design_task *d);
-int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+/* ---- results ---- */
+
+/* The jobs of one round, all computed, and where their results go. */
+struct bi_design_round {
+    struct bi_entry *entry;
+    const struct bi_jobs *jobs;
+    uint32_t *n_pieces; /* results of the structure handed out so far */
+    bool last;          /* no other round of this structure follows */
+    bool runs;          /* the device computes: results are checked */
+    bioinfer_sink sink;
+    void *user;
+};
+
+/* Memory that results point to. */
+struct bi_report {
+    const struct bi_design_run *run;
+    float *log_probs, *probs, *mask; /* arrays of one result */
+    size_t cap_log_probs, cap_probs, cap_mask;
+    struct bi_buf header, sequence, order;
+};
+
+/* Hands out the results of a round, or why there are none. */
+int bi_design_report(struct bi_report *r, const struct bi_design_round *round,
                      struct bioinfer_error *err);
-void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
-                    const struct bi_batch_place *place);
-int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,
-                      const struct bi_batch_place *place, struct bioinfer_error *err);
-
-/* design_report.c: hands out the results of a round, or why there are none. */
-int bi_design_report(struct bi_report *r, struct bi_design_unit *u, struct bioinfer_error *err);
 /* Frees what results took, for a run to come. */
-void bi_design_report_reset(struct bi_design_task *d);
+void bi_design_report_reset(struct bi_report *r, const struct bi_design_run *run);
 
 #endif

@@ -1,4 +1,4 @@
-/* featurize.c - a structure file and the reference's side files as the arrays a model takes.
+/* features.c - a structure file and the reference's side files as the arrays a model takes.
  *
  * Sections: side files, chains, tokens, atoms around them, positions of side files, ties, terms.
  * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, tied_featurize */
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/file.h"
-#include "../loaders/reader.h"
-#include "design.h"
+#include "../../base/file.h"
+#include "../../loaders/reader.h"
+#include "../design.h"
 
 static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
 
@@ -305,11 +305,11 @@ static int label_tokens(struct bi_entry *e, const struct bi_backbone *b, const c
 }
 
 static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
-                       const struct bioinfer_model *model, const struct bioinfer_design_params *p,
+                       const struct bi_model *model, const struct bioinfer_design_params *p,
                        struct bioinfer_error *err)
 {
-    bool ca_only = model->base.design.ca_only;
-    const bool run_py = model->base.design.run_py;
+    bool ca_only = model->design.ca_only;
+    const bool run_py = model->design.run_py;
     size_t n = (size_t)e->n;
     int64_t at = 0, shift = 0;
     int st;
@@ -471,10 +471,10 @@ static int nearest_residues(const struct bi_entry *e, int64_t t, int64_t *out)
 }
 
 static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const struct bi_backbone *b,
-                      const struct bioinfer_model *model, const struct bioinfer_design_params *p,
+                      const struct bi_model *model, const struct bioinfer_design_params *p,
                       struct bi_notes *notes, struct bioinfer_error *err)
 {
-    const int m = model->base.design.ligand_atoms;
+    const int m = model->design.ligand_atoms;
     const size_t n = (size_t)e->n * (size_t)m;
     struct bi_ligand ligand = {0};
     struct side_chain *sides = NULL;
@@ -489,16 +489,16 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
     if ((st = bi_ligand_build(&ligand, s, err)))
         return st;
     if (!ligand.n)
-        bi_note(notes, model->base.env, BI_NOTE_NO_LIGAND,
+        bi_note(notes, model->env, BI_NOTE_NO_LIGAND,
                 "%s: no ligand atoms: the weights have a "
                 "context for them that stays empty",
                 e->name);
     else
-        bi_log(model->base.env, BIOINFER_LOG_INFO,
+        bi_log(model->env, BIOINFER_LOG_INFO,
                "%s: %zu ligand atoms (%zu hydrogens and %zu of "
                "unknown elements left out)",
                e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
-    if (p->side_chains && !(sides = bi_calloc(model->base.env, (size_t)e->n, sizeof *sides))) {
+    if (p->side_chains && !(sides = bi_calloc(model->env, (size_t)e->n, sizeof *sides))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: side chains", e->name);
         goto out;
     }
@@ -524,7 +524,7 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
         }
     }
 out:
-    bi_free(model->base.env, sides);
+    bi_free(model->env, sides);
     bi_ligand_free(&ligand);
     return st;
 }
@@ -763,24 +763,24 @@ static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bio
 /* ---- entries ---- */
 
 static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
-                       struct bi_backbone *b, const struct bioinfer_model *model,
+                       struct bi_backbone *b, const struct bi_model *model,
                        const struct bioinfer_design_params *p, const struct bi_side_files *side,
                        struct bi_notes *notes, struct bioinfer_error *err)
 {
     const struct bi_json *json;
-    struct bi_buf said = {.env = model->base.env};
+    struct bi_buf said = {.env = model->env};
     int64_t n_usable = 0;
-    const bool ligand = model->base.design.ligand_atoms > 0;
-    int st = bi_backbone_build(b, structure,
-                               model->base.design.run_py ? BI_RULES_LIGAND : BI_RULES_GAPS, err);
+    const bool ligand = model->design.ligand_atoms > 0;
+    int st = bi_backbone_build(b, structure, model->design.run_py ? BI_RULES_LIGAND : BI_RULES_GAPS,
+                               err);
     if (st)
         return st;
     bi_backbone_describe(b, &said);
     if (said.size && bi_buf_text(&said))
-        bi_note(notes, model->base.env, BI_NOTE_READ, "%s: %s", e->name, bi_buf_text(&said));
+        bi_note(notes, model->env, BI_NOTE_READ, "%s: %s", e->name, bi_buf_text(&said));
     bi_buf_free(&said);
     if (b->n_other && !ligand)
-        bi_note(notes, model->base.env, BI_NOTE_UNSEEN,
+        bi_note(notes, model->env, BI_NOTE_UNSEEN,
                 "%s: %zu residues that are neither protein "
                 "nor water are not seen: these weights have no ligand context",
                 e->name, b->n_other);
@@ -806,8 +806,8 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         n_usable += e->mask[i] != 0;
     if (!n_usable)
         return bi_fail(err, BIOINFER_EMPTY, "%s: no residue has %s", e->name,
-                       model->base.design.ca_only ? "a CA atom" : "all of N, CA, C and O");
-    bi_note_ties(notes, model->base.env, e, model->base.design.k, p->backbone_noise > 0);
+                       model->design.ca_only ? "a CA atom" : "all of N, CA, C and O");
+    bi_note_ties(notes, model->env, e, model->design.k, p->backbone_noise > 0);
     return 0;
 }
 
@@ -831,12 +831,11 @@ static int read_structure(struct bi_structure *out, const struct bi_env *env,
     return st;
 }
 
-int bi_entry_read(struct bi_entry *e, const struct bioinfer_model *model,
-                  const struct bioinfer_record *r, const struct bioinfer_design_params *p,
-                  const struct bi_side_files *side, struct bi_notes *notes,
-                  struct bioinfer_error *err)
+int bi_entry_read(struct bi_entry *e, const struct bi_model *model, const struct bioinfer_record *r,
+                  const struct bioinfer_design_params *p, const struct bi_side_files *side,
+                  struct bi_notes *notes, struct bioinfer_error *err)
 {
-    const struct bi_env *env = model->base.env;
+    const struct bi_env *env = model->env;
     const char *name = r->id ? r->id : "";
     struct bi_structure structure = {0};
     struct bi_backbone b = {0};

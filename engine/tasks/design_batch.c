@@ -39,7 +39,7 @@ void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, in
     const enum bi_design_pass pass = u->again ? BI_PASS_SCORE : passes[j->kind];
     /* tied positions are scored again in the same program, unless other coordinates follow */
     const bool rescore = pass == BI_PASS_SAMPLE && j->entry->n_ties &&
-                         !(d->params.backbone_noise > 0);
+                         !(d->run.params.backbone_noise > 0);
     *item = (struct bi_item){.unit = &u->unit,
                              .number = number,
                              .program = (int32_t)pass << 1 | rescore,
@@ -105,7 +105,7 @@ static int make_cells(struct bi_design_task *d, const struct bi_item *item, int3
     }
     total = (int64_t)grid->n[0] * grid->n[1] * grid->n[2];
     at = b->n + usable;
-    if (!bi_grow(d->env, &b->of, &b->cap, (size_t)(at + total + 2), sizeof *b->of))
+    if (!bi_grow(d->run.env, &b->of, &b->cap, (size_t)(at + total + 2), sizeof *b->of))
         return bi_fail(err, BIOINFER_NOMEM, "%s: cells", e->name);
     grid->first = (int32_t)at;
     table = b->of + at;
@@ -142,7 +142,7 @@ static int make_all_cells(struct bi_design_task *d, const struct bi_batch *b,
     int st = 0;
     cells->n = 0;
     cells->n_grids = 0;
-    if (!bi_grow(d->env, &cells->grids, &cells->cap_grids, (size_t)b->counts.n_seqs + 1,
+    if (!bi_grow(d->run.env, &cells->grids, &cells->cap_grids, (size_t)b->counts.n_seqs + 1,
                  sizeof *cells->grids))
         return bi_fail(err, BIOINFER_NOMEM, "cells");
     for (size_t i = 0; !st && i < b->n_items; i++) {
@@ -196,7 +196,7 @@ int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
                  (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore}},
         .build = build_graph,
         .user = &d->graph,
-        .no_rules = d->params.no_rules};
+        .no_rules = d->run.params.no_rules};
     return st;
 }
 
@@ -235,7 +235,7 @@ static void fill_ranks(const struct bi_design_task *d, const struct bi_item *ite
     const struct bi_job *j = job_of(item);
     struct bi_order_key *keys = ((struct bi_design_unit *)item->unit)->jobs.keys;
     const struct bi_entry *e = j->entry;
-    bool first = d->params.mode == BIOINFER_DESIGN_CONDITIONAL_BACKBONE;
+    bool first = d->run.params.mode == BIOINFER_DESIGN_CONDITIONAL_BACKBONE;
     if (j->kind != BI_JOB_CONDITION) {
         for (int64_t t = 0; t < e->n; t++)
             rank[j->order[t]] = (int32_t)t;
@@ -283,9 +283,10 @@ static void fill_sample(const struct bi_design_task *d, const struct bi_batch_pl
 static void fill_terms(const struct bi_design_task *d, const struct bi_job *j, double *terms)
 {
     int64_t n = bi_entry_has_terms(j->entry) ? j->entry->n : 1;
-    double temperature = j->temperature > 0 ? j->temperature : d->temperatures[0];
+    double temperature = j->temperature > 0 ? j->temperature : d->run.temperatures[0];
     for (int64_t i = 0; i < n; i++)
-        bi_entry_terms(j->entry, &d->params, &d->side, i, temperature, terms + i * BI_TERMS);
+        bi_entry_terms(j->entry, &d->run.params, &d->run.side, i, temperature,
+                       terms + i * BI_TERMS);
 }
 
 void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,

@@ -1,11 +1,11 @@
-/* design_jobs.c - what is computed for a structure: the native sequence scored, sequences to draw,
+/* jobs.c - what is computed for a structure: the native sequence scored, sequences to draw,
  * positions to condition on.
  *
  * What random numbers a job takes is settled here, in the order in which the reference draws
  * them, so that jobs of many structures can share a batch later.
  * Source: dauparas/ProteinMPNN:protein_mpnn_run.py, protein_mpnn_utils.py (sample, tied_sample) */
-#include "../loaders/fasta.h"
-#include "design.h"
+#include "../../loaders/fasta.h"
+#include "../design.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 /* ---- orders and plans ---- */
 
-/* What the numbers of our own generator are for. */
+/* Purposes of numbers of our own generator. */
 enum stream {
     STREAM_NATIVE_ORDER = 1,
     STREAM_ORDER,
@@ -51,7 +51,7 @@ float bi_is_open(const struct bi_entry *e, int64_t i)
 }
 
 /* The walk of tied sampling: groups as soon as one of their tokens is met. */
-static int tie_order(const struct bi_design_task *d, const struct bi_entry *e, int32_t *order,
+static int tie_order(const struct bi_design_run *d, const struct bi_entry *e, int32_t *order,
                      int32_t *size, struct bioinfer_error *err)
 {
     int32_t *tie = bi_calloc(d->env, (size_t)e->n, sizeof *tie), at = 0;
@@ -123,7 +123,7 @@ static void make_plan(const struct bi_entry *e, struct bi_job *j, const int32_t 
 
 /* ---- jobs ---- */
 
-int bi_design_scratch(const struct bi_design_task *d, struct bi_jobs *jobs, size_t n,
+int bi_design_scratch(const struct bi_design_run *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err)
 {
     if (!bi_grow(d->env, &jobs->keys, &jobs->cap_keys, n, sizeof *jobs->keys) ||
@@ -132,7 +132,7 @@ int bi_design_scratch(const struct bi_design_task *d, struct bi_jobs *jobs, size
     return 0;
 }
 
-static struct bi_job *new_job(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static struct bi_job *new_job(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                               enum bi_job_kind kind, struct bioinfer_error *err)
 {
     struct bi_arena *a = &jobs->arena;
@@ -168,11 +168,11 @@ static struct bi_job *new_job(struct bi_design_task *d, struct bi_jobs *jobs, st
 }
 
 /* Fresh coordinates of `copies` structures with noise; NULL without noise (and *st 0). */
-static float *noisy(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e, int copies,
+static float *noisy(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e, int copies,
                     enum stream stream, uint32_t sample, int *st, struct bioinfer_error *err)
 {
-    int atoms = d->model->base.design.ca_only ? 1 : BI_BACKBONE;
-    size_t n = (size_t)e->n, width = d->model->base.design.ca_only ? 9 : 12;
+    int atoms = d->model->design.ca_only ? 1 : BI_BACKBONE;
+    size_t n = (size_t)e->n, width = d->model->design.ca_only ? 9 : 12;
     float *x, *r;
     float(*moved)[BI_BACKBONE][3];
     *st = 0;
@@ -208,7 +208,7 @@ static float *noisy(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_en
 }
 
 /* The keys |r| of `copies` orders: PyTorch draws them together. */
-static int draw_normals(struct bi_design_task *d, struct bi_jobs *jobs, const struct bi_entry *e,
+static int draw_normals(struct bi_design_run *d, struct bi_jobs *jobs, const struct bi_entry *e,
                         int copies, enum stream stream, uint32_t sample, struct bioinfer_error *err)
 {
     size_t n = (size_t)e->n * (size_t)copies;
@@ -223,10 +223,10 @@ static int draw_normals(struct bi_design_task *d, struct bi_jobs *jobs, const st
 }
 
 /* Jobs that decode a known sequence: `copies` orders of one draw, the batch-th of the sequence. */
-static int known_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int known_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                       enum bi_job_kind kind, uint32_t sample, int batch, struct bioinfer_error *err)
 {
-    size_t width = d->model->base.design.ca_only ? 9 : 12;
+    size_t width = d->model->design.ca_only ? 9 : 12;
     float *x;
     int st = draw_normals(d, jobs, e, d->copies, STREAM_NATIVE_ORDER, sample, err);
     if (st)
@@ -248,10 +248,10 @@ static int known_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_
 
 /* The draws of a batch of samples, step by step. run.py draws one of 20 at every step, also where
  * nothing is decided; ProteinMPNN one of 21 where something runs. */
-static void draw_noise(struct bi_design_task *d, struct bi_job *jobs, const struct bi_entry *e,
+static void draw_noise(struct bi_design_run *d, struct bi_job *jobs, const struct bi_entry *e,
                        int copies, uint32_t sample, double *row)
 {
-    const bool always = d->model->base.design.run_py;
+    const bool always = d->model->design.run_py;
     const int symbols = always ? BI_SYMBOLS - 1 : BI_SYMBOLS;
     for (int64_t t = 0; t < e->n; t++) {
         bool any = always && jobs[0].plan[t].group;
@@ -274,10 +274,10 @@ static void draw_noise(struct bi_design_task *d, struct bi_job *jobs, const stru
 }
 
 /* One batch of the reference: `copies` sequences at one temperature. */
-static int sample_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int sample_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                        double temperature, int batch, uint32_t sample, struct bioinfer_error *err)
 {
-    size_t width = d->model->base.design.ca_only ? 9 : 12, first = jobs->n;
+    size_t width = d->model->design.ca_only ? 9 : 12, first = jobs->n;
     int32_t *size = NULL;
     double *row = NULL;
     float *x, *again;
@@ -308,7 +308,7 @@ static int sample_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi
         sort_order(j->order, jobs->keys, e->walk.open,
                    jobs->normal + (e->n_ties ? 0 : (int64_t)c * e->n), e->n);
         if (!size || !(st = tie_order(d, e, j->order, size, err)))
-            make_plan(e, j, size, d->model->base.design.run_py);
+            make_plan(e, j, size, d->model->design.run_py);
     }
     if (st)
         goto out;
@@ -322,7 +322,7 @@ out:
     return st;
 }
 
-static int condition_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int condition_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                           int batch, struct bioinfer_error *err)
 {
     float *keys, *x;
@@ -350,7 +350,7 @@ static int condition_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct
     return 0;
 }
 
-static int unconditional_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int unconditional_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                               struct bioinfer_error *err)
 {
     struct bi_job *j;
@@ -395,7 +395,7 @@ static int given_codes(struct bi_entry *e, const struct bioinfer_record *r,
 }
 
 /* Reads the next sequence into the walk; walk.done behind the last. */
-static int next_sequence(struct bi_design_task *d, struct bi_entry *e, struct bioinfer_error *err)
+static int next_sequence(struct bi_design_run *d, struct bi_entry *e, struct bioinfer_error *err)
 {
     struct bioinfer_reader_params params = {.struct_size = sizeof params,
                                             .residues = BIOINFER_RESIDUES_CHAINS};
@@ -426,7 +426,7 @@ static int next_sequence(struct bi_design_task *d, struct bi_entry *e, struct bi
 }
 
 /* One draw of orders for the sequence of the walk. */
-static int score_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int score_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                       struct bioinfer_error *err)
 {
     struct bi_walk *w = &e->walk;
@@ -453,7 +453,7 @@ static int score_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_
 /* ---- the walk through all jobs of a structure ---- */
 
 /* The native sequence first, then those drawn. */
-static int design_step(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int design_step(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                        struct bioinfer_error *err)
 {
     const struct bi_random before = d->random;
@@ -463,12 +463,12 @@ static int design_step(struct bi_design_task *d, struct bi_jobs *jobs, struct bi
     if (e->walk.step)
         return sample_jobs(d, jobs, e, d->temperatures[i / n], (int)(i % n), (uint32_t)i, err);
     st = known_jobs(d, jobs, e, BI_JOB_NATIVE, 0, 0, err);
-    if (d->model->base.design.run_py) /* it scores no native sequence */
+    if (d->model->design.run_py) /* it scores no native sequence */
         d->random = before;
     return st;
 }
 
-static int step(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+static int step(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                 struct bioinfer_error *err)
 {
     switch (d->params.mode) {
@@ -486,7 +486,7 @@ static int step(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry 
     }
 }
 
-static int begin_walk(struct bi_design_task *d, struct bi_entry *e, struct bioinfer_error *err)
+static int begin_walk(struct bi_design_run *d, struct bi_entry *e, struct bioinfer_error *err)
 {
     struct bi_walk *w = &e->walk;
     if (d->copies * e->n > BI_DESIGN_BATCH_TOKENS)
@@ -502,7 +502,7 @@ static int begin_walk(struct bi_design_task *d, struct bi_entry *e, struct bioin
     return 0;
 }
 
-int bi_design_jobs(struct bi_design_task *d, struct bi_jobs *jobs, struct bi_entry *e,
+int bi_design_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err)
 {
     int st = e->walk.begun ? 0 : begin_walk(d, e, err);

@@ -13,7 +13,7 @@
 #ifndef BI_RANDOM_H
 #define BI_RANDOM_H
 
-#include "base.h"
+#include "../base/base.h"
 
 enum bi_rng { BI_RNG_NATIVE, BI_RNG_TORCH, BI_RNG_TORCH_MKL, BI_RNG_TORCH_CUDA };
 
@@ -24,7 +24,7 @@ struct bi_random {
     int at;
     bool has_spare; /* randn of fewer than 16 keeps one */
     double spare;
-    uint64_t offset; /* of CUDA's counter */
+    uint64_t offset; /* CUDA's counter */
 };
 
 /* skip: numbers given away before the first is used (mt19937 only). */

@@ -1,5 +1,5 @@
 /* random.c - see random.h. */
-#include "random.h"
+#include "../random.h"
 
 #include <math.h>
 

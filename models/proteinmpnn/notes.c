@@ -1,6 +1,6 @@
-/* design_notes.c - what a run says of the structures it reads: the first ones by name, the others as
+/* notes.c - what a run says of the structures it reads: the first ones by name, the others as
  * a count at the end; and whether neighbours are chosen among equally near ones. */
-#include "design.h"
+#include "../design.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 static const struct {
     uint64_t most;    /* that are named */
-    const char *more; /* of the others */
+    const char *more; /* said of the others */
 } kinds[BI_NOTES] = {
     [BI_NOTE_READ] = {10, "were read with remarks like these"},
     [BI_NOTE_UNSEEN] = {1, "hold residues that are neither protein nor water and are not seen"},

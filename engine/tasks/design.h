@@ -1,0 +1,75 @@
+/* design.h - the task design: what its files share. */
+#ifndef BI_TASK_DESIGN_H
+#define BI_TASK_DESIGN_H
+
+#include "../../models/design.h"
+#include "task.h"
+
+enum { BI_DESIGN_SAMPLED = 32 }; /* tokens of samples for each token of a batch */
+
+/* Tables of cells for the structures of one batch. */
+struct bi_design_cells {
+    int32_t *of; /* [n], as struct bi_knn_params says */
+    int64_t n;
+    size_t cap;
+    struct bi_cell_grid *grids; /* [n_grids], one for each structure */
+    size_t n_grids, cap_grids;
+};
+
+/* How far a batch is filled. */
+struct bi_design_filling {
+    const struct bi_item *before;
+    int32_t token, terms, row; /* where the structure and the terms in use begin; the next row */
+};
+
+struct bi_design_graph {
+    const struct bi_model *model;
+    struct bi_design_shape shape;
+};
+
+struct bi_design_task {
+    struct bioinfer_task task;
+    struct bioinfer_model *model; /* that of the task */
+    struct bi_design_run run;
+    struct bi_arena strings;
+    struct bi_design_cells cells; /* for the batch that is packed */
+    struct bi_design_filling filling;
+    struct bi_design_graph graph;  /* the last recipe points to it */
+    struct bi_design_input *input; /* NULL, or the structure whose jobs are being made */
+    struct bi_report report;
+};
+
+/* A structure, and the units that hold jobs of it. */
+struct bi_design_input {
+    struct bi_entry entry;
+    int n_holders;
+    uint32_t n_pieces; /* handed out */
+    bool skip;         /* numbers are drawn for it, and that is all */
+    bool told;         /* why it has no results was handed out */
+};
+
+/* A round of jobs of one structure. */
+struct bi_design_unit {
+    struct bi_unit unit;
+    struct bi_design_input *input;
+    struct bi_jobs jobs;
+    bool last;  /* no other round of this structure follows */
+    bool again; /* the items are those of the second scoring, of other coordinates */
+};
+
+/* ---- design_batch.c: what the task tells the runner of items and batches ---- */
+
+/* Makes the item of job `number` of a unit. */
+void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, int32_t number,
+                    struct bi_item *item);
+int64_t bi_design_load(const struct bi_counts *counts);
+/* The program that a dump shows. */
+int32_t bi_design_program(const struct bi_design_task *d);
+int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
+                     struct bioinfer_error *err);
+void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
+                    const struct bi_batch_place *place);
+int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,
+                      const struct bi_batch_place *place, struct bioinfer_error *err);
+
+#endif
