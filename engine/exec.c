@@ -177,24 +177,62 @@ static bool in_use(const struct bi_exec *x, const struct bi_plan *p)
     return used;
 }
 
-static int find_plan(struct bi_exec *x, const struct bi_recipe *recipe, struct bi_plan **out,
-                     struct bioinfer_error *err)
+/* Has a plan of the first key room for what the second asks for, being equal else? A size of 0 is
+ * none at all. */
+static bool has_room(const struct bi_plan_key *plan, const struct bi_plan_key *asked)
 {
-    struct bi_plan *p = NULL;
-    int oldest = -1, st;
+    if (plan->n_sizes != asked->n_sizes)
+        return false;
+    for (size_t i = 0; i < BI_KEY_WORDS; i++) {
+        const uint64_t has = plan->word[i], asks = asked->word[i];
+        if (i < plan->n_sizes ? has < asks || !has != !asks : has != asks)
+            return false;
+    }
+    return true;
+}
+
+/* The plan in the cache for a key: its own, or among many the smallest that has room; NULL = there
+ * is none. */
+static struct bi_plan *cached_plan(struct bi_exec *x, const struct bi_plan_key *key)
+{
+    struct bi_plan *roomy = NULL;
+    int n = 0;
     for (int i = 0; i < BI_PLAN_CACHE; i++) {
         struct bi_plan *q = x->plans[i];
-        uint64_t used = q ? q->used : 0;
-        if (q && !memcmp(&q->key, &recipe->key, sizeof q->key))
-            p = q;
+        n += q != NULL;
+        if (q && !memcmp(&q->key, key, sizeof q->key))
+            return q;
+        if (q && has_room(&q->key, key) &&
+            (!roomy || q->memory.activation_size < roomy->memory.activation_size))
+            roomy = q;
+    }
+    return n < BI_PLANS_MANY ? NULL : roomy;
+}
+
+/* The place in the cache for a new plan: an empty one, or that of the plan used longest ago. */
+static int oldest_plan(const struct bi_exec *x)
+{
+    int oldest = -1;
+    for (int i = 0; i < BI_PLAN_CACHE; i++) {
+        const struct bi_plan *q = x->plans[i];
+        const uint64_t used = q ? q->used : 0;
         if (!in_use(x, q) && (oldest < 0 || (x->plans[oldest] && used < x->plans[oldest]->used)))
             oldest = i;
     }
+    return oldest;
+}
+
+static int find_plan(struct bi_exec *x, const struct bi_recipe *recipe, struct bi_plan **out,
+                     struct bioinfer_error *err)
+{
+    struct bi_plan *p = cached_plan(x, &recipe->key);
+    int st;
     if (!p) {
+        const int at = oldest_plan(x);
         if ((st = bi_plan_new(&p, x->model, recipe, err)))
             return st;
-        drop_plan(x, oldest);
-        x->plans[oldest] = p;
+        drop_plan(x, at);
+        x->plans[at] = p;
         x->profile.plans++;
     }
     p->used = ++x->clock;

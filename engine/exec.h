@@ -20,12 +20,20 @@
 
 struct bioinfer_model;
 
-enum { BI_EXEC_INPUTS = 32, BI_PLAN_CACHE = 64 };
+enum {
+    BI_EXEC_INPUTS = 32,
+    BI_PLAN_CACHE = 64,
+    BI_PLANS_MANY = 24, /* behind so many, a plan that is larger than a batch serves it */
+    BI_KEY_WORDS = 8
+};
 
-/* What tells one plan from another, the caller's own. Compared byte by byte: unused words are
- * zero. Sizes in it are those of the bucket (bi_bucket), or every batch compiles anew. */
+/* The caller's own words that tell one plan from another, compared as bytes: unused ones are zero.
+ * The first n_sizes of them are sizes that a plan has room for, those of the bucket (bi_bucket), or
+ * every batch compiles anew. A plan with more room gives the same bits, as true sizes are data; so
+ * once there are many plans, one that is there is taken rather than the exact one made. */
 struct bi_plan_key {
-    uint64_t word[8];
+    uint64_t word[BI_KEY_WORDS];
+    uint64_t n_sizes;
 };
 
 /* How a plan's graph comes about. */

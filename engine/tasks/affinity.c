@@ -344,9 +344,10 @@ static int affinity_recipe(struct bioinfer_task *t, const struct bi_batch *b,
                                     .n_bonds = at_least_one(c->n_edges),
                                     .degree = b->n_items ? b->items[0]->program : degree_class(0)};
     *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)s->n_complexes, (uint64_t)s->n_tokens, (uint64_t)s->longest,
-                 (uint64_t)s->n_rows, (uint64_t)s->n_atoms, (uint64_t)s->n_bonds,
-                 (uint64_t)s->degree, b->wide}},
+        .key = {.word = {(uint64_t)s->n_complexes, (uint64_t)s->n_tokens, (uint64_t)s->longest,
+                         (uint64_t)s->n_rows, (uint64_t)s->n_atoms, (uint64_t)s->n_bonds,
+                         (uint64_t)s->degree, b->wide},
+                .n_sizes = 6},
         .build = build_graph,
         .user = &a->graph,
         .wide = b->wide,

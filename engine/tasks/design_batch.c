@@ -191,9 +191,10 @@ int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
                                   .pass = (enum bi_design_pass)(program >> 1),
                                   .rescore = program & 1};
     *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)s->n_tokens, (uint64_t)s->n_structures, (uint64_t)s->longest,
-                 (uint64_t)s->n_samples, (uint64_t)s->n_sampled, (uint64_t)s->n_terms,
-                 (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore}},
+        .key = {.word = {(uint64_t)s->n_tokens, (uint64_t)s->n_structures, (uint64_t)s->longest,
+                         (uint64_t)s->n_samples, (uint64_t)s->n_sampled, (uint64_t)s->n_terms,
+                         (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore},
+                .n_sizes = 7},
         .build = build_graph,
         .user = &d->graph,
         .no_rules = d->run.params.no_rules};

@@ -57,9 +57,10 @@ int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct
     s->graph = (struct bi_sequence_graph){
         &s->task.model->base, {c->n_tokens, c->n_seqs, c->longest, c->n_rows}, wants};
     *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)c->n_tokens, (uint64_t)c->n_seqs, (uint64_t)c->longest,
-                 (uint64_t)c->n_rows, wants.include, (uint64_t)(uintptr_t)wants.layers,
-                 (uint64_t)wants.n_layers, wants.wide}},
+        .key = {.word = {(uint64_t)c->n_tokens, (uint64_t)c->n_seqs, (uint64_t)c->longest,
+                         (uint64_t)c->n_rows, wants.include, (uint64_t)(uintptr_t)wants.layers,
+                         (uint64_t)wants.n_layers, wants.wide},
+                .n_sizes = 4},
         .build = build_graph,
         .user = &s->graph,
         .wide = wants.wide,
