@@ -320,8 +320,9 @@ int cli_align_start(struct cli_align_run *run)
 {
     for (int i = 0; i < BIOINFER_PAIRS_AHEAD; i++) {
         struct cli_batch *b = &run->batches[i];
-        b->pairs = calloc(BATCH_PAIRS, sizeof *b->pairs);
-        b->sides = calloc(2 * (size_t)BATCH_PAIRS, sizeof *b->sides);
+        /* not calloc: what no pair is put into is never touched */
+        b->pairs = malloc(BATCH_PAIRS * sizeof *b->pairs);
+        b->sides = malloc(2 * (size_t)BATCH_PAIRS * sizeof *b->sides);
         if (!b->pairs || !b->sides)
             return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     }

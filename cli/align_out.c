@@ -46,15 +46,27 @@ static void put_tab_number(const struct cli_align_out *w, int64_t x)
     put_number(w, x);
 }
 
-/* Points, with as many decimals as they have. */
+/* Points, with as many decimals as they have, at most three: scale divides 1000. As "%.10g". */
 static void put_score(const struct cli_align_out *w, int64_t score)
 {
-    const int64_t scale = (int64_t)w->scale;
+    const int64_t scale = (int64_t)w->scale, most = 9999999;
+    int64_t rest = (score < 0 ? -(score % scale) : score % scale) * (1000 / scale);
+    char decimals[] = ".000";
 
-    if (score % scale)
+    if (rest && (score / scale > most || score / scale < -most)) {
         cli_output_printf(w->out, "%.10g", (double)score / w->scale);
-    else
-        put_number(w, score / scale);
+        return;
+    }
+    if (score < 0 && score > -scale)
+        cli_output_write(w->out, "-", 1);
+    put_number(w, score / scale);
+    for (int k = 3; k; k--, rest /= 10)
+        decimals[k] = (char)('0' + rest % 10);
+    for (size_t n = sizeof decimals - 1; n > 1; n--)
+        if (decimals[n - 1] != '0') {
+            cli_output_write(w->out, decimals, n);
+            return;
+        }
 }
 
 /* n / of with six decimals, 0 <= n <= of, as printf rounds it. */

@@ -106,8 +106,10 @@ static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const ui
                                    .top = p->top,
                                    .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
                                    .free_column = p->scoring.free_ends & BIOINFER_FREE_QUERY_END};
+    /* flags for the largest group at once: what no group asks for is never touched, and memory
+     * that grows is touched anew each time */
     if ((st = bi_align_buffer_need(env, &w->work.scratch, size->scratch, err)) ||
-        (st = bi_align_buffer_need(env, &w->work.flags, flags, err)))
+        (st = bi_align_buffer_need(env, &w->work.flags, flags ? (uint64_t)FLAGS : 0, err)))
         return st;
     many->scratch = w->work.scratch.ptr;
     many->flags = flags ? w->work.flags.ptr : NULL;

@@ -1,14 +1,16 @@
 /* align_near.c - pairs that differ little, before all others: by wavefronts (align_wave.c).
  *
  * What a pair takes by wavefronts is not known before it is aligned, but what its matrix takes is.
- * So every pair earns a sixteenth of that for attempts, and what an attempt saves adds to it. An
- * attempt may take a share of the matrix, which doubles when it fails, so that pairs that differ
- * much cost 1.1 times their matrix at most and few of them are tried. A bound on the penalty,
- * which an inexact run along the best diagonals finds, says beforehand what the rest of an exact
- * one takes.
+ * So every pair earns a part of that for attempts, and what an attempt saves adds to it. Before an
+ * attempt a sample of the pair is taken: words of eight letters, which few unrelated sequences
+ * share at about the same place; where too few are shared nothing else is done. An attempt may take
+ * a share of the matrix, which doubles when it fails. A bound on the penalty, which an inexact run
+ * along the best diagonals finds, says beforehand what the rest of an exact one takes.
  *
  * Results are those of the matrix, so that it does not matter what is tried. */
 #include "aligner.h"
+
+#include <string.h>
 
 enum {
     CLAIM = 32,            /* short pairs that a thread takes at a time */
@@ -17,14 +19,20 @@ enum {
     SURE_CELLS = 1 << 14,  /* cells before a bound is looked for */
     MOST_KEPT = 192 << 20, /* bytes of wavefronts, beyond which page faults cost more */
     BAND_EDGES = 160,      /* columns of a strip beside its band, about */
-    MOST_LENGTH = 1 << 28  /* residues whose sums fit 32 bits */
+    MOST_LENGTH = 1 << 28, /* residues whose sums fit 32 bits */
+    WORD = 8,              /* letters of a word that is looked for */
+    LEAST_WORDS = 4,       /* words of a sample */
+    MOST_WORDS = 48,
+    MOST_DRIFT = 64 /* diagonals on either side of a word's that are looked at */
 };
 
 /* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
  * for all its lanes. */
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
-                    plain_cell = 3, linear_part = 0.7;
+                    plain_cell = 3, linear_part = 0.7, word_place = 0.6;
 static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
+/* The part of a matrix's time that a sample may take. */
+static const double sample_part = 1.0 / 96;
 /* Another way is worth it where it takes so much of the matrix's time; a band takes so much of its
  * strips' time, with edges and with rows that are kept. */
 static const double worth = 0.8, band_part = 1.2;
@@ -59,14 +67,94 @@ static bool is_fit(const struct bi_aligner *a, const struct bi_align_input *in)
 
     if (in->n > MOST_LENGTH || in->m > MOST_LENGTH)
         return false;
-    if (!others)
-        return true;
-    for (int64_t i = 0; i < in->n; i++)
+    for (int64_t i = 0; others && i < in->n && !(used & others); i++)
         used |= 1u << in->query[i];
-    for (int64_t j = 0; j < in->m; j++)
+    for (int64_t j = 0; others && j < in->m && !(used & others); j++)
         used |= 1u << in->target[j];
     return !(used & others);
 }
+
+/* ---- samples ---- */
+
+static uint64_t word_at(const uint8_t *codes)
+{
+    uint64_t word;
+
+    memcpy(&word, codes, WORD);
+    return word;
+}
+
+/* Looks for the query's word at i in the target, up to `drift` places from `at`: the place nearest
+ * to that, or -1. */
+static int64_t find_word(const struct bi_align_input *in, int64_t i, int64_t at, int64_t drift)
+{
+    const uint64_t word = word_at(in->query + i);
+    const int64_t last = in->m - WORD;
+
+    for (int64_t d = 0; d <= drift; d++) {
+        if (at + d >= 0 && at + d <= last && word_at(in->target + at + d) == word)
+            return at + d;
+        if (at - d >= 0 && at - d <= last && word_at(in->target + at - d) == word)
+            return at - d;
+    }
+    return -1;
+}
+
+/* Counts those of n words of the query, spread over it, that the target has near their diagonal.
+ * Words of the first half are looked for from the start on, those of the second half from the end
+ * back, each at the diagonal where the one before was found. */
+static int shared_words(const struct bi_align_input *in, int n, int64_t drift)
+{
+    const int64_t gap = (in->n - WORD) / n;
+    int64_t first = 0, last = in->m - in->n;
+    int shared = 0;
+
+    for (int k = 0; k < n / 2; k++) {
+        const int64_t i = gap * k + gap / 2, back = in->n - WORD - i;
+        const int64_t found = find_word(in, i, i + first, drift);
+        const int64_t found_back = find_word(in, back, back + last, drift);
+        first = found >= 0 ? found - i : first;
+        last = found_back >= 0 ? found_back - back : last;
+        shared += (found >= 0) + (found_back >= 0);
+    }
+    return shared;
+}
+
+/* The least share of words that pairs have in common for which a band is worth it, where 1 - share
+ * of the residues differ by mismatches: see bi_wave_band(). */
+static double least_shared(const struct bi_wave_costs *c)
+{
+    const double differ = worth / band_part * c->extend / c->mismatch;
+    const double equal = differ < 1 ? 1 - differ : 0, two = equal * equal, four = two * two;
+
+    return four * four;
+}
+
+/* Whether a sample says that a pair may differ little. A worker takes none before its pairs have
+ * earned what it costs. */
+static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
+                       const struct bi_align_input *in, double matrix)
+{
+    const double places = 65536, least = least_shared(&a->waves); /* places: words of 4 letters */
+    const int64_t shorter = in->n < in->m ? in->n : in->m;
+    const int64_t drift = shorter / 16 < MOST_DRIFT ? shorter / 16 : MOST_DRIFT;
+    const double word = word_place * (double)(2 * drift + 1);
+    const double by_time = sample_part * matrix / word;
+    int64_t n = shorter / (2 * WORD);
+
+    if (least < 0.01) /* for a band, sequences are near enough by chance */
+        return true;
+    n = (double)n < by_time ? n : (int64_t)by_time;
+    n = n < LEAST_WORDS ? LEAST_WORDS : n > MOST_WORDS ? MOST_WORDS : n;
+    w->sampling += sample_part * matrix;
+    if (shorter < n * WORD || w->sampling < word * (double)n)
+        return false;
+    w->sampling = 0;
+    return shared_words(in, (int)n, drift) >=
+           least / 2 * (double)n + 4 * (double)(n * (2 * drift + 1)) / places;
+}
+
+/* ---- attempts ---- */
 
 /* The ways to align a pair. */
 enum way { BY_MATRIX, BY_WAVE, BY_BAND };
@@ -187,9 +275,10 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
     const double matrix = matrix_time(a, &a->inputs[i], alone), budget = budget_of(w, matrix);
     double time;
 
-    if (budget == 0)
+    if (budget == 0 || (!w->near && !looks_near(a, w, &a->inputs[i], matrix)))
         return false;
-    if (!attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results)) {
+    w->near = attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
+    if (!w->near) {
         w->credit -= time;
         if (time > 0)
             w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
@@ -218,13 +307,24 @@ static void align_some(void *user, int thread, int64_t first, int64_t end)
             a->inputs[i].query = NULL;
 }
 
+static int count_letters(uint32_t set)
+{
+    int n = 0;
+
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
 void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results)
 {
+    enum { PART = 4 };
     struct near_job job = {.a = a, .results = results};
     double cells = 0;
 
     bi_wave_costs_make(&a->waves, &a->plan.scoring, a->used);
-    if (!a->waves.extend)
+    /* Some amino acids have such scores by chance, and no pair consists of these alone. */
+    if (!a->waves.extend || PART * count_letters(a->waves.letters) < count_letters(a->used))
         return;
     for (size_t i = 0; i < n; i++)
         cells += (double)a->inputs[i].n * (double)a->inputs[i].m;

@@ -23,9 +23,10 @@
 #include "../base/team.h"
 
 enum {
-    WINDOW = 1024,    /* steps between two kept states */
-    DIRECT = 1 << 20, /* bytes of flags that are kept whole on the way down */
-    SHARED = 1 << 26  /* cells from which a pair goes to several threads */
+    WINDOW = 1024,          /* steps between two kept states */
+    DIRECT = 1 << 20,       /* bytes of flags that are kept whole on the way down */
+    SHARED = 1 << 26,       /* cells from which a pair goes to several threads */
+    SMALL_BUFFER = 16 << 20 /* bytes; larger ones have the size that is asked for */
 };
 
 /* ---- plan ---- */
@@ -68,6 +69,8 @@ int bi_align_buffer_need(const struct bi_env *env, struct bi_align_buffer *b, ui
 {
     if (size <= b->size)
         return 0;
+    if (b->size && size < SMALL_BUFFER) /* pairs come by size: the next one asks for more again */
+        size += size / 2;
     bi_free(env, b->ptr);
     b->size = 0;
     if (size > SIZE_MAX / 2 || !(b->ptr = bi_alloc(env, (size_t)size))) {

@@ -25,6 +25,8 @@ struct bi_align_worker {
     struct bi_wave *wave; /* NULL until a pair asks for it */
     double credit;        /* nanoseconds that attempts at pairs may take */
     double share;         /* part of a pair's matrix that the next one may take */
+    double sampling;      /* nanoseconds that a sample of a pair may take */
+    bool near;            /* whether the last pair that was tried differed little */
 };
 
 /* Codes of a sequence; bad when a letter is not in the alphabet. */

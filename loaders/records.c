@@ -4,7 +4,11 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { KEPT_TEXT = 8 << 20 }; /* bytes of a free block's text; larger ones are given back */
+enum {
+    KEPT_TEXT = 8 << 20,  /* bytes of a free block's text; larger ones are given back */
+    FIRST_TEXT = 9 << 16, /* bytes of a block's first text: what readers put into one, so that it */
+    FIRST_ITEMS = 1 << 12 /* need not grow, which takes fresh pages each time; likewise records */
+};
 
 struct bi_records_pool {
     const struct bi_env *env;
@@ -109,8 +113,9 @@ bool bi_records_add(struct bi_records *b, const struct bioinfer_record *r)
     struct bioinfer_record *x;
     uintptr_t id, description, sequence, message;
 
-    if (!bi_grow(env, &b->items, &b->cap, n + 1, sizeof *b->items) ||
-        !bi_grow(env, &b->text, &b->text_cap, b->text_size + more, 1))
+    if (!bi_grow(env, &b->items, &b->cap, b->cap ? n + 1 : FIRST_ITEMS, sizeof *b->items) ||
+        !bi_grow(env, &b->text, &b->text_cap,
+                 b->text_size + more > FIRST_TEXT ? b->text_size + more : FIRST_TEXT, 1))
         return false;
     x = &b->items[b->shown.n_records++];
     *x = (struct bioinfer_record){.length = r->length, .status = r->status};
