@@ -251,6 +251,7 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
         if (path)
             bi_wave_path(w->wave, &a->plan.scoring, &begin, path);
     }
+    bi_wave_end(w->wave);
     if (st != 1)
         return false;
     st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);

@@ -19,11 +19,12 @@
 enum {
     NONE = BI_ALIGN_WAVE_NONE,
     PAD = BI_ALIGN_WAVE_PAD,
-    MOST_COST = 1024, /* wavefronts that a step looks back */
-    MOST_GROWTH = 64, /* diagonals by which it may become wider meanwhile */
-    CHUNK = 1 << 16,  /* offsets of a piece of memory, at least */
-    STEP_CELLS = 32,  /* cells that stand for what a wavefront costs beside its own */
-    BEAM_LAG = 96,    /* residues that a diagonal may lag behind in bi_wave_bound() */
+    MOST_COST = 1024,    /* wavefronts that a step looks back */
+    MOST_GROWTH = 64,    /* diagonals by which it may become wider meanwhile */
+    CHUNK = 1 << 16,     /* offsets of a piece of memory, at least */
+    RETAINED = 16 << 20, /* bytes of wavefronts that are kept for later pairs */
+    STEP_CELLS = 32,     /* cells that stand for what a wavefront costs beside its own */
+    BEAM_LAG = 96,       /* residues that a diagonal may lag behind in bi_wave_bound() */
     MOST_PENALTY = 1 << 28
 };
 
@@ -132,7 +133,7 @@ struct front {
     size_t waves_cap;
     struct chunk *chunks; /* n_chunks in use, first .. */
     size_t n_chunks, chunks_cap, n_owned, used;
-    uint64_t kept;
+    uint64_t kept; /* bytes of the chunks in use */
     int64_t cells;
 };
 
@@ -158,12 +159,30 @@ int bi_wave_new(struct bi_wave **out, const struct bi_env *env,
     return 0;
 }
 
+/* Frees the chunks behind those that have so many bytes together. */
+static void trim(const struct bi_env *env, struct front *f, uint64_t bytes)
+{
+    uint64_t size = 0;
+    size_t n = 0;
+
+    for (; n < f->n_owned && (size += f->chunks[n].size * sizeof *f->chunks[n].at) <= bytes; n++)
+        ;
+    while (f->n_owned > n)
+        bi_free(env, f->chunks[--f->n_owned].at);
+    f->n_chunks = f->n_chunks < n ? f->n_chunks : n;
+}
+
 static void free_front(const struct bi_env *env, struct front *f)
 {
-    for (size_t i = 0; i < f->n_owned; i++)
-        bi_free(env, f->chunks[i].at);
+    trim(env, f, 0);
     bi_free(env, f->chunks);
     bi_free(env, f->waves);
+}
+
+void bi_wave_end(struct bi_wave *w)
+{
+    trim(w->env, &w->exact, RETAINED);
+    trim(w->env, &w->quick, RETAINED);
 }
 
 void bi_wave_free(struct bi_wave **wave)
@@ -207,6 +226,7 @@ static bool next_chunk(const struct bi_wave *w, struct front *f, size_t size)
         }
         c->size = room;
     }
+    f->kept += c->size * sizeof *c->at;
     f->used = 0;
     return true;
 }
@@ -228,7 +248,6 @@ static bool make_room(const struct bi_wave *w, struct front *f, struct wavefront
     x->f = affine ? x->h + width : NULL;
     x->e = affine ? x->f + width : NULL;
     f->used += size;
-    f->kept += size * sizeof *c->at;
     c->last = f->s;
     return true;
 }

@@ -47,6 +47,8 @@ void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in
 /* Score of the pair whose penalty that is. */
 int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input *in,
                       int64_t penalty);
+/* Gives memory back that few pairs need; the pair ends with it. */
+void bi_wave_end(struct bi_wave *w);
 /* The path after a run that is done, as bi_align_step() takes it through flags of all cells. */
 void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
                   struct bi_align_walk *begin, struct bi_align_path *path);
