@@ -352,12 +352,12 @@ static void tally(struct run *run, struct bioinfer_result *r)
     }
 }
 
-/* Keeps a piece of a block. The head of SAM is a piece in front of the first block's. */
+/* Keeps a piece of a block. A head of several lines is a piece in front of the first block's. */
 static int keep_piece(struct run *run, const struct bioinfer_result *piece,
                       struct bioinfer_error *err)
 {
     const struct cli_align_run *align = &run->task->run;
-    const bool headed = !piece->ordinal && !strcmp(run->format, "sam");
+    const bool headed = !piece->ordinal && cli_align_has_head(&run->task->writer);
     struct bioinfer_result r = *piece, head = *piece;
     struct bioinfer_text text = {.name = "text"};
     int st = 0;
@@ -471,11 +471,6 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL, "--match and --mismatch come together");
     else if (o->second && !strcmp(o->second, "-") && !strcmp(o->input, "-"))
         cli_say(NULL, "only one of the files can be standard input");
-    else if (cli_job_wanted(o) && !strcmp(format, "needle"))
-        cli_say(NULL,
-                "--%s: needle names its file in the first lines and ends with lines of its own, "
-                "so it is written in one run: use tsv, paf, sam or fasta",
-                o->n_shards ? "shard" : "resume");
     else
         return true;
     return false;
@@ -511,7 +506,7 @@ static int finish(struct run *run)
 
     if (run->job.job)
         return cli_job_finish(run->cli, run->job.job, &run->stats);
-    cli_align_tail(&run->task->writer);
+    cli_output_printf(&run->out, "%s", cli_align_tail(&run->task->writer));
     st = cli_output_finish(&run->out, &err);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }

@@ -103,6 +103,7 @@ struct cli_align_out {
     struct cli_output *out;
     const bioinfer_task *align;
     const char *format;         /* "tsv", "paf", "sam", "needle", "fasta" */
+    const char *path;           /* the file that needle names in its header; NULL = none */
     const char *matrix;         /* for the header of needle */
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
     double scale, open, extend; /* costs in points */
@@ -121,7 +122,10 @@ const char *cli_align_title(const struct cli_align_out *w);
 /* Writes what stands above the first alignment. targets: for sam. */
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets);
-void cli_align_tail(const struct cli_align_out *w); /* writes what stands below the last one */
+/* Whether that is more than the title. */
+bool cli_align_has_head(const struct cli_align_out *w);
+/* Returns the lines below the last alignment; "" = none. */
+const char *cli_align_tail(const struct cli_align_out *w);
 /* Whether the pair is to be written. */
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a);
@@ -152,6 +156,7 @@ struct cli_blocks {
     int (*next)(void *user, struct bioinfer_error *err);
     bioinfer_sink sink; /* on another thread than next() */
     void *user;         /* the source and the sink have it */
+    bool is_headed;     /* the text of block 0 begins with a head */
     struct cli_block block;
     struct cli_span *spans;
     size_t n_spans, cap_spans;

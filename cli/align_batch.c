@@ -271,7 +271,7 @@ static int fill_of_block(struct cli_align_run *run, struct cli_batch *b, struct 
     if (!run->in_block) {
         if ((st = blocks->next(blocks->user, err)) <= 0)
             return st;
-        if (!blocks->block.ordinal && run->targets && !strcmp(run->writer->format, "sam"))
+        if (!blocks->block.ordinal && blocks->is_headed)
             cli_align_head(run->writer, run->targets, run->n_targets);
         run->in_block = true;
         run->span = run->at = 0;

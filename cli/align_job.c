@@ -167,12 +167,14 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
     params.writer = &writer;
     params.options = options;
     params.text_head = cli_align_title(w);
+    params.text_tail = *cli_align_tail(w) ? cli_align_tail(w) : NULL;
     if ((st = bioinfer_job_open(&j->job, cli->ctx, o->output, &params, err)))
         return st;
     pthread_mutex_init(&j->lock, NULL);
     bioinfer_job_set_source(j->job, next_block, j);
     j->blocks.next = next_wanted;
     j->blocks.sink = keep_text;
+    j->blocks.is_headed = cli_align_has_head(w);
     j->blocks.user = j;
     return 0;
 }

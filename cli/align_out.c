@@ -464,7 +464,7 @@ void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record 
                           "%s# Program: bioinfer\n# Align_format: srspair\n"
                           "# Report_file: ",
                           needle_bar);
-        cli_output_field(w->out, w->out->path ? w->out->path : "stdout");
+        cli_output_field(w->out, w->path ? w->path : "stdout");
         cli_output_printf(w->out, "\n%s\n", needle_bar);
     }
     if (strcmp(w->format, "sam"))
@@ -480,11 +480,16 @@ void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record 
     cli_output_printf(w->out, "@PG\tID:bioinfer\tPN:bioinfer\tVN:%s\n", bioinfer_version());
 }
 
-void cli_align_tail(const struct cli_align_out *w)
+bool cli_align_has_head(const struct cli_align_out *w)
 {
-    if (!strcmp(w->format, "needle"))
-        cli_output_printf(w->out, "#---------------------------------------\n"
-                                  "#---------------------------------------\n");
+    return !strcmp(w->format, "sam") || !strcmp(w->format, "needle");
+}
+
+const char *cli_align_tail(const struct cli_align_out *w)
+{
+    return strcmp(w->format, "needle") ? ""
+                                       : "#---------------------------------------\n"
+                                         "#---------------------------------------\n";
 }
 
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,

@@ -198,16 +198,17 @@ int cli_align_settle(struct cli_aligning *t)
         p->ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
                   : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
                                              : BIOINFER_TIES_PARASAIL;
-    t->writer = (struct cli_align_out){.out = &t->text,
-                                       .format = o->format ? o->format : "tsv",
-                                       .matrix = matrix ? matrix : "match/mismatch",
-                                       .matrix_file = matrix && !is_built_in(matrix) ? matrix
-                                                                                     : NULL,
-                                       .scale = scale,
-                                       .open = (double)c.open / 1000,
-                                       .extend = (double)c.extend / 1000,
-                                       .score_only = o->score_only,
-                                       .plain = o->cigar && !strcmp(o->cigar, "plain")};
+    t->writer = (struct cli_align_out){
+        .out = &t->text,
+        .format = o->format ? o->format : "tsv",
+        .path = o->output && strcmp(o->output, "-") ? o->output : NULL,
+        .matrix = matrix ? matrix : "match/mismatch",
+        .matrix_file = matrix && !is_built_in(matrix) ? matrix : NULL,
+        .scale = scale,
+        .open = (double)c.open / 1000,
+        .extend = (double)c.extend / 1000,
+        .score_only = o->score_only,
+        .plain = o->cigar && !strcmp(o->cigar, "plain")};
     return settle_ends(t);
 }
 

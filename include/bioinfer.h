@@ -690,6 +690,7 @@ struct bioinfer_job_params {
      * then has every n_shards-th block, and `seek` (with the source's user) goes to one. */
     const bioinfer_index *index;
     int (*seek)(void *user, uint64_t ordinal, struct bioinfer_error *err);
+    const char *text_tail; /* not NULL: stands behind the texts where there is a text_head */
 };
 
 /* Takes the lock of the job and reads its journal. MISMATCH names what differs. */

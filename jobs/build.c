@@ -429,8 +429,9 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
         goto out;
     }
     if ((st = make_room(b, &path, err)) ||
-        (st = b->text_head ? bi_writer_of_texts(&s.writer, b->env, path, b->text_head, err)
-                           : bi_writer_new(&s.writer, b->env, path, &b->params, err)))
+        (st = b->text_head
+                  ? bi_writer_of_texts(&s.writer, b->env, path, b->text_head, b->text_tail, err)
+                  : bi_writer_new(&s.writer, b->env, path, &b->params, err)))
         goto out;
     s.writer->moved_later = true; /* move_all syncs the folder that they end in */
     if ((st = bi_writer_start(s.writer, err)) ||

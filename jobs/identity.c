@@ -42,7 +42,7 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err)
 {
     const struct bioinfer_writer_params *w = params->writer;
-    const char *head = params->text_head;
+    const char *head = params->text_head, *tail = params->text_tail;
     int st;
     *id = (struct bi_identity){.arena.env = env,
                                .shard = params->n_shards ? (uint64_t)params->shard : 1,
@@ -59,13 +59,19 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
     id->fingerprint = copy(&id->arena, w ? w->fingerprint : NULL);
     id->options = copy(&id->arena, params->options);
     id->text_head = head ? copy(&id->arena, head) : NULL;
+    id->text_tail = tail ? copy(&id->arena, tail) : NULL;
     id->tracks = w && w->tracks && *w->tracks ? copy(&id->arena, w->tracks) : NULL;
     id->inputs = bi_arena_calloc(&id->arena, (size_t)params->n_inputs + 1, sizeof *id->inputs);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
-        (head && !id->text_head) || (w && w->tracks && *w->tracks && !id->tracks) || !id->inputs)
+        (head && !id->text_head) || (tail && !id->text_tail) ||
+        (w && w->tracks && *w->tracks && !id->tracks) || !id->inputs)
         return bi_fail(err, BIOINFER_NOMEM, "job");
     if (head && strcmp(head, id->text_head))
         return bi_fail(err, BIOINFER_INVALID, "job: the head of the output is no UTF-8");
+    if (tail && (!head || strcmp(tail, id->text_tail)))
+        return bi_fail(err, BIOINFER_INVALID,
+                       head ? "job: the tail of the output is no UTF-8"
+                            : "job: a text behind the output without one in front of it");
     st = add_input(id, params->input_role ? params->input_role : "input", params->input, err);
     for (int i = 0; i < params->n_inputs && !st; i++)
         st = add_input(id, params->inputs[i].role, params->inputs[i].path, err);
@@ -118,6 +124,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
     put_text(&text, "options", id->options);
     if (id->text_head)
         put_text(&text, "text_head", id->text_head);
+    if (id->text_tail)
+        put_text(&text, "text_tail", id->text_tail);
     if (id->tracks)
         put_text(&text, "tracks", id->tracks);
     put_inputs(&text, id);
@@ -218,6 +226,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     id->fingerprint = bi_json_string(bi_json_get(root, "fingerprint"));
     id->options = bi_json_string(bi_json_get(root, "options"));
     id->text_head = bi_json_string(bi_json_get(root, "text_head"));
+    id->text_tail = bi_json_string(bi_json_get(root, "text_tail"));
     id->tracks = bi_json_string(bi_json_get(root, "tracks"));
     bi_json_bool(bi_json_get(root, "units"), &id->units);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
@@ -323,6 +332,8 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
         {"an option", have->options, want->options},
         {"the head of the output", have->text_head ? have->text_head : "none",
          want->text_head ? want->text_head : "none"},
+        {"the tail of the output", have->text_tail ? have->text_tail : "none",
+         want->text_tail ? want->text_tail : "none"},
         {"the names of tracks", have->tracks ? have->tracks : "none",
          want->tracks ? want->tracks : "none"},
     };

@@ -309,7 +309,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
         goto out;
     }
     job->stats.folder = job->folder;
-    st = params->text_head ? bi_writer_of_texts(&job->writer, env, path, params->text_head, err)
+    st = params->text_head ? bi_writer_of_texts(&job->writer, env, path, params->text_head,
+                                                params->text_tail, err)
                            : bi_writer_new(&job->writer, env, path, params->writer, err);
     if (st || (!job->is_shard && (st = bi_writer_ready(job->writer, err))))
         goto out;
@@ -886,6 +887,7 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
                          .n_parts = 1,
                          .n_records = job->n_read,
                          .text_head = job->identity.text_head,
+                         .text_tail = job->identity.text_tail,
                          .units = job->units,
                          .arrays = &job->built.arrays,
                          .want_lost = true};

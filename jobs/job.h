@@ -98,6 +98,7 @@ struct bi_identity {
     struct bi_input_fact *inputs;
     int n_inputs;
     const char *text_head; /* NULL unless the output is finished text */
+    const char *text_tail; /* NULL, or what stands behind it all */
     const char *tracks;    /* NULL, or names of the files of bedGraph and BigWig */
     uint64_t shard, n_shards;
     uint64_t block; /* records that go to a shard together; 0: one, and the whole input is read */
@@ -148,6 +149,7 @@ struct bi_build {
     uint64_t max_open, n_open, oldest; /* journals open at once, 0 = all; one to be parked next */
     struct bioinfer_writer_params params;
     const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
+    const char *text_tail; /* NULL, or what stands behind these */
     struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
     bool units;            /* pieces are records */
     uint64_t n_rows;       /* records so far */

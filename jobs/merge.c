@@ -266,6 +266,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     b.params.fingerprint = m.first.fingerprint;
     b.params.tracks = m.first.tracks;
     b.text_head = m.first.text_head;
+    b.text_tail = m.first.text_tail;
     b.units = m.first.units;
     if (b.text_head && params && params->format) {
         st = bi_fail(err, BIOINFER_INVALID,
@@ -274,7 +275,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
                      path, params->format);
         goto out;
     }
-    if ((st = b.text_head ? bi_writer_of_texts(&writer, env, path, b.text_head, err)
+    if ((st = b.text_head ? bi_writer_of_texts(&writer, env, path, b.text_head, b.text_tail, err)
                           : bi_writer_new(&writer, env, path, &b.params, err)))
         goto out; /* the format is found from the final name */
     b.params.format = writer->ops->name;

@@ -1,4 +1,4 @@
-/* texts.c - an output of finished text: a head, then the texts of all results as they stand. */
+/* texts.c - an output of finished text: a head, the texts of all results as they stand, a tail. */
 #include <string.h>
 
 #include "writer.h"
@@ -36,7 +36,9 @@ static int texts_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
 
 static int texts_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
-    return bi_out_finish(w->state, err);
+    const int st = bi_out_write(w->state, w->text_tail, strlen(w->text_tail), err);
+
+    return st ? st : bi_out_finish(w->state, err);
 }
 
 static void texts_close(struct bioinfer_writer *w)

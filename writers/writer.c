@@ -372,14 +372,16 @@ int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const 
 }
 
 int bi_writer_of_texts(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
-                       const char *head, struct bioinfer_error *err)
+                       const char *head, const char *tail, struct bioinfer_error *err)
 {
     int st;
     *out = NULL;
     if ((st = make(out, env, path, &bi_writer_texts, NULL, err)))
         return st;
     (*out)->text_head = head;
-    if (copy_text(&(*out)->arena, &(*out)->text_head))
+    (*out)->text_tail = tail;
+    if (copy_text(&(*out)->arena, &(*out)->text_head) &&
+        copy_text(&(*out)->arena, &(*out)->text_tail))
         return 0;
     bi_writer_close(out);
     return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);

@@ -33,6 +33,7 @@ struct bioinfer_writer {
     struct bioinfer_writer_params params; /* strings live in the arena */
     char *path;
     const char *text_head; /* stands above the first of finished texts */
+    const char *text_tail; /* stands below the last one */
     void *state;           /* the format's own */
     struct bi_arena arena;
     struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
@@ -90,9 +91,10 @@ int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const
 /* A writer that has checked its parameters and touched no file. */
 int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_writer_params *params, struct bioinfer_error *err);
-/* The same for an output of finished texts, with `head` above the first. */
+/* The same for an output of finished texts, with `head` above the first and `tail`, NULL = nothing,
+ * below the last. */
 int bi_writer_of_texts(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
-                       const char *head, struct bioinfer_error *err);
+                       const char *head, const char *tail, struct bioinfer_error *err);
 /* Whether it can be started, as far as that is known without a file: before hours of computing. */
 int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err);
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err);

@@ -87,7 +87,7 @@ static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
         if (!st)
             st = bi_wave_run(w, INT64_MAX, NULL);
         n_kept += keep;
-        if (keep && !st) { /* its wavefronts are more than may be kept: it would go another way */
+        if (keep && !st) { /* more than may be kept: the pair would go another way */
             n_given_up++;
             bi_wave_end(w);
             continue;

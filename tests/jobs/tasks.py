@@ -371,6 +371,11 @@ class AlignAll(Align):
         return "the content of the target"
 
 
+class AlignNeedle(Align):
+    """As needle writes them: the file's name above the first, and lines below the last one."""
+    output = "out.needle"
+
+
 class AlignScores(Align):
     """Scores alone, by a matrix that is a file."""
     options = (*Align.options, "--score-only")
@@ -498,6 +503,7 @@ class Pairs(Screen):
 
 TASKS = {"screen": Screen, "pairs": Pairs,
          "align": Align, "alignall": AlignAll, "alignscores": AlignScores,
+         "alignneedle": AlignNeedle,
          "windows": Windows, "intervals": Intervals, "bigwig": BigWig,
          "bedgraph": BedGraph, "mutagenesis": Mutagenesis,
          "variants": Variants, "alone": Alone, "scores": Scores,
@@ -550,7 +556,9 @@ def whole(task):
     want = contents(path)
     plain = os.path.join(task.folder, "plain-" + task.output)
     call(task.args(plain), task.code)
-    assert results(contents(plain)) == results(want), "another output without a journal"
+    alone = {key: text.replace(plain.encode(), path.encode())  # needle's file names itself
+             for key, text in contents(plain).items()}
+    assert results(alone) == results(want), "another output without a journal"
     assert results(want) and all(results(want).values()), want
     assert want[".manifest.tsv"].count(b"\n") >= 2, want
     return want
@@ -693,10 +701,6 @@ def refused(task):
     if task.strict:
         words = call(task.args(path, "--shard", "1/2", "--strict"), 64)
         assert "--strict and --shard" in words, words
-    if type(task) is Align:
-        needle = os.path.join(task.folder, "out.needle")
-        words = call([a if a != path else needle for a in task.args(path, "--resume")], 64)
-        assert "needle" in words and "tsv, paf, sam or fasta" in words, words
     run_shard(task, path, 1, 1)
     part = path + ".part-1-of-1"
     if not task.output.endswith((".npz", ".jsonl", ".safetensors")) and not task.to_merge:
