@@ -43,6 +43,14 @@ struct cli_complex_place {
 };
 void cli_complex_place(char *description, struct cli_complex_place *place);
 
+/* ---- affinity_task.c ---- */
+
+/* The message of a result whose ligand lies far from its receptor. */
+#define CLI_AFFINITY_FAR "no pair of atoms is near: the energy says nothing"
+/* Adds the row of a result; `number` is that of the molecule in its file. */
+void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *result,
+                      uint64_t number);
+
 /* ---- affinity_top.c ---- */
 
 /* Writes the n rows of least energy of the table at `path` beside it, best first; an exit code. */

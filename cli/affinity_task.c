@@ -74,24 +74,25 @@ static int next_complex(void *user, struct bioinfer_record *record, struct bioin
 
 /* ---- rows ---- */
 
-static void put_row(struct rater *r, const struct bioinfer_result *result, uint64_t number)
+void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *result,
+                      uint64_t number)
 {
     const struct bioinfer_affinity *a = result->affinity;
 
-    cli_output_field(&r->text, result->id);
-    cli_output_printf(&r->text, "\t%" PRIu64, number);
+    cli_output_field(text, result->id);
+    cli_output_printf(text, "\t%" PRIu64, number);
     if (a)
-        cli_output_printf(&r->text, "\t%.6f\t%lld\t%lld\t%lld\t%.2f", (double)a->energy,
+        cli_output_printf(text, "\t%.6f\t%lld\t%lld\t%lld\t%.2f", (double)a->energy,
                           (long long)a->n_pairs, (long long)a->n_atoms,
                           (long long)a->n_pocket_atoms, a->distance);
     else
-        cli_output_printf(&r->text, "\t\t\t\t\t");
-    cli_output_printf(&r->text, "\t%s\t", bioinfer_status_name(result->status));
+        cli_output_printf(text, "\t\t\t\t\t");
+    cli_output_printf(text, "\t%s\t", bioinfer_status_name(result->status));
     if (a && !a->n_pairs)
-        cli_output_printf(&r->text, "no pair of atoms is near: the energy says nothing");
+        cli_output_printf(text, CLI_AFFINITY_FAR);
     else
-        cli_output_field(&r->text, result->message);
-    cli_output_printf(&r->text, "\n");
+        cli_output_field(text, result->message);
+    cli_output_printf(text, "\n");
 }
 
 /* Hands out the row of a result. Every record has one; the status of a failed record is a piece of
@@ -110,7 +111,7 @@ static int give(struct rater *r, const struct bioinfer_result *result, uint64_t 
     const bool far = result->affinity && !result->affinity->n_pairs;
     int st;
 
-    put_row(r, result, number);
+    cli_affinity_row(&r->text, result, number);
     if (r->text.status)
         return no_memory(err);
     texts[0].text = r->text.text;

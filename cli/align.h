@@ -132,6 +132,10 @@ bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
+/* Adds the members of an object of JSON: score, ranges without free ends, identity, CIGAR. */
+void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_record *query,
+                        const struct bioinfer_record *target, const struct bioinfer_alignment *a);
+
 /* ---- align_block.c: blocks of pairs ---- */
 
 /* Pairs that are sharded, journalled and finished together: the input alone decides which. */

@@ -446,6 +446,30 @@ static void put_fasta(const struct cli_align_out *w, const struct bioinfer_recor
     cli_output_write(w->out, "\n", 1);
 }
 
+/* ---- JSON ---- */
+
+void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_record *query,
+                        const struct bioinfer_record *target, const struct bioinfer_alignment *a)
+{
+    put_text(w, ",\"score\":");
+    put_score(w, a->score);
+    if (w->score_only)
+        return;
+    put_text(w, ",\"query_begin\":");
+    put_number(w, a->query_begin);
+    put_text(w, ",\"query_end\":");
+    put_number(w, a->query_end);
+    put_text(w, ",\"target_begin\":");
+    put_number(w, a->target_begin);
+    put_text(w, ",\"target_end\":");
+    put_number(w, a->target_end);
+    put_text(w, ",\"identity\":");
+    put_fraction(w, a->identities, a->columns + left_out(query, target, a));
+    put_text(w, ",\"cigar\":\"");
+    put_cigar(w, query, target, a, "");
+    put_text(w, "\"");
+}
+
 /* ---- any format ---- */
 
 const char *cli_align_title(const struct cli_align_out *w)

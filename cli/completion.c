@@ -26,7 +26,7 @@ static void print_models(int command)
     const int kind = cli_kind_of(command);
 
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (!command || bioinfer_family_kind(i) == kind)
+        if (!command || command == CLI_SERVE || bioinfer_family_kind(i) == kind)
             printf(" %s", name);
 }
 

@@ -19,6 +19,10 @@ size_t cli_structure_stem(const char *name);
 
 /* ---- design_task.c ---- */
 
+/* The first line of a table without --include. */
+#define CLI_DESIGN_HEAD                                                                            \
+    "name\tsample\ttemperature\tscore\tglobal_score\tseq_recovery\tsequence\tsource\n"
+
 enum cli_design_format { CLI_FASTA, CLI_TABLE, CLI_ARRAYS };
 
 /* The state of the task. */
@@ -53,6 +57,23 @@ void cli_design_inputs(const struct cli *cli, struct bioinfer_job_input inputs[C
  * `text`. */
 const char *cli_design_head(const struct cli *cli, enum cli_design_format format, char *text,
                             size_t size);
+/* Names the origin of a result's sequence: "native" in the file, "design", or a record of
+ * --sequences. */
+const char *cli_design_source(const struct bioinfer_result *r);
+/* Gives the number of a sequence: 0 for the native one of a run that designs. */
+int cli_design_sample(const struct bioinfer_result *r, bool score_only);
+/* Adds the row of a result to a table without --include. */
+void cli_design_row(struct cli_output *text, const struct bioinfer_result *r, bool score_only);
+
+/* The arrays of one sequence, as files have them. They point into the result. */
+struct cli_design_arrays {
+    char id[1024];
+    float scores[3], *codes; /* codes: [length], the caller frees them */
+    struct bioinfer_array arrays[6];
+    struct bioinfer_result result;
+};
+int cli_design_arrays(struct cli_design_arrays *a, const struct bioinfer_result *r,
+                      unsigned include, struct bioinfer_error *err);
 /* Tells whether the random numbers of a structure depend on all structures before it. */
 bool cli_design_ordered(const struct cli_options *o);
 

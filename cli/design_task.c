@@ -12,18 +12,16 @@ static const size_t PIECE_SIZE = 1 << 20; /* text that is gathered before it is 
 
 /* ---- what a sequence looks like ---- */
 
-/* Names the origin of a result's sequence: the file, a design, or a record of --sequences. */
-static const char *source_of(const struct bioinfer_result *r)
+const char *cli_design_source(const struct bioinfer_result *r)
 {
     return r->design->sequence_id ? r->design->sequence_id
            : r->design->is_native ? "native"
                                   : "design";
 }
 
-/* The native sequence of a run that designs has no number. */
-static int sample_of(const struct cli_designer *d, const struct bioinfer_result *r)
+int cli_design_sample(const struct bioinfer_result *r, bool score_only)
 {
-    return r->design->is_native && !d->cli->options->score_only ? 0 : r->design->sample;
+    return r->design->is_native && !score_only ? 0 : r->design->sample;
 }
 
 /* Gives what the sequence was drawn from; NULL where nothing was drawn. */
@@ -44,82 +42,104 @@ static void put_rows(struct cli_designer *d, const struct bioinfer_result *r)
             if (!(include & (probs ? CLI_PROBS : CLI_LOG_PROBS)) || !row)
                 continue;
             cli_output_field(&d->text, r->id);
-            cli_output_printf(&d->text, "\t%d\t%g\t%s\t%lld\t%c", sample_of(d, r),
+            cli_output_printf(&d->text, "\t%d\t%g\t%s\t%lld\t%c",
+                              cli_design_sample(r, d->cli->options->score_only),
                               r->design->temperature, probs ? "probs" : "logprobs",
                               (long long)i + 1, alphabet[r->design->codes[i]]);
             for (int c = 0; c < 21; c++)
                 cli_output_printf(&d->text, "\t%.6g", (double)row[i * 21 + c]);
             cli_output_printf(&d->text, "\t");
-            cli_output_field(&d->text, source_of(r));
+            cli_output_field(&d->text, cli_design_source(r));
             cli_output_printf(&d->text, "\n");
         }
 }
 
-static void put_table(struct cli_designer *d, const struct bioinfer_result *r)
+void cli_design_row(struct cli_output *text, const struct bioinfer_result *r, bool score_only)
 {
-    if (d->cli->options->design_include) {
-        put_rows(d, r);
-        return;
-    }
-    cli_output_field(&d->text, r->id);
-    cli_output_printf(&d->text, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\t", sample_of(d, r),
+    cli_output_field(text, r->id);
+    cli_output_printf(text, "\t%d\t%g\t%.6g\t%.6g\t%.6g\t%s\t", cli_design_sample(r, score_only),
                       r->design->temperature, (double)r->design->score,
                       (double)r->design->global_score, (double)r->design->recovery, r->sequence);
-    cli_output_field(&d->text, source_of(r));
-    cli_output_printf(&d->text, "\n");
+    cli_output_field(text, cli_design_source(r));
+    cli_output_printf(text, "\n");
 }
 
-/* Arrays of one sequence under NAME for the native one, NAME_T0.1_1 for sample 1 at 0.1, NAME_ID
- * for a sequence that was given; further samples of both under names with _2, _3, ... */
-static int put_arrays(struct cli_designer *d, const struct bioinfer_result *r,
-                      struct bioinfer_error *err)
+static void put_table(struct cli_designer *d, const struct bioinfer_result *r)
 {
-    const unsigned include = d->cli->options->design_include;
-    float scores[3] = {r->design->score, r->design->global_score, r->design->recovery}, *codes;
-    struct bioinfer_array arrays[6];
-    struct bioinfer_result v = {.ordinal = d->unit.ordinal,
-                                .id = r->id,
-                                .length = r->length,
-                                .message = "",
-                                .arrays = arrays,
-                                .n_layers_kept = 1,
-                                .piece = d->piece++,
-                                .more = 1};
-    char id[1024];
-    int n = 0, st;
+    if (d->cli->options->design_include)
+        put_rows(d, r);
+    else
+        cli_design_row(&d->text, r, d->cli->options->score_only);
+}
 
+/* Names the arrays of a sequence: NAME for the native one, NAME_T0.1_1 for sample 1 at 0.1, NAME_ID
+ * for a sequence that was given; further samples of both have names with _2, _3, ... */
+static void name_arrays(char *id, size_t size, const struct bioinfer_result *r)
+{
+    if (!r->design->is_native && !r->design->sequence_id)
+        snprintf(id, size, "%.400s_T%g_%d", r->id, r->design->temperature, r->design->sample);
+    else
+        snprintf(id, size, "%.400s%s%.400s", r->id, r->design->sequence_id ? "_" : "",
+                 r->design->sequence_id ? r->design->sequence_id : "");
+    if (r->design->sample > 1 && (r->design->is_native || r->design->sequence_id))
+        snprintf(id + strlen(id), size - strlen(id), "_%d", r->design->sample);
+}
+
+int cli_design_arrays(struct cli_design_arrays *a, const struct bioinfer_result *r,
+                      unsigned include, struct bioinfer_error *err)
+{
+    struct bioinfer_array *arrays = a->arrays;
+    int n = 0;
+
+    name_arrays(a->id, sizeof a->id, r);
+    a->scores[0] = r->design->score;
+    a->scores[1] = r->design->global_score;
+    a->scores[2] = r->design->recovery;
+    if (!(a->codes = malloc((size_t)r->length * sizeof *a->codes))) {
+        err->status = BIOINFER_NOMEM;
+        snprintf(err->text, sizeof err->text, "%.100s: result", a->id);
+        return BIOINFER_NOMEM;
+    }
+    for (int64_t i = 0; i < r->length; i++)
+        a->codes[i] = (float)r->design->codes[i];
 #define ADD(name, values, dims, rows, columns)                                                     \
     arrays[n++] = (struct bioinfer_array)                                                          \
     {                                                                                              \
         .kind = name, .n_dims = dims, .shape = {rows, columns}, .data = values                     \
     }
-    if (!r->design->is_native && !r->design->sequence_id)
-        snprintf(id, sizeof id, "%.400s_T%g_%d", r->id, r->design->temperature, r->design->sample);
-    else
-        snprintf(id, sizeof id, "%.400s%s%.400s", r->id, r->design->sequence_id ? "_" : "",
-                 r->design->sequence_id ? r->design->sequence_id : "");
-    if (r->design->sample > 1 && (r->design->is_native || r->design->sequence_id))
-        snprintf(id + strlen(id), sizeof id - strlen(id), "_%d", r->design->sample);
-    v.id = id;
-    if (!(codes = malloc((size_t)r->length * sizeof *codes))) {
-        err->status = BIOINFER_NOMEM;
-        snprintf(err->text, sizeof err->text, "%.100s: result", id);
-        return BIOINFER_NOMEM;
-    }
-    for (int64_t i = 0; i < r->length; i++)
-        codes[i] = (float)r->design->codes[i];
     if (!include || include & CLI_LOG_PROBS)
         ADD("log_probs", r->arrays[0].data, 2, r->length, 21);
     if (include & CLI_PROBS && probs_of(r))
         ADD("probs", probs_of(r), 2, r->length, 21);
-    ADD("S", codes, 1, r->length, 1);
-    ADD("scores", scores, 1, 3, 1);
+    ADD("S", a->codes, 1, r->length, 1);
+    ADD("scores", a->scores, 1, 3, 1);
     ADD("mask", r->design->mask, 1, r->length, 1);
     ADD("design_mask", r->design->design_mask, 1, r->length, 1);
 #undef ADD
-    v.n_arrays = v.n_kinds = n;
-    st = d->sink(d->sink_user, &v, err);
-    free(codes);
+    a->result = (struct bioinfer_result){.ordinal = r->ordinal,
+                                         .id = a->id,
+                                         .length = r->length,
+                                         .message = "",
+                                         .arrays = arrays,
+                                         .n_arrays = n,
+                                         .n_kinds = n,
+                                         .n_layers_kept = 1};
+    return 0;
+}
+
+static int put_arrays(struct cli_designer *d, const struct bioinfer_result *r,
+                      struct bioinfer_error *err)
+{
+    struct cli_design_arrays a;
+    int st = cli_design_arrays(&a, r, d->cli->options->design_include, err);
+
+    if (st)
+        return st;
+    a.result.ordinal = d->unit.ordinal;
+    a.result.piece = d->piece++;
+    a.result.more = 1;
+    st = d->sink(d->sink_user, &a.result, err);
+    free(a.codes);
     return st;
 }
 
@@ -131,7 +151,7 @@ const char *cli_design_head(const struct cli *cli, enum cli_design_format format
     if (format != CLI_TABLE)
         return "";
     if (!cli->options->design_include)
-        return "name\tsample\ttemperature\tscore\tglobal_score\tseq_recovery\tsequence\tsource\n";
+        return CLI_DESIGN_HEAD;
     used = (size_t)snprintf(text, size, "name\tsample\ttemperature\tkind\tposition\tresidue");
     for (int c = 0; c < 21; c++)
         used += (size_t)snprintf(text + used, size - used, "\t%c", alphabet[c]);

@@ -79,7 +79,8 @@ void cli_print_models(int command, const char *model)
     const int kind = cli_kind_of(command);
 
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (model ? !strcmp(model, name) : !command || bioinfer_family_kind(i) == kind)
+        if (model ? !strcmp(model, name)
+                  : !command || command == CLI_SERVE || bioinfer_family_kind(i) == kind)
             print_words(bioinfer_family_summary(i), printf("  %-11s", name), 14);
 }
 

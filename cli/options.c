@@ -82,9 +82,9 @@ static const struct cli_option table[] = {
      "mean over windows moved by so many bases, as in 0,1,-1"},
     {"cluster", 0, COUNT, "BASES", FIELD(cluster), CLI_TRACKS, NULL,
      "variants of so many bases share one window instead of one each"},
-    {"window", 0, COUNT, "BASES", FIELD(window), CLI_TRACKS, NULL,
+    {"window", 0, COUNT, "BASES", FIELD(window), CLI_TRACKS | CLI_SERVE, NULL,
      "bases of a window; default: as the weights say"},
-    {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS, NULL,
+    {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS | CLI_SERVE, NULL,
      "features of positions: a file of the family's table, or formula-tf, formula-pt"},
     {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), BOTH | CLI_SERVE,
      "exact|rounded|file", "ESM-2: rotary frequencies exact, rounded to float16, or of the file"},
@@ -370,7 +370,7 @@ static const struct cli_subcommand commands[] = {
      "atoms",
      "bioinfer molecule info ligands.sdf\n"},
     {"serve", CLI_SERVE, "bioinfer serve MODEL [--listen WHERE] [options]",
-     "embeddings and scores over HTTP, by a model that stays loaded",
+     "answers over HTTP, by a model that stays loaded",
      "weights listen token-file max-body max-queue timeout device",
      "bioinfer serve MODEL --listen 127.0.0.1:8080  # which is the default\n"
      "bioinfer serve MODEL --listen unix:bioinfer.sock\n"

@@ -418,11 +418,7 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
         o->command = CLI_DESIGN;
     if (!named && o->model && rates(o->model))
         o->command = CLI_AFFINITY;
-    if (o->command == CLI_SERVE && o->model && gives_tracks(o->model)) {
-        cli_say(NULL, "serve: %s takes no sequences of proteins", o->model);
-        return false;
-    }
-    return !o->model || runs(o, o->model);
+    return !o->model || o->command == CLI_SERVE || runs(o, o->model);
 }
 
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],

@@ -212,6 +212,7 @@ static int open_model(struct serve *s)
                                                            .n_threads = 1);
     struct cli *cli = s->cli;
     struct bioinfer_error err = {0};
+    char paths[128];
     int st, code;
 
     if ((code = cli_open_context(cli)) || (code = cli_open_model(cli)))
@@ -219,6 +220,8 @@ static int open_model(struct serve *s)
     if ((st = bioinfer_context_new(&s->quiet, &quiet, &err)))
         return cli_fail(cli, CLI_AT_SETUP, st, &err);
     cli_residue_tokens(cli, s->token_of);
+    serve_work_list(s, paths, sizeof paths);
+    snprintf(s->paths, sizeof s->paths, "this server has %s, /health and /metrics", paths);
     return CLI_EXIT_OK;
 }
 
@@ -348,6 +351,7 @@ int cli_serve(struct cli *cli)
     close_listener(&l);
     if (s->folder[0])
         rmdir(s->folder);
+    cli_output_close(&s->row);
     bioinfer_context_free(&s->quiet);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);

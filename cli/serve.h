@@ -2,8 +2,13 @@
  *
  *   serve.c          the command: where it listens, and the loop that computes
  *   serve_http.c     connections: heads and bodies come in, answers go out (libmicrohttpd)
- *   serve_request.c  the body of a request becomes records
- *   serve_answer.c   results become an answer
+ *   serve_settings.c what a request asks for: its names and their values
+ *   serve_request.c  the body of a request becomes records: sequences
+ *   serve_bodies.c   structures, molecules and pairs become records
+ *   serve_npz.c      arrays of texts become records
+ *   serve_answer.c   results become an answer: arrays and scores
+ *   serve_rows.c     designs, energies and alignments become lines of an answer
+ *   serve_work.c     the tasks that answer requests, and their paths
  *   serve_lanes.c    requests become batches: one task for each kind of work
  *   serve_metrics.c  counters, as Prometheus reads them
  *   serve_absent.c   the command in a build without libmicrohttpd
@@ -20,24 +25,52 @@
 
 #include "cli.h" /* first: it says which calls of the system there are */
 
+#include "align.h"
+#include "design.h"
+
 #include "../loaders/json.h"
 #include "../writers/text.h"
 
-enum serve_work { SERVE_EMBED, SERVE_SCORE };
+enum serve_work {
+    SERVE_EMBED,
+    SERVE_SCORE,
+    SERVE_TRACKS,
+    SERVE_DESIGN,
+    SERVE_AFFINITY,
+    SERVE_ALIGN,
+    SERVE_WORKS
+};
 
 enum {
     SERVE_MAX_LAYERS = 64,
+    SERVE_MAX_TRACKS = 256,
+    SERVE_MAX_TEMPERATURES = 8,
+    SERVE_MAX_DESIGNS = 10000,  /* for one structure */
     SERVE_MAX_RECORDS = 100000, /* in one request */
     SERVE_CONNECTIONS = 1024
 };
 
-/* Requests with equal keys are computed by one task and share its batches. */
+/* Requests with equal keys are computed by one task and share its batches. Keys are compared as
+ * bytes, so there is no room between the members. A member that plays no part is 0. */
 struct serve_key {
+    int64_t seed; /* designs; 0 = the default */
+    double temperatures[SERVE_MAX_TEMPERATURES];
     int work;         /* enum serve_work */
-    int method;       /* enum bioinfer_score_method */
+    int method;       /* enum bioinfer_score_method, or bioinfer_design_mode */
     unsigned include; /* enum bioinfer_include */
     int n_layers, layers[SERVE_MAX_LAYERS];
+    int n_tracks, tracks[SERVE_MAX_TRACKS];
+    int reverse_complement;
+    int n_temperatures, n_sequences;
+    int pocket, drop_unknown;
+    int score_only;
+    char head[64]; /* tracks */
+    char chains[64], omit_aa[32];
+    char matrix[32], match[16], mismatch[16], gap_open[16], gap_extend[16], gap_convention[8];
+    char mode[16], free_ends[64], ties[16];
+    char rest[4]; /* zeros */
 };
+_Static_assert(sizeof(struct serve_key) % 8 == 0, "no room behind the last member");
 
 /* The mutations of a record; n = 0: its perplexity is asked for. */
 struct serve_mutations {
@@ -50,11 +83,16 @@ struct serve_request {
     void *exchange; /* serve_http.c's own */
     struct serve_key key;
     int64_t offset;     /* number of the first residue, in mutations */
-    const char *format; /* a writer's, or "json" */
+    const char *format; /* a writer's, "json", "fasta", "tsv" or "paf" */
     bool base64;        /* arrays in JSON as base64 */
+    unsigned include;   /* designs: CLI_LOG_PROBS, CLI_PROBS */
+    const char *id;     /* names a structure that is the body itself; NULL = none does */
     struct bi_arena arena;
     struct bioinfer_record *records; /* live in the arena, as all that they point to */
     struct serve_mutations *mutations;
+    struct bioinfer_record *targets;     /* alignments: id, sequence and length of each target */
+    char receptor[256];                  /* affinities: the file that has the receptor; "" = none */
+    const struct cli_align_out *aligner; /* the lane's; alignments alone */
     size_t n_records, n_asked, n_done, n_failed;
     uint64_t number;          /* in order of arrival */
     double arrived, deadline; /* seconds; not begun by then: 503 */
@@ -63,7 +101,8 @@ struct serve_request {
     char path[256];     /* the file that the writer makes */
     int fd;             /* that file, -1 = none: the answer is `text` */
     uint64_t n_bytes;   /* in the arrays so far */
-    struct bi_buf text; /* lines of scores, or the words of an error */
+    struct bi_buf text; /* lines, or the words of an error */
+    bool in_record;     /* the line of the record at hand has begun */
     int http;           /* status of HTTP; 0 = the answer is not there yet */
 };
 
@@ -81,6 +120,10 @@ struct serve_lane {
     uint64_t batches;   /* the task's, told to the metrics */
     double used_at;
     struct cli_positions positions;
+    /* Alignments alone: */
+    struct cli_options options;
+    struct cli cli; /* has these options */
+    struct cli_aligning aligning;
 };
 
 enum { SERVE_LANES = 8, SERVE_BUCKETS = 12, SERVE_CODES = 16 };
@@ -103,28 +146,102 @@ struct serve {
     int64_t max_body, max_answer; /* bytes */
     int64_t max_queue;            /* requests */
     double timeout;               /* seconds */
+    char paths[200];              /* said to those who ask for another path */
     const char *token;            /* NULL = none is asked for */
     bool local_names;             /* the Host of a request must be a name of this machine */
     int token_of[256];            /* gives the id of a residue letter */
-    char folder[128];             /* answers are written there */
+    char folder[128];             /* answers and receptors are written there */
+    struct cli_output row;        /* gathers a row of a table */
     pthread_mutex_t lock;         /* guards all below, and requests in lanes */
     pthread_cond_t changed;
     struct serve_lane lanes[SERVE_LANES];
     uint64_t n_requests;              /* that were ever put into a lane */
+    uint64_t n_receptors;             /* files of receptors that were ever made */
     int64_t n_queued;                 /* requests whose head was taken and that have no answer */
     int64_t n_exchanges, connections; /* open ones */
     bool draining;
     struct serve_metrics metrics;
 };
 
+/* ---- serve_settings.c ---- */
+
+typedef const char *(*serve_option)(void *user, const char *name);
+
+/* Takes settings from the query of the address, "a,b,c" where there may be several values, and from
+ * the members of a JSON body; both a status. */
+int serve_settings_query(struct serve_request *r, serve_option option, void *user,
+                         struct bioinfer_error *err);
+int serve_settings_json(struct serve_request *r, const struct bi_json *root,
+                        struct bioinfer_error *err);
+/* Checks settings that depend on each other, and sets those that a request may leave out. */
+int serve_settings_finish(const struct serve *s, struct serve_request *r,
+                          struct bioinfer_error *err);
+/* Says what is wrong with a request, and returns the status. */
+int serve_refuse(struct bioinfer_error *err, int status, const char *fmt, ...) CLI_PRINTF(3, 4);
+int serve_no_memory(struct bioinfer_error *err);
+
 /* ---- serve_request.c ---- */
 
-/* Makes the records of a request of its body, JSON or FASTA. `option` gives what the query of the
- * address says of a name, NULL = nothing. A status; the words say what is wrong. */
+/* Makes the records of a request of its body. `option` gives what the query of the address says of
+ * a name, NULL = nothing. A status; the words say what is wrong. */
 int serve_request_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
-                       const char *(*option)(void *user, const char *name), void *user,
-                       struct bioinfer_error *err);
+                       serve_option option, void *user, struct bioinfer_error *err);
 void serve_request_free(struct serve_request **r);
+
+/* Takes memory for n records; a status. */
+int serve_request_make(struct serve_request *r, size_t n, struct bioinfer_error *err);
+/* Takes the id of record i, its number where `json` is NULL, into *id. */
+int serve_request_id(struct serve_request *r, const char **id, size_t i, const struct bi_json *json,
+                     struct bioinfer_error *err);
+/* Copies the letters of a record as the reader of FASTA takes them. */
+int serve_request_letters(struct serve *s, struct serve_request *r, struct bioinfer_record *record,
+                          const char *text, size_t n, struct bioinfer_error *err);
+/* Puts bytes where a reader can open them: a file descriptor, -1: no memory. */
+int serve_request_file(const char *bytes, size_t size, struct bioinfer_error *err);
+/* Copies what a message says behind the name of a file, which becomes `name`. */
+const char *serve_request_words(struct bi_arena *arena, const char *message, const char *path,
+                                const char *name);
+
+/* ---- serve_bodies.c ---- */
+
+/* Each makes the records of a body of JSON; a status. */
+int serve_bodies_structures(struct serve_request *r, const struct bi_json *root,
+                            struct bioinfer_error *err);
+int serve_bodies_ligands(struct serve *s, struct serve_request *r, const struct bi_json *root,
+                         struct bioinfer_error *err);
+int serve_bodies_pairs(struct serve *s, struct serve_request *r, const struct bi_json *root,
+                       struct bioinfer_error *err);
+/* Makes a record of a body that is a structure. */
+int serve_bodies_structure(struct serve_request *r, const char *body, size_t size,
+                           struct bioinfer_error *err);
+/* Makes pairs of the records of FASTA, each with the one behind it. */
+int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
+
+/* ---- serve_npz.c ---- */
+
+/* Makes the records of a body in npz: "sequences", and "ids" where they are given. */
+int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
+                   struct bioinfer_error *err);
+
+/* ---- serve_rows.c ---- */
+
+/* Adds a result of designs, affinities or alignments to the lines of an answer. */
+void serve_rows_put(struct serve *s, struct serve_request *r, const struct bioinfer_result *result);
+/* Begins the line of a record in JSON: its number and id. */
+void serve_rows_begin(struct serve_request *r, const char *id);
+/* Adds the member "status", and the message of a failure. */
+void serve_rows_status(struct serve_request *r, int status, const char *message);
+
+/* ---- serve_work.c ---- */
+
+/* The work that a path asks for, -1 = none. */
+int serve_work_of(const char *path);
+/* Whether the model of this server does it; align needs none. */
+bool serve_work_done(const struct serve *s, int work);
+/* Writes the paths of this server's work, with commas between. */
+void serve_work_list(const struct serve *s, char *text, size_t size);
+/* Opens the task of a lane, by its key; a status. */
+int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error *err);
 
 /* ---- serve_answer.c ---- */
 
@@ -137,8 +254,11 @@ void serve_answer_finish(struct serve *s, struct serve_request *r);
 void serve_answer_fail(struct serve_request *r, int http, int status, const char *message);
 /* The status of HTTP that says what a status of the library does. */
 int serve_http_status(int status);
-/* The type of content of a format; NULL: it cannot be an answer. */
+/* The type of content of a format. */
 const char *serve_content_type(const char *format);
+/* Hands arrays to the writer of the answer. */
+void serve_answer_arrays(struct serve *s, struct serve_request *r,
+                         const struct bioinfer_result *result);
 
 /* ---- serve_lanes.c ---- */
 

@@ -12,9 +12,14 @@
 static const struct {
     const char *format, *type;
 } types[] = {
-    {"json", "application/json"}, {"jsonl", "application/x-ndjson"},
-    {"npz", "application/x-npz"}, {"safetensors", "application/octet-stream"},
-    {"h5", "application/x-hdf5"}, {"tsv", "text/tab-separated-values; charset=utf-8"},
+    {"json", "application/json"},
+    {"jsonl", "application/x-ndjson"},
+    {"npz", "application/x-npz"},
+    {"safetensors", "application/octet-stream"},
+    {"h5", "application/x-hdf5"},
+    {"tsv", "text/tab-separated-values; charset=utf-8"},
+    {"fasta", "text/x-fasta; charset=utf-8"},
+    {"paf", "text/x-paf; charset=utf-8"},
 };
 
 const char *serve_content_type(const char *format)
@@ -22,7 +27,7 @@ const char *serve_content_type(const char *format)
     for (size_t i = 0; i < CLI_COUNT(types); i++)
         if (!strcmp(types[i].format, format))
             return types[i].type;
-    return NULL;
+    return "application/octet-stream";
 }
 
 int serve_http_status(int status)
@@ -75,8 +80,8 @@ static int open_writer(struct serve *s, struct serve_request *r, struct bioinfer
     return bioinfer_writer_open(&r->writer, s->cli->ctx, r->path, &params, err);
 }
 
-static void put_arrays(struct serve *s, struct serve_request *r,
-                       const struct bioinfer_result *result)
+void serve_answer_arrays(struct serve *s, struct serve_request *r,
+                         const struct bioinfer_result *result)
 {
     struct bioinfer_error err = {0};
     int st = r->writer ? 0 : open_writer(s, r, &err);
@@ -138,13 +143,11 @@ static void put_line(struct serve *s, struct serve_request *r, const struct bioi
         sum = cli_log_likelihood(s->cli, s->token_of, result);
         status = isfinite(sum) ? 0 : BIOINFER_NONFINITE;
     }
-    bi_buf_printf(&r->text, "{\"ordinal\":%zu,\"id\":", r->n_done);
-    bi_put_json(&r->text, result->id);
-    bi_buf_printf(&r->text, ",\"length\":%lld,\"status\":", (long long)result->length);
-    bi_put_json(&r->text, bioinfer_status_name(status));
+    serve_rows_begin(r, result->id);
+    bi_buf_printf(&r->text, ",\"length\":%lld", (long long)result->length);
+    serve_rows_status(r, status, result->status ? result->message : "a score is not finite");
     if (status) {
-        bi_buf_puts(&r->text, ",\"message\":");
-        bi_put_json(&r->text, result->status ? result->message : "a score is not finite");
+        /* nothing more is known of it */
     } else if (r->mutations[r->n_done].n) {
         put_scores(s, r, result);
     } else {
@@ -152,13 +155,9 @@ static void put_line(struct serve *s, struct serve_request *r, const struct bioi
                       exp(-sum / (double)result->length));
     }
     bi_buf_puts(&r->text, "}\n");
-    if (r->text.failed)
-        serve_answer_fail(r, 503, BIOINFER_NOMEM, "no memory for the answer");
-    else if (r->text.size > (uint64_t)s->max_answer)
-        serve_answer_fail(r, 413, BIOINFER_LIMIT, "the answer is too long (--max-answer)");
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
 
 void serve_answer_put(struct serve *s, struct serve_request *r,
                       const struct bioinfer_result *result)
@@ -170,15 +169,27 @@ void serve_answer_put(struct serve *s, struct serve_request *r,
         return;
     if (r->key.work == SERVE_SCORE)
         put_line(s, r, &own);
+    else if (r->key.work == SERVE_EMBED || r->key.work == SERVE_TRACKS)
+        serve_answer_arrays(s, r, &own);
     else
-        put_arrays(s, r, &own);
+        serve_rows_put(s, r, &own);
+    if (r->http)
+        return;
+    if (r->text.failed)
+        serve_answer_fail(r, 503, BIOINFER_NOMEM, "no memory for the answer");
+    else if (r->text.size > (uint64_t)s->max_answer)
+        serve_answer_fail(r, 413, BIOINFER_LIMIT, "the answer is too long (--max-answer)");
 }
 
 void serve_answer_finish(struct serve *s, struct serve_request *r)
 {
     struct bioinfer_error err = {0};
+    const bool arrays = r->key.work == SERVE_DESIGN && strcmp(r->format, "json") &&
+                        strcmp(r->format, "fasta") && strcmp(r->format, "tsv");
     int st = 0;
 
+    if (!r->http && !r->writer && arrays && (st = open_writer(s, r, &err))) /* no sequence */
+        fail(r, st, &err);
     if (!r->http && r->writer) {
         if (!(st = bioinfer_writer_finish(r->writer, &err)) &&
             (r->fd = open(r->path, O_RDONLY | O_CLOEXEC)) < 0) {
@@ -194,5 +205,4 @@ void serve_answer_finish(struct serve *s, struct serve_request *r)
     r->path[0] = '\0';
     if (!r->http)
         r->http = 200;
-    (void)s;
 }

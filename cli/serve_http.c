@@ -244,7 +244,7 @@ static struct MHD_Response *request_response(struct serve_http *h, struct serve_
 
     *type = serve_content_type(r->http == 200 ? r->format : "json");
     *size = r->text.size;
-    if (r->http == 200 && r->key.work == SERVE_SCORE) { /* lines, as in a file */
+    if (r->http == 200 && r->fd < 0 && !strcmp(r->format, "json")) { /* lines, as in a file */
         struct bi_buf out = {.env = r->arena.env};
         bi_buf_puts(&out, "{\"results\":[");
         for (size_t i = 0; i < r->text.size; i++)
@@ -431,16 +431,6 @@ static bool local_host(struct exchange *x)
 
 /* ---- 5 requests ---- */
 
-static const struct {
-    const char *path, *method;
-    int work; /* -1 = a page */
-} paths[] = {
-    {"/v1/embed", "POST", SERVE_EMBED},
-    {"/v1/score", "POST", SERVE_SCORE},
-    {"/health", "GET", -1},
-    {"/metrics", "GET", -1},
-};
-
 static void refuse(struct exchange *x, int code, const char *why)
 {
     if (!x->refused) {
@@ -483,32 +473,31 @@ static void judge(struct exchange *x, const char *url, const char *method)
     struct serve *s = x->http->serve;
     const char *text = header(x, "Content-Length");
     const uint64_t length = text ? strtoull(text, NULL, 10) : 0;
-    size_t i = 0;
+    const int work = serve_work_of(url);
+    const bool page = !strcmp(url, "/health") || !strcmp(url, "/metrics");
 
-    while (i < CLI_COUNT(paths) && strcmp(url, paths[i].path))
-        i++;
-    x->path = i < CLI_COUNT(paths) ? paths[i].path : "";
+    x->path = page ? (url[1] == 'h' ? "/health" : "/metrics") : work >= 0 ? "/v1/" : "";
     if (s->local_names && !local_host(x))
         refuse(x, 403, "requests of web pages are refused");
     if (strcmp(x->path, "/health") && !has_token(x))
         refuse(x, 401, "the token is missing or wrong");
-    if (i == CLI_COUNT(paths)) {
-        refuse(x, 404, "there are /v1/embed, /v1/score, /health and /metrics");
+    if (!page && (work < 0 || !serve_work_done(s, work))) {
+        refuse(x, 404, s->paths);
         return;
     }
-    if (strcmp(method, paths[i].method))
+    if (strcmp(method, page ? "GET" : "POST"))
         refuse(x, 405, "the path takes another method");
     if (length > (uint64_t)s->max_body)
         refuse(x, 413, "the body is too large (--max-body)");
     x->huge = x->refused && length / 4 > (uint64_t)s->max_body;
-    if (x->refused || paths[i].work < 0)
+    if (x->refused || page)
         return;
     enter(x);
     if (x->refused || !(x->request = calloc(1, sizeof *x->request))) {
         refuse(x, 503, "no memory for the request");
         return;
     }
-    x->request->key.work = paths[i].work;
+    x->request->key.work = work;
     x->request->fd = -1;
     x->request->exchange = x;
     x->request->arena.env = x->request->text.env = &s->env;

@@ -82,6 +82,7 @@ static struct serve_request *begin_request(struct serve_lane *l)
             return NULL;
         take(&l->waiting);
         if (cli_now() <= r->deadline) {
+            r->aligner = &l->aligning.writer;
             append(&l->begun, &l->last_begun, r);
             return r;
         }
@@ -167,24 +168,6 @@ static void fail_all(struct serve *s, struct serve_request **first, int http, in
     }
 }
 
-static int open_task(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
-{
-    const struct cli_options *o = s->cli->options;
-    const char *no_rules = o->no_rules[0] ? o->no_rules : NULL;
-    struct bioinfer_embed_params embed = BIOINFER_PARAMS(
-        struct bioinfer_embed_params, .include = l->key.include, .layers = l->key.layers,
-        .n_layers = l->key.n_layers, .tokens_at_once = o->batch_tokens, .max_length = o->max_length,
-        .raw_residues = o->raw_residues, .no_rules = no_rules);
-    struct bioinfer_score_params score = BIOINFER_PARAMS(
-        struct bioinfer_score_params, .method = l->key.method, .tokens_at_once = o->batch_tokens,
-        .max_length = o->max_length, .raw_residues = o->raw_residues, .no_rules = no_rules);
-
-    bioinfer_task_close(&l->task);
-    l->batches = 0;
-    return l->key.work == SERVE_SCORE ? bioinfer_score_open(&l->task, s->cli->model, &score, err)
-                                      : bioinfer_embed_open(&l->task, s->cli->model, &embed, err);
-}
-
 static void count_batches(struct serve *s, struct serve_lane *l)
 {
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
@@ -199,7 +182,7 @@ static void count_batches(struct serve *s, struct serve_lane *l)
 static int run_lane(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
 {
     const bool stale = l->stale; /* this thread alone clears it */
-    int st = stale ? open_task(s, l, err) : 0;
+    int st = stale ? serve_work_open(s, l, err) : 0;
     const bool opened = !st;
 
     if (opened)

@@ -2,18 +2,22 @@
 """test_serve.py BIOINFER ROOT - `bioinfer serve`: answers, limits, hostile clients, the end."""
 import base64
 import concurrent.futures
+import gzip
 import http.client
+import io
 import json
 import os
 import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import zipfile
 
 EXE = ROOT = ""
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
@@ -28,12 +32,12 @@ class UnixConnection(http.client.HTTPConnection):
 class Server:
     """A running server; `stop` sends SIGTERM and gives its exit status."""
 
-    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+    def __init__(self, folder, *options, listen="127.0.0.1:0", model=("esm2", "--weights", "tiny")):
         self.log = os.path.join(folder, "log%d" % random.getrandbits(48))
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                [EXE, "serve", "esm2", "--weights", "tiny", "--threads", "1", "--listen", listen,
-                 *options], stderr=log, env=dict(os.environ, TMPDIR=folder))
+                [EXE, "serve", *model, "--threads", "1", "--listen", listen, *options], stderr=log,
+                env=dict(os.environ, TMPDIR=folder))
         while not re.search(r" at (http|unix):", self.text()):
             if self.process.poll() is not None:
                 raise AssertionError(self.text())
@@ -94,11 +98,13 @@ CHUNKED = held(10).replace(b"Content-Length: 10", b"Transfer-Encoding: chunked")
 
 class Case(unittest.TestCase):
     options = ()
+    alone = True  # the case needs a server of its own
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="bi-")
         self.addCleanup(self.folder.cleanup)
-        self.server = self.start(*self.options)
+        if self.alone:
+            self.server = self.start(*self.options)
 
     def start(self, *options, **more):
         server = Server(self.folder.name, *options, **more)
@@ -174,7 +180,6 @@ class Answers(Case):
         self.assertEqual(len(base64.b64decode(raw[0]["arrays"][0]["data"])), 4 * 320)
 
     def test_compressed_fasta(self):
-        import gzip
         body = b">a\nMKT\n>b\nMKTAY\n"
         self.assertEqual(self.server.post("/v1/embed", gzip.compress(body))[2],
                          self.server.post("/v1/embed", body)[2])
@@ -246,6 +251,182 @@ class Answers(Case):
             self.assertRegex(line, r"^(# (HELP|TYPE) bioinfer_\w+ .*|"
                              r"bioinfer_\w+(\{\w+=\"[^\"]*\"\})? [0-9.e+-]+)$")
         self.assertEqual(self.server.metric("records_total"), 1)
+
+
+def npz(**arrays):
+    """An archive as numpy.savez() makes it, of arrays given as (dtype, shape, bytes)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, (dtype, shape, data) in arrays.items():
+            head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (dtype, shape)
+            head = head.ljust(117) + "\n"
+            archive.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) +
+                             head.encode() + data)
+    return file.getvalue()
+
+
+def texts(values, wide=False):
+    """An array of texts of type U or S."""
+    size = max(map(len, values))
+    data = b"".join(v.ljust(size, "\0").encode("utf-32-le" if wide else "latin-1")
+                    for v in values)
+    return ("<U%d" if wide else "|S%d") % size, (len(values),), data
+
+
+class Works(Case):
+    """Models of other kinds answer, and every server makes alignments."""
+    alone = False
+    golden = property(lambda self: os.path.join(ROOT, "tests", "golden"))
+
+    def compare(self, path, body, *arguments, name="out"):
+        """An answer has the bytes of a command; {} among its arguments is the output."""
+        out = self.path(name)
+        done = subprocess.run([EXE, *(a.replace("{}", out) for a in arguments), "--threads", "1",
+                               "--quiet"], capture_output=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        status, headers, answer = self.server.post(path, body)
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer, self.read(out), path)
+        return headers
+
+    def test_designs(self):
+        self.server = self.start(model=["proteinmpnn"])
+        pdb = os.path.join(self.golden, "proteinmpnn", "5L33.pdb")
+        body = self.read(pdb)
+        for name in ("fasta", "tsv", "npz"):
+            self.compare("/v1/design?num-seq=2&temperature=0.1,0.3&seed=5&id=5L33&format=" + name,
+                         body, "proteinmpnn", pdb, "--num-seq", "2", "--temperature", "0.1,0.3",
+                         "--seed", "5", "-o", "{}", "--format", name)
+        self.compare("/v1/design?score-only=true&id=5L33&format=tsv", body, "proteinmpnn", pdb,
+                     "--score-only", "-o", "{}", "--format", "tsv")
+        bad, good = self.server.results("/v1/design", {
+            "structures": ["junk", {"id": "x", "structure": body.decode()}]})
+        self.assertEqual((bad["status"], bad["designs"]), ("empty", []))
+        self.assertEqual((good["id"], good["status"], good["length"]), ("x", "ok", 106))
+        self.assertEqual([d["source"] for d in good["designs"]], ["native", "design"])
+        self.refused(404, "/v1/embed", ">a\nM\n", "/v1/design, /v1/align")
+        self.refused(413, "/v1/design?num-seq=10000&temperature=1,2", body, "20000 sequences")
+        for query in ("num-seq=0", "num-seq=x", "temperature=-1", "seed=0", "format=paf",
+                      "include=logprobs", "chains=" + "A" * 64):
+            self.assertEqual(self.server.post("/v1/design?" + query, body)[0], 400, query)
+        self.assertEqual(self.server.post("/v1/design?format=npz", "junk")[1]["Bioinfer-Failed"],
+                         "1")
+
+    def test_windows(self):
+        model = ["enformer", "--weights", os.path.join(self.golden, "enformer", "half"),
+                 "--positions", "formula-pt"]
+        self.server = self.start(model=model)
+        rng = random.Random(3)
+        short, = self.server.results("/v1/tracks", {"sequences": ["ACGT"]})
+        window = int(re.search(r"expected (\d+)", short["message"]).group(1))
+        bases = ["".join(rng.choices("ACGT", k=window)) for _ in range(2)]
+        fasta = self.fasta("w.fa", [("w%d" % i, b) for i, b in enumerate(bases)])
+        ids = texts(["w0", "w1"])
+        forms = [self.read(fasta), npz(sequences=texts(bases, True), ids=ids),
+                 npz(sequences=("|u1", (2, window), "".join(bases).encode()), ids=ids)]
+        for body in forms:
+            self.compare("/v1/tracks?tracks=0,2&rc=true&format=npz", body, *model, fasta, "--rc",
+                         "--tracks", "0,2", "-o", "{}", name="out.npz")
+        got, = self.server.results("/v1/tracks", {"sequences": bases[:1], "tracks": [1]})
+        self.assertEqual(got["arrays"][0]["shape"][1], 1)
+        self.refused(400, "/v1/tracks?tracks=1000000", forms[0], "track")
+
+    def test_energies(self):
+        sys.path.insert(0, os.path.join(ROOT, "tools"))
+        import dualbind_weights
+        weights = self.path("dualbind.pt")
+        dualbind_weights.write(weights, 64, 0)
+        self.server = self.start(model=["dualbind", "--weights", weights])
+        poses = os.path.join(self.golden, "dualbind", "poses.sdf")
+        receptor = os.path.join(self.golden, "dualbind", "6w70.pdb.gz")
+        with gzip.open(receptor, "rt") as file:
+            protein = file.read()
+        ligands = self.read(poses).decode()
+        body = {"receptor": protein, "ligands": ligands}
+        self.compare("/v1/affinity?format=tsv", json.dumps(body), "dualbind", receptor, poses,
+                     "--weights", weights, "-o", "{}")
+        pocket = self.server.results("/v1/affinity?pocket=20", json.dumps(body))
+        whole = self.server.results("/v1/affinity", dict(body, ligands=[ligands, "junk"]))
+        self.assertEqual(len(whole), len(pocket) + 1)
+        self.assertNotEqual(whole[0]["energy"], pocket[0]["energy"])
+        self.assertNotEqual(whole[-1]["status"], "ok")
+        got = self.server.results("/v1/affinity", {"receptor": "junk", "ligands": ligands})
+        self.assertEqual({r["message"].split(":")[0] for r in got}, {"receptor"})
+        for wrong in ({}, {"receptor": protein}, {"receptor": 1, "ligands": ligands},
+                      {"receptor": protein, "ligands": [1]}, dict(body, pocket=0),
+                      {"receptor": protein, "ligands": ""}):
+            self.assertEqual(self.server.post("/v1/affinity", wrong)[0], 400, list(wrong))
+        self.assertEqual(self.server.post("/v1/affinity", protein)[0], 400)
+        self.assertEqual(self.server.stop(), 0)
+        self.assertFalse([n for n in os.listdir(self.folder.name) if "serve" in n])
+
+    def test_alignments(self):
+        self.server = self.start()
+        queries, targets = random_records(5, 6), random_records(6, 6)
+        queries[5], targets[5] = ("q", "HEAGAWGHEE"), ("t", "PAWHEAE")
+        fasta = self.fasta("q.fa", queries), self.fasta("t.fa", targets)
+        body = "".join(">%s\n%s\n>%s\n%s\n" % (q + t) for q, t in zip(queries, targets))
+        for query in ([], ["--mode", "ends-free"], ["--gap-open", "10.5", "--gap-extend", "0.5"],
+                      ["--score-only"], ["--free-ends", "query-begin,target-end"]):
+            asked = "".join("&%s=%s" % (name[2:], value) for name, value
+                            in zip(query[::2], query[1::2] or ["true"]))
+            for name in ("tsv",) if "--score-only" in query else ("tsv", "paf"):
+                self.compare("/v1/align?format=%s%s" % (name, asked), body, "align", *fasta,
+                             "--format", name, "-o", "{}", *query)
+        got = self.server.results("/v1/align", {
+            "pairs": [["heagawghee", "PAWHEAE"],
+                      {"id": "a", "query": "MK1", "target_id": "b", "target": "MK"}]})
+        self.assertEqual((got[0]["score"], got[0]["cigar"]), (2, "3I1X2=3X1="))
+        self.assertEqual((got[1]["id"], got[1]["target"], got[1]["status"]),
+                         ("a", "b", "bad_residue"))
+        dna, = self.server.results("/v1/align", {"pairs": [["ACGTACGT", "ACGTACGT"]]})
+        self.assertEqual(dna["score"], 40)  # EDNAFULL, as the letters are those of DNA
+        for wrong in ({}, {"pairs": [["A"]]}, {"pairs": ["A"]}, {"pairs": [["A", 1]]},
+                      {"pairs": [{"query": "A"}]}, {"pairs": [{"query": "A", "taget": "A"}]},
+                      {"pairs": [["A", "A"]], "mode": "local"},
+                      {"pairs": [["A", "A"]], "gap-open": "x"},
+                      {"pairs": [["A", "A"]], "matrix": "/etc/passwd"}):
+            self.assertEqual(self.server.post("/v1/align", wrong)[0], 400, wrong)
+        self.refused(400, "/v1/align", ">a\nM\n", "a pair is")
+        self.refused(413, "/v1/align", {"pairs": [["A" * 400000, "A" * 400000]]}, "products")
+
+    def test_arrays_of_texts(self):
+        self.server = self.start()
+        records = random_records(7, 4)
+        names, sequences = zip(*records)
+        expected = self.server.post("/v1/embed?format=npz",
+                                    "".join(">%s\n%s\n" % r for r in records))[2]
+        for wide in (False, True):
+            body = npz(sequences=texts(sequences, wide), ids=texts(names, wide))
+            self.assertEqual(self.server.post("/v1/embed?format=npz", body)[2], expected)
+        got = self.server.results("/v1/score?method=pppl", npz(sequences=texts(["MKT", "M\x01"])))
+        self.assertEqual([r["status"] for r in got], ["ok", "bad_residue"])
+        good = npz(sequences=texts(sequences))
+        for body in (npz(other=texts(["M"])), npz(sequences=("<f4", (1,), b"1234")),
+                     npz(sequences=("|S0", (1,), b"")), npz(sequences=("|S8", (9,), b"M")),
+                     npz(sequences=("|S99999999", (99999999,), b"M")),
+                     npz(sequences=("|S", (1,), b"M")), npz(sequences=("|u1", (4,), b"MKTA")),
+                     npz(sequences=texts(["M"]), ids=texts(["a", "b"])), good[:-30], good[:60]):
+            self.assertEqual(self.server.post("/v1/embed", body)[0] // 100,
+                             2 if b"|S0" in body else 4, body[:200])
+        rng = random.Random(1)
+        for _ in range(100):
+            body = bytearray(good)
+            for _ in range(3):
+                body[rng.randrange(len(body))] = rng.randrange(256)
+            self.assertIn(self.server.post("/v1/embed", bytes(body))[0], (200, 400, 413))
+        self.assertIsNone(self.server.process.poll())
+
+    def test_kinds_of_work_side_by_side(self):
+        self.server = self.start(model=["proteinmpnn"])
+        body = self.read(os.path.join(self.golden, "proteinmpnn", "5L33.pdb"))
+        work = [("/v1/design?format=fasta&num-seq=%d" % (1 + i % 2), body) if i % 3 else
+                ("/v1/align", '{"pairs":[["MKTAY%s","MKAY"]]}' % ("A" * i)) for i in range(12)]
+        alone = [self.server.post(*item)[::2] for item in work]
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            together = list(pool.map(lambda item: self.server.post(*item)[::2], work))
+        self.assertEqual(alone, together)
+        self.assertEqual({status for status, _ in alone}, {200})
 
 
 class Hostile(Case):

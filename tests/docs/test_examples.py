@@ -4,7 +4,8 @@
 Every block that begins with ```console is run: a line "$ ..." is a command (lines "> ..." go on
 with it), and the lines below are what it prints, on standard output and standard error. "..." is
 any text in a line, and a line of nothing else any lines. The commands of a document run in one
-shell, in an empty folder with links to share/, examples/ and tests/, where no cache of weights is.
+shell, in an empty folder with links to share/, examples/, tests/ and tools/, where no cache of
+weights is.
 Exit 77 when a program that a document uses is not there.
 """
 import os
@@ -49,7 +50,7 @@ def run(exe, root, commands, folder):
     bin_folder = os.path.join(folder, ".bin")
     os.mkdir(bin_folder)
     os.symlink(exe, os.path.join(bin_folder, "bioinfer"))
-    for name in ("share", "examples", "tests"):
+    for name in ("share", "examples", "tests", "tools"):
         os.symlink(os.path.join(root, name), os.path.join(folder, name))
     env = dict(os.environ, PATH=bin_folder + ":" + os.environ["PATH"], HF_HOME=folder + "/.hf",
                HOME=folder, LC_ALL="C.UTF-8", OMP_NUM_THREADS="1")

@@ -1,0 +1,173 @@
+/* serve_work.c - the tasks that answer requests: which there are, and how each is opened. */
+#include "serve.h"
+
+#include <string.h>
+
+/* Work that needs no model is done by every server. */
+enum { NO_MODEL = -1 };
+
+static const struct {
+    const char *path;
+    int kind; /* enum bioinfer_family_kind of the models that do it */
+} works[SERVE_WORKS] = {
+    [SERVE_EMBED] = {"/v1/embed", BIOINFER_FAMILY_SEQUENCES},
+    [SERVE_SCORE] = {"/v1/score", BIOINFER_FAMILY_SEQUENCES},
+    [SERVE_TRACKS] = {"/v1/tracks", BIOINFER_FAMILY_TRACKS},
+    [SERVE_DESIGN] = {"/v1/design", BIOINFER_FAMILY_DESIGN},
+    [SERVE_AFFINITY] = {"/v1/affinity", BIOINFER_FAMILY_AFFINITY},
+    [SERVE_ALIGN] = {"/v1/align", NO_MODEL},
+};
+
+int serve_work_of(const char *path)
+{
+    for (int i = 0; i < SERVE_WORKS; i++)
+        if (!strcmp(works[i].path, path))
+            return i;
+    return -1;
+}
+
+static int kind_of(const char *family)
+{
+    const char *name;
+
+    for (int i = 0; (name = bioinfer_family_name(i)); i++)
+        if (!strcmp(name, family))
+            return bioinfer_family_kind(i);
+    return NO_MODEL;
+}
+
+bool serve_work_done(const struct serve *s, int work)
+{
+    return works[work].kind == NO_MODEL || works[work].kind == kind_of(s->cli->info.family);
+}
+
+void serve_work_list(const struct serve *s, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < SERVE_WORKS && used < size; i++)
+        if (serve_work_done(s, i))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                                     works[i].path);
+}
+
+/* ---- tasks ---- */
+
+static int open_embed(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct cli_options *o = s->cli->options;
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(
+        struct bioinfer_embed_params, .include = l->key.include, .layers = l->key.layers,
+        .n_layers = l->key.n_layers, .tokens_at_once = o->batch_tokens, .max_length = o->max_length,
+        .raw_residues = o->raw_residues, .no_rules = o->no_rules[0] ? o->no_rules : NULL);
+
+    return bioinfer_embed_open(&l->task, s->cli->model, &p, err);
+}
+
+static int open_score(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct cli_options *o = s->cli->options;
+    struct bioinfer_score_params p = BIOINFER_PARAMS(
+        struct bioinfer_score_params, .method = l->key.method, .tokens_at_once = o->batch_tokens,
+        .max_length = o->max_length, .raw_residues = o->raw_residues,
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL);
+
+    return bioinfer_score_open(&l->task, s->cli->model, &p, err);
+}
+
+static int open_tracks(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct cli_options *o = s->cli->options;
+    struct bioinfer_tracks_params p = BIOINFER_PARAMS(
+        struct bioinfer_tracks_params, .head = l->key.head[0] ? l->key.head : NULL,
+        .tracks = l->key.tracks, .n_tracks = l->key.n_tracks,
+        .reverse_complement = l->key.reverse_complement,
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL);
+
+    return bioinfer_tracks_open(&l->task, s->cli->model, &p, err);
+}
+
+static int open_design(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct cli_options *o = s->cli->options;
+    const struct serve_key *key = &l->key;
+    struct bioinfer_design_params p = BIOINFER_PARAMS(
+        struct bioinfer_design_params, .mode = key->method, .seed = (uint64_t)key->seed,
+        .n_sequences = key->n_sequences,
+        .temperatures = key->n_temperatures ? key->temperatures : NULL,
+        .n_temperatures = key->n_temperatures, .chains = key->chains[0] ? key->chains : NULL,
+        .omit_aa = key->omit_aa[0] ? key->omit_aa : NULL, .tokens_at_once = o->batch_tokens,
+        .max_length = o->max_length, .no_rules = o->no_rules[0] ? o->no_rules : NULL);
+
+    return bioinfer_design_open(&l->task, s->cli->model, &p, err);
+}
+
+static int open_affinity(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct cli_options *o = s->cli->options;
+    struct bioinfer_affinity_params p = BIOINFER_PARAMS(
+        struct bioinfer_affinity_params, .pocket = l->key.pocket,
+        .drop_unknown = l->key.drop_unknown, .tokens_at_once = o->batch_tokens,
+        .no_rules = o->no_rules[0] ? o->no_rules : NULL);
+
+    return bioinfer_affinity_open(&l->task, s->cli->model, &p, err);
+}
+
+/* The words with which the command refuses its options. One thread computes, and no other one says
+ * anything while options are settled. */
+static char said[sizeof((struct bioinfer_error *)0)->text];
+
+static void hear(const char *text)
+{
+    snprintf(said, sizeof said, "%s", text);
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static int open_align(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    const struct serve_key *key = &l->key;
+    struct cli_options *o = &l->options;
+    int code, st;
+
+    *o = (struct cli_options){.matrix = or_null(key->matrix),
+                              .match = or_null(key->match),
+                              .mismatch = or_null(key->mismatch),
+                              .gap_open = or_null(key->gap_open),
+                              .gap_extend = or_null(key->gap_extend),
+                              .gap_convention = or_null(key->gap_convention),
+                              .mode = or_null(key->mode),
+                              .free_ends = or_null(key->free_ends),
+                              .ties = or_null(key->ties),
+                              .score_only = key->score_only,
+                              .device = s->cli->options->device,
+                              .memory_limit = s->cli->options->memory_limit};
+    l->cli = (struct cli){.options = o, .told = "BLOSUM62"};
+    l->aligning = (struct cli_aligning){.cli = &l->cli};
+    cli_say_hook = hear;
+    code = cli_align_settle(&l->aligning);
+    cli_say_hook = NULL;
+    if (code)
+        return serve_refuse(err, BIOINFER_INVALID, "%s", said);
+    st = bioinfer_align_open(&l->task, s->cli->ctx, &l->aligning.params, err);
+    l->aligning.writer.align = l->task;
+    l->aligning.writer.out = &s->row;
+    return st;
+}
+
+int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error *err)
+{
+    static int (*const open[SERVE_WORKS])(struct serve *, struct serve_lane *,
+                                          struct bioinfer_error *) = {
+        [SERVE_EMBED] = open_embed,       [SERVE_SCORE] = open_score,
+        [SERVE_TRACKS] = open_tracks,     [SERVE_DESIGN] = open_design,
+        [SERVE_AFFINITY] = open_affinity, [SERVE_ALIGN] = open_align};
+
+    bioinfer_task_close(&l->task);
+    l->batches = 0;
+    return open[l->key.work](s, l, err);
+}
