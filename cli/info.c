@@ -21,16 +21,16 @@ static int take_text(void *user, const char *text, size_t n)
 
 /* ---- JSON ---- */
 
-/* Lines of a description become a list: each has the name before ':' (within "items": before the
- * first blank) and the value behind it, and indented lines are items of the line above. */
+/* Lines of a description become a list: each has the name before ':' and the value behind it, and
+ * indented lines are items of the line above. An item without ": " is cut at its first blank. */
 struct lines {
     struct bi_buf json;
     bool any, any_items; /* lines of the list, items of the line at hand */
 };
 
-static void put_pair(struct bi_buf *json, char *line, char separator)
+static void put_pair(struct bi_buf *json, char *line, const char *separator)
 {
-    char *at = strchr(line, separator);
+    char *at = strstr(line, separator);
 
     if (at)
         *at++ = '\0';
@@ -48,13 +48,14 @@ static void put_line(struct lines *l, char *line)
         bi_buf_puts(&l->json, l->any_items ? "," : l->any ? ",\"items\":[" : "");
         if (!l->any)
             return; /* no line above: not one of ours */
-        put_pair(&l->json, line + strspn(line, " "), ' ');
+        line += strspn(line, " ");
+        put_pair(&l->json, line, strstr(line, ": ") ? ":" : " ");
         bi_buf_putc(&l->json, '}');
         l->any_items = true;
         return;
     }
     bi_buf_puts(&l->json, l->any_items ? "]}," : l->any ? "}," : "");
-    put_pair(&l->json, line, ':');
+    put_pair(&l->json, line, ":");
     l->any = true;
     l->any_items = false;
 }

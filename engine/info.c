@@ -11,8 +11,10 @@
 #include "../loaders/zip.h"
 #include "../models/head.h"
 #include "../report/report.h"
+#include "../writers/hdf5_read.h"
 #include "../writers/writer.h"
 #include "engine.h"
+#include "info_folder.h"
 
 struct info {
     const struct bi_env *env;
@@ -158,11 +160,11 @@ static enum kind kind_of_text(const char *text, const char **what)
         {"@SQ\t", "SAM", OUTPUT},
         {"BAM\1", "BAM", OTHER},
         {"BCF\2", "BCF", OTHER},
-        {"ordinal\tid\tlength\tstatus", "a manifest of bioinfer, a table of text", OTHER},
+        {"ordinal\tid\tlength\tstatus", "a manifest of bioinfer, a table of text", OUTPUT},
         {"id\tlength\tstatus", "a table of bioinfer (tsv)", OUTPUT},
         {"{\"ordinal\":", "JSON Lines of bioinfer: one result a line", OUTPUT},
         {"track\t", "a table of text", OUTPUT},
-        {"####", "an alignment to be read as it is", OTHER},
+        {"####", "an alignment to be read as it is", OUTPUT},
         {"LOCUS  ", "GenBank", OTHER},
         {"ID   ", "EMBL or UniProt text", OTHER},
         {"CLUSTAL", "a Clustal alignment", OTHER},
@@ -273,7 +275,7 @@ static int array_info(const struct info *i, bool *done, struct bioinfer_error *e
         st = npz_info(i, &f, done, err);
     } else if (!memcmp(head, "\x89HDF\r\n\x1A\n", 8)) {
         *done = true;
-        st = bi_hdf5_list(i->out, i->path, err);
+        st = bi_hdf5_list(i->out, i->out->env, i->path, err);
     }
 out:
     bi_file_close(&f);
@@ -348,6 +350,14 @@ static int weights_info(const struct info *i, struct bioinfer_error *err)
     return st;
 }
 
+/* Folders of outputs and of journals have descriptions in JSON; others may hold weights. */
+static int folder_info(const struct info *i, struct bioinfer_error *err)
+{
+    bool known;
+    const int st = bi_info_folder(i->out, i->path, &known, err);
+    return known ? st : weights_info(i, err);
+}
+
 /* Describes an output that is text as a report does. *known = false: a report knows no more of it,
  * and nothing was printed. */
 static int output_info(const struct info *i, bool *known, struct bioinfer_error *err)
@@ -409,7 +419,7 @@ int bioinfer_file_info(bioinfer_context *ctx, const char *path,
         return st;
     i = (struct info){.env = &ctx->env, .path = found, .out = &text};
     st = bi_adapter_is(found)       ? adapter_info(&i, err)
-         : bi_path_is_folder(found) ? weights_info(&i, err)
+         : bi_path_is_folder(found) ? folder_info(&i, err)
                                     : describe(&i, err);
     if (!st && text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: description", path);

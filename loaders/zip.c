@@ -278,11 +278,11 @@ static int check_local(struct bi_zip *z, struct bi_zip_entry *e, uint8_t *scratc
     int st;
     if (e->flags & 0x2041)
         return fail_entry(z, e, BIOINFER_UNSUPPORTED, err, "encrypted");
-    if (e->method)
+    if (e->method && (!z->deflated || e->method != 8))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s: zip record '%s': compressed (method %u); PyTorch stores its records",
                        z->file->path, bi_quote(e->name, e->name_len).text, e->method);
-    if (e->size != e->stored_size)
+    if (!e->method && e->size != e->stored_size)
         return fail_entry(z, e, BIOINFER_FORMAT, err, "stored, yet its two sizes differ");
     if (!bi_range_ok(e->header, LOCAL_SIZE + (uint64_t)e->name_len, z->directory))
         return fail_entry(z, e, BIOINFER_FORMAT, err, "local header outside the records");
@@ -299,7 +299,7 @@ static int check_local(struct bi_zip *z, struct bi_zip_entry *e, uint8_t *scratc
         return fail_entry(z, e, BIOINFER_FORMAT, err, "local header differs from the directory");
     /* within z->directory, so none of the sums can overflow */
     e->data = e->header + LOCAL_SIZE + name_len + bi_le16(scratch + 28);
-    if (!bi_range_ok(e->data, e->size, z->directory))
+    if (!bi_range_ok(e->data, e->stored_size, z->directory))
         return fail_entry(z, e, BIOINFER_FORMAT, err, "data outside the records");
     return 0;
 }
@@ -314,7 +314,7 @@ int bi_zip_check(struct bi_zip *z, struct bioinfer_error *err)
     for (size_t i = 0; i < z->n_entries && !st; i++) {
         struct bi_zip_entry *e = &z->entries[i];
         if (!(st = check_local(z, e, scratch, err)))
-            spans[i] = (struct bi_span){e->header, e->data + e->size, i};
+            spans[i] = (struct bi_span){e->header, e->data + e->stored_size, i};
     }
     if (!st)
         bi_span_sort(spans, z->n_entries);

@@ -1,4 +1,5 @@
-/* zip.h - the directory of a ZIP archive whose records are stored, not compressed. */
+/* zip.h - the directory of a ZIP archive whose records are stored, or deflated where that is
+ * wanted. */
 #ifndef BI_ZIP_H
 #define BI_ZIP_H
 
@@ -19,6 +20,7 @@ struct bi_zip_entry {
 /* Zero-initialise but for env. */
 struct bi_zip {
     const struct bi_env *env;
+    bool deflated; /* records may be deflated (method 8), which the caller inflates */
     const struct bi_file *file;
     struct bi_arena arena;
     struct bi_zip_entry *entries; /* in directory order */
@@ -29,7 +31,7 @@ struct bi_zip {
 
 /* Reads the central directory: names are unique and plain. */
 int bi_zip_open(struct bi_zip *zip, const struct bi_file *file, struct bioinfer_error *err);
-/* Checks every record against its local header: stored, not encrypted, no overlaps. */
+/* Checks every record against its local header: stored or deflated, not encrypted, no overlaps. */
 int bi_zip_check(struct bi_zip *zip, struct bioinfer_error *err);
 /* NULL when there is no record of this name. */
 const struct bi_zip_entry *bi_zip_find(const struct bi_zip *zip, const char *name, size_t n);

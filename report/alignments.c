@@ -1,5 +1,5 @@
-/* alignments.c - the tables of `bioinfer align` (tsv, sam, paf): scores, identities, and rows of
- * some alignments, with letters where the records are at hand. */
+/* alignments.c - the outputs of `bioinfer align` (tsv, sam, paf, needle): scores, identities, and
+ * rows of some alignments, with letters where the records are at hand. */
 #include <math.h>
 #include <string.h>
 
@@ -9,14 +9,15 @@
 
 struct pair {
     const char *query, *target, *cigar;
-    const char *letters; /* query as SAM has it; "" = none */
+    const char *letters;        /* query as SAM and needle have it; "" = none */
+    const char *target_letters; /* as needle has them; "" = none */
     double score, identity, columns;
     size_t i, j; /* residues of query and target in front of the first column */
 };
 
 struct reading {
     struct bi_show *s;
-    char kind; /* t, s or p */
+    char kind; /* t, s, p or n */
     bool second;
     uint64_t n, row, shown;
     struct pair *pairs; /* [shown] */
@@ -113,7 +114,7 @@ static int keep(struct reading *r, struct pair p, char **f, size_t n, struct bio
 static int take_row(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
 {
     struct reading *r = user;
-    struct pair p = {.letters = ""};
+    struct pair p = {.letters = "", .target_letters = ""};
     char *f[64];
     size_t k;
     if (!n || (r->kind == 't' && number == 1) || (r->kind == 's' && *line == '@'))
@@ -140,6 +141,79 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
     if (r->n_pairs >= r->shown || r->row++ < bi_view_pick(r->n_pairs, r->shown, r->n))
         return 0;
     return keep(r, p, f, k, err);
+}
+
+/* ---- needle ---- */
+
+/* Makes a CIGAR of two rows. */
+static const char *cigar_of(struct bi_show *s, const struct bi_needle *n)
+{
+    struct bi_buf text = {.env = s->env};
+    const char *a = n->rows[0], *b = n->rows[1];
+    const char *cigar = NULL;
+    for (size_t at = 0, next; a[at]; at = next) {
+        char op = 0;
+        for (next = at; a[next]; next++) {
+            const char here = a[next] == '-'       ? 'D'
+                              : b[next] == '-'     ? 'I'
+                              : a[next] == b[next] ? '='
+                                                   : 'X';
+            if (op && op != here)
+                break;
+            op = here;
+        }
+        bi_buf_printf(&text, "%zu%c", next - at, op);
+    }
+    if (bi_buf_text(&text))
+        cigar = bi_arena_strndup(&s->view.arena, text.data, text.size);
+    bi_buf_free(&text);
+    return cigar;
+}
+
+/* Copies the letters of a row without its gaps. */
+static const char *letters_of(struct bi_show *s, const char *row)
+{
+    char *text = bi_arena_alloc(&s->view.arena, strlen(row) + 1), *to = text;
+    for (; text && *row; row++)
+        if (*row != '-')
+            *to++ = *row;
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+static int take_needle(void *user, const struct bi_needle *n, struct bioinfer_error *err)
+{
+    struct reading *r = user;
+    struct bi_view *v = &r->s->view;
+    struct pair p = {.score = n->score, .identity = n->identity, .columns = n->columns};
+    if (!r->second) {
+        r->n++;
+        return 0;
+    }
+    if (v->record && !bi_view_wants(v, n->query, strlen(n->query)) &&
+        !bi_view_wants(v, n->target, strlen(n->target)))
+        return 0;
+    if (r->n_pairs >= r->shown || r->row++ < bi_view_pick(r->n_pairs, r->shown, r->n))
+        return 0;
+    if (!(p.columns >= (double)strlen(n->rows[0])))
+        p.columns = (double)strlen(n->rows[0]);
+    p.query = bi_view_text(v, n->query, strlen(n->query));
+    p.target = bi_view_text(v, n->target, strlen(n->target));
+    p.cigar = cigar_of(r->s, n);
+    p.letters = letters_of(r->s, n->rows[0]);
+    p.target_letters = letters_of(r->s, n->rows[1]);
+    if (!p.query || !p.target || !p.cigar || !p.letters || !p.target_letters)
+        return bi_show_no_memory(r->s, err);
+    r->pairs[r->n_pairs++] = p;
+    return 0;
+}
+
+/* Reads all pairs, in any of the formats. */
+static int read_pairs(struct reading *r, struct bioinfer_error *err)
+{
+    return r->kind == 'n' ? bi_needle_each(r->s->env, r->s->path, take_needle, r, err)
+                          : bi_lines_each(r->s->env, r->s->path, take_row, r, err);
 }
 
 /* ---- rows of an alignment ---- */
@@ -236,13 +310,13 @@ static int draw_some(struct bi_show *s, const struct reading *r, struct bioinfer
         st = read_letters(s, &l, err);
     for (size_t i = 0; i < n && !st; i++) {
         const struct pair *p = &r->pairs[bi_view_pick(i, n, r->n_pairs)];
-        const char *query = p->letters, *target = "";
+        const char *query = p->letters, *target = p->target_letters;
         struct bi_figure *f;
         if (!*p->cigar)
             continue;
         if (!*query && bi_map_find(&l.map, p->query, strlen(p->query), &k) && l.texts[k])
             query = l.texts[k];
-        if (bi_map_find(&l.map, p->target, strlen(p->target), &k) && l.texts[k])
+        if (!*target && bi_map_find(&l.map, p->target, strlen(p->target), &k) && l.texts[k])
             target = l.texts[k];
         f = bi_view_add(&s->view, BI_FIGURE_ALIGNMENT, "Alignments",
                         bi_view_printf(&s->view, "%s / %s", p->query, p->target));
@@ -299,7 +373,7 @@ int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err)
     struct reading r = {.s = s, .kind = kind};
     int st;
     s->view.kind = "alignments";
-    if ((st = bi_lines_each(s->env, s->path, take_row, &r, err)))
+    if ((st = read_pairs(&r, err)))
         return st;
     if (!r.n)
         return bi_fail(err, BIOINFER_EMPTY, "%s: no alignment in it: nothing to show", s->path);
@@ -311,7 +385,7 @@ int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err)
         r.n = r.shown; /* the first of the record asked for */
     if (!(r.pairs = bi_calloc(s->env, (size_t)r.shown, sizeof *r.pairs)))
         return bi_show_no_memory(s, err);
-    st = bi_lines_each(s->env, s->path, take_row, &r, err);
+    st = read_pairs(&r, err);
     if (!st && r.n_pairs)
         st = add_table(s, &r, err);
     if (!st)

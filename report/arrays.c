@@ -1,15 +1,18 @@
 /* arrays.c - the named arrays of an output: where each lies, and its values.
  *
- *   1  entries    2  npz and npy    3  safetensors    4  jsonl    5  open and read */
+ *   1  entries    2  npz and npy    3  safetensors    4  jsonl    5  HDF5    6  open and read */
 #include "arrays.h"
 
 #include <math.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "../loaders/checkpoint.h"
+#include "../loaders/gunzip.h"
 #include "../loaders/json.h"
 #include "../loaders/npy.h"
 #include "../loaders/zip.h"
+#include "../writers/hdf5_read.h"
 
 /* ---- 1 entries -------------------------------------------------------------------- */
 
@@ -89,6 +92,96 @@ static int add_npy(struct bi_arrays *a, uint64_t at, uint64_t size, const char *
     return 0;
 }
 
+/* Inflates the first n bytes of an entry of `stored` bytes at `at`. */
+static int inflate_some(const struct bi_arrays *a, const char *name, uint64_t at, uint64_t stored,
+                        uint8_t *out, uint64_t n, struct bioinfer_error *err)
+{
+    enum { PIECE = 1 << 16, MOST = 1 << 30 };
+    z_stream z = {BI_Z_ENV(a->arena.env), .next_out = out};
+    uint8_t *piece = bi_alloc(a->arena.env, PIECE);
+    int end = Z_OK, st = 0;
+    if (!piece || inflateInit2(&z, -MAX_WBITS) != Z_OK) {
+        bi_free(a->arena.env, piece);
+        return no_memory(a, err);
+    }
+    while (!st && end == Z_OK && (uint64_t)(z.next_out - out) < n) {
+        const uint64_t left = n - (uint64_t)(z.next_out - out);
+        if (!z.avail_in && stored) {
+            const size_t k = stored < PIECE ? (size_t)stored : PIECE;
+            if ((st = bi_file_read(&a->file, at, piece, k, err)))
+                break;
+            z.next_in = piece;
+            z.avail_in = (uInt)k;
+            at += k;
+            stored -= k;
+        }
+        z.avail_out = left < MOST ? (uInt)left : MOST;
+        end = inflate(&z, Z_NO_FLUSH);
+    }
+    if (!st && (uint64_t)(z.next_out - out) < n)
+        st = bi_fail(err, BIOINFER_FORMAT, "%s: array '%.200s' is damaged: it does not inflate",
+                     a->file.path, name);
+    inflateEnd(&z);
+    bi_free(a->arena.env, piece);
+    return st;
+}
+
+/* Lists an array that is deflated, as numpy.savez_compressed() writes it. */
+static int add_packed(struct bi_arrays *a, const struct bi_zip_entry *z, struct bioinfer_error *err)
+{
+    enum { HEAD = 1 << 16 };
+    const uint64_t n = z->size < HEAD ? z->size : HEAD;
+    struct bi_file memory = BI_FILE_NONE;
+    struct bi_array_entry *e;
+    struct bi_npy npy;
+    uint8_t *head = bi_alloc(a->arena.env, (size_t)n + 1);
+    uint64_t start, bytes;
+    int st = head ? inflate_some(a, z->name, z->data, z->stored_size, head, n, err)
+                  : no_memory(a, err);
+    if (!st)
+        st = bi_file_from_memory(&memory, a->arena.env, a->file.path, head, (size_t)n, err);
+    if (!st && !(st = bi_npy_read(&npy, &memory, 0, n, z->name, err))) {
+        start = head[6] == 1 ? 10u + bi_le16(head + 8) : 12u + bi_le32(head + 8);
+        if (!(e = add_entry(a, z->name, z->name_len - 4)))
+            st = no_memory(a, err);
+        else {
+            set_npy_type(e, npy.dtype);
+            *e = (struct bi_array_entry){.name = e->name,
+                                         .dtype = e->dtype,
+                                         .width = e->width,
+                                         .at = z->data,
+                                         .size = z->stored_size,
+                                         .number = (size_t)start,
+                                         .packed = true};
+            if (!set_shape(e, npy.rank, npy.shape) || !bi_mul_size(e->n, e->width, &bytes) ||
+                !bi_range_ok(start, bytes, z->size))
+                st = bi_fail(err, BIOINFER_FORMAT,
+                             "%s: array '%.200s': its shape needs more than its %llu bytes",
+                             a->file.path, z->name, (unsigned long long)z->size);
+        }
+    }
+    bi_file_close(&memory);
+    bi_free(a->arena.env, head);
+    return st;
+}
+
+/* Inflates the whole of an array, which is then held. */
+static int unpack(const struct bi_arrays *a, const struct bi_array_entry *e,
+                  struct bioinfer_error *err)
+{
+    const uint64_t n = e->number + e->n * e->width; /* within the entry: no overflow */
+    int st;
+    if (a->held->of == e)
+        return 0;
+    a->held->of = NULL;
+    bi_free(a->arena.env, a->held->bytes);
+    if (!(a->held->bytes = n < SIZE_MAX ? bi_alloc(a->arena.env, (size_t)n + 1) : NULL))
+        return no_memory(a, err);
+    if (!(st = inflate_some(a, e->name, e->at, e->size, a->held->bytes, n, err)))
+        a->held->of = e;
+    return st;
+}
+
 /* The comment "bioinfer VERSION MODEL FINGERPRINT" at the end of an archive. */
 static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
 {
@@ -116,14 +209,11 @@ static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
 
 static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
 {
-    struct bi_zip zip = {.env = a->arena.env};
+    struct bi_zip zip = {.env = a->arena.env, .deflated = true};
     int st = bi_zip_open(&zip, &a->file, err);
     a->format = "npz";
-    for (size_t k = 0; k < zip.n_entries && !st; k++)
-        if (zip.entries[k].method)
-            st = bi_fail(err, BIOINFER_UNSUPPORTED,
-                         "%s: array '%.200s' is compressed; a report reads stored arrays",
-                         a->file.path, zip.entries[k].name);
+    if (!(a->held = bi_arena_calloc(&a->arena, 1, sizeof *a->held)) && !st)
+        st = no_memory(a, err);
     if (!st)
         st = bi_zip_check(&zip, err);
     for (size_t k = 0; k < zip.n_entries && !st; k++) {
@@ -132,7 +222,8 @@ static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: '%.200s' in this archive is no array",
                          a->file.path, e->name);
         else
-            st = add_npy(a, e->data, e->size, e->name, e->name_len - 4, err);
+            st = e->method ? add_packed(a, e, err)
+                           : add_npy(a, e->data, e->size, e->name, e->name_len - 4, err);
     }
     bi_zip_close(&zip);
     return st ? st : read_comment(a, err);
@@ -352,7 +443,60 @@ static int decode(const struct bi_arrays *a, const struct bi_array_entry *e,
     return st;
 }
 
-/* ---- 5 open and read ---------------------------------------------------------------- */
+/* ---- 5 HDF5 ------------------------------------------------------------------------- */
+
+/* A bi_hdf5_take. */
+static int add_set(void *user, const struct bi_hdf5_set *s)
+{
+    struct bi_arrays *a = user;
+    struct bi_array_entry *e = add_entry(a, s->name, strlen(s->name));
+    const bool number = (s->class == 0 || s->class == 1) && s->rank >= 0;
+    if (!e)
+        return BIOINFER_NOMEM;
+    e->dtype = number ? BI_F32 : BI_DTYPE_COUNT;
+    e->width = number ? 4 : 0;
+    return s->rank < 0 || set_shape(e, s->rank, s->shape) ? 0 : BIOINFER_FORMAT;
+}
+
+struct about {
+    struct bi_arrays *a;
+    const char **to;
+};
+
+static int take_about(void *user, size_t i, const char *text)
+{
+    const struct about *about = user;
+    (void)i;
+    *about->to = bi_arena_strndup(&about->a->arena, text, strlen(text));
+    return 0;
+}
+
+static int open_hdf5(struct bi_arrays *a, const char *path, struct bioinfer_error *err)
+{
+    const struct {
+        const char *name;
+        const char **to;
+    } texts[] = {{"bioinfer", &a->version}, {"model", &a->model}, {"fingerprint", &a->signature}};
+    bool cut;
+    int st = bi_hdf5_open(&a->h5, a->arena.env, path, err);
+    a->format = "HDF5";
+    if (!st && (st = bi_hdf5_each(a->h5, add_set, a, &cut, err)))
+        st = st == BIOINFER_NOMEM
+                 ? no_memory(a, err)
+                 : bi_fail(err, BIOINFER_FORMAT, "%s: a dataset is too large", path);
+    for (size_t k = 0; !st && k < BI_COUNT(texts); k++)
+        bi_hdf5_about(a->h5, texts[k].name, take_about, &(struct about){a, texts[k].to});
+    return st;
+}
+
+static struct bi_hdf5_set set_of(const struct bi_array_entry *e)
+{
+    struct bi_hdf5_set s = {.name = e->name, .rank = e->rank};
+    memcpy(s.shape, e->shape, sizeof e->shape);
+    return s;
+}
+
+/* ---- 6 open and read ---------------------------------------------------------------- */
 
 int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct bioinfer_error *err)
 {
@@ -375,10 +519,7 @@ int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct b
     if (head[8] == '{' && bi_le64(head) < a->file.size)
         return open_safetensors(a, path, err);
     if (!memcmp(head, "\x89HDF\r\n\x1A\n", 8))
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: this is HDF5, of which a report reads nothing so far; npz, "
-                       "safetensors and jsonl hold the same",
-                       path);
+        return open_hdf5(a, path, err);
     *is_one = false;
     bi_file_close(&a->file);
     return 0;
@@ -392,7 +533,21 @@ int bi_arrays_read(const struct bi_arrays *a, const struct bi_array_entry *e, ui
     if (e->dtype == BI_DTYPE_COUNT || !bi_range_ok(first, n, e->n))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: array '%.200s' holds no numbers to show",
                        a->file.path, e->name);
-    if (a->held) {
+    if (a->h5) {
+        const struct bi_hdf5_set s = set_of(e);
+        return e->rank > BI_ARRAY_RANK
+                   ? bi_fail(err, BIOINFER_UNSUPPORTED, "%s: array '%.200s' has %d dimensions",
+                             a->file.path, e->name, e->rank)
+                   : bi_hdf5_read(a->h5, &s, first, n, dst, err);
+    }
+    if (e->packed) {
+        const int st = unpack(a, e, err);
+        if (!st)
+            bi_dtype_to_f32(e->dtype, a->held->bytes + e->number + first * e->width, (size_t)n,
+                            dst);
+        return st;
+    }
+    if (a->held && e->size) {
         const int st = a->held->of == e ? 0 : decode(a, e, err);
         if (!st)
             memcpy(dst, a->held->values + first, (size_t)n * sizeof *dst);
@@ -412,12 +567,40 @@ int bi_arrays_read(const struct bi_arrays *a, const struct bi_array_entry *e, ui
     return 0;
 }
 
+int bi_arrays_texts(const struct bi_arrays *a, const struct bi_array_entry *e, uint64_t n,
+                    bi_array_take_text take, void *user, struct bioinfer_error *err)
+{
+    const bool bytes = e->rank == 2 && e->dtype == BI_U8;
+    const uint64_t width = bytes ? e->shape[1] : e->width;
+    char text[1024];
+    int st = 0;
+    if (!e->rank || e->shape[0] != n)
+        return 0;
+    if (a->h5)
+        return e->rank == 1 ? bi_hdf5_texts(a->h5, e->name, n, take, user, err) : 0;
+    if (!width || width >= sizeof text)
+        return 0;
+    for (uint64_t i = 0; i < n && !st; i++) {
+        if (!e->packed)
+            st = bi_file_read(&a->file, e->at + i * width, text, (size_t)width, err);
+        else if (!(st = unpack(a, e, err)))
+            memcpy(text, a->held->bytes + e->number + i * width, (size_t)width);
+        text[width] = '\0';
+        if (!st)
+            st = take(user, (size_t)i, text);
+    }
+    return st;
+}
+
 void bi_arrays_close(struct bi_arrays *a)
 {
+    bi_hdf5_close(&a->h5);
     if (a->format || a->file.path)
         bi_file_close(&a->file);
-    if (a->held)
+    if (a->held) {
         bi_free(a->arena.env, a->held->values);
+        bi_free(a->arena.env, a->held->bytes);
+    }
     a->held = NULL;
     bi_free(a->arena.env, a->entries);
     a->entries = NULL;

@@ -1,4 +1,4 @@
-/* arrays.h - the named arrays of an output: npz, npy, safetensors, jsonl. */
+/* arrays.h - the named arrays of an output: npz, npy, safetensors, jsonl, HDF5. */
 #ifndef BI_REPORT_ARRAYS_H
 #define BI_REPORT_ARRAYS_H
 
@@ -16,13 +16,15 @@ struct bi_array_entry {
     uint64_t n;     /* elements */
     uint64_t width; /* bytes of one; texts are filled up with zeros */
     uint64_t at;    /* offset in the file; in jsonl that of the line */
-    uint64_t size;  /* in jsonl: bytes of the line */
-    size_t number;  /* in jsonl: which of the line's arrays */
+    uint64_t size;  /* in jsonl: bytes of the line; packed: bytes in the file */
+    size_t number;  /* in jsonl: which of the line's arrays; packed: bytes before the first value */
+    bool packed;    /* deflated, in npz */
 };
 
 struct bi_array_held {
     const struct bi_array_entry *of; /* their array; NULL = none is held */
-    float *values;                   /* all elements of it */
+    float *values;                   /* all elements of it; of a packed one: */
+    uint8_t *bytes;                  /* all bytes, the header's, too */
 };
 
 /* Zero-initialise but for arena.env. */
@@ -33,7 +35,8 @@ struct bi_arrays {
     const char *version, *model, *signature; /* who wrote it; NULL = not told */
     struct bi_array_entry *entries;          /* in file order */
     size_t n, cap;
-    struct bi_array_held *held; /* the values of jsonl that were decoded last */
+    struct bi_array_held *held; /* the values of jsonl, or of a packed array, decoded last */
+    struct bi_hdf5_file *h5;    /* NULL = it is no HDF5 */
 };
 
 /* Lists the arrays. *is_one = false: the file is no container of arrays, and nothing was opened. */
@@ -41,6 +44,11 @@ int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct b
 /* Elements [first, first + n) as float32. */
 int bi_arrays_read(const struct bi_arrays *a, const struct bi_array_entry *e, uint64_t first,
                    uint64_t n, float *dst, struct bioinfer_error *err);
+/* Text i of an array of texts, or of rows of bytes, is taken; `row` bytes each. HDF5: texts of any
+ * length, row = 0. A status, or what take() returned. */
+typedef int (*bi_array_take_text)(void *user, size_t i, const char *text);
+int bi_arrays_texts(const struct bi_arrays *a, const struct bi_array_entry *e, uint64_t n,
+                    bi_array_take_text take, void *user, struct bioinfer_error *err);
 void bi_arrays_close(struct bi_arrays *a); /* accepts one that was not opened */
 
 #endif

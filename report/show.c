@@ -77,19 +77,22 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
                        s->path);
     if (is_paf(t))
         return bi_show_alignments(s, 'p', err);
-    if (begins(t, "####") || *t == '>')
+    if (begins(t, "####"))
+        return bi_show_alignments(s, 'n', err);
+    if (*t == '>')
         return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       *t == '>' ? "%s: FASTA without scores of designs: an input, not an output"
-                                 : "%s: alignments to be read as they are; a report reads tsv, sam "
-                                   "and paf",
-                       s->path);
+                       "%s: FASTA without scores of designs: an input, not an output", s->path);
+
     if (!strchr(t, '\t') && !strchr(t, ','))
         return bi_fail(
             err, BIOINFER_UNSUPPORTED,
             "%s: no output of bioinfer that a report reads: arrays (npz, npy, "
-            "safetensors, jsonl), tables (tsv, csv, sam, paf), designs (fasta), bedgraph",
+            "safetensors, jsonl, h5), tables (tsv, csv, sam, paf), needle, designs (fasta), "
+            "bedgraph, bigwig",
             s->path);
-    s->view.kind = begins(t, "id\tlength\tpll") ? "pseudo-perplexities" : "a table";
+    s->view.kind = begins(t, "id\tlength\tpll")             ? "pseudo-perplexities"
+                   : begins(t, "id\trecord\tenergy\tpairs") ? "energies of ligands"
+                                                            : "a table";
     return bi_show_table(s, err);
 }
 
@@ -126,7 +129,9 @@ static int show_file(struct bi_show *s, struct bioinfer_error *err)
             st = bi_show_no_memory(s, err);
     }
     bi_arrays_close(&a);
-    return st || is_arrays ? st : show_text(s, err);
+    return st || is_arrays              ? st
+           : bi_wig_is(s->env, s->path) ? bi_show_bedgraph(s, err)
+                                        : show_text(s, err);
 }
 
 int bi_show_output(struct bi_show *s, struct bioinfer_error *err)
@@ -197,15 +202,43 @@ static void put_columns(struct bi_buf *out, const char *title, const struct bi_t
     bi_buf_putc(out, '\n');
 }
 
+/* Makes the view of a manifest alone, which is told by its name. */
+static int open_manifest(struct bi_show *s, const struct bi_env *env, const char *path,
+                         struct bioinfer_error *err)
+{
+    char *output;
+    int st;
+    *s = (struct bi_show){.env = env, .view = {.arena = {.env = env}, .kind = "a manifest"}};
+    output = bi_arena_strndup(&s->view.arena, path, strlen(path) - strlen(".manifest.tsv"));
+    s->path = output ? output : path;
+    if (!output)
+        return bi_show_no_memory(s, err);
+    return (st = bi_manifest_read(s, err)) ? st : bi_manifest_show(s, err);
+}
+
+/* Prints each reason of the table of records without a result, with their number. */
+static void put_reasons(struct bi_buf *out, const struct bi_table *t)
+{
+    for (size_t i = 0; i < t->n_rows; i++)
+        bi_buf_printf(out, "  %s: %.0f\n", t->columns[0].texts[i], t->columns[1].numbers[i]);
+}
+
 int bi_report_facts(struct bi_buf *out, const char *path, struct bioinfer_error *err)
 {
     const struct bi_report_options options = {0};
+    const bool manifest = bi_ends_with(path, ".manifest.tsv");
     struct bi_show s;
-    int st = open_view(&s, out->env, path, &options, err);
+    int st = manifest ? open_manifest(&s, out->env, path, err)
+                      : open_view(&s, out->env, path, &options, err);
     if (!st) {
         bi_buf_printf(out, "%s: %s\n", path, s.view.kind);
         for (const struct bi_fact *f = s.view.facts; f; f = f->next)
             bi_buf_printf(out, "  %s: %s\n", f->name, f->value);
+        for (const struct bi_figure *f = s.view.figures; f && manifest; f = f->next)
+            if (f->kind == BI_FIGURE_TABLE)
+                put_reasons(out, &f->as.table);
+        if (manifest)
+            s.view.figures = NULL;
         for (const struct bi_figure *f = s.view.figures; f; f = f->next)
             if (f->kind == BI_FIGURE_TABLE)
                 put_columns(out, f->title, &f->as.table);

@@ -58,6 +58,31 @@ int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take,
  * quotes. Gives the number of fields, of which at most `most` are set. */
 size_t bi_fields(char *line, char separator, char **fields, size_t most);
 
+/* ---- bigwig.c ---- */
+
+struct bi_wig_region {
+    const char *contig; /* NULL = all of them */
+    double start, end;
+};
+/* Takes an interval [start, end) with its value. 0: go on, > 0: stop, < 0: a status. */
+typedef int (*bi_wig_take)(void *user, const char *contig, double start, double end, double value);
+bool bi_wig_is(const struct bi_env *env, const char *path);
+/* Hands out intervals of all sections that overlap the region, in the order of the index. */
+int bi_wig_each(const struct bi_env *env, const char *path, const struct bi_wig_region *region,
+                bi_wig_take take, void *user, struct bioinfer_error *err);
+
+/* ---- needle.c ---- */
+
+/* A pair of a file of needle; NaN: the file does not say. It lives during the call. */
+struct bi_needle {
+    const char *query, *target;
+    double score, identity, columns;
+    const char *rows[2]; /* letters and '-', the first BI_VIEW_ALIGNED columns */
+};
+typedef int (*bi_needle_take)(void *user, const struct bi_needle *n, struct bioinfer_error *err);
+int bi_needle_each(const struct bi_env *env, const char *path, bi_needle_take take, void *user,
+                   struct bioinfer_error *err);
+
 /* ---- one reader each ---- */
 
 int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err);
@@ -68,7 +93,8 @@ int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const
 int bi_show_table(struct bi_show *s, struct bioinfer_error *err);         /* any table */
 int bi_show_substitutions(struct bi_show *s, struct bioinfer_error *err); /* bioinfer score */
 int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err);
-int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err); /* t, s or p */
+/* kind: t, s, p, or n = needle */
+int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err);
 int bi_show_bedgraph(struct bi_show *s,
                      struct bioinfer_error *err); /* a file or a folder of them */
 /* Adds the genes of a region to a figure of tracks. */

@@ -230,32 +230,32 @@ static int take_id(void *user, char *line, size_t n, uint64_t number, struct bio
     return l->ids[l->n++] ? 0 : bi_show_no_memory(l->s, err);
 }
 
+/* A bi_array_take_text. */
+static int take_text(void *user, size_t i, const char *text)
+{
+    struct id_lines *l = user;
+    const size_t n = strlen(text);
+    l->ids[i] = bi_arena_strndup(l->arena, text, n < BI_VIEW_TEXT ? n : BI_VIEW_TEXT);
+    return l->ids[i] ? 0 : BIOINFER_NOMEM;
+}
+
 static int read_ids(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_entry *set,
                     const char **ids, size_t n, struct bioinfer_error *err)
 {
     const size_t stem = strlen(s->path) > 4 ? strlen(s->path) - 4 : 0;
     struct id_lines l = {.s = s, .arena = &s->view.arena, .ids = ids, .most = n};
-    const bool bytes = set && set->rank == 2 && set->dtype == BI_U8;
-    const uint64_t width = bytes ? set->shape[1] : set ? set->width : 0;
-    char text[1024];
     char *side;
+    int st;
     for (size_t i = 0; i < n; i++)
         if (!(ids[i] = bi_view_printf(&s->view, "row %zu", i)))
             return bi_show_no_memory(s, err);
-    if (set && set->shape[0] == n && width && width < sizeof text) {
-        for (size_t i = 0; i < n; i++) {
-            const int st = bi_file_read(&a->file, set->at + i * width, text, (size_t)width, err);
-            if (st)
-                return st;
-            text[width] = '\0';
-            if (!(ids[i] = bi_view_text(&s->view, text, strlen(text))))
-                return bi_show_no_memory(s, err);
-        }
-        return 0;
+    if (set) {
+        st = bi_arrays_texts(a, set, n, take_text, &l, err);
+        return st == BIOINFER_NOMEM ? bi_show_no_memory(s, err) : st;
     }
     if (!(side = bi_view_printf(&s->view, "%.*s.ids.txt", (int)stem, s->path)))
         return bi_show_no_memory(s, err);
-    return !set && bi_path_is_regular(side) ? bi_lines_each(s->env, side, take_id, &l, err) : 0;
+    return bi_path_is_regular(side) ? bi_lines_each(s->env, side, take_id, &l, err) : 0;
 }
 
 static int show_matrix(struct bi_show *s, const struct bi_arrays *a, const struct named *all,

@@ -108,7 +108,7 @@ static bool make_table(struct reading *r, struct bi_table *t)
 
 static bool is_count(const char *name)
 {
-    static const char *const names[] = {"position", "pos", "sample", "ordinal", "line"};
+    static const char *const names[] = {"position", "pos", "sample", "ordinal", "line", "record"};
     for (size_t k = 0; k < BI_COUNT(names); k++)
         if (!strcmp(names[k], name))
             return true;
@@ -118,9 +118,12 @@ static bool is_count(const char *name)
 static int add_histograms(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err)
 {
     int made = 0;
-    for (size_t k = t->n_columns; k-- > 0 && made < BI_VIEW_HISTOGRAMS;) {
-        const struct bi_column *c = &t->columns[k];
-        if (!c->is_number || is_count(c->name))
+    size_t energy = 0;
+    while (energy < t->n_columns && strcmp(t->columns[energy].name, "energy"))
+        energy++;
+    for (size_t k = t->n_columns + 1; k-- > 0 && made < BI_VIEW_HISTOGRAMS;) {
+        const struct bi_column *c = &t->columns[k < t->n_columns ? k : energy]; /* it comes first */
+        if (k == energy || (k == t->n_columns && energy == k) || !c->is_number || is_count(c->name))
             continue;
         made++;
         if (!bi_view_histogram(&s->view, "Distributions", c->name, c->numbers, t->n_rows, ""))

@@ -1,4 +1,5 @@
-/* tracks.c - tracks of a region from bedGraph, one file for each track, and genes beside them. */
+/* tracks.c - tracks of a region from bedGraph or BigWig, one file for each track, and genes beside
+ * them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "../base/number.h"
 #include "show.h"
 
-/* ---- bedGraph --------------------------------------------------------------------------- */
+/* ---- intervals -------------------------------------------------------------------------- */
 
 struct region {
     char contig[256];
@@ -40,11 +41,38 @@ static bool parse_region(struct region *r, const char *text)
     return true;
 }
 
-static int take_interval(void *user, char *line, size_t n, uint64_t number,
-                         struct bioinfer_error *err)
+/* Takes an interval: extends the region that is looked for, or fills the bins of the track. */
+static int take_interval(void *user, const char *contig, double start, double end, double value)
 {
     struct reading *r = user;
     struct region *g = r->region;
+    if (!r->to) {
+        if (!*g->contig && strlen(contig) < sizeof g->contig) {
+            memcpy(g->contig, contig, strlen(contig) + 1);
+            g->start = g->end = start;
+        }
+        if (strcmp(g->contig, contig))
+            return !g->given && g->end > g->start;
+        if (g->given ? end <= g->start || start >= g->end : start != g->end)
+            return !g->given && g->end > g->start;
+        g->end = g->given ? g->end : end;
+        r->met = true;
+        return 0;
+    }
+    if (strcmp(g->contig, contig) || end <= g->start || start >= g->end)
+        return 0;
+    for (double bin = floor(fmax(0, (start - g->start) / r->t->step));
+         bin < r->t->n_bins && g->start + bin * r->t->step < end; bin++) {
+        float *to = &r->to[(size_t)bin];
+        if (!(*to >= (float)value))
+            *to = (float)value;
+    }
+    return 0;
+}
+
+static int take_line(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
+{
+    struct reading *r = user;
     double start, end, value;
     char *f[4];
     if (!n || *line == '#' || !strncmp(line, "track", 5) || !strncmp(line, "browser", 7))
@@ -54,28 +82,18 @@ static int take_interval(void *user, char *line, size_t n, uint64_t number,
         end > MOST_BASES || !bi_parse_f64(f[3], strlen(f[3]), &value))
         return bi_fail(err, BIOINFER_FORMAT, "%s: line %llu: expected contig, start, end and value",
                        r->path, (unsigned long long)number);
-    if (!r->to) {
-        if (!*g->contig && strlen(f[0]) < sizeof g->contig) {
-            memcpy(g->contig, f[0], strlen(f[0]) + 1);
-            g->start = g->end = start;
-        }
-        if (strcmp(g->contig, f[0]))
-            return !g->given && g->end > g->start;
-        if (g->given ? end <= g->start || start >= g->end : start != g->end)
-            return !g->given && g->end > g->start;
-        g->end = g->given ? g->end : end;
-        r->met = true;
-        return 0;
-    }
-    if (strcmp(g->contig, f[0]) || end <= g->start || start >= g->end)
-        return 0;
-    for (double bin = floor(fmax(0, (start - g->start) / r->t->step));
-         bin < r->t->n_bins && g->start + bin * r->t->step < end; bin++) {
-        float *to = &r->to[(size_t)bin];
-        if (!(*to >= (float)value))
-            *to = (float)value;
-    }
-    return 0;
+    return take_interval(r, f[0], start, end, value);
+}
+
+/* Reads a file of intervals: all of them, or those of the region. */
+static int read_intervals(struct reading *r, struct bioinfer_error *err)
+{
+    const struct region *g = r->region;
+    const struct bi_wig_region all = {
+        .contig = *g->contig ? g->contig : NULL, .start = g->start, .end = g->end};
+    return bi_wig_is(r->s->env, r->path)
+               ? bi_wig_each(r->s->env, r->path, &all, take_interval, r, err)
+               : bi_lines_each(r->s->env, r->path, take_line, r, err);
 }
 
 struct names {
@@ -88,7 +106,8 @@ static int take_name(void *user, const char *name)
 {
     struct names *l = user;
     const char *dot = strrchr(name, '.');
-    if (!dot || (strcmp(dot, ".bedgraph") && strcmp(dot, ".bdg")))
+    if (!dot || (strcmp(dot, ".bedgraph") && strcmp(dot, ".bdg") && strcmp(dot, ".bw") &&
+                 strcmp(dot, ".bigwig") && strcmp(dot, ".bigWig")))
         return 0;
     if (!bi_grow(l->s->env, &l->all, &l->cap, l->n + 1, sizeof *l->all) ||
         !(l->all[l->n] = bi_arena_strndup(&l->s->view.arena, name, strlen(name))))
@@ -122,7 +141,7 @@ static int read_tracks(struct bi_show *s, struct bi_figure *f, char *const *name
                                            dot ? (size_t)(dot - base) : strlen(base));
             r.to = t->values + (k - 1) * t->n_bins;
         }
-        if ((st = bi_lines_each(s->env, r.path, take_interval, &r, err)) || k)
+        if ((st = read_intervals(&r, err)) || k)
             continue;
         if (!r.met)
             return bi_fail(err, BIOINFER_EMPTY, "%s: no interval%s%s: nothing to show", r.path,
@@ -151,7 +170,7 @@ int bi_show_bedgraph(struct bi_show *s, struct bioinfer_error *err)
     if (s->view.record) {
         if (!parse_region(&g, s->view.record))
             return bi_fail(err, BIOINFER_INVALID,
-                           "%s: --record %s: expected a region CONTIG:START-END of this bedGraph",
+                           "%s: --record %s: expected a region CONTIG:START-END of these tracks",
                            s->path, s->view.record);
         s->view.found = true;
     }
@@ -161,10 +180,11 @@ int bi_show_bedgraph(struct bi_show *s, struct bioinfer_error *err)
              !(l.all[l.n++] = bi_arena_strndup(&s->view.arena, s->path, strlen(s->path))))
         st = bi_show_no_memory(s, err);
     if (!st && !l.n)
-        st = bi_fail(err, BIOINFER_UNSUPPORTED,
-                     "%s: a folder without bedGraph files; of tracks a report reads npz, "
-                     "safetensors, jsonl and bedgraph",
-                     s->path);
+        st = bi_fail(
+            err, BIOINFER_UNSUPPORTED,
+            "%s: a folder without bedGraph and BigWig files; of tracks a report reads npz, "
+            "safetensors, jsonl, h5, bedgraph and bigwig",
+            s->path);
     if (!st)
         qsort(l.all, l.n, sizeof *l.all, compare_names);
     if (!st && !(f = bi_view_add(&s->view, BI_FIGURE_TRACKS, "Tracks", "region")))

@@ -137,8 +137,6 @@ int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
 /* The arrays must be vectors: INVALID naming the formats that hold the rest. */
 int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                            struct bioinfer_error *err);
-/* Prints the datasets of an HDF5 file: name, type and shape. UNSUPPORTED without libhdf5. */
-int bi_hdf5_list(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 /* The NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
  * on shape[0]. type: "<f4", "<f2". */
 void bi_npy_header(struct bi_buf *out, const char *type, int n_dims, const int64_t *shape);

@@ -8,6 +8,7 @@ import base64
 import html.parser
 import json
 import os
+import random
 import re
 import struct
 import subprocess
@@ -93,8 +94,13 @@ class Reports(unittest.TestCase):
 
     def run_it(self, *args, code=0):
         r = subprocess.run([EXE] + list(args), cwd=self.folder, capture_output=True, check=False)
-        self.assertEqual(r.returncode, code, r.stderr.decode('utf-8', 'replace'))
+        if code is not None:
+            self.assertEqual(r.returncode, code, r.stderr.decode('utf-8', 'replace'))
         return r
+
+    def has_hdf5(self):
+        self.write('h.fa', '>a\nMK\n')
+        return not self.tiny('esm2', 'h.fa', '-o', 'has.h5', '--resume=no', code=None).returncode
 
     def tiny(self, *args, code=1):
         return self.run_it(*args, '--weights', 'tiny', '--device', 'cpu', '-q', code=code)
@@ -165,14 +171,17 @@ class Reports(unittest.TestCase):
 
     def test_embeddings_in_every_format(self):
         norms = {}
+        names = [('e.h5', ()), ('z.h5', ('--compression', 'gzip')),
+                 ('m.h5', ('--layout', 'matrix'))] if self.has_hdf5() else []
         for name, more in (('e.npz', ()), ('e.npy', ()), ('e.tsv', ()), ('e.safetensors', ()),
                            ('m.npz', ('--layout', 'matrix')),
                            ('m.safetensors', ('--layout', 'matrix')),
-                           ('h.npz', ('--dtype', 'f16')), ('e.jsonl', ('--json-floats',))):
+                           ('h.npz', ('--dtype', 'f16')), ('e.jsonl', ('--json-floats',)), *names):
             self.tiny('esm2', 'in.fa', '-o', name, *more)
             page = self.page(name)
             scatter = page.figures('scatter')[0]
-            self.assertEqual(scatter['labels'], ['one', 'two', 'three'], name)
+            order = sorted if name in ('e.h5', 'z.h5') else list  # HDF5 has names in their order
+            self.assertEqual(scatter['labels'], order(['one', 'two', 'three']), name)
             table = [f for f in page.figures('table') if f['title'] == 'Records'][0]
             columns = {c['name']: c.get('numbers') or c.get('texts') for c in table['columns']}
             self.assertEqual(columns['id'], ['one', 'two', 'three', 'bad<b>', 'none'])
@@ -180,6 +189,13 @@ class Reports(unittest.TestCase):
             norms[name] = columns['norm'][:3]
             for a, b in zip(norms[name], norms['e.npz']):
                 self.assertAlmostEqual(a, b, 2 if name == 'h.npz' else 4)
+        for name in 'e.npz', 'm.npz':  # as numpy.savez_compressed() writes them
+            with zipfile.ZipFile(self.path(name)) as z, \
+                    zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as packed:
+                for member in z.namelist():
+                    packed.writestr(member, z.read(member))
+            table = [f for f in self.page('packed.npz').figures('scatter')][0]
+            self.assertEqual(table['labels'], ['one', 'two', 'three'], name)
         with zipfile.ZipFile(self.path('e.npz')) as z:
             vector = struct.unpack('<320f', z.read('one.npy')[-1280:])
         self.assertAlmostEqual(norms['e.npz'][0], sum(x * x for x in vector) ** .5, 4)
@@ -255,8 +271,9 @@ class Reports(unittest.TestCase):
     def test_alignments(self):
         self.write('a.fa', '>q1\nMKTAYIAKQR\n>q2\nAYIAKQRQIS\n')
         self.write('b.fa', '>t1\nMKTAYAKQR\n>t2\nAYIWKQRQISF\n')
-        for kind in 'tsv', 'sam', 'paf':
-            self.run_it('align', 'a.fa', 'b.fa', '-o', 'al.' + kind, '-q')
+        for kind in 'tsv', 'sam', 'paf', 'needle':
+            self.run_it('align', 'a.fa', 'b.fa', '-o', 'al.' + kind, '-q',
+                        *(['--format', kind] if kind == 'needle' else []))
             page = self.page('al.' + kind, '--sequences', 'a.fa,b.fa')
             self.assertEqual([f['rows'] for f in page.figures('alignment')],
                              [['MKTAYIAKQR', '||||| ||||', 'MKTAY-AKQR'],
@@ -267,8 +284,30 @@ class Reports(unittest.TestCase):
         plain = self.page('al.tsv').figures('alignment')
         self.assertEqual(plain[0]['rows'], ['xxxxxxxxxx', '||||| ||||', 'xxxxx-xxxx'])
         self.assertEqual(self.page('al.sam').figures('alignment')[0]['rows'][2], 'MKTAY-AKQR')
-        one = self.page('al.tsv', '--record', 't2').figures('alignment')
-        self.assertEqual([f['title'] for f in one], ['q2 / t2'])
+        self.assertEqual(self.page('al.needle').figures('alignment')[0]['rows'],
+                         ['MKTAYIAKQR', '||||| ||||', 'MKTAY-AKQR'])
+        for name in 'al.tsv', 'al.needle':
+            one = self.page(name, '--record', 't2').figures('alignment')
+            self.assertEqual([f['title'] for f in one], ['q2 / t2'])
+        with open(self.path('al.needle')) as file:
+            text = file.read()
+        for wrong, words in ((text.replace('MKTAY-AKQR', 'MKTAYAKQR'), 'rows of'),
+                             (text.replace('MKTAY-AKQR', '10'), 'expected a name'),
+                             (text.replace('# 1:', '# x:'), 'line'), ('####\n', 'no alignment')):
+            self.write('wrong.needle', wrong)
+            self.refused('wrong.needle', words)
+
+    def test_energies(self):
+        self.write('energies.tsv', 'id\trecord\tenergy\tpairs\tligand_atoms\tpocket_atoms\t'
+                            'distance\t'
+                            'status\tmessage\na\t1\t-3.5\t10\t5\t9\t2.5\tok\t\n'
+                            'c\t3\t-4.5\t12\t6\t9\t2.5\tok\t\n'
+                            'b<i>\t2\t\t\t\t\t\tempty\t%s\n' % HOSTILE[:60])
+        page = self.page('energies.tsv')
+        self.assertEqual(page.data['kind'], 'energies of ligands')
+        self.assertEqual([f['title'] for f in page.figures('histogram')][0], 'energy')
+        self.assertNotIn('record', [f['title'] for f in page.figures('histogram')])
+        self.plot('energies.tsv')
 
     def test_alignments_that_begin_inside(self):
         self.write('a.fa', '>q\nACGT\n')
@@ -326,6 +365,38 @@ class Reports(unittest.TestCase):
         self.plot('bg', '--genes', 'g.gtf')
         self.refused('bg/x.bedgraph', 'CONTIG:START-END', also=('--record', 'chr1'))
         self.refused('bg/x.bedgraph', 'no interval in chr9:1-2', also=('--record', 'chr9:1-2'))
+
+    def test_tracks_in_bigwig(self):
+        rng = random.Random(2)
+        bases = ''.join(rng.choices('ACGT', k=12000))
+        self.write('g.fa', '>chr1\n%s\n>chr2\n%s\n' % (bases, bases[::-1]))
+        self.write('g.fa.fai', 'chr1\t12000\t6\t12000\t12001\nchr2\t12000\t12013\t12000\t12001\n')
+        self.write('i.bed', 'chr1\t3000\t3100\tone\nchr2\t5000\t5100\ttwo\n')
+        pages = {}
+        for kind in 'bedgraph', 'bigwig':
+            self.run_it('enformer', 'i.bed', '--genome', 'g.fa', '--weights',
+                        os.path.join(ROOT, 'tests', 'golden', 'enformer', 'half'), '--positions',
+                        'formula-pt', '--tracks', '0,2', '--format', kind, '-o', kind, '-q')
+            pages[kind] = [self.page(kind).figures('tracks')[0],
+                           self.page(kind, '--record', 'chr2:4000-6000').figures('tracks')[0]]
+        for one, other in zip(*pages.values()):
+            self.assertEqual((one['title'], one['bins']), (other['title'], other['bins']))
+            for a, b in zip(one['tracks'], other['tracks']):
+                self.assertEqual(a['name'], b['name'])
+                for x, y in zip(unpack(a['values']), unpack(b['values'])):
+                    self.assertTrue(x == y or abs(x - y) < 1e-3 * max(1, abs(x)), (x, y))
+        name = sorted(os.listdir(self.path('bigwig')))[0]
+        self.plot('bigwig/' + name)
+        with open(self.path('bigwig/' + name), 'rb') as file:
+            whole = file.read()
+        for at in (8, 24, 52, 64, len(whole) // 2, len(whole) // 2 + 40):
+            broken = bytearray(whole)
+            broken[at:at + 4] = bytes(255 - b for b in broken[at:at + 4])
+            self.write('broken.bw', bytes(broken))
+            done = self.run_it('report', 'broken.bw', '-o', 'x.html', code=None)
+            self.assertIn(done.returncode, (0, 65, 66), done.stderr)
+        self.write('broken.bw', whole[:150])
+        self.refused('broken.bw', 'BigWig')
 
     def test_hostile_texts(self):
         ids = [HOSTILE.replace('\x01', '').replace('\x1b', ''), '\u202eabc', 'x' * 5000]
@@ -417,8 +488,21 @@ class Reports(unittest.TestCase):
             z.writestr('a.npy', npy((2,), [1, float('nan')]))
         self.refused('nan.npz', 'no number')
         with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as z:
+            z.writestr('a.npy', npy((2000,), [0] * 2000))
+        with open(self.path('packed.npz'), 'rb') as file:
+            packed = bytearray(file.read())
+        packed[60] ^= 255
+        self.write('packed.npz', bytes(packed))
+        self.refused('packed.npz', "array 'a")
+        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as z:
+            z.writestr('a.npy', npy((4,), [1, 2]))
+        self.refused('packed.npz', 'more than')
+        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_BZIP2) as z:
             z.writestr('a.npy', npy((2,), [1, 2]))
-        self.refused('packed.npz', 'compressed')
+        self.refused('packed.npz', 'method 12')
+        if self.has_hdf5():
+            self.write('cut.h5', b'\x89HDF\r\n\x1a\n' + bytes(100))
+            self.refused('cut.h5', 'damaged')
         with zipfile.ZipFile(self.path('none.npz'), 'w'):
             pass
         self.refused('none.npz', 'no array')
@@ -431,6 +515,42 @@ class Reports(unittest.TestCase):
         with zipfile.ZipFile(self.path('e2.npz'), 'w') as z:
             z.writestr('a.npy', npy((2,), [1, 2]))
         self.refused('e2.npz', 'e2.npz.manifest.tsv: line 2')
+
+    def info(self, name):
+        described, = json.loads(self.run_it('info', '--json', name).stdout)
+        self.assertEqual(described['name'], name)
+        return described['value'], {i['name']: i['value'] for i in described['items']}
+
+    def test_info(self):
+        self.write('p.fa', '>a\nMKT\n>b\nMK1\n>c\nMKTAY\n')
+        self.tiny('esm2', 'p.fa', '-o', 'one.npz')
+        what, items = self.info('one.npz.manifest.tsv')
+        self.assertEqual(what, 'a manifest')
+        self.assertEqual((items['Records'], items['Without a result'], items['bad_residue']),
+                         ('3', '1', '1'))
+        parts = ('--format', 'npz', '--part-records', '2')
+        self.tiny('esm2', 'p.fa', '-o', 'parts', *parts)
+        what, items = self.info('parts')
+        self.assertEqual(what, 'a folder of parts')
+        self.assertEqual([items[k] for k in ('state', 'parts', 'Records', 'Without a result',
+                                             'records of a part', 'format', 'model')],
+                         ['complete', '2', '3', '1', '2', 'npz', 'bioinfer-tiny'])
+        self.tiny('esm2', 'p.fa', '-o', 'half', *parts, '--shard', '2/2', code=0)
+        what, items = self.info('half')
+        self.assertEqual((items['parts'], items['Records']), ('1', '1'))
+        self.assertIn('not merged', items['state'])
+        self.tiny('esm2', 'p.fa', '-o', 's.npz', '--shard', '1/2', code=0)
+        what, items = self.info('s.npz.part-1-of-2')
+        self.assertIn('journal', what)
+        self.assertEqual((items['shard'], items['task']), ('1 of 2', 'embed'))
+        self.run_it('align', 'p.fa', '--all-vs-all', '--format', 'needle', '-o', 'p.needle', '-q',
+                    code=1)
+        self.assertEqual(self.info('p.needle')[1]['Pairs'], '1')
+        self.write('one.npz.manifest.tsv', 'ordinal\tid\tlength\tstatus\tsame_as\tmessage\nx\n')
+        self.assertIn(b'line 2', self.run_it('info', 'one.npz.manifest.tsv', code=65).stderr)
+        for text in ('{', '{}', '[]', '{"parts": [1, {"records": "x"}]}'):
+            self.write('parts/index.json', text)
+            self.run_it('info', 'parts', code=65 if text == '{' else 0)
 
     def test_command(self):
         text = self.run_it('help', 'report').stdout.decode()

@@ -58,7 +58,42 @@ def make(folder):
     with open(os.path.join(folder, 'a.tsv'), 'w', encoding='utf-8') as f:
         f.write('query\ttarget\tscore\tidentity\tcigar\n'
                 '%s\tt\t10\t0.5\t5=2X3I2D\nq\tt\t1\t0\t2X\n' % HOSTILE)
-    return ['many.npz', 's.tsv', 't.npz', 'd.fa', 'a.tsv']
+    with open(os.path.join(folder, 'e.tsv'), 'w', encoding='utf-8') as f:
+        f.write('id\trecord\tenergy\tpairs\tligand_atoms\tpocket_atoms\tdistance\tstatus\t'
+                'message\n')
+        for i in range(200):
+            f.write('%s\t%d\t%.3f\t%d\t%d\t380\t%.2f\tok\t\n' % (
+                HOSTILE if i == 1 else 'l%d' % i, i + 1, rng.gauss(-7, 2), rng.randint(1, 5000),
+                rng.randint(9, 60), rng.uniform(2, 4)))
+    with zipfile.ZipFile(os.path.join(folder, 'packed.npz'), 'w', zipfile.ZIP_DEFLATED) as z:
+        for i in range(50):
+            z.writestr('r%d.npy' % i, npy((4,), [rng.gauss(i % 3, 1) for _ in range(4)]))
+    return ['many.npz', 's.tsv', 't.npz', 'd.fa', 'a.tsv', 'e.tsv', 'packed.npz']
+
+
+def make_by_command(exe, folder):
+    """Outputs in formats that the command writes best: HDF5 where it is there, needle, BigWig."""
+    rng = random.Random(2)
+    bases = ''.join(rng.choices('ACGT', k=9000))
+    files = {'p.fa': '>a%s\nMKTAYIAKQRQISFVKS\n>b\nMKTAYAKQRQISFVHFSRQ\n>c\nGEVIL\n' % HOSTILE[:4],
+             'g.fa': '>chr1\n%s\n' % bases, 'g.fa.fai': 'chr1\t9000\t6\t9000\t9001\n',
+             'i.bed': 'chr1\t3000\t3100\tone\n'}
+    for name, text in files.items():
+        with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
+            f.write(text)
+    half = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'golden', 'enformer',
+                        'half')
+    runs = {'e.h5': ('esm2', 'p.fa', '--weights', 'tiny', '--include', 'mean,contacts'),
+            'p.needle': ('align', 'p.fa', '--all-vs-all', '--format', 'needle'),
+            'wig': ('enformer', 'i.bed', '--genome', 'g.fa', '--weights', half, '--positions',
+                    'formula-pt', '--tracks', '0,2', '--format', 'bigwig')}
+    made = []
+    for name, run in runs.items():
+        done = subprocess.run([exe, *run, '-o', name, '-q'], cwd=folder, check=False,
+                              stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0 or (name == 'e.h5' and 'HDF5' in done.stderr), done.stderr
+        made += [name] if done.returncode == 0 else []
+    return made
 
 
 # the colours that the first canvas of the page shows; a canvas that was not drawn on has one
@@ -148,7 +183,7 @@ def main(exe, shots=None):
         print('chromium is not installed: skipped')
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        names = make(folder)
+        names = make(folder) + make_by_command(exe, folder)
         for name in names:
             subprocess.run([exe, 'report', name, '-o', name + '.html'], cwd=folder, check=True)
         b = chromium.Browser(os.path.join(folder, 'profile'))

@@ -365,7 +365,7 @@ def exports():
 
 # Writable objects the library may have, and why.
 STATE = {
-    'library_lock': 'writers/hdf5.c: libhdf5 is one per process and not safe with threads',
+    'library_lock': 'writers/hdf5_library.c: libhdf5 is one per process and not safe with threads',
     'completed.0': 'C runtime', '__TMC_END__': 'C runtime', '__dso_handle': 'C runtime',
     '_edata': 'linker', '_end': 'linker', '__bss_start': 'linker',
 }
