@@ -247,6 +247,15 @@ int cli_affinity(struct cli *cli)
         code = dump(cli);
         goto out;
     }
+    if (o->dry_run) {
+        const struct cli_dry how = {.next = cli_complexes_next,
+                                    .user = &run.in,
+                                    .weigh = cli_affinity_task.weigh,
+                                    .run = cli_affinity_task.run,
+                                    .task = cli->sequences};
+        code = cli_dry_measure(cli, &how);
+        goto out;
+    }
     if ((code = open_output(&run)))
         goto out;
     cli_progress_start(cli);

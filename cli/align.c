@@ -28,6 +28,8 @@ struct run {
     struct cli_pool *pool;     /* NULL: this process aligns */
     struct bioinfer_job_stats stats;
     struct cli_output out;
+    struct cli_span span; /* a dry run is at its pair `at_pair` */
+    size_t at_pair;
     /* Where there are workers: */
     struct cli_output packed; /* the block at hand */
     bool source_failed, sink_failed;
@@ -229,7 +231,7 @@ static int open_task(struct run *run)
         (code = cli_task_open(run->cli, &cli_align_task, &run->pool)))
         return code;
     run->task->writer.out = &run->out;
-    return cli_job_wanted(o) ? open_job(run) : CLI_EXIT_OK;
+    return cli_job_wanted(o) && !o->dry_run ? open_job(run) : CLI_EXIT_OK;
 }
 
 /* Does what comes before the first alignment: checks names for SAM, opens task and job, writes the
@@ -249,7 +251,7 @@ static int begin(struct run *run)
         return code;
     if ((code = open_task(run)))
         return code;
-    if (!run->job.job)
+    if (!run->job.job && !run->cli->options->dry_run)
         cli_align_head(&run->task->writer, b->items, n[1]);
     align->pairs = &run->pairs;
     align->blocks = run->job.job ? &run->job.blocks : NULL;
@@ -432,6 +434,57 @@ static int align_in_workers(struct run *run)
     return st ? fail(run, st, run->source_failed, run->sink_failed, &err) : CLI_EXIT_OK;
 }
 
+/* A bioinfer_source: pairs for a dry run, one by one. */
+static int next_pair(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    struct run *run = user;
+    const struct bioinfer_record *target;
+    int st;
+
+    if (run->at_pair == run->span.n) {
+        cli_pairs_take(&run->pairs, run->span.n);
+        cli_pairs_drop(&run->pairs);
+        run->at_pair = run->span.n = 0;
+        if ((st = cli_pairs_next(&run->pairs, &run->span, err)) <= 0)
+            return st;
+    }
+    *record = run->span.query[run->at_pair * run->span.step];
+    target = &run->span.target[run->at_pair++];
+    record->target = target->sequence;
+    record->target_length = target->length;
+    if (target->status && !record->status) {
+        record->status = target->status;
+        record->message = target->message;
+    }
+    return 1;
+}
+
+static struct cli_weight weigh_pair(const struct cli *cli, const struct bioinfer_record *r)
+{
+    (void)cli;
+    return (struct cli_weight){(uint64_t)(r->length + 1) * (r->target_length + 1), 0};
+}
+
+static int align_some(struct cli *cli, bioinfer_source source, void *source_user,
+                      bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+{
+    const struct cli_aligning *t = cli->task;
+
+    return bioinfer_task_run(t->run.align, source, source_user, sink, sink_user, err);
+}
+
+static int dry_run(struct run *run)
+{
+    const struct cli_dry how = {.length = "residues",
+                                .next = next_pair,
+                                .user = run,
+                                .weigh = weigh_pair,
+                                .run = align_some,
+                                .task = run->task->run.align};
+
+    return cli_dry_measure(run->cli, &how);
+}
+
 static int run_pairs(struct run *run)
 {
     const struct cli_align_job *job = &run->job;
@@ -447,6 +500,8 @@ static int run_pairs(struct run *run)
         return no_records(run, cli_pairs_longer(&run->pairs) == 0);
     if ((code = begin(run)))
         return code;
+    if (run->cli->options->dry_run)
+        return dry_run(run);
     code = run->pool ? align_in_workers(run) : align_here(run);
     if (!code && (!job->job || job->ended)) /* of a complete journal nothing is read */
         code = check_ends(run);
@@ -494,7 +549,8 @@ static int open_output(struct run *run)
 {
     const struct cli_options *o = run->cli->options;
     struct bioinfer_error err = {0};
-    const int st = cli_job_wanted(o) ? 0 : cli_output_open(&run->out, o->output, &err);
+    const bool none = cli_job_wanted(o) || o->dry_run;
+    const int st = none ? 0 : cli_output_open(&run->out, o->output, &err);
 
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
@@ -567,7 +623,7 @@ int cli_align(struct cli *cli)
     code = run_pairs(&run);
     cli_align_end(&run.task->run); /* before the job, the records and the output, which it uses */
     cli_progress_end(cli);
-    if (code) {
+    if (code || o->dry_run) {
         code = cli_job_stopped(cli, run.job.job, code);
         goto out;
     }

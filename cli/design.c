@@ -316,7 +316,7 @@ static int open_run(struct run *run)
         return code;
     if ((code = cli_open_context(cli)) || (code = cli_task_open(cli, &cli_design_task, &run->pool)))
         return code;
-    if (cli->options->dump_graph || cli->options->trace_rules)
+    if (cli->options->dump_graph || cli->options->trace_rules || cli->options->dry_run)
         return CLI_EXIT_OK;
     if (cli_job_wanted(cli->options))
         return open_job(run, &d->params);
@@ -357,6 +357,18 @@ static int run_all(struct run *run)
     return (run->job && run->stats.failed) || run->n_failed ? CLI_EXIT_RECORDS : CLI_EXIT_OK;
 }
 
+static int dry_run(struct run *run)
+{
+    const struct cli_designer *d = run->cli->task;
+    const struct cli_dry how = {.next = next_structure,
+                                .user = run,
+                                .weigh = cli_design_task.weigh,
+                                .run = cli_design_task.run,
+                                .task = d->design};
+
+    return cli_dry_measure(run->cli, &how);
+}
+
 int cli_design(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
@@ -366,7 +378,8 @@ int cli_design(struct cli *cli)
     if (cli_job_needs_file(cli, o->output) && !(code = open_run(&run)))
         code = o->dump_graph || o->trace_rules
                    ? dump(cli, ((struct cli_designer *)cli->task)->design)
-                   : run_all(&run);
+               : o->dry_run ? dry_run(&run)
+                            : run_all(&run);
     cli_pool_close(&run.pool);
     cli_output_close(&run.out);
     bioinfer_job_close(&run.job);

@@ -11,7 +11,7 @@ bool cli_task_pooled(const struct cli *cli, const struct cli_task *task)
 {
     const struct cli_options *o = cli->options;
 
-    if (task->ordered && task->ordered(o))
+    if (o->dry_run || (task->ordered && task->ordered(o)))
         return false;
     if (task->inside && !o->workers && !(o->device && strchr(o->device, ',')) &&
         !(o->device && !strcmp(o->device, "all")))

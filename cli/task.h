@@ -80,7 +80,22 @@ int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool 
 /* Computes all records of io->source, here or by the pool. */
 int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,
                  const struct cli_run_io *io, struct bioinfer_error *err);
-/* Says on standard output what the run would take, by a short measurement. Returns an exit code. */
+/* ---- dry.c: what a run would take ---- */
+
+/* A task that is open, and the records that it would compute. */
+struct cli_dry {
+    const char *length; /* counts in a record's length; NULL: lengths are not told */
+    bioinfer_source next;
+    void *user;
+    struct cli_weight (*weigh)(const struct cli *cli, const struct bioinfer_record *record);
+    int (*run)(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
+               void *sink_user, struct bioinfer_error *err);
+    bioinfer_task *task; /* tells memory and batches */
+};
+/* Reads all records, computes a few of them, and says on standard output what all would take.
+ * Returns an exit code. */
+int cli_dry_measure(struct cli *cli, const struct cli_dry *how);
+/* The same for a task of sequences, which it opens. */
 int cli_dry_run(struct cli *cli, const struct cli_task *task);
 /* The weight of a record of FASTA, as `weigh` of most tasks. */
 struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfer_record *record);

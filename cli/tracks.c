@@ -68,7 +68,7 @@ static int check_options(struct run *run)
     }
     if (!cli_job_needs_file(run->cli, o->output))
         return CLI_EXIT_USAGE;
-    if (!run->tracker->to_table && !o->output) {
+    if (!run->tracker->to_table && !o->output && !o->dry_run) {
         cli_say(run->cli, "name the output with -o");
         return CLI_EXIT_USAGE;
     }
@@ -442,6 +442,17 @@ static int run_and_finish(struct run *run)
     return end_code(run);
 }
 
+static int dry_run(struct run *run)
+{
+    const struct cli_dry how = {.next = tracks_input_next,
+                                .user = &run->input,
+                                .weigh = cli_tracks_task.weigh,
+                                .run = cli_tracks_task.run,
+                                .task = run->tracker->tracks};
+
+    return cli_dry_measure(run->cli, &how);
+}
+
 int cli_tracks(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
@@ -449,7 +460,9 @@ int cli_tracks(struct cli *cli)
     int code = open_run(&run);
 
     if (!code)
-        code = o->dump_graph || o->trace_rules ? dump(&run) : run_and_finish(&run);
+        code = o->dump_graph || o->trace_rules ? dump(&run)
+               : o->dry_run                    ? dry_run(&run)
+                                               : run_and_finish(&run);
     cli_pool_close(&run.pool);
     bioinfer_job_close(&run.job);
     cli_output_close(&run.table);

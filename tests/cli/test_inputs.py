@@ -79,9 +79,46 @@ class Inputs(test_cli.Case):
             self.assertEqual((told["records"], told["unusable"], told["longest"]),
                              ("151", "1", "11"))
             self.assertEqual(told["residues"], str(sum(lengths)))
-            self.assertRegex(told["time"], r"^about \d+\.\d s, by ")
+            self.assertRegex(told["time"], r"^about \d+(\.\d{3})? s, by ")
         self.assertEqual(self.files(), before)
         self.check_fails(("esm2", "d.fa", "--dry-run", "--workers", "2"), 64, "one device")
+
+    def dry(self, *arguments):
+        out = self.run_raw(*arguments, "--dry-run", "-q").stdout.decode()
+        return dict(line.split("\t") for line in out.splitlines())
+
+    def test_dry_runs_of_other_tasks(self):
+        golden = os.path.join(test_cli.ROOT, "tests", "golden")
+        self.write("p.fa", "".join(">p%d\n%s\n" % (i, "MKTAYIAKQRLL"[i % 5:]) for i in range(90)) +
+                   ">bad\nM1\n")
+        self.write("g.fa", ">c\n%s\n" % ("ACGTACGGTC" * 900))
+        self.write("g.fa.fai", "c\t9000\t3\t9000\t9001\n")
+        self.write("i.bed", "c\t4000\t4010\tone\nc\t4100\t4110\ttwo\nd\t1\t2\tnone\n")
+        self.write("v.vcf", "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n" +
+                   "".join("c\t%d\t.\tA\tC\n" % (4001 + 10 * i) for i in range(5)))
+        sys.path.insert(0, os.path.join(test_cli.ROOT, "tools"))
+        import dualbind_weights
+        dualbind_weights.write(self.path("dualbind.pt"), 64, 0)
+        before = self.files()
+        structures = [os.path.join(golden, "proteinmpnn", n + ".pdb") for n in ("5L33", "6MRR")]
+        told = self.dry("proteinmpnn", *structures, "--num-seq", "2")
+        self.assertEqual(list(told), ["records", "unusable", "model", "device", "memory", "batches",
+                                      "time"])
+        self.assertEqual(told["records"], "2")
+        told = self.dry("proteinmpnn", structures[0], "p.fa")
+        self.assertEqual((told["records"], told["no result"]), ("2", "1 of 2 measured"))
+        told = self.dry("align", "p.fa", "--all-vs-all", "--matrix", "BLOSUM62")
+        self.assertEqual((told["records"], told["unusable"], told["longest"]),
+                         (str(91 * 90 // 2), "90", "24"))
+        enformer = ["enformer", "--weights", os.path.join(golden, "enformer", "half"),
+                    "--positions", "formula-pt", "--genome", "g.fa"]
+        told = self.dry(*enformer, "i.bed")
+        self.assertEqual((told["records"], told["model"]), ("3", "half"))
+        self.assertEqual(self.dry(*enformer, "v.vcf")["records"], "5")
+        told = self.dry("dualbind", os.path.join(golden, "dualbind", "6w70.pdb.gz"),
+                        os.path.join(golden, "dualbind", "poses.sdf"), "--weights", "dualbind.pt")
+        self.assertEqual((told["records"], told["unusable"]), ("5", "0"))
+        self.assertEqual(self.files(), before)
 
     def test_structures_from_standard_input(self):
         path = os.path.join(test_cli.ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
