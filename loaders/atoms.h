@@ -1,0 +1,65 @@
+/* atoms.h - frames: atoms with coordinates and a cell, as force fields take them.
+ *
+ * Reads extended XYZ, plain XYZ, POSCAR and PDB (with CRYST1), each plain or in gzip, told apart by
+ * content, and folders of such files. A reader gives one frame after the other in the memory of
+ * one. A frame that cannot be used has a status and a message that names file, frame and line; the
+ * next one follows it where the file says where that begins. docs/forcefield.md states the rules. */
+#ifndef BI_ATOMS_H
+#define BI_ATOMS_H
+
+#include "../base/base.h"
+
+enum {
+    BI_FRAME_MAX_ATOMS = 10000000,
+    BI_FRAME_MAX_LINE = 1 << 20, /* bytes of one line */
+    BI_FRAME_MAX_COLUMNS = 256,  /* columns of one atom */
+    BI_FRAME_MAX_POSITION = 10000000,
+    BI_FRAME_MAX_CHARGE = 1000,
+};
+
+/* Zero-initialise but for env. The arrays are kept from one frame to the next. */
+struct bi_frame {
+    const struct bi_env *env;
+    const char *format; /* "extended XYZ", "XYZ", "POSCAR" or "PDB" */
+    char *name; /* the file's name without folder and suffix, then ":ordinal" if it has many */
+    uint64_t ordinal; /* in the file, from 1 */
+    uint64_t line;    /* the line where its record begins, from 1 */
+    int status;       /* not 0: it has no atoms, and message says why */
+    char message[sizeof(((struct bioinfer_error *)0)->text)];
+    uint32_t n;
+    int32_t *number;  /* [n] atomic numbers, 1 to 118 */
+    double *position; /* [n, 3] angstrom */
+    double *momentum; /* [n, 3] in dalton angstrom per unit of time (docs/forcefield.md) */
+    double cell[9];   /* rows are vectors, angstrom; a row is 0 0 0 where there is none */
+    bool periodic[3];
+    double charge; /* of the whole frame, in elementary charges */
+    uint64_t step; /* of the molecular dynamics that wrote the frame */
+    bool has_charge, has_momenta, has_step;
+    size_t cap_number, cap_position, cap_momentum, cap_name;
+};
+
+void bi_frame_free(struct bi_frame *frame); /* NULL-safe */
+
+/* Says whether the cell can be used: each periodic axis has a vector, and the vectors that are
+ * there span a volume (an area, a length). Left-handed cells are as good as others. FORMAT: why
+ * not, without a prefix. */
+int bi_cell_check(const double cell[9], const bool periodic[3], struct bioinfer_error *err);
+/* Makes vectors for the axes that have none: of length 1, at right angles to the others. */
+void bi_cell_complete(const double cell[9], double out[9]);
+/* The signed volume of a cell, in cubic angstrom; 0 where a vector is missing. */
+double bi_cell_volume(const double cell[9]);
+
+/* ---- files of frames ---- */
+
+struct bi_frames;
+
+/* A file, a folder of them (in the order of their names), or "-" for standard input. */
+int bi_frames_open(struct bi_frames **out, const struct bi_env *env, const char *path,
+                   struct bioinfer_error *err);
+int bi_frames_open_memory(struct bi_frames **out, const struct bi_env *env, const char *name,
+                          const void *bytes, size_t size, struct bioinfer_error *err);
+/* 1: the next frame is in *frame; 0: there are no more; < 0: the input is of no further use. */
+int bi_frames_next(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
+void bi_frames_close(struct bi_frames **f); /* NULL-safe */
+
+#endif

@@ -1,0 +1,56 @@
+/* frames.h - a file of frames while it is read; internal to loaders/. */
+#ifndef BI_FRAMES_H
+#define BI_FRAMES_H
+
+#include "atoms.h"
+#include "gunzip.h"
+
+enum bi_frames_format { BI_FRAMES_XYZ, BI_FRAMES_POSCAR, BI_FRAMES_PDB };
+
+struct bi_frames {
+    const struct bi_env *env;
+    struct bi_gunzip input;
+    char *name;   /* of the file, for messages */
+    char *stem;   /* for the names of frames */
+    char *buffer; /* bytes [at, used) are not yet read */
+    size_t at, used, cap;
+    uint64_t line;    /* number of the line read last */
+    uint64_t ordinal; /* of the frame read last */
+    bool at_end;      /* of the input */
+    bool open, done;  /* done: no frame follows in this file */
+    enum bi_frames_format format;
+    struct bi_structure *structure; /* of a PDB file */
+    double cell[9];
+    bool has_cell;
+    /* the files of a folder that are left */
+    char **paths;
+    size_t n_paths, next_path, cap_paths;
+};
+
+/* bi_fail() with file, frame and the line read last in front. */
+int bi_frames_fail(const struct bi_frames *f, struct bioinfer_error *err, int status,
+                   const char *fmt, ...) BI_PRINTF(4, 5);
+/* 1: *line [n] is the next line without its end, until the next call; 0: there is none. */
+int bi_frames_line(struct bi_frames *f, const char **line, size_t *n, struct bioinfer_error *err);
+/* Reads on until the input's end, or until `limit` bytes are there. */
+int bi_frames_fill(struct bi_frames *f, size_t limit, struct bioinfer_error *err);
+/* The next word of line [n] at *at, NULL behind the last one. */
+const char *bi_frames_word(const char *line, size_t n, size_t *at, size_t *length);
+/* A finite number whose absolute value is at most `limit`. */
+bool bi_frames_number(const char *word, size_t n, double limit, double *out);
+/* Digits alone, at most `limit`. */
+bool bi_frames_count(const char *word, size_t n, uint64_t limit, uint64_t *out);
+/* Atomic number of a symbol as it is written (Cl, not CL); 0: there is none. */
+int32_t bi_frames_element(const char *word, size_t n);
+/* Room for one more atom than frame->n. */
+int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
+
+/* Readers of one frame: a status for a frame that cannot be used; f->done where nothing can be
+ * read behind it. *none: there was no frame. */
+int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
+                struct bioinfer_error *err);
+int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
+int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
+                      struct bioinfer_error *err);
+
+#endif

@@ -1,0 +1,415 @@
+/* xyz.c - XYZ files, plain and extended.
+ *
+ * A frame is a line with the number of atoms, a line of comment, and a line for each atom. In an
+ * extended file the comment has words key=value: Lattice (nine numbers), pbc, Properties (the names,
+ * types and widths of the columns), charge or total_charge, step.
+ * Source: github.com/libAtoms/extxyz */
+#include <string.h>
+
+#include "../base/number.h"
+#include "frames.h"
+#include "reader.h"
+
+enum { MAX_KEY = 64, MAX_VALUE = 4096 };
+
+/* Columns of an atom: where each of what is read begins, -1 = nowhere. */
+struct columns {
+    int symbol, number, position, momentum;
+    int n;     /* columns that a line must have */
+    bool more; /* and may have others behind them */
+};
+
+struct comment {
+    bool extended, has_lattice, has_pbc, has_charge, has_properties, has_step;
+    struct columns columns;
+};
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool same(const char *text, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
+        if (c != (word[i] >= 'A' && word[i] <= 'Z' ? word[i] + 32 : word[i]))
+            return false;
+    }
+    return word[n] == '\0';
+}
+
+/* ---- key=value ---- */
+
+/* Reads what is quoted ("...", '...', {...}, [...]) or one bare word into value[]; *n its length.
+ * False: the quote has no end, or the value has no room. */
+static bool read_value(const char *line, size_t size, size_t *at, char *value, size_t *n)
+{
+    static const char open[] = "\"'{[", close[] = "\"'}]";
+    const char *quote = *at < size && line[*at] ? strchr(open, line[*at]) : NULL;
+    size_t i = *at, k = 0;
+    if (quote) {
+        const char end = close[quote - open];
+        for (i++; i < size && line[i] != end; i++) {
+            if (line[i] == '\\' && i + 1 < size)
+                i++;
+            if (k == MAX_VALUE)
+                return false;
+            value[k++] = line[i];
+        }
+        if (i++ >= size)
+            return false;
+    } else {
+        for (; i < size && !is_space(line[i]); i++) {
+            if (k == MAX_VALUE)
+                return false;
+            value[k++] = line[i];
+        }
+    }
+    *at = i;
+    *n = k;
+    return true;
+}
+
+/* `want` numbers, parted by white space or commas; *got counts the words. */
+static bool read_numbers(const char *text, size_t n, double limit, double *out, int want, int *got)
+{
+    bool good = true;
+    *got = 0;
+    for (size_t i = 0; i < n;) {
+        size_t from;
+        while (i < n && (is_space(text[i]) || strchr(",[]", text[i])))
+            i++;
+        for (from = i; i < n && !is_space(text[i]) && !strchr(",[]", text[i]);)
+            i++;
+        if (i == from)
+            continue;
+        good = good && *got < want && bi_frames_number(text + from, i - from, limit, &out[*got]);
+        ++*got;
+    }
+    return good && *got == want;
+}
+
+static int read_lattice(struct bi_frames *f, struct bi_frame *frame, const char *text, size_t n,
+                        struct bioinfer_error *err)
+{
+    int got;
+    if (!read_numbers(text, n, BI_FRAME_MAX_POSITION, frame->cell, 9, &got))
+        return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                              got == 9
+                                  ? "Lattice '%s': expected nine finite numbers"
+                                  : "Lattice '%s' has %d numbers, expected nine: three vectors",
+                              bi_quote(text, n).text, got);
+    return 0;
+}
+
+static int read_pbc(struct bi_frames *f, struct bi_frame *frame, const char *text, size_t n,
+                    struct bioinfer_error *err)
+{
+    int got = 0;
+    for (size_t at = 0, length; got >= 0;) {
+        const char *word;
+        while (at < n && strchr(",[]", text[at]))
+            at++;
+        if (!(word = bi_frames_word(text, n, &at, &length)))
+            break;
+        while (length && strchr(",[]", word[length - 1]))
+            length--;
+        const bool yes = same(word, length, "t") || same(word, length, "true") ||
+                         same(word, length, "1");
+        const bool no = same(word, length, "f") || same(word, length, "false") ||
+                        same(word, length, "0");
+        if ((!yes && !no) || got == 3)
+            return bi_frames_fail(f, err, BIOINFER_FORMAT, "pbc '%s': expected three of T and F",
+                                  bi_quote(text, n).text);
+        frame->periodic[got++] = yes;
+    }
+    if (got == 1)
+        frame->periodic[1] = frame->periodic[2] = frame->periodic[0];
+    else if (got != 3)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "pbc '%s': expected three of T and F",
+                              bi_quote(text, n).text);
+    return 0;
+}
+
+/* One of NAME:TYPE:WIDTH. *at moves behind it. */
+static bool read_property(const char *text, size_t n, size_t *at, const char **name, size_t *length,
+                          char *type, uint64_t *width)
+{
+    size_t i = *at, end[3] = {0}, k = 0;
+    for (; i <= n && k < 3; i++)
+        if (i == n || text[i] == ':')
+            end[k++] = i;
+    if (k < 3 || end[1] != end[0] + 2 || end[0] == *at ||
+        !bi_frames_count(text + end[1] + 1, end[2] - end[1] - 1, BI_FRAME_MAX_COLUMNS, width) ||
+        !*width)
+        return false;
+    *name = text + *at;
+    *length = end[0] - *at;
+    *type = text[end[0] + 1];
+    *at = i;
+    return strchr("SRIL", *type) && *type;
+}
+
+static int read_properties(struct bi_frames *f, struct columns *c, const char *text, size_t n,
+                           struct bioinfer_error *err)
+{
+    static const struct {
+        const char *name;
+        char type;
+        uint64_t width;
+        int place; /* in at[] */
+    } known[] = {{"species", 'S', 1, 0},   {"element", 'S', 1, 0}, {"symbols", 'S', 1, 0},
+                 {"Z", 'I', 1, 1},         {"numbers", 'I', 1, 1}, {"pos", 'R', 3, 2},
+                 {"positions", 'R', 3, 2}, {"momenta", 'R', 3, 3}};
+    int at[4] = {-1, -1, -1, -1}, column = 0;
+    for (size_t i = 0; i < n;) {
+        const char *name;
+        size_t length;
+        uint64_t width;
+        char type;
+        if (!read_property(text, n, &i, &name, &length, &type, &width))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                  "Properties '%s': expected name:S, R, I or L:columns, repeated",
+                                  bi_quote(text, n).text);
+        for (size_t k = 0; k < BI_COUNT(known); k++) {
+            if (strlen(known[k].name) != length || memcmp(name, known[k].name, length))
+                continue;
+            if (known[k].type != type || known[k].width != width)
+                return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                      "Properties: %s:%c:%llu, expected %s:%c:%llu", known[k].name,
+                                      type, (unsigned long long)width, known[k].name, known[k].type,
+                                      (unsigned long long)known[k].width);
+            if (at[known[k].place] >= 0)
+                return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                      "Properties: %s is there, or is meant, a second time",
+                                      known[k].name);
+            at[known[k].place] = column;
+        }
+        column += (int)width;
+        if (column > BI_FRAME_MAX_COLUMNS)
+            return bi_frames_fail(f, err, BIOINFER_LIMIT, "Properties: more than %d columns",
+                                  BI_FRAME_MAX_COLUMNS);
+    }
+    if (at[2] < 0 || (at[0] < 0 && at[1] < 0))
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "Properties '%s': no %s",
+                              bi_quote(text, n).text, at[2] < 0 ? "pos:R:3" : "species:S:1");
+    *c = (struct columns){at[0], at[1], at[2], at[3], column, false};
+    return 0;
+}
+
+/* What one key=value of an extended comment, or the charge of any, means. */
+static int take_value(struct bi_frames *f, struct bi_frame *frame, struct comment *c,
+                      const char *key, size_t key_n, const char *value, size_t n,
+                      struct bioinfer_error *err)
+{
+    bool *seen = same(key, key_n, "lattice")      ? &c->has_lattice
+                 : same(key, key_n, "pbc")        ? &c->has_pbc
+                 : same(key, key_n, "properties") ? &c->has_properties
+                 : same(key, key_n, "charge") || same(key, key_n, "total_charge") ? &c->has_charge
+                 : same(key, key_n, "step")                                       ? &c->has_step
+                                                                                  : NULL;
+    double charge;
+    if (!seen || (!c->extended && seen != &c->has_charge))
+        return 0;
+    if (*seen && seen != &c->has_charge)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s is there a second time",
+                              bi_quote(key, key_n).text);
+    if (seen == &c->has_lattice || seen == &c->has_pbc || seen == &c->has_properties) {
+        *seen = true;
+        return seen == &c->has_lattice ? read_lattice(f, frame, value, n, err)
+               : seen == &c->has_pbc   ? read_pbc(f, frame, value, n, err)
+                                       : read_properties(f, &c->columns, value, n, err);
+    }
+    if (seen == &c->has_step) {
+        frame->has_step = *seen = bi_frames_count(value, n, UINT64_MAX / 20, &frame->step);
+        return 0;
+    }
+    if (!bi_frames_number(value, n, BI_FRAME_MAX_CHARGE, &charge))
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s '%s': expected a charge",
+                              bi_quote(key, key_n).text, bi_quote(value, n).text);
+    if (*seen && charge != frame->charge)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "charge and total_charge differ: %g and %g",
+                              frame->charge, charge);
+    frame->charge = charge;
+    *seen = frame->has_charge = true;
+    return 0;
+}
+
+/* Where a key of the comment ends, `n` where it has no key=value at *at. */
+static size_t key_end(const char *line, size_t n, size_t at)
+{
+    size_t i = at;
+    while (i < n && i - at <= MAX_KEY && !is_space(line[i]) && line[i] != '=' && line[i] != '"')
+        i++;
+    return i < n && line[i] == '=' && i > at ? i : n;
+}
+
+/* Is there Lattice= or Properties= at the beginning of a word? */
+static bool is_extended(const char *line, size_t n)
+{
+    static const char *const keys[] = {"lattice", "properties"};
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < BI_COUNT(keys) && (!i || is_space(line[i - 1])); k++) {
+            const size_t length = strlen(keys[k]);
+            if (n - i > length && line[i + length] == '=' && same(line + i, length, keys[k]))
+                return true;
+        }
+    return false;
+}
+
+static int read_comment(struct bi_frames *f, struct bi_frame *frame, struct comment *c,
+                        const char *line, size_t n, struct bioinfer_error *err)
+{
+    char value[MAX_VALUE + 1];
+    int st = 0;
+    c->columns = (struct columns){0, -1, 1, -1, 4, true};
+    c->extended = is_extended(line, n);
+    for (size_t i = 0; !st && i < n;) {
+        size_t end, length;
+        while (i < n && is_space(line[i]))
+            i++;
+        if ((end = key_end(line, n, i)) < n) {
+            const char *key = line + i;
+            const size_t key_n = end - i;
+            i = end + 1;
+            if (read_value(line, n, &i, value, &length))
+                st = take_value(f, frame, c, key, key_n, value, length, err);
+            else if (c->extended)
+                st = bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                    "%s: a quote without its end, or more than %d bytes",
+                                    bi_quote(key, key_n).text, MAX_VALUE);
+        } else if (c->extended && i < n && strchr("\"'{[", line[i])) {
+            if (!read_value(line, n, &i, value, &length))
+                st = bi_frames_fail(f, err, BIOINFER_FORMAT, "a quote without its end");
+        }
+        while (i < n && !is_space(line[i]))
+            i++;
+    }
+    if (!st && c->has_lattice && !c->has_pbc)
+        frame->periodic[0] = frame->periodic[1] = frame->periodic[2] = true;
+    if (!st && c->has_pbc && !c->has_lattice)
+        for (int k = 0; k < 3 && !st; k++)
+            if (frame->periodic[k])
+                st = bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                    "pbc says that the frame is periodic, but there is no Lattice");
+    frame->format = c->extended ? "extended XYZ" : "XYZ";
+    return st;
+}
+
+/* ---- atoms ---- */
+
+static int read_vector(struct bi_frames *f, const char *const *words, const size_t *lengths,
+                       const char *what, double *out, struct bioinfer_error *err)
+{
+    for (int k = 0; k < 3; k++)
+        if (!bi_frames_number(words[k], lengths[k], BI_FRAME_MAX_POSITION, &out[k]))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                  "%s '%s': expected a number between -1e7 and 1e7", what,
+                                  bi_quote(words[k], lengths[k]).text);
+    return 0;
+}
+
+static int read_element(struct bi_frames *f, const struct columns *c, const char *const *words,
+                        const size_t *lengths, int32_t *out, struct bioinfer_error *err)
+{
+    const int i = c->number >= 0 ? c->number : c->symbol;
+    uint64_t number = 0;
+    const bool is_number = bi_frames_count(words[i], lengths[i], 118, &number) && number;
+    const int32_t found = c->symbol >= 0 ? bi_frames_element(words[c->symbol], lengths[c->symbol])
+                                         : 0;
+    if (c->symbol >= 0 && c->number >= 0 && found && is_number && (uint64_t)found != number)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "the symbol '%s' and the number %llu differ",
+                              bi_quote(words[c->symbol], lengths[c->symbol]).text,
+                              (unsigned long long)number);
+    *out = is_number ? (int32_t)number : found;
+    if (!*out)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                              "'%s' is no element: expected a symbol as in Cl, or its number",
+                              bi_quote(words[i], lengths[i]).text);
+    return 0;
+}
+
+static int read_atom(struct bi_frames *f, struct bi_frame *frame, const struct columns *c,
+                     const char *line, size_t n, struct bioinfer_error *err)
+{
+    const char *words[BI_FRAME_MAX_COLUMNS + 1];
+    size_t lengths[BI_FRAME_MAX_COLUMNS + 1], at = 0;
+    const size_t i = frame->n;
+    int k = 0, st;
+    while (k <= BI_FRAME_MAX_COLUMNS &&
+           (words[k] = bi_frames_word(line, n, &at, &lengths[k])) != NULL)
+        k++;
+    if (k < c->n || (k > c->n && !c->more))
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "%d columns, expected %s%d", k,
+                              c->more ? "at least " : "", c->n);
+    if ((st = bi_frames_grow(f, frame, err)) ||
+        (st = read_element(f, c, words, lengths, &frame->number[i], err)) ||
+        (st = read_vector(f, words + c->position, lengths + c->position, "coordinate",
+                          &frame->position[3 * i], err)))
+        return st;
+    if (c->momentum >= 0) {
+        if (!bi_grow(f->env, &frame->momentum, &frame->cap_momentum, 3 * (i + 1), sizeof(double)))
+            return bi_frames_fail(f, err, BIOINFER_NOMEM, "%zu atoms", i + 1);
+        frame->has_momenta = true;
+        if ((st = read_vector(f, words + c->momentum, lengths + c->momentum, "momentum",
+                              &frame->momentum[3 * i], err)))
+            return st;
+    }
+    frame->n++;
+    return 0;
+}
+
+int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none, struct bioinfer_error *err)
+{
+    struct bioinfer_error first = {0}, *to = err;
+    struct comment c = {0};
+    const char *line;
+    uint64_t count = 0;
+    size_t n = 0, at = 0, length = 0;
+    const char *word = NULL;
+    int st, bad = 0;
+    while (!word && (st = bi_frames_line(f, &line, &n, err)) > 0) {
+        at = 0;
+        word = bi_frames_word(line, n, &at, &length);
+    }
+    if (st <= 0) {
+        *none = !st;
+        f->done = true;
+        return st;
+    }
+    frame->line = f->line;
+    if (!bi_frames_count(word, length, UINT64_MAX / 20, &count) ||
+        bi_frames_word(line, n, &at, &n)) {
+        f->done = true; /* nothing says where the next frame begins */
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s': expected the number of atoms",
+                              bi_quote(word, length).text);
+    }
+    if (count > BI_FRAME_MAX_ATOMS) {
+        f->done = true;
+        return bi_frames_fail(f, err, BIOINFER_LIMIT, "%llu atoms, at most %d are read",
+                              (unsigned long long)count, BI_FRAME_MAX_ATOMS);
+    }
+    if ((st = bi_frames_line(f, &line, &n, err)) > 0)
+        bad = read_comment(f, frame, &c, line, n, &first);
+    if (st > 0 && !bad && !count)
+        bad = bi_frames_fail(f, &first, BIOINFER_EMPTY, "a frame without atoms");
+    if (st > 0 && !bad && (bad = bi_cell_check(frame->cell, frame->periodic, to)))
+        bad = bi_frames_fail(f, &first, bad, "%s", to->text);
+    for (uint64_t i = 0; i < count && st > 0; i++)
+        if ((st = bi_frames_line(f, &line, &n, err)) > 0 && !bad)
+            bad = read_atom(f, frame, &c.columns, line, n, &first);
+        else if (!st && !bad) {
+            f->done = true;
+            return bi_frames_fail(f, err, BIOINFER_FORMAT, "the file ends after %llu of %llu atoms",
+                                  (unsigned long long)i, (unsigned long long)count);
+        }
+    f->done = st <= 0;
+    if (st < 0)
+        return st;
+    if (!st && !bad)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "the file ends before the comment");
+    if (bad)
+        *err = first;
+    return bad;
+}
