@@ -216,7 +216,7 @@ static int read_single(struct bi_reader *r, struct bi_folder *folder, const char
             return st;
         folder->root = root;
     }
-    if ((st = bi_hf_read_config(r, err)))
+    if ((st = bi_hf_read_config(r, err)) || (st = bi_hf_read_matgl(r, name, err)))
         return st;
     return strncmp(r->cp->format, "pytorch", 7) ? 0 : bi_hf_read_contact_head(r, name, err);
 }

@@ -51,10 +51,11 @@ struct bi_checkpoint {
     struct bi_tensor *tensors; /* in file order */
     size_t n_tensors;
     struct bi_map by_name;
-    const struct bi_json *config; /* config.json of the folder, NULL without */
-    const char *vocab;            /* vocab.txt as text, NULL without */
-    struct bi_vocab pieces;       /* of spiece.model, else of tokenizer.json; n = 0 without */
-    const struct bi_meta *meta;   /* pickle values (non-tensors), safetensors metadata */
+    /* config.json of the folder, or model.json beside MatGL's state.pt; NULL without */
+    const struct bi_json *config;
+    const char *vocab;          /* vocab.txt as text, NULL without */
+    struct bi_vocab pieces;     /* of spiece.model, else of tokenizer.json; n = 0 without */
+    const struct bi_meta *meta; /* pickle values (non-tensors), safetensors metadata */
     size_t n_meta;
     bool verify; /* options.verify */
     size_t n_records;
@@ -76,7 +77,7 @@ struct bi_named_bytes {
 
 /* `path`: a weight file or a folder in Hugging Face layout (model.safetensors,
  * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json in this
- * order). For a single file config.json and vocab.txt are taken from beside it when they
+ * order) or with MatGL's state.pt and model.json. For a single file config.json and vocab.txt are taken from beside it when they
  * are there. A fair-esm contact head `<stem>-contact-regression.pt` beside the file is
  * merged. State dicts nested under "model", "state_dict" or "model_state_dict" are
  * entered, and their names are used without that prefix. */

@@ -1,8 +1,8 @@
 /* hf.c - folders in Hugging Face layout: weights, shard indexes, config.json,
- * vocab.txt, spiece.model, added_tokens.json, tokenizer.json.
+ * vocab.txt, spiece.model, added_tokens.json, tokenizer.json; MatGL's state.pt, model.json.
  *
  * Weights are taken from the first of these that is there: model.safetensors, its
- * index, pytorch_model.bin, its index. A shard is named by the index and must lie in
+ * index, pytorch_model.bin, its index, state.pt. A shard is named by the index and must lie in
  * the folder; it must be of the kind the index is for, so that an index of safetensors
  * cannot make the reader open a pickle. Code in a folder (auto_map, *.py) is never
  * looked at. */
@@ -196,6 +196,24 @@ int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err)
     return st;
 }
 
+/* MatGL: what state.pt means is in model.json beside it, with the same words before both names. */
+int bi_hf_read_matgl(struct bi_reader *r, const char *file_name, struct bioinfer_error *err)
+{
+    static const char suffix[] = "state.pt";
+    struct bi_json *config = NULL;
+    const char *path = NULL;
+    const size_t n = strlen(file_name), k = sizeof suffix - 1;
+    char *name;
+    int st;
+    if (r->cp->config || n < k || strcmp(file_name + n - k, suffix))
+        return 0;
+    if (!(name = bi_arena_printf(&r->cp->arena, "%.*smodel.json", (int)(n - k), file_name)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: path", file_name);
+    st = read_json(r, name, MAX_CONFIG_SIZE, &config, &path, err);
+    r->cp->config = st ? NULL : config;
+    return st;
+}
+
 /* ---- sharded weights ---- */
 
 struct index {
@@ -322,6 +340,11 @@ int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err)
     if (!st && !found)
         st = read_sharded(r, "pytorch_model.bin.index.json", ".bin", "pytorch", &found, err);
     if (!st && !found) {
+        st = read_weights(r, "state.pt", "pytorch", &found, err);
+        if (!st && found)
+            return bi_hf_read_matgl(r, "state.pt", err);
+    }
+    if (!st && !found) {
         const char *other = "";
         for (size_t i = 0; i < BI_COUNT(others) && !st && !found; i++) {
             struct bi_file f = BI_FILE_NONE;
@@ -333,7 +356,7 @@ int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err)
         }
         return bi_fail(err, BIOINFER_NOT_FOUND,
                        "%s: no weights in this folder: expected model.safetensors, "
-                       "pytorch_model.bin or an index of either%s%s",
+                       "pytorch_model.bin, an index of either, or state.pt%s%s",
                        label(r), *other ? "; not read: " : "", other);
     }
     return st ? st : bi_hf_read_config(r, err);

@@ -68,6 +68,7 @@ int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err);
 /* config.json and vocab.txt when they are there. */
 int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err);
 /* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
+int bi_hf_read_matgl(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
 int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
 /* The folder that links of a model in `path` must stay in; *out is allocated. */
 int bi_hub_root(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err);

@@ -162,13 +162,15 @@ static int add_tensors(struct torch *t, const struct bi_pickle_value *state,
 
 /* ---- metadata ---- */
 
-enum { MAX_META_DEPTH = 8, MAX_META_VISITS = 100000 };
+enum { MAX_META_DEPTH = 8, MAX_META_VISITS = 100000, MAX_META_LIST = 64 };
 
 /* A dict on the way down. Sharing can make a small pickle a tree without end, so depth
  * and visits are both bounded. */
 struct level {
     struct bi_pickle_iter it;
     const char *prefix;
+    bool is_list; /* its values have numbers instead of keys */
+    int at;
 };
 
 /* *take = false: nothing to report for this value. */
@@ -218,36 +220,66 @@ static int make_meta(struct torch *t, const struct bi_pickle_value *v, struct bi
     return 0;
 }
 
+/* A short list among what Lightning calls hyper_parameters: settings of a model. */
+static bool is_setting(const struct bi_pickle_value *v, const char *key)
+{
+    return (v->type == BI_PICKLE_LIST || v->type == BI_PICKLE_TUPLE) &&
+           v->u.list->n <= MAX_META_LIST && !strncmp(key, "hyper_parameters.", 17);
+}
+
+/* The next value of a level and the key to report it by, NULL for a key that is no plain text.
+ * False behind the last one; *v = NULL: no memory. */
+static bool next_key(struct torch *t, struct level *l, struct bi_meta *meta,
+                     const struct bi_pickle_value **v, struct bioinfer_error *err)
+{
+    struct bi_arena *arena = &t->r->cp->arena;
+    const struct bi_pickle_value *key = l->is_list ? NULL : bi_pickle_next(&l->it);
+    if ((!l->is_list && !key) || !(*v = bi_pickle_next(&l->it)))
+        return false;
+    if (l->is_list) {
+        meta->key = bi_arena_printf(arena, "%s.%d", l->prefix, l->at++);
+    } else {
+        if (key->type != BI_PICKLE_STRING || !key->u.text->n ||
+            key->u.text->n + strlen(l->prefix) > BI_MAX_NAME ||
+            memchr(key->u.text->data, '\0', key->u.text->n) ||
+            bi_utf8_check(key->u.text->data, key->u.text->n) < key->u.text->n)
+            return true;
+        meta->key = bi_arena_printf(arena, "%s%s%s", l->prefix, *l->prefix ? "." : "",
+                                    key->u.text->data);
+    }
+    if (!meta->key) {
+        bi_fail(err, BIOINFER_NOMEM, "%s: metadata", t->path);
+        *v = NULL;
+    }
+    return true;
+}
+
 static int add_metadata(struct torch *t, const struct bi_pickle_value *top,
                         struct bioinfer_error *err)
 {
-    struct bi_arena *arena = &t->r->cp->arena;
-    struct level levels[MAX_META_DEPTH] = {{{top->u.list->first, 0}, ""}};
+    struct level levels[MAX_META_DEPTH] = {{{top->u.list->first, 0}, "", false, 0}};
     size_t depth = 1;
     long visits = 0;
     int st = 0;
     while (depth && !st) {
         struct level *l = &levels[depth - 1];
-        const struct bi_pickle_value *key = bi_pickle_next(&l->it), *v = NULL;
+        const struct bi_pickle_value *v = NULL;
         struct bi_meta meta = {0};
         bool take;
-        if (!key || !(v = bi_pickle_next(&l->it))) {
+        if (!next_key(t, l, &meta, &v, err)) {
             depth--;
             continue;
         }
         if (++visits > MAX_META_VISITS)
             break;
-        if (key->type != BI_PICKLE_STRING || v->type == BI_PICKLE_TENSOR || !key->u.text->n ||
-            key->u.text->n + strlen(l->prefix) > BI_MAX_NAME ||
-            memchr(key->u.text->data, '\0', key->u.text->n) ||
-            bi_utf8_check(key->u.text->data, key->u.text->n) < key->u.text->n)
+        if (!v)
+            return BIOINFER_NOMEM;
+        if (!meta.key || v->type == BI_PICKLE_TENSOR)
             continue;
-        if (!(meta.key = bi_arena_printf(arena, "%s%s%s", l->prefix, *l->prefix ? "." : "",
-                                         key->u.text->data)))
-            return bi_fail(err, BIOINFER_NOMEM, "%s: metadata", t->path);
-        if (v->type == BI_PICKLE_DICT || v->type == BI_PICKLE_OBJECT) {
+        if (v->type == BI_PICKLE_DICT || v->type == BI_PICKLE_OBJECT || is_setting(v, meta.key)) {
             if (depth < MAX_META_DEPTH)
-                levels[depth++] = (struct level){{v->u.list->first, 0}, meta.key};
+                levels[depth++] = (struct level){
+                    {v->u.list->first, 0}, meta.key, is_setting(v, meta.key), 0};
             continue;
         }
         if (!(st = make_meta(t, v, &meta, &take, err)) && take)

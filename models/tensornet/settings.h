@@ -1,0 +1,73 @@
+/* settings.h - what a checkpoint of a TensorNet says about itself.
+ *
+ * Read from model.json beside state.pt (MatGL) or from hyper_parameters of a Lightning checkpoint
+ * (torchmd-net). Nothing is guessed: what is missing or has no meaning here is an error. */
+#ifndef BI_TENSORNET_SETTINGS_H
+#define BI_TENSORNET_SETTINGS_H
+
+#include "../../loaders/checkpoint.h"
+
+enum { BI_TENSORNET_ELEMENTS = 119, BI_TENSORNET_MAX_LAYERS = 16 };
+
+/* MATGL_1: of MatGL 1 and 2. Atom i sums over its neighbours j; the factor of elements is
+ *          emb2 [emb[j]; emb[i]]. Withdrawn by its authors in MatGL 3.
+ * MATGL_2: of MatGL 3: emb2 [emb[i]; emb[j]].
+ * TORCHMD: torchmd-net's TensorNet, with an edge from each atom to itself, and charges.
+ * TORCHMD_2: its TensorNet2, with charges that the network equilibrates. */
+enum bi_tensornet_kind {
+    BI_TENSORNET_MATGL_1,
+    BI_TENSORNET_MATGL_2,
+    BI_TENSORNET_TORCHMD,
+    BI_TENSORNET_TORCHMD_2
+};
+
+/* EXPNORM and GAUSS: torchmd-net's; BESSEL_SMOOTH: MatGL's with use_smooth, one function for each
+ * n < max_n; BESSEL: without it, max_n x max_l functions; GAUSS_MATGL: Gaussians of a given width. */
+enum bi_tensornet_rbf {
+    BI_RBF_EXPNORM,
+    BI_RBF_GAUSS,
+    BI_RBF_BESSEL_SMOOTH,
+    BI_RBF_BESSEL,
+    BI_RBF_GAUSS_MATGL
+};
+
+enum bi_tensornet_act {
+    BI_TENSORNET_SILU,
+    BI_TENSORNET_SSP, /* softplus less ln 2 */
+    BI_TENSORNET_TANH,
+    BI_TENSORNET_SIGMOID
+};
+
+struct bi_tensornet_settings {
+    enum bi_tensornet_kind kind;
+    enum bi_tensornet_rbf rbf;
+    enum bi_tensornet_act act;
+    bool so3;        /* equivariance_invariance_group is SO(3): the product is 2 Y M */
+    bool old_layout; /* the 3 F scalar factors of an atom or edge are ordered f x 3 + k */
+    uint32_t channels, n_layers, n_rbf;
+    uint32_t max_n, max_l; /* of the Bessel functions */
+    double width;          /* of GAUSS_MATGL */
+    double cutoff_lower, cutoff;
+    /* E = std x sum of the network + mean + sum of references */
+    double mean, std;
+    uint32_t n_embedded;                /* rows of the table of elements */
+    int16_t row[BI_TENSORNET_ELEMENTS]; /* of an atomic number in that table, -1: not in the model */
+    double reference[BI_TENSORNET_ELEMENTS]; /* by atomic number */
+    bool has_references;
+    bool takes_charge; /* the energy depends on the total charge */
+    /* TORCHMD_2 alone */
+    uint32_t q_dim, n_head_layers; /* hidden layers of the head */
+    double q_weights[BI_TENSORNET_MAX_LAYERS + 1];
+    bool coulomb;          /* the head adds the energy of the charges */
+    double coulomb_cutoff; /* 0 = all pairs, no cell */
+    const char *prefix;    /* of all names of tensors: "model." or "" */
+};
+
+/* Does the checkpoint name itself a TensorNet, or another force field that is refused by name? */
+bool bi_tensornet_recognise(const struct bi_checkpoint *cp);
+/* Strings stay with the checkpoint. UNSUPPORTED: another family (CHGNet, M3GNet, ...) or another
+ * version, named; FORMAT: what is missing or has no meaning. */
+int bi_tensornet_settings_read(struct bi_tensornet_settings *out, const struct bi_checkpoint *cp,
+                               struct bioinfer_error *err);
+
+#endif
