@@ -329,15 +329,15 @@ static bool begins(const char *line, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(line, with, strlen(with));
 }
 
-/* How many words a line has, and whether all are numbers. */
-static int count_numbers(const char *line, size_t n, bool *all)
+/* How many numbers a line begins with. */
+static int count_numbers(const char *line, size_t n)
 {
     const char *word;
     size_t at = 0, length;
     double v;
     int k = 0;
-    for (*all = true; (word = bi_frames_word(line, n, &at, &length)); k++)
-        *all = *all && bi_parse_f64(word, length, &v);
+    while ((word = bi_frames_word(line, n, &at, &length)) && bi_parse_f64(word, length, &v))
+        k++;
     return k;
 }
 
@@ -348,7 +348,7 @@ static enum bi_frames_format format_of(const char *text, size_t size)
     static const char *const records[] = {"HEADER", "TITLE ", "COMPND", "REMARK", "CRYST1",
                                           "MODEL ", "ATOM  ", "HETATM", "AUTHOR", "data_"};
     const char *end = text + size;
-    bool poscar = true, all;
+    bool poscar = true;
     for (int number = 1; number <= 5 && poscar; number++) {
         const char *stop = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
         const size_t n = (size_t)((stop ? stop : end) - text);
@@ -356,8 +356,8 @@ static enum bi_frames_format format_of(const char *text, size_t size)
             if (begins(text, n, records[k]))
                 return BI_FRAMES_PDB;
         if (number > 1) {
-            const int words = count_numbers(text, n, &all);
-            poscar = words && ((all && words == 3) || (number == 2 && all && words == 1));
+            const int numbers = count_numbers(text, n);
+            poscar = numbers == 3 || (number == 2 && numbers == 1);
         }
         text += n + (stop != NULL);
     }
@@ -595,16 +595,38 @@ static int next_of_file(struct bi_frames *f, struct bi_frame *frame, bool *none,
     return 0;
 }
 
+/* Makes a frame of a file of a folder that cannot be opened. False: no memory. */
+static bool set_lost(struct bi_frames *f, struct bi_frame *frame, int st,
+                     const struct bioinfer_error *why)
+{
+    const char *path = f->paths[f->next_path - 1];
+    const size_t size = strlen(path) + 1;
+    clear(frame, f->env);
+    frame->ordinal = 1;
+    frame->format = "";
+    frame->status = st;
+    memcpy(frame->message, why->text, sizeof frame->message);
+    close_file(f);
+    if (!bi_grow(f->env, &frame->name, &frame->cap_name, size, 1))
+        return false;
+    snprintf(frame->name, size, "%s", strrchr(path, '/') + 1);
+    cut_name(frame->name);
+    return true;
+}
+
 int bi_frames_next(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
 {
     for (;;) {
+        struct bioinfer_error own = {0};
         bool none = false;
         int st = 0;
         if (!f->open) {
             if (f->next_path == f->n_paths)
                 return 0;
-            if ((st = open_path(f, f->paths[f->next_path++], err)))
-                return st;
+            if ((st = open_path(f, f->paths[f->next_path++], &own)))
+                return st == BIOINFER_NOMEM || !set_lost(f, frame, st, &own)
+                           ? bi_fail(err, BIOINFER_NOMEM, "%s", own.text)
+                           : 1;
         }
         if ((st = next_of_file(f, frame, &none, err)))
             return st;

@@ -17,6 +17,7 @@ enum {
     SHIFT_ZERO = 1 << (SHIFT_BITS - 1),
     MAX_ATOMS = 1 << (63 - 3 * SHIFT_BITS < 24 ? 63 - 3 * SHIFT_BITS : 24),
     MAX_BINS_PER_ATOM = 4,
+    MAX_PLACES = 1000000, /* bins or images that are looked at for an atom */
 };
 
 static const double closest = 1e-3; /* angstrom: below it atoms lie on each other */
@@ -289,11 +290,12 @@ static int find(struct bi_neighbours *out, struct search *s, double cutoff, bool
     if (!st && bins)
         st = fill_bins(s, fraction, low, width,
                        choose_bins(s, fraction, height, cutoff, low, width), err);
-    for (int k = 0; k < 3 && !st; k++)
-        if (s->reach[k] > MAX_IMAGES)
-            st = bi_fail(err, BIOINFER_LIMIT,
-                         "the cell is %g angstrom thin: more than %d images within the cutoff",
-                         height[k], MAX_IMAGES);
+    if (!st &&
+        (s->reach[0] > MAX_IMAGES || s->reach[1] > MAX_IMAGES || s->reach[2] > MAX_IMAGES ||
+         (2.0 * s->reach[0] + 1) * (2.0 * s->reach[1] + 1) * (2.0 * s->reach[2] + 1) > MAX_PLACES))
+        st = bi_fail(err, BIOINFER_LIMIT,
+                     "the cell is %g x %g x %g angstrom thin: too many images within the cutoff",
+                     height[0], height[1], height[2]);
     if (!st)
         st = fill_rows(out, s, max_edges, err);
     bi_free(s->env, fraction);

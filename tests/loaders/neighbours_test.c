@@ -163,6 +163,8 @@ static void says_what_is_wrong(void)
     CHECK_HAS(err.text, "no volume");
     CHECK_EQ(bi_neighbours_find(&got, 1, x, thin, periodic, 5, 0, &err), BIOINFER_LIMIT);
     CHECK_HAS(err.text, "thin");
+    static const double tiny[9] = {0.02, 0, 0, 0, 0.02, 0, 0, 0, 0.02};
+    CHECK_EQ(bi_neighbours_find(&got, 1, x, tiny, periodic, 5, 0, &err), BIOINFER_LIMIT);
     x[4] = NAN;
     CHECK_EQ(bi_neighbours_find(&got, 2, x, cube, periodic, 5, 0, &err), BIOINFER_FORMAT);
     CHECK_HAS(err.text, "atom 2: coordinate nan");
