@@ -1,0 +1,67 @@
+/* extxyz_test.c - frames that are written are read back to the same bits. */
+#include "../../writers/extxyz.h"
+
+#include "../../loaders/atoms.h"
+#include "../../loaders/chem/molecule.h"
+#include "../test.h"
+
+static const char *symbol(int32_t number)
+{
+    return bi_element((uint32_t)number)->symbol;
+}
+
+static void reads_back(void)
+{
+    static const int32_t number[] = {1, 17, 118};
+    static const double x[] = {0.1, -1.0 / 3, 1e-12, 3e6, 0, -0.0, 2.5, 7e-300, 1};
+    static const double p[] = {1.0 / 7, 0, 0, 0, 1, 2, 3, 4, 5};
+    static const double f[] = {0.1f, 0, 0, 0, 1, 2, 3, 4, 5};
+    static const double cell[] = {10.1, 0, 0, 0.3, 11, 0, 0, 0, 12};
+    static const double stress[] = {1e-3, 0, 0, 0, 2e-3, 0, 0, 0, 1.0 / 3};
+    static const bool periodic[] = {true, false, true};
+    struct bi_env env = bi_env_default();
+    struct bi_buf text = {.env = &env};
+    struct bi_frames *in = NULL;
+    struct bi_frame frame = {0};
+    struct bi_extxyz full = {.n = 3,
+                             .number = number,
+                             .symbol = symbol,
+                             .position = x,
+                             .momentum = p,
+                             .force = f,
+                             .cell = cell,
+                             .periodic = periodic,
+                             .stress = stress,
+                             .energy = -123.25,
+                             .charge = -1,
+                             .has_energy = true,
+                             .has_charge = true,
+                             .name = "a \"b\"\n\\c",
+                             .more = "step=12"};
+    struct bi_extxyz bare = {.n = 1, .number = number, .symbol = symbol, .position = x};
+    bi_put_extxyz(&text, &full);
+    bi_put_extxyz(&text, &bare);
+    CHECK_HAS(bi_buf_text(&text), "Properties=species:S:1:pos:R:3:momenta:R:3:forces:R:3 ");
+    CHECK_HAS(bi_buf_text(&text),
+              " name=\"a \\\"b\\\" \\\\c\" energy=-123.25 stress=\"0.001 0 0 0 ");
+    CHECK_HAS(bi_buf_text(&text), " charge=-1 step=12 pbc=\"T F T\"\n");
+    CHECK_HAS(bi_buf_text(&text), "\n1\nProperties=species:S:1:pos:R:3 pbc=\"F F F\"\nH 0.1 ");
+    CHECK(!bi_frames_open_memory(&in, &env, "w.xyz", text.data, text.size, NULL));
+    if (CHECK(bi_frames_next(in, &frame, NULL) == 1) && CHECK_STR(frame.message, "")) {
+        CHECK(frame.n == 3 && !memcmp(frame.number, number, sizeof number));
+        CHECK(!memcmp(frame.position, x, sizeof x) && !memcmp(frame.momentum, p, sizeof p));
+        CHECK(!memcmp(frame.cell, cell, sizeof cell));
+        CHECK(frame.periodic[0] && !frame.periodic[1] && frame.periodic[2]);
+        CHECK(frame.has_charge && frame.charge == -1 && frame.has_step && frame.step == 12);
+    }
+    CHECK(bi_frames_next(in, &frame, NULL) == 1 && frame.n == 1 && !frame.has_charge);
+    bi_frame_free(&frame);
+    bi_frames_close(&in);
+    bi_buf_free(&text);
+}
+
+int main(void)
+{
+    TEST(reads_back);
+    return test_report();
+}

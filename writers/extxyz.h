@@ -1,0 +1,27 @@
+/* extxyz.h - frames of atoms as extended XYZ, in the words that ASE reads. */
+#ifndef BI_EXTXYZ_H
+#define BI_EXTXYZ_H
+
+#include "../base/buf.h"
+
+/* What a frame has. NULL, or false, leaves a column or a word out. */
+struct bi_extxyz {
+    uint32_t n;
+    const int32_t *number;          /* [n] atomic numbers */
+    const char *(*symbol)(int32_t); /* of one */
+    const double *position;         /* [n, 3] angstrom */
+    const double *momentum; /* [n, 3] as ASE has them: dalton angstrom by its unit of time */
+    const double *force;    /* [n, 3] eV / angstrom */
+    const double *cell;     /* [3, 3] rows are vectors, angstrom */
+    const bool *periodic;   /* [3] */
+    const double *stress;   /* [3, 3] eV / angstrom^3 */
+    double energy, charge;  /* eV, elementary charges */
+    bool has_energy, has_charge;
+    const char *name; /* of the frame */
+    const char *more; /* further words "key=value", put behind the others as they are */
+};
+
+/* Appends a frame. Numbers read back to the same bits, forces as float32. */
+void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *frame);
+
+#endif
