@@ -1,8 +1,9 @@
 /* neighbours.c - pairs of atoms within a cutoff: a cell list, or all pairs where there are few.
  *
- * Both ways look at the same expression, position[j] - position[i] + shift x cell in double, so that
- * they find the same pairs. Along a periodic axis atoms are wrapped into the cell for the search
- * alone; `shift` counts from where they lie. */
+ * Most pairs are put aside by where atoms lie in the cell. For the others both ways look at the same
+ * expression, position[j] - position[i] + shift x cell in double, so they find the same pairs. Along
+ * a periodic axis atoms are wrapped into the cell for the search alone; `shift` counts from where
+ * they lie. */
 #include "neighbours.h"
 
 #include <math.h>
@@ -28,6 +29,8 @@ struct search {
     const double *position;
     double cell[9], cutoff2;
     int32_t (*wrap)[3]; /* [n] the cell that an atom lies in */
+    double *wrapped;    /* [n, 3] where it lies there, but for rounding */
+    double nearly2;     /* the square of a distance above the cutoff by more than rounding */
     bool periodic[3];
     int reach[3];  /* bins, or images of the cell where there are no bins, to either side */
     int n_bins[3]; /* 1 without bins */
@@ -79,6 +82,10 @@ static int wrap_all(struct search *s, const double inverse[9], double *fraction,
             s->wrap[i][k] = (int32_t)whole;
             fraction[3 * i + (size_t)k] = f - whole;
         }
+        for (size_t c = 0; c < 3; c++)
+            s->wrapped[3 * i + c] = x[c] -
+                                    (s->wrap[i][0] * s->cell[c] + s->wrap[i][1] * s->cell[3 + c] +
+                                     s->wrap[i][2] * s->cell[6 + c]);
     }
     return 0;
 }
@@ -145,13 +152,21 @@ static int fill_bins(struct search *s, const double *fraction, const double low[
 
 /* ---- pairs ---- */
 
-/* Looks at atom j in the image at `image` of the wrapped atoms. Adds its key where it is near. */
+/* Looks at atom j in the image at `image`, which is `moved` away. Adds its key where it is near. */
 static inline void look(struct search *s, uint32_t i, uint32_t j, const int image[3],
-                        uint64_t *keys, uint64_t *n)
+                        const double moved[3], uint64_t *keys, uint64_t *n)
 {
-    const double *a = s->position + 3 * (size_t)i, *b = s->position + 3 * (size_t)j;
+    const double *a = s->wrapped + 3 * (size_t)i, *b = s->wrapped + 3 * (size_t)j;
     const double *cell = s->cell;
-    double shift[3], x[3], r2;
+    double shift[3], x[3], r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        x[c] = b[c] - a[c] + moved[c];
+        r2 += x[c] * x[c];
+    }
+    if (r2 > s->nearly2)
+        return;
+    a = s->position + 3 * (size_t)i;
+    b = s->position + 3 * (size_t)j;
     for (int k = 0; k < 3; k++)
         shift[k] = image[k] + s->wrap[i][k] - s->wrap[j][k];
     for (int c = 0; c < 3; c++)
@@ -182,6 +197,7 @@ static uint64_t look_around(struct search *s, uint32_t i, uint64_t *keys)
                        (int)(b / (uint32_t)n_bins[2]) % n_bins[1], (int)(b % (uint32_t)n_bins[2])};
     uint64_t n = 0;
     int d[3], image[3], bin[3];
+    double moved[3];
     for (d[0] = -s->reach[0]; d[0] <= s->reach[0]; d[0]++)
         for (d[1] = -s->reach[1]; d[1] <= s->reach[1]; d[1]++)
             for (d[2] = -s->reach[2]; d[2] <= s->reach[2]; d[2]++) {
@@ -200,8 +216,11 @@ static uint64_t look_around(struct search *s, uint32_t i, uint64_t *keys)
                     first = s->bin_start[other];
                     last = s->bin_start[other + 1];
                 }
+                for (int c = 0; c < 3; c++)
+                    moved[c] = image[0] * s->cell[c] + image[1] * s->cell[3 + c] +
+                               image[2] * s->cell[6 + c];
                 for (uint32_t k = first; k < last; k++)
-                    look(s, i, s->atoms ? s->atoms[k] : k, image, keys, &n);
+                    look(s, i, s->atoms ? s->atoms[k] : k, image, moved, keys, &n);
             }
     return n;
 }
@@ -277,8 +296,9 @@ static int find(struct bi_neighbours *out, struct search *s, double cutoff, bool
     out->n_edges = 0;
     invert(s->cell, inverse, height);
     s->wrap = bi_calloc(s->env, s->n, sizeof *s->wrap);
+    s->wrapped = bi_calloc(s->env, 3 * (size_t)s->n, sizeof *s->wrapped);
     fraction = bi_calloc(s->env, 3 * (size_t)s->n, sizeof *fraction);
-    if (!s->wrap || !fraction ||
+    if (!s->wrap || !s->wrapped || !fraction ||
         !bi_grow(s->env, &out->row_start, &out->cap_row, (size_t)s->n + 1, sizeof *out->row_start))
         st = bi_fail(err, BIOINFER_NOMEM, "neighbours of %u atoms", s->n);
     else
@@ -300,6 +320,7 @@ static int find(struct bi_neighbours *out, struct search *s, double cutoff, bool
         st = fill_rows(out, s, max_edges, err);
     bi_free(s->env, fraction);
     bi_free(s->env, s->wrap);
+    bi_free(s->env, s->wrapped);
     bi_free(s->env, s->bin_start);
     bi_free(s->env, s->atoms);
     bi_free(s->env, s->bin);
@@ -318,7 +339,11 @@ static int start(struct search *s, const struct bi_env *env, uint32_t n, const d
                        "cutoff %g, expected above 0 and at most 1000 angstrom", cutoff);
     if (n > MAX_ATOMS)
         return bi_fail(err, BIOINFER_LIMIT, "%u atoms, at most %d", n, MAX_ATOMS);
-    *s = (struct search){.env = env, .n = n, .position = position, .cutoff2 = cutoff * cutoff};
+    *s = (struct search){.env = env,
+                         .n = n,
+                         .position = position,
+                         .cutoff2 = cutoff * cutoff,
+                         .nearly2 = (cutoff + 1e-4) * (cutoff + 1e-4)};
     bi_cell_complete(cell, s->cell);
     memcpy(s->periodic, periodic, sizeof s->periodic);
     return 0;
