@@ -4,12 +4,12 @@
 #ifndef BI_DESIGN_H
 #define BI_DESIGN_H
 
+#include "../base/random.h"
 #include "../kernels/decode.h"
 #include "../kernels/edges.h"
 #include "../loaders/json.h"
 #include "../loaders/structure.h"
 #include "model.h"
-#include "random.h"
 
 /* A chain of a structure: tokens [begin, begin + n). */
 struct bi_segment {

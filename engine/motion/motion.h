@@ -7,7 +7,7 @@
 #define BI_MOTION_H
 
 #include "../../base/buf.h"
-#include "../../models/random.h"
+#include "../../base/random.h"
 #include "../../loaders/atoms.h"
 
 #define BI_FEMTOSECOND 0.09822694750253276 /* in units of time; CODATA 2018 */

@@ -6,6 +6,7 @@
  * Source: dauparas/ProteinMPNN:protein_mpnn_run.py, protein_mpnn_utils.py (sample, tied_sample) */
 #include "../../loaders/fasta.h"
 #include "../design.h"
+#include "random.h"
 
 #include <inttypes.h>
 #include <math.h>

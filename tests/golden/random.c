@@ -1,10 +1,10 @@
-/* random.c - numbers of models/random.h against those that a build of PyTorch drew.
+/* random.c - numbers of models/proteinmpnn/random.h against those that a build of PyTorch drew.
  *
  *     random torch-VERSION.txt      written by tools/golden_random.py, which tells the format
  */
 #include "../test.h"
 
-#include "../../models/random.h"
+#include "../../models/proteinmpnn/random.h"
 
 enum { MOST = 256 };
 

@@ -1,19 +1,15 @@
-/* random.h - streams of random numbers: our own, and those of PyTorch bit for bit.
+/* random.h - streams of random numbers: our own, and generators that PyTorch's are made of.
  *
  *   BI_RNG_NATIVE     Philox4x32-10, addressed by what a number is for (stream, sample, position),
  *                     so that neither batches nor the order of records nor threads show
  *   BI_RNG_TORCH      PyTorch's CPU generator (mt19937) and its randn and exponential_ as builds
  *                     without MKL's exponentials have them (up to 1.12, from 2.5, without MKL)
  *   BI_RNG_TORCH_MKL  the same with MKL's exponentials (1.13 to 2.4 with MKL)
- *   BI_RNG_TORCH_CUDA PyTorch's CUDA generator
- *
- * tests/golden/random holds what builds of PyTorch draw on the CPU.
- *
- * Source: pytorch/pytorch:aten/src/ATen/native/cpu/DistributionTemplates.h */
+ *   BI_RNG_TORCH_CUDA PyTorch's CUDA generator */
 #ifndef BI_RANDOM_H
 #define BI_RANDOM_H
 
-#include "../base/base.h"
+#include "base.h"
 
 enum bi_rng { BI_RNG_NATIVE, BI_RNG_TORCH, BI_RNG_TORCH_MKL, BI_RNG_TORCH_CUDA };
 
@@ -29,11 +25,8 @@ struct bi_random {
 
 /* skip: numbers given away before the first is used (mt19937 only). */
 void bi_random_start(struct bi_random *r, enum bi_rng kind, uint64_t seed, uint64_t skip);
-/* n normal numbers, as torch.randn(n) draws them. Not for NATIVE. */
-void bi_random_normal(struct bi_random *r, float *x, size_t n);
-/* n exponential numbers, as one exponential_() of a tensor of float64 draws them, or of float32
- * (`single`). Not for NATIVE. */
-void bi_random_exponential(struct bi_random *r, double *x, size_t n, bool single);
+/* The next 32 bits of mt19937. */
+uint32_t bi_mt19937(struct bi_random *r);
 
 /* NATIVE: one number of its own place. */
 double bi_random_normal_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
