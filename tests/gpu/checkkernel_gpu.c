@@ -36,6 +36,7 @@
 #include "kernels/gpu_entries_sm90.h"
 #include "kernels/linear_twin.h"
 #include "device_target.h"
+#include "tiles_sm90.h"
 
 /* ---- options and random numbers ---- */
 
@@ -102,58 +103,6 @@ static bool is_half(const struct ck_entry *p, const struct ck_array *a)
     return false;
 }
 
-/* Is this array of the params given? */
-static bool has(const struct ck_case *c, size_t pointer)
-{
-    for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++)
-        if (c->arrays[i].pointer == pointer)
-            return !c->arrays[i].absent;
-    return false;
-}
-
-/* What follows y in a case of linear, as entries are named; NULL = nothing. */
-static const char *followed_by(const struct ck_case *c)
-{
-    return strcmp(c->entry, "linear")     ? NULL
-           : has(c, CK_AT(linear, odd))   ? "_pooled"
-           : has(c, CK_AT(linear, scale)) ? "_normed"
-           : has(c, CK_AT(linear, also))  ? "_paired"
-           : has(c, CK_AT(linear, table)) ? "_rotated"
-                                          : NULL;
-}
-
-/* Does an entry of gpu_entries_sm90.h? */
-static bool serves_sm90(size_t entry, const struct ck_case *c)
-{
-    const char *name = bi_gpu_entries[entry].name, *d = strstr(name, "_d");
-    int width, rows, columns;
-    if (!strcmp(c->entry, "rel_attention")) {
-        const struct bi_rel_attention_params *p = (const void *)c->params;
-        return p->key_dim == 64 && p->value_dim == 192 && (p->n_windows == 1 || p->n % 64 == 0);
-    }
-    if (d && sscanf(d, "_d%d", &width) == 1) {
-        const struct bi_attention_params *p = (const void *)c->params;
-        return p->head_dim == width && !p->reach && !has(c, CK_AT(attention, table));
-    }
-    const struct bi_linear_params *p = (const void *)c->params;
-    if (followed_by(c)) /* large tiles, one to a block, always write y and make nothing again */
-        return strstr(name, followed_by(c)) != NULL && !p->twin == !strstr(name, "twin_") &&
-               (strncmp(name, "linear_sm90_192x", 16) ||
-                (has(c, CK_AT(linear, y)) && !has(c, CK_AT(linear, more_x))));
-    if (strstr(name, "_normed") || strstr(name, "_paired") || strstr(name, "_pooled") ||
-        strstr(name, "_rotated"))
-        return false;
-    if (p->k % 8 || p->ldx % 8) /* ldx: of windows, else not chosen yet */
-        return false;
-    if (!strcmp(name, "linear_sm90_f16") || !strcmp(name, "linear_sm90_f32"))
-        return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % 8 == 0;
-    if (sscanf(name, "linear_sm90_%dx%d", &rows, &columns) == 2) /* neighbours in pairs, lines */
-        return c->gated == CK_NONE && p->act <= BI_ACT_RELU && p->n % (rows > 128 ? 8 : 2) == 0;
-    return strstr(name, "gated")
-               ? c->gated != CK_NONE && (p->act == BI_ACT_SILU || p->act == BI_ACT_GELU_TANH)
-               : c->gated == CK_NONE && p->act <= BI_ACT_RELU;
-}
-
 /* Does the entry serve the case? attention_d64 takes head widths of 33 to 64. */
 static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
 {
@@ -170,7 +119,7 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
         return false;
     if (bi_gpu_entries[entry].sm90)
         return ck->device && device_facts(ck->device)->hopper && serves_sm90(entry, c);
-    if (followed_by(c))
+    if (is_followed(c))
         return false;
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
         (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
@@ -754,7 +703,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     const uint64_t random = ck->dice.random; /* the next case does not depend on this one */
     bool any = false;
     const bool turn = ++ck->at % ck->every == ck->first % ck->every;
-    if (followed_by(c) && !(ck->device && device_facts(ck->device)->hopper))
+    if (is_followed(c) && !(ck->device && device_facts(ck->device)->hopper))
         return; /* Hopper's own */
     if (ck->bench) {
         if (turn)
