@@ -151,9 +151,11 @@ static void describe_options(const struct run *run, char *text, size_t size)
              "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s",
              run->format, o->score_only, w->plain ? "plain" : "extended",
              pairings[run->pairs.pairing], (unsigned long long)run->job.most_pairs,
-             p->free_ends ? "ends-free" : "global", ties[p->ties],
-             w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open, w->extend,
-             w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
+             p->local       ? "local"
+             : p->free_ends ? "ends-free"
+                            : "global",
+             ties[p->ties], w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open,
+             w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
              gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends,
              o->min_score ? o->min_score : "", o->min_identity ? o->min_identity : "");
 }

@@ -108,7 +108,7 @@ struct cli_align_out {
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
     double scale, open, extend; /* costs in points */
     bool score_only, plain;     /* plain: M instead of = and X */
-    bool free_ends;
+    bool free_ends, local;
     bool has_least;        /* pairs that score less are not written, */
     double least;          /* in points, */
     double least_identity; /* nor those with a smaller share of equal columns */

@@ -151,10 +151,13 @@ static void put_cigar(const struct cli_align_out *w, const struct bioinfer_recor
     cli_output_write(w->out, r.text, r.size);
 }
 
-/* Columns that free ends leave out, which count as gaps of the whole alignment. */
-static int64_t left_out(const struct bioinfer_record *q, const struct bioinfer_record *t,
-                        const struct bioinfer_alignment *a)
+/* Columns that free ends leave out, which count as gaps of the whole alignment; what a local one
+ * leaves out is no part of it. */
+static int64_t left_out(const struct cli_align_out *w, const struct bioinfer_record *q,
+                        const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
+    if (w->local)
+        return 0;
     return a->query_begin + a->target_begin + ((int64_t)q->length - a->query_end) +
            ((int64_t)t->length - a->target_end);
 }
@@ -168,10 +171,20 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
     cli_output_write(w->out, "\t", 1);
     put_score(w, a->score);
     if (!w->score_only) {
+        const int64_t columns = a->columns + left_out(w, q, t, a);
         put_text(w, "\t");
-        put_fraction(w, a->identities, a->columns + left_out(q, t, a));
+        put_fraction(w, a->identities, columns ? columns : 1);
+        if (w->local) { /* from 1, ends included; 0 and 0 where nothing is aligned */
+            put_tab_number(w, a->query_begin + (columns > 0));
+            put_tab_number(w, a->query_end);
+            put_tab_number(w, a->target_begin + (columns > 0));
+            put_tab_number(w, a->target_end);
+        }
         put_text(w, "\t");
-        put_cigar(w, q, t, a, "ID");
+        if (columns)
+            put_cigar(w, q, t, a, w->local ? "" : "ID");
+        else
+            put_text(w, "*");
     }
     cli_output_write(w->out, "\n", 1);
 }
@@ -361,15 +374,20 @@ static void put_decimal(const struct cli_align_out *w, const char *what, double 
 static void put_share(const struct cli_align_out *w, const char *what, int64_t n, int64_t of)
 {
     cli_output_printf(w->out, "# %-11s %5lld/%lld (%4.1f%%)\n", what, (long long)n, (long long)of,
-                      100.0 * (double)n / (double)of);
+                      of ? 100.0 * (double)n / (double)of : 0.0);
 }
 
 static void put_needle(const struct cli_align_out *w, const struct bioinfer_record *q,
                        const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     static const char bar[] = "#=======================================\n";
-    const int64_t outside = left_out(q, t, a), columns = a->columns + outside;
+    const int64_t outside = left_out(w, q, t, a), columns = a->columns + outside;
     struct lines l = {.n = 0};
+
+    if (w->local) {
+        l.i = l.from_i = a->query_begin;
+        l.j = l.from_j = a->target_begin;
+    }
 
     cli_output_printf(w->out, "%s#\n# Aligned_sequences: 2\n# 1: %s\n# 2: %s\n# Matrix: %s\n", bar,
                       q->id, t->id, w->matrix);
@@ -381,12 +399,12 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
     put_share(w, "Gaps:", a->gaps + outside, columns);
     put_decimal(w, "Score", (double)a->score / w->scale);
     cli_output_printf(w->out, "# \n#\n%s\n", bar);
-    add_columns(w, q, t, &l, GAP_TARGET, a->query_begin);
-    add_columns(w, q, t, &l, GAP_QUERY, a->target_begin);
+    add_columns(w, q, t, &l, GAP_TARGET, w->local ? 0 : a->query_begin);
+    add_columns(w, q, t, &l, GAP_QUERY, w->local ? 0 : a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++)
         add_columns(w, q, t, &l, a->cigar[k] & 15, a->cigar[k] >> 4);
-    add_columns(w, q, t, &l, GAP_TARGET, (int64_t)q->length - a->query_end);
-    add_columns(w, q, t, &l, GAP_QUERY, (int64_t)t->length - a->target_end);
+    add_columns(w, q, t, &l, GAP_TARGET, w->local ? 0 : (int64_t)q->length - a->query_end);
+    add_columns(w, q, t, &l, GAP_QUERY, w->local ? 0 : (int64_t)t->length - a->target_end);
     flush_lines(w, q, t, &l);
     cli_output_printf(w->out, "\n");
 }
@@ -446,6 +464,23 @@ static void put_fasta(const struct cli_align_out *w, const struct bioinfer_recor
     cli_output_write(w->out, "\n", 1);
 }
 
+/* The same of the pieces that a local alignment aligns. */
+static void put_pieces(const struct cli_align_out *w, const struct bioinfer_record *q,
+                       const struct bioinfer_record *t, const struct bioinfer_alignment *a)
+{
+    struct bioinfer_record query = *q, target = *t;
+    struct bioinfer_alignment whole = *a;
+
+    query.sequence += a->query_begin;
+    target.sequence += a->target_begin;
+    query.length = (size_t)(a->query_end - a->query_begin);
+    target.length = (size_t)(a->target_end - a->target_begin);
+    whole.query_begin = whole.target_begin = 0;
+    whole.query_end = (int64_t)query.length;
+    whole.target_end = (int64_t)target.length;
+    put_fasta(w, &query, &target, &whole);
+}
+
 /* ---- JSON ---- */
 
 void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_record *query,
@@ -476,7 +511,9 @@ const char *cli_align_title(const struct cli_align_out *w)
 {
     return strcmp(w->format, "tsv") ? ""
            : w->score_only          ? "query\ttarget\tscore\n"
-                                    : "query\ttarget\tscore\tidentity\tcigar\n";
+           : w->local ? "query\ttarget\tscore\tidentity\tquery_start\tquery_end\ttarget_start\t"
+                        "target_end\tcigar\n"
+                      : "query\ttarget\tscore\tidentity\tcigar\n";
 }
 
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
@@ -523,7 +560,7 @@ bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record
         return false;
     return w->least_identity <= 0 ||
            (double)a->identities >=
-               w->least_identity * (double)(a->columns + left_out(query, target, a));
+               w->least_identity * (double)(a->columns + left_out(w, query, target, a));
 }
 
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
@@ -540,7 +577,7 @@ void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *
         put_needle(w, query, target, a);
         break;
     case 'f':
-        put_fasta(w, query, target, a);
+        (w->local ? put_pieces : put_fasta)(w, query, target, a);
         break;
     default:
         put_tsv(w, query, target, a);

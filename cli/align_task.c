@@ -124,6 +124,13 @@ static int settle_ends(struct cli_aligning *t)
 
     if (ends_free)
         t->params.free_ends = BIOINFER_FREE_ENDS;
+    if (o->local && (o->mode || o->free_ends)) {
+        cli_say(NULL,
+                "--local and --%s exclude each other: local alignments begin and end anywhere",
+                o->mode ? "mode" : "free-ends");
+        return CLI_EXIT_USAGE;
+    }
+    t->params.local = t->writer.local = o->local;
     if (o->free_ends && ends_free) {
         cli_say(NULL, "--free-ends names ends that --mode ends-free frees: one of them does");
         return CLI_EXIT_USAGE;

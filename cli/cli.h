@@ -146,7 +146,7 @@ struct cli_options {
     const char *second; /* align: the other file, NULL = none */
     const char *matrix, *match, *mismatch, *gap_open, *gap_extend, *gap_convention;
     const char *mode, *ties, *cigar, *free_ends, *min_score, *min_identity;
-    bool all_vs_all, one_vs_all, score_only;
+    bool all_vs_all, one_vs_all, score_only, local;
     int64_t memory_limit, /* MiB */
         block_pairs;
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,

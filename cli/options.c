@@ -208,6 +208,8 @@ static const struct cli_option table[] = {
      "p: a gap of k costs open + (k - 1) extend (default); w: open + k extend"},
     {"mode", 0, CHOICE, "NAME", FIELD(mode), CLI_ALIGN, "global|ends-free",
      "global (default), or ends-free: gaps at the ends cost nothing"},
+    {"local", 0, FLAG, NULL, FIELD(local), CLI_ALIGN, NULL,
+     "the best alignment of any two pieces (Smith-Waterman), on the CPU"},
     {"free-ends", 0, TEXT, "LIST", FIELD(free_ends), CLI_ALIGN, NULL,
      "ends whose gaps cost nothing, some of query-begin, query-end, target-begin and\n"
      "target-end, with commas (--mode ends-free frees all four)"},

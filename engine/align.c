@@ -75,7 +75,7 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
                         struct bioinfer_error *err)
 {
     struct bi_align_scoring s = {
-        .open = 11, .extend = 1, .free_ends = p->free_ends, .ties = p->ties};
+        .open = 11, .extend = 1, .free_ends = p->free_ends, .ties = p->ties, .local = p->local};
     int32_t most;
     int st;
 
@@ -107,6 +107,11 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
     if (p->ties < BIOINFER_TIES_PARASAIL || p->ties > BIOINFER_TIES_WFA ||
         p->free_ends > BIOINFER_FREE_ENDS)
         return bi_fail(err, BIOINFER_INVALID, "alignment: ties is %d and free_ends %u", p->ties,
+                       p->free_ends);
+    if (p->local && p->free_ends)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "alignment: local with free_ends %u, expected 0: a local alignment leaves "
+                       "out what it likes at every end",
                        p->free_ends);
     s.n_letters = a->matrix.n;
     for (int i = 0; i < s.n_letters; i++)
@@ -162,6 +167,10 @@ static int open_gpu(struct bi_aligner *a, const struct bioinfer_align_params *p,
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
 
+    if (p->local)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "local alignments have no kernels for device %s: use --device cpu",
+                       ops->name);
     if (ops == &bi_backend_reference || ops == &bi_backend_null)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "alignment does not run on device %s", ops->name);
     a->high = high_score(s);

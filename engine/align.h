@@ -48,7 +48,13 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
                   struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
                   struct bioinfer_error *err);
 
-/* The same, globally, of the diagonals low <= j - i <= high alone, 0 and m - n among them: what it
+/* One pair locally; all of *end and *begin are 0 where nothing scores above 0. */
+int bi_align_local(const struct bi_align_plan *plan, struct bi_align_work *work,
+                   const struct bi_align_input *in, struct bi_align_end *end,
+                   struct bi_align_walk *begin, struct bi_align_path *path,
+                   struct bioinfer_error *err);
+
+/* One pair globally, of the diagonals low <= j - i <= high alone, 0 and m - n among them: what it
  * finds is the best of the paths there. The plan has kernels. */
 int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
                   const struct bi_align_input *in, int64_t low, int64_t high,

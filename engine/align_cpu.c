@@ -139,9 +139,12 @@ static void align_pair(struct bi_aligner *a, struct bi_align_worker *w, size_t i
 
     w->path.n = 0;
     w->path.failed = false;
-    st = bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin,
-                       a->traceback ? &w->path : NULL, &sparse, &err);
-    if (st == BIOINFER_LIMIT && bi_aligner_try_near(a, w, i, results))
+    struct bi_align_path *path = a->traceback ? &w->path : NULL;
+    st = a->plan.scoring.local
+             ? bi_align_local(&a->plan, &w->work, &a->inputs[i], &end, &begin, path, &err)
+             : bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin, path,
+                             &sparse, &err);
+    if (st == BIOINFER_LIMIT && !a->plan.scoring.local && bi_aligner_try_near(a, w, i, results))
         return;
     if (!st)
         r->score = end.score * a->unit;
@@ -190,7 +193,7 @@ bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_inpu
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
 
-    return lanes == 1 || (a->traceback && in->n > FLAGS / lanes / in->m);
+    return lanes == 1 || a->plan.scoring.local || (a->traceback && in->n > FLAGS / lanes / in->m);
 }
 
 struct job {

@@ -962,6 +962,7 @@ struct bioinfer_align_params {
                           * when it is named), "cuda:0", ... */
     int free_gaps;         /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With match
                           * 1 and mismatch 0 the score is the longest common subsequence's length */
+    int local; /* non-zero: Smith-Waterman, on the CPU; `bioinfer align --local` in the manual */
 };
 
 struct bioinfer_align_pair {

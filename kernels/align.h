@@ -28,7 +28,8 @@ enum bi_align_flag {
     BI_ALIGN_FROM_F = 2,
     BI_ALIGN_FROM_E = 4,
     BI_ALIGN_EXTEND_F = 8,
-    BI_ALIGN_EXTEND_E = 16
+    BI_ALIGN_EXTEND_E = 16,
+    BI_ALIGN_BEGIN = 32 /* H is 0: a local alignment begins behind this cell */
 };
 
 /* Which forms of the recurrences a scoring allows. */

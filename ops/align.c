@@ -90,6 +90,14 @@ void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input
         walk_left(walk, path);
 }
 
+bool bi_align_begins(unsigned flags, const struct bi_align_walk *walk)
+{
+    if ((walk->state == BI_WALK_F && flags & BI_ALIGN_EXTEND_F) ||
+        (walk->state == BI_WALK_E && flags & BI_ALIGN_EXTEND_E))
+        return false;
+    return flags & BI_ALIGN_BEGIN;
+}
+
 void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
                      struct bi_align_path *path)
 {
@@ -162,6 +170,17 @@ static int64_t max64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Offers a row of a local alignment to the best so far. */
+static void offer_local(const struct bi_align_scoring *s, const int64_t *h, int64_t i, int64_t m,
+                        struct bi_align_end *best)
+{
+    const bool by_column = s->ties != BIOINFER_TIES_EMBOSS;
+
+    for (int64_t j = 1; j <= m; j++)
+        if (h[j] > best->score || (h[j] && h[j] == best->score && by_column && j < best->j))
+            *best = (struct bi_align_end){h[j], i, j};
+}
+
 /* One row: h, f of the row above become this one's. last: H[i][m] is returned. */
 static void reference_row(const struct bi_align_scoring *s, const struct bi_align_input *in,
                           int64_t i, int64_t *h, int64_t *f, uint8_t *flags)
@@ -169,19 +188,21 @@ static void reference_row(const struct bi_align_scoring *s, const struct bi_alig
     const int64_t o = s->open, e = s->extend, none = INT64_MIN / 4;
     int64_t diagonal = h[0], gap = none;
 
-    h[0] = bi_align_left(s, i);
+    h[0] = s->local ? 0 : bi_align_left(s, i);
     for (int64_t j = 1; j <= in->m; j++) {
         const int64_t match = diagonal + s->score[in->query[i - 1]][in->target[j - 1]];
         gap = max64(h[j - 1] - o, gap - e);
         f[j] = max64(h[j] - o, f[j] - e);
         diagonal = h[j];
         h[j] = max64(match, max64(gap, f[j]));
+        h[j] = s->local ? max64(h[j], 0) : h[j];
         if (flags)
             flags[j - 1] = (uint8_t)((h[j] == match ? BI_ALIGN_DIAGONAL : 0) |
                                      (h[j] == f[j] ? BI_ALIGN_FROM_F : 0) |
                                      (h[j] == gap ? BI_ALIGN_FROM_E : 0) |
                                      (f[j] - e >= h[j] - o ? BI_ALIGN_EXTEND_F : 0) |
-                                     (gap - e >= h[j] - o ? BI_ALIGN_EXTEND_E : 0));
+                                     (gap - e >= h[j] - o ? BI_ALIGN_EXTEND_E : 0) |
+                                     (s->local && !h[j] ? BI_ALIGN_BEGIN : 0));
     }
 }
 
@@ -204,23 +225,33 @@ int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *
         goto out;
     }
     for (int64_t j = 0; j <= in->m; j++) {
-        h[j] = bi_align_top(s, j);
+        h[j] = s->local ? 0 : bi_align_top(s, j);
         f[j] = INT64_MIN / 4;
     }
+    *end = (struct bi_align_end){0};
     for (int64_t i = 1; i <= in->n; i++) {
         reference_row(s, in, i, h, f, flags ? flags + (i - 1) * in->m : NULL);
+        if (s->local)
+            offer_local(s, h, i, in->m, end);
         if (free_column)
             bi_align_offer(&column, h[in->m], i, in->m);
     }
     for (int64_t j = 1; free_row && j <= in->m; j++)
         bi_align_offer(&row, h[j], in->n, j);
-    *end = bi_align_best_end(s, (struct bi_align_end){h[in->m], in->n, in->m}, row, column);
-    *end = bi_align_or_nothing(s, in->n, in->m, *end);
+    if (!s->local) {
+        *end = bi_align_best_end(s, (struct bi_align_end){h[in->m], in->n, in->m}, row, column);
+        *end = bi_align_or_nothing(s, in->n, in->m, *end);
+    }
     if (path) {
         struct bi_align_walk w = {.i = end->i, .j = end->j};
-        while (w.i && w.j)
-            bi_align_step(s, in, flags[(w.i - 1) * in->m + w.j - 1], &w, path);
-        bi_align_border(s, &w, path);
+        while (w.i && w.j) {
+            const unsigned cell = flags[(w.i - 1) * in->m + w.j - 1];
+            if (bi_align_begins(cell, &w))
+                break;
+            bi_align_step(s, in, cell, &w, path);
+        }
+        if (!s->local)
+            bi_align_border(s, &w, path);
         bi_align_path_finish(path);
         *begin = w;
         if (path->failed)

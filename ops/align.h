@@ -11,6 +11,10 @@
  * A gap of length k costs o + (k-1) e, o >= e >= 0. A free end makes a border 0 or lets the
  * best of the last row or column count, H[n][0] and H[0][m] included: where these are the best,
  * nothing is aligned with anything.
+ * Local (Smith, Waterman 1981): H is at least 0, at the borders 0. The alignment ends at the
+ * largest H, of equal ones in the first column and there in the first row, as with parasail; with
+ * EMBOSS in the first row and there in the first column. It begins behind the first H of 0 on the
+ * way back.
  * Sources: Needleman, Wunsch 1970; Gotoh 1982; tie-breaking as parasail 2.6, EMBOSS 6.6 needle
  * -endweight and WFA2-lib give it. */
 #ifndef BI_OPS_ALIGN_H
@@ -24,6 +28,7 @@ struct bi_align_scoring {
     int32_t n_letters;
     int32_t open, extend;
     unsigned free_ends; /* of enum bioinfer_align_end */
+    bool local;         /* then no end is */
     int ties;           /* enum bioinfer_align_ties */
 };
 
@@ -54,6 +59,8 @@ struct bi_align_walk {
 /* Leaves cell (i, j), whose flags (enum bi_align_flag) are given. */
 void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input *in,
                    unsigned flags, struct bi_align_walk *walk, struct bi_align_path *path);
+/* Whether a local alignment begins behind the cell: its H is 0, and no gap goes on from it. */
+bool bi_align_begins(unsigned flags, const struct bi_align_walk *walk);
 /* What is left at a border: one gap, or nothing where the end is free. */
 void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
                      struct bi_align_path *path);

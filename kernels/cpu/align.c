@@ -48,6 +48,8 @@ static bool encode(struct bi_align_coder *c, const char *letters, size_t n, uint
 
 #include "align_wave.h"
 
+#include "align_local.h"
+
 #define LANE 8
 #include "align_lanes.h"
 #undef LANE
@@ -71,6 +73,8 @@ static const struct bi_align_kernels kernels_vbmi = {.bits = 8,
                                                      .many_scratch = many_scratch8,
                                                      .strip = strip8,
                                                      .wave = wave,
+                                                     .local16 = local16,
+                                                     .local32 = local32,
                                                      .encode = encode};
 
 #endif

@@ -53,6 +53,26 @@ struct bi_align_strip {
     uint8_t *flags;          /* NULL or [last - first, a whole number of BLOCKs][rows] */
 };
 
+/* A strip of rows of one local alignment, from its first to its last column: H, E and F as in
+ * ops/align.h, in whole numbers of 16 or 32 bits. */
+enum { BI_ALIGN_LOCAL_ROWS = 64 };
+struct bi_align_local {
+    const uint8_t *query;   /* n_rows codes, at most LOCAL_ROWS */
+    int32_t n_rows, no_row; /* no_row: a code of the profile whose scores are all 0 */
+    const uint8_t *profile; /* S + bias of letter a, column j: [a * stride + j - 1]; 0 outside */
+    int64_t stride;         /* readable from LOCAL_ROWS before column 1 to 2 LOCAL_ROWS behind m */
+    int64_t m;
+    int32_t bias, open, extend;
+    const void *h_in, *f_in; /* lanes [m]: H and F of the row above */
+    void *h_out, *f_out;     /* lanes [m]: of the last row; may be h_in, f_in */
+    uint8_t *flags;          /* NULL or [m + LOCAL_ROWS - 1][LOCAL_ROWS], by step and row */
+    int32_t best;            /* gives the largest H */
+    int32_t wanted;          /* not 0: looks for such an H, in the first column that has it */
+    bool by_row;             /* or in the first row */
+    int64_t found_j;         /* gives where it is first there; 0 = nowhere */
+    int32_t found_r;
+};
+
 /* One wavefront: of every diagonal k = j - i in [lo, hi] the furthest column j to which a path of
  * one penalty leads, in a gap (f, e as F and E of ../align.h) or at all (h), matches at its end
  * included. Paths that lead nowhere have a negative offset, about NONE.
@@ -87,6 +107,8 @@ struct bi_align_kernels {
     size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters); /* longest n, m */
     void (*strip)(const struct bi_align_strip *a);
     void (*wave)(const struct bi_align_wave *a);
+    void (*local16)(struct bi_align_local *a); /* H + S + bias below 2^16 */
+    void (*local32)(struct bi_align_local *a); /* below 2^30 */
     /* n letters; false: one of them has no code, and codes are all 0 */
     bool (*encode)(struct bi_align_coder *coder, const char *letters, size_t n, uint8_t *codes);
 };

@@ -211,6 +211,8 @@ static const struct bi_align_kernels L(align_kernels) = {
     .many_scratch = L(many_scratch),
     .strip = L(strip),
     .wave = wave,
+    .local16 = local16,
+    .local32 = local32,
     .encode = encode,
 };
 #endif

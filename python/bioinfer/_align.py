@@ -54,7 +54,8 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
     from `bioinfer.read_fasta()`.
 
     `matrix` is a built-in matrix (`bioinfer.matrices()`) or a file, None for nucleotides by
-    `match` and `mismatch`. A gap of k residues costs gap_open + (k - 1) gap_extend.
+    `match` and `mismatch`. A gap of k residues costs gap_open + (k - 1) gap_extend. `local=1`
+    aligns the best pieces (Smith-Waterman).
     """
     options = chosen(matrix=matrix, gap_open=gap_open, gap_extend=gap_extend, match=match,
                      mismatch=mismatch, free_ends=choice("mode", mode, MODES),

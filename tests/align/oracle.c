@@ -28,7 +28,7 @@ int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, co
                 int64_t b = NONE;
                 /* to stop here leaves the rest of one side unaligned, all of it where nothing
                  * was aligned before */
-                if (i == n && j == m)
+                if ((i == n && j == m) || s->local)
                     b = 0;
                 if (i == n && s->free_ends & BIOINFER_FREE_TARGET_END)
                     b = larger(b, 0);
@@ -47,6 +47,9 @@ int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, co
         top = larger(top, BEST(MATCH, i, 0));
     for (int j = 1; s->free_ends & BIOINFER_FREE_TARGET_BEGIN && j <= m; j++)
         top = larger(top, BEST(MATCH, 0, j));
+    for (int i = 0; s->local && i <= n; i++)
+        for (int j = 0; j <= m; j++)
+            top = larger(top, BEST(MATCH, i, j));
     free(best);
     return top;
 #undef BEST
@@ -90,11 +93,11 @@ int64_t oracle_cigar(const struct oracle_scoring *s, const uint8_t *q, const uin
 {
     int64_t i = a->query_begin, j = a->target_begin, score = 0;
 
-    if ((i && !(s->free_ends & BIOINFER_FREE_QUERY_BEGIN)) ||
-        (j && !(s->free_ends & BIOINFER_FREE_TARGET_BEGIN)) || (i && j) ||
-        (a->query_end < n && !(s->free_ends & BIOINFER_FREE_QUERY_END)) ||
-        (a->target_end < m && !(s->free_ends & BIOINFER_FREE_TARGET_END)) ||
-        (a->query_end < n && a->target_end < m))
+    if (!s->local && ((i && !(s->free_ends & BIOINFER_FREE_QUERY_BEGIN)) ||
+                      (j && !(s->free_ends & BIOINFER_FREE_TARGET_BEGIN)) || (i && j) ||
+                      (a->query_end < n && !(s->free_ends & BIOINFER_FREE_QUERY_END)) ||
+                      (a->target_end < m && !(s->free_ends & BIOINFER_FREE_TARGET_END)) ||
+                      (a->query_end < n && a->target_end < m)))
         return INT64_MIN;
     for (size_t k = 0; k < a->n_cigar; k++) {
         const int64_t length = a->cigar[k] >> 4;

@@ -9,6 +9,7 @@ struct oracle_scoring {
     int score[32][32]; /* [query][target] */
     int open, extend;
     unsigned free_ends;
+    int local;
 };
 
 /* Score of the best alignment of codes q[n] and t[m]. */

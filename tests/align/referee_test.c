@@ -59,6 +59,8 @@ static void random_pair(char *q, char *t, int longest, const char *letters)
     t[m] = 0;
 }
 
+static bool local; /* then parasail's CIGARs have what is left out in front of one side alone */
+
 /* Our CIGAR as text, what free ends leave out as gaps. */
 static void cigar_text(const struct bioinfer_alignment *a, size_t n, size_t m, char *text,
                        size_t size)
@@ -71,6 +73,10 @@ static void cigar_text(const struct bioinfer_alignment *a, size_t n, size_t m, c
     int64_t right[2] = {(int64_t)n - a->query_end, (int64_t)m - a->target_end};
 
     text[0] = 0;
+    if (local)
+        right[0] = right[1] = 0;
+    if (local && left[0] && left[1])
+        left[0] = left[1] = 0;
     for (size_t k = 0; k < a->n_cigar + 4 && runs < MOST; k++) {
         const char o = k < 2                ? "ID"[k]
                        : k < a->n_cigar + 2 ? "MIDNSHP=X"[a->cigar[k - 2] & 15]
@@ -132,13 +138,17 @@ static void parasail(int pairs)
 {
     static const struct {
         const char *matrix, *letters;
-        int open, extend, ends_free;
+        int open, extend, ends_free, local;
     } settings[] = {{"blosum62", "ARNDCQEGHILKMFPSTWYV", 11, 1, 0},
                     {"blosum62", "ARNDCQEGHILKMFPSTWYV", 4, 4, 0},
                     {"pam30", "ARNDC", 9, 1, 0},
                     {"blosum45", "ARND", 13, 2, 0},
                     {"blosum62", "ARNDCQEGHILKMFPSTWYV", 11, 1, 1},
-                    {"pam250", "ARNDCQ", 5, 1, 1}};
+                    {"pam250", "ARNDCQ", 5, 1, 1},
+                    {"blosum62", "ARNDCQEGHILKMFPSTWYV", 11, 1, 0, 1},
+                    {"blosum62", "ARNDCQEGHILKMFPSTWYV", 4, 4, 0, 1},
+                    {"pam30", "ARNDC", 9, 1, 0, 1},
+                    {"blosum45", "ARND", 13, 2, 0, 1}};
     static char q[1024], t[2048];
     long nothing = 0;
 
@@ -148,20 +158,23 @@ static void parasail(int pairs)
                                           .gap_open = settings[s].open,
                                           .gap_extend = settings[s].extend,
                                           .free_ends = settings[s].ends_free ? BIOINFER_FREE_ENDS
-                                                                             : 0};
+                                                                             : 0,
+                                          .local = settings[s].local};
         bi_aligner *a = open_aligner(&p);
+        local = settings[s].local;
         for (int i = 0; i < pairs; i++) {
             random_pair(q, t, i % 8 ? 60 : 300, settings[s].letters);
             const int n = (int)strlen(q), m = (int)strlen(t);
-            parasail_result_t *r = settings[s].ends_free
-                                       ? parasail_sg_trace_striped_32(q, n, t, m, p.gap_open,
-                                                                      p.gap_extend, matrix)
-                                       : parasail_nw_trace_striped_32(q, n, t, m, p.gap_open,
-                                                                      p.gap_extend, matrix);
+            parasail_result_t *r =
+                settings[s].ends_free
+                    ? parasail_sg_trace_striped_32(q, n, t, m, p.gap_open, p.gap_extend, matrix)
+                : local
+                    ? parasail_sw_trace_striped_32(q, n, t, m, p.gap_open, p.gap_extend, matrix)
+                    : parasail_nw_trace_striped_32(q, n, t, m, p.gap_open, p.gap_extend, matrix);
             parasail_cigar_t *c = parasail_result_get_cigar(r, q, n, t, m, matrix);
             char *text = parasail_cigar_decode(c);
             /* parasail never aligns nothing, which scores 0 where ends are free */
-            if (settings[s].ends_free && r->score < 0)
+            if (settings[s].ends_free ? r->score < 0 : local && r->score <= 0)
                 nothing += CHECK_EQ(align(a, q, t), 0);
             else
                 judge(settings[s].matrix, q, t, align(a, q, t), r->score, text);
