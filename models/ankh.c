@@ -89,10 +89,17 @@ static int ankh_encode(const struct bi_model *model, const struct bioinfer_recor
     return 0;
 }
 
+/* Parameters are the encoder's; the files have the decoder, too. */
+static const struct bi_release releases[] = {
+    {"ElnaggarLab/ankh-base", "CC-BY-NC-SA-4.0", NULL, 453170688, 0},
+    {"ElnaggarLab/ankh-large", "CC-BY-NC-SA-4.0", NULL, 1151707648, 0},
+    {0}};
+
 const struct bi_model_def bi_model_ankh = {
     .name = "ankh",
     .summary = "Ankh base and large, T5 encoders of proteins",
     .default_name = "ElnaggarLab/ankh-base",
+    .releases = releases,
     .gpu = true,
     .recognise = ankh_recognise,
     .open = ankh_open,

@@ -29,10 +29,14 @@ static int esm1b_open(struct bi_model *model, struct bioinfer_error *err)
     return bi_esm_open_residues(model, &kind, err);
 }
 
+static const struct bi_release releases[] = {
+    {"facebook/esm1b_t33_650M_UR50S", "MIT", NULL, 652359094, 2609436376}, {0}};
+
 const struct bi_model_def bi_model_esm1b = {
     .name = "esm1b",
     .summary = "ESM-1b protein language model, 650M, at most 1,022 residues",
     .default_name = "facebook/esm1b_t33_650M_UR50S",
+    .releases = releases,
     .gpu = true,
     .recognise = esm1b_recognise,
     .open = esm1b_open,

@@ -30,10 +30,19 @@ static int esm1v_open(struct bi_model *model, struct bioinfer_error *err)
     return bi_esm_open_residues(model, &kind, err);
 }
 
+static const struct bi_release releases[] = {
+    {"facebook/esm1v_t33_650M_UR90S_1", "MIT", NULL, 652356534, 2609426136},
+    {"facebook/esm1v_t33_650M_UR90S_2", "MIT", NULL, 652356534, 2609426136},
+    {"facebook/esm1v_t33_650M_UR90S_3", "MIT", NULL, 652356534, 2609426136},
+    {"facebook/esm1v_t33_650M_UR90S_4", "MIT", NULL, 652356534, 2609426136},
+    {"facebook/esm1v_t33_650M_UR90S_5", "MIT", NULL, 652356534, 2609426136},
+    {0}};
+
 const struct bi_model_def bi_model_esm1v = {
     .name = "esm1v",
     .summary = "ESM-1v, five protein language models for effects of mutations",
     .default_name = "facebook/esm1v_t33_650M_UR90S_1",
+    .releases = releases,
     .gpu = true,
     .recognise = esm1v_recognise,
     .open = esm1v_open,

@@ -201,10 +201,24 @@ static int transformer_encode(const struct bi_model *model, const struct bioinfe
     return 0;
 }
 
+/* Numbers of parameters are those that the names state. */
+static const struct bi_release releases[] = {
+    {"InstaDeepAI/nucleotide-transformer-v2-50m-multi-species", "CC-BY-NC-SA-4.0", NULL, 50000000,
+     0},
+    {"InstaDeepAI/nucleotide-transformer-v2-100m-multi-species", "CC-BY-NC-SA-4.0", NULL, 100000000,
+     0},
+    {"InstaDeepAI/nucleotide-transformer-v2-250m-multi-species", "CC-BY-NC-SA-4.0", NULL, 250000000,
+     0},
+    {"InstaDeepAI/nucleotide-transformer-v2-500m-multi-species", "CC-BY-NC-SA-4.0", NULL, 500000000,
+     0},
+    {"InstaDeepAI/nucleotide-transformer-500m-human-ref", "CC-BY-NC-SA-4.0", NULL, 500000000, 0},
+    {0}};
+
 const struct bi_model_def bi_model_nucleotide_transformer = {
     .name = "nt",
     .summary = "Nucleotide Transformer v2 and v1, DNA language models of 6-mers",
     .default_name = "InstaDeepAI/nucleotide-transformer-v2-500m-multi-species",
+    .releases = releases,
     .letters = BIOINFER_LETTERS_BASES,
     .gpu = true,
     .recognise = transformer_recognise,

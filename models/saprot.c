@@ -113,10 +113,17 @@ static int saprot_encode(const struct bi_model *model, const struct bioinfer_rec
     return 0;
 }
 
+static const struct bi_release releases[] = {
+    {"westlake-repl/SaProt_35M_AF2", "MIT", NULL, 34194723, 136778892},
+    {"westlake-repl/SaProt_650M_AF2", "MIT", NULL, 652888695, 2611554780},
+    {"westlake-repl/SaProt_650M_PDB", "MIT", NULL, 652888695, 2611554780},
+    {0}};
+
 const struct bi_model_def bi_model_saprot = {
     .name = "saprot",
     .summary = "SaProt, protein language models over pairs such as Md, Ev, #p",
     .default_name = "westlake-repl/SaProt_650M_AF2",
+    .releases = releases,
     .letters = BIOINFER_LETTERS_PAIRS,
     .gpu = true,
     .recognise = saprot_recognise,

@@ -584,9 +584,14 @@ static const struct bi_affinity_def affinity = {
     .caveat = "trained on complexes of one protein, the estrogen receptor alpha: energies with "
               "others are extrapolated"};
 
+/* NGC has it, not the hub; `obtained` below says so where it is missing. */
+static const struct bi_release releases[] = {
+    {"nvidia/clara/dualbind_v1_toxbench", "NVIDIA NSCLv1 (non-commercial)", NULL, 1019136, 0}, {0}};
+
 const struct bi_model_def bi_model_dualbind = {
     .name = "dualbind",
     .summary = "DualBind: binding energies of small molecules in their poses",
+    .releases = releases,
     .obtained = "the published checkpoint is the resource nvidia/clara/dualbind_v1_toxbench of "
                 "NVIDIA's NGC catalog, under a licence for non-commercial use",
     .gpu = true,
