@@ -6,11 +6,11 @@
  *   ...ForTokenClassification         each residue:    logits = x Wc + bc
  *   BertForSequenceClassification     the first token: logits = tanh(x Wp + bp) Wc + bc (pooler)
  *   ...ForSequenceClassification      the first token: logits = tanh(x Wd + bd) Wo + bo
+ *   T5ForSequenceClassification       the same of the decoder's last token (t5_decoder.c)
  *
  * Names of classes are those of "id2label", LABEL_0 ... without it; white space becomes '_'.
  * "problem_type" says what the numbers mean; without it one number is a regression and several are
- * classes that exclude each other. T5ForSequenceClassification reads the decoder, which is not
- * computed. Sources: huggingface/transformers modeling_esm.py, modeling_bert.py, modeling_t5.py. */
+ * classes that exclude each other. Sources: huggingface/transformers modeling_esm.py, modeling_bert.py, modeling_t5.py. */
 #include "head.h"
 
 #include <ctype.h>
@@ -21,13 +21,15 @@
 struct kind {
     enum bi_head_input input;
     const char *dense, *out; /* dense: NULL = one layer */
+    bool of_decoder;         /* its row is the decoder's last one */
 };
 
 static const struct kind kinds[] = {
-    {BI_HEAD_FIRST, "classifier.dense", "classifier.out_proj"}, /* ESM-2, ESM C */
-    {BI_HEAD_FIRST, "bert.pooler.dense", "classifier"},         /* BERT */
-    {BI_HEAD_RESIDUES, NULL, "classifier"},
-    {BI_HEAD_RESIDUES, NULL, "score"}, /* ESM C */
+    {BI_HEAD_FIRST, "classifier.dense", "classifier.out_proj", false}, /* ESM-2, ESM C */
+    {BI_HEAD_FIRST, "bert.pooler.dense", "classifier", false},         /* BERT */
+    {BI_HEAD_FIRST, "classification_head.dense", "classification_head.out_proj", true}, /* T5 */
+    {BI_HEAD_RESIDUES, NULL, "classifier", false},
+    {BI_HEAD_RESIDUES, NULL, "score", false}, /* ESM C */
 };
 
 static const struct bi_tensor *find(const struct bi_model *model, const char *stem,
@@ -43,19 +45,17 @@ static const struct kind *kind_of(const struct bi_model *model)
 {
     const struct bi_json *list = bi_json_get(model->cp->config, "architectures");
     const char *class = list && list->type == BI_JSON_ARRAY ? bi_json_string(list->first) : NULL;
-    const char *type = bi_json_string(bi_json_get(model->cp->config, "model_type"));
     const char *task = model->adapter ? bi_adapter_task(model->adapter) : NULL;
     const bool residues = task ? !strcmp(task, "TOKEN_CLS")
                                : bi_ends_with(class, "ForTokenClassification");
     const bool sequences = task ? !strcmp(task, "SEQ_CLS")
                                 : bi_ends_with(class, "ForSequenceClassification");
-    if (sequences && type && !strcmp(type, "t5"))
-        return NULL; /* it reads the decoder's last token */
     for (size_t i = 0; i < BI_COUNT(kinds); i++) {
         const struct kind *k = &kinds[i];
         if (k->input == BI_HEAD_FIRST ? residues : sequences)
             continue;
-        if ((!k->dense || find(model, k->dense, "weight")) && find(model, k->out, "weight"))
+        if ((!k->dense || find(model, k->dense, "weight")) && find(model, k->out, "weight") &&
+            (!k->of_decoder || model->has_decoder))
             return k;
     }
     return NULL;

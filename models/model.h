@@ -36,6 +36,11 @@ extern const struct bi_kind {
     const char *name;
 } bi_kinds[BI_N_KINDS];
 
+/* Names of inputs of sequences that a graph may have beside ids and starts: the id in front of each
+ * token, before_id at the first, and the row of each sequence's last token ([n_seqs + 1], as starts
+ * are; the last entry says nothing). */
+#define BI_INPUT_BEFORE "before"
+#define BI_INPUT_LAST "last"
 /* Name of the input with a factor for each token (bi_model_def.token_scale). */
 #define BI_INPUT_SCALE "scale"
 
@@ -172,6 +177,8 @@ struct bi_model {
     int n_layers, width, n_heads, head_dim, vocab_size;
     int n_prefix, n_suffix; /* special tokens around the residues */
     int mask_id;            /* -1 = the family has no mask token */
+    bool has_decoder;       /* the weights classify by a decoder that reads the sequence, too */
+    int32_t before_id;      /* stands in front of it there */
     int64_t max_tokens;     /* that a table of positions allows one sequence; 0 = any number */
     int64_t n_parameters;
     /* The caller's choices, for families that have them: bases of a window (0 = as the weights

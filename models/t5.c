@@ -14,9 +14,10 @@
  * and belongs to all layers; a key to the right of the query has the upper half of the buckets;
  * the gelu is the one by tanh; there is no token in front, one </s> behind.
  *
- * Weight layouts: T5EncoderModel and T5ForConditionalGeneration (the decoder is not read), the
- * embedding as shared or as encoder.embed_tokens. The vocabulary comes from spiece.model, with
- * what added_tokens.json or tokenizer_config.json put behind it, or from tokenizer.json.
+ * Weight layouts: T5EncoderModel, T5ForConditionalGeneration (the decoder is not read) and
+ * T5ForSequenceClassification (it is, t5_decoder.c), the embedding as shared or as
+ * encoder.embed_tokens. The vocabulary comes from spiece.model, with what added_tokens.json or
+ * tokenizer_config.json put behind it, or from tokenizer.json.
  * Source: huggingface/transformers models/t5.
  *
  * Half precision: the operand behind the first feed-forward matrix may leave the range of
@@ -228,19 +229,24 @@ static int read_config(struct bi_model *model, struct bi_t5 *e, struct bioinfer_
     return read_activation(model, e, err);
 }
 
+int64_t bi_t5_bucket(int64_t n, int64_t buckets, int64_t max_distance)
+{
+    const int64_t exact = buckets / 2;
+    float far;
+    if (n < exact)
+        return n;
+    /* in float32, as the reference; no distance of the usual tables falls between */
+    far = logf((float)n / (float)exact) / (float)log((double)max_distance / (double)exact) *
+          (float)(buckets - exact);
+    return exact + (int64_t)far < buckets - 1 ? exact + (int64_t)far : buckets - 1;
+}
+
 /* Bucket of key place less query place, of `buckets` for both directions: each distance below a
  * quarter of them has its own, further ones share by the logarithm up to max_distance. */
 static int64_t bucket_of(int64_t gap, int64_t buckets, int64_t max_distance)
 {
-    const int64_t half = buckets / 2, exact = half / 2, n = gap < 0 ? -gap : gap;
-    const int64_t upper = gap > 0 ? half : 0;
-    float far;
-    if (n < exact)
-        return upper + n;
-    /* in float32, as the reference; no distance of the usual tables falls between */
-    far = logf((float)n / (float)exact) / (float)log((double)max_distance / (double)exact) *
-          (float)(half - exact);
-    return upper + (exact + (int64_t)far < half - 1 ? exact + (int64_t)far : half - 1);
+    return (gap > 0 ? buckets / 2 : 0) +
+           bi_t5_bucket(gap < 0 ? -gap : gap, buckets / 2, max_distance);
 }
 
 /* [heads, 2 reach + 1], reach: where both directions have come to their last bucket. */
@@ -348,7 +354,7 @@ int bi_t5_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *e
         return st;
     if (!(e->layers = bi_arena_calloc(&model->arena, (size_t)e->n_layers, sizeof *e->layers)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: layers", model->cp->path);
-    if ((st = bind_weights(model, e, err)))
+    if ((st = bind_weights(model, e, err)) || (st = bi_t5_decoder_open(model, e, err)))
         return st;
     model->config = e;
     model->n_layers = (int)e->n_layers;
@@ -371,26 +377,23 @@ int bi_t5_residue_token(const struct bi_model *model, char residue)
 
 /* ---- graph ---- */
 
-static bi_value_id attend(const struct bi_model *model, struct bi_graph *g,
-                          const struct bi_wants *wants, const struct bi_t5_layer *l, bi_value_id h,
-                          bi_value_id start, int layer)
+bi_value_id bi_t5_attend(const struct bi_model *model, struct bi_graph *g,
+                         const struct bi_t5_layer *l, bi_value_id x, bi_value_id to, int bias,
+                         bi_value_id start, bi_value_id *maps)
 {
     const struct bi_t5 *e = model->config;
-    bi_value_id q = bi_matmul(g, h, bi_model_value(model, g, l->q_w));
-    bi_value_id k = bi_matmul(g, h, bi_model_value(model, g, l->k_w));
-    bi_value_id v = bi_matmul(g, h, bi_model_value(model, g, l->v_w));
-    bi_value_id maps = bi_softmax(g,
-                                  bi_relative_bias(g,
-                                                   bi_scores(g, q, k, start, (int32_t)e->n_heads),
-                                                   bi_model_value(model, g, e->bias), start),
-                                  start);
-    if (wants->include & BIOINFER_ATTENTIONS)
-        bi_output(g, maps, BIOINFER_ATTENTIONS, layer, "attentions");
-    return bi_matmul(g, bi_mix(g, maps, v, start), bi_model_value(model, g, l->out_w));
+    bi_value_id q = bi_matmul(g, x, bi_model_value(model, g, l->q_w));
+    bi_value_id k = bi_matmul(g, to, bi_model_value(model, g, l->k_w));
+    bi_value_id v = bi_matmul(g, to, bi_model_value(model, g, l->v_w));
+    bi_value_id scores = bi_scores(g, q, k, start, (int32_t)e->n_heads);
+    if (bias >= 0)
+        scores = bi_relative_bias(g, scores, bi_model_value(model, g, bias), start);
+    *maps = bi_softmax(g, scores, start);
+    return bi_matmul(g, bi_mix(g, *maps, v, start), bi_model_value(model, g, l->out_w));
 }
 
-static bi_value_id feed_forward(const struct bi_model *model, struct bi_graph *g,
-                                const struct bi_t5_layer *l, bi_value_id h)
+bi_value_id bi_t5_feed_forward(const struct bi_model *model, struct bi_graph *g,
+                               const struct bi_t5_layer *l, bi_value_id h)
 {
     const struct bi_t5 *e = model->config;
     bi_value_id z = bi_norm_act(g, bi_matmul(g, h, bi_model_value(model, g, l->wi)), BI_NONE,
@@ -407,15 +410,23 @@ void bi_t5_build(const struct bi_model *model, struct bi_graph *g, const struct 
     const struct bi_t5 *e = model->config;
     bi_value_id ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
     bi_value_id x = bi_embedding(g, bi_model_value(model, g, e->embed), ids);
-    bi_value_id start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1), h;
+    bi_value_id start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1), h, maps, y;
+    struct bi_wants encoder = *wants;
+    if (e->decoder)
+        encoder.include &= ~(unsigned)BIOINFER_CLASS_LOGITS;
     for (int i = 0; i < e->n_layers; i++) {
         const struct bi_t5_layer *l = &e->layers[i];
-        bi_model_represent(model, g, wants, x, start, i);
+        bi_model_represent(model, g, &encoder, x, start, i);
         h = bi_rmsnorm(g, x, bi_model_value(model, g, l->norm1), e->eps);
-        x = bi_add(g, attend(model, g, wants, l, h, start, i), x);
+        y = bi_t5_attend(model, g, l, h, h, e->bias, start, &maps);
+        if (wants->include & BIOINFER_ATTENTIONS)
+            bi_output(g, maps, BIOINFER_ATTENTIONS, i, "attentions");
+        x = bi_add(g, y, x);
         h = bi_rmsnorm(g, x, bi_model_value(model, g, l->norm2), e->eps);
-        x = bi_add(g, feed_forward(model, g, l, h), x);
+        x = bi_add(g, bi_t5_feed_forward(model, g, l, h), x);
     }
     x = bi_rmsnorm(g, x, bi_model_value(model, g, e->norm), e->eps);
-    bi_model_represent(model, g, wants, x, start, (int)e->n_layers);
+    bi_model_represent(model, g, &encoder, x, start, (int)e->n_layers);
+    if (e->decoder && wants->include & BIOINFER_CLASS_LOGITS)
+        bi_t5_decoder_build(model, g, shape, x, start);
 }

@@ -1,4 +1,5 @@
-/* t5.h - the encoder of T5 that several families share, each with a vocabulary of its own. */
+/* t5.h - T5 as several families share it, each with a vocabulary of its own: the encoder, and the
+ * decoder of weights that classify sequences. */
 #ifndef BI_T5_H
 #define BI_T5_H
 
@@ -7,6 +8,19 @@
 /* Indices of weights in the model's table. */
 struct bi_t5_layer {
     int norm1, q_w, k_w, v_w, out_w, norm2, wi, wi2, wo; /* wi2 -1: not gated */
+};
+
+/* A layer of the decoder: `self` has its attention to tokens in front, and its feed-forward; the
+ * others attend to the encoder. */
+struct bi_t5_decoder_layer {
+    struct bi_t5_layer self;
+    int norm, q_w, k_w, v_w, out_w;
+};
+
+struct bi_t5_decoder {
+    int64_t n_layers;
+    int bias, norm;
+    struct bi_t5_decoder_layer *layers;
 };
 
 /* The first member of a family's configuration. */
@@ -18,7 +32,8 @@ struct bi_t5 {
     float eps;
     int embed, norm, bias;
     struct bi_t5_layer *layers;
-    int32_t letters[256]; /* token by character, -1 = none; set by the family */
+    struct bi_t5_decoder *decoder; /* NULL: the weights do not classify sequences by one */
+    int32_t letters[256];          /* token by character, -1 = none; set by the family */
     int32_t eos, unk;
 };
 
@@ -32,6 +47,24 @@ int bi_t5_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *e
 /* Writes the graph, as build() of struct bi_model_def. */
 void bi_t5_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                  const struct bi_wants *wants);
+/* Parts that encoder and decoder share: attention of rows x, after their norm, to rows `to`, without
+ * the projection behind it (bias -1 = none), and the feed-forward. *maps gets the attention. */
+bi_value_id bi_t5_attend(const struct bi_model *model, struct bi_graph *g,
+                         const struct bi_t5_layer *l, bi_value_id x, bi_value_id to, int bias,
+                         bi_value_id start, bi_value_id *maps);
+bi_value_id bi_t5_feed_forward(const struct bi_model *model, struct bi_graph *g,
+                               const struct bi_t5_layer *l, bi_value_id h);
+/* Which bucket of `buckets` a distance n >= 0 has, half of them for one distance each. */
+int64_t bi_t5_bucket(int64_t n, int64_t buckets, int64_t max_distance);
+/* ---- t5_decoder.c ---- */
+
+/* Binds the decoder where the weights are those of T5ForSequenceClassification. */
+int bi_t5_decoder_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *err);
+/* Writes the decoder, which reads the tokens again, each a place later, and the last row of the
+ * encoder x; and the classifier's logits of its row at </s>. */
+void bi_t5_decoder_build(const struct bi_model *model, struct bi_graph *g,
+                         const struct bi_shape *shape, bi_value_id x, bi_value_id start);
+
 int bi_t5_residue_token(const struct bi_model *model, char residue);
 
 /* The mark in front of a piece that begins a word. */

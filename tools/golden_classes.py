@@ -31,6 +31,26 @@ import golden as g
 import golden_plm as p
 import golden_saved as s
 
+def t5(kind, feed_forward, n_decoder):
+    """A model whose decoder is not as deep as the encoder, with few buckets, so that all are met."""
+    return getattr(transformers, kind)(
+        transformers.T5Config(
+            vocab_size=len(p.T5_VOCAB),
+            d_model=s.WIDTH,
+            d_kv=12,
+            d_ff=s.FFN,
+            num_layers=s.LAYERS,
+            num_decoder_layers=n_decoder,
+            num_heads=s.HEADS,
+            relative_attention_num_buckets=8,
+            relative_attention_max_distance=20,
+            feed_forward_proj=feed_forward,
+            dropout_rate=0.0,
+            decoder_start_token_id=0,
+        )
+    )
+
+
 # a model of SAVED/v5: class, encoding, tokens in front of the residues
 SAVED = {
     "esm2-tokens": ("EsmForTokenClassification", g.encode, 1),
@@ -57,6 +77,20 @@ MADE = {
         "EsmcForSequenceClassification",
         p.esmc_encode,
         1,
+        {"num_labels": 4},
+    ),
+    "t5-sequences": (
+        lambda kind: t5(kind, "gated-gelu", 3),
+        "T5ForSequenceClassification",
+        p.t5_encode,
+        0,
+        {"num_labels": 3, "id2label": {0: "soluble", 1: "membrane bound", 2: "other"}},
+    ),
+    "t5-plain": (
+        lambda kind: t5(kind, "relu", 2),
+        "T5ForSequenceClassification",
+        p.t5_encode,
+        0,
         {"num_labels": 4},
     ),
 }
@@ -124,6 +158,8 @@ def outputs_of(model, ids, prefix):
             input_ids=tokens, attention_mask=torch.ones_like(tokens), output_hidden_states=True
         )
     last = getattr(r, "last_hidden_state", None)
+    if last is None:
+        last = getattr(r, "encoder_last_hidden_state", None)
     out = {
         "input_ids": ids,
         "last_hidden_state": (r.hidden_states[-1] if last is None else last)[0].numpy(),
@@ -171,7 +207,7 @@ def main():
         model = make(kind)
         whole = type(model.config).from_dict({**model.config.to_dict(), **config})
         s.fill(type(model)(whole), seed).save_pretrained(folder)
-        s.write_vocabulary(folder, make)
+        s.write_vocabulary(folder, s.t5 if kind.startswith("T5") else make)
         shrink(folder)
         model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32)
         write(folder / "golden.safetensors", model, encode, prefix)

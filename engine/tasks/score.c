@@ -149,7 +149,7 @@ static void score_fill(const struct bioinfer_task *t, const struct bi_item *item
     int32_t *ids = bi_batch_input(place, "ids");
     if (((const struct score *)t)->masked)
         ids[place->at.n_tokens + e->rows[item->number]] = t->model->base.mask_id;
-    bi_sequences_scale(t, item, place);
+    bi_sequences_fill(t, item, place);
 }
 
 /* Writes one row of log p for each row of the item. */

@@ -160,15 +160,21 @@ void bi_sequences_end(struct bi_sequences *s)
 
 /* ---- inputs ---- */
 
-const char *const bi_sequences_made[1] = {BI_INPUT_SCALE};
+const char *const bi_sequences_made[3] = {BI_INPUT_SCALE, BI_INPUT_BEFORE, BI_INPUT_LAST};
 
-void bi_sequences_scale(const struct bioinfer_task *t, const struct bi_item *item,
-                        const struct bi_batch_place *place)
+void bi_sequences_fill(const struct bioinfer_task *t, const struct bi_item *item,
+                       const struct bi_batch_place *place)
 {
     const struct bi_model *m = &t->model->base;
+    const size_t first = (size_t)place->at.n_tokens, n = (size_t)item->size.n_tokens;
     const int32_t *ids = bi_batch_input(place, "ids");
-    float *scale = bi_batch_input(place, bi_sequences_made[0]);
+    float *scale = bi_batch_input(place, BI_INPUT_SCALE);
+    int32_t *before = bi_batch_input(place, BI_INPUT_BEFORE);
+    int32_t *last = bi_batch_input(place, BI_INPUT_LAST);
     if (scale)
-        m->def->token_scale(m, ids + place->at.n_tokens, (size_t)item->size.n_tokens,
-                            scale + place->at.n_tokens);
+        m->def->token_scale(m, ids + first, n, scale + first);
+    for (size_t i = 0; before && i < n; i++)
+        before[first + i] = i ? ids[first + i - 1] : m->before_id;
+    if (last)
+        last[place->index] = (int32_t)(first + n - 1);
 }

@@ -58,10 +58,10 @@ int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct
                         struct bi_recipe *recipe);
 /* The counts of one sequence of so many residues. */
 struct bi_counts bi_sequences_one(const struct bioinfer_task *t, int64_t n_residues);
-/* The input that bi_sequences_scale() fills. */
-extern const char *const bi_sequences_made[1];
+/* The inputs that bi_sequences_fill() fills, where a graph has them. */
+extern const char *const bi_sequences_made[3];
 /* Fills it for the tokens of an item, where the graph has it. */
-void bi_sequences_scale(const struct bioinfer_task *t, const struct bi_item *item,
-                        const struct bi_batch_place *place);
+void bi_sequences_fill(const struct bioinfer_task *t, const struct bi_item *item,
+                       const struct bi_batch_place *place);
 
 #endif

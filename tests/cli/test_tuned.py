@@ -136,6 +136,24 @@ class Tuned(unittest.TestCase):
         )
         self.assertIn("no head for class-logits", self.embed(model, code=64)[1])
 
+    def test_a_decoder_reads_each_sequence_alone(self):
+        """T5ForSequenceClassification: the same bytes in company, and in batches of other sizes."""
+        model = self.copy("classes/t5-sequences")
+        self.assertIn(
+            "one class of 3: soluble membrane_bound other", self.run_command("info", model)[0]
+        )
+        whole = self.embed(model, form="jsonl")[0]
+        self.assertEqual(self.embed(model, "--batch-tokens", "1", form="jsonl")[0], whole)
+        whole = [json.loads(line) for line in whole.splitlines()]
+        self.assertEqual([r["labels"] for r in whole], ["soluble", "other"])
+        with open(self.fasta) as file:
+            second = ">" + file.read().split(">")[2]
+        self.fasta = os.path.join(self.dir, "second.fasta")
+        with open(self.fasta, "w") as file:
+            file.write(second)
+        alone = json.loads(self.embed(model, form="jsonl")[0])
+        self.assertEqual(alone["arrays"], whole[1]["arrays"])
+
     def test_adapter_by_its_folder(self):
         """--weights ADAPTER is --weights BASE --adapter ADAPTER, and resumes as a model apart."""
         base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-sequences")
