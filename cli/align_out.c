@@ -499,7 +499,8 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
     put_text(w, ",\"target_end\":");
     put_number(w, a->target_end);
     put_text(w, ",\"identity\":");
-    put_fraction(w, a->identities, a->columns + left_out(w, query, target, a));
+    const int64_t columns = a->columns + left_out(w, query, target, a);
+    put_fraction(w, a->identities, columns ? columns : 1);
     put_text(w, ",\"cigar\":\"");
     put_cigar(w, query, target, a, "");
     put_text(w, "\"");
