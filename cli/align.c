@@ -145,19 +145,24 @@ static void describe_options(const struct run *run, char *text, size_t size)
     const struct cli_align_out *w = &run->task->writer;
     const bool gpu = o->device && strcmp(o->device, "auto") && strcmp(o->device, "cpu");
 
-    snprintf(text, size,
-             "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
-             "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
-             "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s",
-             run->format, o->score_only, w->plain ? "plain" : "extended",
-             pairings[run->pairs.pairing], (unsigned long long)run->job.most_pairs,
-             p->local       ? "local"
-             : p->free_ends ? "ends-free"
-                            : "global",
-             ties[p->ties], w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open,
-             w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
-             gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends,
-             o->min_score ? o->min_score : "", o->min_identity ? o->min_identity : "");
+    int n = snprintf(
+        text, size,
+        "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
+        "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
+        "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s",
+        run->format, o->score_only, w->plain ? "plain" : "extended", pairings[run->pairs.pairing],
+        (unsigned long long)run->job.most_pairs,
+        p->local       ? "local"
+        : p->free_ends ? "ends-free"
+                       : "global",
+        ties[p->ties], w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open,
+        w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
+        gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
+        o->min_identity ? o->min_identity : "");
+    if (w->stats.lambda > 0 && n >= 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n,
+                 " lambda=%.10g karlin-k=%.10g db-size=%.0f max-evalue=%.10g", w->stats.lambda,
+                 w->stats.k, w->stats.residues, w->stats.most);
 }
 
 static int open_job(struct run *run)

@@ -8,6 +8,7 @@
  *   align_block.c  blocks of pairs: what they give, and as bytes for a worker
  *   align_job.c    blocks of the input, which a journal keeps
  *   align_out.c    alignments as text
+ *   align_stats.c  bit scores and E-values
  *
  * One process aligns pairs where they were read. With workers the command reads blocks and sends
  * their records, and a worker gives their text. */
@@ -99,10 +100,18 @@ void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one */
 
 /* ---- align_out.c: alignments as tsv, paf, sam, fasta or like EMBOSS needle ---- */
 
+/* Statistics of local scores, where the format has them. */
+struct cli_align_stats {
+    double lambda, k;
+    bool even;       /* scores are rounded down to even ones */
+    double residues; /* to be searched; 0 = those of the target */
+    double most;     /* E-value of a pair that is written */
+};
+
 struct cli_align_out {
     struct cli_output *out;
     const bioinfer_task *align;
-    const char *format;         /* "tsv", "paf", "sam", "needle", "fasta" */
+    const char *format;         /* "tsv", "paf", "sam", "needle", "blast", "fasta" */
     const char *path;           /* the file that needle names in its header; NULL = none */
     const char *matrix;         /* for the header of needle */
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
@@ -112,6 +121,7 @@ struct cli_align_out {
     bool has_least;        /* pairs that score less are not written, */
     double least;          /* in points, */
     double least_identity; /* nor those with a smaller share of equal columns */
+    struct cli_align_stats stats;
 };
 
 /* Whether SAM can hold these names, each target's once: an exit code, said in words. */
@@ -135,6 +145,15 @@ void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *
 /* Adds the members of an object of JSON: score, ranges without free ends, identity, CIGAR. */
 void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_record *query,
                         const struct bioinfer_record *target, const struct bioinfer_alignment *a);
+
+/* ---- align_stats.c: bit scores and E-values ---- */
+
+/* Finds what statistics need; match, mismatch: in points, without a matrix. An exit code. */
+int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
+                         const struct cli_align_out *w, double match, double mismatch);
+/* Score in points; lengths in residues. */
+double cli_align_bits(const struct cli_align_stats *s, double score);
+double cli_align_evalue(const struct cli_align_stats *s, double score, size_t query, size_t target);
 
 /* ---- align_block.c: blocks of pairs ---- */
 

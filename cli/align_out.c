@@ -308,6 +308,42 @@ static void put_sam(const struct cli_align_out *w, const struct bioinfer_record 
     put_text(w, "\n");
 }
 
+/* The columns of BLAST's -outfmt 6, of numbers as it writes them. */
+static void put_blast(const struct cli_align_out *w, const struct bioinfer_record *q,
+                      const struct bioinfer_record *t, const struct bioinfer_alignment *a)
+{
+    const double points = (double)a->score / w->scale, bits = cli_align_bits(&w->stats, points);
+    const double e = cli_align_evalue(&w->stats, points, q->length, t->length);
+    int64_t openings = 0;
+
+    for (size_t k = 0; k < a->n_cigar; k++)
+        openings += (a->cigar[k] & 15) < EQUAL;
+    put_id(w->out, q->id);
+    put_text(w, "\t");
+    put_id(w->out, t->id);
+    cli_output_printf(w->out, "\t%.3f", 100.0 * (double)a->identities / (double)a->columns);
+    put_tab_number(w, a->columns);
+    put_tab_number(w, a->columns - a->identities - a->gaps);
+    put_tab_number(w, openings);
+    put_tab_number(w, a->query_begin + 1);
+    put_tab_number(w, a->query_end);
+    put_tab_number(w, a->target_begin + 1);
+    put_tab_number(w, a->target_end);
+    cli_output_printf(w->out,
+                      e < 1e-180  ? "\t0.0"
+                      : e < 0.001 ? "\t%.2e"
+                      : e < 0.1   ? "\t%.3f"
+                      : e < 1     ? "\t%.2f"
+                      : e < 10    ? "\t%.1f"
+                                  : "\t%.0f",
+                      e);
+    cli_output_printf(w->out,
+                      bits > 9999   ? "\t%.3e\n"
+                      : bits > 99.9 ? "\t%.0f\n"
+                                    : "\t%.1f\n",
+                      bits);
+}
+
 /* ---- needle ---- */
 
 enum { LINE = 50 };
@@ -557,6 +593,10 @@ const char *cli_align_tail(const struct cli_align_out *w)
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a)
 {
+    if (w->format[0] == 'b' &&
+        (!a->n_cigar || cli_align_evalue(&w->stats, (double)a->score / w->scale, query->length,
+                                         target->length) > w->stats.most))
+        return false;
     if (w->has_least && (double)a->score < w->least * w->scale)
         return false;
     return w->least_identity <= 0 ||
@@ -576,6 +616,9 @@ void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *
         break;
     case 'n':
         put_needle(w, query, target, a);
+        break;
+    case 'b':
+        put_blast(w, query, target, a);
         break;
     case 'f':
         (w->local ? put_pieces : put_fasta)(w, query, target, a);

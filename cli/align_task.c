@@ -216,7 +216,10 @@ int cli_align_settle(struct cli_aligning *t)
         .extend = (double)c.extend / 1000,
         .score_only = o->score_only,
         .plain = o->cigar && !strcmp(o->cigar, "plain")};
-    return settle_ends(t);
+    t->writer.local = o->local;
+    const int code = cli_align_stats_make(&t->writer.stats, o, &t->writer, (double)c.match / 1000,
+                                          (double)c.mismatch / 1000);
+    return code ? code : settle_ends(t);
 }
 
 /* ---- the task ---- */

@@ -26,6 +26,7 @@ static const struct format {
     {"paf", NULL, {".paf"}, CLI_ALIGN, false, false},
     {"sam", NULL, {".sam"}, CLI_ALIGN, false, false},
     {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false, false},
+    {"blast", "m8", {".blast", ".m8"}, CLI_ALIGN, false, false},
 };
 
 /* "h5" is a format of builds with HDF5 only. */

@@ -217,6 +217,14 @@ static const struct cli_option table[] = {
      "write no pair with a lower score"},
     {"min-identity", 0, TEXT, "SHARE", FIELD(min_identity), CLI_ALIGN, NULL,
      "write no pair with a smaller share of equal columns, 0 to 1"},
+    {"db-size", 0, COUNT, "N", FIELD(db_size), CLI_ALIGN, NULL,
+     "residues to be searched, for E-values (default: the target's)"},
+    {"max-evalue", 0, TEXT, "X", FIELD(max_evalue), CLI_ALIGN, NULL,
+     "write no pair with a larger E-value; with --format blast"},
+    {"lambda", 0, TEXT, "X", FIELD(lambda), CLI_ALIGN, NULL,
+     "lambda of the costs for E-values, in a point; with --karlin-k"},
+    {"karlin-k", 0, TEXT, "X", FIELD(karlin_k), CLI_ALIGN, NULL,
+     "K of the costs for E-values; default: known for BLOSUM62 and some of nucleotides"},
     {"all-vs-all", 0, FLAG, NULL, FIELD(all_vs_all), CLI_ALIGN, NULL,
      "every record of A with every one of B; without B, each pair in A once"},
     {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
@@ -276,8 +284,8 @@ static const struct {
      "fasta (default), tsv, npz, npy, safetensors, h5 (hdf5) or jsonl; default: by the\n"
      "suffix of FILE"},
     {"format", CLI_ALIGN,
-     "tsv, paf, sam, needle, or fasta: both records with their gaps; default: by the suffix\n"
-     "of FILE, else tsv"},
+     "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
+     "records with their gaps; default: by the suffix of FILE, else tsv"},
     {"include", CLI_EMBED,
      "what to compute, with commas: mean, per-residue, bos, logits, contacts, attentions,\n"
      "head, class-logits (of a fine-tuned classifier)"},

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""test_modes.py BIOINFER - local alignments and their formats, columns of BLAST and statistics.
+
+A plain Smith-Waterman here gives the scores."""
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXE = None
+ACIDS = "ARNDCQEGHILKMFPSTWYV"
+
+
+def best_local(q, t, match, mismatch, opening, extend):
+    """The largest score of Smith-Waterman; a gap of k costs opening + (k - 1) extend."""
+    h, f, best = [0] * (len(t) + 1), [-10 ** 9] * (len(t) + 1), 0
+    for a in q:
+        corner, e = 0, -10 ** 9
+        for j, b in enumerate(t, 1):
+            e = max(h[j - 1] - opening, e - extend)
+            f[j] = max(h[j] - opening, f[j] - extend)
+            corner, h[j] = h[j], max(0, corner + (match if a == b else mismatch), e, f[j])
+            best = max(best, h[j])
+    return best
+
+
+def rescore(q, t, row, costs):
+    """Scores the CIGAR of a row of tsv once more, from where the row says that it begins."""
+    match, mismatch, opening, extend = costs
+    i, j, score = int(row[4]) - 1, int(row[6]) - 1, 0
+    for n, op in re.findall(r"(\d+)([=XID])", row[8]):
+        n = int(n)
+        if op in "ID":
+            score -= opening + (n - 1) * extend
+            i, j = i + n * (op == "I"), j + n * (op == "D")
+            continue
+        for _ in range(n):
+            assert (q[i] == t[j]) == (op == "="), (row, i, j)
+            score += match if op == "=" else mismatch
+            i, j = i + 1, j + 1
+    assert (i, j) == (int(row[5]), int(row[7])), row
+    return score
+
+
+class Modes(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def fasta(self, name, records):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines(f">{i}\n{s}\n" for i, s in records)
+        return path
+
+    def run_it(self, *args, code=0):
+        done = subprocess.run([EXE, "align", *args], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def pairs(self, letters, n):
+        rng = random.Random(9)
+        queries, targets = [], []
+        for i in range(n):
+            core = "".join(rng.choices(letters, k=rng.randint(1, 60)))
+            q, t = ("".join(rng.choices(letters, k=rng.randint(0, 30))) for _ in range(2))
+            other = "".join(c for c in core if rng.random() > 0.08)
+            queries.append((f"q{i}", q + core + t))
+            targets.append((f"t{i}", t[::-1] + other + q[::-1] or "A"))
+        return queries, targets
+
+    def test_local(self):
+        queries, targets = self.pairs("ACGT", 150)
+        a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+        costs = (2, -3, 5, 2)
+        words = ("--local", "--match", "2", "--mismatch", "-3", "--gap-open", "5", "--gap-extend",
+                 "2", "-q")
+        scores = self.run_it(a, b, *words, "--score-only").stdout.splitlines()[1:]
+        for ties in ("parasail", "emboss", "wfa"):
+            rows = [line.split("\t") for line in
+                    self.run_it(a, b, *words, "--ties", ties).stdout.splitlines()]
+            self.assertEqual(rows[0][4:8],
+                             ["query_start", "query_end", "target_start", "target_end"])
+            for (_, q), (_, t), row, line in zip(queries, targets, rows[1:], scores):
+                self.assertEqual(int(row[2]), best_local(q, t, *costs))
+                self.assertEqual(int(row[2]), rescore(q, t, row, costs))
+                self.assertEqual(line.split("\t")[2], row[2])
+        paf = self.run_it(a, b, *words, "--format", "paf").stdout.splitlines()
+        rows = self.run_it(a, b, *words).stdout.splitlines()[1:]
+        for line, row in zip(paf, rows):
+            line, row = line.split("\t"), row.split("\t")
+            self.assertEqual([line[2], line[3], line[7], line[8]],
+                             [str(int(row[4]) - 1), row[5], str(int(row[6]) - 1), row[7]])
+
+    def test_nothing(self):
+        a, b = self.fasta("a.fa", [("q", "WWW")]), self.fasta("b.fa", [("t", "AAAA")])
+        words = ("--local", "--matrix", "BLOSUM62", "-q")
+        self.assertEqual(self.run_it(a, b, *words).stdout.splitlines()[1].split("\t")[2:],
+                         ["0", "0.000000", "0", "0", "0", "0", "*"])
+        self.assertEqual(self.run_it(a, b, *words, "--format", "sam").stdout.splitlines()[-1][:10],
+                         "q\t4\t*\t0\t0\t")
+        self.assertEqual(self.run_it(a, b, *words, "--format", "blast").stdout, "")
+
+    def test_fasta(self):
+        a, b = self.fasta("a.fa", [("q", "WWACDEF")]), self.fasta("b.fa", [("t", "HHHACEFPPP")])
+        done = self.run_it(a, b, "--local", "--matrix", "BLOSUM62", "--gap-open", "2",
+                           "--gap-extend", "1", "-q", "--format", "fasta")
+        self.assertEqual(done.stdout, ">q\nACDEF\n>t\nAC-EF\n")
+
+    def test_blast(self):
+        queries, targets = self.pairs(ACIDS, 60)
+        a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+        words = ("--local", "--matrix", "BLOSUM62", "--gap-convention", "w", "--gap-open", "11",
+                 "--gap-extend", "1", "-q")
+        rows = [line.split("\t") for line in self.run_it(a, b, *words).stdout.splitlines()[1:]]
+        for size in (None, 5000000):
+            more = ("--db-size", str(size)) if size else ()
+            lines = self.run_it(a, b, *words, "--format", "blast", *more).stdout.splitlines()
+            self.assertEqual(len(lines), sum(row[8] != "*" for row in rows))
+            found = {line.split("\t")[0]: line.split("\t") for line in lines}
+            for (name, q), (_, t), row in zip(queries, targets, rows):
+                if row[8] == "*":
+                    continue
+                runs = re.findall(r"(\d+)([=XID])", row[8])
+                count = {op: sum(int(n) for n, o in runs if o == op) for op in "=XID"}
+                columns = sum(count.values())
+                e = 0.041 * len(q) * (size or len(t)) * math.exp(-0.267 * int(row[2]))
+                bits = (0.267 * int(row[2]) - math.log(0.041)) / math.log(2)
+                line = found[name]
+                self.assertEqual(line[2:10], ["%.3f" % (100 * count["="] / columns), str(columns),
+                                              str(count["X"]), str(sum(o in "ID" for _, o in runs)),
+                                              row[4], row[5], row[6], row[7]])
+                self.assertLess(abs(float(line[10]) - e), 0.07 * e + 1e-3)
+                self.assertLess(abs(float(line[11]) - bits), 0.51)
+        few = self.run_it(a, b, *words, "--format", "blast", "--max-evalue", "1e-6").stdout
+        self.assertTrue(0 < few.count("\n") < len(lines))
+        self.assertTrue(all(float(x.split("\t")[10]) <= 1e-6 for x in few.splitlines()))
+
+    def test_blast_nucleotides(self):
+        """Scores of 2 and -3 are rounded down to even ones, as NCBI BLAST does."""
+        a, b = self.fasta("a.fa", [("q", "ACGTACGT")]), self.fasta("b.fa", [("t", "ACGTCCGT")])
+        done = self.run_it(a, b, "--local", "--match", "2", "--mismatch", "-3", "--gap-convention",
+                           "w", "--gap-open", "5", "--gap-extend", "2", "-q", "--format", "blast")
+        bits = (0.625 * 10 - math.log(0.41)) / math.log(2)  # the score is 11
+        self.assertEqual(done.stdout.split("\t")[11], "%.1f\n" % bits)
+
+    def test_refusals(self):
+        a, b = self.fasta("a.fa", [("q", "MKV")]), self.fasta("b.fa", [("t", "MKV")])
+        for args, words in ((("--local", "--mode", "global"), "exclude each other"),
+                            (("--local", "--free-ends", "query-end"), "exclude each other"),
+                            (("--format", "blast"), "for the alignments of --local"),
+                            (("--local", "--format", "blast", "--gap-open", "4"), "are not known"),
+                            (("--local", "--format", "blast", "--lambda", "0.2"), "come together"),
+                            (("--local", "--format", "blast", "--lambda", "-1", "--karlin-k", "1"),
+                             "not a number above 0"),
+                            (("--local", "--max-evalue", "1"), "are for --format blast")):
+            done = self.run_it(a, b, "--matrix", "BLOSUM62", *args, code=64)
+            self.assertIn(words, done.stderr)
+        self.run_it(a, b, "--matrix", "BLOSUM62", "--local", "--format", "blast", "--gap-open", "4",
+                    "--lambda", "0.2", "--karlin-k", "0.05", "-q")
+
+    def test_job(self):
+        """Blocks of local alignments in a journal, and by workers, give the same bytes."""
+        queries, targets = self.pairs("ACGT", 30)
+        a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+        words = ("--local", "--match", "2", "--mismatch", "-3", "--gap-convention", "w",
+                 "--gap-open", "5", "--gap-extend", "2", "--format", "blast", "--block-pairs", "7",
+                 "-q")
+        out = os.path.join(self.folder, "out.blast")
+        want = self.run_it(a, b, *words).stdout
+        self.assertIn("\n", want)
+        for how in (("--resume",), ("--workers", "2"), ("--resume", "--workers", "2")):
+            self.run_it(a, b, *words, *how, "-o", out)
+            with open(out, encoding="ascii") as f:
+                self.assertEqual(f.read(), want, how)
+            for name in os.listdir(self.folder):
+                if name.startswith("out"):
+                    os.remove(os.path.join(self.folder, name))
+
+
+if __name__ == "__main__":
+    EXE = sys.argv.pop(1)
+    unittest.main()
