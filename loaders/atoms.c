@@ -115,6 +115,7 @@ int bi_frames_fill(struct bi_frames *f, size_t limit, struct bioinfer_error *err
     if (f->at) {
         memmove(f->buffer, f->buffer + f->at, f->used - f->at);
         f->used -= f->at;
+        f->passed += f->at;
         f->at = 0;
     }
     while (!st && !f->at_end && f->used < limit) {
@@ -378,7 +379,7 @@ static void close_file(struct bi_frames *f)
     f->structure = NULL;
     f->name = f->stem = NULL;
     f->at = f->used = 0;
-    f->line = f->ordinal = 0;
+    f->line = f->ordinal = f->passed = 0;
     f->open = f->at_end = f->done = f->has_cell = false;
 }
 
@@ -539,7 +540,10 @@ static void clear(struct bi_frame *frame, const struct bi_env *env)
     frame->status = 0;
     frame->message[0] = '\0';
     frame->charge = 0;
-    frame->step = 0;
+    frame->step = frame->end = 0;
+    frame->ends_line = false;
+    if (frame->run)
+        frame->run[0] = '\0';
     frame->has_charge = frame->has_momenta = frame->has_step = false;
     memset(frame->cell, 0, sizeof frame->cell);
     memset(frame->periodic, 0, sizeof frame->periodic);
@@ -580,6 +584,8 @@ static int next_of_file(struct bi_frames *f, struct bi_frame *frame, bool *none,
     else if (*none && !st)
         return 0;
     *none = false;
+    frame->end = f->passed + f->at;
+    frame->ends_line = f->at && f->buffer[f->at - 1] == '\n';
     if (st == BIOINFER_NOMEM || (!st && (st = set_name(f, frame, &own))) ||
         (st && set_name(f, frame, &own))) {
         if (err)
@@ -643,6 +649,7 @@ void bi_frame_free(struct bi_frame *frame)
     if (!frame || !frame->env)
         return;
     bi_free(frame->env, frame->name);
+    bi_free(frame->env, frame->run);
     bi_free(frame->env, frame->number);
     bi_free(frame->env, frame->position);
     bi_free(frame->env, frame->momentum);

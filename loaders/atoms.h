@@ -32,10 +32,13 @@ struct bi_frame {
     double *momentum; /* [n, 3] in dalton angstrom per unit of time (docs/forcefield.md) */
     double cell[9];   /* rows are vectors, angstrom; a row is 0 0 0 where there is none */
     bool periodic[3];
-    double charge; /* of the whole frame, in elementary charges */
-    uint64_t step; /* of the molecular dynamics that wrote the frame */
+    double charge;  /* of the whole frame, in elementary charges */
+    uint64_t step;  /* of the molecular dynamics that wrote the frame ... */
+    char *run;      /* ... and the word run="..." that says how; "" = none, NULL before the first */
+    uint64_t end;   /* bytes of the text up to the frame's end; of an XYZ file alone */
+    bool ends_line; /* the byte before it ends a line: nothing of the frame is missing */
     bool has_charge, has_momenta, has_step;
-    size_t cap_number, cap_position, cap_momentum, cap_name;
+    size_t cap_number, cap_position, cap_momentum, cap_name, cap_run;
 };
 
 void bi_frame_free(struct bi_frame *frame); /* NULL-safe */

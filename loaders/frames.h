@@ -14,6 +14,7 @@ struct bi_frames {
     char *stem;   /* for the names of frames */
     char *buffer; /* bytes [at, used) are not yet read */
     size_t at, used, cap;
+    uint64_t passed;  /* bytes that were in the buffer before */
     uint64_t line;    /* number of the line read last */
     uint64_t ordinal; /* of the frame read last */
     bool at_end;      /* of the input */

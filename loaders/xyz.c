@@ -20,7 +20,7 @@ struct columns {
 };
 
 struct comment {
-    bool extended, has_lattice, has_pbc, has_charge, has_properties, has_step;
+    bool extended, has_lattice, has_pbc, has_properties, has_step, has_run;
     struct columns columns;
 };
 
@@ -198,42 +198,58 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
     return 0;
 }
 
+static int read_run(struct bi_frames *f, struct bi_frame *frame, const char *text, size_t n,
+                    struct bioinfer_error *err)
+{
+    if (!bi_grow(f->env, &frame->run, &frame->cap_run, n + 1, 1))
+        return bi_frames_fail(f, err, BIOINFER_NOMEM, "run");
+    memcpy(frame->run, text, n);
+    frame->run[n] = '\0';
+    return 0;
+}
+
+/* charge and total_charge; both may be there. */
+static int read_charge(struct bi_frames *f, struct bi_frame *frame, const char *key, size_t key_n,
+                       const char *text, size_t n, struct bioinfer_error *err)
+{
+    double charge;
+    if (!bi_frames_number(text, n, BI_FRAME_MAX_CHARGE, &charge))
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s '%s': expected a charge",
+                              bi_quote(key, key_n).text, bi_quote(text, n).text);
+    if (frame->has_charge && charge != frame->charge)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "charge and total_charge differ: %g and %g",
+                              frame->charge, charge);
+    frame->charge = charge;
+    frame->has_charge = true;
+    return 0;
+}
+
 /* What one key=value of an extended comment, or the charge of any, means. */
 static int take_value(struct bi_frames *f, struct bi_frame *frame, struct comment *c,
                       const char *key, size_t key_n, const char *value, size_t n,
                       struct bioinfer_error *err)
 {
-    bool *seen = same(key, key_n, "lattice")      ? &c->has_lattice
-                 : same(key, key_n, "pbc")        ? &c->has_pbc
-                 : same(key, key_n, "properties") ? &c->has_properties
-                 : same(key, key_n, "charge") || same(key, key_n, "total_charge") ? &c->has_charge
-                 : same(key, key_n, "step")                                       ? &c->has_step
-                                                                                  : NULL;
-    double charge;
-    if (!seen || (!c->extended && seen != &c->has_charge))
+    bool *const seen[] = {&c->has_lattice, &c->has_pbc, &c->has_properties, &c->has_step,
+                          &c->has_run};
+    static const char *const words[] = {"lattice", "pbc", "properties", "step", "run"};
+    size_t k = 0;
+    if (same(key, key_n, "charge") || same(key, key_n, "total_charge"))
+        return read_charge(f, frame, key, key_n, value, n, err);
+    while (k < BI_COUNT(words) && !same(key, key_n, words[k]))
+        k++;
+    if (k == BI_COUNT(words) || !c->extended)
         return 0;
-    if (*seen && seen != &c->has_charge)
+    if (*seen[k])
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s is there a second time",
                               bi_quote(key, key_n).text);
-    if (seen == &c->has_lattice || seen == &c->has_pbc || seen == &c->has_properties) {
-        *seen = true;
-        return seen == &c->has_lattice ? read_lattice(f, frame, value, n, err)
-               : seen == &c->has_pbc   ? read_pbc(f, frame, value, n, err)
-                                       : read_properties(f, &c->columns, value, n, err);
-    }
-    if (seen == &c->has_step) {
-        frame->has_step = *seen = bi_frames_count(value, n, UINT64_MAX / 20, &frame->step);
-        return 0;
-    }
-    if (!bi_frames_number(value, n, BI_FRAME_MAX_CHARGE, &charge))
-        return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s '%s': expected a charge",
-                              bi_quote(key, key_n).text, bi_quote(value, n).text);
-    if (*seen && charge != frame->charge)
-        return bi_frames_fail(f, err, BIOINFER_FORMAT, "charge and total_charge differ: %g and %g",
-                              frame->charge, charge);
-    frame->charge = charge;
-    *seen = frame->has_charge = true;
-    return 0;
+    *seen[k] = true;
+    if (k == 3)
+        frame->has_step = bi_frames_count(value, n, UINT64_MAX / 20, &frame->step);
+    return k == 0   ? read_lattice(f, frame, value, n, err)
+           : k == 1 ? read_pbc(f, frame, value, n, err)
+           : k == 2 ? read_properties(f, &c->columns, value, n, err)
+           : k == 4 ? read_run(f, frame, value, n, err)
+                    : 0;
 }
 
 /* Where a key of the comment ends, `n` where it has no key=value at *at. */

@@ -7,6 +7,7 @@
 #define BI_MOTION_H
 
 #include "../../base/buf.h"
+#include "../../base/file.h"
 #include "../../base/random.h"
 #include "../../loaders/atoms.h"
 
@@ -61,6 +62,36 @@ void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m);
  * NONFINITE: the atoms fly apart, said with the step; statuses of the forces. */
 int bi_dynamics_step(const struct bi_dynamics *d, struct bi_motion *m, uint64_t step,
                      const struct bi_forces *forces, struct bioinfer_error *err);
+
+/* ---- trajectory.c ---- */
+
+/* A file of frames that grows at its end, and is all that a run needs to go on. */
+struct bi_trajectory {
+    struct bi_append file;
+    struct bi_buf text;
+    const char *run; /* what decides all numbers but the first frame's; no quotes in it */
+    double dt;       /* femtoseconds */
+    double synced;   /* when: bi_now() */
+};
+
+struct bi_run {
+    const struct bi_dynamics *dynamics;
+    const struct bi_forces *forces;
+    uint64_t steps, every; /* in all; from frame to frame */
+    bool draw;             /* momenta are drawn */
+    int (*each)(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err);
+    void *user;
+};
+
+/* Makes the file and the steps of a run. With `resume`, takes up a file that is there: goes on from
+ * its last frame that is whole and lies at a multiple of `every` steps, and cuts what is behind it.
+ * Each frame is handed to the system at once, and is on the disk some seconds later; after a failure
+ * those that were written stay.
+ * MISMATCH: it is of another run, or of other atoms than *m; INVALID: it is there, and not to be
+ * taken up; statuses of bi_dynamics_step(). */
+int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
+                      const struct bi_run *run, struct bi_motion *m, struct bioinfer_error *err);
+void bi_trajectory_close(struct bi_trajectory *t); /* safe after a failed open */
 
 /* ---- fire.c ---- */
 

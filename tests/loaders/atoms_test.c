@@ -43,7 +43,7 @@ static void reads_extended_xyz(void)
         "0.5 1 2 0 0 0 Cl 1\r\n"
         "-1.5e0 1e-3 2 9 9 9 H 2\r\n"
         "1\n"
-        "Properties=species:S:1:pos:R:3:momenta:R:3 step=400 pbc=[F, F, F] flag\n"
+        "Properties=species:S:1:pos:R:3:momenta:R:3 step=400 run=\"a=1 b\" pbc=[F, F, F] flag\n"
         "O 1 2 3 0.25 -0.5 1\n\n"
         "3\n"
         "Lattice='5 0 0 0 5 0 0 0 5' Properties=Z:I:1:pos:R:3\n"
@@ -63,11 +63,14 @@ static void reads_extended_xyz(void)
         CHECK(r.frame.n == 1 && r.frame.line == 5 && r.frame.number[0] == 8);
         CHECK(r.frame.has_momenta && r.frame.momentum[1] == -0.5);
         CHECK(r.frame.has_step && r.frame.step == 400 && !r.frame.has_charge);
-        CHECK(!r.frame.periodic[0] && r.frame.cell[0] == 0);
+        CHECK(!r.frame.periodic[0] && r.frame.cell[0] == 0 && r.frame.ends_line);
+        CHECK_STR(r.frame.run, "a=1 b");
+        CHECK_EQ(r.frame.end, strstr(text, "\n3\n") - text);
     }
     if (CHECK(next(&r)) && CHECK_EQ(r.frame.status, 0)) {
         CHECK(r.frame.n == 3 && r.frame.number[0] == 8 && r.frame.number[2] == 1);
         CHECK(r.frame.periodic[0] && r.frame.periodic[1] && r.frame.periodic[2]);
+        CHECK(r.frame.end == sizeof text - 1 && !r.frame.ends_line && !r.frame.run[0]);
     }
     end(&r);
 }

@@ -1,0 +1,146 @@
+/* trajectory_test.c - runs that are ended anywhere and taken up give the bytes of one that was not. */
+#include <unistd.h>
+
+#include "../../base/file.h"
+#include "../test.h"
+#include "lennard_jones.h"
+
+enum { N = 5, STEPS = 47, EVERY = 10 };
+
+static struct bi_env env;
+static char folder[] = "/tmp/bi_trajectory_XXXXXX";
+
+static void make_atoms(struct bi_motion *m)
+{
+    static const double x[3 * N] = {0, 0, 0, 3.8, 0, 0, 0, 3.8, 0, 0, 0, 3.8, 3.8, 3.8, 0.1};
+    static const int32_t number[N] = {18, 18, 18, 10, 18};
+    struct bi_frame frame = {.n = N,
+                             .number = (int32_t *)(uintptr_t)number,
+                             .position = (double *)(uintptr_t)x,
+                             .cell = {9, 0, 0, 0, 9, 0, 0.5, 0, 9},
+                             .periodic = {true, true, false}};
+    CHECK(!bi_motion_open(m, &env, &frame, NULL));
+}
+
+static int stop_at;
+
+static int stop(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err)
+{
+    (void)user;
+    (void)m;
+    return (int)step == stop_at ? bi_fail(err, BIOINFER_CANCELLED, "stopped") : 0;
+}
+
+/* Runs to `steps`; stop_at is a step after which the run is ended. */
+static int run(const char *path, bool resume, uint64_t steps, const char *words,
+               struct bioinfer_error *err)
+{
+    struct lennard_jones lj = {.epsilon = 0.0104, .sigma = 3.4, .cutoff = 4.5};
+    const struct bi_forces forces = {lennard_jones, &lj};
+    struct bi_dynamics d = {
+        .dt = 2 * BI_FEMTOSECOND, .temperature = 50, .friction = 0.01 / BI_FEMTOSECOND};
+    const struct bi_run r = {.dynamics = &d,
+                             .forces = &forces,
+                             .steps = steps,
+                             .every = EVERY,
+                             .draw = true,
+                             .each = stop};
+    struct bi_trajectory t = {.run = words, .dt = 2};
+    struct bi_motion m = {0};
+    int st;
+    make_atoms(&m);
+    bi_random_start(&d.random, BI_RNG_NATIVE, 11, 0);
+    st = bi_trajectory_run(&t, path, resume, &r, &m, err);
+    bi_trajectory_close(&t);
+    bi_motion_close(&m);
+    bi_neighbours_free(&lj.near);
+    return st;
+}
+
+static char *slurp(const char *path, size_t *size)
+{
+    char *text = NULL;
+    CHECK(!bi_file_slurp(&env, path, 1 << 24, &text, size, NULL));
+    return text;
+}
+
+static void write_part(const char *path, const char *text, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    if (CHECK(f != NULL)) {
+        CHECK(fwrite(text, 1, n, f) == n);
+        fclose(f);
+    }
+}
+
+static void check_same(const char *path, const char *want, size_t n)
+{
+    size_t size = 0;
+    char *got = slurp(path, &size);
+    CHECK(got && size == n && !memcmp(got, want, n));
+    bi_free(&env, got);
+}
+
+int main(void)
+{
+    char whole[64], cut[64], *want;
+    struct bioinfer_error err = {0};
+    size_t n = 0, first = 0;
+    long n_frames = 0;
+    env = bi_env_default();
+    if (!CHECK(mkdtemp(folder) != NULL))
+        return 1;
+    snprintf(whole, sizeof whole, "%s/whole.xyz", folder);
+    snprintf(cut, sizeof cut, "%s/cut.xyz", folder);
+    CHECK(!run(whole, false, STEPS, "a=1", &err));
+    want = slurp(whole, &n);
+    for (const char *at = want; at && (at = strstr(at, " step=")); at++) {
+        n_frames++;
+        first = n_frames == 2 ? (size_t)(at - want) : first;
+    }
+    CHECK_EQ(n_frames, STEPS / EVERY + 2); /* 0, 10, ... 40, and the last step */
+    /* the file is there */
+    CHECK_EQ(run(whole, false, STEPS, "a=1", &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "--resume");
+    CHECK(!run(whole, true, STEPS, "a=1", &err)); /* and its end is made again */
+    check_same(whole, want, n);
+    /* cut behind any byte from the second frame's comment on */
+    for (size_t at = first; at <= n; at += at + 40 > n ? 1 : 97) {
+        write_part(cut, want, at);
+        if (!CHECK(!run(cut, true, STEPS, "a=1", &err)))
+            fprintf(stderr, "    cut at %zu of %zu: %s\n", at, n, err.text);
+        check_same(cut, want, n);
+    }
+    /* stopped between frames; a run that was to be shorter; one with nothing there */
+    remove(cut);
+    stop_at = 25;
+    CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_CANCELLED);
+    stop_at = 0;
+    CHECK(!run(cut, true, 33, "a=1", &err));
+    CHECK(!run(cut, true, STEPS, "a=1", &err));
+    check_same(cut, want, n);
+    /* what is not this run stays as it is */
+    CHECK_EQ(run(cut, true, STEPS, "a=2", &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "of another run: it has 'a=1', this one 'a=2'");
+    check_same(cut, want, n);
+    write_part(cut, "1\nx\nH 0 0 0\n", 12);
+    CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "has no step");
+    check_same(cut, "1\nx\nH 0 0 0\n", 12);
+    write_part(cut, "hello\n", 6);
+    CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
+    check_same(cut, "hello\n", 6);
+    if (want && n > first + 100) { /* a damaged frame between good ones */
+        char *at = strstr(want + first, "\nAr ");
+        at[1] = '?';
+        write_part(cut, want, n);
+        CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
+        CHECK_HAS(err.text, "damaged frame");
+        check_same(cut, want, n);
+    }
+    bi_free(&env, want);
+    remove(cut);
+    remove(whole);
+    rmdir(folder);
+    return test_report();
+}
