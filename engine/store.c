@@ -122,6 +122,23 @@ static int read_list(struct bioinfer_model *model, const struct bi_value *value,
     return !st && model->check_weights ? check_finite(model, w->name, dst, n * k, err) : st;
 }
 
+/* Rows [first, first + n) of a transposed weight: columns of it. */
+static int read_transposed(struct bioinfer_model *model, const struct bi_value *value,
+                           int64_t first, int64_t n, float *dst, struct bioinfer_error *err)
+{
+    const struct bi_weight *w = &model->base.weights[value->parts[0]];
+    const int64_t height = w->shape[0], width = w->shape[1];
+    float *row = bi_calloc(model->base.env, (size_t)width, sizeof *row);
+    int st = row ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->path, w->name);
+    for (int64_t r = 0; !st && r < height; r++) {
+        st = bi_weight_read(&model->base, w, r, 1, row, err);
+        for (int64_t c = 0; !st && c < n; c++)
+            dst[c * height + r] = row[first + c];
+    }
+    bi_free(model->base.env, row);
+    return !st && model->check_weights ? check_finite(model, w->name, dst, n * height, err) : st;
+}
+
 /* Rows [first, first + n) of weights stacked on each other. Bit i of `sums`: part i is summed. */
 static int read_rows(struct bioinfer_model *model, const struct bi_value *value, unsigned sums,
                      int64_t first, int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
@@ -129,6 +146,8 @@ static int read_rows(struct bioinfer_model *model, const struct bi_value *value,
     int st = 0;
     if (value->rows)
         return read_list(model, value, first, n, k, dst, err);
+    if (value->transposed)
+        return read_transposed(model, value, first, n, dst, err);
     for (int i = 0; !st && n && i < value->n_parts; i++) {
         const struct bi_weight *w = &model->base.weights[value->parts[i]];
         int64_t rows = w->shape[0] - first;
@@ -293,7 +312,7 @@ static struct bi_store_entry *find(const struct bi_store *s, const struct bi_wei
         struct bi_store_entry *e = &s->entries[i];
         if (e->layout == need->layout && e->gate_block == need->gate_block &&
             e->n_parts == v->n_parts && e->width == width_of(v) && same_rows(e, v) &&
-            !memcmp(e->columns, v->columns, sizeof v->columns) &&
+            e->transposed == v->transposed && !memcmp(e->columns, v->columns, sizeof v->columns) &&
             !memcmp(e->parts, v->parts, (size_t)v->n_parts * sizeof v->parts[0]))
             return e;
     }
@@ -310,6 +329,7 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
         struct bi_store_entry e = {.n_parts = v->n_parts,
                                    .layout = needs[i].layout,
                                    .gate_block = needs[i].gate_block,
+                                   .transposed = v->transposed,
                                    .value = v};
         int st;
         if (find(s, &needs[i]))
@@ -360,7 +380,8 @@ static void choose_sums(struct bioinfer_model *model, struct bi_store_entry *e, 
     int64_t rows = 0;
     for (int i = 0; i < e->n_parts; i++)
         rows += model->base.weights[e->parts[i]].shape[0];
-    if (e->rows || rows != e->value->shape[0] || (e->value->rank == 1 && rows > step))
+    if (e->rows || e->transposed || rows != e->value->shape[0] ||
+        (e->value->rank == 1 && rows > step))
         return;
     for (int i = 0; i < e->n_parts; i++) {
         struct bi_weight_sum *sum = &model->store.sums[e->parts[i]];

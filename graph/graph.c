@@ -99,7 +99,8 @@ static bi_value_id weight_find(const struct bi_graph *g, int32_t weight, int ran
         return BI_NONE;
     for (bi_value_id i = g->of_weight[weight]; i != BI_NONE; i = g->values[i].same_weight) {
         const struct bi_value *v = &g->values[i];
-        if (v->columns[0] == first && !v->rows && (rank < 2 || v->shape[1] == columns))
+        if (v->columns[0] == first && !v->rows && !v->transposed &&
+            (rank < 2 || v->shape[1] == columns))
             found = i;
     }
     return found;
@@ -264,6 +265,28 @@ bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *row
     v.rows = copy;
     v.shape[0] = n;
     return value_add(g, &v);
+}
+
+bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w)
+{
+    struct bi_value v;
+    if (g->status)
+        return BI_NONE;
+    v = g->values[w];
+    if (v.kind != BI_VALUE_WEIGHT || v.rank != 2 || v.n_parts != 1 || v.rows || v.columns[0] ||
+        v.transposed)
+        return bi_graph_fail(g, BIOINFER_INTERNAL, "graph: %s cannot be transposed",
+                             v.name ? v.name : "a value");
+    for (bi_value_id i = g->of_weight[v.parts[0]]; i != BI_NONE; i = g->values[i].same_weight)
+        if (g->values[i].transposed)
+            return i;
+    v.shape[0] = g->values[w].shape[1];
+    v.shape[1] = g->values[w].shape[0];
+    v.transposed = true;
+    v.name = bi_arena_printf(&g->arena, "%s transposed", g->values[w].name);
+    if (!v.name)
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: a transposed weight");
+    return weight_add(g, &v);
 }
 
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name)

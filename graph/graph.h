@@ -25,7 +25,7 @@ enum bi_op_kind {
     BI_OP_COUNT
 };
 
-enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 13, BI_NODE_OUT = 4, BI_WEIGHT_PARTS = 3 };
+enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 13, BI_NODE_OUT = 6, BI_WEIGHT_PARTS = 3 };
 
 typedef int32_t bi_value_id;
 
@@ -44,6 +44,7 @@ struct bi_value {
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     const int32_t *rows; /* [shape[0]] those taken of the one part; NULL = all of all parts */
+    bool transposed;     /* rows are the columns of the one part, all of them */
     int32_t n_uses;      /* by live nodes and outputs; kept by bi_graph_count_uses */
     int32_t same_weight; /* WEIGHT: the value before this one of the same first part; BI_NONE */
     bool wide;           /* stays float32 when the graph is lowered */
@@ -132,6 +133,8 @@ bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int r
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
 /* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. */
 bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n);
+/* A weight of rank 2 with its rows and columns exchanged. It is no stack. */
+bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w);
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
 
 /* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop
@@ -161,6 +164,12 @@ struct bi_edge_args {
     bi_value_id row, token; /* [R] the row's token of its sample, of its structure */
 };
 
+/* Edges of atoms, as kernels/tensor_edges.h says. */
+struct bi_edge_values {
+    bi_value_id vector;              /* [E, 3] float32 */
+    bi_value_id start, col, reverse; /* [N + 1], [E], [E] int32 */
+};
+
 /* In place: step + 1. row, token, alive [S]: what each sample decodes now, -1 = nothing. */
 struct bi_step_values {
     bi_value_id row, token, alive;
@@ -172,6 +181,11 @@ struct bi_step_values {
 #include "../ops/ops.inc"
 
 /* ---- whole-graph functions ---- */
+
+/* Appends the nodes that compute the derivative of the sum of all of y by x, from the gradients of
+ * the ops between them (bi_op.grad), and gives that derivative: float32 of the shape of x. Both are
+ * float32 of rank 2; y follows from x through plain ops, none of them in place or in a loop. */
+bi_value_id bi_graph_gradient(struct bi_graph *g, bi_value_id y, bi_value_id x);
 
 void bi_graph_count_uses(struct bi_graph *g);
 /* Counts uses and makes lists of them, which bi_node_add(), bi_graph_replace() and bi_graph_kill()

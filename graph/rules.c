@@ -273,5 +273,5 @@ bool bi_rule_is_output(const struct bi_graph *g, bi_value_id id)
 bool bi_rule_is_one_weight(const struct bi_graph *g, bi_value_id id)
 {
     const struct bi_value *w = &g->values[id];
-    return w->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && !w->rows;
+    return w->kind == BI_VALUE_WEIGHT && w->n_parts == 1 && !w->rows && !w->transposed;
 }

@@ -39,7 +39,10 @@ enum bi_axis {
     BI_AXIS_SAMPLED,
     BI_AXIS_SAMPLED_EDGES,
     BI_AXIS_ATOMS,
-    BI_AXIS_PAIRS
+    BI_AXIS_PAIRS,
+    /* Components of what a token has in three dimensions: three rows a token, and five. */
+    BI_AXIS_VECTORS,
+    BI_AXIS_TENSORS
 };
 
 static inline int64_t bi_live_rows(const struct bi_counts *counts, int axis, int64_t rows)
@@ -67,6 +70,10 @@ static inline int64_t bi_live_rows(const struct bi_counts *counts, int axis, int
         return counts->n_atoms;
     case BI_AXIS_PAIRS:
         return counts->n_pairs;
+    case BI_AXIS_VECTORS:
+        return 3 * (int64_t)counts->n_tokens;
+    case BI_AXIS_TENSORS:
+        return 5 * (int64_t)counts->n_tokens;
     default:
         return rows;
     }

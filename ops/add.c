@@ -54,11 +54,22 @@ bi_value_id bi_add(struct bi_graph *g, bi_value_id a, bi_value_id b)
     return bi_node_add(g, BI_OP_ADD, BI_IN(a, b), NULL);
 }
 
+static void add_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                     unsigned wanted, bi_value_id *dx)
+{
+    if (wanted & 2 && g->values[node->in[1]].rank == 1) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: add has none by a row");
+        return;
+    }
+    dx[0] = dx[1] = dy[0];
+}
+
 const struct bi_op bi_op_add = {
     .name = "add",
     .infer = add_infer,
     .launch = add_launch,
     .reference = add_reference,
     .cost = bi_cost_bytes,
+    .grad = add_grad,
     .required = 3,
 };

@@ -96,12 +96,23 @@ bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_va
     return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b), BI_ATTRS(.eps = eps));
 }
 
+static void layernorm_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                           unsigned wanted, bi_value_id *dx)
+{
+    if (wanted != 1 || node->in[3] != BI_NONE || node->attr.groups > 1) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: layernorm has none but by plain rows");
+        return;
+    }
+    dx[0] = bi_layernorm_grad(g, node->in[0], node->in[1], dy[0], node->attr.eps);
+}
+
 const struct bi_op bi_op_layernorm = {
     .name = "layernorm",
     .infer = layernorm_infer,
     .launch = layernorm_launch,
     .reference = bi_ref_layernorm,
     .cost = bi_cost_bytes,
+    .grad = layernorm_grad,
     .required = 3,
     .half = {.out = 1, .in = 1, .if_out = 1},
     .half_of = layernorm_half_of,

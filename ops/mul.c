@@ -42,11 +42,20 @@ bi_value_id bi_mul(struct bi_graph *g, bi_value_id a, bi_value_id b)
     return bi_node_add(g, BI_OP_MUL, BI_IN(a, b), NULL);
 }
 
+static void mul_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                     unsigned wanted, bi_value_id *dx)
+{
+    for (int k = 0; k < 2; k++)
+        if (wanted >> k & 1)
+            dx[k] = bi_mul(g, dy[0], node->in[1 - k]);
+}
+
 const struct bi_op bi_op_mul = {
     .name = "mul",
     .infer = mul_infer,
     .launch = mul_launch,
     .reference = mul_reference,
     .cost = bi_cost_bytes,
+    .grad = mul_grad,
     .required = 3,
 };

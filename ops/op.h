@@ -81,6 +81,11 @@ struct bi_op {
     /* Multiply and add count as two. */
     void (*cost)(const struct bi_graph *g, const struct bi_node *node, double *flops,
                  double *bytes);
+    /* Appends the nodes of the derivative by the inputs: dy[i] is that of the result by output i,
+     * BI_NONE where it is 0, and dx[k] is to be set for each input k of the mask `wanted`; it stays
+     * BI_NONE where it is 0. The node is a copy. NULL: the op has no gradient. */
+    void (*grad)(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                 unsigned wanted, bi_value_id *dx);
     enum bi_layout layout[BI_NODE_IN]; /* of inputs that are weights */
     enum bi_view view;
     bool in_place; /* runs, and its output 0 is input 0, changed */

@@ -1,6 +1,9 @@
 /* shared.c - checks and costs that several ops have in common. */
 #include "shared.h"
 
+#include <math.h>
+#include <string.h>
+
 int bi_infer_like_first(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     (void)err;
@@ -58,4 +61,44 @@ int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads)
 bi_value_id bi_other_output(const struct bi_graph *g, bi_value_id id, int slot)
 {
     return id == BI_NONE ? BI_NONE : g->nodes[g->values[id].node].out[slot];
+}
+
+void bi_node_outputs(const struct bi_graph *g, bi_value_id id, bi_value_id *out, int n)
+{
+    for (int k = 0; k < n; k++)
+        out[k] = bi_other_output(g, id, k);
+}
+
+int bi_infer_pair_like_first(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0), *dy = bi_in(g, node, 1);
+    int st = bi_expect(g, node, 0, 2, -1, err);
+    if (!st && !(st = bi_expect(g, node, 1, 2, x->shape[1], err)) && dy->shape[0] != x->shape[0])
+        st = bi_fail(err, BIOINFER_INTERNAL, "%s: dy %s beside x %s", bi_ops[node->op]->name,
+                     bi_shape_text(dy).text, bi_shape_text(x).text);
+    if (!st)
+        bi_out_like(g, node, 0, 0);
+    return st;
+}
+
+void bi_launch_unary_grad(const struct bi_graph *g, const struct bi_node *node,
+                          const struct bi_bind *b, struct bi_launch *launch, int function)
+{
+    const struct bi_value *x = bi_in(g, node, 0);
+    BI_LAUNCH(launch, "unary_grad", struct bi_unary_grad_params, .counts = b->counts, .x = b->in[0],
+              .dy = b->in[1], .dx = b->out[0], .ldx = b->in_ld[0], .lddy = b->in_ld[1],
+              .lddx = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
+              .width = (int32_t)x->shape[1], .function = function);
+}
+
+void bi_ref_unary_grad(const void *params)
+{
+    const struct bi_unary_grad_params *p = params;
+    const int64_t rows = bi_live_rows(p->counts, p->axis, p->rows);
+    for (int64_t r = 0; r < rows; r++)
+        for (int32_t c = 0; c < p->width; c++) {
+            const double x = (double)p->x[r * p->ldx + c], s = 1 / (1 + exp(-x));
+            const double d = p->function == BI_UNARY_SILU ? s + x * s * (1 - s) : s * (1 - s);
+            p->dx[r * p->lddx + c] = (float)(d * (double)p->dy[r * p->lddy + c]);
+        }
 }

@@ -738,7 +738,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
 {
     const struct ck_case named = {.note = c->note};
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
-    void *want[4], *have[4];
+    void *want[CK_FIXED_ARRAYS], *have[CK_FIXED_ARRAYS];
     char name[64], text[200];
     struct bi_counts bucket;
     const struct bi_counts *counts;

@@ -640,7 +640,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
 {
     const struct ck_case named = {.note = c->note};
     struct params p;
-    void *want[4], *first[4], *have[4];
+    void *want[CK_FIXED_ARRAYS], *first[CK_FIXED_ARRAYS], *have[CK_FIXED_ARRAYS];
     char text[200];
     ck_fixed_copies(c, want, p.bytes);
     c->reference(p.bytes);
@@ -658,7 +658,7 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
         ck->of[i].cases++;
         for (int n_threads = 1; n_threads <= 7; n_threads += 3) {
             ck_fixed_copies(c, have, p.bytes);
-            for (int a = 0; a < 4; a++)
+            for (int a = 0; a < CK_FIXED_ARRAYS; a++)
                 if (c->arrays[a].size && c->arrays[a].kind == CK_FIXED_SQUARE) {
                     const int64_t n = (int64_t)c->arrays[a].size;
                     const float *w;

@@ -94,6 +94,8 @@ enum ck_fixed_kind {
     CK_FIXED_SQUARE /* an input: the weight [size, size] of a linear, packed for the kernel */
 };
 
+enum { CK_FIXED_ARRAYS = 8 };
+
 struct ck_fixed_array {
     size_t pointer; /* offsetof(params, y) */
     size_t size;    /* bytes */
@@ -105,7 +107,7 @@ struct ck_fixed {
     void (*reference)(const void *params);
     void *params; /* complete */
     size_t params_size;
-    struct ck_fixed_array arrays[4]; /* up to size 0 */
+    struct ck_fixed_array arrays[CK_FIXED_ARRAYS]; /* up to size 0 */
     double absolute, relative;
     const char *note;
 };

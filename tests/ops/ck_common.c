@@ -165,7 +165,7 @@ void ck_fill_row(struct ck *ck, const struct ck_array *a, float *row, int length
 void ck_fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params)
 {
     memcpy(params, c->params, c->params_size);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < CK_FIXED_ARRAYS; i++) {
         const void *from;
         data[i] = NULL;
         if (!c->arrays[i].size || c->arrays[i].kind == CK_FIXED_SQUARE)
@@ -181,7 +181,7 @@ void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *
                       double absolute, double relative, char text[200])
 {
     *text = '\0';
-    for (int i = 0; i < 4 && !*text; i++)
+    for (int i = 0; i < CK_FIXED_ARRAYS && !*text; i++)
         for (size_t k = 0; want[i] && k < c->arrays[i].size / 4 && !*text; k++) {
             const float x = ((const float *)want[i])[k], y = ((const float *)have[i])[k];
             if (!memcmp((const char *)want[i] + 4 * k, (const char *)have[i] + 4 * k, 4))
@@ -197,7 +197,7 @@ void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *
 
 void ck_fixed_free(void **data)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < CK_FIXED_ARRAYS; i++)
         free(data[i]);
 }
 

@@ -55,9 +55,10 @@ static inline float *exec_weight_values(const struct exec *x, const struct bi_va
     for (int i = 0; i < v->n_parts; i++) {
         int32_t index = v->parts[i];
         int64_t cols = x->weight_cols[index], n = x->weight_rows[index] * cols;
-        for (int64_t k = 0; k < n; k++)
-            data[at++] = x->weight_offset[index] +
-                         exec_number((uint64_t)index << 32 | (uint64_t)k) / sqrtf((float)cols);
+        for (int64_t k = 0; k < n; k++, at++)
+            data[v->transposed ? k % cols * (n / cols) + k / cols : at] =
+                x->weight_offset[index] +
+                exec_number((uint64_t)index << 32 | (uint64_t)k) / sqrtf((float)cols);
     }
     CHECK_EQ(at, bi_value_elements(v));
     return data;

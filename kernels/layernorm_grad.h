@@ -1,0 +1,18 @@
+/* layernorm_grad.h - the derivative of a layer norm by its input. */
+#ifndef BI_LAYERNORM_GRAD_PARAMS_H
+#define BI_LAYERNORM_GRAD_PARAMS_H
+
+#include "counts.h"
+
+/* Let s = 1 / sqrt(var + eps), z = (x - mean) s and h = w dy:
+ * dx = s (h - mean(h) - z mean(h z)). */
+struct bi_layernorm_grad_params {
+    const struct bi_counts *counts;
+    const float *x, *w, *dy;
+    float *dx;
+    int64_t ldx, lddy, lddx, rows;
+    int32_t axis, width;
+    float eps;
+};
+
+#endif
