@@ -215,8 +215,6 @@ int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct b
 {
     struct cli_complexes *c = complexes;
 
-    if (cli_stop_signal())
-        return BIOINFER_CANCELLED;
     return c->cli->options->receptor ? next_ligand(c, record, err) : next_pair(c, record, err);
 }
 

@@ -1,5 +1,6 @@
 /* affinity_task.c - the task of affinities: a ligand becomes a row of a table. */
 #include "affinity.h"
+#include "rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,41 +96,13 @@ void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *res
     cli_output_printf(text, "\n");
 }
 
-/* Hands out the row of a result. Every record has one; the status of a failed record is a piece of
- * its own behind the row. */
+/* Hands out the row of a result. Every record has one. */
 static int give(struct rater *r, const struct bioinfer_result *result, uint64_t number,
                 bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
 {
-    char counts[32];
-    struct bioinfer_text texts[] = {{"text", NULL, 0}, {CLI_COUNTS, counts, 0}};
-    struct bioinfer_result piece = {.ordinal = result->ordinal,
-                                    .id = result->id,
-                                    .length = result->length,
-                                    .message = "",
-                                    .texts = texts,
-                                    .n_texts = 2};
-    const bool far = result->affinity && !result->affinity->n_pairs;
-    int st;
-
     cli_affinity_row(&r->text, result, number);
-    if (r->text.status)
-        return no_memory(err);
-    texts[0].text = r->text.text;
-    texts[0].length = r->text.n_text;
-    texts[1].length = (size_t)snprintf(counts, sizeof counts, "%d", far);
-    r->text.n_text = 0;
-    if (!result->status)
-        return sink(sink_user, &piece, err);
-    piece.n_texts = 1;
-    piece.more = 1;
-    if ((st = sink(sink_user, &piece, err)))
-        return st;
-    piece.piece = 1;
-    piece.more = 0;
-    piece.status = result->status;
-    piece.message = result->message;
-    piece.texts = texts + 1;
-    return sink(sink_user, &piece, err);
+    return cli_rows_give(&r->text, result, result->affinity && !result->affinity->n_pairs, sink,
+                         sink_user, err);
 }
 
 /* A bioinfer_sink. */

@@ -100,7 +100,8 @@ enum cli_command {
     CLI_REPORT = 1024,
     CLI_PLOT = 2048,
     CLI_AFFINITY = 4096,
-    CLI_SERVE = 8192
+    CLI_SERVE = 8192,
+    CLI_ENERGY = 16384
 };
 
 #define CLI_MAX_LAYERS 256
@@ -170,6 +171,8 @@ struct cli_options {
     const char *ensemble[CLI_MAX_ENSEMBLE]; /* weights behind the first ones, within them */
     int n_ensemble;
     int64_t pocket, top;
+    const char *units, *pbc, *charge;
+    bool forces, stress;
     bool drop_unknown;
 };
 
@@ -315,6 +318,7 @@ int cli_align(struct cli *cli);
 int cli_tracks(struct cli *cli);
 int cli_design(struct cli *cli);
 int cli_affinity(struct cli *cli);
+int cli_energy(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_molecule(struct cli *cli);
 int cli_report(struct cli *cli);

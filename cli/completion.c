@@ -9,7 +9,7 @@
 
 /* ---- words of the tables ---- */
 
-static const int model_commands[] = {CLI_EMBED, CLI_TRACKS, CLI_DESIGN, CLI_AFFINITY};
+static const int model_commands[] = {CLI_EMBED, CLI_TRACKS, CLI_DESIGN, CLI_AFFINITY, CLI_ENERGY};
 
 /* Gives the command that runs a family of that kind when none is named. */
 static const char *runner_of(int kind)

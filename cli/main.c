@@ -471,6 +471,7 @@ static const struct cli_task *task_of(int command)
            : command == CLI_TRACKS   ? &cli_tracks_task
            : command == CLI_ALIGN    ? &cli_align_task
            : command == CLI_AFFINITY ? &cli_affinity_task
+           : command == CLI_ENERGY   ? &cli_energy_task
                                      : &cli_embed_task;
 }
 
@@ -534,6 +535,9 @@ int main(int argc, char **argv)
         break;
     case CLI_AFFINITY:
         code = cli_affinity(&cli);
+        break;
+    case CLI_ENERGY:
+        code = cli_energy(&cli);
         break;
     case CLI_INFO:
         code = cli_info(&cli);

@@ -11,7 +11,7 @@
 #define EVERY CLI_EVERY
 #define JOBS (RUNS | CLI_ALIGN)
 #define FILES (CLI_EMBED | CLI_MERGE)
-#define SHOWN (CLI_EMBED | CLI_TRACKS | CLI_DESIGN | CLI_AFFINITY) /* their graphs */
+#define SHOWN (CLI_EMBED | CLI_TRACKS | CLI_DESIGN | CLI_AFFINITY | CLI_ENERGY) /* their graphs */
 
 /* clang-format off */
 static const struct cli_option table[] = {
@@ -26,7 +26,8 @@ static const struct cli_option table[] = {
      "(matrix products of two bfloat16 terms on a CPU with AMX: faster, off by up to 3e-5)"},
     {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
      "where results go; '-' is standard output"},
-    {"format", 0, TEXT, "NAME", FIELD(format), FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN, NULL,
+    {"format", 0, TEXT, "NAME", FIELD(format),
+     FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN | CLI_ENERGY, NULL,
      NULL},
     {"include", 0, KINDS, "LIST", 0, CLI_EMBED | CLI_DESIGN, NULL, NULL},
     {"layers", 0, LAYERS, "LIST", 0, CLI_EMBED, NULL,
@@ -118,6 +119,16 @@ static const struct cli_option table[] = {
      "residues with names of no amino acid take no place in the pocket"},
     {"top", 0, COUNT, "N", FIELD(top), CLI_AFFINITY, NULL,
      "also write the N ligands of least energy to FILE.top.tsv, best first"},
+    {"forces", 0, FLAG, NULL, FIELD(forces), CLI_ENERGY, NULL,
+     "the force on each atom, in jsonl (extxyz always has them)"},
+    {"stress", 0, FLAG, NULL, FIELD(stress), CLI_ENERGY, NULL,
+     "the stress of frames with a cell, in GPa (extxyz always has it, in eV / angstrom^3)"},
+    {"units", 0, CHOICE, "NAME", FIELD(units), CLI_ENERGY, "eV|kcal|kJ",
+     "of energies in tables and jsonl: eV (default), kcal/mol or kJ/mol; lengths are angstrom"},
+    {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY, "file|xyz|none",
+     "periodic axes: as the file says (default), all vectors of the cell, or none"},
+    {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY, NULL,
+     "charge of frames that state none, in elementary charges"},
     {"chains", 0, TEXT, "LIST", FIELD(chains), CLI_DESIGN, NULL,
      "chains to design, A,B (default: all); the others are context"},
     {"chains-file", 0, TEXT, "FILE", FIELD(chains_file), CLI_DESIGN, NULL,
@@ -164,7 +175,7 @@ static const struct cli_option table[] = {
     {"interface", 0, TEXT, "LIST", FIELD(interface_), CLI_DESIGN, NULL,
      "membrane weights: residues at the interface, \"A12 A13\""},
     {"batch-tokens", 0, COUNT, "N", FIELD(batch_tokens),
-     BOTH | CLI_DESIGN | CLI_AFFINITY | CLI_SERVE, NULL,
+     BOTH | CLI_DESIGN | CLI_AFFINITY | CLI_ENERGY | CLI_SERVE, NULL,
      "tokens computed at a time; bounds the memory of a run"},
     {"max-length", 0, COUNT, "N", FIELD(max_length), BOTH | CLI_DESIGN | CLI_ALIGN | CLI_SERVE,
      NULL, NULL},
@@ -298,6 +309,7 @@ static const struct {
      "that share a window (--cluster) every N-th window"},
     {"shard", CLI_DESIGN, "compute every N-th structure, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_AFFINITY, "compute every N-th ligand, from the I-th on, for `bioinfer merge`"},
+    {"shard", CLI_ENERGY, "compute every N-th frame, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ALIGN, "compute every N-th block of pairs, for `bioinfer merge`"},
     {"head", CLI_TRACKS, "human, mouse, ...; default: the first of the weights"},
     {"head", CLI_EMBED | CLI_SERVE, "a file of an annotation head, whose classes are the output"},
@@ -349,6 +361,12 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL protein.pdb ligands.sdf --weights a.ckpt,b.ckpt -o out.tsv\n"
      "bioinfer MODEL protein.pdb library.sdf -o scores.tsv --top 100 --resume\n"
      "bioinfer MODEL pairs.csv -o scores.tsv\n"},
+    {"energy", CLI_ENERGY, "bioinfer [energy] MODEL FRAMES [-o FILE] [options]",
+     "energies, forces and stress of atoms in their places",
+     "weights output format forces stress charge units pbc device resume",
+     "bioinfer MODEL in.xyz --weights MODEL_FOLDER                 # a table on standard output\n"
+     "bioinfer MODEL in.xyz --weights MODEL_FOLDER -o out.extxyz   # with forces, for ASE\n"
+     "bioinfer MODEL POSCAR --weights MODEL_FOLDER --stress\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all",
      "output format all-vs-all one-vs-all matrix gap-open gap-extend mode score-only device",
@@ -456,5 +474,6 @@ int cli_kind_of(int command)
            : command == CLI_TRACKS      ? BIOINFER_FAMILY_TRACKS
            : command == CLI_DESIGN      ? BIOINFER_FAMILY_DESIGN
            : command == CLI_AFFINITY    ? BIOINFER_FAMILY_AFFINITY
+           : command == CLI_ENERGY      ? BIOINFER_FAMILY_ENERGY
                                         : -1;
 }

@@ -49,7 +49,8 @@ struct cli_topic {
 
 #define CLI_FIELD(name) offsetof(struct cli_options, name)
 #define CLI_BOTH (CLI_EMBED | CLI_SCORE)
-#define CLI_RUNS (CLI_BOTH | CLI_TRACKS | CLI_DESIGN | CLI_AFFINITY) /* a model on records */
+#define CLI_RUNS                                                                                   \
+    (CLI_BOTH | CLI_TRACKS | CLI_DESIGN | CLI_AFFINITY | CLI_ENERGY) /* a model on records */
 #define CLI_LOADS (CLI_RUNS | CLI_SERVE)
 #define CLI_SHOWS (CLI_REPORT | CLI_PLOT)
 #define CLI_EVERY                                                                                  \

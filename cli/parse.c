@@ -291,6 +291,11 @@ static bool rates(const char *family)
     return is_of_kind(family, BIOINFER_FAMILY_AFFINITY);
 }
 
+static bool gives_energies(const char *family)
+{
+    return is_of_kind(family, BIOINFER_FAMILY_ENERGY);
+}
+
 int cli_letters_of(const char *family)
 {
     const char *name;
@@ -368,6 +373,8 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
             o->command = CLI_DESIGN;
         else if (rates(o->model))
             o->command = CLI_AFFINITY;
+        else if (gives_energies(o->model))
+            o->command = CLI_ENERGY;
         else if (gives_tracks(o->model))
             o->command = CLI_TRACKS;
         else if (!(o->command & (CLI_BOTH | CLI_SERVE)))
@@ -395,6 +402,13 @@ static bool runs(const struct cli_options *o, const char *model)
                 model, model);
         return false;
     }
+    if (gives_energies(model) != (o->command == CLI_ENERGY)) {
+        cli_say(NULL,
+                gives_energies(model) ? "%s takes frames of atoms: bioinfer energy %s"
+                                      : "%s gives no energies of atoms: bioinfer %s",
+                model, model);
+        return false;
+    }
     return true;
 }
 
@@ -418,6 +432,8 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
         o->command = CLI_DESIGN;
     if (!named && o->model && rates(o->model))
         o->command = CLI_AFFINITY;
+    if (!named && o->model && gives_energies(o->model))
+        o->command = CLI_ENERGY;
     return !o->model || o->command == CLI_SERVE || runs(o, o->model);
 }
 

@@ -53,7 +53,7 @@ struct cli_task {
 };
 
 extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task, cli_tracks_task,
-    cli_align_task, cli_affinity_task;
+    cli_align_task, cli_affinity_task, cli_energy_task;
 
 /* The last piece of a result may have a text of this name: numbers with blanks between them, which
  * the command adds up and which are no part of the output. */

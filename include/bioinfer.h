@@ -226,12 +226,13 @@ BIOINFER_API const char *bioinfer_family_summary(int index);
 BIOINFER_API int bioinfer_releases(bioinfer_context *ctx, bioinfer_write write, void *user,
                                    struct bioinfer_error *err);
 /* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), or a
- * receptor with ligands (affinity). */
+ * receptor with ligands (affinity), or atoms in their places (energy). */
 enum bioinfer_family_kind {
     BIOINFER_FAMILY_SEQUENCES,
     BIOINFER_FAMILY_TRACKS,
     BIOINFER_FAMILY_DESIGN,
-    BIOINFER_FAMILY_AFFINITY
+    BIOINFER_FAMILY_AFFINITY,
+    BIOINFER_FAMILY_ENERGY
 };
 BIOINFER_API int bioinfer_family_kind(int index);
 /* The letters of a family's records. A family of PAIRS takes two for each residue, the amino acid
@@ -310,6 +311,18 @@ struct bioinfer_record {
      * task has none; the file of the molecule, and its number and first line there, from 1. */
     const char *receptor, *file;
     uint64_t number, line;
+    const struct bioinfer_atoms *atoms; /* for energies, instead of the text of a file */
+};
+
+/* Atoms in their places. */
+struct bioinfer_atoms {
+    size_t n;
+    const int32_t *numbers;  /* [n] atomic numbers */
+    const double *positions; /* [n, 3] angstrom */
+    const double *cell; /* [3, 3] vectors as rows, of 0 where an axis has none; NULL = no cell */
+    int periodic[3];    /* along which vectors the atoms are repeated */
+    double charge;      /* all atoms together have it, in elementary charges ... */
+    int has_charge;     /* ... if non-zero */
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -425,6 +438,7 @@ struct bioinfer_result {
     const struct bioinfer_design *design;       /* design; else, and in a piece without, NULL */
     const struct bioinfer_alignment *alignment; /* align; else, and without a result, NULL */
     const struct bioinfer_affinity *affinity;   /* affinity; else, and without a result, NULL */
+    const struct bioinfer_energy *energy;       /* energy; else, and without a result, NULL */
 };
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
@@ -1167,6 +1181,63 @@ BIOINFER_API int bioinfer_affinity_open(bioinfer_task **out, const bioinfer_mode
                                         struct bioinfer_error *err);
 /* Says in one line how far the numbers of this model can be trusted; "" = nothing is known. */
 BIOINFER_API const char *bioinfer_affinity_caveat(const bioinfer_model *model);
+
+/* ---- 16 energy: energies, forces and stress of atoms ----------------------------------------- */
+/* Reads frames of atoms from a file, a folder of files or "-", plain or in gzip: extended XYZ, XYZ,
+ * POSCAR or PDB by content. */
+typedef struct bioinfer_frames bioinfer_frames;
+BIOINFER_API int bioinfer_frames_open(bioinfer_frames **out, bioinfer_context *ctx,
+                                      const char *path, struct bioinfer_error *err);
+/* A bioinfer_source: the next frame as a record, as atoms and as the text of an extended XYZ. */
+BIOINFER_API int bioinfer_frames_source(void *frames, struct bioinfer_record *record,
+                                        struct bioinfer_error *err);
+BIOINFER_API void bioinfer_frames_close(bioinfer_frames **frames); /* NULL-safe */
+
+struct bioinfer_energy_params {
+    size_t struct_size;
+    int energy_only; /* non-zero: no forces and no stress */
+    double charge;   /* frames that have none of their own have this one ... */
+    int has_charge;  /* ... if non-zero */
+    int ignore_cell; /* non-zero: no frame is periodic */
+    int repeat_all;  /* non-zero: along all vectors that a frame has */
+    int as_text;     /* non-zero: results have the frame as a text, an extended XYZ */
+    int64_t atoms_at_once, memory_limit; /* 0 = as fits the device */
+    const char *no_rules;
+    int (*progress)(void *user, uint64_t frames, uint64_t atoms);
+    void *progress_user;
+};
+
+/* bioinfer_result.energy, in eV and angstrom. */
+struct bioinfer_energy {
+    double energy;  /* the references of the elements are in it */
+    double network; /* the same without them */
+    size_t n_atoms;
+    double largest;       /* the length of the largest force */
+    const double *forces; /* [n_atoms, 3]; NULL = not wanted */
+    const double *stress; /* [3, 3]: the derivative of the energy by the strain, over the volume of
+                           * the cell, in eV / angstrom^3; NULL = not wanted, or no cell */
+    const struct bioinfer_atoms *atoms; /* as they were computed */
+};
+
+/* usage: energy
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%.6f %.6f\n", r->energy->energy, r->energy->largest) < 0;
+ *     }
+ *     ...
+ *     const int32_t water[] = {8, 1, 1};
+ *     const double places[] = {0, 0, 0.119, 0, 0.763, -0.477, 0, -0.763, -0.477};
+ *     const struct bioinfer_atoms atoms = {3, water, places, NULL, {0, 0, 0}, 0, 0};
+ *     const struct bioinfer_record record = {.id = "water", .atoms = &atoms};
+ *     if (!(st = bioinfer_energy_open(&task, model, NULL, &err)))
+ *         st = bioinfer_task_compute(task, &record, 1, take, NULL, &err);
+ *     bioinfer_task_close(&task); */
+
+/* Opens the task that gives each record, which is a frame of atoms, its energy and the derivatives
+ * by the places of the atoms. params may be NULL. */
+BIOINFER_API int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model *model,
+                                      const struct bioinfer_energy_params *params,
+                                      struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

@@ -199,6 +199,7 @@ struct bi_model {
 };
 
 struct bi_affinity_def;
+struct bi_energy_def;
 
 /* Weights that their authors publish on the hub, as far as it is known what they are. */
 struct bi_release {
@@ -242,6 +243,8 @@ struct bi_model_def {
                          const struct bi_tracks_shape *shape);
     /* Families that rate complexes have this instead of all that; NULL = it is none. */
     const struct bi_affinity_def *affinity;
+    /* The same of families that give energies of atoms. */
+    const struct bi_energy_def *energy;
 };
 
 /* The families of this build; NULL past the end. */

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROOT, LIBRARY, COMMAND = sys.argv[1:4] if len(sys.argv) > 3 else (None, None, None)
-TASKS = ('embed', 'score', 'tracks', 'design', 'align', 'affinity')
+TASKS = ('embed', 'score', 'tracks', 'design', 'align', 'affinity', 'energy')
 MOST_LINES = 12
 LANGUAGES = (('cc', 'c', 'c11'), ('c++', 'cpp', 'c++17'), ('c++', 'cpp', 'c++20'))
 
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
         (argv[2][0] != '-' && (st = bioinfer_model_open(&model, ctx, argv[2], &params, &err))))
         goto out;
-    if (name[0] == 'e' || name[0] == 't')
+    if (!strcmp(name, "embed") || name[0] == 't')
         st = bioinfer_reader_open(&reader, ctx, argv[3], NULL, &err);
     if (!st && name[0] == 't' && bioinfer_reader_next(reader, &record, &err) == 1)
         for (; n_bases < record.length && n_bases < sizeof bases; n_bases++)
@@ -189,18 +189,28 @@ def check_affinity(said, folder):
         near('affinity ' + line, line.split()[1], float(row.split('\t')[2]))
 
 
+def check_energy(said, folder):
+    """MatGL gives these numbers in float64, with the same weights by a formula."""
+    energy, largest = said.split()
+    near('energy', energy, -11.546524)
+    near('largest force', largest, 2.002466)
+
+
 def main():
     if not COMMAND:
         sys.exit(__doc__)
     sys.path.insert(0, os.path.join(ROOT, 'tools'))
     sys.dont_write_bytecode = True
     import dualbind_weights
+    import tensornet_weights
     with tempfile.TemporaryDirectory() as folder:
         first = {}
         weights = os.path.join(folder, 'dualbind.safetensors')
         dualbind_weights.write(weights, 64)
         INPUTS['affinity'] = (weights, os.path.join(DUALBIND, '6w70.pdb.gz'),
                               os.path.join(DUALBIND, 'poses.sdf'))
+        tensornet_weights.write_matgl(os.path.join(folder, 'tensornet'))
+        INPUTS['energy'] = (os.path.join(folder, 'tensornet'), '-')
         for compiler, suffix, standard in LANGUAGES:
             if not shutil.which(compiler):
                 print('skipped: no %s' % compiler)

@@ -1,0 +1,45 @@
+/* rows.h - commands whose records become texts, one behind the other: rows of a table, frames of a
+ * trajectory. With --resume and --shard they go through a job, else to the output as they come. */
+#ifndef BI_CLI_ROWS_H
+#define BI_CLI_ROWS_H
+
+#include "worker.h"
+
+struct cli_rows {
+    struct cli *cli;
+    const struct cli_task *task;
+    bioinfer_source source; /* gives all records of the input */
+    void *source_user;
+    const char *records, *result; /* words for them, and for the thing that each gives */
+    const char *head;             /* in front of all texts; "" = nothing */
+    /* The rest is set by the functions. */
+    struct cli_pool *pool; /* NULL: this process computes */
+    bioinfer_job *job;     /* NULL: texts go to `out` */
+    struct cli_output out;
+    struct bioinfer_job_stats stats;
+    enum cli_stage stage; /* the stage at which the run failed */
+    uint64_t n_records, n_failed;
+    unsigned long long n_noted; /* the sum of what results count (CLI_COUNTS) */
+};
+
+/* Opens the output. params: what a job is told; its writer is set here. An exit code. */
+int cli_rows_create(struct cli_rows *rows, struct bioinfer_job_params *params);
+/* Computes all records; an exit code. */
+int cli_rows_run(struct cli_rows *rows);
+/* Completes the output; an exit code. */
+int cli_rows_finish(struct cli_rows *rows);
+/* Says in what time so many results came to be, and what has none. Between: `say` is called, NULL =
+ * there is nothing more to say. */
+void cli_rows_say(struct cli_rows *rows, void (*say)(const struct cli_rows *rows));
+/* Prints the graph of the task for a record of so many tokens. */
+int cli_rows_dump(struct cli_rows *rows, int64_t tokens);
+/* The exit code of a run that came to its end. */
+int cli_rows_code(const struct cli_rows *rows);
+void cli_rows_close(struct cli_rows *rows);
+
+/* Hands out the text of a result and empties it; `noted` is counted. The status of a failed record
+ * is a piece of its own behind the text. */
+int cli_rows_give(struct cli_output *text, const struct bioinfer_result *result, int noted,
+                  bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* frames.c - frames of atoms of a file, as records. */
+#include "frames.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/buf.h"
+#include "../../loaders/chem/molecule.h"
+#include "../engine.h"
+
+struct bioinfer_frames {
+    const struct bi_env *env;
+    struct bi_frames *of;
+    struct bi_frame frame;
+    struct bioinfer_atoms atoms;
+    struct bi_buf text;
+    uint64_t n; /* frames that were read */
+};
+
+int bioinfer_frames_open(bioinfer_frames **out, bioinfer_context *ctx, const char *path,
+                         struct bioinfer_error *err)
+{
+    bioinfer_frames *f;
+    int st;
+    if (!out || !ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "frames: out, context and path must be given");
+    *out = NULL;
+    if (!(f = bi_zalloc(&ctx->env, sizeof *f)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s", path);
+    f->env = f->frame.env = f->text.env = &ctx->env;
+    if ((st = bi_frames_open(&f->of, f->env, path, err)))
+        bioinfer_frames_close(&f);
+    *out = f;
+    return st;
+}
+
+void bioinfer_frames_close(bioinfer_frames **frames)
+{
+    bioinfer_frames *f = frames ? *frames : NULL;
+    if (!f)
+        return;
+    bi_frames_close(&f->of);
+    bi_frame_free(&f->frame);
+    bi_buf_free(&f->text);
+    bi_free(f->env, f);
+    *frames = NULL;
+}
+
+void bi_frame_atoms(const struct bi_frame *frame, struct bioinfer_atoms *atoms)
+{
+    bool cell = false;
+    for (int k = 0; k < 9; k++)
+        cell |= frame->cell[k] != 0;
+    *atoms = (struct bioinfer_atoms){
+        .n = frame->n,
+        .numbers = frame->number,
+        .positions = frame->position,
+        .cell = cell ? frame->cell : NULL,
+        .periodic = {frame->periodic[0], frame->periodic[1], frame->periodic[2]},
+        .charge = frame->charge,
+        .has_charge = frame->has_charge};
+}
+
+/* The frame as an extended XYZ whose numbers are read back as they are. */
+static int write_text(bioinfer_frames *f, struct bioinfer_error *err)
+{
+    const struct bioinfer_atoms *a = &f->atoms;
+    f->text.size = 0;
+    bi_buf_printf(&f->text, "%zu\n", a->n);
+    for (int k = 0; a->cell && k < 9; k++)
+        bi_buf_printf(&f->text, "%s%.17g%s", k ? " " : "Lattice=\"", a->cell[k],
+                      k == 8 ? "\" " : "");
+    bi_buf_printf(&f->text, "Properties=species:S:1:pos:R:3 pbc=\"%c %c %c\"",
+                  a->periodic[0] ? 'T' : 'F', a->periodic[1] ? 'T' : 'F',
+                  a->periodic[2] ? 'T' : 'F');
+    if (a->has_charge)
+        bi_buf_printf(&f->text, " charge=%.17g", a->charge);
+    bi_buf_putc(&f->text, '\n');
+    for (size_t i = 0; i < a->n; i++)
+        bi_buf_printf(&f->text, "%s %.17g %.17g %.17g\n",
+                      bi_element((uint32_t)a->numbers[i])->symbol, a->positions[3 * i],
+                      a->positions[3 * i + 1], a->positions[3 * i + 2]);
+    return bi_buf_text(&f->text) ? 0 : bi_fail(err, BIOINFER_NOMEM, "a frame of %zu atoms", a->n);
+}
+
+int bioinfer_frames_source(void *frames, struct bioinfer_record *record, struct bioinfer_error *err)
+{
+    bioinfer_frames *f = frames;
+    int st;
+    if (!f || !record)
+        return bi_fail(err, BIOINFER_INVALID, "frames: a record must be given");
+    if ((st = bi_frames_next(f->of, &f->frame, err)) <= 0)
+        return st;
+    *record = (struct bioinfer_record){.id = f->frame.name,
+                                       .description = "",
+                                       .sequence = "",
+                                       .ordinal = f->n++,
+                                       .status = f->frame.status,
+                                       .message = f->frame.message,
+                                       .number = f->frame.ordinal,
+                                       .line = f->frame.line};
+    if (record->status)
+        return 1;
+    bi_frame_atoms(&f->frame, &f->atoms);
+    if ((st = write_text(f, err)))
+        return st;
+    record->sequence = f->text.data;
+    record->length = f->text.size;
+    record->atoms = &f->atoms;
+    return 1;
+}

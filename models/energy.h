@@ -1,0 +1,41 @@
+/* energy.h - families that give the energy of atoms in their places, and its derivatives.
+ *
+ * The task energy (engine/tasks/energy.c) finds the pairs of atoms, packs frames into batches and
+ * runs the graph; a family writes it. */
+#ifndef BI_ENERGY_H
+#define BI_ENERGY_H
+
+#include "model.h"
+
+enum { BI_ENERGY_ELEMENTS = 119 };
+
+/* Facts that the task must know of a model. Energies are in eV, lengths in angstrom:
+ * E = std times the sum over atoms of the graph's numbers, and mean, and the sum of references. */
+struct bi_energy_facts {
+    double cutoff, mean, std;
+    bool takes_charge;                    /* the energy depends on the charge of the frame ... */
+    double by_charge;                     /* ... by 1 + by_charge times it */
+    int16_t code[BI_ENERGY_ELEMENTS];     /* by atomic number; -1: the model does not know it */
+    double reference[BI_ENERGY_ELEMENTS]; /* by atomic number */
+};
+
+/* Sizes of a batch; at least 1 each. */
+struct bi_energy_shape {
+    int64_t n_atoms, n_edges;
+    bool gradient; /* forces and virials, too */
+};
+
+/* Kinds of the graph's outputs, float32: [n_atoms, 1], and [n_atoms, 12]: the force on each atom
+ * and its share of the sum over edges of vector_a dE/dvector_b. */
+enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES };
+
+struct bi_energy_def {
+    const struct bi_energy_facts *(*facts)(const struct bi_model *model);
+    /* Inputs: int32 "code" [n_atoms], "start" [n_atoms + 1], "col" and "reverse" [n_edges], float32
+     * "vector" [n_edges, 3] as kernels/tensor_edges.h has them, and where the model takes charges
+     * "by_charge" [n_atoms]: 1 + by_charge times that of the frame of each atom. */
+    void (*build)(const struct bi_model *model, struct bi_graph *g,
+                  const struct bi_energy_shape *shape);
+};
+
+#endif

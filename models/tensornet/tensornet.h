@@ -1,0 +1,37 @@
+/* tensornet.h - what the files of TensorNet share. */
+#ifndef BI_TENSORNET_H
+#define BI_TENSORNET_H
+
+#include "../energy.h"
+#include "settings.h"
+
+/* ---- radial.c: functions of a distance ---- */
+
+struct bi_tensornet_radial {
+    enum bi_tensornet_rbf kind;
+    int n;
+    double cutoff;
+    const double *means, *betas; /* EXPNORM; GAUSS: offsets, and the coefficient alone */
+};
+
+/* e [n] at r, and the derivatives by r. */
+void bi_tensornet_radial_at(const struct bi_tensornet_radial *radial, double r, double *e,
+                            double *de);
+/* The cosine cutoff, 1 at 0 and 0 from `cutoff` on. */
+double bi_tensornet_cutoff_at(double cutoff, double r, double *slope);
+
+/* A function of r with n values: fills y and dy, its derivative. */
+struct bi_tensornet_curve {
+    void (*at)(const void *user, double r, double *y, double *dy);
+    const void *user;
+    int n;
+    double cutoff;
+};
+
+/* Gives the table of cubic pieces of a curve, rows [knots][4][n] as kernels/tensor_edges.h has
+ * them, in the arena; there are as many knots as it takes for pieces to be nearer to the curve than
+ * float32 is. MISMATCH: 4,096 are not enough. */
+int bi_tensornet_table(struct bi_arena *arena, const struct bi_tensornet_curve *curve,
+                       float **table, int *knots, struct bioinfer_error *err);
+
+#endif

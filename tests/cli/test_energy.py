@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""test_energy.py BIOINFER SOURCE_ROOT - drives `bioinfer tensornet` as a user does.
+
+Numbers to compare with are MatGL's in float64 (tools/golden_tensornet.py), with weights by a
+formula and, where $BIOINFER_DATA has them, trained ones; and those that torchmd-net's own classes
+gave in float64. Standard library only.
+"""
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXE = ROOT = ""
+GPA = 160.2176634
+
+
+def setUpModule():
+    global FOLDER, GOLDEN
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    sys.dont_write_bytecode = True
+    import tensornet_weights
+    FOLDER = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(FOLDER.cleanup)
+    tensornet_weights.write_matgl(path("formula"))
+    tensornet_weights.write_torchmd(path("o3.ckpt"))
+    tensornet_weights.write_torchmd(path("so3.ckpt"), True)
+    with open(os.path.join(ROOT, "tests", "golden", "tensornet", "golden.json")) as file:
+        GOLDEN = json.load(file)
+
+
+def path(name):
+    return os.path.join(FOLDER.name, name)
+
+
+def run(*args, code=0, stdin=""):
+    p = subprocess.run([EXE, *args], input=stdin.encode(), capture_output=True)
+    assert p.returncode == code, (args, p.returncode, p.stdout[-500:], p.stderr[-1500:])
+    return p.stdout.decode(), p.stderr.decode()
+
+
+def rows(text):
+    lines = [line.split("\t") for line in text.splitlines()]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def xyz(frame, more=""):
+    """The text of a frame as golden.json has it."""
+    words = ""
+    if frame["cell"]:
+        words = 'Lattice="%s" ' % " ".join(repr(x) for row in frame["cell"] for x in row)
+    words += 'Properties=species:S:1:pos:R:3 pbc="%s"' % " ".join("FT"[p] for p in frame["pbc"])
+    atoms = "".join("%s %r %r %r\n" % (s, *p)
+                    for s, p in zip(frame["symbols"], frame["positions"]))
+    return "%d\n%s %s\n%s" % (len(frame["symbols"]), words, more, atoms)
+
+
+def lines(text, *args, model="formula", code=0):
+    """Results as objects, with forces and stress."""
+    out, _ = run("tensornet", "-", "--weights", path(model), "--device", "cpu", "--format", "jsonl",
+                 "--forces", "--stress", *args, stdin=text, code=code)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def voigt(s):
+    return [GPA / 2 * (s[a][b] + s[b][a])
+            for a, b in ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))]
+
+
+class Energies(unittest.TestCase):
+    def compare(self, model, names, energy, force):
+        golden = GOLDEN["golden"][model]
+        got = lines("".join(xyz(GOLDEN["frames"][n]) for n in names), model=model)
+        self.assertEqual(len(got), len(names))
+        for name, g in zip(names, got):
+            want = golden[name]
+            refs = want["energy"] - want["network"]
+            self.assertAlmostEqual(g["energy"] - refs, want["network"], delta=energy, msg=name)
+            for a, b in zip(g["forces"], want["forces"]):
+                for x, y in zip(a, b):
+                    self.assertAlmostEqual(x, y, delta=force, msg=name)
+            self.assertLess(max(abs(sum(c)) for c in zip(*g["forces"])), 1e-5)
+            self.assertEqual("stress" in g, "stress" in want)
+            for x, y in zip(g.get("stress", []), voigt(want["stress"]) if "stress" in g else []):
+                self.assertAlmostEqual(x, y, delta=GPA * force / 10, msg=name)
+
+    def test_formula(self):
+        self.compare("formula", list(GOLDEN["golden"]["formula"]), 5e-6, 2e-5)
+
+    def trained(self, model, file):
+        data = os.path.join(os.environ.get("BIOINFER_DATA", ""), "tensornet")
+        if not os.path.exists(os.path.join(data, file + ".state.pt")):
+            self.skipTest("no trained weights in $BIOINFER_DATA")
+        os.makedirs(path(model), exist_ok=True)
+        for name in ("model.json", "state.pt"):
+            shutil.copy(os.path.join(data, "%s.%s" % (file, name)), os.path.join(path(model), name))
+
+    def test_trained_on_crystals(self):
+        self.trained("pbe", "matpes-pbe")
+        self.compare("pbe", list(GOLDEN["golden"]["pbe"]), 2e-4, 2e-4)
+        peptide = GOLDEN["golden"]["pbe"]["peptide"]
+        self.assertAlmostEqual(peptide["energy"], -247.286789, delta=2e-4)  # as published
+
+    def test_trained_on_molecules(self):
+        self.trained("ani", "ani-1x")
+        self.compare("ani", list(GOLDEN["golden"]["ani"]), 2e-4, 2e-4)
+
+    def test_torchmd(self):
+        """The network of torchmd-net with charges, in a cell, and in SO(3)."""
+        nine, box = (GOLDEN["frames"][n] for n in ("nine", "box"))
+        for model, charge, alone, periodic in (
+                ("o3.ckpt", 0, 0.175678993285, 0.175296965127),
+                ("o3.ckpt", 2, 0.149730161612, 0.149326657022),
+                ("so3.ckpt", 0, 0.175664124380, 0.175283023888),
+                ("so3.ckpt", 2, 0.175576099411, 0.175194848143)):
+            got = lines(xyz(nine, "charge=%d" % charge) + xyz(box), "--charge", str(charge),
+                        model=model)
+            self.assertAlmostEqual(got[0]["energy"], alone, delta=1e-6)
+            self.assertAlmostEqual(got[1]["energy"], periodic, delta=1e-6)
+            if model == "o3.ckpt" and not charge:
+                for x, y in zip(got[0]["forces"][0], (0.036470615, 0.850315336, 0.035979275)):
+                    self.assertAlmostEqual(x, y, delta=2e-6)
+        out = lines(xyz(nine), model="o3.ckpt", code=1)
+        self.assertIn("charge", out[0]["message"])
+
+    def test_forces_are_derivatives(self):
+        frame, step = json.loads(json.dumps(GOLDEN["frames"]["box"])), 0.01
+        forces = lines(xyz(frame))[0]["forces"]
+        for atom, axis in ((0, 0), (4, 1), (8, 2)):
+            e = []
+            at = frame["positions"][atom][axis]
+            for k in (-2, -1, 1, 2):
+                frame["positions"][atom][axis] = at + k * step
+                e.append(lines(xyz(frame))[0]["energy"])
+            frame["positions"][atom][axis] = at
+            slope = (8 * (e[2] - e[1]) - (e[3] - e[0])) / (12 * step)
+            self.assertAlmostEqual(-slope, forces[atom][axis], delta=1e-4)
+
+    def test_symmetries(self):
+        """Rotations, other orders of atoms, and other images of them change nothing."""
+        frame = GOLDEN["frames"]["box"]
+        want = lines(xyz(frame))[0]
+        a, b = 0.7, -1.9
+        turn = [[math.cos(a), -math.sin(a), 0], [math.sin(a), math.cos(a), 0], [0, 0, 1]]
+        tilt = [[1, 0, 0], [0, math.cos(b), -math.sin(b)], [0, math.sin(b), math.cos(b)]]
+
+        def by(m, v):
+            return [sum(m[i][k] * v[k] for k in range(3)) for i in range(3)]
+        turned = dict(frame, positions=[by(tilt, by(turn, p)) for p in frame["positions"]],
+                      cell=[by(tilt, by(turn, p)) for p in frame["cell"]])
+        got = lines(xyz(turned))[0]
+        self.assertAlmostEqual(got["energy"], want["energy"], delta=2e-5)
+        for f, g in zip(want["forces"], got["forces"]):
+            for x, y in zip(by(tilt, by(turn, f)), g):
+                self.assertAlmostEqual(x, y, delta=2e-5)
+        order = list(range(len(frame["symbols"])))
+        random.Random(3).shuffle(order)
+        other = dict(frame, symbols=[frame["symbols"][i] for i in order],
+                     positions=[[x + k * v for x, v in zip(frame["positions"][i],
+                                                           frame["cell"][i % 3])]
+                                for k, i in enumerate(order)])
+        got = lines(xyz(other))[0]
+        self.assertAlmostEqual(got["energy"], want["energy"], delta=2e-5)
+        for k, i in enumerate(order):
+            for x, y in zip(want["forces"][i], got["forces"][k]):
+                self.assertAlmostEqual(x, y, delta=2e-5)
+
+    def test_company_changes_no_byte(self):
+        known = [xyz(GOLDEN["frames"][n]) for n in GOLDEN["golden"]["formula"]]
+        alone = [lines(text)[0] for text in known]
+        order = [random.Random(5).randrange(len(known)) for _ in range(200)]
+        text = "".join(known[i] for i in order)
+        for args in ((), ("--threads", "1"), ("--batch-tokens", "16")):
+            got = lines(text, *args)
+            for k, i in enumerate(order):
+                self.assertEqual(dict(got[k], id=""), dict(alone[i], id=""))
+
+
+class Command(unittest.TestCase):
+    def test_formats(self):
+        text = xyz(GOLDEN["frames"]["nine"]) + xyz(GOLDEN["frames"]["box"])
+        args = ("tensornet", "-", "--weights", path("formula"))
+        table = rows(run(*args, "--stress", stdin=text)[0])
+        self.assertEqual([r["atoms"] for r in table], ["9", "9"])
+        self.assertEqual(table[0]["stress_xx"], "")
+        kcal = rows(run(*args, "--units", "kcal", stdin=text)[0])
+        self.assertAlmostEqual(float(kcal[0]["energy"]), 23.060548 * float(table[0]["energy"]),
+                               delta=1e-3)
+        run(*args, "-o", path("out.extxyz"), stdin=text)
+        again = rows(run("tensornet", path("out.extxyz"), "--weights", path("formula"))[0])
+        self.assertEqual([r["energy"] for r in again], [r["energy"] for r in table])
+        with open(path("out.extxyz")) as file:
+            self.assertIn("forces:R:3", file.readlines()[1])
+        run(*args, "-o", path("out.json"), stdin=text, code=64)
+        run(*args, "--forces", stdin=text, code=64)
+        run(*args, "--units", "kJ", "-o", path("x.extxyz"), stdin=text, code=64)
+        run(*args, "--charge", "many", stdin=text, code=64)
+
+    def test_periodic_axes(self):
+        text = xyz(GOLDEN["frames"]["layer"])
+        energy = {p: lines(text, "--pbc", p)[0]["energy"] for p in ("file", "none", "xyz")}
+        nine = lines(xyz(GOLDEN["frames"]["nine"]))[0]["energy"]
+        self.assertEqual(energy["none"], nine)
+        self.assertEqual(energy["file"], energy["xyz"])  # far apart along the third vector
+        self.assertNotEqual(energy["file"], nine)
+
+    def test_bad_frames_cost_themselves(self):
+        good = xyz(GOLDEN["frames"]["water"])
+        text = (good + "2\n\nH 0 0 0\nXx 0 0 1\n" + good + "1\n\nAu 0 0 0\n" +
+                "2\n\nH 0 0 0\nH 0 0 0\n" + "1\n\nH nan 0 0\n" + good)
+        out, err = run("tensornet", "-", "--weights", path("formula"), stdin=text, code=1)
+        table = rows(out)
+        self.assertEqual([r["status"] == "ok" for r in table],
+                         [True, False, True, False, False, False, True])
+        self.assertIn("Au", table[3]["message"])
+        self.assertIn("H C N O", table[3]["message"])
+        self.assertEqual(table[0]["energy"], table[6]["energy"])
+        self.assertIn("4 of 7 frames", err)
+
+    def test_resume_shards_and_workers(self):
+        text = "".join(xyz(GOLDEN["frames"][n]) for n in GOLDEN["golden"]["formula"]) * 5
+        with open(path("many.xyz"), "w") as file:
+            file.write(text)
+        args = ("tensornet", path("many.xyz"), "--weights", path("formula"), "--stress")
+        plain, _ = run(*args)
+        for name, more in (("a.tsv", ("--resume",)), ("b.tsv", ("--workers", "2"))):
+            run(*args, "-o", path(name), *more)
+            with open(path(name)) as file:
+                self.assertEqual(file.read(), plain)
+        for i in "123":
+            run(*args, "-o", path("c.tsv"), "--shard", i + "/3")
+        run("merge", path("c.tsv"))
+        with open(path("c.tsv")) as file:
+            self.assertEqual(file.read(), plain)
+
+    def test_other_models_are_told(self):
+        _, err = run("embed", "tensornet", path("many.xyz"), code=64)
+        self.assertIn("energy", err)
+        _, err = run("energy", "esm2", path("many.xyz"), code=64)
+        self.assertIn("esm2", err)
+
+
+if __name__ == "__main__":
+    EXE, ROOT = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
