@@ -180,6 +180,10 @@ struct bi_step_values {
 #define BUILDER(stem, ...) bi_value_id bi_##stem(struct bi_graph *g, __VA_ARGS__);
 #include "../ops/ops.inc"
 
+/* A norm of each of so many groups of columns of x [R, D]; w, b [D]. */
+bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
+                                int32_t groups, float eps);
+
 /* ---- whole-graph functions ---- */
 
 /* Appends the nodes that compute the derivative of the sum of all of y by x, from the gradients of

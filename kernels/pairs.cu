@@ -126,7 +126,7 @@ KERNEL(upsample_f32, struct bi_upsample_params, ROW_THREADS, 4)
     const bool whole = fours(p.y, p.ldy);
     for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
         store4(p.y + r * p.ldy, c, p.width, whole,
-               load4(p.x + r / 2 * p.ldx, c, p.width, whole_x) +
+               load4(p.x + r / p.times * p.ldx, c, p.width, whole_x) +
                    load4(p.skip + r * p.lds, c, p.width, whole_s));
 }
 

@@ -96,6 +96,13 @@ bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_va
     return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b), BI_ATTRS(.eps = eps));
 }
 
+bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
+                                int32_t groups, float eps)
+{
+    return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b),
+                       BI_ATTRS(.eps = eps, .groups = groups > 1 ? groups : 0));
+}
+
 static void layernorm_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                            unsigned wanted, bi_value_id *dx)
 {

@@ -1,4 +1,4 @@
-/* upsample.c - every row twice, plus a skip connection.   x [R, C], skip [2 R, C] -> [2 R, C] */
+/* upsample.c - every row n times, plus a skip connection.   x [R, C], skip [n R, C] -> [n R, C] */
 #include <string.h>
 
 #include "../kernels/upsample.h"
@@ -10,11 +10,11 @@ static int upsample_infer(struct bi_graph *g, struct bi_node *node, struct bioin
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st)
         st = bi_expect(g, node, 1, 2, x->shape[1], err);
-    if (!st && (x->axis != BI_AXIS_FIXED || skip->shape[0] != 2 * x->shape[0]))
+    if (!st && (x->axis != BI_AXIS_FIXED || skip->shape[0] % x->shape[0]))
         st = bi_fail(err, BIOINFER_INTERNAL, "upsample: skip %s beside %s",
                      bi_shape_text(skip).text, bi_shape_text(x).text);
     if (!st)
-        bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){2 * x->shape[0], x->shape[1]});
+        bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){skip->shape[0], x->shape[1]});
     return st;
 }
 
@@ -22,9 +22,11 @@ static void upsample_launch(const struct bi_graph *g, const struct bi_node *node
                             const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
+    const int64_t rows = bi_in(g, node, 1)->shape[0];
     BI_LAUNCH(launch, "upsample", struct bi_upsample_params, .counts = b->counts, .x = b->in[0],
               .skip = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .lds = b->in_ld[1],
-              .ldy = b->out_ld[0], .rows = 2 * x->shape[0], .width = (int32_t)x->shape[1]);
+              .ldy = b->out_ld[0], .rows = rows, .width = (int32_t)x->shape[1],
+              .times = (int32_t)(rows / x->shape[0]));
 }
 
 static void upsample_reference(const void *params)
@@ -32,7 +34,7 @@ static void upsample_reference(const void *params)
     const struct bi_upsample_params *p = params;
     for (int64_t r = 0; r < p->rows; r++)
         for (int32_t c = 0; c < p->width; c++)
-            p->y[r * p->ldy + c] = p->x[r / 2 * p->ldx + c] + p->skip[r * p->lds + c];
+            p->y[r * p->ldy + c] = p->x[r / p->times * p->ldx + c] + p->skip[r * p->lds + c];
 }
 
 bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip)

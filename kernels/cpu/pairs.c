@@ -165,7 +165,7 @@ void BI_ISA_NAME(upsample_run)(const void *params, int64_t task, int64_t n_tasks
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++) {
-        const float *x = p->x + r / 2 * p->ldx, *skip = p->skip + r * p->lds;
+        const float *x = p->x + r / p->times * p->ldx, *skip = p->skip + r * p->lds;
         for (int c = 0; c < p->width; c += VW) {
             const int n = lanes(c, p->width);
             vf_store_n(p->y + r * p->ldy + c, vf_add(vf_load_n(x + c, n), vf_load_n(skip + c, n)),

@@ -8,7 +8,9 @@ static void cases(struct ck *ck)
     static const int32_t lengths[] = {1, -1};
     struct ck_lengths one = ck_lengths_of(lengths);
     for (int i = 0; i < 20 && !ck_bench(ck); i++) {
-        T p = {.rows = 2 * ck_random(ck, 1, 40),
+        const int32_t times = i % 3 ? 2 : (int32_t)ck_random(ck, 1, 130);
+        T p = {.rows = times * ck_random(ck, 1, 40),
+               .times = times,
                .width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 600)};
         ck_check(ck, &(struct ck_case){.entry = "upsample",
                                        .reference = bi_op_upsample.reference,
@@ -17,7 +19,7 @@ static void cases(struct ck *ck)
                                        .arrays =
                                            {
                                                {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED,
-                                                .rows = p.rows / 2, .width = p.width},
+                                                .rows = p.rows / times, .width = p.width},
                                                {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED,
                                                 .rows = p.rows, .width = p.width},
                                                {CK_ARRAY(T, skip, lds), CK_IN, BI_AXIS_FIXED,

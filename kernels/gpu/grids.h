@@ -1,0 +1,23 @@
+/* grids.h - GPU entries of kernels/grids.h, and their grids.
+ *
+ * All arrays are f32. */
+#ifndef BI_GPU_GRIDS_ENTRIES_H
+#define BI_GPU_GRIDS_ENTRIES_H
+
+#include "../grids.h"
+#include "grid.h"
+
+BI_GPU_ROWS_GRID(symmetrise)
+BI_GPU_ROWS_GRID(outer_add)
+BI_GPU_ROWS_GRID(grid_logits)
+BI_GPU_NUMBERS_GRID(head_products, p->rows * p->n_heads * p->m)
+
+/* clang-format off */
+#define BI_GPU_ENTRIES_grids(E) \
+    E(symmetrise_f32, grids, symmetrise, 256, 0, symmetrise, f32)    \
+    E(outer_add_f32, grids, outer_add, 256, 0, outer_add, f32)       \
+    E(grid_logits_f32, grids, grid_logits, 256, 0, grid_logits, f32) \
+    E(head_products_f32, grids, head_products, 256, 0, head_products, f32)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,62 @@
+/* grids.cu - values of all pairs of places: symmetrise, outer_add, grid_logits, head_products.
+ * Rows of gpu_rows.h, but for the products, which are one to a thread. */
+#include "gpu_rows.h"
+
+#pragma clang force_cuda_host_device begin
+#include "grids.h"
+#pragma clang force_cuda_host_device end
+
+KERNEL(symmetrise_f32, struct bi_symmetrise_params, ROW_THREADS, 4)
+{
+    const int64_t r = my_row(), n = p.n;
+    if (r >= p.rows)
+        return;
+    const float *x = p.x + r * p.ldx, *turned = x + (r % n - r / n % n) * (n - 1) * p.ldx;
+    const bool whole_x = fours(p.x, p.ldx), whole = fours(p.y, p.ldy);
+    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
+        store4(p.y + r * p.ldy, c, p.width, whole,
+               (load4(x, c, p.width, whole_x) + load4(turned, c, p.width, whole_x)) * 0.5f);
+}
+
+KERNEL(outer_add_f32, struct bi_outer_add_params, ROW_THREADS, 4)
+{
+    const int64_t r = my_row();
+    if (r >= p.rows)
+        return;
+    const int64_t i = r / p.n, j = i / p.n * p.n + r % p.n;
+    const bool whole_x = fours(p.x, p.ldx), whole_a = fours(p.a, p.lda);
+    const bool whole_b = fours(p.b, p.ldb), whole = fours(p.y, p.ldy);
+    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
+        store4(p.y + r * p.ldy, c, p.width, whole,
+               load4(p.x + r * p.ldx, c, p.width, whole_x) +
+                   load4(p.a + i * p.lda, c, p.width, whole_a) +
+                   load4(p.b + j * p.ldb, c, p.width, whole_b));
+}
+
+KERNEL(grid_logits_f32, struct bi_grid_logits_params, ROW_THREADS, 4)
+{
+    const int64_t r = my_row(), m = 2 * (int64_t)p.n_edges + 1;
+    if (r >= p.rows)
+        return;
+    const int64_t i = r / p.n, j = r % p.n, at = i % p.n;
+    const int right = bi_grid_class(p.edges, p.n_edges, j - at), left = 2 * p.n_edges - right;
+    const float *s = p.s + i * p.lds + j, *by_i = p.p + i * p.ldp + right;
+    const float *by_j = p.q + (i - at + j) * p.ldq + left;
+    for (int h = thread_id() % ROW_LANES; h < p.n_heads; h += ROW_LANES)
+        p.y[r * p.ldy + h] = s[(int64_t)h * p.n] + 0.5f * (by_i[h * m] + by_j[h * m]);
+}
+
+KERNEL(head_products_f32, struct bi_head_products_params, ROW_THREADS, 4)
+{
+    const int64_t number = (int64_t)block_x() * ROW_THREADS + thread_id();
+    const int64_t i = number % p.m, h = number / p.m % p.n_heads, r = number / (p.m * p.n_heads);
+    if (r >= p.rows)
+        return;
+    const float *x = p.x + r * p.ldx + h * p.d;
+    const float *w = p.w + (r / (p.rows / p.blocks) * p.m + i) * p.ldw + h * p.d;
+    float sum = 0;
+#pragma GCC unroll 1
+    for (int c = 0; c < p.d; c++)
+        sum = fma_(x[c], w[c], sum);
+    p.y[r * p.ldy + h * p.m + i] = sum;
+}
