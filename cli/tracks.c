@@ -75,6 +75,19 @@ static int check_options(struct run *run)
     return CLI_EXIT_OK;
 }
 
+/* Refuses a format for bins where the head gives pairs. */
+static int check_head(const struct run *run)
+{
+    const struct tracker *t = run->tracker;
+
+    if (!t->to_coverage || t->info.kind == BIOINFER_BINS)
+        return CLI_EXIT_OK;
+    cli_say(run->cli, "head %s gives pairs of %s, and --format %s takes bins: npz, h5, ...",
+            t->head, t->info.kind == BIOINFER_GRID ? "bins" : "splice sites",
+            run->cli->options->format);
+    return CLI_EXIT_USAGE;
+}
+
 /* ---- output ---- */
 
 static void put_header(const struct tracker *t, struct cli_output *to)
@@ -418,7 +431,9 @@ static int open_run(struct run *run)
     tracker_set_kind(run->tracker);
     if (!(cli->options->dump_graph || cli->options->trace_rules) && (code = check_options(run)))
         return code;
-    return cli_task_open(cli, &cli_tracks_task, &run->pool);
+    if ((code = cli_task_open(cli, &cli_tracks_task, &run->pool)))
+        return code;
+    return check_head(run);
 }
 
 /* Computes all, and tells how it went; an exit code. */

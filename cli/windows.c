@@ -50,7 +50,7 @@ static int take_window(struct tracker *t, struct flight *f, const struct bioinfe
                           (long long)(u->start + t->info.first_bin * t->info.bin_size),
                           (long long)t->info.bin_size);
     }
-    return put_result(t, u, 0, r->status, r->message, r->arrays, 1, err);
+    return put_result(t, u, 0, r->status, r->message, r->arrays, r->n_arrays, err);
 }
 
 const struct kind records_kind = {"windows", ask_record, take_window, NULL};

@@ -806,6 +806,7 @@ enum bioinfer_tracks_sums {
     BIOINFER_SUMS_AND_LOGS /* behind them over log2(1 + value): 4 rows; one strand and at most one
                             * shift alone */
 };
+enum bioinfer_tracks_kind { BIOINFER_BINS, BIOINFER_GRID, BIOINFER_JUNCTIONS };
 
 struct bioinfer_tracks_params {
     size_t struct_size;
@@ -844,6 +845,7 @@ struct bioinfer_tracks_info {
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
     int64_t n_rows; /* rows of a window's values: n_bins, or 2 or 4 of sums */
+    int kind;       /* enum bioinfer_tracks_kind: what a row is (docs/genomics.md) */
 };
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);

@@ -43,6 +43,7 @@ struct borzoi {
     int n_tower;
     struct bi_tracks_layers layers;
     int bases, positions;
+    int64_t n_bins;
     int head_w[BI_TRACKS_HEADS], head_b[BI_TRACKS_HEADS];
 };
 
@@ -155,14 +156,14 @@ static int open_heads(const struct bi_tracks_source *s, struct borzoi *b, int64_
         snprintf(name, sizeof name, "%s_head.bias", names[i]);
         if ((st = bi_tracks_vector(s, &b->head_b[t->n_heads], name, out, err)))
             return st;
-        t->heads[t->n_heads++] = (struct bi_tracks_head){names[i], (int)out};
+        t->heads[t->n_heads++] = (struct bi_tracks_head){.name = names[i], .n_tracks = (int)out};
     }
     return t->n_heads ? 0
                       : bi_fail(err, BIOINFER_MISMATCH, "%s: no human_head and no mouse_head",
                                 s->model->cp->path);
 }
 
-static int open_sizes(struct bi_model *m, const struct borzoi *b, struct bioinfer_error *err)
+static int open_sizes(struct bi_model *m, struct borzoi *b, struct bioinfer_error *err)
 {
     struct bi_tracks *t = &m->tracks;
     int64_t usual = USUAL_WINDOW, bins = USUAL_BINS, all;
@@ -174,15 +175,13 @@ static int open_sizes(struct bi_model *m, const struct borzoi *b, struct bioinfe
     for (int i = 0; i < b->n_tower; i++)
         t->reach += b->tower[i].taps / 2 << (i + 1);
     t->reach += b->unet.taps / 2 << (b->n_tower + 1);
-    t->bin_size = (int64_t)1 << b->n_tower;
     all = 4 * t->n_tokens;
     if (bins > all && !m->window)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: config.json: bins_to_return is %lld, a window "
                        "has %lld bins",
                        m->cp->path, (long long)bins, (long long)all);
-    t->n_bins = bins < all ? bins : all;
-    t->first_bin = (all - t->n_bins) / 2;
+    b->n_bins = bins < all ? bins : all;
     return 0;
 }
 
@@ -232,6 +231,8 @@ static int borzoi_open(struct bi_model *m, struct bioinfer_error *err)
     }
     if ((st = open_heads(&s, b, width, err)) || (st = bi_tracks_bases(&s, &b->bases, err)))
         return st;
+    bi_tracks_bins(&m->tracks, (int64_t)1 << b->n_tower, b->n_bins,
+                   (4 * m->tracks.n_tokens - b->n_bins) / 2);
     return open_positions(&s, b, err);
 }
 
@@ -284,7 +285,7 @@ static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u,
                                           &(struct bi_tracks_kept){0, t->n_tokens, 1, BI_NONE});
     x = finer(m, g, x, u.of[1], 1);
     x = finer(m, g, x, u.of[0], 0);
-    x = bi_tracks_crop(g, x, t->first_bin, t->n_bins);
+    x = bi_tracks_crop(g, x, t->heads[shape->head].first_bin, t->heads[shape->head].n_bins);
     if (b->has_final)
         x = bi_tracks_conv_block(m, g, x, &b->final, BI_NORM_ACT_TANH_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0);

@@ -45,6 +45,7 @@ struct enformer {
     struct bi_tracks_layers layers;
     struct bi_conv final;
     int bases, positions;
+    int64_t n_bins;
     int head_w[BI_TRACKS_HEADS], head_b[BI_TRACKS_HEADS];
 };
 
@@ -281,7 +282,7 @@ static int open_heads(const struct bi_tracks_source *s, struct enformer *e, int6
 }
 
 /* Sizes that follow from the stages. */
-static int open_sizes(struct bi_model *m, const struct enformer *e, struct bioinfer_error *err)
+static int open_sizes(struct bi_model *m, struct enformer *e, struct bioinfer_error *err)
 {
     struct bi_tracks *t = &m->tracks;
     int64_t token = (int64_t)1 << e->n_stages, usual = USUAL_TOKENS * token, kept;
@@ -293,7 +294,6 @@ static int open_sizes(struct bi_model *m, const struct enformer *e, struct bioin
     t->reach = e->stage[0].wide.taps / 2;
     for (int i = 1; i < e->n_stages; i++)
         t->reach += e->stage[i].wide.taps / 2 << i;
-    t->bin_size = token;
     kept = t->n_tokens == USUAL_TOKENS ? USUAL_KEPT : t->n_tokens;
     if (bi_json_double(target, &given) && given >= 1 && given <= 1 << 24)
         kept = (int64_t)given;
@@ -312,8 +312,7 @@ static int open_sizes(struct bi_model *m, const struct enformer *e, struct bioin
                            m->cp->path, (long long)kept, (long long)t->n_tokens);
         kept = t->n_tokens;
     }
-    t->n_bins = kept;
-    t->first_bin = (t->n_tokens - kept) / 2;
+    e->n_bins = kept;
     return 0;
 }
 
@@ -348,6 +347,8 @@ static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
     m->tracks.n_features = 1;
     m->tracks.batches = true;
     m->tracks.features[0] = (struct bi_feature){"tokens", 1, width};
+    bi_tracks_bins(&m->tracks, m->tracks.token_size, e->n_bins,
+                   (m->tracks.n_tokens - e->n_bins) / 2);
     return bi_tracks_values(&s, &e->positions, "positions", 2, 2 * m->tracks.n_tokens - 1,
                             e->layers.n_features, positions, err);
 }
@@ -373,13 +374,13 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                  const struct bi_tracks_shape *shape)
 {
     const struct enformer *e = m->config;
-    const struct bi_tracks *t = &m->tracks;
     const int64_t n_windows = shape->part == BI_TRACKS_PAIRS ? 2 * shape->n_windows
                                                              : shape->n_windows;
-    struct bi_tracks_kept crop = {t->first_bin, t->n_bins, 1, BI_NONE};
+    const struct bi_tracks_head *h = &m->tracks.heads[shape->head];
+    struct bi_tracks_kept crop = {h->first_bin, h->n_bins, 1, BI_NONE};
     if (n_windows > 1) {
         crop.n_windows = n_windows;
-        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, n_windows * t->n_bins);
+        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, n_windows * h->n_bins);
     }
     x = bi_tracks_transformer(m, g, x, bi_model_value(m, g, e->positions), &e->layers, &crop);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);

@@ -2,6 +2,7 @@
 #include "head.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -135,9 +136,11 @@ static int find_lora(const struct bi_model *model, struct bi_weight *w, struct b
 
 /* Rows of the tensor behind a weight: rank 1 weights are one element per row. A weight of
  * rank 1 may come as [1, n], as PyTorch stores a linear layer with one output. */
-static uint64_t tensor_rows(const struct bi_tensor *t, int rank)
+static uint64_t tensor_rows(const struct bi_tensor *t, const struct bi_weight *w)
 {
-    return rank == 1 ? t->n_elements : t->rank ? t->shape[0] : 1;
+    if (w->flat)
+        return t->shape[t->rank - 1] ? t->n_elements / t->shape[t->rank - 1] : 0;
+    return w->rank == 1 ? t->n_elements : t->rank ? t->shape[0] : 1;
 }
 
 /* Channels that the tensor of a convolution has. */
@@ -168,14 +171,16 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
     if (t) {
         bool fits = weight->rank == 1 ? t->rank == 1 || (t->rank == 2 && t->shape[0] == 1)
                     : weight->taps    ? fits_convolution(t, weight)
-                                      : t->rank == 2 && t->shape[1] == (uint64_t)weight->shape[1];
+                    : weight->flat
+                        ? t->rank > 2 && t->shape[t->rank - 1] == (uint64_t)weight->shape[1]
+                        : t->rank == 2 && t->shape[1] == (uint64_t)weight->shape[1];
         /* a whole tensor must be used as a whole: extra rows are a different model */
         bool picked = weight->row_block || weight->row_first || weight->row_step;
         if (!bi_dtype_is_loadable(t->dtype))
             return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: dtype %s cannot be computed with",
                            owner(model, t)->files[t->file].path, t->name, bi_dtype_name(t->dtype));
-        if (!fits || last >= tensor_rows(t, weight->rank) ||
-            (!picked && last + 1 != tensor_rows(t, weight->rank))) {
+        if (!fits || last >= tensor_rows(t, weight) ||
+            (!picked && last + 1 != tensor_rows(t, weight))) {
             char got[80] = "[";
             for (int i = 0; i < t->rank; i++)
                 snprintf(got + strlen(got), sizeof got - strlen(got), "%s%" PRIu64, i ? ", " : "",
@@ -215,6 +220,43 @@ bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int
     return bi_weight(g, index, w->name, w->rank, w->shape);
 }
 
+/* The least sum of squares that a row is divided by the root of. */
+static const double LEAST_SQUARES = 1e-4;
+
+/* Makes of rows [first, first + n) what the weight asks for, in double. */
+static void bake(const struct bi_weight *w, int64_t first, int64_t n, float *rows)
+{
+    const int64_t width = w->rank == 2 ? w->shape[1] : 1;
+    for (int64_t r = 0; r < n && (w->standardised || w->gain); r++, rows += width) {
+        double mean = 0, squares = 0, by = w->gain ? w->gain[first + r] : 1;
+        for (int64_t c = 0; w->standardised && c < width; c++)
+            mean += (double)rows[c];
+        mean /= (double)width;
+        for (int64_t c = 0; w->standardised && c < width; c++)
+            squares += ((double)rows[c] - mean) * ((double)rows[c] - mean);
+        if (w->standardised)
+            by /= sqrt(squares > LEAST_SQUARES ? squares : LEAST_SQUARES);
+        for (int64_t c = 0; c < width; c++)
+            rows[c] = (float)(((double)rows[c] - mean) * by);
+    }
+}
+
+/* The row of the tensor that row r of a weight is; *run: rows from there on that follow. */
+static uint64_t row_of(const struct bi_weight *w, uint64_t r, uint64_t *run)
+{
+    if (w->evens_first) {
+        const uint64_t width = (uint64_t)w->evens_first, at = r % width, half = width / 2;
+        *run = 1;
+        return w->row_first + r - at + (at < half ? 2 * at : 2 * (at - half) + 1);
+    }
+    if (w->row_block) {
+        const uint64_t at = r % w->row_block;
+        *run = *run > w->row_block - at ? w->row_block - at : *run;
+        return w->row_first + r / w->row_block * w->row_step + at;
+    }
+    return w->row_first + r;
+}
+
 /* [channels][taps] of every row becomes [taps][channels]. */
 static int read_convolution(const struct bi_model *model, const struct bi_weight *weight,
                             int64_t first, int64_t n, float *dst, struct bioinfer_error *err)
@@ -230,6 +272,8 @@ static int read_convolution(const struct bi_model *model, const struct bi_weight
         for (int64_t k = 0; !st && k < taps; k++)
             for (int64_t c = 0; c < step; c++)
                 dst[k * step + c] = c < channels ? row[c * taps + k] : 0;
+        if (!st)
+            bake(weight, first + r, 1, dst);
     }
     bi_free(model->env, row);
     return st;
@@ -251,13 +295,7 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
     if (weight->lora && !(scratch = bi_calloc(model->env, width, sizeof *scratch)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path, weight->name);
     while (!st && n) { /* runs of rows that follow each other in the tensor */
-        uint64_t run = (uint64_t)n, row = weight->row_first + (uint64_t)first;
-        if (weight->row_block) {
-            uint64_t at = (uint64_t)first % weight->row_block;
-            row = weight->row_first + (uint64_t)first / weight->row_block * weight->row_step + at;
-            if (run > weight->row_block - at)
-                run = weight->row_block - at;
-        }
+        uint64_t run = (uint64_t)n, row = row_of(weight, (uint64_t)first, &run);
         st = bi_tensor_read_f32(owner(model, weight->tensor), weight->tensor, row * width,
                                 run * width, dst, err);
         if (!st && weight->lora)
@@ -265,6 +303,8 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
         if (!st && weight->factor != 0)
             for (uint64_t i = 0; i < run * width; i++)
                 dst[i] *= weight->factor;
+        if (!st)
+            bake(weight, first, (int64_t)run, dst);
         dst += run * width;
         first += (int64_t)run;
         n -= (int64_t)run;

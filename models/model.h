@@ -24,7 +24,13 @@ struct bi_weight {
      * channels fastest; taps 0 = no convolution. `channels` is the number that the tensor has
      * where the weight has more, which are then zeros; 0 = as many as the weight. */
     int64_t taps, channels;
-    float factor;               /* every element times this, at load; 0 = 1 */
+    float factor; /* every element times this, at load; 0 = 1 */
+    bool flat;    /* the tensor has more dimensions: all but the last one count its rows */
+    /* Rows are heads of this width, whose even ones are taken first, then the odd ones: a rotation
+     * of neighbours becomes one of halves (kernels/rope.h). 0 = as they are */
+    int64_t evens_first;
+    bool standardised;          /* every row less its mean, to a sum of squares of 1 */
+    const double *gain;         /* [shape[0]] times each row, at load; NULL = 1 */
     const struct bi_lora *lora; /* added to the tensor's rows; set by bi_model_weight() */
 };
 
@@ -96,7 +102,7 @@ struct bi_tokens {
 
 /* ---- families that read windows of DNA and give tracks ---- */
 
-enum { BI_TRACKS_FEATURES = 4, BI_TRACKS_HEADS = 8, BI_BASES = 6 };
+enum { BI_TRACKS_FEATURES = 12, BI_TRACKS_HEADS = 64, BI_BASES = 6 };
 
 /* Input "bases" [window]: 0 to 3 are A, C, G, T; then a base that is none of them, and one that
  * is a quarter of each. */
@@ -135,9 +141,16 @@ struct bi_feature {
     int64_t width;
 };
 
+/* A head, of whose outputs a graph gives one, [n_bins, n_tracks]; of JUNCTIONS a second one, the
+ * places of sites, int32 [4 k]. */
 struct bi_tracks_head {
     const char *name; /* "human" */
     int n_tracks;
+    enum bioinfer_tracks_kind kind;
+    bool whole; /* the graph gives all tracks, whichever are asked for */
+    int64_t bin_size;
+    int64_t n_bins, first_bin; /* bins given, and cut off in front of them */
+    int n_features;            /* the first of the model's, which the graph behind them reads */
 };
 
 /* Which graph: that of a part. */
@@ -155,8 +168,7 @@ struct bi_tracks_shape {
 
 /* Sizes are bases unless said otherwise. Filled by open(). */
 struct bi_tracks {
-    int64_t window, token_size, reach, bin_size;
-    int64_t n_tokens, n_bins, first_bin; /* bins given, and cut off in front of them */
+    int64_t window, token_size, reach, n_tokens;
     int n_features, n_heads;
     bool batches; /* BI_TRACKS_CHANGED, PAIRS and WHOLE of several can be built */
     struct bi_feature features[BI_TRACKS_FEATURES];

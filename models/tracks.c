@@ -60,8 +60,8 @@ static const char *keep_name(const struct bi_tracks_source *s, const char *name)
     return bi_arena_strndup(&s->model->arena, name, strlen(name));
 }
 
-static int add(const struct bi_tracks_source *s, int *index, struct bi_weight *w, const char *name,
-               struct bioinfer_error *err)
+int bi_tracks_weight(const struct bi_tracks_source *s, int *index, struct bi_weight *w,
+                     const char *name, struct bioinfer_error *err)
 {
     if (!(w->name = keep_name(s, name)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", s->model->cp->path);
@@ -77,12 +77,11 @@ int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *n
                      int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err)
 {
     struct bi_weight w = {.values = values, .rank = rank, .shape = {rows, cols}};
-    return add(s, index, &w, name, err);
+    return bi_tracks_weight(s, index, &w, name, err);
 }
 
-/* A small tensor of exactly n elements. */
-static int read_vector(const struct bi_tracks_source *s, float **values, int64_t n,
-                       struct bioinfer_error *err, const char *name)
+int bi_tracks_read(const struct bi_tracks_source *s, float **values, int64_t n, const char *name,
+                   struct bioinfer_error *err)
 {
     const struct bi_tensor *t;
     int st = bi_tracks_need(s, &t, err, "%s", name);
@@ -100,32 +99,78 @@ int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *n
                      struct bioinfer_error *err)
 {
     float *values = NULL;
-    int st = read_vector(s, &values, n, err, name);
+    int st = bi_tracks_read(s, &values, n, name, err);
     return st ? st : bi_tracks_values(s, index, name, 1, n, 1, values, err);
 }
 
 /* (x - mean) / sqrt(var + eps) * w + b as x * scale + shift. */
-static int fold_norm(const struct bi_tracks_source *s, const char *norm, int64_t n, int *scale,
-                     int *shift, struct bioinfer_error *err)
+int bi_tracks_norm(const struct bi_tracks_source *s, const char *norm, int64_t n, double **scale,
+                   double **shift, struct bioinfer_error *err)
 {
-    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var"};
+    static const char *const parts[] = {"weight", "bias", "running_var", "running_mean"};
     float *of[4] = {NULL};
     char name[NAME_SIZE];
     int st = 0;
-    for (int i = 0; !st && i < 4; i++) {
+    for (int i = 0; !st && i < (s->rms ? 3 : 4); i++) {
         snprintf(name, sizeof name, "%s.%s", norm, parts[i]);
-        st = read_vector(s, &of[i], n, err, name);
+        st = bi_tracks_read(s, &of[i], n, name, err);
     }
+    *scale = bi_arena_calloc(&s->model->arena, (size_t)n, sizeof **scale);
+    *shift = bi_arena_calloc(&s->model->arena, (size_t)n, sizeof **shift);
+    if (!st && (!*scale || !*shift))
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: %s", s->model->cp->path, norm);
     for (int64_t c = 0; !st && c < n; c++) {
-        double by = (double)of[0][c] / sqrt((double)of[3][c] + s->norm_eps);
-        of[1][c] = (float)((double)of[1][c] - (double)of[2][c] * by);
-        of[0][c] = (float)by;
+        (*scale)[c] = (double)of[0][c] / sqrt((double)of[2][c] + s->norm_eps);
+        (*shift)[c] = (double)of[1][c] - (of[3] ? (double)of[3][c] * (*scale)[c] : 0);
     }
-    snprintf(name, sizeof name, "%s.scale", norm);
+    return st;
+}
+
+/* Values that are doubles, as a weight. */
+static int add_doubles(const struct bi_tracks_source *s, int *index, const double *values,
+                       int64_t n, const char *norm, const char *part, struct bioinfer_error *err)
+{
+    float *floats = bi_arena_calloc(&s->model->arena, (size_t)n, sizeof *floats);
+    char name[NAME_SIZE];
+    if (!floats)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", s->model->cp->path, norm);
+    for (int64_t c = 0; c < n; c++)
+        floats[c] = (float)values[c];
+    snprintf(name, sizeof name, "%s.%s", norm, part);
+    return bi_tracks_values(s, index, name, 1, n, 1, floats, err);
+}
+
+static int fold_norm(const struct bi_tracks_source *s, const char *norm, int64_t n,
+                     struct bi_conv *conv, struct bioinfer_error *err)
+{
+    double *scale, *shift;
+    int st = bi_tracks_norm(s, norm, n, &scale, &shift, err);
     if (!st)
-        st = bi_tracks_values(s, scale, name, 1, n, 1, of[0], err);
-    snprintf(name, sizeof name, "%s.shift", norm);
-    return st ? st : bi_tracks_values(s, shift, name, 1, n, 1, of[1], err);
+        st = add_doubles(s, &conv->scale, scale, n, norm, "scale", err);
+    return st ? st : add_doubles(s, &conv->shift, shift, n, norm, "shift", err);
+}
+
+/* The scale of a standardised convolution, as the gain of its weight. */
+static int standardise(const struct bi_tracks_source *s, struct bi_weight *w, const char *name,
+                       struct bioinfer_error *err)
+{
+    const int64_t n = w->shape[0];
+    float *scale;
+    double *gain;
+    char full[NAME_SIZE];
+    int st;
+    snprintf(full, sizeof full, "%s.scale", name);
+    if (!s->rms || !bi_tracks_find(s, "%s", full))
+        return 0;
+    if ((st = bi_tracks_read(s, &scale, n, full, err)))
+        return st;
+    if (!(gain = bi_arena_calloc(&s->model->arena, (size_t)n, sizeof *gain)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", s->model->cp->path, full);
+    for (int64_t i = 0; i < n; i++)
+        gain[i] = (double)scale[i];
+    w->gain = gain;
+    w->standardised = true;
+    return 0;
 }
 
 int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const char *norm,
@@ -148,12 +193,12 @@ int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const
     w.shape[0] = conv->out;
     w.channels = in == 4 && !norm ? in : 0;
     w.shape[1] = (w.channels ? BI_TRACKS_BASE_WIDTH : in) * conv->taps;
-    if ((st = add(s, &conv->w, &w, full, err)))
+    if ((st = standardise(s, &w, name, err)) || (st = bi_tracks_weight(s, &conv->w, &w, full, err)))
         return st;
     snprintf(full, sizeof full, "%s.bias", name);
     if ((st = bi_tracks_vector(s, &conv->b, full, conv->out, err)))
         return st;
-    return norm ? fold_norm(s, norm, in, &conv->scale, &conv->shift, err) : 0;
+    return norm ? fold_norm(s, norm, in, conv, err) : 0;
 }
 
 int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
@@ -170,7 +215,7 @@ int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *n
     w.taps = w.tensor->rank > 2;
     w.shape[0] = *out;
     w.shape[1] = in;
-    return add(s, index, &w, full, err);
+    return bi_tracks_weight(s, index, &w, full, err);
 }
 
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err)
@@ -194,6 +239,16 @@ int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
                        model->cp->path, (long long)t->window, (long long)token_size, 1 << 24);
     t->n_tokens = t->window / token_size;
     return 0;
+}
+
+void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64_t first_bin)
+{
+    for (int i = 0; i < t->n_heads; i++) {
+        t->heads[i].bin_size = bin_size;
+        t->heads[i].n_bins = n_bins;
+        t->heads[i].first_bin = first_bin;
+        t->heads[i].n_features = t->n_features;
+    }
 }
 
 /* ---- layers ---- */
@@ -380,6 +435,6 @@ void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     x = bi_add(g, bi_matmul(g, x, head), bias);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
     if (shape->sums)
-        x = bi_bin_sums(g, x, m->tracks.n_bins, shape->sums > 1);
+        x = bi_bin_sums(g, x, m->tracks.heads[shape->head].n_bins, shape->sums > 1);
     bi_output(g, x, 0, -1, "tracks");
 }

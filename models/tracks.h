@@ -12,6 +12,9 @@ struct bi_tracks_source {
     /* Names that begin with [i][0] may begin with [i][1] instead; ends with NULL. */
     const char *const (*aliases)[2];
     double norm_eps; /* epsilon of batch norms */
+    /* Batch norms take no mean away, and convolutions with a tensor `name`.scale [out] are
+     * standardised: each filter less its mean, to a sum of squares of scale^2. */
+    bool rms;
 };
 
 /* A tensor by name, NULL = there is none. */
@@ -41,6 +44,15 @@ int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const
  * when *out is 0. */
 int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
                      int64_t in, struct bioinfer_error *err);
+/* The scale and the shift [n] that a batch norm is, in the model's arena. */
+int bi_tracks_norm(const struct bi_tracks_source *s, const char *norm, int64_t n, double **scale,
+                   double **shift, struct bioinfer_error *err);
+/* Any weight, under a name that is copied; *index is its place in the model's table. */
+int bi_tracks_weight(const struct bi_tracks_source *s, int *index, struct bi_weight *w,
+                     const char *name, struct bioinfer_error *err);
+/* A small tensor of exactly n elements, in the model's arena. */
+int bi_tracks_read(const struct bi_tracks_source *s, float **values, int64_t n, const char *name,
+                   struct bioinfer_error *err);
 /* A tensor of n elements, whatever its rank. */
 int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *name, int64_t n,
                      struct bioinfer_error *err);
@@ -69,6 +81,9 @@ int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfe
 /* A window of the model's own or the asked size, in tokens; INVALID when it does not divide. */
 int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
                      struct bioinfer_error *err);
+
+/* Gives all heads the same bins, and all features. */
+void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64_t first_bin);
 
 /* ---- graphs ---- */
 

@@ -22,7 +22,15 @@ enum {
 
 int64_t bi_tracks_rows(const struct bi_tracks_task *s)
 {
-    return s->sums ? 2 * s->sums : s->t->n_bins;
+    return s->sums ? 2 * s->sums : s->h->n_bins;
+}
+
+int64_t bi_tracks_side(const struct bi_tracks_task *s)
+{
+    int64_t side = 1;
+    while (side * side < s->h->n_bins)
+        side++;
+    return side;
 }
 
 int64_t bi_tracks_values_of(const struct bi_tracks_task *s)
@@ -38,7 +46,7 @@ int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature)
 int64_t bi_tracks_features_of(const struct bi_tracks_task *s, int64_t n_tokens)
 {
     int64_t n = 0;
-    for (int i = 0; i < s->t->n_features; i++)
+    for (int i = 0; i < s->h->n_features; i++)
         n += n_tokens * bi_tracks_feature_width(s, i);
     return n;
 }
@@ -95,11 +103,11 @@ static int find_head(const struct bi_tracks_task *s, const char *name, int *head
 static int take_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
                        struct bioinfer_error *err)
 {
-    int all = s->t->heads[s->head].n_tracks;
+    int all = s->h->n_tracks;
     if (p->n_tracks < 0 || (p->n_tracks && !p->tracks))
         return bi_fail(err, BIOINFER_INVALID, "tracks: %d of them, none given", p->n_tracks);
     s->n_tracks = p->n_tracks ? p->n_tracks : all;
-    s->all_tracks = s->n_tracks >= all;
+    s->all_tracks = s->n_tracks >= all || s->h->whole;
     s->tracks = bi_calloc(s->task.env, (size_t)s->n_tracks, sizeof *s->tracks);
     s->pairs = bi_calloc(s->task.env, (size_t)s->n_tracks, sizeof *s->pairs);
     if (!s->tracks || !s->pairs)
@@ -109,14 +117,17 @@ static int take_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
         int track = p->n_tracks ? p->tracks[i] : i;
         if (track < 0 || track >= all)
             return bi_fail(err, BIOINFER_INVALID, "track %d: head %s has tracks 0 to %d", track,
-                           s->t->heads[s->head].name, all - 1);
+                           s->h->name, all - 1);
+        if (s->h->kind == BIOINFER_JUNCTIONS && i && track <= s->tracks[i - 1])
+            return bi_fail(err, BIOINFER_INVALID, "track %d: those of junctions are ascending",
+                           track);
         s->tracks[i] = track;
         s->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;
         if (s->pairs[i] < 0 || s->pairs[i] >= all)
             return bi_fail(err, BIOINFER_INVALID,
                            "track %d: the other strand's is %d, head %s has "
                            "tracks 0 to %d",
-                           track, s->pairs[i], s->t->heads[s->head].name, all - 1);
+                           track, s->pairs[i], s->h->name, all - 1);
         s->other_pairs |= s->pairs[i] != track;
         s->in_order[0] &= track == i;
         s->in_order[1] &= s->pairs[i] == i;
@@ -138,6 +149,9 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
                            (long long)s->t->window);
     }
     s->n_views = s->n_shifts * (p->reverse_complement ? 2 : 1);
+    if (s->h->kind == BIOINFER_JUNCTIONS && (s->n_views > 1 || s->shifts[0] || p->sums))
+        return bi_fail(err, BIOINFER_INVALID, "%s: junctions have no shifts, sums or other strand",
+                       s->h->name);
     bi_tracks_codes(s, p->quarter != 0);
     s->sums = p->sums;
     if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)
@@ -214,8 +228,10 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
-    if ((st = find_head(s, p.head, &s->head, err)) || (st = take_tracks(s, &p, err)) ||
-        (st = take_views(s, &p, err)))
+    if ((st = find_head(s, p.head, &s->head, err)))
+        return st;
+    s->h = &s->t->heads[s->head];
+    if ((st = take_tracks(s, &p, err)) || (st = take_views(s, &p, err)))
         return st;
     take_sizes(s);
     list_inputs(s);
@@ -462,6 +478,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
     else if (from->n_changes > MOST_CHANGES || (from->n_changes && !from->changes))
         bi_fail(&why, BIOINFER_INVALID, "%zu changes of a window, expected up to %d",
                 from->n_changes, MOST_CHANGES);
+    if (!why.status && from->n_changes && s->h->kind == BIOINFER_JUNCTIONS)
+        bi_fail(&why, BIOINFER_UNSUPPORTED, "changes of a window, whose junctions are asked for");
     for (size_t i = 0; !why.status && i < from->n_changes; i++) {
         const struct bioinfer_change *c = &from->changes[i];
         if (c->first < 0 || c->length < 0 || c->first > window || c->length > window - c->first ||
@@ -551,10 +569,14 @@ static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioi
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
-    const struct bioinfer_array values = {.kind = "tracks",
-                                          .n_dims = 2,
-                                          .shape = {bi_tracks_rows(s), s->n_tracks},
-                                          .data = w->values};
+    const bool paired = s->h->kind != BIOINFER_BINS && !s->sums;
+    const int64_t side = paired ? bi_tracks_side(s) : 0;
+    const struct bioinfer_array values[] = {
+        {.kind = "tracks",
+         .n_dims = paired ? 3 : 2,
+         .shape = {paired ? side : bi_tracks_rows(s), paired ? side : s->n_tracks, s->n_tracks},
+         .data = w->values},
+        {.kind = "sites", .n_dims = 2, .shape = {BI_TRACKS_SITES, side}, .data = w->sites}};
     const struct bioinfer_changed changed = {.first = w->first,
                                              .n = u->status ? 0 : w->n,
                                              .values = w->changed,
@@ -564,10 +586,12 @@ static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioi
                                       .length = s->t->window,
                                       .status = u->status,
                                       .message = bi_unit_message(u),
-                                      .n_arrays = !u->status,
-                                      .arrays = &values,
+                                      .n_arrays = u->status  ? 0
+                                                  : w->sites ? 2
+                                                             : 1,
+                                      .arrays = values,
                                       .n_layers_kept = 1,
-                                      .n_kinds = 1,
+                                      .n_kinds = w->sites ? 2 : 1,
                                       .piece = w->n_pieces++,
                                       .more = !u->is_over,
                                       .changed = &changed};
@@ -603,6 +627,7 @@ static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
     bi_free(t->env, u->items);
     bi_free(t->env, w->changes);
     bi_free(t->env, w->sequence);
+    bi_free(t->env, w->sites);
 }
 
 static int64_t tracks_load(const struct bi_counts *counts)
@@ -636,14 +661,15 @@ int bioinfer_tracks_get_info(const bioinfer_task *task, struct bioinfer_tracks_i
     if (!task || task->def->result != tracks_result || !info ||
         info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;
-    i.head = s->t->heads[s->head].name;
+    i.head = s->h->name;
     i.window = s->t->window;
-    i.bin_size = s->t->bin_size;
-    i.first_bin = s->t->first_bin;
-    i.n_bins = s->t->n_bins;
+    i.bin_size = s->h->bin_size;
+    i.first_bin = s->h->first_bin;
+    i.n_bins = s->h->n_bins;
     i.n_rows = bi_tracks_rows(s);
+    i.kind = (int)s->h->kind;
     i.n_tracks = s->n_tracks;
-    i.n_head_tracks = s->t->heads[s->head].n_tracks;
+    i.n_head_tracks = s->h->n_tracks;
     i.n_tokens = s->t->n_tokens;
     i.n_whole = s->n_whole;
     i.n_cut = s->n_cut;

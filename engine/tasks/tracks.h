@@ -11,6 +11,7 @@
 enum {
     BI_TRACKS_SHIFTS = 64,
     BI_TRACKS_TOGETHER = 8,                   /* whole windows in a program, a power of two */
+    BI_TRACKS_SITES = 4,                      /* classes of splice sites */
     BI_TRACKS_COMPANY = 16,                   /* changed windows in a program, the same */
     BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + /* inputs of all programs: "bases1", "row1" ... */
                      BI_TRACKS_FEATURES + 6
@@ -74,6 +75,7 @@ struct bi_window_unit {
     struct bi_item *instead[2];
     enum bi_tracks_stage stage;
     float *values; /* the window has these; NULL before the first view is there */
+    float *sites;  /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
     int n_added;
     /* The piece at hand. */
     size_t first, n;
@@ -106,6 +108,7 @@ struct bi_tracks_task {
     const char *made[BI_TRACKS_MADE]; /* they lie in `names` */
     char names[BI_TRACKS_MADE][16];
     const struct bi_tracks *t;
+    const struct bi_tracks_head *h; /* the one asked for */
     int head, n_tracks, n_views, n_shifts;
     int sums;                /* enum bioinfer_tracks_sums */
     int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
@@ -132,6 +135,8 @@ struct bi_tracks_task {
 /* Rows of a window's values. */
 int64_t bi_tracks_rows(const struct bi_tracks_task *s);
 int64_t bi_tracks_values_of(const struct bi_tracks_task *s); /* rows x tracks */
+/* n of pairs n n. */
+int64_t bi_tracks_side(const struct bi_tracks_task *s);
 /* Elements of one kind of features per token, and of all kinds for n tokens. */
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
 int64_t bi_tracks_features_of(const struct bi_tracks_task *s, int64_t n_tokens);

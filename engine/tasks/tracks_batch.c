@@ -180,10 +180,10 @@ static void fill_from(const struct bi_batch_place *place, const char *name, int6
 /* Fills "kept", the tokens of n windows that are given. */
 static void fill_kept(const struct bi_tracks_task *s, const struct bi_batch_place *place, int64_t n)
 {
-    const struct bi_tracks *t = s->t;
+    const struct bi_tracks_head *h = s->h;
     int32_t *kept = bi_batch_input(place, "kept");
-    for (int64_t i = 0; kept && i < n * t->n_bins; i++)
-        kept[i] = (int32_t)(i / t->n_bins * t->n_tokens + t->first_bin + i % t->n_bins);
+    for (int64_t i = 0; kept && i < n * h->n_bins; i++)
+        kept[i] = (int32_t)(i / h->n_bins * s->t->n_tokens + h->first_bin + i % h->n_bins);
 }
 
 /* Gives the tokens that a cut computes their row in window `at` of a program; -1: those that do not
@@ -272,7 +272,7 @@ static void fill_features(const struct bi_tracks_task *s, const struct bi_item *
 {
     const struct bi_tracks_work *work = work_of(item);
     const float *from = kept_of(item)->features, *patch = work->patch;
-    for (int i = 0; i < s->t->n_features; i++) {
+    for (int i = 0; i < s->h->n_features; i++) {
         const int64_t width = bi_tracks_feature_width(s, i), n = s->t->n_tokens * width;
         const int64_t n_patch = work->cut.n_tokens * width;
         float *to = bi_batch_input(place, s->t->features[i].name);
@@ -380,7 +380,7 @@ static void take_bins(void *user, int thread, int64_t first, int64_t end)
     const struct bi_tracks_task *s = r->s;
     (void)thread;
     for (int64_t b = first; b < end; b++) {
-        const int64_t from = r->reversed ? s->t->n_bins - 1 - b : b;
+        const int64_t from = r->reversed ? s->h->n_bins - 1 - b : b;
         if (!take_bin(r->values + b * s->n_tracks, r->from + from * r->ld, r->which, s->n_tracks,
                       r->alone))
             r->infinite = true;
@@ -391,7 +391,7 @@ static void take_bins(void *user, int thread, int64_t first, int64_t end)
 static bool add_rows(struct rows *r)
 {
     const struct bi_tracks_task *s = r->s;
-    const int64_t n = s->t->n_bins;
+    const int64_t n = s->h->n_bins;
     const int n_threads = bi_tracks_values_of(s) < MANY_VALUES ? 1 : s->task.model->ctx->n_threads;
     if (s->sums)
         return add_sums(s, r->from, r->ld, r->which, r->values);
@@ -518,7 +518,7 @@ static int add_view(struct bi_tracks_task *s, const struct bi_item *item, int32_
 static void copy_features(const struct bi_tracks_task *s, const struct bi_batch_place *place,
                           int64_t skip, int64_t count, float *to)
 {
-    for (int i = 0; i < s->t->n_features; i++) {
+    for (int i = 0; i < s->h->n_features; i++) {
         const int64_t width = bi_tracks_feature_width(s, i);
         int64_t ld;
         const float *from = bi_batch_output(place, &place->slot->plan->graph->outputs[i], &ld);
@@ -550,6 +550,21 @@ static int collect_features(struct bi_tracks_task *s, const struct bi_item *item
     return 0;
 }
 
+/* Keeps where the sites of a window are, as floats, which have every place exactly. */
+static int collect_sites(struct bi_tracks_task *s, const struct bi_item *item,
+                         const struct bi_batch_place *place, struct bioinfer_error *err)
+{
+    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
+    const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s);
+    int64_t ld;
+    const int32_t *at = bi_batch_output(place, &place->slot->plan->graph->outputs[1], &ld);
+    if (!w->sites && !(w->sites = bi_calloc(s->task.env, (size_t)n, sizeof *w->sites)))
+        return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
+    for (int64_t i = 0; i < n; i++)
+        w->sites[i] = (float)at[i];
+    return 0;
+}
+
 int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err)
 {
@@ -566,6 +581,8 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
     else
         st = add_view(s, item, part == BI_TRACKS_PAIRS ? -1 : work->change, place, place->index,
                       err);
+    if (!st && s->h->kind == BIOINFER_JUNCTIONS && part != BI_TRACKS_CONVOLUTIONS)
+        st = collect_sites(s, item, place, err);
     if (!st && part == BI_TRACKS_PAIRS)
         st = add_view(s, item, work->change, place, filled_up(place->n_items) + place->index, err);
     if (st)

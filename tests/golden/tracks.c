@@ -1,11 +1,14 @@
 /* tracks.c - families from DNA to tracks: fidelity against reference outputs, and the bits of
  * windows that reuse another one's features.
  *
- *   tracks FOLDER [--device NAME] [--no-rule NAMES] [--positions NAME] [--exact]
+ *   tracks FOLDER [--device NAME] [--no-rule NAMES] [--positions NAME]
+ *          [--exact | --fidelity | --brief]
  *          [--data-positions FILE]      of the folder $BIOINFER_DATA; skipped without it
  *
  * FOLDER: weights, window.fa, HEAD.npy for each head (tools/golden_tracks.py). Gates: cosine of
- * every bin over tracks and of every track over bins; --exact: only the bits. */
+ * every bin over tracks and of every track over bins; --exact: only the bits; --fidelity: only the
+ * gates; --brief: no companies of many windows. Of more than eight heads every fifth is asked for
+ * chosen tracks. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -488,9 +491,16 @@ static void views(const struct golden *g)
  * tracks stand in pairs. */
 static void chosen(const struct golden *g, int head, const char *name, int n_all)
 {
-    const int last = n_all - 1, few[] = {last, 0}, several[] = {1, 2, 0, 0, last, 1};
-    const int n_many = (int)((1 << 18) / g->info.n_bins) +
-                       1; /* values that several threads bring in */
+    const int last = n_all - 1, few[] = {last, 0},
+              several[] = {1 % n_all, 2 % n_all, 0, 0, last, 1};
+    struct bioinfer_tracks_params plain = {.head = name};
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    bioinfer_task *asked = open_tracks(g, &plain);
+    bioinfer_tracks_get_info(asked, &info);
+    bioinfer_task_close(&asked);
+    if (info.kind == BIOINFER_JUNCTIONS)
+        return;                                            /* these have no changes and one order */
+    const int n_many = (int)((1 << 18) / info.n_bins) + 1; /* several threads bring them in */
     int *many = calloc((size_t)n_many, sizeof *many);
     const struct {
         const int *of;
@@ -505,7 +515,7 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
     for (int both = 0; both < 2; both++) {
         struct bioinfer_tracks_params p = {
             .head = name, .reverse_complement = both, .strand_pairs = both ? pairs : NULL};
-        const int64_t n_values = g->info.n_bins * n_all;
+        const int64_t n_values = info.n_bins * n_all;
         bioinfer_task *all = open_tracks(g, &p);
         float *want = run_with(all, g->sequence, (const char *const *)&s, 1);
         for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
@@ -515,13 +525,13 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
             t = open_tracks(g, &p);
             float *got = run_with(t, g->sequence, (const char *const *)&s, 1);
             for (int w = 0; w < 2; w++) {
-                const float *mine = got + w * g->info.n_bins * p.n_tracks;
+                const float *mine = got + w * info.n_bins * p.n_tracks;
                 int64_t n_same = 0;
-                for (int64_t b = 0; b < g->info.n_bins; b++)
+                for (int64_t b = 0; b < info.n_bins; b++)
                     for (int k = 0; k < p.n_tracks; k++)
                         n_same += same(mine + b * p.n_tracks + k,
                                        want + w * n_values + b * n_all + p.tracks[k], 1);
-                if (!CHECK_EQ(n_same, g->info.n_bins * p.n_tracks))
+                if (!CHECK_EQ(n_same, info.n_bins * p.n_tracks))
                     fprintf(stderr, "    head %d, list %zu, %d strands\n", head, l, 1 + both);
             }
             free(got);
@@ -637,13 +647,18 @@ int main(int argc, char **argv)
     struct bioinfer_tracks_params p = {0};
     struct bioinfer_error err = {0};
     bioinfer_task *t;
-    bool only_exact = false;
+    bool only_exact = false, only_fidelity = false, brief = false;
+    int n_heads = 0;
     const char *head;
     char data[512];
     FILE *f;
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--exact"))
             only_exact = true;
+        else if (!strcmp(argv[i], "--fidelity"))
+            only_fidelity = true;
+        else if (!strcmp(argv[i], "--brief"))
+            brief = true;
         else if (!strcmp(argv[i], "--device") && i + 1 < argc)
             mp.device = argv[++i];
         else if (!strcmp(argv[i], "--no-rule") && i + 1 < argc)
@@ -673,10 +688,12 @@ int main(int argc, char **argv)
     read_window(&g);
     if (!only_exact)
         fidelity(&g);
-    if (!mp.device || strcmp(mp.device, "reference")) {
+    while (bioinfer_model_head(g.model, n_heads, NULL))
+        n_heads++;
+    if (!only_fidelity && (!mp.device || strcmp(mp.device, "reference"))) {
         exact(&g);
         views(&g);
-        if (!g.no_rules && g.info.n_tokens <= 256) {
+        if (!g.no_rules && !brief && g.info.n_tokens <= 256) {
             company(&g);
             several(&g);
             paired(&g);
@@ -684,7 +701,8 @@ int main(int argc, char **argv)
             if (g.info.n_tokens == 37)
                 pieces(&g);
         }
-        for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n)); i++)
+        for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n));
+             i += n_heads > 8 ? 5 : 1)
             chosen(&g, i, head, n);
         refusals(&g);
     }

@@ -1,0 +1,108 @@
+/* alphagenome.h - what the files of this family share.
+ *
+ *   model.c     sizes and graph
+ *   weights.c   the weights of all layers in front of the heads
+ *   heads.c     the weights of the heads, and which tracks are real */
+#ifndef BI_ALPHAGENOME_H
+#define BI_ALPHAGENOME_H
+
+#include "../tracks.h"
+
+enum {
+    AG_DOWN = 10,   /* levels at most */
+    AG_BLOCKS = 64, /* layers of the tower at most */
+    AG_POOLED = 16, /* tokens of a place of the grid */
+    AG_SITES = 512, /* splice sites of a class at most */
+    AG_ORGANISMS = 2,
+    AG_NAME = 120 /* bytes of a tensor's name */
+};
+
+struct ag_affine {
+    int w, b;
+};
+
+struct ag_down {
+    struct bi_conv first, second;
+};
+
+struct ag_up {
+    struct bi_conv in, skip, out;
+    float scale;
+};
+
+struct ag_pairs {
+    struct ag_affine norm, pair, row_norm, value, mlp_norm, fc1, fc2;
+    int q, k, q_bias, k_bias, distances, yq, yk, row_q, row_k;
+    int64_t n_heads;
+};
+
+struct ag_block {
+    bool updates;
+    struct ag_pairs pairs;
+    struct ag_affine bias_norm, norm, q_norm, k_norm, v_norm, out, mlp_norm, fc1, fc2;
+    int bias, q, k, v;
+};
+
+enum ag_head_kind { AG_TRACKS, AG_CONTACTS, AG_SITE_CLASSES, AG_USAGE, AG_JUNCTIONS };
+
+struct ag_head {
+    enum ag_head_kind kind;
+    int organism, resolution;
+    struct ag_affine linear;
+    int gain, mean;
+    float exponent;
+    int sites[4]; /* junctions: as the op takes them */
+};
+
+struct alphagenome {
+    struct bi_conv dna, dna_block;
+    struct ag_down down[AG_DOWN];
+    struct ag_up up[AG_DOWN + 1];
+    struct ag_block block[AG_BLOCKS];
+    int n_down, n_blocks, bases, table, edges, site_frequencies;
+    int organism[AG_ORGANISMS], n_organisms;
+    int64_t n_heads, key, grid_width;
+    struct ag_affine fine[AG_ORGANISMS], coarse[AG_ORGANISMS],
+        grid[AG_ORGANISMS]; /* output embedders */
+    int fine_skip;
+    int64_t n_sites;
+    struct ag_head head[BI_TRACKS_HEADS];
+    struct ag_affine site_rows[AG_ORGANISMS]; /* 1,536 -> 768 of junctions */
+    struct ag_affine site_classes[AG_ORGANISMS];
+};
+
+extern const char *const ag_organisms[AG_ORGANISMS];
+
+/* ---- weights.c ---- */
+
+/* name.part in text [AG_NAME]. */
+const char *ag_join(char *text, const char *name, const char *part);
+/* A matrix [*out, in], whose out is as found where it is 0. gain: times each row; NULL = 1.
+ * evens_first: see struct bi_weight. */
+int ag_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
+              int64_t in, const double *gain, int64_t evens_first, struct bioinfer_error *err);
+/* NOMEM where p is NULL. */
+int ag_need_memory(const struct bi_tracks_source *s, const void *p, struct bioinfer_error *err);
+/* d_c = c + g_c, g geometric from 1 to `farthest` - n + 1 in n terms; the frequencies are 1 / d. */
+float ag_frequency(int64_t c, int64_t n, int64_t farthest);
+/* Channels of the skip at level i, whose rows are 2^i bases. */
+int64_t ag_skip_width(const struct alphagenome *a, int i);
+
+int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
+                    struct bioinfer_error *err);
+int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
+                    struct bioinfer_error *err);
+/* Also the embedding of organisms. */
+int ag_open_tower(const struct bi_tracks_source *s, struct alphagenome *a, int64_t width,
+                  struct bioinfer_error *err);
+/* Output embedders; width: of rows of 1 base and of 128. */
+int ag_open_embedders(const struct bi_tracks_source *s, struct alphagenome *a, int64_t width[2],
+                      struct bioinfer_error *err);
+
+/* ---- heads.c ---- */
+
+/* Heads of all organisms; width: of the rows that they read, of 1 base and of 128. */
+int ag_open_heads(const struct bi_tracks_source *s, struct alphagenome *a, const int64_t width[2],
+                  struct bioinfer_error *err);
+
+#endif

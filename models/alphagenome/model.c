@@ -1,0 +1,381 @@
+/* model.c - AlphaGenome: up to 1,048,576 bases to tracks of 1 and 128 bases, contact maps,
+ * splice sites and junctions, of human and mouse.
+ *
+ * x [S, 4] one-hot (A, C, G, T; anything else is zeros), n = S / 128 tokens, P = n / 16:
+ *
+ *   cb(x)    = conv(quick_gelu(rbn(x))) + b          zeros around the activation, never around x
+ *   encoder: x = conv15(x) + b;  x = x + cb5(x);  six times: x = max2(x);  y = cb5(x) + x, which
+ *            has fewer channels;  x = y + cb5(y).  Before each max2 it is a skip of the decoder.
+ *   tower:   x = max2(x) + organism;  blocks: every other one updates the grid of pairs [P P, C];
+ *            x = x + rbn(We attention(rbn(x)) + be);  x = x + rbn(W2 relu(W1 rbn(x) + b1) + b2)
+ *   pairs:   s = lnr(mean of 16 rows of x);  a = q k^T + half of what distances add;
+ *            g = a Wp + bp + yq(gelu(s)) of the row + yk(gelu(s)) of the column, added to the grid;
+ *            g = g + attention of each row over its columns;  g = g + W2 relu(W1 lnr(g) + b1) + b2
+ *   e128 = quick_gelu(rbn(x W + b) + organism)
+ *   decoder: seven times: y = cb5(x) + the first channels of x;  y = c twice(y) + cb1(skip);
+ *            x = y + cb5(y)
+ *   e1   = quick_gelu(rbn(x W + b + e128 Ws of the token) + organism)
+ *   eg   = quick_gelu(lnr(the grid made symmetric) + organism)
+ *   heads: kerne../tracks.h (unclip) of e1 or e128; linear of eg; softmax and sigmoid of e1; counts
+ *            of junctions of the rows of e1 at the most likely splice sites (kernels/junctions.h)
+ *
+ * Facts that cost others a bug: rbn takes no mean away, lnr neither, but both have an offset; the
+ * convolutions of five taps are standardised; the bias is inside the soft cap of attention; rotary
+ * positions are of neighbouring channels (here of halves: rows of q and k are read in that order);
+ * values of 128 bases are sums; padding tracks behind the real ones mean nothing and are not given;
+ * real tracks of usage are two runs; gelu of the tower is by erf, as the PyTorch port has it.
+ *
+ * Layout: the state dict of the PyTorch port.
+ * Sources: google-deepmind/alphagenome_research; genomicsxai/alphagenome-pytorch.
+ *
+ * Sections: opening, graph. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alphagenome.h"
+
+enum { USUAL_WINDOW = 1 << 20 };
+
+static const double CAP = 5;
+static const double LEAST_SITE = 0.1;
+
+static bool alphagenome_recognise(const struct bi_checkpoint *cp)
+{
+    return bi_checkpoint_find(cp, "encoder.dna_embedder.conv1.weight") &&
+           bi_checkpoint_find(cp, "tower.blocks.0.pair_update.seq2pair.linear_q.weight");
+}
+
+/* ---- opening ---- */
+
+static int open_sizes(struct bi_model *m, const struct alphagenome *a, struct bioinfer_error *err)
+{
+    struct bi_tracks *t = &m->tracks;
+    const int64_t token = (int64_t)2 << a->n_down;
+    int64_t usual = USUAL_WINDOW;
+    int st = bi_config_int(m, "seq_length", 1, USUAL_WINDOW, &usual, err);
+    if (st < 0 || (st = bi_tracks_window(m, token, usual, err)))
+        return st;
+    if (t->n_tokens % AG_POOLED || t->window > USUAL_WINDOW)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: a window of %lld bases: expected a multiple of %lld up to %d",
+                       m->cp->path, (long long)t->window, (long long)(token * AG_POOLED),
+                       USUAL_WINDOW);
+    t->features[0] = (struct bi_feature){"trunk", 1, ag_skip_width(a, a->n_down)};
+    t->n_features = 1;
+    for (int i = a->n_down; i >= 0; i--) {
+        static const char *const names[] = {"skip0", "skip1", "skip2", "skip3", "skip4", "skip5",
+                                            "skip6", "skip7", "skip8", "skip9", "skip10"};
+        t->features[t->n_features++] = (struct bi_feature){names[i], 2 << (a->n_down - i),
+                                                           ag_skip_width(a, i)};
+    }
+    return 0;
+}
+
+static int alphagenome_open(struct bi_model *m, struct bioinfer_error *err)
+{
+    struct alphagenome *a = bi_arena_calloc(&m->arena, 1, sizeof *a);
+    struct bi_tracks_source s = {.model = m, .prefix = "", .norm_eps = 1e-5, .rms = true};
+    int64_t width, embedded[2];
+    int st;
+    if (!a)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", m->cp->path);
+    m->config = a;
+    m->name = "alphagenome";
+    a->n_sites = AG_SITES;
+    if (m->positions)
+        return bi_fail(err, BIOINFER_INVALID, "%s: positions '%.60s': this family knows one kind",
+                       m->cp->path, m->positions);
+    if ((st = ag_open_encoder(&s, a, err)) || (st = open_sizes(m, a, err)))
+        return st;
+    width = ag_skip_width(a, a->n_down);
+    if ((st = ag_open_tower(&s, a, width, err)) || (st = ag_open_decoder(&s, a, err)) ||
+        (st = ag_open_embedders(&s, a, embedded, err)) ||
+        (st = ag_open_heads(&s, a, embedded, err)))
+        return st;
+    return bi_tracks_bases(&s, &a->bases, err);
+}
+
+/* ---- graph ---- */
+
+static const float EPS = 1e-5f;
+
+static bi_value_id value(const struct bi_model *m, struct bi_graph *g, int index)
+{
+    return bi_model_value(m, g, index);
+}
+
+static bi_value_id times(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w)
+{
+    return bi_matmul(g, x, value(m, g, w));
+}
+
+static bi_value_id layer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                         struct ag_affine l)
+{
+    return bi_add(g, times(m, g, x, l.w), value(m, g, l.b));
+}
+
+static bi_value_id act(struct bi_graph *g, bi_value_id x, int which)
+{
+    return bi_norm_act(g, x, BI_NONE, BI_NONE, which, 0);
+}
+
+static bi_value_id scaled(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                          struct ag_affine norm_of)
+{
+    return bi_norm_act(g, x, value(m, g, norm_of.w), value(m, g, norm_of.b), BI_NORM_ACT_NONE, 0);
+}
+
+static bi_value_id rms(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                       struct ag_affine l)
+{
+    return bi_add(g, bi_rmsnorm(g, x, value(m, g, l.w), EPS), value(m, g, l.b));
+}
+
+static bi_value_id block_of(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                            const struct bi_conv *c)
+{
+    return bi_tracks_conv_block(m, g, x, c, BI_NORM_ACT_QUICK_GELU);
+}
+
+static bi_value_id pooled(struct bi_graph *g, bi_value_id x)
+{
+    return bi_pair_pool(g, x, BI_NONE);
+}
+
+/* The values that the convolutions give, in the order of the features. */
+struct encoded {
+    bi_value_id of[BI_TRACKS_FEATURES];
+};
+
+static struct encoded encode(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens)
+{
+    const struct alphagenome *a = m->config;
+    bi_value_id bases = bi_input(g, "bases", BI_I32, BI_AXIS_FIXED,
+                                 n_tokens * m->tracks.token_size);
+    bi_value_id x = bi_embedding(g, value(m, g, a->bases), bases);
+    struct encoded e;
+    x = bi_tracks_conv_block(m, g, x, &a->dna, BI_NORM_ACT_NONE);
+    x = bi_add(g, x, block_of(m, g, x, &a->dna_block));
+    e.of[a->n_down + 1] = x;
+    for (int i = 0; i < a->n_down; i++) {
+        const struct ag_down *d = &a->down[i];
+        x = pooled(g, x);
+        x = bi_add_narrow(g, block_of(m, g, x, &d->first), x);
+        x = bi_add(g, x, block_of(m, g, x, &d->second));
+        e.of[a->n_down - i] = x;
+    }
+    e.of[0] = pooled(g, x);
+    return e;
+}
+
+static bi_value_id update_pairs(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                                bi_value_id grid, const struct ag_pairs *p, int32_t side)
+{
+    const struct alphagenome *a = m->config;
+    const int32_t heads = (int32_t)p->n_heads;
+    bi_value_id s = rms(m, g, bi_mean_rows(g, x, AG_POOLED), p->norm), active = bi_gelu(g, s);
+    bi_value_id q = times(m, g, s, p->q), k = times(m, g, s, p->k), y, h, in[5];
+    bi_value_id by_row = bi_head_products(g, bi_add(g, q, value(m, g, p->q_bias)),
+                                          value(m, g, p->distances), heads, 1);
+    bi_value_id by_column = bi_head_products(g, bi_add(g, k, value(m, g, p->k_bias)),
+                                             value(m, g, p->distances), heads, 1);
+    y = bi_grid_logits(g, bi_head_products(g, q, k, heads, 1), by_row, by_column,
+                       value(m, g, a->edges), heads);
+    y = bi_outer_add(g, layer(m, g, y, p->pair), times(m, g, active, p->yq),
+                     times(m, g, active, p->yk));
+    grid = grid == BI_NONE ? y : bi_add(g, grid, y);
+    h = rms(m, g, grid, p->row_norm);
+    in[0] = times(m, g, h, p->row_q);
+    in[1] = times(m, g, h, p->row_k);
+    in[2] = layer(m, g, h, p->value);
+    in[3] = in[4] = BI_NONE;
+    grid = bi_add(g, grid, bi_multiquery(g, in, 1, side, 1 / sqrtf((float)a->grid_width), 0));
+    h = act(g, layer(m, g, rms(m, g, grid, p->mlp_norm), p->fc1), BI_NORM_ACT_RELU);
+    return bi_add(g, grid, layer(m, g, h, p->fc2));
+}
+
+static bi_value_id attend(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                          bi_value_id grid, const struct ag_block *b)
+{
+    const struct alphagenome *a = m->config;
+    const int32_t heads = (int32_t)a->n_heads;
+    bi_value_id h = scaled(m, g, x, b->norm), in[5];
+    in[0] = bi_layernorm_groups(g, times(m, g, h, b->q), value(m, g, b->q_norm.w),
+                                value(m, g, b->q_norm.b), heads, EPS);
+    in[1] = bi_layernorm(g, times(m, g, h, b->k), value(m, g, b->k_norm.w),
+                         value(m, g, b->k_norm.b), EPS);
+    in[2] = bi_layernorm(g, times(m, g, h, b->v), value(m, g, b->v_norm.w),
+                         value(m, g, b->v_norm.b), EPS);
+    in[3] = value(m, g, a->table);
+    in[4] = times(m, g, bi_gelu(g, scaled(m, g, grid, b->bias_norm)), b->bias);
+    h = bi_multiquery(g, in, heads, (int32_t)m->tracks.n_tokens, 1 / sqrtf((float)a->key),
+                      (float)CAP);
+    return layer(m, g, h, b->out);
+}
+
+/* x after the tower; *grid: the pairs. */
+static bi_value_id tower(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                         bi_value_id *grid)
+{
+    const struct alphagenome *a = m->config;
+    *grid = BI_NONE;
+    for (int i = 0; i < a->n_blocks; i++) {
+        const struct ag_block *b = &a->block[i];
+        bi_value_id h;
+        if (b->updates)
+            *grid = update_pairs(m, g, x, *grid, &b->pairs,
+                                 (int32_t)(m->tracks.n_tokens / AG_POOLED));
+        x = bi_add(g, x, attend(m, g, x, *grid, b));
+        h = act(g, layer(m, g, scaled(m, g, x, b->mlp_norm), b->fc1), BI_NORM_ACT_RELU);
+        x = bi_add(g, x, layer(m, g, h, b->fc2));
+    }
+    return x;
+}
+
+/* The finest rows. */
+static bi_value_id decode(const struct bi_model *m, struct bi_graph *g, const struct encoded *e,
+                          bi_value_id x, bi_value_id coarse, int organism)
+{
+    const struct alphagenome *a = m->config;
+    for (int i = 0; i <= a->n_down; i++) {
+        const struct ag_up *u = &a->up[i];
+        const bool narrower = u->in.out < u->in.in;
+        bi_value_id y = bi_add(g, block_of(m, g, x, &u->in),
+                               narrower ? bi_columns(g, x, 0, (int32_t)u->in.out) : x);
+        if (u->scale != 1)
+            y = bi_scale(g, y, u->scale);
+        y = bi_upsample(g, y, block_of(m, g, e->of[1 + i], &u->skip));
+        x = bi_add(g, y, block_of(m, g, y, &u->out));
+    }
+    x = bi_upsample(g, times(m, g, coarse, a->fine_skip), layer(m, g, x, a->fine[organism]));
+    return act(g, x, BI_NORM_ACT_QUICK_GELU);
+}
+
+/* The rows of a weight that the asked tracks have. */
+static bi_value_id chosen(const struct bi_model *m, struct bi_graph *g, int index,
+                          const struct bi_tracks_shape *shape)
+{
+    bi_value_id w = value(m, g, index);
+    return shape->tracks ? bi_weight_rows(g, w, shape->tracks, shape->n_tracks) : w;
+}
+
+/* Scales and offsets of the asked tracks of a strand, of n on each. */
+static bi_value_id of_strand(const struct bi_model *m, struct bi_graph *g, int index, int strand,
+                             int64_t n, const struct bi_tracks_shape *shape)
+{
+    bi_value_id w = value(m, g, index), y;
+    int32_t *rows;
+    int64_t n_rows = 0;
+    if (!shape->tracks || g->status)
+        return w;
+    if (!(rows = bi_calloc(m->env, (size_t)(2 * shape->n_tracks), sizeof *rows)))
+        return bi_graph_fail(g, BIOINFER_NOMEM, "tracks of junctions");
+    for (int part = 0; part < 2; part++)
+        for (int64_t i = 0; i < shape->n_tracks; i++)
+            if (shape->tracks[i] / n == strand)
+                rows[n_rows++] = (int32_t)(part * n + shape->tracks[i] % n);
+    y = n_rows ? bi_weight_rows(g, w, rows, n_rows) : BI_NONE;
+    bi_free(m->env, rows);
+    return y;
+}
+
+static bi_value_id count_junctions(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                                   const struct ag_head *h, int64_t n_tracks,
+                                   const struct bi_tracks_shape *shape)
+{
+    const struct alphagenome *a = m->config;
+    const struct ag_affine *classes = &a->site_classes[h->organism];
+    bi_value_id in[7], sites, rows;
+    sites = bi_top_rows(g, bi_row_softmax(g, layer(m, g, x, *classes)), 4, (int32_t)a->n_sites,
+                        (float)LEAST_SITE);
+    rows = bi_gather_sum(g, x, sites, 1);
+    in[0] = layer(m, g, rows, a->site_rows[h->organism]);
+    in[1] = sites;
+    in[2] = bi_rope_at(g, sites, value(m, g, a->site_frequencies));
+    for (int i = 0; i < 4; i++)
+        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, shape);
+    rows = bi_junctions(g, in);
+    bi_output(g, rows, 0, -1, "tracks");
+    return sites;
+}
+
+static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                 const struct bi_tracks_shape *shape)
+{
+    const struct alphagenome *a = m->config;
+    const struct ag_head *h = &a->head[shape->head];
+    const struct bi_tracks_head *out = &m->tracks.heads[shape->head];
+    if (h->kind == AG_JUNCTIONS) {
+        bi_output(g, count_junctions(m, g, x, h, out->n_tracks, shape), 0, -1, "sites");
+        return;
+    }
+    if (h->kind == AG_SITE_CLASSES) {
+        x = bi_row_softmax(g, layer(m, g, x, h->linear));
+    } else {
+        x = bi_add(g, bi_matmul(g, x, chosen(m, g, h->linear.w, shape)),
+                   chosen(m, g, h->linear.b, shape));
+        if (h->kind == AG_TRACKS)
+            x = bi_unclip(g, x, chosen(m, g, h->gain, shape), chosen(m, g, h->mean, shape),
+                          h->exponent);
+        else if (h->kind == AG_USAGE)
+            x = bi_sigmoid(g, x);
+    }
+    if (shape->sums)
+        x = bi_bin_sums(g, x, out->n_bins, shape->sums > 1);
+    bi_output(g, x, 0, -1, "tracks");
+}
+
+static void rest(const struct bi_model *m, struct bi_graph *g, const struct encoded *e,
+                 const struct bi_tracks_shape *shape)
+{
+    const struct alphagenome *a = m->config;
+    const struct ag_head *h = &a->head[shape->head];
+    bi_value_id grid, x = bi_add(g, e->of[0], value(m, g, a->organism[h->organism]));
+    x = tower(m, g, x, &grid);
+    if (h->kind == AG_CONTACTS) {
+        grid = bi_symmetrise(g, grid, (int32_t)(m->tracks.n_tokens / AG_POOLED));
+        x = act(g, rms(m, g, grid, a->grid[h->organism]), BI_NORM_ACT_QUICK_GELU);
+    } else {
+        bi_value_id coarse = act(g, layer(m, g, x, a->coarse[h->organism]), BI_NORM_ACT_QUICK_GELU);
+        x = h->resolution == 1 ? decode(m, g, e, x, coarse, h->organism) : coarse;
+    }
+    give(m, g, x, shape);
+}
+
+static void alphagenome_build(const struct bi_model *m, struct bi_graph *g,
+                              const struct bi_tracks_shape *shape)
+{
+    const struct bi_feature *f = m->tracks.features;
+    const int n = m->tracks.heads[shape->head].n_features;
+    struct encoded e;
+    if (shape->part != BI_TRACKS_REST)
+        e = encode(m, g, shape->n_tokens);
+    for (int i = 0; i < n; i++)
+        if (shape->part == BI_TRACKS_REST)
+            e.of[i] = bi_input_rows(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
+                                    f[i].width);
+        else if (shape->part == BI_TRACKS_CONVOLUTIONS)
+            bi_output(g, e.of[i], 0, -1, f[i].name);
+        else
+            bi_graph_keep_wide(g, e.of[i]); /* the same bits as where the parts are cut */
+    if (shape->part != BI_TRACKS_CONVOLUTIONS)
+        rest(m, g, &e, shape);
+}
+
+static const struct bi_release releases[] = {{"gtca/alphagenome_pytorch",
+                                              "AlphaGenome model terms, non-commercial use",
+                                              "model_all_folds.safetensors", 0, 920000000},
+                                             {0}};
+
+const struct bi_model_def bi_model_alphagenome = {
+    .name = "alphagenome",
+    .summary = "expression, chromatin, contacts and splicing from up to 1,048,576 bases of DNA",
+    .default_name = "gtca/alphagenome_pytorch",
+    .letters = BIOINFER_LETTERS_BASES,
+    .releases = releases,
+    .recognise = alphagenome_recognise,
+    .open = alphagenome_open,
+    .build_tracks = alphagenome_build,
+};
